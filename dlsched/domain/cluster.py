@@ -1,0 +1,176 @@
+"""Clusters: pools of nodes with fixed VM types, or slots whose VM type a policy chooses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dlsched.domain.workload import Floats
+
+
+class Frozen(BaseModel):
+    """Base of all small validated records: immutable, strict about unknown fields, finite numbers only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class VmType(Frozen):
+    """A machine type. CPUs or memory of None means they are not modelled (never the limit)."""
+
+    name: str = Field(min_length=1, max_length=80, description="Name of the machine type.")
+    gpu_type: str = Field("GPU", max_length=80, description="GPU type; jobs with a GPU constraint look at this.")
+    gpus: int = Field(8, ge=0, le=1024, description="GPUs of one node.")
+    cpus: float | None = Field(None, ge=0, description="CPU cores of one node; empty = not a limit.")
+    mem_gib: float | None = Field(None, ge=0, description="Memory of one node in GiB; empty = not a limit.")
+    usd_per_h: float | None = Field(None, ge=0, description="Price of one node in $/h; empty = no price set.")
+    speed: float = Field(1.0, gt=0, description="Speed of one GPU relative to the GPU the trace was recorded on.")
+
+
+class Pool(Frozen):
+    """``count`` equal nodes; a partition makes them exclusive to the jobs of that partition."""
+
+    vm: VmType
+    count: int = Field(ge=0, le=100_000, description="Number of nodes.")
+    partition: str = Field("", max_length=80, description="Exclusive partition; empty = open to every job.")
+    owned: bool = Field(True, description="Owned (up for the whole run) or rented.")
+
+
+class Absence(Frozen):
+    """A node that is not there from ``start_s`` to ``end_s`` (None = until the end of time).
+
+    A node that arrives at t is absent from 0 to t; one that leaves at t is absent from t on. Policies see
+    planned absences ahead; unplanned ones (failures) come as a surprise.
+    """
+
+    node: int = Field(ge=0, description="Node number, counted through the pools from 0.")
+    start_s: float = Field(0.0, ge=0, description="From, seconds.")
+    end_s: float | None = Field(None, description="Until, seconds; empty = for good.")
+    cause: Literal["arrives", "leaves", "maintenance", "fails"] = Field("fails", description="Why the node is away.")
+    billed: bool = Field(False, description="Whether the node is paid for while away.")
+
+    @property
+    def planned(self) -> bool:
+        """Whether policies know of it beforehand."""
+        return self.cause != "fails"
+
+    @property
+    def until_s(self) -> float:
+        """End as a number: infinity when for good."""
+        return math.inf if self.end_s is None else self.end_s
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.until_s <= self.start_s:
+            raise ValueError(f"an absence must end after it starts, got {self.start_s:g} to {self.until_s:g} s")
+        return self
+
+
+class Cluster(Frozen):
+    """Either ``pools`` of fixed nodes, or ``slots`` free slots with a ``catalogue`` of VM types."""
+
+    pools: tuple[Pool, ...] = ()
+    slots: int = Field(0, ge=0, le=100_000, description="Free slots: nodes whose VM type the policy chooses.")
+    catalogue: tuple[VmType, ...] = Field((), description="VM types a policy may put on a free slot.")
+    absences: tuple[Absence, ...] = ()
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if self.num_nodes == 0:
+            raise ValueError("a cluster needs at least one node")
+        if self.slots and self.pools:
+            raise ValueError("a cluster has fixed pools or free slots, not both")
+        if self.slots and not self.catalogue:
+            raise ValueError("free slots need a catalogue of VM types")
+        for kinds in ([p.vm for p in self.pools], list(self.catalogue)):
+            by_name: dict[str, VmType] = {}
+            for vm in kinds:
+                if by_name.setdefault(vm.name, vm) != vm:
+                    raise ValueError(f"two different VM types are called {vm.name!r}")
+        beyond = [a.node for a in self.absences if a.node >= self.num_nodes]
+        if beyond:
+            raise ValueError(f"an absence names node {beyond[0]}, the last node is {self.num_nodes - 1}")
+        return self
+
+    @property
+    def free_slots(self) -> bool:
+        """Whether policies choose the VM types."""
+        return self.slots > 0
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes or slots in all."""
+        return self.slots or sum(pool.count for pool in self.pools)
+
+    @property
+    def vm_types(self) -> tuple[VmType, ...]:
+        """Distinct VM types; the numbers in ``NodeTable.vm`` and in run logs index this tuple."""
+        if self.free_slots:
+            return self.catalogue
+        return tuple({pool.vm.name: pool.vm for pool in self.pools}.values())
+
+    @cached_property
+    def nodes(self) -> NodeTable:
+        """The nodes as columns, numbered through the pools in order."""
+        return NodeTable.of(self)
+
+    @property
+    def num_gpus(self) -> int:
+        """GPUs of all fixed nodes (0 for free slots)."""
+        return sum(pool.count * pool.vm.gpus for pool in self.pools)
+
+    @property
+    def usd_per_h(self) -> float | None:
+        """Price of all fixed nodes per hour; None when a pool has no price."""
+        prices = [(pool.count, pool.vm.usd_per_h) for pool in self.pools if pool.count]
+        if not prices or any(price is None for _, price in prices):
+            return None
+        return sum(count * (price or 0.0) for count, price in prices)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """Columns over nodes: ``vm`` (index into Cluster.vm_types, -1 = empty slot), ``capacity`` (nodes, resources),
+    ``speed`` (relative), ``partition`` and ``gpu_type`` names. Not-modelled resources have infinite capacity.
+    """
+
+    vm: NDArray[np.int64]
+    capacity: Floats
+    speed: Floats
+    partition: NDArray[np.object_]
+    gpu_type: NDArray[np.object_]
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> NodeTable:
+        """Return the table of a cluster at its start; free slots begin empty, with zero capacity."""
+        if cluster.free_slots:
+            n = cluster.slots
+            blank = np.array([""] * n, dtype=object)
+            return cls(np.full(n, -1), np.zeros((n, 3)), np.ones(n), blank, blank.copy())
+        index = {vm.name: number for number, vm in enumerate(cluster.vm_types)}
+        counts = [pool.count for pool in cluster.pools]
+
+        def spread(values: list[object], dtype: type) -> NDArray[np.generic]:
+            return np.repeat(np.array(values, dtype=dtype), counts, axis=0)
+
+        return cls(
+            vm=np.repeat(np.array([index[p.vm.name] for p in cluster.pools], dtype=np.int64), counts),
+            capacity=np.repeat(np.array([vm_capacity(p.vm) for p in cluster.pools]), counts, axis=0),
+            speed=np.repeat(np.array([p.vm.speed for p in cluster.pools]), counts),
+            partition=spread([p.partition for p in cluster.pools], object),  # type: ignore[arg-type]
+            gpu_type=spread([p.vm.gpu_type for p in cluster.pools], object),  # type: ignore[arg-type]
+        )
+
+
+def vm_capacity(vm: VmType) -> tuple[float, float, float]:
+    """Return (GPUs, CPUs, GiB) of one node; infinity where a resource is not modelled."""
+    return (
+        float(vm.gpus),
+        math.inf if vm.cpus is None else vm.cpus,
+        math.inf if vm.mem_gib is None else vm.mem_gib,
+    )

@@ -1,0 +1,54 @@
+"""Errors a user can meet. Each names the thing, the rule, the value and the way out.
+
+DlschedError
+├── InputError        something the user gave cannot be used
+├── PlanError         a policy asked for something impossible: a bug in the policy
+└── StoreError        the result store cannot be used
+"""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+
+class DlschedError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InputError(DlschedError, ValueError):
+    """Input that cannot be used.
+
+    Parameters
+    ----------
+    what
+        The thing: "row 17, column due_s".
+    why
+        The rule and the value that broke it: "due 120 s is before submission 300 s".
+    do
+        The way out: "correct the row, or drop the 4 rows like it".
+    """
+
+    def __init__(self, what: str, why: str, do: str = "") -> None:
+        self.what, self.why, self.do = what, why, do
+        super().__init__(f"{what}: {why}." + (f" {do}." if do else ""))
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
+        return type(self), (self.what, self.why, self.do)
+
+
+class PlanError(DlschedError):
+    """A plan that cannot be carried out; names the time, the node, the resource, the use and the capacity."""
+
+
+class StoreError(DlschedError):
+    """The result store cannot be used: in use by another process, too new, or damaged."""
+
+
+def from_validation(what: str, error: ValidationError) -> InputError:
+    """Return the first complaint of a parameter model as one plain sentence."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    given = first.get("input")
+    value = "" if isinstance(given, (dict, list)) else f", got {given!r}"
+    more = f" ({len(error.errors()) - 1} more like it)" if len(error.errors()) > 1 else ""
+    return InputError(f"{what}, {where}" if where else what, f"{first['msg']}{value}{more}", "Correct the value")

@@ -1,0 +1,87 @@
+"""What a policy answers: a patch of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from dlsched.domain.workload import Ints
+
+
+class Share(NamedTuple):
+    """Workers and servers of one job on one node."""
+
+    node: int
+    workers: int
+    servers: int = 0
+
+
+class Step(NamedTuple):
+    """What a job holds from ``start_s`` on (None = now) until the next step.
+
+    Give ``shares`` to name the nodes, or only ``workers`` to let the scenario's placement rule pick them.
+    A step with 0 workers ends the reservation. ``reserve`` is what the job blocks on the pool when that is more
+    than it uses, in the order of RESOURCES.
+    """
+
+    workers: int
+    shares: tuple[Share, ...] | None = None
+    start_s: float | None = None
+    servers: int = 0
+    reserve: tuple[float, float, float] | None = None
+
+
+Allocation = tuple[Step, ...]
+"""Empty = back to the queue. One undated step = until completion. Dated steps = a reservation."""
+
+
+class WaitReason(IntEnum):
+    """Why a job is left waiting, as its policy says it."""
+
+    NOT_RECORDED = 0
+    NO_ROOM = 1
+    SPLIT = 2
+    BEHIND = 3
+    RESERVED = 4
+    HELD_BACK = 5
+    PREEMPTED = 6
+    NO_NODE = 7
+
+
+REASON_TEXT: Mapping[WaitReason, str] = {
+    WaitReason.NOT_RECORDED: "reason not recorded by this policy",
+    WaitReason.NO_ROOM: "not enough GPUs free",
+    WaitReason.SPLIT: "enough GPUs free, but split over nodes",
+    WaitReason.BEHIND: "behind an earlier job in the queue",
+    WaitReason.RESERVED: "the free GPUs are reserved for another job",
+    WaitReason.HELD_BACK: "held back by the policy",
+    WaitReason.PREEMPTED: "stopped for a job with a stronger claim",
+    WaitReason.NO_NODE: "no node of the right kind is up",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A patch: rows not named keep what they hold.
+
+    Applied atomically: releases, VM changes, starts. ``vms`` puts a VM type (by name) on a free slot, None
+    releases it. ``reasons`` = (rows, codes) of rows left waiting. ``status``, ``objective`` and ``bound`` come
+    from solvers and are logged.
+    """
+
+    allocations: Mapping[int, Allocation] = field(default_factory=dict)
+    rejected: tuple[int, ...] = ()
+    vms: Mapping[int, str | None] = field(default_factory=dict)
+    wake_at_s: float | None = None
+    reasons: tuple[Ints, Ints] | None = None
+    note: str = ""
+    status: str = ""
+    objective: float | None = None
+    bound: float | None = None
+
+
+def run_on(shares: tuple[Share, ...]) -> Allocation:
+    """Return the allocation that starts now on these shares and lasts until completion."""
+    return (Step(sum(s.workers for s in shares), shares, None, sum(s.servers for s in shares)),)

@@ -1,0 +1,119 @@
+"""The policy protocol and what the registry knows of each policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntFlag, StrEnum
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from dlsched.domain.cluster import Frozen
+from dlsched.domain.plan import Plan
+
+if TYPE_CHECKING:
+    from dlsched.domain.state import State
+
+
+class EventKind(IntFlag):
+    """Why a policy is asked; several can hold at one instant."""
+
+    NONE = 0
+    COMPLETION = 1
+    CAPACITY = 2
+    ARRIVAL = 4
+    CANCEL = 8
+    OVERRUN = 16
+    RESERVATION_LOST = 32
+    TIMER = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRule:
+    """When a policy is asked: on these events, and/or every ``every_s`` seconds from ``phase_s`` on."""
+
+    events: EventKind = EventKind.ARRIVAL | EventKind.COMPLETION | EventKind.CAPACITY | EventKind.CANCEL
+    every_s: float | None = None
+    phase_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ListRule:
+    """A rigid list policy in a form that the compiled kernel understands.
+
+    order: what the queue is sorted by, ties by source order. blocking: stop at the first job that does not fit.
+    preemptive: re-decide who runs at every event. backfill: EASY reservations for the head.
+    """
+
+    order: Literal["submit", "work", "remaining", "due", "priority", "attained"]
+    blocking: bool
+    preemptive: bool = False
+    backfill: bool = False
+    quantum_s: float | None = None
+    thresholds_gpu_s: tuple[float, ...] = ()
+
+
+class Policy(Protocol):
+    """A scheduling policy. ``list_rule`` is set when the compiled kernel may stand in for :meth:`plan`."""
+
+    @property
+    def review(self) -> ReviewRule: ...
+
+    @property
+    def list_rule(self) -> ListRule | None: ...
+
+    def plan(self, state: State) -> Plan:
+        """Return a patch of the plan for the state."""
+        ...
+
+
+class Need(StrEnum):
+    """What a policy must be given; greyed-out choices and error texts come from this."""
+
+    DUE = "due dates"
+    WEIGHT = "tardiness weights"
+    PRICE = "prices"
+    PRIORITY = "priorities"
+    USER = "users or groups"
+    SPEED = "a speed-up model"
+    FREE_SLOTS = "free VM slots"
+    FIXED_NODES = "fixed nodes"
+    SERVERS = "parameter-server demands"
+    UTILITY = "utility functions"
+
+
+class NoParams(Frozen):
+    """A policy without parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySpec:
+    """A line of the registry.
+
+    ``knows`` is what the policy must know of the jobs, in plain words ("run times"); ``summary`` one line of what
+    it does; ``group`` what the user wants. A clairvoyant policy is built with the whole workload as second
+    argument of ``build``.
+    """
+
+    key: str
+    label: str
+    family: str
+    summary: str
+    build: Callable[..., Policy]
+    params: type[Frozen] = NoParams
+    needs: frozenset[Need] = frozenset()
+    knows: str = "nothing about run times"
+    paper: str = ""
+    group: Literal["everyday", "elastic", "pay less", "who gets in"] = "everyday"
+    clairvoyant: bool = False
+    uses_run_times: bool = False
+
+    def parse(self, values: dict[str, Any] | None) -> Frozen:
+        """Return validated parameters; raise InputError naming the policy and the parameter."""
+        from pydantic import ValidationError  # kept local: the error path is rare
+
+        from dlsched.domain.errors import from_validation
+
+        try:
+            return self.params.model_validate(values or {})
+        except ValidationError as error:
+            raise from_validation(f"policy {self.key}", error) from error

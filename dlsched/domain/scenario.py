@@ -1,0 +1,117 @@
+"""A scenario: everything a run depends on besides the policy and the run's seed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dlsched.domain.cluster import Cluster, Frozen
+from dlsched.domain.workload import Workload
+
+FORMAT_VERSION = 1
+PlacementRule = Literal["pool", "best-fit", "pack", "spread"]
+
+
+class SpeedSpec(Frozen):
+    """How the rate of a job follows from its width.
+
+    rigid: only the requested width, rate 1. scaling: every doubling of the workers is worth a factor
+    2 x ``efficiency``, so speed-up(w) = w * efficiency**log2(w), relative to the requested width.
+    """
+
+    kind: Literal["rigid", "scaling"] = Field("rigid", description="Fixed width, or a scaling law.")
+    efficiency: float = Field(
+        0.8, gt=0.5, le=1, description="Share of the ideal gain kept at each doubling of workers."
+    )
+    max_factor: float = Field(
+        4.0, ge=1, le=64, description="Largest width as a multiple of the request, where a job states none."
+    )
+
+
+class Options(Frozen):
+    """Rules of the simulation; each is shown as an assumption when it is not neutral."""
+
+    placement: PlacementRule = Field("best-fit", description="How a width becomes nodes.")
+    oversize: Literal["refuse", "drop", "cap"] = Field(
+        "refuse", description="Jobs that can never fit: refuse the run, drop them, or cap their width."
+    )
+    restart_s: float = Field(
+        0.0, ge=0, le=86_400, description="Seconds without progress after a start, resize or move."
+    )
+    restart_mode: Literal["pause", "delayed"] = Field(
+        "pause",
+        description="pause: no progress; delayed: the old width keeps running meanwhile, starts and scale-ups only.",
+    )
+    checkpoint_s: float = Field(
+        0.0,
+        ge=0,
+        le=604_800,
+        description="Time between checkpoints; a node failure loses work since the last. 0 = nothing is lost.",
+    )
+    estimate_error: float = Field(
+        0.0, ge=0, lt=1, description="Policies see work times U[1-e, 1+e]. 0 = perfect estimates."
+    )
+    bug_share: float = Field(0.0, ge=0, le=1, description="Share of jobs that die early.")
+    bug_within_s: float = Field(300.0, gt=0, le=86_400, description="A bug job dies within this run time.")
+    cancel_share: float = Field(
+        0.0, ge=0, le=1, description="Share of jobs their user cancels, at submission + U[0, 2] x run time."
+    )
+    billing: Literal["second", "hour"] = Field(
+        "second", description="Granularity of a lease; owned nodes follow it too."
+    )
+    rejection_usd: float = Field(0.0, ge=0, description="Cost of turning a job away, $ each.")
+    utility_unit_s: float = Field(3600.0, gt=0, description="Unit of time of the utility function, seconds.")
+    utility_clock: Literal["elapsed", "slots"] = Field(
+        "elapsed", description="Elapsed time, or last slot used minus arrival slot."
+    )
+    slot_s: float = Field(3600.0, gt=0, description="Length of a slot on the reservation grid, seconds.")
+    horizon_s: float | None = Field(None, gt=0, description="Stop the run at this time; empty = run until all is done.")
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """Workload, cluster, options, speed model and seed. Frozen: an edit makes a new scenario.
+
+    ``generator`` is the specification the workload was drawn from (None for a trace); a run with seed s draws the
+    workload of ``seed + s``. ``read`` counts what a reader kept: rows, kept, repaired, dropped.
+    ``assumptions`` names the rules that filled missing columns, in words.
+    """
+
+    workload: Workload
+    cluster: Cluster
+    options: Options = field(default_factory=Options)
+    speed: SpeedSpec = field(default_factory=SpeedSpec)
+    seed: int = 0
+    name: str = "scenario"
+    data_kind: Literal["example", "generated", "trace"] = "trace"
+    generator: Mapping[str, Any] | None = None
+    read: Mapping[str, int] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+    def replace(self, **changes: Any) -> Scenario:
+        """Return a copy with these fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Hash of all that a run depends on: not of the name, the counts or the wording of assumptions."""
+        parts = {
+            "version": FORMAT_VERSION,
+            "workload": self.workload.content_hash,
+            "cluster": self.cluster.model_dump(mode="json"),
+            "options": self.options.model_dump(mode="json"),
+            "speed": self.speed.model_dump(mode="json"),
+            "seed": self.seed,
+            "generator": self.generator,
+        }
+        return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

@@ -1,0 +1,130 @@
+"""What a policy sees when it is woken. The engine implements these protocols."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from dlsched.domain.cluster import Absence, VmType
+from dlsched.domain.plan import Allocation, Share
+from dlsched.domain.policy import EventKind
+from dlsched.domain.workload import Floats, Ints, Texts, Workload
+
+
+class Nodes(Protocol):
+    """Nodes now: ``vm`` indexes ``vm_types`` (-1 = empty slot), ``up`` says whether a node is there,
+    ``capacity`` and ``free`` have shape (nodes, resources); a node that is down has zero free.
+    """
+
+    vm_types: tuple[VmType, ...]
+    vm: Ints
+    up: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    capacity: Floats
+    free: Floats
+    speed: Floats
+    partition: Texts
+    gpu_type: Texts
+
+
+class Placer(Protocol):
+    """A trial copy of the nodes: changes here change nothing in the simulation."""
+
+    free: Floats
+
+    def fits(self, row: int, workers: int) -> bool:
+        """Whether the placement rule finds room."""
+        ...
+
+    def place(self, row: int, workers: int) -> tuple[Share, ...] | None:
+        """Take room by the placement rule; None when there is none."""
+        ...
+
+    def take(self, row: int, shares: tuple[Share, ...]) -> None:
+        """Take exactly these shares."""
+        ...
+
+    def release(self, row: int, shares: tuple[Share, ...]) -> None:
+        """Give shares back."""
+        ...
+
+    def open(self, node: int, vm_name: str) -> None:
+        """Put a VM type on an empty slot of the trial."""
+        ...
+
+    def copy(self) -> Placer:
+        """Return an independent trial."""
+        ...
+
+
+class State(Protocol):
+    """The believed state of the world at ``now_s``.
+
+    ``jobs`` is the workload of the rows submitted so far: no later rows; its ``work`` is what is believed; it has
+    no recorded start or end. ``active``, ``waiting`` and ``running`` are row numbers in source order.
+    ``waiting`` hold nothing now (they may hold a reservation).
+    """
+
+    now_s: float
+    cause: EventKind
+    jobs: Workload
+    nodes: Nodes
+    rng: np.random.Generator
+
+    @property
+    def active(self) -> Ints: ...
+
+    @property
+    def waiting(self) -> Ints: ...
+
+    @property
+    def running(self) -> Ints: ...
+
+    @property
+    def calendar(self) -> tuple[Absence, ...]:
+        """Planned absences that have not ended."""
+        ...
+
+    def remaining(self, rows: Ints) -> Floats:
+        """Believed work left, at least 0."""
+        ...
+
+    def attained_gpu_s(self, rows: Ints) -> Floats:
+        """GPU-seconds held so far."""
+        ...
+
+    def started_s(self, rows: Ints) -> Floats:
+        """First start; NaN when never started."""
+        ...
+
+    def first_workers(self, rows: Ints) -> Ints:
+        """Width of the first start; 0 when never started."""
+        ...
+
+    def held(self, row: int) -> tuple[Share, ...]:
+        """Shares held now; empty when waiting."""
+        ...
+
+    def reserved(self, row: int) -> Allocation:
+        """Future dated steps; empty when none."""
+        ...
+
+    def committed(self, node: int) -> tuple[tuple[float, float, int, tuple[float, ...]], ...]:
+        """Future commitments of a node: (start_s, end_s, row, amount per resource)."""
+        ...
+
+    def rate(self, rows: Ints, workers: Ints) -> Floats:
+        """Believed work per second on nodes of speed 1; 0 where the width is not legal."""
+        ...
+
+    def width_limits(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Smallest and largest legal width."""
+        ...
+
+    def requested(self, rows: Ints) -> Ints:
+        """Requested width, capped where the scenario caps oversize jobs."""
+        ...
+
+    def placer(self) -> Placer:
+        """Return a trial copy of the free resources."""
+        ...

@@ -1,0 +1,47 @@
+"""What really happens to each job at a seed, and what policies believe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.randomness import job_uniforms
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Columns over the rows of the workload.
+
+    ``work`` what the job does before it ends; ``believed_work`` what a policy is told; ``is_bug`` ends as failed;
+    ``cancel_s`` when the user takes it back (infinity = never).
+    """
+
+    work: Floats
+    believed_work: Floats
+    is_bug: NDArray[np.bool_]
+    cancel_s: Floats
+
+
+def realise(scenario: Scenario, run_seed: int = 0) -> Truth:
+    """Return the truth of a scenario at a run seed; the same for every policy."""
+    jobs, options = scenario.workload, scenario.options
+    seed = scenario.seed + run_seed
+    work, believed = jobs.work.copy(), jobs.work.copy()
+    is_bug = np.zeros(len(jobs), dtype=bool)
+    cancel_s = np.full(len(jobs), np.inf)
+    if options.estimate_error > 0:
+        draw = job_uniforms(seed, "estimate", jobs.job_id)[:, 0]
+        believed *= 1 + options.estimate_error * (2 * draw - 1)
+    if options.bug_share > 0:
+        draws = job_uniforms(seed, "bug", jobs.job_id, 2)
+        is_bug = draws[:, 0] < options.bug_share
+        work = np.where(is_bug, np.minimum(work, draws[:, 1] * options.bug_within_s), work)
+    if options.cancel_share > 0:
+        draws = job_uniforms(seed, "cancel", jobs.job_id, 2)
+        takes_back = draws[:, 0] < options.cancel_share
+        cancel_s = np.where(takes_back, jobs.submit_s + 2 * draws[:, 1] * jobs.work, np.inf)
+    return Truth(work, believed, is_bug, cancel_s)

@@ -1,0 +1,319 @@
+"""A workload: equal-length columns, one row a job, sorted by submission and then by source order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Texts = NDArray[np.object_]
+
+RESOURCES = ("gpus", "cpus", "mem_gib")
+GPU, CPU, MEM = range(3)
+LARGEST_NUMBER = 1e15
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What one column of a workload holds; readers, forms, help pages and validation use this table."""
+
+    name: str
+    kind: Literal["text", "float", "int"]
+    required: bool
+    unit: str
+    help: str
+
+
+COLUMNS = (
+    Column("job_id", "text", True, "", "Unique name of the job."),
+    Column("submit_s", "float", True, "s", "Submission time, seconds from the trace's zero."),
+    Column(
+        "work",
+        "float",
+        True,
+        "work",
+        "Work to do; for a trace job its run time in seconds at the requested width.",
+    ),
+    Column("workers", "int", True, "workers", "Requested width: number of workers that start together."),
+    Column(
+        "gpus_per_worker",
+        "float",
+        True,
+        "GPUs",
+        "GPUs each worker holds; below 1 is a shared GPU, 0 a CPU job.",
+    ),
+    Column("cpus_per_worker", "float", False, "CPUs", "CPU cores each worker holds."),
+    Column("mem_gib_per_worker", "float", False, "GiB", "Memory each worker holds."),
+    Column("min_workers", "int", False, "workers", "Smallest legal width."),
+    Column("max_workers", "int", False, "workers", "Largest legal width."),
+    Column("user", "text", False, "", "Who submitted the job."),
+    Column("group", "text", False, "", "Team, account or virtual cluster of the job."),
+    Column("model", "text", False, "", "Network or application that is trained."),
+    Column("job_class", "text", False, "", "Class of the job mix the job was drawn from."),
+    Column("partition", "text", False, "", "Exclusive part of the cluster the job must run in."),
+    Column("gpu_types", "text", False, "", "GPU types the job accepts, joined by '|'; empty accepts any."),
+    Column("priority", "float", False, "", "Higher goes first."),
+    Column("due_s", "float", False, "s", "Due time, seconds from the trace's zero; empty = none."),
+    Column("weight_usd_per_s", "float", False, "$/s", "Cost of being late, per second late."),
+    Column("utility_1", "float", False, "", "Sigmoid utility: the worth at once (g1)."),
+    Column("utility_2", "float", False, "1/unit", "Sigmoid utility: how fast the worth falls (g2)."),
+    Column("utility_3", "float", False, "unit", "Sigmoid utility: when half of the worth is left (g3)."),
+    Column("recorded_start_s", "float", False, "s", "Start in the source, for replay against history."),
+    Column("recorded_end_s", "float", False, "s", "End in the source."),
+    Column("recorded_status", "text", False, "", "How the job ended in the source."),
+)
+COLUMN = {column.name: column for column in COLUMNS}
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Jobs as numpy columns of equal length, sorted by (submit_s, order).
+
+    ``order`` is the row in the source and breaks every tie. Optional columns are None when absent; a missing
+    value inside an optional float column is NaN, inside a text column the empty string. Build with
+    :meth:`from_columns`, which checks and sorts; the columns are made read-only.
+    """
+
+    job_id: Texts
+    submit_s: Floats
+    work: Floats
+    workers: Ints
+    gpus_per_worker: Floats
+    order: Ints
+    cpus_per_worker: Floats | None = None
+    mem_gib_per_worker: Floats | None = None
+    min_workers: Ints | None = None
+    max_workers: Ints | None = None
+    user: Texts | None = None
+    group: Texts | None = None
+    model: Texts | None = None
+    job_class: Texts | None = None
+    partition: Texts | None = None
+    gpu_types: Texts | None = None
+    priority: Floats | None = None
+    due_s: Floats | None = None
+    weight_usd_per_s: Floats | None = None
+    utility_1: Floats | None = None
+    utility_2: Floats | None = None
+    utility_3: Floats | None = None
+    recorded_start_s: Floats | None = None
+    recorded_end_s: Floats | None = None
+    recorded_status: Texts | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any], meta: Mapping[str, str] | None = None) -> Workload:
+        """Return a checked, sorted workload.
+
+        Parameters
+        ----------
+        columns
+            Column name -> array-like of equal lengths; required: job_id, submit_s, work. ``workers`` and
+            ``gpus_per_worker`` default to 1. ``order`` defaults to the position.
+        meta
+            Facts about the source: ``time_zero`` (ISO 8601), ``time_zone``, ``source``.
+
+        Raises
+        ------
+        InputError
+            Naming row (1-based), column, value and rule of the first violation.
+        """
+        unknown = sorted(set(columns) - set(COLUMN) - {"order"})
+        if unknown:
+            raise InputError(f"column {unknown[0]!r}", "is not a workload column", f"Known: {', '.join(COLUMN)}")
+        missing = [name for name in ("job_id", "submit_s", "work") if columns.get(name) is None]
+        if missing:
+            raise InputError("workload", f"needs the column {missing[0]!r}", "Add it or map it from another column")
+        length = len(columns["job_id"])
+        given: dict[str, Any] = {"workers": np.ones(length, np.int64), "gpus_per_worker": np.ones(length)}
+        given |= {name: values for name, values in columns.items() if values is not None}
+        typed: dict[str, Any] = {name: _typed(COLUMN[name], given[name], length) for name in given if name != "order"}
+        typed["order"] = np.asarray(given.get("order", np.arange(length)), dtype=np.int64)
+        _check(typed)
+        by_time = np.lexsort((typed["order"], typed["submit_s"]))
+        sorted_columns = {name: _frozen(values[by_time]) for name, values in typed.items()}
+        return cls(**sorted_columns, meta=dict(meta or {}))
+
+    def __len__(self) -> int:
+        return len(self.submit_s)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns that are present, in table order, without ``order``."""
+        return {c.name: values for c in COLUMNS if (values := getattr(self, c.name)) is not None}
+
+    def select(self, rows: Any) -> Workload:
+        """Return the workload of these rows (index array, mask or slice; sorted order is the caller's to keep)."""
+        return self._map(lambda values: values[rows])
+
+    def head(self, count: int) -> Workload:
+        """Return a view of the first ``count`` rows (no copy)."""
+        return self._map(lambda values: values[:count])
+
+    def with_columns(self, **columns: Any) -> Workload:
+        """Return a copy with these columns added or replaced (None removes), checked again."""
+        merged: dict[str, Any] = {**self.columns(), "order": self.order, **columns}
+        return Workload.from_columns({k: v for k, v in merged.items() if v is not None}, self.meta)
+
+    def _map(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Workload:
+        present = {name: change(values) for name, values in self.columns().items()}
+        return Workload(**present, order=change(self.order), meta=self.meta)
+
+    @cached_property
+    def demand(self) -> Floats:
+        """What one worker holds, shape (jobs, resources) in the order of RESOURCES."""
+        zeros = np.zeros(len(self))
+        parts = (self.gpus_per_worker, self.cpus_per_worker, self.mem_gib_per_worker)
+        return _frozen(np.column_stack([zeros if part is None else part for part in parts]))
+
+    @cached_property
+    def gpus(self) -> Floats:
+        """GPUs of the whole job at its requested width."""
+        return _frozen(self.workers * self.gpus_per_worker)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Hash of every column's values; equal workloads have equal hashes on every machine."""
+        digest = blake2b(digest_size=16)
+        for name, values in self.columns().items():
+            digest.update(name.encode() + b"\0")
+            if values.dtype == object:
+                for text in values:
+                    encoded = str(text).encode()
+                    digest.update(len(encoded).to_bytes(8, "little") + encoded)
+            else:
+                digest.update(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes())
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workload) and self.content_hash == other.content_hash
+
+    def __hash__(self) -> int:
+        return hash(self.content_hash)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+
+def _frozen(values: NDArray[Any]) -> NDArray[Any]:
+    values = np.array(values) if values.base is not None and values.flags.writeable else values
+    values.flags.writeable = False
+    return values
+
+
+def _typed(column: Column, values: Any, length: int) -> NDArray[Any]:
+    """Return the column as its numpy type; say which row cannot be read."""
+    if len(values) != length:
+        raise InputError(f"column {column.name}", f"has {len(values)} rows, job_id has {length}", "Give equal lengths")
+    if column.kind == "text":
+        return np.array([_text(value) for value in values], dtype=object)
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array([_number(column, row, value) for row, value in enumerate(values)])
+    if column.kind == "float":
+        return numbers
+    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.floor(numbers))))
+    if bad.size:
+        raise _row_error(column.name, int(bad[0]), values[bad[0]], "must be a whole number")
+    return numbers.astype(np.int64)
+
+
+def _text(value: Any) -> str:
+    missing = value is None or (isinstance(value, float) and np.isnan(value))
+    return "" if missing else str(value)
+
+
+def _number(column: Column, row: int, value: Any) -> float:
+    try:
+        return float("nan") if value is None else float(value)
+    except (TypeError, ValueError):
+        raise _row_error(column.name, row, value, "must be a number") from None
+
+
+def _row_error(column: str, row: int, value: object, rule: str) -> InputError:
+    shown = value.item() if isinstance(value, np.generic) else value
+    return InputError(f"row {row + 1}, column {column}", f"{rule}, got {str(shown)[:60]!r}", "Correct or drop the row")
+
+
+def _first_bad(columns: Mapping[str, Any], name: str, good: NDArray[np.bool_], rule: str) -> None:
+    bad = np.flatnonzero(~good)
+    if bad.size:
+        raise _row_error(name, int(bad[0]), columns[name][bad[0]], rule)
+
+
+def _check(columns: Mapping[str, Any]) -> None:
+    """Raise InputError for the first row that breaks a rule."""
+    _check_ids(columns["job_id"])
+    for name, low, strict in (("submit_s", 0.0, False), ("work", 0.0, True), ("gpus_per_worker", 0.0, False)):
+        values = columns[name]
+        in_range = (values > low) if strict else (values >= low)
+        _first_bad(
+            columns,
+            name,
+            np.isfinite(values) & in_range & (values <= LARGEST_NUMBER),
+            f"must be finite and {'above' if strict else 'at least'} {low:g}",
+        )
+    _first_bad(columns, "workers", (columns["workers"] >= 1) & (columns["workers"] <= 10**9), "must be at least 1")
+    for name in ("cpus_per_worker", "mem_gib_per_worker"):
+        if name in columns:
+            _first_bad(
+                columns,
+                name,
+                np.isfinite(columns[name]) & (columns[name] >= 0),
+                "must be finite and at least 0",
+            )
+    if "weight_usd_per_s" in columns:
+        weight = columns["weight_usd_per_s"]
+        _first_bad(
+            columns,
+            "weight_usd_per_s",
+            np.isnan(weight) | ((weight >= 0) & np.isfinite(weight)),
+            "must be at least 0",
+        )
+    for name in (
+        "due_s",
+        "priority",
+        "recorded_start_s",
+        "recorded_end_s",
+        "utility_1",
+        "utility_2",
+        "utility_3",
+    ):
+        if name in columns:
+            _first_bad(columns, name, ~np.isinf(columns[name]), "must be finite or empty")
+    asks = columns["gpus_per_worker"] + columns.get("cpus_per_worker", 0) + columns.get("mem_gib_per_worker", 0)
+    _first_bad(columns, "gpus_per_worker", asks > 0, "a job must ask for GPUs, CPUs or memory")
+    _check_widths(columns)
+
+
+def _check_widths(columns: Mapping[str, Any]) -> None:
+    low, high = columns.get("min_workers", columns["workers"]), columns.get("max_workers", columns["workers"])
+    if "min_workers" in columns:
+        _first_bad(
+            columns,
+            "min_workers",
+            (low >= 1) & (low <= columns["workers"]),
+            "must be from 1 to the requested workers",
+        )
+    if "max_workers" in columns:
+        _first_bad(columns, "max_workers", high >= columns["workers"], "must be at least the requested workers")
+
+
+def _check_ids(job_ids: Texts) -> None:
+    seen: dict[str, int] = {}
+    for row, job_id in enumerate(job_ids):
+        if not job_id:
+            raise _row_error("job_id", row, job_id, "must not be empty")
+        if job_id in seen:
+            raise _row_error("job_id", row, job_id, f"must be unique, row {seen[job_id] + 1} has it too")
+        seen[job_id] = row

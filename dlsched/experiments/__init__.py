@@ -1,0 +1,1 @@
+"""Replications, sweeps, sizing and reproductions of paper figures."""

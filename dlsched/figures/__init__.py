@@ -1,0 +1,1 @@
+"""Plotly figures from frames; knows neither the page library nor the store."""

@@ -1,0 +1,1 @@
+"""Pure functions from a run log to numbers, series and tables."""

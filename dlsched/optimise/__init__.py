@@ -1,0 +1,1 @@
+"""Thin wrappers around solvers; every answer has a status and a bound."""

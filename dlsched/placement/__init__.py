@@ -1,0 +1,1 @@
+"""Placement rules: how a width turns into shares of nodes."""

@@ -1,0 +1,1 @@
+"""Scheduling policies, one folder a family; families do not import each other."""

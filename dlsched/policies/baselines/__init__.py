@@ -1,0 +1,1 @@
+"""Everyday policies: first come first served, shortest job, backfill and their kin."""

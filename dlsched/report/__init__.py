@@ -1,0 +1,1 @@
+"""Reports for people who decide: HTML, PPTX and XLSX."""

@@ -1,0 +1,1 @@
+"""The simulator, its log and the independent audit of that log."""

@@ -1,0 +1,1 @@
+"""Speed models: how an allocation turns into work per second."""

@@ -1,0 +1,1 @@
+"""What the pages share: cached loaders, forms, error boxes, background runs."""

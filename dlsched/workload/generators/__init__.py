@@ -1,0 +1,1 @@
+"""Workload generators, one module a paper."""
