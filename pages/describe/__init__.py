@@ -1,0 +1,1 @@
+"""Pages of the section Describe: workload, cluster, catalogue."""
