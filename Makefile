@@ -1,0 +1,46 @@
+# Everything a contributor or user types. `make help` lists it; `run` and `test` do all set-up themselves.
+# Variables: PYTHON=python3.12 chooses the interpreter for .venv, ARGS="..." is passed on to the command.
+.DEFAULT_GOAL := help
+.PHONY: help run test check fix bench clean
+
+export PYTHON
+export PYTHONPATH := $(CURDIR)
+VENV_PYTHON := .venv/bin/python
+RUNTIME := .venv/.installed-runtime
+DEV := .venv/.installed-dev
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo '  ARGS="..." passes options on, as in: make run ARGS="--store my.duckdb", make test ARGS="-k smd"'
+
+run: $(RUNTIME)  ## start the app in the browser, on a free port of this machine
+	@$(VENV_PYTHON) tools/launch.py $(ARGS)
+
+test: $(DEV)  ## run all tests, two processes
+	@$(VENV_PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
+
+check: $(DEV)  ## lint, format, types and import layers; changes nothing
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy $(wildcard dlsched tools tests pages benchmarks app.py)
+	.venv/bin/lint-imports --no-logo
+
+fix: $(DEV)  ## format the code and repair what ruff can
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+bench: $(DEV)  ## run the benchmarks (minutes)
+	@$(VENV_PYTHON) -m benchmarks $(ARGS)
+
+clean:  ## remove .venv and every cache
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Set-up. The stamps make it a no-op until a requirements file changes.
+$(RUNTIME): requirements.txt
+	@tools/setup.sh requirements.txt
+	@touch $@
+
+$(DEV): requirements.txt requirements-dev.txt
+	@tools/setup.sh requirements-dev.txt
+	@touch $(RUNTIME) $@
