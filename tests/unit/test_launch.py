@@ -35,8 +35,13 @@ def test_a_listener_on_all_addresses_counts_too():
 )
 def test_error_names_the_range_and_the_way_out(first, last):
     tried = []
+
+    def never_free(port):
+        tried.append(port)
+        return False
+
     with pytest.raises(RuntimeError, match=rf"from {first} to {last}\. .* --port"):
-        launch.pick_port(first, free=lambda port: bool(tried.append(port)))
+        launch.pick_port(first, free=never_free)
     assert tried == list(range(first, last + 1))
 
 
