@@ -1,5 +1,5 @@
 # Everything a contributor or user types. `make help` lists it; `run` and `test` do all set-up themselves.
-# Variables: PYTHON=python3.12 chooses the interpreter for .venv, ARGS="..." is passed on to the command.
+# Variables: PYTHON=python3.12 chooses the interpreter of a new .venv (make clean first), ARGS="..." is passed on to the command.
 .DEFAULT_GOAL := help
 .PHONY: help run test check fix bench clean
 
