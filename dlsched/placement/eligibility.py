@@ -1,0 +1,58 @@
+"""Which nodes a job may run on: exclusive partitions and GPU types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.workload import Texts, Workload
+
+Mask = NDArray[np.bool_]
+
+
+class Claim(NamedTuple):
+    """What a job says about nodes: its partition ("" = none) and the GPU types it accepts (empty = any)."""
+
+    partition: str
+    gpu_types: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """The distinct claims of a workload; ``of_row[row]`` indexes ``distinct``."""
+
+    distinct: tuple[Claim, ...]
+    of_row: list[int]
+
+    @classmethod
+    def of(cls, jobs: Workload) -> Claims:
+        """Return the claims of every row."""
+        if jobs.partition is None and jobs.gpu_types is None:
+            return cls((Claim("", frozenset()),), [0] * len(jobs))
+        blank = [""] * len(jobs)
+        partitions: Iterable[str] = blank if jobs.partition is None else jobs.partition
+        gpu_types: Iterable[str] = blank if jobs.gpu_types is None else jobs.gpu_types
+        number: dict[tuple[str, str], int] = {}
+        of_row = [number.setdefault(pair, len(number)) for pair in zip(partitions, gpu_types, strict=True)]
+        return cls(tuple(Claim(partition, _split(types)) for partition, types in number), of_row)
+
+
+def _split(gpu_types: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in gpu_types.split("|") if name.strip())
+
+
+def eligible(claim: Claim, partition: Texts, gpu_type: Texts) -> Mask | None:
+    """Return which nodes a claim allows, shape (nodes,); None means every node.
+
+    A job whose partition some node has runs only there, any other job only on nodes without a partition. A job
+    with GPU types runs only on nodes of one of them.
+    """
+    wanted = claim.partition if claim.partition and bool(np.any(partition == claim.partition)) else ""
+    allowed = np.asarray(partition == wanted, dtype=bool)
+    if claim.gpu_types:
+        allowed &= np.isin(gpu_type.astype(str), sorted(claim.gpu_types))
+    return None if allowed.all() else allowed

@@ -1,0 +1,63 @@
+"""Which jobs can never fit, whatever the policy does."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.cluster import Cluster, vm_capacity
+from dlsched.domain.scenario import PlacementRule
+from dlsched.domain.workload import Floats, Ints, Texts, Workload
+from dlsched.placement.eligibility import Claims, eligible
+from dlsched.placement.rules import ROOM_TOLERANCE
+
+
+def can_ever_fit(workload: Workload, cluster: Cluster, rule: PlacementRule) -> NDArray[np.bool_]:
+    """Return which jobs fit the whole empty cluster at their requested width, shape (jobs,).
+
+    Absences are ignored. All four rules place a job on an empty cluster exactly when its workers fit one by one
+    (best-fit splits what is larger than every node), so ``rule`` makes no difference today.
+    """
+    return largest_width(workload, cluster, rule) >= workload.workers
+
+
+def largest_width(workload: Workload, cluster: Cluster, rule: PlacementRule) -> Ints:
+    """Return the most workers of each job that fit the empty cluster, at most the requested, shape (jobs,)."""
+    claims = Claims.of(workload)
+    of_row = np.asarray(claims.of_row)
+    widest = np.zeros(len(workload), dtype=np.int64)
+    capacity, partition, gpu_type = _kinds(cluster)
+    for number, claim in enumerate(claims.distinct):
+        rows = np.flatnonzero(of_row == number)
+        mask = eligible(claim, partition, gpu_type)
+        kinds = _counted(capacity if mask is None else capacity[mask])
+        widest[rows] = _workers_held(workload.demand[rows], workload.workers[rows], kinds, cluster)
+    return widest
+
+
+def _kinds(cluster: Cluster) -> tuple[Floats, Texts, Texts]:
+    """Return capacity, partition and GPU type of every node, or of every VM type for free slots."""
+    if not cluster.free_slots:
+        return cluster.nodes.capacity, cluster.nodes.partition, cluster.nodes.gpu_type
+    catalogue = cluster.catalogue
+    capacity = np.array([vm_capacity(vm) for vm in catalogue])
+    gpu_type = np.array([vm.gpu_type for vm in catalogue], dtype=object)
+    return capacity, np.array([""] * len(catalogue), dtype=object), gpu_type
+
+
+def _counted(capacity: Floats) -> list[tuple[Floats, int]]:
+    if not len(capacity):
+        return []
+    distinct, counts = np.unique(capacity, axis=0, return_counts=True)
+    return list(zip(distinct, counts.tolist(), strict=True))
+
+
+def _workers_held(demand: Floats, workers: Ints, kinds: list[tuple[Floats, int]], cluster: Cluster) -> Ints:
+    """Return how many workers all nodes hold; on free slots every slot takes the type that holds most."""
+    total = np.zeros(len(demand))
+    for capacity, count in kinds:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.floor((capacity + ROOM_TOLERANCE) / demand)
+        per_node = np.minimum(np.where(demand > 0, room, np.inf).min(axis=1), workers)
+        total = np.maximum(total, cluster.slots * per_node) if cluster.free_slots else total + count * per_node
+    return np.minimum(total, workers).astype(np.int64)

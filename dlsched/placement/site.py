@@ -1,0 +1,95 @@
+"""What placing needs to know of jobs and nodes besides the free resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from dlsched.domain.cluster import Cluster, VmType, vm_capacity
+from dlsched.domain.errors import PlanError
+from dlsched.domain.scenario import PlacementRule
+from dlsched.domain.workload import Floats, Texts, Workload
+from dlsched.placement.eligibility import Claims, Mask, eligible
+from dlsched.placement.rules import Ask
+
+
+@dataclass(frozen=True, eq=False)
+class JobAsks:
+    """Per row: what one worker holds, and its claim on nodes. ``whole`` = every amount is a whole number."""
+
+    demand: list[tuple[float, ...]]
+    claims: Claims
+    job_id: Texts
+    whole: bool
+
+    @classmethod
+    def of(cls, jobs: Workload) -> JobAsks:
+        """Return the asks of every row."""
+        demand = jobs.demand
+        whole = bool((demand == np.floor(demand)).all())
+        return cls([tuple(row) for row in demand.tolist()], Claims.of(jobs), jobs.job_id, whole)
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """The jobs' asks, the placement rule, and the nodes with the VM types they have now.
+
+    ``capacity`` has shape (nodes, resources). ``masks`` and ``bindings`` remember answers; a change of VM types makes
+    a new site.
+    """
+
+    asks: JobAsks
+    rule: PlacementRule
+    vm_types: Sequence[VmType]
+    capacity: Floats
+    partition: Texts
+    gpu_type: Texts
+    masks: dict[int, Mask | None] = field(default_factory=dict)
+    bindings: dict[tuple[float, ...], tuple[int, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, jobs: Workload, cluster: Cluster, rule: PlacementRule) -> Self:
+        """Return the site of a cluster at its start."""
+        nodes = cluster.nodes
+        capacity = np.asfortranarray(nodes.capacity)
+        return cls(JobAsks.of(jobs), rule, cluster.vm_types, capacity, nodes.partition, nodes.gpu_type)
+
+    def ask(self, row: int, workers: int) -> Ask:
+        """Return what a row asks for at a width."""
+        demand = self.asks.demand[row]
+        binding = self.bindings.get(demand)
+        if binding is None:
+            binding = self.bindings[demand] = self._binding(demand)
+        return Ask(workers, demand, binding, self.allowed(row))
+
+    def allowed(self, row: int) -> Mask | None:
+        """Return which nodes a row may use; None = all."""
+        claim = self.asks.claims.of_row[row]
+        if claim not in self.masks:
+            self.masks[claim] = eligible(self.asks.claims.distinct[claim], self.partition, self.gpu_type)
+        return self.masks[claim]
+
+    def _binding(self, demand: tuple[float, ...]) -> tuple[int, ...]:
+        """Return the resources to look at: those asked for that have a limit somewhere, else the first asked for."""
+        asked = [resource for resource, amount in enumerate(demand) if amount > 0]
+        limited = [resource for resource in asked if np.isfinite(self.capacity[:, resource]).any()]
+        return tuple(limited or asked[:1])
+
+    def with_vms(self, vms: dict[int, str | None]) -> Self:
+        """Return the site after these slots have got these VM types (None = empty); PlanError for unknown names."""
+        capacity, gpu_type = self.capacity.copy(order="F"), self.gpu_type.copy()
+        for node, name in vms.items():
+            capacity[node] = 0.0 if name is None else vm_capacity(self.vm_named(name))
+            gpu_type[node] = "" if name is None else self.vm_named(name).gpu_type
+        return replace(self, capacity=capacity, gpu_type=gpu_type, masks={}, bindings={})
+
+    def vm_named(self, name: str) -> VmType:
+        """Return the VM type of this name; PlanError lists the known ones."""
+        for vm in self.vm_types:
+            if vm.name == name:
+                return vm
+        known = ", ".join(vm.name for vm in self.vm_types)
+        raise PlanError(f"VM type {name!r} is not in the catalogue. Known: {known}.")

@@ -1,0 +1,125 @@
+"""A trial copy of the free resources, for policies and for the engine's own check of plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dlsched.domain.cluster import vm_capacity
+from dlsched.domain.errors import PlanError
+from dlsched.domain.plan import Share
+from dlsched.domain.workload import Floats
+from dlsched.placement.rules import ROOM_TOLERANCE, RULES, Picks
+from dlsched.placement.site import Site
+
+RESOURCE_WORDS = ("GPUs", "CPUs", "GiB")
+_SNAP = 1e-6
+
+
+class TrialPlacer:
+    """Free resources that can be taken and given back; the caller's array is copied.
+
+    Parameters
+    ----------
+    site
+        Jobs, rule and nodes.
+    free
+        Shape (nodes, resources).
+    now_s
+        Time named in error messages.
+    blocked
+        Amount per resource that other jobs block on the pool beyond what they use.
+    """
+
+    __slots__ = ("_rule", "blocked", "free", "now_s", "site")
+
+    def __init__(self, site: Site, free: Floats, now_s: float = 0.0, blocked: Sequence[float] | None = None) -> None:
+        self.site = site
+        self.free: Floats = free.copy(order="F")
+        self.now_s = now_s
+        self.blocked = blocked
+        self._rule = RULES[site.rule]
+
+    def copy(self) -> TrialPlacer:
+        """Return an independent trial."""
+        return TrialPlacer(self.site, self.free, self.now_s, self.blocked)
+
+    def fits(self, row: int, workers: int) -> bool:
+        """Whether the placement rule finds room."""
+        return self._find(row, workers) is not None
+
+    def place(self, row: int, workers: int) -> tuple[Share, ...] | None:
+        """Take room by the placement rule; None when there is none."""
+        picks = self._find(row, workers)
+        if picks is None:
+            return None
+        demand = self.site.asks.demand[row]
+        for node, count in picks:
+            self._add(node, demand, -count)
+        return tuple([Share(node, count) for node, count in picks])
+
+    def take(self, row: int, shares: tuple[Share, ...]) -> None:
+        """Take exactly these shares; PlanError where a node is not allowed or has no room."""
+        demand = self.site.asks.demand[row]
+        allowed = self.site.allowed(row)
+        for share in shares:
+            if allowed is not None and not allowed[share.node]:
+                raise PlanError(self._not_allowed(row, share.node))
+            for resource, amount in enumerate(demand):
+                if amount > 0 and amount * share.workers > self.free[share.node, resource] + ROOM_TOLERANCE:
+                    raise PlanError(self._overbooked(row, share, resource))
+            self._add(share.node, demand, -share.workers)
+
+    def release(self, row: int, shares: tuple[Share, ...]) -> None:
+        """Give shares back."""
+        demand = self.site.asks.demand[row]
+        for share in shares:
+            self._add(share.node, demand, share.workers)
+
+    def open(self, node: int, vm_name: str) -> None:
+        """Put a VM type on an empty slot of the trial; PlanError when the slot has one."""
+        if self.site.capacity[node].any():
+            raise PlanError(f"At {self.now_s:g} s: slot {node} has a VM already, {vm_name!r} cannot be opened on it.")
+        self.site = self.site.with_vms({node: vm_name})
+        self.free[node] = vm_capacity(self.site.vm_named(vm_name))
+
+    def _find(self, row: int, workers: int) -> Picks | None:
+        ask = self.site.ask(row, workers)
+        if self.blocked is not None and not self._pool_holds(ask.demand, workers):
+            return None
+        return self._rule(self.free, self.site.capacity, ask)
+
+    def _pool_holds(self, demand: Sequence[float], workers: int) -> bool:
+        left = self.free.sum(axis=0) - np.asarray(self.blocked)
+        return bool((np.asarray(demand) * workers <= left + ROOM_TOLERANCE).all())
+
+    def _add(self, node: int, demand: Sequence[float], workers: int) -> None:
+        free = self.free
+        for resource, amount in enumerate(demand):
+            if amount > 0:
+                left = float(free[node, resource]) + workers * amount
+                free[node, resource] = left if self.site.asks.whole else self._snapped(left, node, resource)
+
+    def _snapped(self, left: float, node: int, resource: int) -> float:
+        """Undo rounding errors of fractions, so that an emptied node is exactly empty again."""
+        capacity = float(self.site.capacity[node, resource])
+        if abs(left - capacity) < _SNAP:
+            return capacity
+        return 0.0 if abs(left) < _SNAP else round(left, 9)
+
+    def _overbooked(self, row: int, share: Share, resource: int) -> str:
+        capacity = self.site.capacity[share.node, resource]
+        asked = share.workers * self.site.asks.demand[row][resource]
+        used = capacity - self.free[share.node, resource] + asked
+        away = " (it is down)" if capacity > 0 and not self.free[share.node].any() else ""
+        return (
+            f"At {self.now_s:g} s: job {self.site.asks.job_id[row]!r} asks for {asked:g} {RESOURCE_WORDS[resource]} "
+            f"on node {share.node}{away}, which would use {used:g} of {capacity:g}."
+        )
+
+    def _not_allowed(self, row: int, node: int) -> str:
+        claim = self.site.asks.claims.distinct[self.site.asks.claims.of_row[row]]
+        wants = f"partition {claim.partition or 'none'}, GPU types {', '.join(sorted(claim.gpu_types)) or 'any'}"
+        has = f"partition {self.site.partition[node] or 'none'}, GPU type {self.site.gpu_type[node] or 'none'}"
+        return f"At {self.now_s:g} s: job {self.site.asks.job_id[row]!r} ({wants}) may not use node {node} ({has})."
