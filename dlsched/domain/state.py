@@ -67,9 +67,11 @@ class State(Protocol):
 
     now_s: float
     cause: EventKind
-    jobs: Workload
     nodes: Nodes
     rng: np.random.Generator
+
+    @property
+    def jobs(self) -> Workload: ...
 
     @property
     def active(self) -> Ints: ...

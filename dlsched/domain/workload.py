@@ -156,8 +156,10 @@ class Workload:
         return self._map(lambda values: values[rows])
 
     def head(self, count: int) -> Workload:
-        """Return a view of the first ``count`` rows (no copy)."""
-        return self._map(lambda values: values[:count])
+        """Return a view of the first ``count`` rows (no copy, also of the computed columns)."""
+        view = self._map(lambda values: values[:count])
+        view.__dict__.update(demand=self.demand[:count], gpus=self.gpus[:count])
+        return view
 
     def with_columns(self, **columns: Any) -> Workload:
         """Return a copy with these columns added or replaced (None removes), checked again."""

@@ -1,0 +1,80 @@
+"""From a scenario and a run's seed to what the simulator runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import Truth, realise
+from dlsched.domain.workload import Ints, Workload
+from dlsched.placement import can_ever_fit, largest_width
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The scenario that is run, the truth behind it, and how many oversize jobs were ``dropped`` and ``capped``."""
+
+    scenario: Scenario
+    truth: Truth
+    oversize: Mapping[str, int] = field(default_factory=lambda: {"dropped": 0, "capped": 0})
+
+
+def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
+    """Return the runnable form of a scenario at a run seed.
+
+    A generated workload is drawn anew for a run seed other than 0. Jobs that can never fit are treated as
+    ``options.oversize`` says: refused with InputError, dropped, or capped. A capped job gets the largest width
+    that fits and work x requested / capped width, so that its GPU-seconds stay the same; one that fits at no
+    width is dropped.
+    """
+    scenario = _redrawn(scenario, run_seed)
+    jobs = scenario.workload
+    fits = can_ever_fit(jobs, scenario.cluster, scenario.options.placement)
+    if fits.all():
+        return Prepared(scenario, realise(scenario, run_seed))
+    if scenario.options.oversize == "refuse":
+        raise _refusal(scenario, np.flatnonzero(~fits))
+    width = jobs.workers if scenario.options.oversize == "cap" else np.where(fits, jobs.workers, 0)
+    if scenario.options.oversize == "cap":
+        width = largest_width(jobs, scenario.cluster, scenario.options.placement)
+    kept = width > 0
+    counts = {"dropped": int((~kept).sum()), "capped": int((kept & (width < jobs.workers)).sum())}
+    scenario = scenario.replace(workload=_narrowed(jobs, width).select(kept))
+    return Prepared(scenario, realise(scenario, run_seed), counts)
+
+
+def _redrawn(scenario: Scenario, run_seed: int) -> Scenario:
+    if scenario.generator is None or run_seed == 0:
+        return scenario
+    from dlsched.workload.generators import draw  # generators are not needed for traces
+
+    return scenario.replace(workload=draw(dict(scenario.generator), scenario.seed + run_seed))
+
+
+def _narrowed(jobs: Workload, width: Ints) -> Workload:
+    """Return the jobs with these widths where they are above 0, at the same GPU-seconds."""
+    capped = np.where(width > 0, width, jobs.workers)
+    changes: dict[str, Any] = {"workers": capped, "work": jobs.work * (jobs.workers / capped)}
+    if jobs.min_workers is not None:
+        changes["min_workers"] = np.minimum(jobs.min_workers, capped)
+    return jobs.with_columns(**changes)
+
+
+def _refusal(scenario: Scenario, rows: Ints) -> InputError:
+    jobs, cluster = scenario.workload, scenario.cluster
+    widest = rows[int(np.argmax(jobs.gpus[rows]))]
+    size = f"{cluster.num_nodes} {'slots' if cluster.free_slots else 'nodes'}"
+    if cluster.num_gpus:
+        size += f" and {cluster.num_gpus} GPUs in all"
+    number = f"{len(rows)} job{'s' if len(rows) > 1 else ''}"
+    return InputError(
+        f"{number} of {len(jobs)}",
+        f"can never fit the cluster ({size}); the largest is {jobs.job_id[widest]!r} with {jobs.gpus[widest]:g} GPUs "
+        f"in {jobs.workers[widest]} workers",
+        "Set the option oversize to drop (leave them out) or cap (cut their width), or enlarge the cluster",
+    )
