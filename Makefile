@@ -1,7 +1,7 @@
 # Everything a contributor or user types. `make help` lists it; `run` and `test` do all set-up themselves.
 # Variables: PYTHON=python3.12 chooses the interpreter of a new .venv (make clean first), ARGS="..." is passed on to the command.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fix bench clean
+.PHONY: help run test check lint types layers fix bench clean
 
 export PYTHON
 export PYTHONPATH := $(CURDIR)
@@ -19,10 +19,16 @@ run: $(RUNTIME)  ## start the app in the browser, on a free port of this machine
 test: $(DEV)  ## run all tests, two processes
 	@$(VENV_PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
 
-check: $(DEV)  ## lint, format, types and import layers; changes nothing
+check: lint types layers  ## lint, format, types and import layers; changes nothing
+
+lint: $(DEV)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+
+types: $(DEV)
 	.venv/bin/mypy $(wildcard dlsched tools tests pages benchmarks app.py)
+
+layers: $(DEV)
 	.venv/bin/lint-imports --no-logo
 
 fix: $(DEV)  ## format the code and repair what ruff can
