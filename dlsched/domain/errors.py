@@ -49,6 +49,7 @@ def from_validation(what: str, error: ValidationError) -> InputError:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     given = first.get("input")
-    value = "" if isinstance(given, (dict, list)) else f", got {given!r}"
+    value = "" if isinstance(given, (dict, list, tuple)) else f", got {given!r:.80}"
+    message = first["msg"].removeprefix("Value error, ")
     more = f" ({len(error.errors()) - 1} more like it)" if len(error.errors()) > 1 else ""
-    return InputError(f"{what}, {where}" if where else what, f"{first['msg']}{value}{more}", "Correct the value")
+    return InputError(f"{what}, {where}" if where else what, f"{message}{value}{more}", "Correct the value")

@@ -224,7 +224,8 @@ def _typed(column: Column, values: Any, length: int) -> NDArray[Any]:
         numbers = np.array([_number(column, row, value) for row, value in enumerate(values)])
     if column.kind == "float":
         return numbers
-    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.floor(numbers))))
+    whole = (np.abs(numbers) <= LARGEST_NUMBER) & (numbers == np.floor(numbers))
+    bad = np.flatnonzero(~whole)
     if bad.size:
         raise _row_error(column.name, int(bad[0]), values[bad[0]], "must be a whole number")
     return numbers.astype(np.int64)

@@ -1,1 +1,22 @@
-"""Workload generators, one module a paper."""
+"""Workload generators, one module a kind or paper. ``draw`` turns a plain specification and a seed into jobs."""
+
+from dlsched.workload.generators.arrivals import gaps_of, hourly_rates_of
+from dlsched.workload.generators.load import expected_load, scale_to_load
+from dlsched.workload.generators.mix import JobClass, JobMixSpec
+from dlsched.workload.generators.registry import KINDS, canonical, draw, parse, plain
+from dlsched.workload.generators.resample import resample_days
+
+__all__ = [
+    "KINDS",
+    "JobClass",
+    "JobMixSpec",
+    "canonical",
+    "draw",
+    "expected_load",
+    "gaps_of",
+    "hourly_rates_of",
+    "parse",
+    "plain",
+    "resample_days",
+    "scale_to_load",
+]

@@ -1,0 +1,137 @@
+"""Fill what a scenario lacks by a stated rule. Nothing is filled unasked; the rule's words become an assumption.
+
+Where the workload comes from a generator, the rule becomes part of its specification, so that other draws of the
+scenario are filled alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from dlsched.domain.cluster import VmType
+from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.policy import Need
+from dlsched.domain.scenario import Scenario
+from dlsched.workload.generators.registry import FilledSpec, canonical, parse, plain
+from dlsched.workload.rules import (
+    DueRule,
+    FillRule,
+    PriorityRule,
+    UserRule,
+    WeightRule,
+    apply_rule,
+    is_missing,
+    usd_text,
+)
+
+EXAMPLE_USD_PER_GPU_H = 2.50
+"""About what a data-centre GPU is rented for; shown as "example price, not a quote" wherever it is used."""
+
+
+def missing(scenario: Scenario) -> list[Need]:
+    """Return what no job (for prices: not every node type) of the scenario has and a rule could fill."""
+    jobs = scenario.workload
+    lacks = {
+        Need.DUE: is_missing(jobs, "due_s").all(),
+        Need.WEIGHT: is_missing(jobs, "weight_usd_per_s").all(),
+        Need.PRICE: any(vm.usd_per_h is None for vm in scenario.cluster.vm_types),
+        Need.PRIORITY: is_missing(jobs, "priority").all(),
+        Need.USER: is_missing(jobs, "user").all() and is_missing(jobs, "group").all(),
+    }
+    return [need for need, lacking in lacks.items() if lacking]
+
+
+def fill_due(scenario: Scenario, low: float = 1.0, high: float = 3.0) -> Scenario:
+    """Return the scenario with due times: submit + U[low, high] x fastest time.
+
+    Raises
+    ------
+    InputError
+        If the range is not valid.
+    """
+    return _fill(scenario, lambda: DueRule(low=low, high=high, speed=scenario.speed))
+
+
+def fill_weights(scenario: Scenario, usd_per_gpu_h: float = 1.0) -> Scenario:
+    """Return the scenario with tardiness weights: GPUs x ``usd_per_gpu_h`` for each hour late.
+
+    Raises
+    ------
+    InputError
+        If the cost is not valid.
+    """
+    return _fill(scenario, lambda: WeightRule(usd_per_gpu_h=usd_per_gpu_h))
+
+
+def fill_priorities(scenario: Scenario, first: Literal["small", "short", "same"] = "small") -> Scenario:
+    """Return the scenario with priorities by a rule.
+
+    Raises
+    ------
+    InputError
+        If the rule is not known.
+    """
+    return _fill(scenario, lambda: PriorityRule(first=first))
+
+
+def fill_users(scenario: Scenario, users: int = 8) -> Scenario:
+    """Return the scenario with ``users`` made-up users.
+
+    Raises
+    ------
+    InputError
+        If the number is not valid.
+    """
+    return _fill(scenario, lambda: UserRule(users=users))
+
+
+def fill_prices(scenario: Scenario, usd_per_gpu_h: float = EXAMPLE_USD_PER_GPU_H) -> Scenario:
+    """Return the scenario with a price for every node type without one: GPUs (at least 1) x ``usd_per_gpu_h``.
+
+    Raises
+    ------
+    InputError
+        If the price is negative or out of range.
+    """
+    if not 0 <= usd_per_gpu_h <= 1e6:
+        raise InputError("price", f"must be from 0 to 1,000,000 $ per GPU-hour, got {usd_per_gpu_h:g}")
+    cluster = scenario.cluster
+    if all(vm.usd_per_h is not None for vm in cluster.vm_types):
+        return scenario
+
+    def priced(vm: VmType) -> VmType:
+        if vm.usd_per_h is not None:
+            return vm
+        return vm.model_copy(update={"usd_per_h": max(vm.gpus, 1) * usd_per_gpu_h})
+
+    pools = tuple(pool.model_copy(update={"vm": priced(pool.vm)}) for pool in cluster.pools)
+    catalogue = tuple(priced(vm) for vm in cluster.catalogue)
+    words = f"{usd_text(usd_per_gpu_h)} per GPU-hour (example price, not a quote)"
+    filled = cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
+    return scenario.replace(cluster=filled, assumptions=_with_words(scenario, words))
+
+
+def _fill(scenario: Scenario, make_rule: Callable[[], FillRule]) -> Scenario:
+    try:
+        rule = make_rule()
+    except ValidationError as error:
+        raise from_validation("rule", error) from error
+    workload = apply_rule(rule, scenario.workload, scenario.seed)
+    if workload is scenario.workload:
+        return scenario
+    changes: dict[str, Any] = {"workload": workload, "assumptions": _with_words(scenario, rule.words)}
+    if scenario.generator is not None:
+        spec = parse(scenario.generator)
+        if isinstance(spec, FilledSpec):
+            filled = FilledSpec(base=spec.base, rules=(*spec.rules, rule))
+        else:
+            filled = FilledSpec(base=canonical(scenario.generator), rules=(rule,))
+        changes["generator"] = plain(filled)
+    return scenario.replace(**changes)
+
+
+def _with_words(scenario: Scenario, words: str) -> tuple[str, ...]:
+    return scenario.assumptions if words in scenario.assumptions else (*scenario.assumptions, words)

@@ -1,0 +1,213 @@
+"""Job mix: classes of jobs with shares, sizes, run times, due times and users, on an arrival pattern."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from dlsched.domain.cluster import Frozen
+from dlsched.domain.randomness import job_uniforms, stream
+from dlsched.domain.workload import Floats, Ints, Workload
+from dlsched.workload.generators.arrivals import Arrivals
+from dlsched.workload.generators.durations import RunTime
+
+MOST_JOBS = 1_000_000
+_MOST_HOURS = 100 * 365.25 * 24
+_DECIMALS = 3  # milliseconds: exp and log may differ in the last bit between machines, times must not
+
+# Which of a job's uniforms decides what. New draws go to the end, so that old seeds keep their jobs.
+_CLASS, _GPUS, _RUN, _DUE, _WEIGHT, _USER = range(6)
+
+Name = Annotated[str, Field(max_length=80)]
+Weight = Annotated[float, Field(ge=0, le=1e9)]
+Gpus = Annotated[float, Field(ge=0, le=100_000)]
+
+
+class NoDue(Frozen):
+    """No due times."""
+
+    kind: Literal["none"] = "none"
+
+
+class RunTimeSlack(Frozen):
+    """Due at submission + U[low, high] x run time."""
+
+    kind: Literal["run-times"] = "run-times"
+    low: float = Field(1.0, ge=0, le=1e6, description="Least multiple of the run time.")
+    high: float = Field(3.0, ge=0, le=1e6, description="Largest multiple of the run time.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.high < self.low:
+            raise ValueError(f"high must be at least low, got {self.high:g} and {self.low:g}")
+        return self
+
+
+class FixedSlack(Frozen):
+    """Due at submission + run time + slack."""
+
+    kind: Literal["fixed"] = "fixed"
+    slack_s: float = Field(ge=0, le=1e9, description="Time a job may wait without being late, seconds.")
+
+
+Due = Annotated[NoDue | RunTimeSlack | FixedSlack, Field(discriminator="kind")]
+
+
+class JobClass(Frozen):
+    """One class of a job mix. A size below 1 is a shared GPU, 0 a CPU job; whole sizes are that many workers."""
+
+    name: str = Field(min_length=1, max_length=80, description="Name of the class.")
+    share: float = Field(gt=0, le=1e9, description="Share of the jobs, relative to the other classes.")
+    gpus: tuple[Gpus, ...] = Field((1.0,), min_length=1, max_length=100, description="GPU counts to choose from.")
+    gpu_weights: tuple[Weight, ...] = Field((), max_length=100, description="Weight of each count; empty = equal.")
+    run_time: RunTime
+    due: Due = NoDue()
+    late_usd_per_h: tuple[Weight, Weight] | None = Field(
+        None, description="Cost of each hour late, drawn evenly from this range, $; empty = none."
+    )
+    priority: float | None = Field(None, ge=-1e9, le=1e9, description="Higher goes first; empty = none.")
+    users: tuple[Name, ...] = Field((), max_length=10_000, description="Who submits; empty = nobody named.")
+    user_skew: float = Field(1.0, ge=0, le=10, description="User k submits in proportion to 1 / k ** skew.")
+    group: Name = Field("", description="Team or account of the class.")
+    model: Name = Field("", description="Network that the class trains.")
+    partition: Name = Field("", description="Exclusive part of the cluster; empty = anywhere.")
+    gpu_types: Name = Field("", description="GPU types the jobs accept, joined by '|'; empty = any.")
+    cpus_per_worker: float | None = Field(None, ge=0, le=1e6, description="CPU cores of each worker.")
+    mem_gib_per_worker: float | None = Field(None, ge=0, le=1e9, description="Memory of each worker, GiB.")
+    min_workers: int | None = Field(
+        None, ge=1, le=100_000, description="Smallest legal width; empty = the request, where any class states one."
+    )
+    max_workers: int | None = Field(
+        None, ge=1, le=100_000, description="Largest legal width; empty = the request, where any class states one."
+    )
+
+    @field_validator("gpus")
+    @classmethod
+    def _whole_or_shared(cls, gpus: tuple[float, ...]) -> tuple[float, ...]:
+        odd = [size for size in gpus if size > 1 and size != int(size)]
+        if odd:
+            raise ValueError(f"GPU counts above 1 must be whole, got {odd[0]:g}")
+        return gpus
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.gpu_weights and len(self.gpu_weights) != len(self.gpus):
+            raise ValueError(f"{len(self.gpus)} GPU counts need as many weights, got {len(self.gpu_weights)}")
+        if self.gpu_weights and sum(self.gpu_weights) <= 0:
+            raise ValueError("at least one GPU weight must be above 0")
+        if self.late_usd_per_h and self.late_usd_per_h[1] < self.late_usd_per_h[0]:
+            raise ValueError("the range of costs per hour late must ascend")
+        if 0 in self.gpus and not self.cpus_per_worker and not self.mem_gib_per_worker:
+            raise ValueError("CPU jobs (0 GPUs) need CPUs or memory per worker")
+        return self
+
+    @property
+    def size_shares(self) -> Floats:
+        """Probability of each GPU count."""
+        weights = np.array(self.gpu_weights or [1.0] * len(self.gpus))
+        shares: Floats = weights / weights.sum()
+        return shares
+
+    @property
+    def mean_gpu_s(self) -> float:
+        """GPU-seconds of a job of the class, mean; size and run time are drawn independently."""
+        return float(self.size_shares @ np.array(self.gpus)) * self.run_time.mean_s
+
+
+class JobMixSpec(Frozen):
+    """A job mix: ``jobs`` jobs of these classes on this arrival pattern."""
+
+    kind: Literal["job-mix"] = "job-mix"
+    jobs: int = Field(ge=1, le=MOST_JOBS, description="Number of jobs.")
+    arrivals: Arrivals
+    classes: tuple[JobClass, ...] = Field(min_length=1, max_length=100)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = [job_class.name for job_class in self.classes]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"two classes are called {twice[0]!r}")
+        if self.jobs / self.arrivals.mean_jobs_per_h > _MOST_HOURS:
+            raise ValueError(f"{self.jobs} jobs would take over 100 years to arrive; raise the rate")
+        return self
+
+    @property
+    def mean_gpu_s(self) -> float:
+        """GPU-seconds of a job, mean over the classes."""
+        shares = np.array([job_class.share for job_class in self.classes])
+        return float(shares @ [job_class.mean_gpu_s for job_class in self.classes] / shares.sum())
+
+
+def draw_job_mix(spec: JobMixSpec, seed: int) -> Workload:
+    """Return the workload of a job mix at a seed.
+
+    What a job is depends on (seed, its number) only; a changed share moves just the jobs at the border between
+    classes, and a changed class leaves the others as they are.
+    """
+    job_ids = [f"j{number:04d}" for number in range(1, spec.jobs + 1)]
+    uniforms = job_uniforms(seed, "workload", job_ids, _USER + 1)
+    submit_s = np.round(spec.arrivals.times_s(spec.jobs, stream(seed, "workload")), _DECIMALS)
+    class_of = _pick(uniforms[:, _CLASS], np.array([job_class.share for job_class in spec.classes]))
+    columns: dict[str, Any] = {"job_id": job_ids, "submit_s": submit_s}
+    for number, job_class in enumerate(spec.classes):
+        rows = np.flatnonzero(class_of == number)
+        for name, values in _class_columns(job_class, submit_s[rows], uniforms[rows]).items():
+            columns.setdefault(name, _empty(name, spec.jobs))[rows] = values
+    for name in {"min_workers", "max_workers"} & set(columns):
+        columns[name] = np.where(columns[name] > 0, columns[name], columns["workers"])
+    return Workload.from_columns(columns, {"source": f"generated, seed {seed}"})
+
+
+_TEXT_COLUMNS = ("job_class", "user", "group", "model", "partition", "gpu_types")
+_ZERO_COLUMNS = ("cpus_per_worker", "mem_gib_per_worker", "min_workers", "max_workers")
+
+
+def _empty(name: str, length: int) -> Any:
+    if name in _TEXT_COLUMNS:
+        return np.full(length, "", dtype=object)
+    return np.full(length, 0.0 if name in _ZERO_COLUMNS else np.nan)
+
+
+def _class_columns(job_class: JobClass, submit_s: Floats, uniforms: Floats) -> dict[str, Any]:
+    """Return the columns that a class sets, for its rows."""
+    gpus = np.array(job_class.gpus)[_pick(uniforms[:, _GPUS], job_class.size_shares)]
+    work = np.maximum(np.round(job_class.run_time.quantile_s(uniforms[:, _RUN]), _DECIMALS), 10.0**-_DECIMALS)
+    workers = np.maximum(gpus, 1.0)
+    columns: dict[str, Any] = {
+        "work": work,
+        "workers": workers,
+        "gpus_per_worker": np.minimum(gpus, 1.0),
+        "job_class": job_class.name,
+        "due_s": _due_s(job_class.due, submit_s, work, uniforms[:, _DUE]),
+        "min_workers": None if job_class.min_workers is None else np.minimum(job_class.min_workers, workers),
+        "max_workers": None if job_class.max_workers is None else np.maximum(job_class.max_workers, workers),
+        "priority": job_class.priority,
+        "cpus_per_worker": job_class.cpus_per_worker,
+        "mem_gib_per_worker": job_class.mem_gib_per_worker,
+    }
+    columns |= {name: getattr(job_class, name) or None for name in ("group", "model", "partition", "gpu_types")}
+    if job_class.late_usd_per_h:
+        low, high = job_class.late_usd_per_h
+        columns["weight_usd_per_s"] = (low + (high - low) * uniforms[:, _WEIGHT]) / 3600
+    if job_class.users:
+        skewed = 1 / np.arange(1, len(job_class.users) + 1) ** job_class.user_skew
+        columns["user"] = np.array(job_class.users, dtype=object)[_pick(uniforms[:, _USER], skewed)]
+    return {name: values for name, values in columns.items() if values is not None}
+
+
+def _due_s(due: Due, submit_s: Floats, work: Floats, uniforms: Floats) -> Floats | None:
+    if isinstance(due, RunTimeSlack):
+        factor = due.low + (due.high - due.low) * uniforms
+        return np.round(submit_s + factor * work, _DECIMALS)
+    if isinstance(due, FixedSlack):
+        return np.round(submit_s + work + due.slack_s, _DECIMALS)
+    return None
+
+
+def _pick(uniforms: Floats, weights: Floats) -> Ints:
+    """Return which weight each uniform falls on."""
+    borders = np.cumsum(weights) / np.sum(weights)
+    return np.searchsorted(borders[:-1], uniforms, side="right").astype(np.int64)
