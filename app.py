@@ -1,0 +1,7 @@
+import streamlit as st
+
+from dlsched.ui.navigation import navigation
+
+page = navigation()
+st.set_page_config(page_title=f"{page.title} · dlsched", page_icon="📅", layout="wide")
+page.run()

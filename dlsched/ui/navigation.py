@@ -1,0 +1,33 @@
+"""The pages of the app, in the order of the work: describe, run, understand."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
+    "": (("start/start.py", "Start", "🏁", ""),),
+    "Describe": (
+        ("describe/workload.py", "Workload", "📥", "workload"),
+        ("describe/cluster.py", "Cluster", "🖥️", "cluster"),
+    ),
+    "Run": (("run/run.py", "Run", "▶️", "run"), ("run/runs.py", "Runs", "🗂️", "runs")),
+    "Understand": (
+        ("understand/result.py", "Result", "📊", "result"),
+        ("understand/compare.py", "Compare", "⚖️", "compare"),
+    ),
+    "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
+}
+"""Section -> (script below pages/, title, icon, url path)."""
+
+
+def navigation() -> StreamlitPage:
+    """Build the sidebar and return the page to run."""
+    sections = {
+        section: [
+            st.Page(f"pages/{script}", title=title, icon=icon, url_path=url or None, default=not url)
+            for script, title, icon, url in entries
+        ]
+        for section, entries in PAGES.items()
+    }
+    return st.navigation(sections, expanded=True)

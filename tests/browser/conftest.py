@@ -1,0 +1,108 @@
+"""A server on its own store and a headless browser. Without a browser the tests skip; CI demands one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+START_LIMIT_S = 60
+READY = "[data-testid=stApp][data-test-script-state=notRunning]"
+
+
+def chromium() -> str | None:
+    """Return the path of the system's Chromium."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """A running app; ``kill`` ends it the hard way, ``start`` brings it back on the same store and port."""
+
+    def __init__(self, store: Path) -> None:
+        self.store = store
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [
+            sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={self.port}",
+            "--server.headless=true", "--server.fileWatcherType=none", "--", "--store", str(self.store),
+        ]  # fmt: skip
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        log = (self.store.parent / "server.log").open("ab")
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+        deadline = time.monotonic() + START_LIMIT_S
+        while time.monotonic() < deadline:
+            try:
+                with urlopen(self.url + "/_stcore/health", timeout=2):
+                    return
+            except OSError:
+                time.sleep(0.2)
+        raise RuntimeError("the app did not start: " + (self.store.parent / "server.log").read_text()[-2000:])
+
+    def kill(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    path = chromium()
+    required = os.environ.get("DLSCHED_REQUIRE_BROWSER")
+    if path is None:
+        message = "no Chromium found: install Debian's package chromium to run the browser tests"
+        if required:
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        chrome = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield chrome
+        chrome.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    app = Server(tmp_path_factory.mktemp("browser") / "results.duckdb")
+    app.start()
+    try:
+        yield app
+    finally:
+        app.kill()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1360, "height": 900}, accept_downloads=True)
+    tab = context.new_page()
+    yield tab
+    context.close()
+
+
+def settle(tab: Any, timeout_s: float = 60) -> None:
+    """Wait until the script of the page has run to its end."""
+    tab.wait_for_selector(READY, timeout=timeout_s * 1000)
+    tab.wait_for_timeout(300)
+    tab.wait_for_selector(READY, timeout=timeout_s * 1000)

@@ -1,0 +1,26 @@
+import pytest
+
+from dlsched.ui.text import dollars, safe
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        pytest.param("train_bert", r"train\_bert", id="underscores are not italics"),
+        pytest.param("[click](http://x)", r"\[click\]\(http\:\/\/x\)".replace(r"\/", "/"), id="no links"),
+        pytest.param("<script>alert(1)</script>", r"\<script\>alert\(1\)\</script\>", id="no HTML"),
+        pytest.param(":red[late]", r"\:red\[late\]", id="no colours or badges"),
+        pytest.param("$x$", r"\$x\$", id="no formulas"),
+        pytest.param("a\nb\u202ec", "a b c", id="no line breaks or reversed text"),
+    ],
+)
+def test_user_text_is_shown_letter_by_letter(raw: str, shown: str) -> None:
+    assert safe(raw) == shown
+
+
+def test_long_text_is_cut() -> None:
+    assert safe("x" * 100, longest=10) == "x" * 9 + "…"
+
+
+def test_dollar_signs_of_our_own_sentences_start_no_formula() -> None:
+    assert dollars("from $3 to $5") == r"from \$3 to \$5"
