@@ -30,7 +30,10 @@ class Nodes(Protocol):
 class Placer(Protocol):
     """A trial copy of the nodes: changes here change nothing in the simulation."""
 
-    free: Floats
+    @property
+    def free(self) -> Floats:
+        """What is free in the trial, shape (nodes, resources)."""
+        ...
 
     def fits(self, row: int, workers: int) -> bool:
         """Whether the placement rule finds room."""

@@ -1,0 +1,90 @@
+"""EASY backfill: the head of the queue gets a promise, later jobs may start where they do not break it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlsched.domain.plan import Share
+from dlsched.domain.workload import Floats, Ints
+from dlsched.policies.baselines.desk import Desk
+from dlsched.policies.baselines.disciplines import Left, split
+from dlsched.policies.baselines.orders import Order, in_ticks, remaining_s
+from dlsched.policies.baselines.totals import Totals
+from dlsched.policies.baselines.walks import Beside, walk, walk_beside
+
+
+def easy_backfill(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
+    """Start the waiting in order up to the first that does not fit, the head; then backfill beside its promise."""
+    waiting, running = split(desk, rows, order)
+    started = walk(waiting, desk.facts.kind_of(waiting), desk.start, blocking=True)
+    left = waiting[len(started) :]
+    behind = fitting(desk, left[1:])
+    if len(behind):
+        running = np.concatenate([running, np.array(started, dtype=np.int64)])
+        backfill(desk, behind, Shadow(desk, int(left[0]), running))
+        left = desk.waiting(left)
+    return left, desk.reasons(left)
+
+
+def fitting(desk: Desk, rows: Ints) -> Ints:
+    """Return the rows whose kind has room now."""
+    kinds = desk.facts.kind_of(rows)
+    distinct, first = np.unique(kinds, return_index=True)
+    fits = [desk.placer.fits(row, desk.facts.kind(row).workers) for row in rows[first].tolist()]
+    return rows[np.isin(kinds, distinct[np.array(fits, dtype=bool)])]
+
+
+def backfill(desk: Desk, rows: Ints, shadow: Shadow) -> None:
+    """Start those of the rows that end before the shadow time or leave the head its place."""
+
+    def offer(row: int) -> Beside:
+        if not desk.start(row):
+            return Beside.NO_ROOM
+        end = in_ticks(believed_ends_s(desk, np.array([row])))[0]
+        if end <= shadow.at_ticks or shadow.bears(row, desk.started[row]):
+            return Beside.TAKEN
+        desk.undo(row)
+        return Beside.IN_THE_WAY
+
+    fastest = max(desk.speeds())
+    surely_late = in_ticks(desk.state.now_s + remaining_s(desk.state, rows) / fastest) > shadow.at_ticks
+    walk_beside(rows, desk.facts.kind_of(rows), surely_late, offer)
+
+
+class Shadow:
+    """The nodes as they will be when the head can start: at ``at_ticks``, the earliest believed end at which it fits.
+
+    The time is in millionths of a second, infinite when the head never fits on the nodes that are up. A job whose
+    believed end has passed counts as ending now; jobs that end at the same instant are gone together.
+    """
+
+    def __init__(self, desk: Desk, head: int, running: Ints) -> None:
+        self._desk, self._head = desk, head
+        self._trial = desk.placer.copy()
+        self.at_ticks = np.inf
+        ends = in_ticks(believed_ends_s(desk, running))
+        for end in np.unique(ends):
+            for row in running[ends == end].tolist():
+                self._trial.release(row, desk.shares(row))
+            if self._head_fits():
+                self.at_ticks = float(end)
+                break
+
+    def bears(self, row: int, shares: tuple[Share, ...]) -> bool:
+        """Whether the head still fits with these shares taken; if so they stay taken."""
+        self._desk.open_in(self._trial)
+        self._trial.take(row, shares)
+        if self._head_fits():
+            return True
+        self._trial.release(row, shares)
+        return False
+
+    def _head_fits(self) -> bool:
+        return self._trial.fits(self._head, self._desk.facts.kind(self._head).workers)
+
+
+def believed_ends_s(desk: Desk, rows: Ints) -> Floats:
+    """Return when rows that have shares are believed to end; a gang is as fast as its slowest node."""
+    speeds = desk.speeds()
+    slowest = np.array([min(speeds[share.node] for share in desk.shares(row)) for row in rows.tolist()])
+    return np.asarray(desk.state.now_s + remaining_s(desk.state, rows) / slowest)

@@ -1,0 +1,91 @@
+"""What queues are sorted by: numbers per row, lowest first; equal numbers go by source order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dlsched.domain.state import State
+from dlsched.domain.workload import Floats, Ints
+
+Order = Callable[[State, Ints], Floats]
+
+TICKS_PER_UNIT = 1e6
+"""Sums of times differ in their last bits; keys that are equal to a millionth are a tie."""
+
+
+def in_ticks(values: Floats) -> Floats:
+    """Return values as whole millionths."""
+    return np.rint(values * TICKS_PER_UNIT)
+
+
+def by_submission(state: State, rows: Ints) -> Floats:
+    """First come, first served: rows are in submission order already."""
+    return np.zeros(len(rows))
+
+
+def remaining_s(state: State, rows: Ints) -> Floats:
+    """Return the believed run time left at the requested width on nodes of speed 1, seconds."""
+    return state.remaining(rows) / state.rate(rows, state.requested(rows))
+
+
+def by_remaining(state: State, rows: Ints) -> Floats:
+    """Shortest believed remaining run time first."""
+    return in_ticks(remaining_s(state, rows))
+
+
+def by_due(state: State, rows: Ints) -> Floats:
+    """Earliest due date first; a job without one goes last."""
+    due_s = state.jobs.due_s
+    return np.full(len(rows), np.inf) if due_s is None else np.nan_to_num(due_s[rows], nan=np.inf)
+
+
+def by_priority(state: State, rows: Ints) -> Floats:
+    """Highest number first; a job without one goes last."""
+    priority = state.jobs.priority
+    return np.full(len(rows), np.inf) if priority is None else np.nan_to_num(-priority[rows], nan=np.inf)
+
+
+def by_attained(state: State, rows: Ints) -> Floats:
+    """Fewest GPU-seconds held first."""
+    return in_ticks(state.attained_gpu_s(rows))
+
+
+def early_s(now_s: float) -> float:
+    """Return how much too early an alarm may come: within this, times count as one instant."""
+    return max(1e-6, 2e-9 * now_s)
+
+
+def queue_number(state: State, rows: Ints, thresholds_gpu_s: tuple[float, ...]) -> Floats:
+    """Return the queue of each job by thresholds of GPU-seconds held, 0 = first.
+
+    A job is over a threshold an instant early, so that an alarm at the crossing finds it crossed.
+    """
+    attained = state.attained_gpu_s(rows) + gpus(state, rows) * early_s(state.now_s)
+    return np.searchsorted(np.asarray(thresholds_gpu_s), attained, side="right").astype(np.float64)
+
+
+def gpus(state: State, rows: Ints) -> Floats:
+    """Return the GPUs of each row at its request."""
+    return state.requested(rows) * state.jobs.gpus_per_worker[rows]
+
+
+def next_multiple_s(now_s: float, every_s: float) -> float:
+    """Return the next whole multiple of ``every_s`` after now."""
+    return float((np.floor((now_s + early_s(now_s)) / every_s) + 1) * every_s)
+
+
+def next_crossing_s(state: State, running: Ints, thresholds_gpu_s: tuple[float, ...]) -> float | None:
+    """Return when the first running job reaches its next threshold; None when none will."""
+    bounds = np.append(np.asarray(thresholds_gpu_s), np.inf)
+    ahead = bounds[queue_number(state, running, thresholds_gpu_s).astype(np.int64)] - state.attained_gpu_s(running)
+    width = gpus(state, running)
+    due_s = state.now_s + (ahead / np.where(width > 0, width, np.nan))
+    due_s = due_s[np.isfinite(due_s)]
+    return float(due_s.min()) if due_s.size else None
+
+
+def sorted_rows(rows: Ints, keys: Floats) -> Ints:
+    """Return rows by key, then by row number, which is submission and source order."""
+    return rows[np.lexsort((rows, keys))]

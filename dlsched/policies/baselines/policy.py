@@ -1,0 +1,120 @@
+"""One list policy, built from an order and a discipline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dlsched.domain.cluster import vm_capacity
+from dlsched.domain.plan import Allocation, Plan, WaitReason, run_on
+from dlsched.domain.policy import ListRule, ReviewRule
+from dlsched.domain.state import State
+from dlsched.domain.workload import Floats, Ints
+from dlsched.policies.baselines.desk import Desk
+from dlsched.policies.baselines.disciplines import Discipline
+from dlsched.policies.baselines.facts import JobFacts
+from dlsched.policies.baselines.orders import Order
+from dlsched.policies.baselines.slots import cheapest_vm, opening_placer, vm_changes, vm_named
+from dlsched.policies.baselines.totals import Totals
+
+Alarm = Callable[[State, Ints], float | None]
+"""When to be asked again, given the running rows; called only while somebody waits."""
+
+
+class ListPolicy:
+    """Gives every job its request, in the order and by the discipline it is built from.
+
+    Each partition has its own queue. On free slots VMs are opened as needed and released when empty.
+
+    Parameters
+    ----------
+    order, discipline
+        What a queue is sorted by, and who of it runs.
+    list_rule
+        The same in the form of the compiled kernel; None where the kernel cannot stand in.
+    alarm
+        Times to decide at besides the events.
+    vm_type
+        VM type for free slots; None = the cheapest per GPU, see :func:`cheapest_vm`.
+    """
+
+    def __init__(
+        self,
+        order: Order,
+        discipline: Discipline,
+        list_rule: ListRule | None,
+        alarm: Alarm | None = None,
+        vm_type: str | None = None,
+    ) -> None:
+        self.review = ReviewRule()
+        self.list_rule = list_rule
+        self._order, self._discipline, self._alarm, self._vm_type = order, discipline, alarm, vm_type
+        self._facts = JobFacts()
+        self._stopped: set[int] = set()
+        self._on_slots: bool | None = None
+
+    def plan(self, state: State) -> Plan:
+        """Return starts and stops, VM changes, and why each waiting job waits."""
+        if self._on_slots is None:  # fixed nodes always have a VM type, free slots begin without
+            self._on_slots = bool((state.nodes.vm < 0).any())
+        self._facts.update(state)
+        desk = self._desk(state)
+        totals = Totals(state, self._facts, self._slot_capacity(state))
+        queues = self._facts.partitions(state.active)
+        left = [self._discipline(desk, rows, self._order, totals) for rows in queues.values()]
+        running = desk.running(state.active)
+        return Plan(
+            allocations=_allocations(desk),
+            vms=self._vm_changes(desk, running),
+            wake_at_s=self._alarm(state, running) if self._alarm and len(running) < len(state.active) else None,
+            reasons=self._reasons(desk, left),
+        )
+
+    def _reasons(self, desk: Desk, left: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+        """Return rows in source order with codes; a job that was stopped is told so until it runs again."""
+        self._stopped.difference_update(desk.started)
+        self._stopped.update(row for row in desk.stopped if row not in desk.started)
+        none = np.zeros(0, dtype=np.int64)
+        rows = np.concatenate([none, *(part for part, _ in left)])
+        codes = np.concatenate([none, *(part for _, part in left)])
+        if self._stopped:
+            was_stopped = np.isin(rows, np.array(sorted(self._stopped)))
+            codes[was_stopped & (codes == WaitReason.NO_ROOM)] = WaitReason.PREEMPTED
+        by_row = np.argsort(rows)
+        return rows[by_row], codes[by_row]
+
+    def _desk(self, state: State) -> Desk:
+        placer = state.placer()
+        if not self._on_slots:
+            return Desk(state, self._facts, placer)
+        return Desk(state, self._facts, opening_placer(placer, state.nodes, lambda row: self._choose_vm(state, row)))
+
+    def _vm_changes(self, desk: Desk, running: Ints) -> dict[int, str | None]:
+        if not self._on_slots:
+            return {}
+        in_use = {share.node for row in running.tolist() for share in desk.shares(row)}
+        return vm_changes(desk.state.nodes, desk.opened, in_use)
+
+    def _choose_vm(self, state: State, row: int) -> str | None:
+        catalogue = state.nodes.vm_types
+        kind = self._facts.kind(row)
+        offered = catalogue if self._vm_type is None else (vm_named(self._vm_type, catalogue),)
+        vm = cheapest_vm(kind, self._facts.kinds, offered)
+        return None if vm is None else vm.name
+
+    def _slot_capacity(self, state: State) -> Floats:
+        """Return what the empty slots can become: all of them the type the widest active job would get."""
+        empty = int(((state.nodes.vm < 0) & state.nodes.up).sum())
+        if not empty or not len(state.active):
+            return np.zeros(state.nodes.capacity.shape[1])
+        widest = max(state.active.tolist(), key=lambda row: self._facts.kind(row).need[0])
+        name = self._choose_vm(state, widest)
+        if name is None:
+            return np.zeros(state.nodes.capacity.shape[1])
+        return empty * np.array(vm_capacity(vm_named(name, state.nodes.vm_types)))
+
+
+def _allocations(desk: Desk) -> dict[int, Allocation]:
+    stops: dict[int, Allocation] = dict.fromkeys(desk.stopped, ())
+    return stops | {row: run_on(shares) for row, shares in desk.started.items()}

@@ -1,0 +1,74 @@
+"""The list of policies: add one by adding its specification here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+
+import numpy as np
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.policy import Need, PolicySpec
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.baselines import BASELINES
+
+POLICIES: tuple[PolicySpec, ...] = (*BASELINES,)
+
+
+def policies() -> tuple[PolicySpec, ...]:
+    """Return the specification of every policy."""
+    return POLICIES
+
+
+def find(key: str) -> PolicySpec:
+    """Return the policy with this key; raise InputError that lists near names, or all where none is near."""
+    by_key = {spec.key: spec for spec in POLICIES}
+    if key in by_key:
+        return by_key[key]
+    near = get_close_matches(key.lower().replace("_", "-"), by_key, n=3)
+    hint = f"Try {' or '.join(repr(name) for name in near)}" if near else f"Known: {', '.join(by_key)}"
+    raise InputError(f"policy {key!r}", "there is no policy with this key", hint)
+
+
+def unmet_needs(spec: PolicySpec, scenario: Scenario) -> tuple[Need, ...]:
+    """Return what the policy must be given and the scenario does not have, in the order of :class:`Need`."""
+    return tuple(need for need in Need if need in spec.needs and not _MET[need](scenario))
+
+
+def _any_number(*names: str) -> Callable[[Scenario], bool]:
+    """Whether every one of these columns is there with at least one number."""
+
+    def met(scenario: Scenario) -> bool:
+        columns = [getattr(scenario.workload, name) for name in names]
+        return all(column is not None and not bool(np.isnan(column).all()) for column in columns)
+
+    return met
+
+
+def _has_users(scenario: Scenario) -> bool:
+    columns = (scenario.workload.user, scenario.workload.group)
+    return any(column is not None and any(column) for column in columns)
+
+
+def _has_prices(scenario: Scenario) -> bool:
+    vm_types = scenario.cluster.vm_types
+    return all(vm.usd_per_h is not None for vm in vm_types)
+
+
+def _has_servers(scenario: Scenario) -> bool:
+    """No column of a workload carries the demand of servers yet."""
+    return False
+
+
+_MET: Mapping[Need, Callable[[Scenario], bool]] = {
+    Need.DUE: _any_number("due_s"),
+    Need.WEIGHT: _any_number("weight_usd_per_s"),
+    Need.PRICE: _has_prices,
+    Need.PRIORITY: _any_number("priority"),
+    Need.USER: _has_users,
+    Need.SPEED: lambda scenario: scenario.speed.kind != "rigid",
+    Need.FREE_SLOTS: lambda scenario: scenario.cluster.free_slots,
+    Need.FIXED_NODES: lambda scenario: not scenario.cluster.free_slots,
+    Need.SERVERS: _has_servers,
+    Need.UTILITY: _any_number("utility_1", "utility_2", "utility_3"),
+}
