@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Absence, VmType
 from dlsched.domain.plan import Allocation, Share
@@ -19,7 +20,7 @@ class Nodes(Protocol):
 
     vm_types: tuple[VmType, ...]
     vm: Ints
-    up: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    up: NDArray[np.bool_]
     capacity: Floats
     free: Floats
     speed: Floats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +139,7 @@ def _bytes(values: Iterable[int]) -> NDArray[np.uint8]:
     return np.array([int(value) for value in values], dtype=np.uint8)
 
 
-def _piece_columns(pieces: list[Piece]) -> dict[str, NDArray[np.generic]]:
+def _piece_columns(pieces: list[Piece]) -> dict[str, Any]:
     return {
         "piece_row": _ints(p.row for p in pieces),
         "piece_start_s": _floats(p.start_s for p in pieces),
@@ -154,7 +154,7 @@ def _piece_columns(pieces: list[Piece]) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def _share_columns(pieces: list[Piece]) -> dict[str, NDArray[np.generic]]:
+def _share_columns(pieces: list[Piece]) -> dict[str, Any]:
     first = np.zeros(len(pieces) + 1, dtype=np.int64)
     np.cumsum([len(p.shares) for p in pieces], out=first[1:])
     return {
@@ -165,7 +165,7 @@ def _share_columns(pieces: list[Piece]) -> dict[str, NDArray[np.generic]]:
     }
 
 
-def _lease_columns(leases: list[tuple[int, int, float, float]]) -> dict[str, NDArray[np.generic]]:
+def _lease_columns(leases: list[tuple[int, int, float, float]]) -> dict[str, Any]:
     return {
         "lease_node": _ints(lease[0] for lease in leases),
         "lease_vm": _ints(lease[1] for lease in leases),
@@ -174,7 +174,7 @@ def _lease_columns(leases: list[tuple[int, int, float, float]]) -> dict[str, NDA
     }
 
 
-def _decision_columns(decisions: list[Decision]) -> dict[str, NDArray[np.generic]]:
+def _decision_columns(decisions: list[Decision]) -> dict[str, Any]:
     def number(value: float | None) -> float:
         return np.nan if value is None else value
 
@@ -189,7 +189,7 @@ def _decision_columns(decisions: list[Decision]) -> dict[str, NDArray[np.generic
     }
 
 
-def _wait_columns(waits: list[tuple[Ints, float, NDArray[np.uint8]]]) -> dict[str, NDArray[np.generic]]:
+def _wait_columns(waits: list[tuple[Ints, float, NDArray[np.uint8]]]) -> dict[str, Any]:
     rows = [rows for rows, _, _ in waits]
     return {
         "wait_row": np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64),

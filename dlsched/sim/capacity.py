@@ -1,0 +1,68 @@
+"""Nodes that go away and come back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dlsched.domain.cluster import Absence, Cluster
+from dlsched.domain.policy import EventKind
+from dlsched.sim.log import PieceEnd
+from dlsched.sim.world import World
+
+
+class CapacityChange(NamedTuple):
+    """The begin or the end of an absence."""
+
+    time_s: float
+    comes_back: bool
+    absence: Absence
+
+
+def capacity_changes(cluster: Cluster) -> list[CapacityChange]:
+    """Return begins and ends of all absences, returns first at one time, then by node."""
+    changes = [CapacityChange(absence.start_s, False, absence) for absence in cluster.absences]
+    changes += [CapacityChange(a.end_s, True, a) for a in cluster.absences if a.end_s is not None]
+    return sorted(changes, key=lambda change: (change.time_s, not change.comes_back, change.absence.node))
+
+
+def node_goes(world: World, absence: Absence, at_s: float) -> EventKind:
+    """Take a node away: its jobs go back to the queue, its VM is gone, reservations on it may be lost."""
+    lost = EventKind.NONE
+    for row in world.node_leaves(absence):
+        _stop(world, row, at_s)
+        if row in world.future:
+            world.drop_future(row)
+            lost = EventKind.RESERVATION_LOST
+    node = absence.node
+    if world.scenario.cluster.free_slots and world.nodes.vm[node] >= 0:
+        world.set_vm(node, -1, at_s)
+        world.room.site = world.room.site.with_vms({node: None})
+    world.room.free[node] = 0.0
+    world.use_room(world.room)
+    return lost if absence.planned else lost | _lose_reservations(world, node)
+
+
+def node_is_back(world: World, absence: Absence) -> None:
+    """End an absence."""
+    world.node_returns(absence)
+
+
+def _stop(world: World, row: int, at_s: float) -> None:
+    """Send a running row back to the queue; what it did since its last checkpoint is lost."""
+    every_s = world.options.checkpoint_s
+    lost_work = world.progress.since_checkpoint(row, at_s, every_s) if every_s > 0 else 0.0
+    world.give_back(row)
+    world.close_piece(row, at_s, PieceEnd.NODE_LOST, lost_work)
+    world.wait(row)
+
+
+def _lose_reservations(world: World, node: int) -> EventKind:
+    """Drop every reservation that needs a failed node."""
+    rows = [
+        row
+        for row, steps in world.future.items()
+        if any(share.node == node for step in steps for share in step.shares or ())
+    ]
+    for row in rows:
+        world.drop_future(row)
+    return EventKind.RESERVATION_LOST if rows else EventKind.NONE

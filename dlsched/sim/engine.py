@@ -1,0 +1,182 @@
+"""The event loop: completions, capacity, arrivals, cancellations, reservation steps; then one call of the policy."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from dlsched.domain.errors import PlanError
+from dlsched.domain.plan import Step
+from dlsched.domain.policy import EventKind, Policy
+from dlsched.domain.randomness import stream
+from dlsched.sim.agenda import Agenda, Event, Kind, instant_s
+from dlsched.sim.capacity import CapacityChange, capacity_changes, node_goes, node_is_back
+from dlsched.sim.commit import apply_plan
+from dlsched.sim.ledger import Decision
+from dlsched.sim.log import JobStatus, PieceEnd, RunLog
+from dlsched.sim.meter import Meter, ProgressCall
+from dlsched.sim.prepare import Prepared
+from dlsched.sim.state import PolicyView
+from dlsched.sim.world import World
+
+IDLE_CALLS = 1000
+"""So many calls in a row by timer alone, while nothing runs and nothing changes, count as a stall."""
+
+
+def run_engine(prepared: Prepared, policy: Policy, run_seed: int = 0, progress: ProgressCall | None = None) -> RunLog:
+    """Return the log of a policy on a prepared scenario.
+
+    ``progress`` is called with the share done and a short text, and may raise to stop the run. Raises PlanError
+    when the policy asks for something impossible.
+    """
+    return _Engine(prepared, policy, run_seed, progress).run()
+
+
+class _Engine:
+    def __init__(self, prepared: Prepared, policy: Policy, run_seed: int, progress: ProgressCall | None) -> None:
+        jobs = prepared.scenario.workload
+        self.policy = policy
+        self.agenda = Agenda(jobs.submit_s, policy.review)
+        self.world = World(prepared, self.agenda)
+        self.start_s = float(jobs.submit_s[0]) if len(jobs) else 0.0
+        self.capacity: list[CapacityChange] = capacity_changes(prepared.scenario.cluster)
+        for number, change in enumerate(self.capacity):
+            self.agenda.push(change.time_s, Kind.CAPACITY, number)
+        self.rng = stream(prepared.scenario.seed + run_seed, "policy")
+        self.meter = Meter(progress, jobs.submit_s)
+        self.idle_calls = 0
+
+    def run(self) -> RunLog:
+        """Handle instant after instant until all jobs have ended, nothing is due, or the horizon."""
+        world, agenda = self.world, self.agenda
+        horizon_s = world.options.horizon_s or math.inf
+        now_s, stalled = self.start_s, False
+        while world.active or agenda.arrivals_left:
+            next_s = agenda.next_s(reviews=bool(world.active))
+            stalled = next_s is None or self.idle_calls >= IDLE_CALLS
+            if stalled or next_s is None:
+                break
+            if next_s > horizon_s:
+                return self._close(horizon_s, stalled=False)
+            now_s, events = agenda.pop_instant(next_s)
+            self._handle(now_s, events)
+            self.meter.tick(world.num_ended, now_s)
+        if stalled:
+            return self._close(now_s, stalled=True)
+        return self._close(float(world.ledger.end_s.max(initial=self.start_s)), stalled=False)
+
+    def _handle(self, now_s: float, events: list[Event]) -> None:
+        """Handle the events of one instant, then ask the policy if it wants to be asked."""
+        cause, woken = EventKind.NONE, False
+        steps: list[int] = []
+        for event in events:
+            if event.kind == Kind.COMPLETION:
+                cause |= self._complete(event)
+            elif event.kind == Kind.ARRIVAL:
+                self.world.submit(event.key)
+                cause |= EventKind.ARRIVAL
+            elif event.kind == Kind.CAPACITY:
+                cause |= self._change_capacity(self.capacity[event.key], event.time_s)
+            elif event.kind == Kind.CANCEL:
+                cause |= self._cancel(event)
+            elif event.kind == Kind.STEP:
+                steps.append(event.key)
+            else:
+                woken = True
+        # a reservation may have gone with its job or node at this very instant
+        steps = [row for row in steps if row in self.world.future]
+        if steps:
+            cause |= self._step(steps, now_s)
+        if self.agenda.review_due(now_s) and self.world.active:
+            woken = True
+        if woken:
+            cause |= EventKind.TIMER
+        if now_s >= self.start_s and (woken or cause & self.policy.review.events):
+            self._decide(now_s, cause)
+
+    # ---- events ---------------------------------------------------------------------------------------
+
+    def _complete(self, event: Event) -> EventKind:
+        world, row = self.world, event.key
+        failed = bool(world.truth.is_bug[row])
+        world.give_back(row)
+        world.close_piece(row, event.time_s, PieceEnd.FAILED if failed else PieceEnd.COMPLETED)
+        world.finish(row, JobStatus.FAILED if failed else JobStatus.COMPLETED, event.time_s)
+        return EventKind.COMPLETION
+
+    def _change_capacity(self, change: CapacityChange, at_s: float) -> EventKind:
+        if change.comes_back:
+            node_is_back(self.world, change.absence)
+            return EventKind.CAPACITY
+        return EventKind.CAPACITY | node_goes(self.world, change.absence, at_s)
+
+    def _cancel(self, event: Event) -> EventKind:
+        world, row = self.world, event.key
+        if row in world.held:
+            world.give_back(row)
+            world.close_piece(row, event.time_s, PieceEnd.CANCELLED)
+        world.finish(row, JobStatus.CANCELLED, event.time_s)
+        return EventKind.CANCEL
+
+    def _step(self, rows: list[int], now_s: float) -> EventKind:
+        """Carry out reservation steps that are due: all releases first, then all starts."""
+        world, todo = self.world, {}
+        for row in rows:
+            step, *later = world.future[row]
+            world.set_future(row, tuple(later))
+            shares = step.shares or ()
+            if sorted(shares) != sorted(world.held.get(row, ())):
+                todo[row] = (step, bool(later))
+        for row in todo:
+            if row in world.held:
+                world.give_back(row)
+        cause = EventKind.NONE
+        for row, (step, goes_on) in todo.items():
+            cause |= self._take_step(row, step, now_s, goes_on=goes_on)
+        return cause
+
+    def _take_step(self, row: int, step: Step, now_s: float, *, goes_on: bool) -> EventKind:
+        """Put a row, whose old shares have been given back, on the shares of a step."""
+        world, shares = self.world, step.shares or ()
+        world.room.now_s = now_s
+        world.room.take(row, shares)
+        if shares:
+            same_width = row in world.held and world.width(row) == (step.workers, step.servers)
+            world.change_piece(row, shares, now_s, PieceEnd.MOVED if same_width else PieceEnd.RESIZED)
+            return EventKind.NONE
+        world.change_piece(row, shares, now_s, PieceEnd.PREEMPTED if goes_on else PieceEnd.OVERRUN)
+        return EventKind.NONE if goes_on else EventKind.OVERRUN
+
+    # ---- decisions ------------------------------------------------------------------------------------
+
+    def _decide(self, now_s: float, cause: EventKind) -> None:
+        world = self.world
+        view = PolicyView(world, now_s, cause, self.rng)
+        before_s = time.perf_counter()
+        plan = self.policy.plan(view)
+        cpu_s = time.perf_counter() - before_s
+        changed = apply_plan(world, plan, now_s)
+        self._set_wake(plan.wake_at_s, now_s)
+        world.ledger.explain(now_s, world.is_waiting, plan.reasons)
+        world.ledger.decisions.append(Decision(now_s, cause, cpu_s, plan))
+        idle = cause == EventKind.TIMER and not changed and not world.held
+        self.idle_calls = self.idle_calls + 1 if idle else 0
+
+    def _set_wake(self, wake_at_s: float | None, now_s: float) -> None:
+        """Every plan sets the wake-up anew; one that is due by now comes at the next distinguishable instant."""
+        if wake_at_s is None:
+            self.agenda.drop(Kind.WAKE)
+            return
+        tolerance_s = instant_s(now_s)
+        if not now_s - tolerance_s <= wake_at_s < math.inf:
+            raise PlanError(f"At {now_s:g} s: the policy asks to be woken at {wake_at_s:g} s, which is not ahead.")
+        self.agenda.push(max(wake_at_s, now_s + 2 * tolerance_s), Kind.WAKE)
+
+    def _close(self, end_s: float, *, stalled: bool) -> RunLog:
+        world = self.world
+        for row in world.running.array().tolist():
+            world.close_piece(row, end_s, PieceEnd.RUN_ENDED)
+        for node, start_s in sorted(world.lease_from_s.items()):
+            world.ledger.close_lease(node, int(world.nodes.vm[node]), start_s, end_s)
+        self.meter.done()
+        return world.ledger.finish(min(self.start_s, end_s), end_s, stalled=stalled)

@@ -1,0 +1,110 @@
+"""What a policy sees of the world: the believed state, read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from dlsched.domain.cluster import Absence
+from dlsched.domain.plan import Allocation, Share
+from dlsched.domain.policy import EventKind
+from dlsched.domain.workload import Floats, Ints, Workload
+from dlsched.placement import TrialPlacer
+from dlsched.sim.reservations import Uses, future_uses, lasting_room
+from dlsched.sim.world import LiveNodes, World
+
+
+class PolicyView:
+    """A ``domain.state.State`` of one instant; arrays are built when they are asked for."""
+
+    def __init__(self, world: World, now_s: float, cause: EventKind, rng: np.random.Generator) -> None:
+        self._world = world
+        self.now_s = now_s
+        self.cause = cause
+        self.nodes: LiveNodes = world.nodes
+        self.rng = rng
+
+    @cached_property
+    def jobs(self) -> Workload:
+        """The rows submitted so far, with believed work and nothing recorded."""
+        return self._world.submitted_jobs()
+
+    @cached_property
+    def active(self) -> Ints:
+        """Rows submitted and not ended."""
+        return self._world.active.array()
+
+    @cached_property
+    def waiting(self) -> Ints:
+        """Active rows that hold nothing."""
+        return self._world.waiting.array()
+
+    @cached_property
+    def running(self) -> Ints:
+        """Active rows that hold something."""
+        return self._world.running.array()
+
+    @property
+    def calendar(self) -> tuple[Absence, ...]:
+        """Planned absences that have not ended."""
+        return tuple(absence for absence in self._world.planned if absence.until_s > self.now_s)
+
+    def remaining(self, rows: Ints) -> Floats:
+        """Believed work left, at least 0."""
+        left = self._world.believed.work[rows] - self._world.progress.done_at(rows, self.now_s)
+        return np.asarray(np.maximum(left, 0.0))
+
+    def attained_gpu_s(self, rows: Ints) -> Floats:
+        """GPU-seconds held so far."""
+        return self._world.progress.attained_at(rows, self.now_s)
+
+    def started_s(self, rows: Ints) -> Floats:
+        """First start; NaN when never started."""
+        return np.asarray(self._world.progress.first_start_s[rows])
+
+    def first_workers(self, rows: Ints) -> Ints:
+        """Width of the first start; 0 when never started."""
+        return np.asarray(self._world.progress.first_workers[rows])
+
+    def held(self, row: int) -> tuple[Share, ...]:
+        """Shares held now; empty when waiting."""
+        return self._world.held.get(row, ())
+
+    def reserved(self, row: int) -> Allocation:
+        """Future dated steps; empty when none."""
+        return self._world.future.get(row, ())
+
+    @cached_property
+    def _future_uses(self) -> Uses:
+        return future_uses(self._world)
+
+    def committed(self, node: int) -> tuple[tuple[float, float, int, tuple[float, ...]], ...]:
+        """Future commitments of a node: (start_s, end_s, row, amount per resource), by start and row."""
+        return tuple(sorted(self._future_uses.get(node, ())))
+
+    def rate(self, rows: Ints, workers: Ints) -> Floats:
+        """Believed work per second on nodes of speed 1; 0 where the width is not legal."""
+        return self._world.speed.rates(rows, workers)
+
+    def width_limits(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Smallest and largest legal width."""
+        smallest, largest = self._world.speed.limits()
+        return smallest[rows], largest[rows]
+
+    def requested(self, rows: Ints) -> Ints:
+        """Requested width, capped where the scenario caps oversize jobs."""
+        return np.asarray(self._world.jobs.workers[rows])
+
+    def placer(self) -> TrialPlacer:
+        """Return a trial copy of what is free from now on, reservations kept."""
+        room = self._world.room
+        return TrialPlacer(
+            room.site, lasting_room(self._world, self.now_s), self.now_s, blocked_total(self._world.blocked)
+        )
+
+
+def blocked_total(blocked: Mapping[int, tuple[float, ...]]) -> tuple[float, ...] | None:
+    """Return what jobs block on the pool beyond their use, per resource; None = nothing."""
+    return tuple(map(sum, zip(*blocked.values(), strict=True))) if blocked else None
