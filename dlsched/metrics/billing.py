@@ -1,0 +1,190 @@
+"""What machines cost, and which job pays which part of it.
+
+A node's bill is price x time it is billed. At each instant the jobs on it share the price in proportion to the GPUs
+they hold there; where no GPU is in use (CPU nodes, CPU jobs) in proportion to their dominant resource. Time without
+jobs, and what rounding up to the hour adds, is idle. So shares + idle = bill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.cluster import Absence, Cluster, vm_capacity
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import CPU, GPU, Floats, Ints
+from dlsched.sim.log import RunLog
+
+SECONDS_PER_H = 3600.0
+SAME_INSTANT = 1e-9
+TINY_PER_UNIT = 1e9
+"""Amounts are summed as whole billionths, so that a node that empties is empty and not 1e-16 full."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stays:
+    """Time spans of nodes: number, index into Cluster.vm_types, from and to."""
+
+    node: Ints
+    vm: Ints
+    start_s: Floats
+    end_s: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Bill:
+    """``stay_usd`` per stay, ``job_usd`` per row of the workload, ``idle_usd`` what no job pays."""
+
+    stay_usd: Floats
+    job_usd: Floats
+    idle_usd: float
+
+    @property
+    def total_usd(self) -> float:
+        """The whole bill."""
+        return float(self.stay_usd.sum())
+
+
+def billed_stays(scenario: Scenario, log: RunLog) -> Stays:
+    """Return the billed stays: leases, or fixed nodes from first submission to the end of the run less absences."""
+    return _stays(scenario.cluster, log, [a for a in scenario.cluster.absences if not a.billed])
+
+
+def up_stays(scenario: Scenario, log: RunLog) -> Stays:
+    """Return the stays in which nodes can be used: as billed, less every absence."""
+    return _stays(scenario.cluster, log, scenario.cluster.absences)
+
+
+def usd_per_h(cluster: Cluster) -> Floats:
+    """Return the price by VM type; NaN where none is set."""
+    return np.array([np.nan if vm.usd_per_h is None else vm.usd_per_h for vm in cluster.vm_types])
+
+
+def stay_usd(scenario: Scenario, stays: Stays) -> Floats:
+    """Return the bill of each stay (NaN without a price): per second, or each stay rounded up to the hour."""
+    hours = (stays.end_s - stays.start_s) / SECONDS_PER_H
+    if scenario.options.billing == "hour":
+        hours = np.ceil(hours - SAME_INSTANT * np.maximum(1.0, hours))
+    return hours * usd_per_h(scenario.cluster)[stays.vm]
+
+
+def usd_in_window(stays: Stays, usd: Floats, from_s: float, to_s: float) -> float:
+    """Return the part of the bills that falls into a window; a stay's bill accrues evenly."""
+    length_s = stays.end_s - stays.start_s
+    inside_s = np.clip(np.minimum(stays.end_s, to_s) - np.maximum(stays.start_s, from_s), 0.0, None)
+    return float(np.sum(usd * np.divide(inside_s, length_s, out=np.zeros(len(usd)), where=length_s > 0)))
+
+
+def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Ints, share_held: Floats) -> Bill | None:
+    """Return who pays what; None when a billed machine has no price.
+
+    ``piece_of_share`` and ``share_held`` (shares, resources) belong to the shares of the log.
+    """
+    bills = stay_usd(scenario, stays)
+    if np.isnan(bills).any():
+        return None
+    vm = _vm_of_share(scenario.cluster, log, log.piece_start_s[piece_of_share])
+    price = usd_per_h(scenario.cluster)[vm] / SECONDS_PER_H
+    gpus = share_held[:, GPU]
+    dominant = _dominant(scenario.cluster, vm, share_held)
+    start_s, end_s = log.piece_start_s[piece_of_share], log.piece_end_s[piece_of_share]
+    paid, busy_usd = _split(log.share_node, start_s, end_s, price, _whole(gpus), np.maximum(_whole(dominant), 1))
+    job_usd = np.bincount(log.piece_row[piece_of_share], paid, minlength=len(scenario.workload)).astype(float)
+    # Rounding of the sums must not show as an idle cost of -1e-12.
+    idle_usd = max(float(bills.sum()) - busy_usd, 0.0)
+    return Bill(bills, job_usd, idle_usd)
+
+
+def _stays(cluster: Cluster, log: RunLog, absences: Iterable[Absence]) -> Stays:
+    if cluster.free_slots:
+        return Stays(log.lease_node, log.lease_vm, log.lease_start_s, log.lease_end_s)
+    gone: dict[int, list[Absence]] = {}
+    for absence in absences:
+        gone.setdefault(absence.node, []).append(absence)
+    always = np.setdiff1d(np.arange(cluster.num_nodes), np.array(list(gone), dtype=np.int64))
+    parts = [
+        (node, start_s, end_s)
+        for node, away in sorted(gone.items())
+        for start_s, end_s in _present(log.start_s, log.end_s, away)
+    ]
+    node = np.concatenate([always, np.array([p[0] for p in parts], dtype=np.int64)])
+    start_s = np.concatenate([np.full(len(always), log.start_s), np.array([p[1] for p in parts], dtype=float)])
+    end_s = np.concatenate([np.full(len(always), log.end_s), np.array([p[2] for p in parts], dtype=float)])
+    order = np.lexsort((start_s, node))
+    return Stays(node[order], cluster.nodes.vm[node[order]], start_s[order], end_s[order])
+
+
+def _present(from_s: float, to_s: float, away: list[Absence]) -> list[tuple[float, float]]:
+    """Return what is left of a window without the absences, which may overlap."""
+    spans, at_s = [], from_s
+    for absence in sorted(away, key=lambda a: a.start_s):
+        if absence.start_s > at_s:
+            spans.append((at_s, min(absence.start_s, to_s)))
+        at_s = max(at_s, absence.until_s)
+        if at_s >= to_s:
+            return [(a, b) for a, b in spans if b > a]
+    return [(a, b) for a, b in [*spans, (at_s, to_s)] if b > a]
+
+
+def _vm_of_share(cluster: Cluster, log: RunLog, start_s: Floats) -> Ints:
+    """Return the VM type under each share: that of the node, or of the last lease opened there by then."""
+    if not cluster.free_slots:
+        return cluster.nodes.vm[log.share_node]
+    late_s = start_s + SAME_INSTANT * np.maximum(1.0, np.abs(start_s))
+    node = np.concatenate([log.lease_node, log.share_node])
+    is_share = np.repeat([0, 1], [len(log.lease_node), len(log.share_node)])
+    order = np.lexsort((is_share, np.concatenate([log.lease_start_s, late_s]), node))
+    last_lease = np.maximum.accumulate(np.where(is_share[order] == 0, np.arange(len(order)), 0))
+    lease = np.empty(len(order), dtype=np.int64)
+    lease[order] = order[last_lease]
+    return log.lease_vm[lease[len(log.lease_node) :]]
+
+
+def _dominant(cluster: Cluster, vm: Ints, share_held: Floats) -> Floats:
+    """Return the largest part of a node's CPUs or memory that each share holds (its CPUs where neither is modelled)."""
+    capacity = np.array([vm_capacity(kind) for kind in cluster.vm_types])[vm][:, CPU:]
+    limited = np.isfinite(capacity) & (capacity > 0)
+    part = np.divide(share_held[:, CPU:], capacity, out=np.zeros_like(capacity), where=limited)
+    return np.where(limited.any(axis=1), part.max(axis=1, initial=0.0), share_held[:, CPU])
+
+
+def _whole(amount: Floats) -> Ints:
+    return np.asarray(np.rint(amount * TINY_PER_UNIT), dtype=np.int64)
+
+
+def _split(
+    node: Ints, start_s: Floats, end_s: Floats, usd_per_s: Floats, gpus: Ints, dominant: Ints
+) -> tuple[Floats, float]:
+    """Return what each share pays, and the bill of all time in which nodes hold jobs.
+
+    On each node the price of the time between two changes is divided by what is in use; the running sum F of
+    that makes the part of a share amount x (F(end) - F(start)). ``dominant`` counts while no GPU is in use.
+    """
+    count = len(node)
+    times = np.concatenate([start_s, end_s])
+    nodes = np.concatenate([node, node])
+    order = np.lexsort((times, nodes))
+    sign = np.repeat([1, -1], count)[order]
+    share = np.tile(np.arange(count), 2)[order]
+
+    next_s = np.append(times[order][1:], np.nan)
+    same_node = np.append(nodes[order][1:] == nodes[order][:-1], False)
+    lasts_s = np.where(same_node, next_s - times[order], 0.0)
+    opened = np.maximum.accumulate(np.where(sign > 0, np.arange(2 * count), 0))
+    usd = lasts_s * usd_per_s[share[opened]] * (np.cumsum(sign) > 0)
+
+    gpus_used = np.cumsum(sign * gpus[share])
+    other_used = np.cumsum(sign * dominant[share])
+    position = np.empty(2 * count, dtype=np.int64)
+    position[order] = np.arange(2 * count)
+
+    def paid_by(amount: Ints, used: NDArray[np.int64], counts: NDArray[np.bool_]) -> Floats:
+        each = np.divide(usd, used, out=np.zeros(2 * count), where=counts & (used > 0))
+        before = np.concatenate([[0.0], np.cumsum(each)])
+        return np.asarray(amount * (before[position[count:]] - before[position[:count]]))
+
+    paid = paid_by(gpus, gpus_used, gpus_used > 0) + paid_by(dominant, other_used, gpus_used == 0)
+    return paid, float(usd.sum())

@@ -1,0 +1,199 @@
+"""The tables of one run: jobs, segments, nodes, decisions, waits, groups."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dlsched.domain.plan import WaitReason
+from dlsched.domain.policy import EventKind
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import Truth
+from dlsched.domain.workload import GPU
+from dlsched.metrics.billing import stay_usd, usd_per_h
+from dlsched.metrics.books import Books
+from dlsched.sim.log import JobStatus, PieceEnd, RunLog
+
+JOB_TEXTS = ("user", "group", "job_class", "partition", "model")
+
+
+def jobs_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
+    """Return one row a job; see :func:`jobs_of`."""
+    return jobs_of(Books(scenario, truth, log))
+
+
+def jobs_of(books: Books) -> pd.DataFrame:
+    """Return one row a job, in the order of the workload.
+
+    Seconds and dollars; NaN where undefined. ``cost`` is the job's part of the machine bill; ``completion_s`` is set
+    for completed jobs only, ``left_s`` when a job left the system in whatever way. Text columns (user, group,
+    job_class, partition, model) are there where the workload has them.
+    """
+    jobs, log = books.jobs, books.log
+    nothing = np.full(len(jobs), np.nan)
+    columns: dict[str, Any] = {
+        "job_id": jobs.job_id,
+        "submit_s": jobs.submit_s,
+        "first_start_s": log.job_first_start_s,
+        "completion_s": np.where(books.completed, log.job_end_s, np.nan),
+        "status": names(JobStatus, log.job_status),
+        "gpus": jobs.gpus,
+        "wait_s": books.wait_s,
+        "jct_s": books.jct_s,
+        "tardiness_s": books.tardiness_s,
+        "cost": nothing if books.bill is None else books.bill.job_usd,
+        "utility": nothing if books.utility is None else books.utility,
+        "run_s": books.run_s,
+        "not_running_s": books.not_running_s,
+        "left_s": log.job_end_s,
+        "due_s": nothing if jobs.due_s is None else jobs.due_s,
+        "tardiness_usd": nothing if books.tardiness_usd is None else books.tardiness_usd,
+        "slowdown": books.slowdown,
+        "gpu_s": books.per_job(books.piece_gpus * books.piece_length_s),
+        "preemptions": books.per_job(log.piece_end == PieceEnd.PREEMPTED).astype(np.int64),
+        "resizes": books.per_job(log.piece_end == PieceEnd.RESIZED).astype(np.int64),
+        "restarts": books.per_job(books.piece_is_restart).astype(np.int64),
+        "row": np.arange(len(jobs)),
+    }
+    columns |= {name: values for name in JOB_TEXTS if (values := getattr(jobs, name)) is not None}
+    return pd.DataFrame(columns)
+
+
+def segments_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
+    """Return one row for each share of each piece; see :func:`segments_of`."""
+    return segments_of(Books(scenario, truth, log))
+
+
+def segments_of(books: Books) -> pd.DataFrame:
+    """Return one row for each node a piece of a job holds: from, to, what, at which rate, why it ended."""
+    log, piece = books.log, books.piece_of_share
+    return pd.DataFrame(
+        {
+            "job_id": books.jobs.job_id[log.piece_row[piece]],
+            "node": log.share_node,
+            "start_s": log.piece_start_s[piece],
+            "end_s": log.piece_end_s[piece],
+            "workers": log.share_workers,
+            "servers": log.share_servers,
+            "gpus": books.share_held[:, GPU],
+            "rate": log.piece_rate[piece],
+            "piece": piece,
+            "row": log.piece_row[piece],
+            "end_reason": names(PieceEnd, log.piece_end[piece]),
+            "progress_from_s": log.piece_progress_from_s[piece],
+        }
+    )
+
+
+def nodes_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
+    """Return one row for each billed stay; see :func:`nodes_of`."""
+    return nodes_of(Books(scenario, truth, log))
+
+
+def nodes_of(books: Books) -> pd.DataFrame:
+    """Return one row for each billed stay of a node: from, to, VM type, bill (NaN without a price)."""
+    stays, cluster = books.stays, books.scenario.cluster
+    vm_names = np.array([vm.name for vm in cluster.vm_types], dtype=object)
+    return pd.DataFrame(
+        {
+            "node": stays.node,
+            "vm_type": vm_names[stays.vm],
+            "start_s": stays.start_s,
+            "end_s": stays.end_s,
+            "cost": stay_usd(books.scenario, stays),
+            "usd_per_h": usd_per_h(cluster)[stays.vm],
+        }
+    )
+
+
+def decisions_table(log: RunLog) -> pd.DataFrame:
+    """Return one row for each call of the policy; ``cause`` in words ("completion + arrival")."""
+    codes, at = np.unique(log.decision_cause, return_inverse=True)
+    words = np.array([_cause(int(code)) for code in codes], dtype=object)
+    return pd.DataFrame(
+        {
+            "time_s": log.decision_s,
+            "cause": words[at] if len(codes) else np.array([], dtype=object),
+            "cpu_s": log.decision_cpu_s,
+            "status": log.decision_status,
+            "objective": log.decision_objective,
+            "bound": log.decision_bound,
+            "note": log.decision_note,
+        }
+    )
+
+
+def waits_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
+    """Return the recorded waits; see :func:`waits_of`."""
+    return waits_of(Books(scenario, truth, log))
+
+
+def waits_of(books: Books) -> pd.DataFrame:
+    """Return one row for each span in which a job waited for a recorded reason.
+
+    A span ends with the job's next recorded reason, its next start, or its end; ``reason`` is the lower-case name of
+    a WaitReason. Nothing is filled in where the policy recorded nothing.
+    """
+    log = books.log
+    ends, starts, entries = np.flatnonzero(~np.isnan(log.job_end_s)), len(log.piece_row), len(log.wait_row)
+    row = np.concatenate([log.wait_row, log.piece_row, ends])
+    time_s = np.concatenate([log.wait_from_s, log.piece_start_s, log.job_end_s[ends]])
+    # At one instant a wait comes before the start that ends it; such a wait has no length and is left out.
+    kind = np.repeat([0, 1, 2], [entries, starts, len(ends)])
+    order = np.lexsort((kind, time_s, row))
+    following = np.append(order[1:], 0)
+    same_job = np.append(row[order[1:]] == row[order[:-1]], False)
+    to_s = np.empty(len(order))
+    to_s[order] = np.where(same_job, time_s[following], log.end_s)
+    lasts = to_s[:entries] > log.wait_from_s
+    waited = log.wait_row[lasts]
+    frame = pd.DataFrame(
+        {
+            "job_id": books.jobs.job_id[waited],
+            "row": waited,
+            "from_s": log.wait_from_s[lasts],
+            "to_s": to_s[:entries][lasts],
+            "reason": names(WaitReason, log.wait_reason[lasts]),
+        }
+    )
+    return frame.sort_values(["row", "from_s"], ignore_index=True)
+
+
+def group_table(jobs: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return one row for each value of a column of the jobs table, most jobs first.
+
+    Columns: ``by``, jobs, completed, wait_mean, wait_p95, jct_mean, slowdown_mean, late_jobs, tardiness_s, cost,
+    gpu_hours. Means as in the metrics; NaN where undefined.
+    """
+    marked = jobs.assign(_done=jobs["status"] == "completed", _late=jobs["tardiness_s"] > 0)
+    groups = marked.groupby(by, sort=True)
+    frame = groups.agg(
+        jobs=("job_id", "size"),
+        completed=("_done", "sum"),
+        wait_mean=("wait_s", "mean"),
+        jct_mean=("jct_s", "mean"),
+        slowdown_mean=("slowdown", "mean"),
+        late_jobs=("_late", "sum"),
+        gpu_hours=("gpu_s", "sum"),
+    )
+    frame.insert(3, "wait_p95", groups["wait_s"].quantile(0.95))
+    frame["gpu_hours"] /= 3600.0
+    # A group without any due time or price has no such number, rather than 0.
+    frame["tardiness_s"] = groups["tardiness_s"].sum(min_count=1)
+    frame["cost"] = groups["cost"].sum(min_count=1)
+    return frame.reset_index().sort_values("jobs", ascending=False, kind="stable", ignore_index=True)
+
+
+def names(kind: type[IntEnum], codes: NDArray[np.integer[Any]]) -> NDArray[np.object_]:
+    """Return the lower-case names of codes."""
+    words = np.array([member.name.lower() for member in kind], dtype=object)
+    return np.asarray(words[codes])
+
+
+def _cause(code: int) -> str:
+    kinds = [kind.name.lower().replace("_", " ") for kind in EventKind if kind.name and code & kind]
+    return " + ".join(kinds)
