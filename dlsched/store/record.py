@@ -1,0 +1,70 @@
+"""What is kept of a run, and the key that makes the same question the same run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from dlsched.domain.scenario import Scenario
+
+RUN_ID_LENGTH = 12
+
+
+def run_key(scenario_hash: str, policy: str, params: Mapping[str, Any], seed: int, code_version: str) -> str:
+    """Return the hash of all that determines a result (32 hex digits)."""
+    parts = [scenario_hash, policy, dict(params), seed, code_version]
+    return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def run_id_of(key: str) -> str:
+    """Return the short name of a run for links and tables: the first digits of its key."""
+    return key[:RUN_ID_LENGTH]
+
+
+@dataclass(frozen=True, eq=False)
+class RunLabel:
+    """Which question a run answers: enough to list it while it is running."""
+
+    key: str
+    scenario_hash: str
+    scenario_name: str
+    policy: str
+    params: Mapping[str, Any]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """A finished run on its way into the store.
+
+    ``params`` are validated and complete; ``metrics`` maps a key to a number or None; ``audit`` lists violations
+    (empty = clean); ``cpu_s`` CPU seconds per phase; ``wall_s`` time it took; ``tables`` maps the names in
+    ``schema.TABLES`` to a DataFrame or an Arrow table.
+    """
+
+    scenario: Scenario
+    policy: str
+    params: Mapping[str, Any]
+    seed: int
+    code_version: str
+    metrics: Mapping[str, float | None]
+    audit: tuple[str, ...]
+    cpu_s: Mapping[str, float]
+    wall_s: float
+    tables: Mapping[str, Any]
+    name: str = ""
+    read: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The run's key."""
+        return run_key(self.scenario.content_hash, self.policy, self.params, self.seed, self.code_version)
+
+    @property
+    def label(self) -> RunLabel:
+        """The question this run answers."""
+        scenario = self.scenario
+        return RunLabel(self.key, scenario.content_hash, scenario.name, self.policy, self.params, self.seed)

@@ -1,0 +1,252 @@
+"""Runs in the store: saving in one piece, finding, listing, deleting and bringing back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import pandas as pd
+import pyarrow as pa
+
+from dlsched.domain.errors import StoreError
+from dlsched.domain.scenario import Scenario
+from dlsched.store import scenarios
+from dlsched.store.columns import to_arrow
+from dlsched.store.record import RunLabel, RunRecord, run_id_of
+from dlsched.store.schema import TABLES
+from dlsched.store.sql import insert_row, one
+
+SESSION = uuid4().hex
+"""Names this process: a marker of a running run with another name is left over from a process that ended."""
+
+MAX_NOTE = 4000
+LIST_METRICS = ("wait_p95", "late_share", "late_jobs", "cost_month", "jobs", "completed", "rejected", "unfinished")
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """What is frozen in a run, besides its tables; ``created_at`` is UTC, ``audit`` empty = clean."""
+
+    run_id: str
+    key: str
+    scenario_hash: str
+    scenario_name: str
+    policy: str
+    params: dict[str, Any]
+    seed: int
+    code_version: str
+    name: str
+    note: str
+    created_at: datetime
+    wall_s: float
+    cpu_s: dict[str, float]
+    audit: list[str]
+    prices: dict[str, float | None]
+    read: dict[str, int]
+    origin: str
+
+
+def frozen_prices(scenario: Scenario) -> dict[str, float | None]:
+    """Return $/h of each VM type, as they were when the run was made."""
+    return {vm.name: vm.usd_per_h for vm in scenario.cluster.vm_types}
+
+
+def row_of(record: RunRecord, now: datetime) -> dict[str, Any]:
+    """Return the values of a record for the table ``runs``."""
+    return {
+        "run_key": record.key,
+        "scenario_hash": record.scenario.content_hash,
+        "scenario_name": record.scenario.name,
+        "policy": record.policy,
+        "params": json.dumps(dict(record.params), sort_keys=True),
+        "seed": record.seed,
+        "code_version": record.code_version,
+        "name": record.name[: scenarios.MAX_NAME],
+        "note": "",
+        "created_at": now,
+        "wall_s": record.wall_s,
+        "cpu_s": json.dumps(dict(record.cpu_s)),
+        "audit": json.dumps(list(record.audit)),
+        "prices": json.dumps(frozen_prices(record.scenario)),
+        "read_counts": json.dumps(dict(record.read or record.scenario.read)),
+        "origin": "here",
+    }
+
+
+def insert(cursor: Any, row: Mapping[str, Any], metrics: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
+    """Write one run with all its tables; the caller holds the transaction. Return the run's id.
+
+    A run with the same key that was deleted before is replaced.
+    """
+    key = str(row["run_key"])
+    purge(cursor, "run_key = ? AND deleted_at IS NOT NULL", [key])
+    if find(cursor, key) is not None:
+        return run_id_of(key)
+    (run_no,) = cursor.execute("SELECT nextval('run_numbers')").fetchall()[0]
+    values = {
+        **row,
+        "run_no": run_no,
+        "run_id": run_id_of(key),
+        "violations": len(json.loads(row["audit"])),
+        "jobs": tables["job_outcomes"].num_rows,
+        "size_bytes": sum(table.nbytes for table in tables.values()),
+    }
+    insert_row(cursor, "runs", values)
+    _insert_table(cursor, "metrics", run_no, _metrics_table(metrics))
+    for name in TABLES:
+        _insert_table(cursor, name, run_no, tables[name])
+    cursor.execute("DELETE FROM active_runs WHERE run_key = ?", [key])
+    return run_id_of(key)
+
+
+def complete_tables(tables: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """Return every table of a run as typed Arrow; raise StoreError when one is missing or unknown."""
+    if set(tables) != set(TABLES):
+        odd = sorted(set(tables) ^ set(TABLES))
+        raise StoreError(f"A run has the tables {', '.join(TABLES)}; missing or unknown: {', '.join(odd)}.")
+    return {name: to_arrow(name, tables[name]) for name in TABLES}
+
+
+def _metrics_table(metrics: Mapping[str, Any]) -> pa.Table:
+    values = [None if value is None else float(value) for value in metrics.values()]
+    clean = [None if value is None or math.isnan(value) else value for value in values]
+    return pa.table(
+        {
+            "key": pa.array(metrics, pa.string()),
+            "value": pa.array(clean, pa.float64()),
+            "whole": pa.array([isinstance(value, int) for value in metrics.values()], pa.bool_()),
+        }
+    )
+
+
+def _insert_table(cursor: Any, name: str, run_no: int, table: pa.Table) -> None:
+    rows = table.num_rows
+    numbered = table.add_column(0, "run_no", pa.repeat(pa.scalar(run_no, pa.int32()), rows))
+    numbered = numbered.add_column(1, "row_no", pa.array(range(rows), pa.int32()))
+    cursor.register("incoming", numbered)
+    try:
+        cursor.execute(f"INSERT INTO {name} BY NAME SELECT * FROM incoming")
+    finally:
+        cursor.unregister("incoming")
+
+
+def find(cursor: Any, key: str) -> str | None:
+    """Return the id of the run with this key; None when it is not there or deleted."""
+    row = one(cursor, "SELECT run_id FROM runs WHERE run_key = ? AND deleted_at IS NULL", [key])
+    return None if row is None else str(row[0])
+
+
+def number(cursor: Any, run_id: str) -> int:
+    """Return the number that rows of a run carry.
+
+    Raises
+    ------
+    StoreError
+        If the run is not there.
+    """
+    row = one(cursor, "SELECT run_no FROM runs WHERE run_id = ? AND deleted_at IS NULL", [run_id])
+    if row is None:
+        raise StoreError(
+            f"Run {run_id[:12]} is not in this store. Ask its owner for the export file (Runs > Import), "
+            "or run its scenario again."
+        )
+    return int(row[0])
+
+
+def info(cursor: Any, run_id: str) -> RunInfo:
+    """Return what is frozen in a run; StoreError when it is not there."""
+    row = one(
+        cursor,
+        """SELECT run_id, run_key, scenario_hash, scenario_name, policy, params, seed, code_version, name, note,
+            created_at, wall_s, cpu_s, audit, prices, read_counts, origin FROM runs WHERE run_no = ?""",
+        [number(cursor, run_id)],
+    )
+    assert row is not None
+    parsed = [json.loads(row[i]) if i in {5, 12, 13, 14, 15} else row[i] for i in range(len(row))]
+    return RunInfo(*parsed)
+
+
+def metrics(cursor: Any, run_id: str) -> dict[str, float | int | None]:
+    """Return the metrics of a run in the order they were computed; counts are whole numbers."""
+    rows = cursor.execute(
+        "SELECT key, value, whole FROM metrics WHERE run_no = ? ORDER BY row_no", [number(cursor, run_id)]
+    ).fetchall()
+    return {key: int(value) if whole and value is not None else value for key, value, whole in rows}
+
+
+def listed(cursor: Any, keys: Sequence[str], code_version: str | None) -> pd.DataFrame:
+    """Return the runs of the list page, newest first; see ``Store.list_runs``."""
+    wide = "".join(f", any_value(CASE WHEN m.key = $k{i} THEN m.value END) AS m{i}" for i in range(len(keys)))
+    query = f"""
+        WITH wide AS (SELECT run_no {wide} FROM metrics m GROUP BY run_no)
+        SELECT 'stored' AS state, r.run_id, r.run_key AS key, r.name, r.scenario_hash, coalesce(s.name,
+            r.scenario_name) AS scenario_name, s.version, s.data_kind, r.policy, r.params, r.seed,
+            count(*) OVER (PARTITION BY r.scenario_hash, r.policy, r.params, r.code_version) AS draws,
+            r.violations, r.created_at, r.note, r.size_bytes, r.wall_s, r.code_version,
+            coalesce(r.code_version <> $version, false) AS stale, r.origin, w.* EXCLUDE (run_no)
+        FROM runs r JOIN wide w USING (run_no) LEFT JOIN scenarios s ON s.scenario_hash = r.scenario_hash
+        WHERE r.deleted_at IS NULL
+        UNION ALL BY NAME
+        SELECT CASE WHEN a.session = $session THEN 'running' ELSE 'interrupted' END AS state, a.run_key AS key,
+            a.scenario_hash, a.scenario_name, s.version, s.data_kind, a.policy, a.params, a.seed,
+            a.started_at AS created_at, false AS stale
+        FROM active_runs a LEFT JOIN scenarios s ON s.scenario_hash = a.scenario_hash
+        ORDER BY created_at DESC, key"""
+    values = {f"k{i}": key for i, key in enumerate(keys)} | {"version": code_version, "session": SESSION}
+    frame: pd.DataFrame = cursor.sql(query, params=values).df()
+    return frame.rename(columns={f"m{i}": key for i, key in enumerate(keys)})
+
+
+def mark_active(cursor: Any, labels: Sequence[RunLabel], now: datetime) -> None:
+    """Note that these runs are under way in this process, so that a crash leaves a trace of them."""
+    for label in labels:
+        cursor.execute("DELETE FROM active_runs WHERE run_key = ?", [label.key])
+        values = {
+            "run_key": label.key,
+            "session": SESSION,
+            "scenario_hash": label.scenario_hash,
+            "scenario_name": label.scenario_name,
+            "policy": label.policy,
+            "params": json.dumps(dict(label.params), sort_keys=True),
+            "seed": label.seed,
+            "started_at": now,
+        }
+        insert_row(cursor, "active_runs", values)
+
+
+def clear_active(cursor: Any, keys: Sequence[str]) -> None:
+    """Forget that runs are under way, or that they were interrupted."""
+    cursor.execute("DELETE FROM active_runs WHERE list_contains(?, run_key)", [list(keys)])
+
+
+def set_text(cursor: Any, run_id: str, column: str, text: str, limit: int) -> None:
+    """Change the name or the note of a run."""
+    cursor.execute(f"UPDATE runs SET {column} = ? WHERE run_no = ?", [text[:limit], number(cursor, run_id)])
+
+
+def mark_deleted(cursor: Any, run_ids: Sequence[str], when: datetime | None) -> None:
+    """Hide runs, or show them again with None."""
+    cursor.execute("UPDATE runs SET deleted_at = ? WHERE list_contains(?, run_id)", [when, list(run_ids)])
+
+
+def purge(cursor: Any, condition: str, values: Sequence[Any]) -> int:
+    """Remove the runs that meet a condition, with all their rows; return how many."""
+    found = cursor.execute(f"SELECT run_no FROM runs WHERE {condition}", list(values)).fetchall()
+    numbers = [number for (number,) in found]
+    if numbers:
+        for table in ("runs", "metrics", *TABLES):
+            cursor.execute(f"DELETE FROM {table} WHERE list_contains(?, run_no)", [numbers])
+    return len(numbers)
+
+
+def past_seconds(cursor: Any, policy: str) -> list[tuple[int, float]]:
+    """Return (jobs, wall seconds) of the latest 20 runs of a policy that were made here."""
+    rows = cursor.execute(
+        "SELECT jobs, wall_s FROM runs WHERE policy = ? AND origin = 'here' ORDER BY created_at DESC LIMIT 20", [policy]
+    ).fetchall()
+    return [(int(jobs), float(wall_s)) for jobs, wall_s in rows]

@@ -1,0 +1,125 @@
+"""Scenarios in the store: whole, under their content hash, with their line of versions."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from dlsched.domain.errors import StoreError
+from dlsched.domain.scenario import Scenario
+from dlsched.store.columns import definition_of, scenario_of, workload_bytes, workload_of
+from dlsched.store.sql import insert_row, one
+
+MAX_NAME = 120
+
+_FIELDS = "scenario_hash, name, version, based_on, lineage, data_kind, jobs, nodes, gpus, created_at"
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioInfo:
+    """One line of the list of scenarios; ``created_at`` is UTC."""
+
+    scenario_hash: str
+    name: str
+    version: int
+    based_on: str | None
+    lineage: str
+    data_kind: str
+    jobs: int
+    nodes: int
+    gpus: int
+    created_at: datetime
+
+
+def save(cursor: Any, scenario: Scenario, based_on: str | None, now: datetime) -> ScenarioInfo:
+    """Keep a scenario; one that is there already keeps its name and version, a deleted one comes back."""
+    known = info(cursor, scenario.content_hash, deleted_too=True)
+    if known is not None:
+        cursor.execute("UPDATE scenarios SET deleted_at = NULL WHERE scenario_hash = ?", [known.scenario_hash])
+        return known
+    parent = info(cursor, based_on, deleted_too=True) if based_on else None
+    lineage = parent.lineage if parent else scenario.content_hash
+    newest = one(cursor, "SELECT max(version) FROM scenarios WHERE lineage = ?", [lineage])
+    _keep_workload(cursor, scenario)
+    cluster = scenario.cluster
+    values = {
+        "scenario_hash": scenario.content_hash,
+        "name": scenario.name[:MAX_NAME],
+        "lineage": lineage,
+        "version": 1 + ((newest and newest[0]) or 0),
+        "based_on": parent.scenario_hash if parent else None,
+        "data_kind": scenario.data_kind,
+        "created_at": now,
+        "workload_hash": scenario.workload.content_hash,
+        "jobs": len(scenario.workload),
+        "nodes": cluster.num_nodes,
+        "gpus": cluster.num_gpus,
+        "definition": definition_of(scenario),
+    }
+    insert_row(cursor, "scenarios", values)
+    saved = info(cursor, scenario.content_hash)
+    assert saved is not None
+    return saved
+
+
+def _keep_workload(cursor: Any, scenario: Scenario) -> None:
+    key = scenario.workload.content_hash
+    if one(cursor, "SELECT 1 FROM workloads WHERE workload_hash = ?", [key]) is None:
+        values = {"workload_hash": key, "jobs": len(scenario.workload), "content": workload_bytes(scenario.workload)}
+        insert_row(cursor, "workloads", values)
+
+
+def info(cursor: Any, scenario_hash: str, deleted_too: bool = False) -> ScenarioInfo | None:
+    """Return the line of a scenario, found by its hash or the unique start of it (8 digits or more)."""
+    alive = "" if deleted_too else "AND deleted_at IS NULL"
+    rows = cursor.execute(
+        f"SELECT {_FIELDS} FROM scenarios WHERE starts_with(scenario_hash, ?) {alive} LIMIT 2", [scenario_hash]
+    ).fetchall()
+    return ScenarioInfo(*rows[0]) if len(rows) == 1 and len(scenario_hash) >= 8 else None
+
+
+def get(cursor: Any, scenario_hash: str) -> Scenario:
+    """Return a scenario by its hash or the start of it, also one that was deleted but still has runs.
+
+    Raises
+    ------
+    StoreError
+        If there is none.
+    """
+    line = info(cursor, scenario_hash, deleted_too=True)
+    if line is None:
+        raise StoreError(f"Scenario {scenario_hash[:8]} is not in this store. Ask its owner for the export file.")
+    query = "SELECT definition, content FROM scenarios JOIN workloads USING (workload_hash) WHERE scenario_hash = ?"
+    row = one(cursor, query, [line.scenario_hash])
+    assert row is not None
+    definition, content = row
+    workload = workload_of(pq.read_table(io.BytesIO(content)))
+    return scenario_of(workload, json.loads(definition), line.name, line.data_kind)
+
+
+def listed(cursor: Any) -> pd.DataFrame:
+    """Return the scenarios that are not deleted, newest first, with the number of their runs."""
+    query = f"""SELECT {_FIELDS}, (SELECT count(*) FROM runs
+            WHERE runs.scenario_hash = scenarios.scenario_hash AND runs.deleted_at IS NULL) AS runs
+        FROM scenarios WHERE deleted_at IS NULL ORDER BY created_at DESC, version DESC, scenario_hash"""
+    frame: pd.DataFrame = cursor.sql(query).df()
+    return frame
+
+
+def rename(cursor: Any, scenario_hash: str, name: str) -> None:
+    """Give all versions of a scenario's line a new name."""
+    line = info(cursor, scenario_hash)
+    if line is None:
+        raise StoreError(f"Scenario {scenario_hash[:8]} is not in this store.")
+    cursor.execute("UPDATE scenarios SET name = ? WHERE lineage = ?", [name.strip()[:MAX_NAME], line.lineage])
+
+
+def mark_deleted(cursor: Any, scenario_hash: str, when: datetime | None) -> None:
+    """Hide a scenario (or show it again with None); its runs stay."""
+    cursor.execute("UPDATE scenarios SET deleted_at = ? WHERE scenario_hash = ?", [when, scenario_hash])

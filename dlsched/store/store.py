@@ -1,0 +1,328 @@
+"""The store as the app and the command line use it. Safe to share between the threads of one process."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import pandas as pd
+
+from dlsched.domain.errors import StoreError
+from dlsched.domain.scenario import Scenario
+from dlsched.store import portable, runs, scenarios, windows
+from dlsched.store.connection import connect, store_path
+from dlsched.store.portable import ImportReport
+from dlsched.store.record import RunLabel, RunRecord
+from dlsched.store.runs import LIST_METRICS, RunInfo
+from dlsched.store.scenarios import ScenarioInfo
+from dlsched.store.schema import STEPS, migrate, version_of
+from dlsched.store.sql import insert_row, one
+from dlsched.store.windows import Window
+
+KEEP_DELETED = timedelta(days=1)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+class Store:
+    """One DuckDB file with scenarios, runs and settings.
+
+    Parameters
+    ----------
+    path
+        The file; None takes the variable DLSCHED_STORE, else ``~/.dlsched/results.duckdb``.
+    read_only
+        Open without the right to change anything; the file must exist and be of this version.
+
+    Raises
+    ------
+    StoreError
+        When another process has the file, it is damaged, of another program, or of a newer dlsched.
+    """
+
+    def __init__(self, path: str | Path | None = None, read_only: bool = False) -> None:
+        self.path = store_path(path)
+        self.read_only = read_only
+        self._write_lock = threading.Lock()
+        self._connection = connect(self.path, read_only)
+        try:
+            self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        try:
+            if not self.read_only:
+                migrate(self._connection)
+                self.purge_deleted(KEEP_DELETED)
+            elif version_of(self._connection) != len(STEPS):
+                raise StoreError(f"The store {self.path} is of another version. Open it once for writing to update it.")
+        except duckdb.Error as error:
+            raise StoreError(f"The store {self.path} is damaged: {error}") from error
+
+    def close(self) -> None:
+        """Write everything to the file and give it back."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Any]:
+        """Give a cursor of its own to each call: a connection shared by threads corrupts reads."""
+        try:
+            cursor = self._connection.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+        except duckdb.Error as error:
+            raise StoreError(f"The store {self.path} could not be read: {error}") from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[Any]:
+        """Give a cursor inside one transaction: all of it is kept, or nothing."""
+        if self.read_only:
+            raise StoreError(f"The store {self.path} is open for reading only.")
+        try:
+            with self._write_lock:
+                cursor = self._connection.cursor()
+                try:
+                    cursor.begin()
+                    try:
+                        yield cursor
+                    except BaseException:
+                        cursor.rollback()
+                        raise
+                    cursor.commit()
+                finally:
+                    cursor.close()
+        except duckdb.Error as error:
+            raise StoreError(f"The store {self.path} could not be written: {error}") from error
+
+    # ---- scenarios -----------------------------------------------------------------------------------
+
+    def save_scenario(self, scenario: Scenario, based_on: str | None = None) -> ScenarioInfo:
+        """Keep a scenario; ``based_on`` (a hash) makes it the next version of that scenario's line."""
+        with self._writing() as cursor:
+            return scenarios.save(cursor, scenario, based_on, _now())
+
+    def get_scenario(self, scenario_hash: str) -> Scenario:
+        """Return a scenario by its hash or the first 8 digits or more of it; StoreError when unknown."""
+        with self._reading() as cursor:
+            return scenarios.get(cursor, scenario_hash)
+
+    def scenario_info(self, scenario_hash: str) -> ScenarioInfo | None:
+        """Return name, version and sizes of a scenario, None when it is not here."""
+        with self._reading() as cursor:
+            return scenarios.info(cursor, scenario_hash)
+
+    def list_scenarios(self) -> pd.DataFrame:
+        """Return one row per scenario, newest first: the fields of ScenarioInfo and ``runs``."""
+        with self._reading() as cursor:
+            return scenarios.listed(cursor)
+
+    def rename_scenario(self, scenario_hash: str, name: str) -> None:
+        """Rename all versions of a scenario's line."""
+        with self._writing() as cursor:
+            scenarios.rename(cursor, scenario_hash, name)
+
+    def delete_scenario(self, scenario_hash: str) -> None:
+        """Take a scenario off the list; its runs stay, and saving it again brings it back."""
+        with self._writing() as cursor:
+            scenarios.mark_deleted(cursor, scenario_hash, _now())
+
+    def restore_scenario(self, scenario_hash: str) -> None:
+        """Undo :meth:`delete_scenario`."""
+        with self._writing() as cursor:
+            scenarios.mark_deleted(cursor, scenario_hash, None)
+
+    # ---- runs ----------------------------------------------------------------------------------------
+
+    def find_run(self, key: str) -> str | None:
+        """Return the id of the run with this key, None when the question was not asked yet."""
+        with self._reading() as cursor:
+            return runs.find(cursor, key)
+
+    def save_run(self, record: RunRecord) -> str:
+        """Keep a run with all its tables in one transaction and return its id; its scenario is kept too."""
+        tables = runs.complete_tables(record.tables)
+        with self._writing() as cursor:
+            scenarios.save(cursor, record.scenario, None, _now())
+            return runs.insert(cursor, runs.row_of(record, _now()), record.metrics, tables)
+
+    def run_info(self, run_id: str) -> RunInfo:
+        """Return what is frozen in a run: question, parameters, prices, audit, times; StoreError when unknown."""
+        with self._reading() as cursor:
+            return runs.info(cursor, run_id)
+
+    def list_runs(self, metrics: Sequence[str] = LIST_METRICS, code_version: str | None = None) -> pd.DataFrame:
+        """Return one row per run, newest first, with one column per metric asked for.
+
+        ``state`` is stored, running, or interrupted (a process ended before it was done: nothing is kept but the
+        question). ``draws`` counts runs that differ in the seed only; ``stale`` says that ``code_version`` is given
+        and the run was made by another; ``violations`` counts the audit's complaints; ``params`` is JSON text.
+        """
+        with self._reading() as cursor:
+            return runs.listed(cursor, metrics, code_version)
+
+    def metrics(self, run_id: str) -> dict[str, float | int | None]:
+        """Return the metrics of a run."""
+        with self._reading() as cursor:
+            return runs.metrics(cursor, run_id)
+
+    def _rows(self, table: str, run_id: str, window: Window) -> pd.DataFrame:
+        with self._reading() as cursor:
+            return windows.rows(cursor, table, runs.number(cursor, run_id), window)
+
+    def jobs(
+        self,
+        run_id: str,
+        from_s: float | None = None,
+        to_s: float | None = None,
+        nodes: Sequence[int] | None = None,
+        job: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the jobs of a run that were in the system within [from_s, to_s), that ran on these nodes."""
+        return self._rows("job_outcomes", run_id, Window(from_s, to_s, nodes, job))
+
+    def segments(
+        self,
+        run_id: str,
+        from_s: float | None = None,
+        to_s: float | None = None,
+        nodes: Sequence[int] | None = None,
+        job: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the segments of a run that touch [from_s, to_s) on these nodes, of this job."""
+        return self._rows("segments", run_id, Window(from_s, to_s, nodes, job))
+
+    def nodes(
+        self, run_id: str, from_s: float | None = None, to_s: float | None = None, nodes: Sequence[int] | None = None
+    ) -> pd.DataFrame:
+        """Return the intervals in which nodes were up and billed."""
+        return self._rows("node_intervals", run_id, Window(from_s, to_s, nodes))
+
+    def decisions(self, run_id: str, from_s: float | None = None, to_s: float | None = None) -> pd.DataFrame:
+        """Return the calls of the policy."""
+        return self._rows("decisions", run_id, Window(from_s, to_s))
+
+    def waits(
+        self, run_id: str, from_s: float | None = None, to_s: float | None = None, job: str | None = None
+    ) -> pd.DataFrame:
+        """Return why jobs waited, from when on."""
+        return self._rows("waits", run_id, Window(from_s, to_s, None, job))
+
+    def series(self, run_id: str, from_s: float | None = None, to_s: float | None = None) -> pd.DataFrame:
+        """Return the series over time."""
+        return self._rows("series", run_id, Window(from_s, to_s))
+
+    def set_note(self, run_id: str, note: str) -> None:
+        """Set the note of a run (at most 4,000 characters)."""
+        with self._writing() as cursor:
+            runs.set_text(cursor, run_id, "note", note, runs.MAX_NOTE)
+
+    def rename_run(self, run_id: str, name: str) -> None:
+        """Set the name of a run."""
+        with self._writing() as cursor:
+            runs.set_text(cursor, run_id, "name", name.strip(), scenarios.MAX_NAME)
+
+    def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Take runs off the list; :meth:`restore_runs` undoes it until they are purged (a day later, at a start)."""
+        with self._writing() as cursor:
+            runs.mark_deleted(cursor, run_ids, _now())
+
+    def restore_runs(self, run_ids: Sequence[str]) -> None:
+        """Undo :meth:`delete_runs`."""
+        with self._writing() as cursor:
+            runs.mark_deleted(cursor, run_ids, None)
+
+    def purge_deleted(self, older_than: timedelta = timedelta(0)) -> int:
+        """Remove for good the runs deleted longer ago than this; return how many."""
+        with self._writing() as cursor:
+            return runs.purge(cursor, "deleted_at <= ?", [_now() - older_than])
+
+    def mark_running(self, labels: Sequence[RunLabel]) -> None:
+        """Note runs as under way; saving them, or :meth:`clear_running`, takes the note away."""
+        with self._writing() as cursor:
+            runs.mark_active(cursor, labels, _now())
+
+    def clear_running(self, keys: Sequence[str]) -> None:
+        """Forget that runs are under way or were interrupted."""
+        with self._writing() as cursor:
+            runs.clear_active(cursor, keys)
+
+    def past_seconds(self, policy: str) -> list[tuple[int, float]]:
+        """Return (jobs, wall seconds) of earlier runs of a policy on this machine."""
+        with self._reading() as cursor:
+            return runs.past_seconds(cursor, policy)
+
+    # ---- files ---------------------------------------------------------------------------------------
+
+    def export_runs(self, run_ids: Sequence[str]) -> bytes:
+        """Return runs with their scenarios as one file (zip of Parquet and a manifest)."""
+        with self._reading() as cursor:
+            return portable.export(cursor, run_ids)
+
+    def import_runs(self, content: bytes) -> ImportReport:
+        """Take in an export file; all of it is checked before anything is written.
+
+        Raises
+        ------
+        InputError
+            If the file is not an export, too big, or does not agree with itself.
+        """
+        bundle = portable.read(content)
+        with self._writing() as cursor:
+            return portable.insert(cursor, bundle, _now())
+
+    def vacuum(self) -> tuple[int, int]:
+        """Remove what nothing refers to and give space back; return the file's size before and after, bytes."""
+        before = self.path.stat().st_size
+        self.purge_deleted()
+        with self._writing() as cursor:
+            cursor.execute(
+                """DELETE FROM scenarios WHERE deleted_at IS NOT NULL
+                    AND scenario_hash NOT IN (SELECT scenario_hash FROM runs)"""
+            )
+            cursor.execute("DELETE FROM workloads WHERE workload_hash NOT IN (SELECT workload_hash FROM scenarios)")
+        with self._write_lock, self._reading() as cursor:
+            cursor.execute("CHECKPOINT")
+        return before, self.path.stat().st_size
+
+    # ---- what the pages remember ---------------------------------------------------------------------
+
+    def get_setting(self, key: str, default: Any = None) -> Any:
+        """Return a remembered value ("baseline/…", "draft/…", "mapping/…"), or the default."""
+        with self._reading() as cursor:
+            row = one(cursor, "SELECT value FROM settings WHERE key = ?", [key])
+        return default if row is None else json.loads(row[0])
+
+    def set_setting(self, key: str, value: Any) -> None:
+        """Remember a value that can be written as JSON; None forgets it."""
+        text = json.dumps(value)
+        with self._writing() as cursor:
+            cursor.execute("DELETE FROM settings WHERE key = ?", [key])
+            if value is not None:
+                insert_row(cursor, "settings", {"key": key, "value": text, "changed_at": _now()})
+
+    def list_settings(self, prefix: str) -> dict[str, Any]:
+        """Return all remembered values whose key starts with ``prefix``."""
+        with self._reading() as cursor:
+            found = cursor.execute(
+                "SELECT key, value FROM settings WHERE starts_with(key, ?) ORDER BY key", [prefix]
+            ).fetchall()
+        return {key: json.loads(value) for key, value in found}

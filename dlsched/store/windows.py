@@ -1,0 +1,65 @@
+"""Rows of one run within a window of time, nodes or one job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from dlsched.store.schema import TABLES, column_list
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which rows of a run: those that touch [from_s, to_s), on these nodes, of this job. None = all."""
+
+    from_s: float | None = None
+    to_s: float | None = None
+    nodes: Sequence[int] | None = None
+    job: str | None = None
+
+
+# (start, end) of a row in time, and the columns of node and job, per table. An end that is null is still to come.
+_SPAN = {
+    "job_outcomes": ("submit_s", "left_s"),
+    "segments": ("start_s", "end_s"),
+    "node_intervals": ("start_s", "end_s"),
+    "decisions": ("time_s", "time_s"),
+    "waits": ("from_s", "to_s"),
+    "series": ("time_s", "time_s"),
+}
+
+
+def rows(cursor: Any, table: str, run_no: int, window: Window) -> pd.DataFrame:
+    """Return the rows of a run's table inside a window, in the order they were saved."""
+    start, end = _SPAN[table]
+    terms, values = ["run_no = $run_no"], {"run_no": run_no}
+    bounds: dict[str, tuple[str, Any]] = {
+        "from_s": (f"coalesce({end}, 'infinity') {'>=' if start == end else '>'} $from_s", window.from_s),
+        "to_s": (f"{start} < $to_s", window.to_s),
+        "nodes": (_on_nodes(table), None if window.nodes is None else [int(node) for node in window.nodes]),
+        "job": ("job_id = $job" if "job_id" in TABLES[table] else "", window.job),
+    }
+    for name, (term, value) in bounds.items():
+        if value is not None and term:
+            terms.append(term)
+            values[name] = value
+    query = f"SELECT {column_list(table)} FROM {table} WHERE {' AND '.join(terms)} ORDER BY row_no"
+    frame: pd.DataFrame = cursor.sql(query, params=values).df()
+    return frame.drop(columns=_not_saved(frame, table))
+
+
+def _not_saved(frame: pd.DataFrame, table: str) -> list[str]:
+    """Return the text columns the saved table did not have: a text that is there is never null, at most empty."""
+    texts = [column for column, kind in TABLES[table].items() if kind == "text"]
+    return [column for column in texts if len(frame) and frame[column].isna().all()]
+
+
+def _on_nodes(table: str) -> str:
+    if "node" in TABLES[table]:
+        return "list_contains($nodes, node)"
+    if table == "job_outcomes":
+        return "job_id IN (SELECT job_id FROM segments WHERE run_no = $run_no AND list_contains($nodes, node))"
+    return ""
