@@ -1,1 +1,38 @@
 """Trace readers, one module a format."""
+
+from dlsched.workload.readers.detection import Candidate, FormatUnsure, detect
+from dlsched.workload.readers.mapping import (
+    TARGETS,
+    ColumnMapping,
+    FieldMap,
+    guess_mapping,
+    load_mapping,
+    save_mapping,
+)
+from dlsched.workload.readers.native import template_csv, write_native
+from dlsched.workload.readers.options import FormatKey, ReadOptions
+from dlsched.workload.readers.read import Preview, TraceRead, preview, read_cluster, read_trace
+from dlsched.workload.readers.tabular import MappingNeeded, table_head
+
+__all__ = [
+    "TARGETS",
+    "Candidate",
+    "ColumnMapping",
+    "FieldMap",
+    "FormatKey",
+    "FormatUnsure",
+    "MappingNeeded",
+    "Preview",
+    "ReadOptions",
+    "TraceRead",
+    "detect",
+    "guess_mapping",
+    "load_mapping",
+    "preview",
+    "read_cluster",
+    "read_trace",
+    "save_mapping",
+    "table_head",
+    "template_csv",
+    "write_native",
+]

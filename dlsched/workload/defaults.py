@@ -1,0 +1,86 @@
+"""The cluster a trace gets when nobody has described one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.workload import Floats, Workload
+from dlsched.workload.doctor import Bools, arrival_window_s
+
+TARGET_LOAD = 0.7
+NODE_GPUS = 8
+LARGEST_POOL = 100_000
+LARGEST_NODE_GPUS = 1024
+ANY_GPU = "GPU"
+
+
+def default_cluster(workload: Workload) -> Cluster:
+    """Return the fewest 8-GPU nodes that hold the largest job and keep the load at or below 0.7.
+
+    Load is that of :func:`dlsched.workload.doctor.load_of`, but never more nodes are given than would run every
+    job the moment it is submitted. CPUs and memory are no limit, there are no prices and no partitions. Jobs with
+    GPU-type constraints get pools of their own: each distinct constraint goes to a type already chosen for another
+    one if it accepts it, else to the first type it names; jobs that accept any type have a pool of type "GPU".
+    A worker that needs more than 8 GPUs makes the nodes that large.
+
+    Raises
+    ------
+    InputError
+        Without jobs, or when a job needs more than 100,000 nodes.
+    """
+    if not len(workload):
+        raise InputError("workload", "has no jobs, so no cluster fits it", "Choose a trace with jobs")
+    pools = [_pool(workload, rows, gpu_type) for gpu_type, rows in _rows_by_type(workload).items()]
+    return Cluster(pools=tuple(pools))
+
+
+def describe_default(cluster: Cluster) -> str:
+    """Return the assumption behind a default cluster as one sentence."""
+    parts = ", ".join(f"{pool.count} x {pool.vm.name}" for pool in cluster.pools)
+    return f"Default cluster: {parts}, the fewest nodes that hold the largest job at load {TARGET_LOAD:g}"
+
+
+def _rows_by_type(workload: Workload) -> dict[str, Bools]:
+    """Return GPU type -> mask of the jobs its pool is sized for; every job is in exactly one mask."""
+    if workload.gpu_types is None:
+        return {ANY_GPU: np.ones(len(workload), dtype=bool)}
+    which, constraints = pd.factorize(workload.gpu_types, sort=True)
+    accepted = {index: [t for t in text.split("|") if t] for index, text in enumerate(constraints)}
+    chosen: dict[int, str] = {}
+    for index in sorted(accepted, key=lambda i: len(accepted[i])):  # the least flexible choose first
+        types = accepted[index]
+        shared = [t for t in types if t in chosen.values()]
+        chosen[index] = (shared or types or [ANY_GPU])[0]
+    return {t: np.isin(which, [i for i, c in chosen.items() if c == t]) for t in sorted(set(chosen.values()))}
+
+
+def _pool(workload: Workload, rows: Bools, gpu_type: str) -> Pool:
+    per_worker, workers = workload.gpus_per_worker[rows], workload.workers[rows]
+    node_gpus = max(NODE_GPUS, math.ceil(per_worker.max()))
+    if node_gpus > LARGEST_NODE_GPUS:
+        what = f"a worker that needs {node_gpus:,} GPUs"
+        raise InputError(what, f"a node has at most {LARGEST_NODE_GPUS:,}", "Correct or drop the job")
+    on_one_node = np.where(per_worker > 0, np.floor(node_gpus / np.where(per_worker > 0, per_worker, 1) + 1e-9), np.inf)
+    widest = int(np.ceil(workers / on_one_node).max())
+    gpus, work, submit_s = workload.gpus[rows], workload.work[rows], workload.submit_s[rows]
+    for_load = float(gpus @ work) / arrival_window_s(workload) / TARGET_LOAD
+    for_all = _peak_if_nobody_waits(submit_s, submit_s + work, gpus)
+    count = max(1, widest, math.ceil(min(for_load, for_all) / node_gpus - 1e-9))
+    if count > LARGEST_POOL:
+        why = f"the trace would need {count:,} nodes of {node_gpus} GPUs, the limit is {LARGEST_POOL:,}"
+        raise InputError("default cluster", why, "Correct the GPU counts or the run times")
+    name = f"{node_gpus}-GPU node" if gpu_type == ANY_GPU else f"{node_gpus}-GPU {gpu_type} node"[:80]
+    return Pool(vm=VmType(name=name, gpu_type=gpu_type[:80], gpus=node_gpus), count=count)
+
+
+def _peak_if_nobody_waits(start_s: Floats, end_s: Floats, gpus: Floats) -> float:
+    """Return the most GPUs in use at once if every job starts when submitted."""
+    times = np.concatenate([end_s, start_s])  # ends first: a job may start where another ends
+    changes = np.concatenate([-gpus, gpus])
+    by_time = np.argsort(times, kind="stable")
+    return float(np.cumsum(changes[by_time]).max())

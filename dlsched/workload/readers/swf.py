@@ -1,0 +1,205 @@
+"""Standard Workload Format 2.2 (F6): 18 numbers a line, -1 = unknown, header lines start with ';'."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.workload import Floats
+from dlsched.workload.doctor import Bools, Ledger
+from dlsched.workload.readers.canonical import Draft, iso_time, number, optional
+from dlsched.workload.readers.convert import from_python, numbers, split_gpus, strings
+from dlsched.workload.readers.options import ReadOptions
+from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.table import Dialect, Table, read_table
+
+FIELDS = (
+    "job", "submit", "wait", "run", "processors", "cpu_time", "used_memory", "requested_processors",
+    "requested_time", "requested_memory", "status", "user", "group", "executable", "queue", "partition",
+    "preceding_job", "think_time",
+)  # fmt: skip
+NEEDED = tuple(f for f in FIELDS if f not in {"cpu_time", "used_memory", "executable", "think_time"})
+STATUS: dict[float, str] = {0: "failed", 1: "completed", 2: "partial", 3: "completed", 4: "failed", 5: "cancelled"}
+PARTIAL = (2, 3, 4)
+CANCELLED = 5
+KIB_PER_GIB = 2.0**20
+_HEADER = re.compile(rb"^[ \t]*;[ \t]*([A-Za-z]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
+
+
+def read_swf(text: TraceText, options: ReadOptions) -> Draft:
+    """Return the draft of an SWF log.
+
+    Processors are cores, not GPUs: ``gpus_per_processor`` and ``cores_per_gpu`` say what they stand for; by
+    default one processor is one GPU, which is reported as an assumption. Partial records (status 2 to 4) are not
+    counted beside their summary line; without one they are joined.
+    """
+    header = header_of(text.data)
+    table = _table(text)
+    ledger, columns = table.ledger(), table.columns
+    value = {name: _known(optional(ledger, numbers(columns[name]), name, columns[name]))
+             for name in NEEDED if name not in {"submit", "run"}}  # fmt: skip
+    submit_s, run_s = number(ledger, columns["submit"], "submit time"), number(ledger, columns["run"], "run time")
+    run_s = _join_partial(ledger, value, np.where(run_s == -1, np.nan, run_s))
+    _drop_cancelled(ledger, value["status"], run_s, options)
+    ledger.drop(np.isnan(run_s), "run time is -1 (unknown)", "Dropped: the job's length is not known", unreadable=False)
+    processors = _processors(ledger, value)
+    gpus = processors * _gpus_per_processor(value["partition"], options)
+    workers, per_worker = split_gpus(gpus)
+    ledger.not_modelled(value["preceding_job"] > 0, "waits for a preceding job (fields 17, 18)",
+                        "Dependencies and think times are not followed", value["preceding_job"])  # fmt: skip
+    start_s = submit_s + np.where(value["wait"] >= 0, value["wait"], np.nan)
+    return Draft(
+        ledger, submit_s, run_s, workers, per_worker,
+        texts={"job_id": strings(columns["job"]), **_names(value),
+               "recorded_status": from_python([STATUS.get(code, "unknown") for code in value["status"].tolist()])},
+        floats=_floats(value, processors, workers) | {"recorded_start_s": start_s, "recorded_end_s": start_s + run_s},
+        meta=_meta(header), assumptions=_assumptions(options, value), cluster_hint=_hint(header),
+    )  # fmt: skip
+
+
+def header_of(data: bytes) -> dict[str, str]:
+    """Return the "; Key: value" lines at the head of a log, the first of each key."""
+    found: dict[str, str] = {}
+    for key, value in _HEADER.findall(data[: 1 << 16]):
+        found.setdefault(key.decode("ascii"), value.decode("utf-8", "replace").strip()[:200])
+    return found
+
+
+# ---- parsing -------------------------------------------------------------------------------------
+
+
+def _table(text: TraceText) -> Table:
+    """Return the table of the data lines; comments become blank lines, so that line numbers stay true."""
+    data = re.sub(rb"(?m)^[ \t]*;[^\n]*", b"", text.data)
+    data = re.sub(rb"[ \t]+", b" ", data)
+    data = re.sub(rb"(?m)^ | (?=\r?$)", b"", data)
+    data = re.sub(rb"(?m)^((?:[^ \n]+ ){17}[^ \n\r]+) [^\n]*$", rb"\1", data)  # fields after the 18th are extensions
+    dialect = Dialect(" ", FIELDS, 0, 0, (), quoted=False)
+    table = read_table(TraceText(data, text.name), dialect, NEEDED)
+    if not table.rows and not table.ragged:
+        raise InputError(f"SWF log {text.name}", "it has no jobs, only comments", "Export it again")
+    return table
+
+
+def _known(values: Floats) -> Floats:
+    return np.where(values == -1, np.nan, values)
+
+
+def _join_partial(ledger: Ledger, value: dict[str, Floats], run_s: Floats) -> Floats:
+    """Return run times with partial records dropped beside a summary line, or joined into their first record."""
+    partial = np.isin(value["status"], PARTIAL) & np.isfinite(value["job"]) & ledger.alive
+    if not partial.any():
+        return run_s
+    summarised = np.isin(value["job"], value["job"][~partial & ledger.alive])
+    rule = "Dropped: the job's summary line has its whole run time"
+    ledger.drop(partial & summarised, "partial record of a job", rule, value["job"], unreadable=False)
+    loose = np.flatnonzero(partial & ~summarised)
+    if not loose.size:
+        return run_s
+    group, _ = pd.factorize(value["job"][loose])
+    total = np.bincount(group, np.nan_to_num(run_s[loose]))
+    _, first = np.unique(group, return_index=True)
+    joined = run_s.copy()
+    joined[loose[first]] = total
+    rest: Bools = np.zeros(len(run_s), dtype=bool)
+    rest[np.delete(loose, first)] = True
+    ledger.drop(rest, "partial record of a job", "Joined with the job's first record", value["job"], unreadable=False)
+    return joined
+
+
+def _drop_cancelled(ledger: Ledger, status: Floats, run_s: Floats, options: ReadOptions) -> None:
+    cancelled = status == CANCELLED
+    never = cancelled & ~(run_s > 0)
+    ledger.drop(never, "cancelled before it started", "Dropped: it never ran", unreadable=False)
+    if options.cancelled == "drop":
+        ledger.drop(cancelled, "job was cancelled", "Dropped as asked: cancelled = drop", unreadable=False)
+
+
+def _processors(ledger: Ledger, value: dict[str, Floats]) -> Floats:
+    """Return allocated processors, or the requested ones where none are recorded."""
+    allocated, requested = value["processors"], value["requested_processors"]
+    use_request = ~(allocated > 0) & (requested > 0)
+    ledger.repair(use_request, "no allocated processors", "The requested number is used", requested)
+    processors = np.where(use_request, requested, allocated)
+    ledger.drop(~(processors > 0), "no number of processors", "Dropped: a job needs it", unreadable=False)
+    return processors
+
+
+def _gpus_per_processor(partition: Floats, options: ReadOptions) -> Floats:
+    factor = np.full(len(partition), options.gpus_per_processor)
+    for name, cores in options.cores_per_gpu.items():
+        if not name.lstrip("-").isdigit() or not cores > 0:
+            what = f"cores_per_gpu, partition {name!r}"
+            raise InputError(what, f"needs a partition number and a count above 0, got {cores:g}", "Correct it")
+        factor[partition == float(name)] = 1.0 / cores
+    return factor
+
+
+# ---- what goes with the jobs -----------------------------------------------------------------------
+
+
+def _names(value: dict[str, Floats]) -> dict[str, Any]:
+    return {
+        "user": _label(value["user"], "user"),
+        "group": _label(value["group"], "group"),
+        "job_class": _label(value["queue"], "queue"),
+        "partition": _label(value["partition"], ""),
+    }
+
+
+def _label(values: Floats, word: str) -> Any:
+    """Return 'user 7' for 7, nothing for unknown."""
+    whole = np.isfinite(values) & (np.abs(values) < 2**53)
+    digits = pc.cast(pa.array(np.where(whole, values, 0).astype(np.int64)), pa.string())
+    text = pc.binary_join_element_wise(word, digits, " ") if word else digits
+    return pc.if_else(pa.array(whole), text, "")
+
+
+def _floats(value: dict[str, Floats], processors: Floats, workers: Floats) -> dict[str, Floats]:
+    """Return memory per worker from the requested KB per processor, where any job states it."""
+    kib = value["requested_memory"]
+    if not (kib > 0).any():
+        return {}
+    return {"mem_gib_per_worker": np.where(kib > 0, kib, 0.0) * processors / workers / KIB_PER_GIB}
+
+
+def _meta(header: dict[str, str]) -> dict[str, str]:
+    meta = {
+        key: header[name] for key, name in (("computer", "Computer"), ("time_zone", "TimeZoneString")) if name in header
+    }
+    start = header.get("UnixStartTime", "").split(" ")[0]
+    if start.isdigit() and len(start) < 12 and int(start) > 0:
+        meta["time_zero"] = iso_time(int(start)) + "Z"
+    return meta
+
+
+def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
+    if options.cores_per_gpu:
+        listed = ", ".join(f"partition {name}: {cores:g}" for name, cores in options.cores_per_gpu.items())
+        said = [f"Processors counted as GPUs by cores per GPU ({listed}); others x {options.gpus_per_processor:g}"]
+    elif options.gpus_per_processor != 1:
+        said = [f"One processor counted as {options.gpus_per_processor:g} GPU"]
+    else:
+        said = ["Processors counted as GPUs, one for one: SWF logs record cores"]
+    if (value["requested_time"] > 0).any():
+        said.append("Requested times are not used: policies see the real run time, or one with the estimate error")
+    return said
+
+
+def _hint(header: dict[str, str]) -> Cluster | None:
+    """Return MaxNodes equal nodes that share MaxProcs, where the header states both as counts that divide."""
+    try:
+        nodes, processors = int(header["MaxNodes"].split(" ")[0]), int(header["MaxProcs"].split(" ")[0])
+    except (KeyError, ValueError):
+        return None
+    if not (0 < nodes <= 100_000 and processors % nodes == 0 and 0 < processors // nodes <= 1024):
+        return None
+    each = processors // nodes
+    return Cluster(pools=(Pool(vm=VmType(name=f"{each}-processor node", gpus=each), count=nodes),))

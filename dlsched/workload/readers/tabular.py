@@ -1,0 +1,235 @@
+"""Generic CSV through a column mapping, and the native table (CSV or Parquet), which is a mapping by exact names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.workload import Floats
+from dlsched.workload.readers.canonical import Draft, optional, required
+from dlsched.workload.readers.convert import NUMBER, Read, clock_spans, numbers, split_gpus, timestamps
+from dlsched.workload.readers.mapping import CONFIDENT, GIB, SECONDS, TARGET, ColumnMapping, guess_mapping
+from dlsched.workload.readers.options import ReadOptions
+from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.table import Table, need_columns, parquet_table, read_parquet, read_table, sniff
+
+EPOCH_FROM_S = 1e8
+_TEXTS = {
+    "job_id": "job_id", "user": "user", "group": "group", "model": "model", "job_class": "job_class",
+    "partition": "partition", "gpu_types": "gpu_types", "status": "recorded_status",
+}  # fmt: skip
+_NUMBERS = {
+    "min_workers": "min_workers", "max_workers": "max_workers", "priority": "priority",
+    "weight": "weight_usd_per_s", "utility_1": "utility_1", "utility_2": "utility_2", "utility_3": "utility_3",
+}  # fmt: skip
+_TIMES = {"due": "due_s", "start": "recorded_start_s", "end": "recorded_end_s"}
+
+
+class MappingNeeded(InputError):
+    """The columns of a CSV are not clear enough to go on; ``guess`` is what a page offers to confirm."""
+
+    guess: ColumnMapping = ColumnMapping()
+
+    def __init__(self, what: str, why: str, do: str = "", guess: ColumnMapping | None = None) -> None:
+        super().__init__(what, why, do)
+        self.guess = guess or ColumnMapping()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.why, self.do, self.guess)
+
+
+def table_head(text: TraceText) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Return header and first rows, as strings, of a CSV or Parquet table."""
+    if not text.is_parquet:
+        dialect = sniff(text.data)
+        return dialect.header, [list(row) for row in dialect.sample]
+    file = read_parquet(text)
+    header = tuple(file.schema_arrow.names)
+    table = parquet_table(text, header) if file.metadata.num_rows <= 1000 else None
+    if table is None or not table.rows:
+        return header, []
+    columns = [[str(value.as_py() if value.is_valid else "") for value in table.columns[n][:50]] for n in header]
+    return header, [list(row) for row in zip(*columns, strict=True)]
+
+
+def read_native(text: TraceText, options: ReadOptions) -> Draft:
+    """Read a table with the native column names; well-known synonyms are taken for optional columns."""
+    return _read_guessed(text, options)
+
+
+def read_csv(text: TraceText, options: ReadOptions) -> Draft:
+    """Read a table through the given mapping, or through the guessed one where that is clear."""
+    if options.mapping is None:
+        return _read_guessed(text, options)
+    need_columns(table_head(text)[0], options.mapping.columns, f"file {text.name} with this column mapping")
+    return read_mapped(text, options.mapping)
+
+
+def _read_guessed(text: TraceText, options: ReadOptions) -> Draft:
+    del options  # nothing to choose: the table says it all
+    header, sample = table_head(text)
+    guess = guess_mapping(header, sample)
+    _refuse_unclear(text.name, header, guess)
+    sure = ColumnMapping(fields={k: f for k, f in guess.fields.items() if f.confidence >= CONFIDENT})
+    draft = read_mapped(text, sure)
+    for key, found in sure.fields.items():
+        if found.confidence < 1:
+            draft.assumptions.append(f"Column {found.column!r} was read as: {TARGET[key].help.rstrip('.').lower()}")
+    unused = [name for name in header if name and name not in sure.columns]
+    if unused:
+        draft.ledger.notes.append(f"Columns not used: {', '.join(unused[:20])}" + (", …" if len(unused) > 20 else ""))
+    return draft
+
+
+def _refuse_unclear(name: str, header: Sequence[str], guess: ColumnMapping) -> None:
+    shown = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
+    if missing := guess.missing():
+        why = f"no column was recognised for {', '.join(missing)}; it has: {shown}"
+        do = "Map the columns, or rename them to job_id, submit_time_s, num_gpus, duration_s"
+        if sum(map(_is_number, header)) > len(header) / 2:
+            why, do = f"its first line holds numbers, not column names: {shown}", "Add a header line"
+        raise MappingNeeded(f"file {name}", why, do, guess)
+    if guess.confidence < CONFIDENT:
+        pairs = ", ".join(f"{f.column!r} for {k}" for k, f in guess.fields.items() if f.confidence < CONFIDENT)
+        raise MappingNeeded(f"file {name}", f"the columns are not clear: perhaps {pairs}", "Confirm the mapping", guess)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(NUMBER, text.strip()) is not None
+
+
+# ---- reading through a mapping -------------------------------------------------------------------
+
+
+def read_mapped(text: TraceText, mapping: ColumnMapping) -> Draft:
+    """Return the draft of a table whose columns are known.
+
+    Raises
+    ------
+    InputError
+        When the mapping is incomplete, or dates and plain seconds are mixed.
+    """
+    if missing := mapping.missing():
+        raise MappingNeeded(f"file {text.name}", f"the mapping lacks {', '.join(missing)}", "Map them too", mapping)
+    table = parquet_table(text, mapping.columns) if text.is_parquet else _text_table(text, mapping)
+    return _Mapped(table, mapping).draft()
+
+
+def _text_table(text: TraceText, mapping: ColumnMapping) -> Table:
+    return read_table(text, sniff(text.data), mapping.columns)
+
+
+def _is_date(column: Any) -> bool:
+    return bool(pa.types.is_timestamp(column.type) or pa.types.is_date(column.type))
+
+
+def _looks_like_epoch(values: Floats) -> bool:
+    """Return whether every known time is more than three years after zero: then zero is 1970."""
+    return bool(np.isfinite(values).any() and np.nanmin(values) >= EPOCH_FROM_S)
+
+
+class _Mapped:
+    """One pass over a mapped table."""
+
+    def __init__(self, table: Table, mapping: ColumnMapping) -> None:
+        self.table, self.fields = table, mapping.fields
+        self.ledger = table.ledger()
+        self.comma = table.delimiter == ";"
+        self.assumptions: list[str] = []
+
+    def draft(self) -> Draft:
+        submit_s, absolute = self._submit()
+        floats = {name: self._time(key, absolute) for key, name in _TIMES.items() if key in self.fields}
+        run_s = self._run(floats)
+        workers, per_worker = self._gpus()
+        floats |= self._demands(workers)
+        for key, name in _NUMBERS.items():
+            if key in self.fields:
+                floats[name] = optional(self.ledger, self._numbers(key), key, self._column(key))
+        texts = {name: self._column(key) for key, name in _TEXTS.items() if key in self.fields}
+        return Draft(
+            self.ledger, submit_s, run_s, workers, per_worker, texts, floats, absolute, assumptions=self.assumptions
+        )
+
+    def _column(self, key: str) -> Any:
+        return self.table.columns[self.fields[key].column]
+
+    def _numbers(self, key: str) -> Read:
+        return numbers(self._column(key), decimal_comma=self.comma)
+
+    def _instants(self, key: str) -> tuple[Read, bool]:
+        """Return times in seconds and whether they are dates."""
+        unit, column = self.fields[key].unit, self._column(key)
+        if unit == "timestamp" or _is_date(column):
+            return timestamps(column), True
+        read = self._numbers(key)
+        return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad), False
+
+    def _submit(self) -> tuple[Floats, bool]:
+        read, dates = self._instants("submit")
+        submit_s = required(self.ledger, read, "submission time", self._column("submit"))
+        if not dates and self.fields["submit"].column != "submit_s" and _looks_like_epoch(submit_s):
+            self.assumptions.append("Submission times look like seconds since 1970; time zero = the first submission")
+            return submit_s, True
+        if dates:
+            self.assumptions.append("Time zero = the first submission; times without zone are taken as recorded")
+        return submit_s, dates
+
+    def _time(self, key: str, absolute: bool) -> Floats:
+        """Return a time column on the clock of the submissions."""
+        read, dates = self._instants(key)
+        values = optional(self.ledger, read, key, self._column(key))
+        known = np.isfinite(values).any()
+        if known and absolute != (dates or (absolute and _looks_like_epoch(values))):
+            is_date, is_plain = ("submissions", key) if absolute else (key, "submissions")
+            why = f"the {is_date} are dates but the {is_plain} are plain seconds"
+            raise InputError(f"column {self.fields[key].column!r}", why, "Give both the same way")
+        return values
+
+    def _run(self, floats: dict[str, Floats]) -> Floats:
+        if "run" not in self.fields:
+            self.assumptions.append("Run time = end - start")
+            return floats["recorded_end_s"] - floats["recorded_start_s"]
+        unit, column = self.fields["run"].unit, self._column("run")
+        if unit == "clock":
+            return required(self.ledger, clock_spans(column), "run time", column)
+        return required(self.ledger, self._numbers("run"), "run time", column) * SECONDS[unit or "s"]
+
+    def _gpus(self) -> tuple[Floats, Floats]:
+        """Return workers and GPUs per worker from whichever of the three columns are there."""
+        keys = [key for key in ("gpus", "workers", "gpus_per_worker") if key in self.fields]
+        have = {
+            key: required(self.ledger, self._numbers(key), key.replace("_", " "), self._column(key)) for key in keys
+        }
+        gpus, workers, each = have.get("gpus"), have.get("workers"), have.get("gpus_per_worker")
+        if workers is not None and each is not None:
+            return workers, each
+        if gpus is not None and workers is not None:
+            return workers, gpus / np.where(workers > 0, workers, np.nan)
+        if gpus is not None and each is not None:
+            return np.where(each > 0, gpus / np.where(each > 0, each, 1), 1.0), each
+        if gpus is not None:
+            return split_gpus(gpus)
+        if workers is not None:
+            self.assumptions.append("No GPU column: one GPU for each worker")
+            return workers, np.ones(len(workers))
+        self.assumptions.append("No worker column: one worker for each job")
+        return np.ones(self.table.rows), have["gpus_per_worker"]
+
+    def _demands(self, workers: Floats) -> dict[str, Floats]:
+        found: dict[str, Floats] = {}
+        for name, whole, each, scale in (
+            ("cpus_per_worker", "cpus", "cpus_per_worker", dict[str, float]()),
+            ("mem_gib_per_worker", "mem", "mem_per_worker", GIB),
+        ):
+            key = each if each in self.fields else whole
+            if key in self.fields:
+                values = optional(self.ledger, self._numbers(key), key, self._column(key))
+                values = values * scale.get(self.fields[key].unit or "gib", 1.0)
+                found[name] = values if key == each else values / np.maximum(workers, 1)
+        return found
