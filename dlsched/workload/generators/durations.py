@@ -92,7 +92,7 @@ class Pareto(Frozen):
         low, high, alpha = self.shortest_s, self.longest_s, self.alpha
         if alpha == 1:
             return low * (1 + math.log(high / low))
-        return low + low * (1 - (low / high) ** (alpha - 1)) / (alpha - 1)
+        return float(low + low * (1 - (low / high) ** (alpha - 1)) / (alpha - 1))
 
     def quantile_s(self, uniforms: Floats) -> Floats:
         """Return the run time below which a share ``uniforms`` of the jobs lies."""

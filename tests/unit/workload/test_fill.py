@@ -1,0 +1,136 @@
+"""Stated rules fill only what is missing, say so once, and fill every draw of a generated scenario alike."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.policy import Need
+from dlsched.domain.scenario import Scenario, SpeedSpec
+from dlsched.domain.workload import Workload
+from dlsched.workload import fill
+from dlsched.workload.generators import canonical, draw
+
+NODES = Cluster(pools=(Pool(vm=VmType(name="gpu", gpus=8), count=2), Pool(vm=VmType(name="cpu", gpus=0), count=1)))
+RULES = {
+    "due": (fill.fill_due, Need.DUE),
+    "weights": (fill.fill_weights, Need.WEIGHT),
+    "prices": (fill.fill_prices, Need.PRICE),
+    "priorities": (fill.fill_priorities, Need.PRIORITY),
+    "users": (fill.fill_users, Need.USER),
+}
+each_rule = pytest.mark.parametrize(("rule", "need"), RULES.values(), ids=RULES)
+
+
+def trace(jobs=3, **columns) -> Scenario:
+    ids = [f"a{n}" for n in range(jobs)]
+    base = {"job_id": ids, "submit_s": np.arange(jobs) * 10.0, "work": np.arange(jobs) + 100.0}
+    workload = Workload.from_columns({**base, "workers": np.arange(jobs) % 8 + 1, **columns})
+    return Scenario(workload, NODES, seed=5)
+
+
+def generated() -> Scenario:
+    job_class = {"name": "a", "share": 1, "run_time": {"kind": "pareto", "shortest_s": 60}}
+    arrivals = {"kind": "poisson", "jobs_per_h": 3}
+    spec = canonical({"kind": "job-mix", "jobs": 40, "arrivals": arrivals, "classes": [job_class]})
+    return Scenario(draw(spec, 5), NODES, seed=5, generator=spec, data_kind="generated")
+
+
+@each_rule
+def test_filled_once_and_said_once(rule, need):
+    before = trace()
+    once = rule(before)
+    assert need in fill.missing(before)
+    assert need not in fill.missing(once)
+    assert rule(once) is once
+    assert len(once.assumptions) == 1
+    assert before.assumptions == ()
+
+
+@each_rule
+def test_rules_do_not_depend_on_their_order(rule, need):
+    others = [other for other, _ in RULES.values() if other is not rule]
+    first, last = rule(trace()), trace()
+    for other in others:
+        first, last = other(first), other(last)
+    assert first.content_hash == rule(last).content_hash
+    assert fill.missing(first) == []
+
+
+@pytest.mark.parametrize("rule", [fill.fill_due, fill.fill_weights, fill.fill_priorities, fill.fill_users])
+def test_generated_scenarios_are_filled_in_every_draw(rule):
+    filled = rule(fill.fill_users(generated()))
+    assert draw(filled.generator, 5) == filled.workload
+    other = draw(filled.generator, 6)
+    assert other != filled.workload
+    assert set(other.columns()) == set(filled.workload.columns())
+    assert rule(filled) is filled
+
+
+def test_due_times_are_uniform_multiples_of_the_run_time():
+    filled = fill.fill_due(trace(20_000)).workload
+    factor = (filled.due_s - filled.submit_s) / filled.work
+    assert factor.min() == pytest.approx(1, abs=0.001)
+    assert factor.max() == pytest.approx(3, abs=0.001)
+    assert factor.mean() == pytest.approx(2, abs=0.02)
+    assert factor.var() == pytest.approx(4 / 12, rel=0.03)
+
+
+def test_due_times_count_the_fastest_width():
+    # efficiency 0.8 per doubling, two doublings: 4 * 0.64 = 2.56 times as fast
+    elastic = trace(max_workers=[4, 8, 12]).replace(speed=SpeedSpec(kind="scaling", efficiency=0.8))
+    filled = fill.fill_due(elastic, low=1, high=1).workload
+    assert filled.due_s - filled.submit_s == pytest.approx(filled.work / 2.56, abs=0.001)
+
+
+def test_given_values_stay():
+    partly = trace(due_s=[math.nan, 7, math.nan], user=["", "ann", ""])
+    filled = fill.fill_users(fill.fill_due(partly)).workload
+    whole = fill.fill_due(trace()).workload
+    assert filled.due_s.tolist() == [whole.due_s[0], 7, whole.due_s[2]]
+    assert filled.user[1] == "ann"
+    assert filled.user[0].startswith("user ")
+
+
+def test_deleting_jobs_changes_no_other_due_time():
+    jobs = trace(50)
+    part = jobs.replace(workload=jobs.workload.select(slice(10, 20)))
+    assert fill.fill_due(part).workload.due_s.tolist() == fill.fill_due(jobs).workload.due_s[10:20].tolist()
+
+
+def test_weights_priorities_and_prices_by_hand():
+    scenario = trace(gpus_per_worker=[1, 0.5, 0], cpus_per_worker=[0, 0, 4])  # 1, 1 and 0 GPUs
+    weights = fill.fill_weights(scenario, usd_per_gpu_h=36).workload.weight_usd_per_s
+    assert weights == pytest.approx([0.01, 0.01, 0.01])
+    assert fill.fill_priorities(scenario, "small").workload.priority.tolist() == [-1, -1, 0]
+    assert fill.fill_priorities(scenario, "short").workload.priority.tolist() == [-100, -101, -102]
+    assert fill.fill_priorities(scenario, "same").workload.priority.tolist() == [0, 0, 0]
+    priced = fill.fill_prices(scenario)
+    assert [pool.vm.usd_per_h for pool in priced.cluster.pools] == [20, 2.5]
+    assert priced.assumptions == ("$2.50 per GPU-hour (example price, not a quote)",)
+
+
+def test_given_prices_stay_and_catalogues_are_priced_too():
+    vms = (VmType(name="a", gpus=4), VmType(name="b", gpus=4, usd_per_h=1))
+    slots = trace().replace(cluster=Cluster(slots=2, catalogue=vms))
+    assert [vm.usd_per_h for vm in fill.fill_prices(slots, 3).cluster.catalogue] == [12, 1]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        lambda: fill.fill_due(trace(), low=3, high=1),
+        lambda: fill.fill_due(trace(), low=math.nan),
+        lambda: fill.fill_weights(trace(), -1),
+        lambda: fill.fill_prices(trace(), math.nan),
+        lambda: fill.fill_users(trace(), 0),
+        lambda: fill.fill_priorities(trace(), "tall"),  # type: ignore[arg-type]
+    ],
+)
+def test_bad_rules_are_refused(bad):
+    with pytest.raises(InputError):
+        bad()
