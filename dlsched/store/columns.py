@@ -1,21 +1,19 @@
-"""Frames to typed Arrow tables, workloads to Parquet bytes, and back."""
+"""Frames to typed Arrow tables; scenarios to a definition and a table of jobs, and back."""
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
-from dlsched.domain.workload import COLUMN, Workload
+from dlsched.domain.workload import Workload
 from dlsched.store.schema import TABLES, Kind
+from dlsched.workload.sidecar import table_columns
 
 _ARROW: dict[Kind, pa.DataType] = {"text": pa.string(), "float": pa.float64(), "int": pa.int64()}
 
@@ -49,31 +47,8 @@ def to_arrow(name: str, frame: Any) -> pa.Table:
     return pa.table(columns, schema=table_schema(name))
 
 
-def workload_bytes(workload: Workload) -> bytes:
-    """Return a workload as Parquet, with its facts about the source in the schema's metadata."""
-    columns: dict[str, Any] = {**workload.columns(), "order": workload.order}
-    arrays = {name: pa.array(values, pa.string()) if values.dtype == object else pa.array(values)
-              for name, values in columns.items()}  # fmt: skip
-    table = pa.table(arrays).replace_schema_metadata({"dlsched.meta": json.dumps(dict(workload.meta))})
-    sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd")
-    return sink.getvalue()
-
-
-def workload_of(table: pa.Table) -> Workload:
-    """Return the workload in a table made by :func:`workload_bytes`, checked again."""
-    columns: dict[str, Any] = {}
-    for name in table.column_names:
-        column = table.column(name)
-        is_text = name in COLUMN and COLUMN[name].kind == "text"
-        values = column.to_numpy()
-        columns[name] = values.astype(object) if is_text else np.asarray(values)
-    meta = json.loads((table.schema.metadata or {}).get(b"dlsched.meta", b"{}"))
-    return Workload.from_columns(columns, meta)
-
-
 def definition_of(scenario: Scenario) -> str:
-    """Return all of a scenario but its workload, its name and its kind, as JSON text."""
+    """Return all of a scenario but its jobs, its name and its kind, as JSON text."""
     return json.dumps(
         {
             "cluster": scenario.cluster.model_dump(mode="json"),
@@ -82,16 +57,20 @@ def definition_of(scenario: Scenario) -> str:
             "seed": scenario.seed,
             "generator": scenario.generator,
             "read": dict(scenario.read),
+            "meta": dict(scenario.workload.meta),
             "assumptions": list(scenario.assumptions),
         },
         sort_keys=True,
     )
 
 
-def scenario_of(workload: Workload, definition: Mapping[str, Any], name: str, data_kind: Any) -> Scenario:
-    """Return the scenario of a parsed definition; the parts are validated again."""
+def scenario_of(jobs: bytes, definition: Mapping[str, Any], name: str, data_kind: Any) -> Scenario:
+    """Return the scenario of a table of jobs (``workload.sidecar.table_bytes``) and a parsed definition.
+
+    All parts are validated again; raises InputError, ValidationError, or KeyError for a part that is missing.
+    """
     return Scenario(
-        workload=workload,
+        workload=Workload.from_columns(table_columns(jobs, name), definition["meta"]),
         cluster=Cluster.model_validate(definition["cluster"]),
         options=Options.model_validate(definition["options"]),
         speed=SpeedSpec.model_validate(definition["speed"]),

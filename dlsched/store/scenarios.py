@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import pandas as pd
-import pyarrow.parquet as pq
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.store.columns import definition_of, scenario_of, workload_bytes, workload_of
+from dlsched.store.columns import definition_of, scenario_of
 from dlsched.store.sql import insert_row, one
+from dlsched.workload.sidecar import table_bytes
 
 MAX_NAME = 120
 
@@ -71,7 +70,7 @@ def save(cursor: Any, scenario: Scenario, based_on: str | None, now: datetime) -
 def _keep_workload(cursor: Any, scenario: Scenario) -> None:
     key = scenario.workload.content_hash
     if one(cursor, "SELECT 1 FROM workloads WHERE workload_hash = ?", [key]) is None:
-        values = {"workload_hash": key, "jobs": len(scenario.workload), "content": workload_bytes(scenario.workload)}
+        values = {"workload_hash": key, "jobs": len(scenario.workload), "content": table_bytes(scenario.workload)}
         insert_row(cursor, "workloads", values)
 
 
@@ -99,8 +98,7 @@ def get(cursor: Any, scenario_hash: str) -> Scenario:
     row = one(cursor, query, [line.scenario_hash])
     assert row is not None
     definition, content = row
-    workload = workload_of(pq.read_table(io.BytesIO(content)))
-    return scenario_of(workload, json.loads(definition), line.name, line.data_kind)
+    return scenario_of(content, json.loads(definition), line.name, line.data_kind)
 
 
 def listed(cursor: Any) -> pd.DataFrame:
