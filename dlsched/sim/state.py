@@ -10,10 +10,11 @@ import numpy as np
 from dlsched.domain.cluster import Absence
 from dlsched.domain.plan import Allocation, Share
 from dlsched.domain.policy import EventKind
+from dlsched.domain.state import Nodes
 from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.placement import TrialPlacer
 from dlsched.sim.reservations import Uses, future_uses, lasting_room
-from dlsched.sim.world import LiveNodes, World
+from dlsched.sim.world import World
 
 
 class PolicyView:
@@ -23,7 +24,7 @@ class PolicyView:
         self._world = world
         self.now_s = now_s
         self.cause = cause
-        self.nodes: LiveNodes = world.nodes
+        self.nodes: Nodes = world.nodes
         self.rng = rng
 
     @cached_property
