@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from dlsched.workload import fill
 from dlsched.workload.generators import canonical, draw
 
 NODES = Cluster(pools=(Pool(vm=VmType(name="gpu", gpus=8), count=2), Pool(vm=VmType(name="cpu", gpus=0), count=1)))
-RULES = {
+RULES: dict[str, tuple[Any, Need]] = {
     "due": (fill.fill_due, Need.DUE),
     "weights": (fill.fill_weights, Need.WEIGHT),
     "prices": (fill.fill_prices, Need.PRICE),
@@ -31,6 +32,10 @@ def trace(jobs=3, **columns) -> Scenario:
     base = {"job_id": ids, "submit_s": np.arange(jobs) * 10.0, "work": np.arange(jobs) + 100.0}
     workload = Workload.from_columns({**base, "workers": np.arange(jobs) % 8 + 1, **columns})
     return Scenario(workload, NODES, seed=5)
+
+
+def column(workload: Workload, name: str) -> np.ndarray:
+    return workload.columns()[name]
 
 
 def generated() -> Scenario:
@@ -73,7 +78,7 @@ def test_generated_scenarios_are_filled_in_every_draw(rule):
 
 def test_due_times_are_uniform_multiples_of_the_run_time():
     filled = fill.fill_due(trace(20_000)).workload
-    factor = (filled.due_s - filled.submit_s) / filled.work
+    factor = (column(filled, "due_s") - filled.submit_s) / filled.work
     assert factor.min() == pytest.approx(1, abs=0.001)
     assert factor.max() == pytest.approx(3, abs=0.001)
     assert factor.mean() == pytest.approx(2, abs=0.02)
@@ -84,31 +89,32 @@ def test_due_times_count_the_fastest_width():
     # efficiency 0.8 per doubling, two doublings: 4 * 0.64 = 2.56 times as fast
     elastic = trace(max_workers=[4, 8, 12]).replace(speed=SpeedSpec(kind="scaling", efficiency=0.8))
     filled = fill.fill_due(elastic, low=1, high=1).workload
-    assert filled.due_s - filled.submit_s == pytest.approx(filled.work / 2.56, abs=0.001)
+    assert column(filled, "due_s") - filled.submit_s == pytest.approx(filled.work / 2.56, abs=0.001)
 
 
 def test_given_values_stay():
     partly = trace(due_s=[math.nan, 7, math.nan], user=["", "ann", ""])
     filled = fill.fill_users(fill.fill_due(partly)).workload
     whole = fill.fill_due(trace()).workload
-    assert filled.due_s.tolist() == [whole.due_s[0], 7, whole.due_s[2]]
-    assert filled.user[1] == "ann"
-    assert filled.user[0].startswith("user ")
+    assert column(filled, "due_s").tolist() == [column(whole, "due_s")[0], 7, column(whole, "due_s")[2]]
+    assert column(filled, "user")[1] == "ann"
+    assert column(filled, "user")[0].startswith("user ")
 
 
 def test_deleting_jobs_changes_no_other_due_time():
     jobs = trace(50)
     part = jobs.replace(workload=jobs.workload.select(slice(10, 20)))
-    assert fill.fill_due(part).workload.due_s.tolist() == fill.fill_due(jobs).workload.due_s[10:20].tolist()
+    filled, filled_part = fill.fill_due(jobs).workload, fill.fill_due(part).workload
+    assert column(filled_part, "due_s").tolist() == column(filled, "due_s")[10:20].tolist()
 
 
 def test_weights_priorities_and_prices_by_hand():
     scenario = trace(gpus_per_worker=[1, 0.5, 0], cpus_per_worker=[0, 0, 4])  # 1, 1 and 0 GPUs
     weights = fill.fill_weights(scenario, usd_per_gpu_h=36).workload.weight_usd_per_s
     assert weights == pytest.approx([0.01, 0.01, 0.01])
-    assert fill.fill_priorities(scenario, "small").workload.priority.tolist() == [-1, -1, 0]
-    assert fill.fill_priorities(scenario, "short").workload.priority.tolist() == [-100, -101, -102]
-    assert fill.fill_priorities(scenario, "same").workload.priority.tolist() == [0, 0, 0]
+    assert column(fill.fill_priorities(scenario, "small").workload, "priority").tolist() == [-1, -1, 0]
+    assert column(fill.fill_priorities(scenario, "short").workload, "priority").tolist() == [-100, -101, -102]
+    assert column(fill.fill_priorities(scenario, "same").workload, "priority").tolist() == [0, 0, 0]
     priced = fill.fill_prices(scenario)
     assert [pool.vm.usd_per_h for pool in priced.cluster.pools] == [20, 2.5]
     assert priced.assumptions == ("$2.50 per GPU-hour (example price, not a quote)",)

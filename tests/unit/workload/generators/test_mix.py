@@ -8,7 +8,7 @@ import pytest
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.workload.doctor import load_of
-from dlsched.workload.generators import JobMixSpec, canonical, draw, expected_load, parse, scale_to_load
+from dlsched.workload.generators import JobMixSpec, canonical, draw, expected_load, scale_to_load
 
 SMALL = {
     "name": "small",
@@ -53,37 +53,40 @@ def test_same_seed_same_jobs_other_seed_others():
     assert draw(mix(), 7) != draw(mix(), 8)
 
 
+def columns_of(spec) -> dict[str, np.ndarray]:
+    return draw(spec, 1).columns()
+
+
 def test_shares_sizes_and_users():
-    jobs = draw(mix(jobs=40_000), 1)
-    small = jobs.job_class == "small"
+    jobs = columns_of(mix(jobs=40_000))
+    small = jobs["job_class"] == "small"
     assert small.mean() == pytest.approx(0.75, abs=0.01)
-    values, counts = np.unique(jobs.gpus[small], return_counts=True)
+    values, counts = np.unique(jobs["workers"][small] * jobs["gpus_per_worker"][small], return_counts=True)
     assert values.tolist() == [0.5, 1, 2]
     assert counts / small.sum() == pytest.approx([0.25, 0.5, 0.25], abs=0.01)
-    assert (jobs.user[small] == "ann").mean() == pytest.approx(2 / 3, abs=0.01)  # skew 1: 1 to 1/2
-    assert jobs.work[small] @ np.ones(small.sum()) / small.sum() == pytest.approx(
-        parse(mix()).classes[0].run_time.mean_s, rel=0.05
-    )
+    assert (jobs["user"][small] == "ann").mean() == pytest.approx(2 / 3, abs=0.01)  # skew 1: 1 to 1/2
+    mean_s = JobMixSpec.model_validate(mix()).classes[0].run_time.mean_s
+    assert jobs["work"][small].mean() == pytest.approx(mean_s, rel=0.05)
 
 
 def test_columns_of_each_class():
-    jobs = draw(mix(), 1)
-    small, large = jobs.job_class == "small", jobs.job_class == "large"
-    slack = (jobs.due_s - jobs.submit_s) / jobs.work
+    jobs = columns_of(mix())
+    small, large = jobs["job_class"] == "small", jobs["job_class"] == "large"
+    slack = (jobs["due_s"] - jobs["submit_s"]) / jobs["work"]
     assert 1.49 < slack[small].min() < 1.6
     assert 3.9 < slack[small].max() < 4.01
-    assert jobs.due_s[large] == pytest.approx(jobs.submit_s[large] + 7300)
-    weight_h = jobs.weight_usd_per_s * 3600
+    assert jobs["due_s"][large] == pytest.approx(jobs["submit_s"][large] + 7300)
+    weight_h = jobs["weight_usd_per_s"] * 3600
     assert 1 <= weight_h[small].min() < weight_h[small].max() <= 3
     assert np.isnan(weight_h[large]).all()
-    assert np.isnan(jobs.priority[small]).all()
-    assert set(jobs.priority[large]) == {5}
-    assert set(jobs.group[large]) == {"core"}
-    assert set(jobs.group[small]) == set(jobs.user[large]) == {""}
-    assert set(jobs.max_workers[large]) == {16}
-    assert jobs.max_workers[small].tolist() == jobs.workers[small].tolist()
-    assert jobs.min_workers is None
-    assert {(w, g) for w, g in zip(jobs.workers, jobs.gpus_per_worker, strict=True)} == {
+    assert np.isnan(jobs["priority"][small]).all()
+    assert set(jobs["priority"][large]) == {5}
+    assert set(jobs["group"][large]) == {"core"}
+    assert set(jobs["group"][small]) == set(jobs["user"][large]) == {""}
+    assert set(jobs["max_workers"][large]) == {16}
+    assert jobs["max_workers"][small].tolist() == jobs["workers"][small].tolist()
+    assert "min_workers" not in jobs
+    assert {(w, g) for w, g in zip(jobs["workers"], jobs["gpus_per_worker"], strict=True)} == {
         (1, 0.5),
         (1, 1),
         (2, 1),
@@ -92,11 +95,11 @@ def test_columns_of_each_class():
 
 
 def test_cpu_jobs_ask_for_cpus():
-    jobs = draw(mix(SMALL, CPU), 1)
-    cpu_job = jobs.job_class == "prepare"
-    assert set(jobs.gpus[cpu_job]) == {0}
-    assert set(jobs.cpus_per_worker[cpu_job]) == {4}
-    assert set(jobs.cpus_per_worker[~cpu_job]) == {0}
+    jobs = columns_of(mix(SMALL, CPU))
+    cpu_job = jobs["job_class"] == "prepare"
+    assert set(jobs["gpus_per_worker"][cpu_job]) == {0}
+    assert set(jobs["cpus_per_worker"][cpu_job]) == {4}
+    assert set(jobs["cpus_per_worker"][~cpu_job]) == {0}
 
 
 def test_no_column_that_no_class_needs():
@@ -117,22 +120,22 @@ def test_longer_draw_begins_with_the_shorter():
 
 def test_changed_share_moves_only_jobs_at_the_border():
     before, after = draw(mix(), 2), draw(mix({**SMALL, "share": 3.3}, LARGE), 2)
-    moved = before.job_class != after.job_class
+    moved = before.columns()["job_class"] != after.columns()["job_class"]
     assert before.submit_s.tolist() == after.submit_s.tolist()
     assert before.work[~moved].tolist() == after.work[~moved].tolist()
-    assert set(after.job_class[moved]) == {"small"}
+    assert set(after.columns()["job_class"][moved]) == {"small"}
     assert moved.mean() == pytest.approx(3.3 / 4.3 - 3 / 4, abs=0.006)
 
 
 def test_changed_class_leaves_the_others_alone():
     before, after = draw(mix(), 2), draw(mix({**SMALL, "run_time": LARGE["run_time"], "users": ["eve"]}, LARGE), 2)
-    large = before.job_class == "large"
+    large = before.columns()["job_class"] == "large"
     assert before.select(large) == after.select(large)
 
 
 def test_times_are_whole_milliseconds():
     jobs = draw(mix(), 1)
-    for values in (jobs.submit_s, jobs.work, jobs.due_s):
+    for values in (jobs.submit_s, jobs.work, jobs.columns()["due_s"]):
         assert (values == np.round(values, 3)).all()
     instant = {**LARGE, "run_time": {"kind": "empirical", "values_s": [1e-9]}}
     assert set(draw(mix(instant), 1).work) == {0.001}
@@ -151,14 +154,13 @@ NODES = Cluster(pools=(Pool(vm=VmType(name="node", gpus=8), count=4),))
 
 def test_expected_load_by_hand():
     # 30 jobs/h x (1/4 of 8 GPUs for 2 h = 4 GPU-h) = 120 GPU-h per hour on 32 GPUs; the rest uses no GPU
-    spec = parse(mix({**CPU, "share": 3}, LARGE))
-    assert isinstance(spec, JobMixSpec)
+    spec = JobMixSpec.model_validate(mix({**CPU, "share": 3}, LARGE))
     assert expected_load(spec, NODES) == pytest.approx(120 / 32)
 
 
 @pytest.mark.parametrize("kind", ["poisson", "batches", "bursts", "daily"])
 def test_scaled_mix_has_the_load_in_the_mean(kind):
-    scaled = scale_to_load(parse(mix(kind=kind, jobs=40_000)), NODES, 0.85)
+    scaled = scale_to_load(JobMixSpec.model_validate(mix(kind=kind, jobs=40_000)), NODES, 0.85)
     assert expected_load(scaled, NODES) == pytest.approx(0.85)
     assert load_of(draw(scaled.model_dump(), 1), NODES) == pytest.approx(0.85, rel=0.05)
 
@@ -174,7 +176,7 @@ def test_scaled_mix_has_the_load_in_the_mean(kind):
 )
 def test_load_out_of_reach_is_refused(spec, cluster, load, message):
     with pytest.raises(InputError, match=message):
-        scale_to_load(parse(spec), cluster, load)
+        scale_to_load(JobMixSpec.model_validate(spec), cluster, load)
 
 
 # ---- bad specifications ----------------------------------------------------------------------------

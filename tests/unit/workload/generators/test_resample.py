@@ -30,7 +30,7 @@ def test_each_day_is_a_whole_day_of_the_trace(submit_s, seed):
     for day in range(first, int(jobs.submit_s[-1] // DAY_S) + 1):
         names = [name for name in again.job_id if name.endswith(f"@{day - first + 1}")]
         assert {name.split("@")[0] for name in names} in days.values()
-    assert (again.due_s - again.submit_s) == pytest.approx(np.full(len(again), 50), abs=1e-6)
+    assert again.columns()["due_s"] - again.submit_s == pytest.approx(np.full(len(again), 50), abs=1e-6)
 
 
 @given(submissions, st.integers(0, 20))
