@@ -1,0 +1,145 @@
+"""What an answer takes for granted: one chip for each assumption of a scenario that is not neutral."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlsched.domain.cluster import VmType
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.formats import amount, duration, money, share
+
+PLACEMENT = {
+    "pool": ("placement: one pool", "Only totals limit jobs, nodes do not: waits come out too short."),
+    "best-fit": ("placement: best fit", "A job goes to the fullest node that fits; wider ones take whole empty nodes."),
+    "pack": ("placement: pack", "A job takes as few nodes as possible, fullest first."),
+    "spread": ("placement: spread", "A job takes as many nodes as possible, emptiest first."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One assumption: short label, why it is there, and the page where it can be changed."""
+
+    label: str
+    why: str
+    where: str
+
+
+def assumptions(scenario: Scenario, *, uses_run_times: bool = False, clairvoyant: bool = False) -> list[Chip]:
+    """Return the assumptions behind any result of the scenario.
+
+    ``uses_run_times`` and ``clairvoyant`` say that one of the policies looked at does so (see PolicySpec).
+    """
+    groups = (
+        _data(scenario),
+        _policy(scenario, uses_run_times=uses_run_times, clairvoyant=clairvoyant),
+        _prices(scenario),
+        _machines(scenario),
+        _running(scenario),
+        _jobs(scenario),
+    )
+    return [chip for group in groups for chip in group]
+
+
+def is_random(scenario: Scenario) -> bool:
+    """Whether another run seed gives another result."""
+    options = scenario.options
+    return scenario.generator is not None or any((options.estimate_error, options.bug_share, options.cancel_share))
+
+
+def _data(scenario: Scenario) -> list[Chip]:
+    chips = []
+    if scenario.data_kind == "example":
+        chips.append(Chip("example data", "These jobs come with the tool; they are not yours.", "Workload"))
+    if scenario.data_kind == "generated":
+        chips.append(
+            Chip(f"generated, seed {scenario.seed}", "The jobs are drawn from a stated mix, not recorded.", "Workload")
+        )
+    filled = "The data did not say; it was filled by this rule."
+    return chips + [Chip(rule, filled, "Workload") for rule in scenario.assumptions]
+
+
+def _policy(scenario: Scenario, *, uses_run_times: bool, clairvoyant: bool) -> list[Chip]:
+    chips, error = [], scenario.options.estimate_error
+    if error > 0:
+        why = "Policies that look at run times see each one wrong by up to this much."
+        chips.append(Chip(f"estimates ± {share(error)}", why, "Run"))
+    elif uses_run_times:
+        why = "A policy here is told true run times, which nobody knows beforehand. Try estimates ± 50%."
+        chips.append(Chip("perfect estimates", why, "Run"))
+    if clairvoyant:
+        why = "A policy here is told jobs before they are submitted: a bound, not an option."
+        chips.append(Chip("knows the future", why, "Run"))
+    return chips
+
+
+def _prices(scenario: Scenario) -> list[Chip]:
+    vms = scenario.cluster.vm_types
+    priced = [vm for vm in vms if vm.usd_per_h is not None]
+    chips = []
+    if len(priced) < len(vms):
+        missing = ", ".join(vm.name for vm in vms if vm.usd_per_h is None)
+        chips.append(Chip("no price set", f"Costs cannot be told without a price for {missing}.", "Catalogue"))
+    if not priced:
+        return chips
+    chips.append(Chip("list prices", "Prices as typed in or listed, without discounts of yours.", "Catalogue"))
+    if scenario.options.billing == "hour":
+        chips.append(Chip("billing per started hour", "Each stay of a machine is rounded up to the hour.", "Cluster"))
+    else:
+        chips.append(Chip("billing per second", "Machines are paid for to the second.", "Cluster"))
+    if scenario.options.rejection_usd > 0:
+        label = f"{money(scenario.options.rejection_usd)} per rejected job"
+        chips.append(Chip(label, "A planning weight for turning a job away, not money paid.", "Run"))
+    return chips
+
+
+def _machines(scenario: Scenario) -> list[Chip]:
+    cluster, options = scenario.cluster, scenario.options
+    label, why = PLACEMENT[options.placement]
+    chips = [Chip(label, why, "Run")]
+    if any(vm.speed != 1 for vm in cluster.vm_types):
+        speeds = ", ".join(_speed(vm) for vm in cluster.vm_types)
+        chips.append(Chip("machines differ in speed", f"Relative to the recorded GPU: {speeds}.", "Catalogue"))
+    failures = sum(absence.cause == "fails" for absence in cluster.absences)
+    if failures:
+        chips.append(Chip(amount(failures, "failure"), "Nodes fail at stated times; policies do not know.", "Cluster"))
+    return chips
+
+
+def _speed(vm: VmType) -> str:
+    return f"{vm.name} {vm.speed:g}x"
+
+
+def _running(scenario: Scenario) -> list[Chip]:
+    options, chips = scenario.options, []
+    if scenario.speed.kind == "scaling":
+        label = f"speed-up {share(scenario.speed.efficiency)} per doubling"
+        chips.append(Chip(label, "Each doubling of the workers keeps this share of the ideal gain.", "Run"))
+    if options.restart_s > 0:
+        rule = {
+            "pause": "A job makes no progress for this long after every start, resize or move.",
+            "delayed": "A job keeps its old speed for this long after a start or a scale-up.",
+        }
+        chips.append(Chip(f"restart {duration(options.restart_s)}", rule[options.restart_mode], "Run"))
+    if options.checkpoint_s > 0:
+        label = f"checkpoint every {duration(options.checkpoint_s)}"
+        chips.append(Chip(label, "A node failure loses the work since the last checkpoint.", "Run"))
+    if options.horizon_s is not None:
+        label = f"stopped at {duration(options.horizon_s)}"
+        chips.append(Chip(label, "Jobs not done by then count as unfinished.", "Run"))
+    return chips
+
+
+def _jobs(scenario: Scenario) -> list[Chip]:
+    options, chips = scenario.options, []
+    if options.oversize != "refuse":
+        words = {"drop": "are left out", "cap": "get the largest width that fits, for longer"}
+        label = f"oversize jobs: {options.oversize}"
+        chips.append(Chip(label, f"Jobs that can never fit {words[options.oversize]}.", "Run"))
+    if options.bug_share > 0:
+        label = f"{share(options.bug_share)} of jobs die early"
+        chips.append(Chip(label, f"A bug ends them within {duration(options.bug_within_s)} of running.", "Run"))
+    if options.cancel_share > 0:
+        why = "Their user cancels them up to two run times after submission."
+        chips.append(Chip(f"{share(options.cancel_share)} of jobs cancelled", why, "Run"))
+    return chips
