@@ -217,6 +217,8 @@ def _typed(column: Column, values: Any, length: int) -> NDArray[Any]:
     if len(values) != length:
         raise InputError(f"column {column.name}", f"has {len(values)} rows, job_id has {length}", "Give equal lengths")
     if column.kind == "text":
+        if isinstance(values, np.ndarray) and values.dtype == object and set(map(type, values)) <= {str}:
+            return values  # readers hand over millions of ready strings
         return np.array([_text(value) for value in values], dtype=object)
     try:
         numbers = np.array(values, dtype=np.float64)
@@ -313,6 +315,9 @@ def _check_widths(columns: Mapping[str, Any]) -> None:
 
 
 def _check_ids(job_ids: Texts) -> None:
+    distinct = set(job_ids)
+    if len(distinct) == len(job_ids) and "" not in distinct:
+        return
     seen: dict[str, int] = {}
     for row, job_id in enumerate(job_ids):
         if not job_id:

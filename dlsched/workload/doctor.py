@@ -90,12 +90,15 @@ class Ledger:
         Rows that became table rows.
     line_of
         Row numbers (from 0) -> line numbers of the file.
+    names
+        Job ids, shown as examples where a rule is not about one value.
     """
 
-    def __init__(self, rows: int, line_of: Callable[[Ints], Ints] | None = None) -> None:
+    def __init__(self, rows: int, line_of: Callable[[Ints], Ints] | None = None, names: Any = None) -> None:
         self.alive: Bools = np.ones(rows, dtype=bool)
         self.notes: list[str] = []
         self._repaired: Bools = np.zeros(rows, dtype=bool)
+        self._names = names
         self._line_of = line_of or (lambda found: found + 1)
         self._findings: list[Finding] = []
         self._lost = 0
@@ -131,7 +134,8 @@ class Ledger:
         if not found.size:
             return
         first = found[:EXAMPLES]
-        texts = ["" if values is None else example_text(values[int(row)]) for row in first]
+        shown = self._names if values is None else values
+        texts = ["" if shown is None else example_text(shown[int(row)]) for row in first]
         examples = tuple(Example(int(line), text) for line, text in zip(self._line_of(first), texts, strict=True))
         self._findings.append(Finding(kind, reason, rule, int(found.size), examples, unreadable))
 

@@ -205,10 +205,9 @@ def _unique_ids(draft: Draft, ids: Texts | None, options: ReadOptions) -> Texts:
         ids = ids.copy()
         ids[empty] = [f"row-{row + 1}" for row in np.flatnonzero(empty)]
     alive = np.flatnonzero(ledger.alive)
-    kept = pd.Series(ids[alive], dtype=object)
-    again = kept.duplicated().to_numpy()
-    if not again.any():
+    if len(set(ids[alive])) == alive.size:
         return ids
+    again = pd.Series(ids[alive], dtype=object).duplicated().to_numpy()
     first = alive[~again]
     first_of = dict(zip(ids[first], first, strict=True))
     origin = np.array([first_of[name] for name in ids[alive[again]]])

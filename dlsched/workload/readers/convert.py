@@ -22,6 +22,7 @@ CONTROLS = r"[\x{0}-\x{1f}\x{7f}-\x{9f}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}
 FORMULA = r"^(=|@|[+-][A-Za-z(@=])"
 MARKUP = r"<\s*[/!]?[A-Za-z]"
 MAX_TEXT = 200
+REPEAT_SAMPLE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,10 @@ def is_missing(trimmed: Any) -> Any:
 
 def numbers(column: Any, *, decimal_comma: bool = False) -> Read:
     """Return a column as finite floats. Infinity and text are bad; empty, NA, NaN, None, Unknown are missing."""
-    if not _is_string(column):
+    if _is_numeric(column):
         values = _float_column(column)
+    elif not _is_string(column):
+        return _numbers_in_text(column, decimal_comma)
     else:
         try:
             values = _to_numpy(pc.cast(column, pa.float64()))
@@ -130,7 +133,11 @@ def from_python(values: Sequence[str] | Texts) -> Any:
 
 
 def texts(column: Any) -> Texts:
-    """Return an Arrow string column as an object array."""
+    """Return an Arrow string column as an object array; equal texts are one object where they repeat much."""
+    if len(column) and pc.count_distinct(column[:REPEAT_SAMPLE]).as_py() < REPEAT_SAMPLE / 2:
+        coded = pc.dictionary_encode(column)
+        coded = coded.unify_dictionaries().combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+        return np.asarray(coded.dictionary.to_numpy(zero_copy_only=False))[coded.indices.to_numpy()]
     return np.asarray(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
 
 
@@ -153,6 +160,11 @@ def split_gpus(gpus: Floats) -> tuple[Floats, Floats]:
 
 def _is_string(column: Any) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _is_numeric(column: Any) -> bool:
+    kind, types = column.type, pa.types
+    return any(is_a(kind) for is_a in (types.is_integer, types.is_floating, types.is_decimal, types.is_duration))
 
 
 def _float_column(column: Any) -> Floats:

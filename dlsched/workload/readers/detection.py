@@ -63,13 +63,22 @@ class FormatUnsure(InputError):
 def detect(head: bytes, name: str = "") -> list[Candidate]:
     """Return the formats the first bytes of a (decompressed, decoded) file suit, likeliest first.
 
-    ``name`` only breaks ties: a file called ``cluster_job_log`` may be Philly's. Empty list: nothing suits.
+    ``name`` only breaks ties. Empty list: nothing suits. InputError when it cannot even be cut into columns.
     """
     if head.startswith(b"PAR1"):
         return [Candidate("native", 1, 1)]
     head = head[:HEAD_BYTES]
-    found = [candidate for count in _COUNTERS if (candidate := count(head)) is not None and candidate.signs]
-    found = [candidate for candidate in found if candidate.certainty >= POSSIBLE or candidate.format_key == "csv"]
+    found, problem = list[Candidate](), None
+    for count in _COUNTERS:
+        try:
+            candidate = count(head)
+        except InputError as error:  # not a table; the file may still be in a format that is none
+            problem = error
+            continue
+        if candidate is not None and (candidate.certainty >= POSSIBLE or candidate.format_key == "csv"):
+            found.append(candidate)
+    if problem is not None and not found:
+        raise problem
     return sorted(found, key=lambda c: (-c.certainty, -c.of, c.format_key not in name.lower()))
 
 

@@ -26,7 +26,7 @@ def read_helios(text: TraceText, options: ReadOptions) -> Draft:
     dialect = sniff(text.data)
     need_columns(dialect.header, NEEDED, f"Helios log {text.name}")
     table = read_table(text, dialect, COLUMNS)
-    ledger, columns = table.ledger(), table.columns
+    ledger, columns = table.ledger("job_id"), table.columns
     blank = from_python([""] * table.rows)
     column = {name: columns.get(name, blank) for name in COLUMNS}
     state = words(column["state"])

@@ -35,7 +35,7 @@ def read_openb(text: TraceText, options: ReadOptions) -> Draft:
     dialect = sniff(text.data)
     need_columns(dialect.header, POD_COLUMNS, f"openb pod list {text.name}")
     table = read_table(text, dialect, POD_COLUMNS)
-    ledger, columns = table.ledger(), table.columns
+    ledger, columns = table.ledger("name"), table.columns
     phase = words(columns["pod_phase"])
     submit_s = number(ledger, columns["creation_time"], "creation time")
     _drop_never_ran(ledger, phase, columns, options)

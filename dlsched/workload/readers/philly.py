@@ -54,7 +54,7 @@ def read_philly(text: TraceText, options: ReadOptions) -> Draft:
     """
     jobs, machines = _collect(text)
     lines = np.array(jobs.lines, dtype=np.int64)
-    ledger = Ledger(len(lines), lambda rows: lines[rows])
+    ledger = Ledger(len(lines), lambda rows: lines[rows], jobs.ids)
     submit_s = required(ledger, timestamps(from_python(jobs.submits)), "submission time", jobs.submits)
     never = np.array(jobs.attempts) == 0
     ledger.drop(never, "no attempt recorded", "Dropped: the job never ran", unreadable=False)

@@ -54,7 +54,7 @@ def read_sacct(text: TraceText, options: ReadOptions) -> Draft:
                       dialect.header_line, dialect.sample, quoted=False)  # fmt: skip
     _check_header(dialect, text.name)
     table = _whole_lines(text, dialect)
-    ledger, raw = table.ledger(), table.columns
+    ledger, raw = table.ledger("jobid"), table.columns
     blank = from_python([""] * table.rows)
     column = {name: raw.get(name, blank) for name in WANTED}
     mended = bools(pc.match_substring(column["jobname"], JOINER))

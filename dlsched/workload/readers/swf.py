@@ -42,7 +42,7 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
     """
     header = header_of(text.data)
     table = _table(text)
-    ledger, columns = table.ledger(), table.columns
+    ledger, columns = table.ledger("job"), table.columns
     value = {name: _known(optional(ledger, numbers(columns[name]), name, columns[name]))
              for name in NEEDED if name not in {"submit", "run"}}  # fmt: skip
     submit_s, run_s = number(ledger, columns["submit"], "submit time"), number(ledger, columns["run"], "run time")

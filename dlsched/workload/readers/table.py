@@ -57,9 +57,9 @@ class Table:
     line_of: Callable[[Ints], Ints] | None = None
     notes: tuple[str, ...] = field(default=())
 
-    def ledger(self) -> Ledger:
-        """Open the books of this table: its rows and the lines that never became rows."""
-        ledger = Ledger(self.rows, self.line_of)
+    def ledger(self, names: str = "") -> Ledger:
+        """Open the books of this table: its rows and the lines that never became rows; ``names`` = id column."""
+        ledger = Ledger(self.rows, self.line_of, self.columns.get(names))
         rule = f"Dropped: the header has {len(self.header)} columns"
         ledger.lost(self.ragged, "wrong number of fields in the line", rule, self.ragged_examples)
         ledger.notes.extend(self.notes)
@@ -294,11 +294,26 @@ def parquet_table(text: TraceText, wanted: Iterable[str]) -> Table:
                 limit = f"it is too large when unfolded: the limit is {MAX_BYTES // 1024**2} MiB"
                 raise InputError(f"file {text.name}", limit, "Split it, or export fewer columns")
             batches.append(batch)
-        table = pa.Table.from_batches(batches, schema=batches[0].schema if batches else None) if batches else None
+        table = pa.Table.from_batches(batches) if batches else None
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"file {text.name}", "its Parquet data are damaged", "Export it again") from error
-    columns = {name: table.column(name) for name in names} if table is not None else {}
-    return Table(header, columns, table.num_rows if table is not None else 0)
+    if table is None:
+        return Table(header, {name: pa.array([], pa.string()) for name in names}, 0)
+    return Table(header, {name: _plain_column(table.column(name), name) for name in names}, table.num_rows)
+
+
+def _plain_column(column: Any, name: str) -> Any:
+    """Return a Parquet column of a type that the converters know; InputError for lists, structures and bytes."""
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        return _plain_column(column.cast(kind.value_type), name)
+    plain = (types.is_string, types.is_integer, types.is_floating, types.is_decimal, types.is_timestamp, types.is_date,
+             types.is_duration)  # fmt: skip
+    if any(is_plain(kind) for is_plain in plain):
+        return column
+    if types.is_large_string(kind) or types.is_string_view(kind) or types.is_boolean(kind) or types.is_null(kind):
+        return column.cast(pa.string())
+    raise InputError(f"column {name!r}", f"its Parquet type {kind} cannot be read", "Write numbers, texts or times")
 
 
 def need_columns(header: Sequence[str], needed: Iterable[str], what: str) -> None:

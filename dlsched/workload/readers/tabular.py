@@ -138,7 +138,7 @@ class _Mapped:
 
     def __init__(self, table: Table, mapping: ColumnMapping) -> None:
         self.table, self.fields = table, mapping.fields
-        self.ledger = table.ledger()
+        self.ledger = table.ledger(mapping.fields["job_id"].column if "job_id" in mapping.fields else "")
         self.comma = table.delimiter == ";"
         self.assumptions: list[str] = []
 
