@@ -46,10 +46,9 @@ def workload_sentence(
     jobs: int, span_s: float, median_run_s: Number, *, load: Number = None, gpus: int = 0, never_fit: int = 0
 ) -> str:
     """Return "9,383 jobs in 41 d ask for 84% of 64 GPUs; 3 can never fit; half run under 18 min."."""
-    asks = (
-        f" {_plural('ask', jobs)} for {share(load)} of {amount(gpus, 'GPU')}" if gpus and not is_missing(load) else ""
-    )
-    parts = [f"{amount(jobs, 'job')} in {duration(span_s)}{asks}"]
+    parts = [f"{amount(jobs, 'job')} in {duration(span_s)}"]
+    if gpus and not is_missing(load):
+        parts[0] += f" {'asks' if jobs == 1 else 'ask'} for {share(load)} of {amount(gpus, 'GPU')}"
     if never_fit:
         parts.append(f"{count(never_fit)} can never fit")
     if not is_missing(median_run_s):
