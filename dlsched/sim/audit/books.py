@@ -1,0 +1,293 @@
+"""An independent recomputation of money, tardiness, utility and times, against what the metrics say."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.cluster import Absence
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import Truth
+from dlsched.domain.workload import GPU, Floats, Ints
+from dlsched.sim.audit.facts import SAME_NUMBER, Facts
+from dlsched.sim.audit.findings import Findings, Say
+from dlsched.sim.log import JobStatus, PieceEnd, RunLog
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SECONDS_PER_H = 3600.0
+ONE_INSTANT = 1e-9
+Number = float | int | None
+
+
+class Spans(NamedTuple):
+    """Times at which nodes are billed or there: node, index into Cluster.vm_types, from and to."""
+
+    node: Ints
+    vm: Ints
+    start_s: Floats
+    end_s: Floats
+
+
+def audit_books(
+    scenario: Scenario,
+    truth: Truth,
+    log: RunLog,
+    metrics: Mapping[str, Any],
+    jobs_table: pd.DataFrame,
+    nodes_table: pd.DataFrame,
+) -> list[str]:
+    """Return which numbers differ from a recomputation by more than 1e-6 relative; empty = none.
+
+    The log must have passed :func:`dlsched.sim.audit.audit`.
+    """
+    facts, found = Facts(scenario, truth, log), Findings()
+    usd = _vm_usd(facts)
+    jobs = _job_columns(facts)
+    for key, expected in {**_counts(facts), **_times(jobs), **_dues(facts, jobs), **_money(facts, jobs, usd)}.items():
+        _compare_metric(found, metrics, key, expected)
+    _compare_jobs(found, facts, jobs_table, jobs)
+    _compare_money_tables(found, facts, metrics, jobs_table, nodes_table, usd)
+    return found.messages()
+
+
+# ---- recomputation ----------------------------------------------------------------------------------
+
+
+def _counts(facts: Facts) -> dict[str, Number]:
+    status, ends = facts.log.job_status, facts.log.piece_end
+    by_status = {code.name.lower(): int((status == code).sum()) for code in JobStatus}
+    return {
+        "jobs": len(facts.scenario.workload),
+        **by_status,
+        "preemptions": int((ends == PieceEnd.PREEMPTED).sum()),
+        "resizes": int((ends == PieceEnd.RESIZED).sum()),
+    }
+
+
+def _job_columns(facts: Facts) -> dict[str, Floats]:
+    """Return wait, time in system, tardiness, utility and completion of each job; NaN where it has none."""
+    log, jobs = facts.log, facts.scenario.workload
+    completion_s = np.where(log.job_status == JobStatus.COMPLETED, log.job_end_s, np.nan)
+    return {
+        "completion_s": completion_s,
+        "wait_s": log.job_first_start_s - jobs.submit_s,
+        "jct_s": completion_s - jobs.submit_s,
+        "tardiness_s": _tardiness_s(facts),
+        "utility": _utility(facts, completion_s),
+    }
+
+
+def _tardiness_s(facts: Facts) -> Floats:
+    """Time past due when a job left, or at the end of the run; NaN without a due time and for rejected jobs."""
+    log, due_s = facts.log, facts.scenario.workload.due_s
+    if due_s is None:
+        return np.full(len(log.job_status), np.nan)
+    left_s = np.where(np.isnan(log.job_end_s), log.end_s, log.job_end_s)
+    over_s = left_s - due_s
+    late_s = np.where(over_s > _one_instant(left_s), over_s, 0.0)
+    unjudged = np.isnan(due_s) | (log.job_status == JobStatus.REJECTED)
+    return np.where(unjudged, np.nan, late_s)
+
+
+def _utility(facts: Facts, completion_s: Floats) -> Floats:
+    """Sigmoid g1 / (1 + exp(g2 (t - g3))) of completed jobs, with exp of negative numbers only."""
+    jobs, options = facts.scenario.workload, facts.scenario.options
+    if jobs.utility_1 is None or jobs.utility_2 is None or jobs.utility_3 is None:
+        return np.full(len(completion_s), np.nan)
+    if options.utility_clock == "elapsed":
+        clock_s = completion_s - jobs.submit_s
+    else:
+        last = np.ceil((completion_s - _one_instant(completion_s)) / options.slot_s) - 1.0
+        first = np.floor((jobs.submit_s + _one_instant(completion_s)) / options.slot_s)
+        clock_s = (last - first) * options.slot_s
+    x = jobs.utility_2 * (clock_s / options.utility_unit_s - jobs.utility_3)
+    small = np.exp(-np.abs(x))
+    return jobs.utility_1 * np.where(x > 0, small, 1.0) / (1.0 + small)
+
+
+def _one_instant(time_s: Floats) -> Floats:
+    return ONE_INSTANT * np.maximum(1.0, np.abs(time_s))
+
+
+def _times(jobs: Mapping[str, Floats]) -> dict[str, Number]:
+    return {"jct_mean": _mean(jobs["jct_s"]), "wait_mean": _mean(jobs["wait_s"])}
+
+
+def _mean(values: Floats) -> Number:
+    there = values[~np.isnan(values)]
+    return math.fsum(there) / there.size if there.size else None
+
+
+def _dues(facts: Facts, jobs: Mapping[str, Floats]) -> dict[str, Number]:
+    tardiness_s = jobs["tardiness_s"]
+    judged = ~np.isnan(tardiness_s)
+    late = int((tardiness_s[judged] > 0).sum())
+    has = bool(judged.any())
+    utility = facts.scenario.workload.utility_1
+    return {
+        "tardiness_total": math.fsum(tardiness_s[judged]) if has else None,
+        "tardiness_cost": _tardiness_usd(facts, tardiness_s),
+        "late_jobs": late if has else None,
+        "late_share": late / int(judged.sum()) if has else None,
+        "utility_total": None if utility is None else math.fsum(jobs["utility"][~np.isnan(jobs["utility"])]),
+    }
+
+
+def _tardiness_usd(facts: Facts, tardiness_s: Floats) -> Number:
+    jobs = facts.scenario.workload
+    if jobs.due_s is None or jobs.weight_usd_per_s is None:
+        return None
+    usd = tardiness_s * jobs.weight_usd_per_s
+    return math.fsum(usd[~np.isnan(usd)])
+
+
+def _money(facts: Facts, jobs: Mapping[str, Floats], vm_usd: Floats | None) -> dict[str, Number]:
+    rejected = int((facts.log.job_status == JobStatus.REJECTED).sum())
+    rejection_usd = rejected * facts.scenario.options.rejection_usd
+    late_usd = _tardiness_usd(facts, jobs["tardiness_s"]) or 0.0
+    bill = None if vm_usd is None else math.fsum(vm_usd)
+    return {
+        "vm_cost": bill,
+        "rejection_cost": rejection_usd,
+        "total_cost": None if bill is None else bill + late_usd + rejection_usd,
+        "allocation_ratio": _allocation_ratio(facts),
+    }
+
+
+def _allocation_ratio(facts: Facts) -> Number:
+    log = facts.log
+    cluster = facts.scenario.cluster
+    gpus = np.array([vm.gpus for vm in facts.vm_types], dtype=float)
+    there = _spans(facts, cluster.absences)
+    up_gpu_s = math.fsum(gpus[there.vm] * (there.end_s - there.start_s))
+    length_s = (log.piece_end_s - log.piece_start_s)[facts.piece_of_share]
+    held_gpu_s = math.fsum(facts.held[:, GPU] * length_s)
+    return held_gpu_s / up_gpu_s if up_gpu_s > 0 else None
+
+
+def _vm_usd(facts: Facts) -> Floats | None:
+    """Return the bill of each node; None when a billed node has no price."""
+    cluster, by_hour = facts.scenario.cluster, facts.scenario.options.billing == "hour"
+    billed = _spans(facts, tuple(absence for absence in cluster.absences if not absence.billed))
+    price = np.array([np.nan if vm.usd_per_h is None else vm.usd_per_h for vm in facts.vm_types])
+    hours = (billed.end_s - billed.start_s) / SECONDS_PER_H
+    if by_hour:
+        hours = np.ceil(hours - ONE_INSTANT * np.maximum(1.0, hours))
+    usd = hours * price[billed.vm]
+    if np.isnan(usd).any():
+        return None
+    return np.bincount(billed.node, weights=usd, minlength=cluster.num_nodes).astype(np.float64)
+
+
+def _spans(facts: Facts, absences: tuple[Absence, ...]) -> Spans:
+    """Return the leases, or the window of the run on fixed nodes without these absences."""
+    log, cluster = facts.log, facts.scenario.cluster
+    if cluster.free_slots:
+        return Spans(log.lease_node, log.lease_vm, log.lease_start_s, log.lease_end_s)
+    away: defaultdict[int, list[Absence]] = defaultdict(list)
+    for absence in absences:
+        away[absence.node].append(absence)
+    always = np.setdiff1d(np.arange(cluster.num_nodes), np.array(list(away), dtype=np.int64))
+    rows = [(n, *gap) for n, absent in away.items() for gap in _gaps(log.start_s, log.end_s, absent)]
+    rows += [(n, log.start_s, log.end_s) for n in always.tolist() if log.end_s > log.start_s]
+    node = np.array([row[0] for row in rows], dtype=np.int64)
+    start_s, end_s = (np.array([row[i] for row in rows], dtype=float) for i in (1, 2))
+    return Spans(node, cluster.nodes.vm[node], start_s, end_s)
+
+
+def _gaps(start_s: float, end_s: float, absences: list[Absence]) -> list[tuple[float, float]]:
+    """Return the parts of a window that no absence covers, by counting absences up and down."""
+    changes = [(start_s, 0), (end_s, 0)]
+    for absence in absences:
+        from_s, to_s = max(absence.start_s, start_s), min(absence.until_s, end_s)
+        if to_s > from_s:
+            changes += [(from_s, 1), (to_s, -1)]
+    changes.sort()
+    level = 0
+    gaps: list[tuple[float, float]] = []
+    for (time_s, step), (next_s, _) in pairwise(changes):
+        level += step
+        if level == 0 and next_s > time_s:
+            gaps.append((gaps.pop()[0] if gaps and gaps[-1][1] == time_s else time_s, next_s))
+    return gaps
+
+
+# ---- comparison -------------------------------------------------------------------------------------
+
+
+def _compare_metric(found: Findings, metrics: Mapping[str, Any], key: str, expected: Number) -> None:
+    if key not in metrics:
+        found.add(np.nan, f"metric {key} is missing")
+        return
+    given = metrics[key]
+    if not _agree(_float(given), _float(expected)):
+        found.add(np.nan, f"metric {key} is {given}, recomputed from the log it is {expected}")
+
+
+def _float(value: Number) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _agree(given: Any, expected: Any) -> Any:
+    near = np.abs(given - expected) <= SAME_NUMBER * np.maximum(np.abs(given), np.abs(expected)) + ONE_INSTANT
+    return near | (np.isnan(given) & np.isnan(expected))
+
+
+def _compare_jobs(found: Findings, facts: Facts, table: pd.DataFrame, expected: Mapping[str, Floats]) -> None:
+    jobs, log = facts.scenario.workload, facts.log
+    if list(table["job_id"]) != list(jobs.job_id):
+        found.add(np.nan, f"the jobs table has {len(table)} rows, not the {len(jobs)} jobs of the workload in order")
+        return
+    when_s = np.where(np.isnan(log.job_end_s), log.end_s, log.job_end_s)
+    names = np.array([code.name.lower() for code in JobStatus])[log.job_status]
+    status = table["status"].to_numpy(dtype=str)
+    found.flag(status != names, when_s, lambda r: f"jobs table, {facts.job(r)}: status {status[r]}, log {names[r]}")
+    for column, ours in expected.items():
+        given = table[column].to_numpy(dtype=float)
+        found.flag(~_job_agrees(given, ours, when_s), when_s, _say(facts, column, given, ours))
+
+
+def _job_agrees(given: Floats, ours: Floats, when_s: Floats) -> NDArray[np.bool_]:
+    """Differences of large times carry the rounding of those times."""
+    rounding = 4 * np.finfo(float).eps * np.maximum(np.abs(when_s), 1.0)
+    near = np.abs(given - ours) <= SAME_NUMBER * np.abs(ours) + rounding + ONE_INSTANT
+    agrees: NDArray[np.bool_] = near | (np.isnan(given) & np.isnan(ours))
+    return agrees
+
+
+def _say(facts: Facts, column: str, given: Floats, ours: Floats) -> Say:
+    return lambda r: f"jobs table, {facts.job(r)}: {column} is {given[r]:.10g}, recomputed {ours[r]:.10g}"
+
+
+def _compare_money_tables(
+    found: Findings,
+    facts: Facts,
+    metrics: Mapping[str, Any],
+    jobs_table: pd.DataFrame,
+    nodes_table: pd.DataFrame,
+    usd: Floats | None,
+) -> None:
+    if usd is None:
+        return
+    cost = nodes_table["cost"].to_numpy(dtype=float)
+    given = np.bincount(nodes_table["node"].to_numpy(dtype=np.int64), weights=cost, minlength=len(usd))
+    for node in np.flatnonzero(~_agree(given, usd)):
+        found.add(np.nan, f"nodes table, node {node}: cost {given[node]:.10g}, recomputed {usd[node]:.10g}")
+    shares = jobs_table["cost"].to_numpy(dtype=float)
+    idle, bill = _float(metrics.get("idle_cost")), math.fsum(usd)
+    total = math.fsum(shares) + idle
+    if not abs(total - bill) <= SAME_NUMBER * max(bill, 1.0):
+        found.add(np.nan, f"the jobs' shares and idle_cost add up to {total:.10g}, the bill is {bill:.10g}")
+    found.flag(
+        shares < -SAME_NUMBER * max(bill, 1.0),
+        facts.scenario.workload.submit_s,
+        lambda r: f"jobs table, {facts.job(r)}: cost {shares[r]:.10g} is below zero",
+    )

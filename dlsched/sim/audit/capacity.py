@@ -1,0 +1,111 @@
+"""Capacity of every node at every instant, by a sweep over sorted events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from dlsched.domain.cluster import Absence
+from dlsched.domain.workload import RESOURCES, Floats, Ints
+from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
+from dlsched.sim.audit.findings import Findings, Say
+
+
+class Sweep(NamedTuple):
+    """State of a node from ``time_s`` to ``until_s``, one entry per event, sorted by node and time.
+
+    ``used`` and ``capacity`` have shape (events, resources); ``shares`` counts shares on the node;
+    ``away`` says whether it is absent, ``vm`` which type it has (-1 = none).
+    """
+
+    node: Ints
+    time_s: Floats
+    until_s: Floats
+    used: Floats
+    shares: Ints
+    away: Ints
+    vm: Ints
+
+
+def check_capacity(facts: Facts, found: Findings) -> None:
+    """No node holds more than it has at any instant, and nothing runs on a node that is not there."""
+    if not facts.log.share_node.size:
+        return
+    sweep = _sweep(facts)
+    lasting = sweep.until_s - sweep.time_s > slack_s(sweep.time_s)
+    gone = lasting & (sweep.shares > 0) & ((sweep.away > 0) | (sweep.vm < 0))
+    found.flag(gone, sweep.time_s, lambda e: f"{_who(facts, sweep, e)} on node {sweep.node[e]}, {_why_gone(sweep, e)}")
+    capacity = facts.vm_capacity[sweep.vm]
+    limit = capacity + SAME_NUMBER * np.maximum(1.0, np.where(np.isfinite(capacity), capacity, 0.0))
+    for r, resource in enumerate(RESOURCES):
+        over = lasting & ~gone & (sweep.used[:, r] > limit[:, r])
+        found.flag(over, sweep.time_s, _say_over(facts, sweep, capacity, r, resource))
+
+
+def _say_over(facts: Facts, sweep: Sweep, capacity: Floats, r: int, resource: str) -> Say:
+    return lambda e: (
+        f"node {sweep.node[e]} holds {sweep.used[e, r]:.10g} {resource}, its capacity is {capacity[e, r]:.10g} "
+        f"({_who(facts, sweep, e)})"
+    )
+
+
+def _why_gone(sweep: Sweep, e: int) -> str:
+    return "which is absent" if sweep.away[e] > 0 else "a slot without a VM"
+
+
+def _who(facts: Facts, sweep: Sweep, e: int) -> str:
+    """Return the jobs on the node right after an event."""
+    log, owner = facts.log, facts.piece_of_share
+    here = owner[log.share_node == sweep.node[e]]
+    moment = 0.5 * (sweep.time_s[e] + min(sweep.until_s[e], log.end_s))
+    running = here[(log.piece_start_s[here] <= moment) & (log.piece_end_s[here] > moment)]
+    rows = np.unique(log.piece_row[running])
+    return ", ".join(facts.job(int(row)) for row in rows[:4]) + (" and more" if rows.size > 4 else "")
+
+
+def _sweep(facts: Facts) -> Sweep:
+    log, owner, cluster = facts.log, facts.piece_of_share, facts.scenario.cluster
+    held = facts.held
+    shares = len(owner)
+    off_node, off_s, off_change = _absence_events(cluster.absences)
+    leased = cluster.free_slots
+    lease_node, lease_s = log.lease_node, (log.lease_start_s, log.lease_end_s)
+    leases = len(lease_node) if leased else 0
+    node = np.concatenate([log.share_node, log.share_node, off_node, lease_node[:leases], lease_node[:leases]])
+    time_s = np.concatenate(
+        [log.piece_start_s[owner], log.piece_end_s[owner], off_s, lease_s[0][:leases], lease_s[1][:leases]]
+    )
+    order = np.lexsort((time_s, node))
+    change = np.zeros((len(node), held.shape[1] + 3))
+    change[:shares, :-3], change[shares : 2 * shares, :-3] = held, -held
+    change[:shares, -3], change[shares : 2 * shares, -3] = 1, -1
+    change[2 * shares : 2 * shares + len(off_node), -2] = off_change
+    if leases:
+        change[-2 * leases : -leases, -1] = log.lease_vm + 1
+        change[-leases:, -1] = -(log.lease_vm + 1)
+    node, time_s = node[order], time_s[order]
+    level = _running_sum(change[order], node)
+    until_s = np.append(np.where(node[1:] == node[:-1], time_s[1:], np.inf), np.inf)
+    vm = np.rint(level[:, -1]).astype(np.int64) - 1 if leased else cluster.nodes.vm[node]
+    counts = np.rint(level[:, -3:-1]).astype(np.int64)
+    vm = np.where((vm >= 0) & (vm < len(facts.vm_types)), vm, -1)
+    return Sweep(node, time_s, until_s, level[:, :-3], counts[:, 0], counts[:, 1], vm)
+
+
+def _running_sum(change: Floats, node: Ints) -> Floats:
+    """Return running sums that begin anew at each node, so that rounding cannot travel far."""
+    total = np.cumsum(change, axis=0)
+    first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
+    carried = np.where(first[:, None] > 0, total[first - 1], 0.0)
+    level: Floats = total - np.repeat(carried, np.diff(np.append(first, len(node))), axis=0)
+    return level
+
+
+def _absence_events(absences: Iterable[Absence]) -> tuple[Ints, Floats, Ints]:
+    """Return node, time and +1 or -1 for every start and end of an absence."""
+    rows = [(a.node, time_s, sign) for a in absences for time_s, sign in ((a.start_s, 1), (a.until_s, -1))]
+    rows = [row for row in rows if np.isfinite(row[1])]
+    node, time_s, change = zip(*rows, strict=True) if rows else ((), (), ())
+    return np.array(node, dtype=np.int64), np.array(time_s, dtype=float), np.array(change, dtype=np.int64)

@@ -1,0 +1,47 @@
+"""The audit of a run."""
+
+from __future__ import annotations
+
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import Truth
+from dlsched.sim.audit.capacity import check_capacity
+from dlsched.sim.audit.columns import check_columns
+from dlsched.sim.audit.facts import Facts
+from dlsched.sim.audit.findings import Findings
+from dlsched.sim.audit.outcomes import check_jobs, check_piece_ends, check_run
+from dlsched.sim.audit.pieces import check_eligibility, check_shares, check_times, check_widths
+from dlsched.sim.audit.progress import check_lost_work, check_rates, check_restarts, check_work
+from dlsched.sim.audit.records import check_decisions, check_leases, check_waits
+from dlsched.sim.log import RunLog
+from dlsched.speed import build_speed
+
+
+def audit(scenario: Scenario, truth: Truth, log: RunLog, rows_expected: int | None = None) -> list[str]:
+    """Return what is wrong with a run, in time order; empty = clean.
+
+    Everything is recomputed from the log. ``scenario`` is the scenario as it was run (rows of the log = rows of its
+    workload); ``rows_expected`` is how many jobs must be accounted for, where the caller knows. At most 20 messages
+    and a count of the rest; each names time, job, node, resource, value and rule as far as they apply.
+    """
+    found = Findings()
+    if not check_columns(scenario, log, rows_expected, found):
+        return found.messages()
+    facts = Facts(scenario, truth, log)
+    if len(log.piece_row):
+        speed = build_speed(scenario.speed, scenario.workload)
+        check_times(facts, found)
+        check_shares(facts, found)
+        check_widths(facts, speed, found)
+        check_eligibility(facts, found)
+        check_capacity(facts, found)
+        check_rates(facts, speed, found)
+        check_restarts(facts, found)
+        check_lost_work(facts, found)
+        check_piece_ends(facts, found)
+    check_work(facts, found)
+    check_jobs(facts, found)
+    check_leases(facts, found)
+    check_decisions(facts, found)
+    check_waits(facts, found)
+    check_run(facts, found)
+    return found.messages()

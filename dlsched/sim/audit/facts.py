@@ -1,0 +1,176 @@
+"""What several rules need to know, derived once from scenario, truth and log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.cluster import VmType, vm_capacity
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import Truth
+from dlsched.domain.workload import Floats, Ints
+from dlsched.sim.log import RunLog
+
+SAME_TIME = 2e-9
+SAME_NUMBER = 1e-6
+
+
+def slack_s(time_s: Any) -> Any:
+    """Return how far two times may lie apart and still be one instant (the engine joins them within 1e-9)."""
+    return SAME_TIME * np.maximum(1.0, np.abs(time_s))
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The three inputs of an audit and what follows from them.
+
+    Only valid for a log whose columns are well-formed.
+    """
+
+    scenario: Scenario
+    truth: Truth
+    log: RunLog
+
+    def job(self, row: int) -> str:
+        """Return the name of a row for messages."""
+        return f"job {self.scenario.workload.job_id[row]}"
+
+    def piece(self, p: int) -> str:
+        """Return the name of a piece for messages."""
+        log = self.log
+        where = ", ".join(str(n) for n in log.share_node[log.share_first[p] : log.share_first[p + 1]][:4])
+        span = f"{log.piece_start_s[p]:.10g} to {log.piece_end_s[p]:.10g} s"
+        return f"{self.job(int(log.piece_row[p]))} (piece {span} on node {where})"
+
+    @cached_property
+    def vm_types(self) -> tuple[VmType, ...]:
+        """VM types by the numbers of the log."""
+        return self.scenario.cluster.vm_types
+
+    @cached_property
+    def vm_capacity(self) -> Floats:
+        """Capacity by VM type, shape (types + 1, resources); the last row is a slot without a VM."""
+        return np.array([*(vm_capacity(vm) for vm in self.vm_types), (0.0, 0.0, 0.0)])
+
+    @cached_property
+    def piece_of_share(self) -> Ints:
+        """The piece each share belongs to."""
+        return np.repeat(np.arange(len(self.log.piece_row)), np.diff(self.log.share_first))
+
+    @cached_property
+    def row_of_share(self) -> Ints:
+        """The job each share belongs to."""
+        return self.log.piece_row[self.piece_of_share]
+
+    @cached_property
+    def vm_of_share(self) -> Ints:
+        """The VM type under each share when its piece starts; -1 where there is none."""
+        cluster, log = self.scenario.cluster, self.log
+        if not cluster.free_slots:
+            return cluster.nodes.vm[log.share_node]
+        lease = self.lease_at(log.share_node, log.piece_start_s[self.piece_of_share])
+        return np.where(lease >= 0, log.lease_vm[lease], -1) if log.lease_vm.size else np.full(lease.shape, -1)
+
+    def lease_at(self, node: Ints, time_s: Floats) -> Ints:
+        """Return the last lease of each node that began at or before the time; -1 where there is none."""
+        log = self.log
+        by_node = np.lexsort((log.lease_start_s, log.lease_node))
+        late_s = time_s + slack_s(time_s)
+        moments = np.unique(np.concatenate([log.lease_start_s, late_s]))
+        stride = moments.size + 1
+        begins = log.lease_node[by_node] * stride + np.searchsorted(moments, log.lease_start_s[by_node])
+        asked = node * stride + np.searchsorted(moments, late_s)
+        found = np.searchsorted(begins, asked, side="right") - 1
+        there = (found >= 0) & (log.lease_node[by_node][found] == node) if by_node.size else np.zeros(len(node), bool)
+        return np.where(there, by_node[found], -1) if by_node.size else np.full(len(node), -1)
+
+    @cached_property
+    def held(self) -> Floats:
+        """What each share holds of its node, shape (shares, resources); servers hold nothing of these."""
+        demand: Floats = self.scenario.workload.demand[self.row_of_share]
+        return self.log.share_workers[:, None] * demand
+
+    @cached_property
+    def node_speed(self) -> Floats:
+        """Relative speed of the slowest node of each piece (NaN where a node has no VM)."""
+        speed = np.array([*(vm.speed for vm in self.vm_types), np.nan])
+        return np.minimum.reduceat(speed[self.vm_of_share], self.log.share_first[:-1])
+
+    @cached_property
+    def by_job(self) -> Ints:
+        """Pieces sorted by job and then by start."""
+        return np.lexsort((self.log.piece_start_s, self.log.piece_row))
+
+    @cached_property
+    def previous(self) -> Ints:
+        """The piece of the same job before each piece; -1 for the first."""
+        order, row = self.by_job, self.log.piece_row
+        before = np.full(len(row), -1)
+        same = row[order[1:]] == row[order[:-1]]
+        before[order[1:][same]] = order[:-1][same]
+        return before
+
+    @cached_property
+    def following(self) -> Ints:
+        """The piece of the same job after each piece; -1 for the last."""
+        after = np.full(len(self.previous), -1)
+        has = np.flatnonzero(self.previous >= 0)
+        after[self.previous[has]] = has
+        return after
+
+    @cached_property
+    def last_piece(self) -> Ints:
+        """The last piece of each job; -1 for jobs that never ran."""
+        last = np.full(len(self.scenario.workload), -1)
+        last[self.log.piece_row[self.by_job]] = self.by_job
+        return last
+
+    @cached_property
+    def joined(self) -> NDArray[np.bool_]:
+        """Whether each piece starts at the instant at which the job's previous piece ends."""
+        log, before = self.log, self.previous
+        gap_s = log.piece_start_s - log.piece_end_s[before]
+        joined: NDArray[np.bool_] = (before >= 0) & (np.abs(gap_s) <= slack_s(log.piece_start_s))
+        return joined
+
+    @cached_property
+    def same_shares(self) -> NDArray[np.bool_]:
+        """Whether each piece holds exactly what the job's previous piece held."""
+        log, before = self.log, self.previous
+        size = np.diff(log.share_first)
+        alike: NDArray[np.bool_] = (before >= 0) & (size == size[before])
+        pieces = np.flatnonzero(alike)
+        columns = np.column_stack([log.share_node, log.share_workers, log.share_servers])
+        columns = columns[np.lexsort((log.share_node, self.piece_of_share))]
+        mine = _ranges(log.share_first[pieces], size[pieces])
+        theirs = _ranges(log.share_first[before[pieces]], size[pieces])
+        differs = (columns[mine] != columns[theirs]).any(axis=1)
+        alike[np.repeat(pieces, size[pieces])[differs]] = False
+        return alike
+
+    @cached_property
+    def progress(self) -> Floats:
+        """Work done by each piece, net of lost work."""
+        log = self.log
+        slow_s = np.minimum(log.piece_progress_from_s, log.piece_end_s) - log.piece_start_s
+        fast_s = np.maximum(log.piece_end_s - log.piece_progress_from_s, 0.0)
+        return log.piece_restart_rate * slow_s + log.piece_rate * fast_s - log.piece_lost_work
+
+    @cached_property
+    def work_done(self) -> Floats:
+        """Work done by each job."""
+        return _sum_by(self.log.piece_row, self.progress, len(self.scenario.workload))
+
+
+def _ranges(first: Ints, size: Ints) -> Ints:
+    """Return the numbers first[0], first[0] + 1, ..., of ``size`` numbers each, one after the other."""
+    before = np.cumsum(size) - size
+    return np.repeat(first - before, size) + np.arange(size.sum())
+
+
+def _sum_by(group: Ints, values: Floats, groups: int) -> Floats:
+    return np.bincount(group, weights=values, minlength=groups).astype(np.float64)

@@ -1,0 +1,251 @@
+"""Rules about jobs and the run as a whole: how jobs end, how pieces end, when the run ends."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.workload import Floats
+from dlsched.sim.audit.facts import Facts, slack_s
+from dlsched.sim.audit.findings import Findings, Say
+from dlsched.sim.log import JobStatus, PieceEnd
+
+LAST_PIECE = {
+    JobStatus.COMPLETED: PieceEnd.COMPLETED,
+    JobStatus.FAILED: PieceEnd.FAILED,
+}
+ENDS_OF_JOBS = (PieceEnd.COMPLETED, PieceEnd.CANCELLED, PieceEnd.FAILED, PieceEnd.RUN_ENDED)
+
+
+def check_jobs(facts: Facts, found: Findings) -> None:
+    """Starts and ends of jobs follow from their pieces and from the truth."""
+    _check_first_starts(facts, found)
+    _check_ends(facts, found)
+    _check_against_truth(facts, found)
+
+
+def _check_first_starts(facts: Facts, found: Findings) -> None:
+    log = facts.log
+    first_s = np.full(len(log.job_status), np.inf)
+    np.minimum.at(first_s, log.piece_row, log.piece_start_s)
+    ran = np.isfinite(first_s)
+    logged_s = log.job_first_start_s
+    wrong = np.where(ran, ~(np.abs(logged_s - first_s) <= slack_s(first_s)), ~np.isnan(logged_s))
+    found.flag(
+        wrong.astype(bool),
+        np.where(ran, first_s, logged_s),
+        lambda row: (
+            f"{facts.job(row)} has first start {logged_s[row]:.10g} s, its first piece "
+            + (f"starts at {first_s[row]:.10g} s" if ran[row] else "does not exist")
+        ),
+    )
+
+
+def _check_ends(facts: Facts, found: Findings) -> None:
+    log, jobs = facts.log, facts.scenario.workload
+    end_s, last = log.job_end_s, facts.last_piece
+    unfinished = log.job_status == JobStatus.UNFINISHED
+    when_s = np.where(np.isnan(end_s), log.end_s, end_s)
+    found.flag(
+        np.isnan(end_s) != unfinished,
+        when_s,
+        lambda row: f"{facts.job(row)} is {_status(facts, row)}, its end is {end_s[row]:.10g} s",
+    )
+    found.flag(
+        end_s < jobs.submit_s - slack_s(jobs.submit_s),
+        when_s,
+        lambda row: f"{facts.job(row)} ends before its submission at {jobs.submit_s[row]:.10g} s",
+    )
+    found.flag(
+        (end_s < log.start_s) | (end_s > log.end_s + slack_s(when_s)),
+        when_s,
+        lambda row: f"{facts.job(row)} ends outside the run, which ends at {log.end_s:.10g} s",
+    )
+    for status, piece_end in LAST_PIECE.items():
+        rows = (log.job_status == status) & (last >= 0)
+        found.flag(
+            rows & ~(np.abs(log.piece_end_s[last] - end_s) <= slack_s(when_s)),
+            when_s,
+            lambda row: (
+                f"{facts.job(row)} is {_status(facts, row)} at {end_s[row]:.10g} s, "
+                f"its last piece ends at {log.piece_end_s[last[row]]:.10g} s"
+            ),
+        )
+        found.flag(
+            rows & (log.piece_end[last] != piece_end),
+            when_s,
+            lambda row: f"{facts.job(row)} is {_status(facts, row)}, its last piece ends as {_end(facts, last[row])}",
+        )
+
+
+def _check_against_truth(facts: Facts, found: Findings) -> None:
+    log, truth, status = facts.log, facts.truth, facts.log.job_status
+    end_s = np.where(np.isnan(log.job_end_s), log.end_s, log.job_end_s)
+    for code, is_bug, what in (
+        (JobStatus.COMPLETED, True, "completed although it has a bug and must fail"),
+        (JobStatus.FAILED, False, "failed although it has no bug"),
+    ):
+        found.flag((status == code) & (truth.is_bug == is_bug), end_s, _say(facts, what))
+    cancelled = status == JobStatus.CANCELLED
+    found.flag(
+        cancelled & ~(np.abs(end_s - truth.cancel_s) <= slack_s(end_s)),
+        end_s,
+        lambda row: (
+            f"{facts.job(row)} is cancelled at {end_s[row]:.10g} s, "
+            f"its user takes it back at {truth.cancel_s[row]:.10g} s"
+        ),
+    )
+    found.flag(
+        ~cancelled & (end_s > truth.cancel_s + slack_s(end_s)),
+        np.minimum(truth.cancel_s, end_s),
+        lambda row: (
+            f"{facts.job(row)} is {_status(facts, row)} although its user took it back at {truth.cancel_s[row]:.10g} s"
+        ),
+    )
+
+
+def _say(facts: Facts, what: str) -> Say:
+    return lambda row: f"{facts.job(row)} {what}"
+
+
+def check_piece_ends(facts: Facts, found: Findings) -> None:
+    """Why a piece ended agrees with what came after it, with the job and with the nodes."""
+    log, after = facts.log, facts.following
+    final = np.isin(log.piece_end, ENDS_OF_JOBS)
+    found.flag(
+        final & (after >= 0),
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but the job runs again",
+    )
+    expected = np.array([{PieceEnd.CANCELLED: JobStatus.CANCELLED}.get(e, _job_status(e)) for e in PieceEnd])
+    status = expected[log.piece_end]
+    found.flag(
+        final & (log.job_status[log.piece_row] != status),
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but the job is {_status(facts, log.piece_row[p])}",
+    )
+    found.flag(
+        (log.piece_end == PieceEnd.RUN_ENDED) & (np.abs(log.piece_end_s - log.end_s) > slack_s(log.end_s)),
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} ends with the run, which ends at {log.end_s:.10g} s",
+    )
+    _check_changes(facts, found)
+    _check_lost_nodes(facts, found)
+
+
+def _job_status(end: PieceEnd) -> JobStatus:
+    return {
+        PieceEnd.COMPLETED: JobStatus.COMPLETED,
+        PieceEnd.FAILED: JobStatus.FAILED,
+    }.get(end, JobStatus.UNFINISHED)
+
+
+def _check_changes(facts: Facts, found: Findings) -> None:
+    """Resized, moved and VM-changed pieces go on at once, and differ as they say."""
+    log, after = facts.log, facts.following
+    goes_on = (after >= 0) & facts.joined[after]
+    same_width = (log.piece_workers == log.piece_workers[after]) & (log.piece_servers == log.piece_servers[after])
+    same_shares = facts.same_shares[after]
+    fits: dict[PieceEnd, NDArray[np.bool_]] = {
+        PieceEnd.RESIZED: ~same_width,
+        PieceEnd.MOVED: same_width & ~same_shares,
+        PieceEnd.VM_CHANGED: same_shares & facts.scenario.cluster.free_slots,
+    }
+    for end, agrees in fits.items():
+        found.flag(
+            (log.piece_end == end) & ~(goes_on & agrees),
+            log.piece_end_s,
+            lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but what follows is not that",
+        )
+
+
+def _check_lost_nodes(facts: Facts, found: Findings) -> None:
+    """A piece ends with its node exactly when the node goes."""
+    log = facts.log
+    leaves: dict[int, list[float]] = {}
+    for absence in facts.scenario.cluster.absences:
+        leaves.setdefault(absence.node, []).append(absence.start_s)
+    goes = np.zeros(len(log.piece_row), dtype=bool)
+    for node, times_s in leaves.items():
+        here = facts.piece_of_share[log.share_node == node]
+        ends_s = log.piece_end_s[here]
+        near = np.abs(ends_s[:, None] - np.array(times_s)[None, :]) <= slack_s(ends_s)[:, None]
+        goes[here[near.any(axis=1)]] = True
+    lost = log.piece_end == PieceEnd.NODE_LOST
+    found.flag(
+        lost & ~goes,
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} ends as node_lost, but none of its nodes goes away then",
+    )
+    spared = goes & ~lost & ~np.isin(log.piece_end, (*ENDS_OF_JOBS,))
+    found.flag(
+        spared,
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but one of its nodes goes away then (node_lost)",
+    )
+
+
+def check_run(facts: Facts, found: Findings) -> None:
+    """The run begins and ends when it must; jobs are left unfinished only for a reason."""
+    log, jobs = facts.log, facts.scenario.workload
+    unfinished = np.flatnonzero(log.job_status == JobStatus.UNFINISHED)
+    horizon_s = facts.scenario.options.horizon_s
+    first_s = min(float(jobs.submit_s[0]), log.end_s) if len(jobs) else log.start_s
+    if abs(log.start_s - first_s) > slack_s(first_s):
+        found.add(log.start_s, f"the run starts at {log.start_s:.10g} s, the first submission is at {first_s:.10g} s")
+    if horizon_s is not None and log.end_s > horizon_s + slack_s(horizon_s):
+        found.add(log.end_s, f"the run goes on past its horizon of {horizon_s:.10g} s")
+    if log.stalled:
+        _check_stall(facts, unfinished.size, found)
+    elif unfinished.size:
+        if horizon_s is None or log.end_s < horizon_s - slack_s(horizon_s):
+            found.add(
+                log.end_s,
+                f"the run ended with {_jobs(unfinished.size)} unfinished (first: {facts.job(int(unfinished[0]))}), "
+                "though it did not stall and no horizon was reached",
+            )
+    elif len(jobs) and not np.isnan(log.job_end_s).any():
+        last_s = float(log.job_end_s.max())
+        if abs(log.end_s - last_s) > slack_s(last_s):
+            found.add(last_s, f"the run ends at {log.end_s:.10g} s, its last job ends at {last_s:.10g} s")
+
+
+def _check_stall(facts: Facts, count: int, found: Findings) -> None:
+    log, truth = facts.log, facts.truth
+    if count == 0:
+        found.add(log.end_s, "the run says it stalled, but no job is unfinished")
+        return
+    open_rows = np.flatnonzero(log.job_status == JobStatus.UNFINISHED)
+    due_s = _next_due_s(facts, truth.cancel_s[open_rows])
+    if due_s < np.inf:
+        found.add(log.end_s, f"the run stopped with {_jobs(count)} unfinished, but an event was due at {due_s:.10g} s")
+        return
+    found.add(
+        log.end_s,
+        f"the run stopped at {log.end_s:.10g} s with {_jobs(count)} unfinished because nobody ran and nothing was "
+        f"due: policy gave no start. The first is {facts.job(int(open_rows[0]))}",
+    )
+
+
+def _next_due_s(facts: Facts, cancel_s: Floats) -> float:
+    """Return when the next arrival, cancellation, capacity change or end of a piece was due after the run's end."""
+    log = facts.log
+    absences = facts.scenario.cluster.absences
+    running_s = log.piece_end_s[log.piece_end == PieceEnd.RUN_ENDED]
+    times_s = [*facts.scenario.workload.submit_s, *cancel_s, *running_s]
+    times_s += [time_s for a in absences for time_s in (a.start_s, a.until_s)]
+    after_s = np.array(times_s)
+    after_s = after_s[(after_s > log.end_s + slack_s(log.end_s)) & np.isfinite(after_s)]
+    return float(after_s.min(initial=np.inf))
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job" if count == 1 else f"{count} jobs"
+
+
+def _status(facts: Facts, row: int) -> str:
+    return JobStatus(int(facts.log.job_status[row])).name.lower()
+
+
+def _end(facts: Facts, p: int) -> str:
+    return PieceEnd(int(facts.log.piece_end[p])).name.lower()

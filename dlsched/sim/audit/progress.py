@@ -1,0 +1,158 @@
+"""Rules about speed: rates, restarts, lost work, and that all work of a job is accounted for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.workload import Floats
+from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
+from dlsched.sim.audit.findings import Findings
+from dlsched.sim.log import JobStatus, PieceEnd
+from dlsched.speed import SpeedModel
+
+STAYS = (PieceEnd.RESIZED, PieceEnd.MOVED, PieceEnd.VM_CHANGED)
+"""After these ends the job goes on at once; after any other it has to start anew."""
+
+
+def check_rates(facts: Facts, speed: SpeedModel, found: Findings) -> None:
+    """The rate of a piece is the speed model's at this width, times the speed of the slowest node."""
+    log = facts.log
+    rate = speed.rates(log.piece_row, log.piece_workers) * facts.node_speed
+    for p in np.flatnonzero(log.piece_servers > 0):
+        row, workers, servers = int(log.piece_row[p]), int(log.piece_workers[p]), int(log.piece_servers[p])
+        rate[p] = speed.rate(row, workers, servers, float(facts.node_speed[p]))
+    found.flag(
+        ~_close(log.piece_rate, rate) & ~np.isnan(rate),
+        log.piece_start_s,
+        lambda p: (
+            f"{facts.piece(p)} has rate {log.piece_rate[p]:.10g}, the speed model says {rate[p]:.10g} "
+            f"for {log.piece_workers[p]} workers on nodes of speed {facts.node_speed[p]:g}"
+        ),
+    )
+
+
+def check_restarts(facts: Facts, found: Findings) -> None:
+    """Starts, resizes and moves cost what the restart mode says; none is free."""
+    log = facts.log
+    pause_s, slow_rate = _expected_restart(facts)
+    logged_s = log.piece_progress_from_s - log.piece_start_s
+    found.flag(
+        np.abs(logged_s - pause_s) > slack_s(log.piece_progress_from_s) + SAME_NUMBER * pause_s,
+        log.piece_start_s,
+        lambda p: (
+            f"{facts.piece(p)} is back at its own rate after {logged_s[p]:.10g} s, "
+            f"the restart takes {pause_s[p]:.10g} s"
+        ),
+    )
+    found.flag(
+        ~_close(log.piece_restart_rate, slow_rate) & (pause_s > 0),
+        log.piece_start_s,
+        lambda p: (
+            f"{facts.piece(p)} has rate {log.piece_restart_rate[p]:.10g} during its restart, "
+            f"the rule says {slow_rate[p]:.10g}"
+        ),
+    )
+
+
+def _expected_restart(facts: Facts) -> tuple[Floats, Floats]:
+    """Return the length of the restart of each piece, and its rate meanwhile.
+
+    Mode delayed: a restart that is under way goes on through scale-downs and moves, which cost nothing themselves.
+    """
+    log, options, before = facts.log, facts.scenario.options, facts.previous
+    pause_s, slow_rate = np.full(len(before), options.restart_s), np.zeros(len(before))
+    if options.restart_mode == "pause" or options.restart_s == 0:
+        return pause_s, slow_rate
+    goes_on = facts.joined & np.isin(log.piece_end[before], STAYS)
+    grows = goes_on & (log.piece_workers > log.piece_workers[before])
+    under_way = log.piece_end_s < log.piece_progress_from_s
+    rate_at_end = np.where(under_way, log.piece_restart_rate, log.piece_rate)[before]
+    slow_rate[grows] = rate_at_end[grows]
+    eases = goes_on & ~grows
+    left_s = np.maximum(log.piece_progress_from_s[before] - log.piece_start_s, 0.0)
+    pause_s[eases] = left_s[eases]
+    slow_rate[eases] = np.minimum(rate_at_end, log.piece_rate)[eases]
+    return pause_s, slow_rate
+
+
+def check_lost_work(facts: Facts, found: Findings) -> None:
+    """Work is lost only with a node, and then exactly what was done since the last checkpoint."""
+    log = facts.log
+    every_s = facts.scenario.options.checkpoint_s
+    can_lose = (log.piece_end == PieceEnd.NODE_LOST) & (every_s > 0)
+    found.flag(
+        (log.piece_lost_work > 0) & ~can_lose,
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} loses {log.piece_lost_work[p]:.10g} of work without a lost node or checkpoints",
+    )
+    if not can_lose.any():
+        return
+    # At a checkpoint to within rounding, both "all is saved" and "a whole interval is lost" are right.
+    shift_s = slack_s(log.piece_end_s)
+    options = np.column_stack([_since_checkpoint(facts, every_s, shift) for shift in (0 * shift_s, shift_s, -shift_s)])
+    tolerance = SAME_NUMBER * np.maximum(options[:, 0], 1e-3) + log.piece_rate * shift_s
+    wrong = (np.abs(options - log.piece_lost_work[:, None]) > tolerance[:, None]).all(axis=1)
+    found.flag(
+        wrong & can_lose,
+        log.piece_end_s,
+        lambda p: (
+            f"{facts.piece(p)} loses {log.piece_lost_work[p]:.10g} of work, since its last checkpoint "
+            f"it did {options[p, 0]:.10g}"
+        ),
+    )
+
+
+def _since_checkpoint(facts: Facts, every_s: float, shift_s: Floats) -> Floats:
+    """Return the work of each piece since the last whole multiple of ``every_s`` of its time of progress."""
+    log = facts.log
+    begin_s = np.where(log.piece_restart_rate > 0, log.piece_start_s, log.piece_progress_from_s)
+    ran_s = np.maximum(log.piece_end_s - begin_s, 0.0)
+    saved_s = begin_s + np.maximum(np.floor((ran_s + shift_s) / every_s), 0.0) * every_s
+    return np.maximum(_done_until(facts, log.piece_end_s) - _done_until(facts, saved_s), 0.0)
+
+
+def _done_until(facts: Facts, time_s: Floats) -> Floats:
+    log = facts.log
+    slow_s = np.clip(time_s, log.piece_start_s, log.piece_progress_from_s) - log.piece_start_s
+    return log.piece_restart_rate * slow_s + log.piece_rate * np.maximum(time_s - log.piece_progress_from_s, 0.0)
+
+
+def check_work(facts: Facts, found: Findings) -> None:
+    """Completed and failed jobs did their work exactly; nobody did more."""
+    log, work = facts.log, facts.truth.work
+    done = facts.work_done
+    ends_s = np.where(np.isnan(log.job_end_s), log.end_s, log.job_end_s)
+    fastest = np.zeros(len(work))
+    np.maximum.at(fastest, log.piece_row, log.piece_rate)
+    tolerance = SAME_NUMBER * work + np.maximum(fastest, 1.0) * slack_s(ends_s)
+    finished = np.isin(log.job_status, (JobStatus.COMPLETED, JobStatus.FAILED))
+    found.flag(
+        finished & (np.abs(done - work) > tolerance),
+        ends_s,
+        lambda row: (
+            f"{facts.job(row)} ended as {_status(facts, row)} with {done[row]:.10g} of work done, "
+            f"its work is {work[row]:.10g}"
+        ),
+    )
+    found.flag(
+        ~finished & (done > work + tolerance),
+        ends_s,
+        lambda row: (
+            f"{facts.job(row)} did {done[row]:.10g} of work and is {_status(facts, row)}, "
+            f"its work is only {work[row]:.10g}"
+        ),
+    )
+    found.flag(
+        facts.progress < -SAME_NUMBER * np.maximum(log.piece_lost_work, 1e-3),
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} loses more work than it did",
+    )
+
+
+def _status(facts: Facts, row: int) -> str:
+    return JobStatus(int(facts.log.job_status[row])).name.lower()
+
+
+def _close(logged: Floats, expected: Floats) -> NDArray[np.bool_]:
+    return np.abs(logged - expected) <= SAME_NUMBER * np.maximum(np.abs(expected), 1e-9)

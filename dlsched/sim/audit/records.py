@@ -1,0 +1,112 @@
+"""Rules about leases, decisions and recorded waits."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlsched.domain.workload import Floats, Ints
+from dlsched.sim.audit.facts import Facts, slack_s
+from dlsched.sim.audit.findings import Findings
+
+
+def check_leases(facts: Facts, found: Findings) -> None:
+    """Leases belong to free slots, have a length, do not overlap on a slot, and begin with a decision."""
+    log = facts.log
+    node, start_s, end_s = log.lease_node, log.lease_start_s, log.lease_end_s
+    if not facts.scenario.cluster.free_slots:
+        found.flag(np.ones(len(node), bool), start_s, lambda i: f"node {node[i]} is fixed and cannot be leased")
+        return
+    found.flag(end_s <= start_s, start_s, lambda i: f"the lease of node {node[i]} has no positive length")
+    found.flag(
+        (start_s < log.start_s - slack_s(start_s)) | (end_s > log.end_s + slack_s(end_s)),
+        start_s,
+        lambda i: f"the lease of node {node[i]} until {end_s[i]:.10g} s is outside the run",
+    )
+    order = np.lexsort((start_s, node))
+    overlaps = np.zeros(len(node), dtype=bool)
+    early = start_s[order[1:]] < end_s[order[:-1]] - slack_s(start_s[order[1:]])
+    overlaps[order[1:]] = early & (node[order[1:]] == node[order[:-1]])
+    found.flag(overlaps, start_s, lambda i: f"the lease of node {node[i]} overlaps the one before it on that node")
+    found.flag(
+        ~_among(start_s, log.decision_s),
+        start_s,
+        lambda i: f"the lease of node {node[i]} begins without a decision at that time",
+    )
+    _check_one_lease_each(facts, found)
+
+
+def _check_one_lease_each(facts: Facts, found: Findings) -> None:
+    """A change of the VM type ends the pieces on it: no piece outlives the lease it started on."""
+    log, owner = facts.log, facts.piece_of_share
+    if not log.lease_node.size or not log.share_node.size:
+        return
+    start_s, end_s = log.piece_start_s[owner], log.piece_end_s[owner]
+    lease = facts.lease_at(log.share_node, start_s)
+    found.flag(
+        (lease >= 0) & (end_s > log.lease_end_s[lease] + slack_s(end_s)) & (log.lease_end_s[lease] > start_s),
+        np.where(lease >= 0, log.lease_end_s[lease], start_s),
+        lambda s: f"{facts.piece(owner[s])} outlives the lease of node {log.share_node[s]} it started on",
+    )
+
+
+def check_decisions(facts: Facts, found: Findings) -> None:
+    """Decisions are in order of time and within the run."""
+    time_s, log = facts.log.decision_s, facts.log
+    found.flag(
+        time_s[1:] < time_s[:-1] - slack_s(time_s[1:]),
+        time_s[1:],
+        lambda d: f"decision {d + 1} comes after one at {time_s[d]:.10g} s",
+    )
+    found.flag(
+        (time_s < log.start_s - slack_s(time_s)) | (time_s > log.end_s + slack_s(time_s)),
+        time_s,
+        lambda d: f"decision {d} is outside the run from {log.start_s:.10g} to {log.end_s:.10g} s",
+    )
+
+
+def check_waits(facts: Facts, found: Findings) -> None:
+    """A recorded reason belongs to a job that waits then."""
+    log, jobs = facts.log, facts.scenario.workload
+    row, from_s = log.wait_row, log.wait_from_s
+    found.flag(
+        from_s < jobs.submit_s[row] - slack_s(from_s),
+        from_s,
+        lambda w: f"{facts.job(row[w])} is said to wait before its submission at {jobs.submit_s[row[w]]:.10g} s",
+    )
+    found.flag(
+        from_s > log.job_end_s[row] + slack_s(from_s),
+        from_s,
+        lambda w: f"{facts.job(row[w])} is said to wait after its end at {log.job_end_s[row[w]]:.10g} s",
+    )
+    running = _piece_at(facts, row, from_s)
+    found.flag(
+        (running >= 0) & (log.piece_end_s[running] > from_s + slack_s(from_s)) if log.piece_row.size else running >= 0,
+        from_s,
+        lambda w: f"{facts.piece(running[w])} runs while the job is said to wait",
+    )
+
+
+def _piece_at(facts: Facts, row: Ints, time_s: Floats) -> Ints:
+    """Return the last piece of each row that began at or before the time; -1 where there is none."""
+    log, order = facts.log, facts.by_job
+    if not order.size:
+        return np.full(len(row), -1)
+    moments = np.unique(np.concatenate([log.piece_start_s, time_s]))
+    stride = moments.size + 1
+    begins = log.piece_row[order] * stride + np.searchsorted(moments, log.piece_start_s[order])
+    asked = row * stride + np.searchsorted(moments, time_s)
+    position = np.searchsorted(begins, asked, side="right") - 1
+    piece = order[position]
+    return np.where((position >= 0) & (log.piece_row[piece] == row), piece, -1)
+
+
+def _among(time_s: Floats, others_s: Floats) -> NDArray[np.bool_]:
+    """Return which times are, to within one instant, among others."""
+    if not others_s.size:
+        return np.zeros(len(time_s), dtype=bool)
+    others_s = np.sort(others_s)
+    right = np.minimum(np.searchsorted(others_s, time_s), len(others_s) - 1)
+    gap_s = np.minimum(np.abs(others_s[right] - time_s), np.abs(others_s[np.maximum(right - 1, 0)] - time_s))
+    near: NDArray[np.bool_] = gap_s <= slack_s(time_s)
+    return near
