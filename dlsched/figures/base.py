@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from dlsched.figures.palette import Theme
 
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Names = NDArray[np.object_]
+
 FONT = "Source Sans, Source Sans Pro, Source Sans 3, sans-serif"
 HEIGHT = 320
+CLEAR = "rgba(0,0,0,0)"
 TIME_UNITS = (
     (2 * 86_400.0, 86_400.0, "days"),
     (2 * 3_600.0, 3_600.0, "hours"),
     (120.0, 60.0, "minutes"),
     (0.0, 1.0, "seconds"),
 )
+DURATION_TICKS: Mapping[float, str] = {
+    0.001: "1 ms",
+    0.1: "0.1 s",
+    1: "1 s",
+    10: "10 s",
+    60: "1 min",
+    600: "10 min",
+    3_600: "1 h",
+    6 * 3_600: "6 h",
+    86_400: "1 d",
+    7 * 86_400: "7 d",
+    30 * 86_400: "30 d",
+    365 * 86_400: "1 y",
+    3_650 * 86_400: "10 y",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +63,9 @@ class TimeAxis:
 
     @classmethod
     def over(cls, from_s: float, to_s: float) -> TimeAxis:
-        """Return the axis whose unit suits the length."""
-        length = max(to_s - from_s, 1e-9)
-        unit_s, unit = next((size, name) for least, size, name in TIME_UNITS if length >= least)
+        """Return the axis whose unit suits the length; an empty stretch becomes one second."""
+        to_s = max(to_s, from_s + 1.0)
+        unit_s, unit = next((size, name) for least, size, name in TIME_UNITS if to_s - from_s >= least)
         return cls(from_s, to_s, unit_s, unit)
 
     @property
@@ -57,38 +80,35 @@ class TimeAxis:
 
 
 def framed(figure: go.Figure, theme: Theme, *, title: str, x: str, y: str, height: int = HEIGHT) -> go.Figure:
-    """Return the figure with the house style; ``x`` and ``y`` are axis titles that carry their units."""
+    """Return the figure with the house style; ``x`` and ``y`` are axis titles that carry their units.
+
+    Call it after the traces are there: room for a legend is made only when there is one.
+    """
     axis: dict[str, Any] = {
         "automargin": True,
         "gridcolor": theme.grid,
         "zerolinecolor": theme.grid,
         "linecolor": theme.grid,
         "tickfont": {"size": 13, "color": theme.muted},
-        "title": {"font": {"size": 13, "color": theme.muted}},
+        "title": {"font": {"size": 13, "color": theme.muted}, "standoff": 8},
     }
+    heading = {"text": title, "font": {"size": 15, "color": theme.ink}, "x": 0, "xanchor": "left", "yanchor": "top"}
     figure.update_layout(
-        title={
-            "text": title,
-            "font": {"size": 15, "color": theme.ink},
-            "x": 0,
-            "xanchor": "left",
-            "y": 0.98,
-            "yanchor": "top",
-        },
+        template="none",
+        title={**heading, "y": 1, "yref": "container", "pad": {"t": 6, "l": 2}},
         font={"family": FONT, "size": 13, "color": theme.ink},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor=CLEAR,
+        plot_bgcolor=CLEAR,
         height=height,
-        margin={"l": 8, "r": 12, "t": 64, "b": 8},
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 13, "color": theme.ink},
+        margin={"l": 8, "r": 16, "t": 66 if _has_legend(figure) else 44, "b": 8},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "font": {"size": 13}},
+        hoverlabel={
+            "bgcolor": theme.card,
+            "bordercolor": theme.muted,
+            "font": {"family": FONT, "size": 13, "color": theme.ink},
+            "align": "left",
         },
-        hoverlabel={"font": {"family": FONT, "size": 13}},
+        modebar={"bgcolor": CLEAR, "color": theme.muted, "activecolor": theme.ink},
         bargap=0.08,
     )
     figure.update_xaxes(**axis)
@@ -98,22 +118,86 @@ def framed(figure: go.Figure, theme: Theme, *, title: str, x: str, y: str, heigh
     return figure
 
 
+def _has_legend(figure: go.Figure) -> bool:
+    named = [trace for trace in figure.data if trace.showlegend is not False]
+    return len(named) > 1 or any(trace.showlegend for trace in named)
+
+
+def legend_mark(figure: go.Figure, name: str, **marker: Any) -> None:
+    """Add a legend entry without data, as rasters and shapes have none of their own."""
+    figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=name, showlegend=True, hoverinfo="skip")
+
+
 def reference_line(
-    figure: go.Figure, theme: Theme, *, text: str, y: float | None = None, x: float | None = None
+    figure: go.Figure, theme: Theme, *, text: str, y: float | None = None, x: float | None = None, before: bool = False
 ) -> None:
-    """Draw a dashed line with its label at the start of the line."""
-    label = {"annotation_text": text, "annotation_font": {"color": theme.worse_text, "size": 13}}
+    """Draw a dashed line with its label.
+
+    The label of a level ``y`` stands on the line at its left end; that of a place ``x`` above the plot, to the
+    right of the line, or to its left with ``before``. Call it after :func:`framed`.
+    """
+    line = {"color": theme.worse, "dash": "dash", "width": 2}
+    label = {"text": text, "showarrow": False, "font": {"color": theme.worse_text, "size": 13}}
     if y is not None:
-        figure.add_hline(
-            y=y, line={"color": theme.worse, "dash": "dash", "width": 2}, annotation_position="top left", **label
-        )
+        figure.add_hline(y=y, line=line)
+        place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yref": "y", "yanchor": "bottom"}
+        figure.add_annotation(**label, **place, bgcolor=theme.ground, opacity=0.9, borderpad=1, yshift=2)
     if x is not None:
-        figure.add_vline(
-            x=x, line={"color": theme.worse, "dash": "dash", "width": 2}, annotation_position="top right", **label
-        )
+        figure.add_vline(x=x, line=line)
+        place = {"x": x, "xref": "x", "xanchor": "right" if before else "left"}
+        figure.add_annotation(**label, **place, y=1, yref="paper", yanchor="bottom")
+
+
+def named_rows(figure: go.Figure, labels: Sequence[str]) -> None:
+    """Name the rows 0, 1, ... of a chart of horizontal bars, the first on top; equal labels stay separate rows."""
+    figure.update_yaxes(
+        tickvals=list(range(len(labels))), ticktext=list(labels), range=[len(labels) - 0.4, -0.6], showgrid=False
+    )
+
+
+def duration_axis(figure: go.Figure, low_s: float, high_s: float) -> None:
+    """Make x a log axis of times from ``low_s`` to ``high_s`` with ticks in words; data stay in seconds."""
+    ticks = {at: text for at, text in DURATION_TICKS.items() if low_s / 1.2 <= at <= high_s * 1.2}
+    figure.update_xaxes(
+        type="log",
+        range=[float(np.log10(low_s)), float(np.log10(high_s))],
+        tickvals=list(ticks),
+        ticktext=list(ticks.values()),
+    )
+
+
+def top_of(values: Floats, least: float = 1.0, room: float = 0.08) -> list[float]:
+    """Return the range of an axis from 0 to a little above the largest value."""
+    largest = float(np.nanmax(values, initial=0.0))
+    return [0.0, (1 + room) * largest if largest > 0 else least]
+
+
+def column(frame: pd.DataFrame, name: str) -> Floats:
+    """Return a column as floats; NaN throughout where the frame has no such column."""
+    if name not in frame:
+        return np.full(len(frame), np.nan)
+    return np.asarray(frame[name], dtype=np.float64)
+
+
+def texts(frame: pd.DataFrame, name: str) -> Names:
+    """Return a column as text, the empty string where missing; empty throughout without such a column."""
+    if name not in frame:
+        return np.full(len(frame), "", dtype=object)
+    return np.array(["" if missing(value) else str(value) for value in frame[name]], dtype=object)
+
+
+def missing(value: object) -> bool:
+    """Whether a table cell holds nothing."""
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+
+
+def cut(text: object, longest: int = 40) -> str:
+    """Return user text on one line and not too long, for sentences that are shown as plain text."""
+    line = "".join(letter if letter.isprintable() else " " for letter in str(text))
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def plain(text: object, longest: int = 40) -> str:
-    """Return user text safe inside a figure: Plotly reads <b> and <a>; long names are cut."""
-    cut = str(text) if len(str(text)) <= longest else str(text)[: longest - 1] + "…"
-    return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Return user text safe inside a figure, where Plotly would read <b> and <a>, and %{x} in hover templates."""
+    safe = cut(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return safe.replace("%{", "%\u200b{")

@@ -8,14 +8,31 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
-from dlsched.figures.base import Chart, TimeAxis, framed, plain, reference_line
+from dlsched.figures.base import (
+    Chart,
+    Floats,
+    TimeAxis,
+    column,
+    cut,
+    duration_axis,
+    framed,
+    legend_mark,
+    named_rows,
+    plain,
+    reference_line,
+    top_of,
+)
 from dlsched.figures.palette import DASHES, Theme
-from dlsched.metrics.formats import count, duration
+from dlsched.metrics.formats import amount, count, duration
+from dlsched.metrics.steps import thin
 
 ECDF_POINTS = 400
+QUEUE_POINTS = 400
 MAX_LINES = 6
+MAX_WINNERS = 15
+NOTICED_S = 600.0
+SHAPES = {"better": "circle", "worse": "diamond"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,158 +52,162 @@ def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme
     """Return metric x change in % of the baseline; filled circle = better, diamond = worse, hollow = neither."""
     metrics = list(dict.fromkeys(c.metric for c in changes))
     runs = list(dict.fromkeys(c.run for c in changes))
-    symbol = {"better": "circle", "worse": "diamond"}
     figure = go.Figure()
     for place, run in enumerate(runs):
+        shift = 0.0 if len(runs) == 1 else 0.56 * (place / (len(runs) - 1) - 0.5)
         of_run = [c for c in changes if c.run == run]
-        shift = 0.0 if len(runs) == 1 else 0.5 * (place / (len(runs) - 1) - 0.5)
-        figure.add_scatter(
-            x=[c.change_percent for c in of_run],
-            y=[metrics.index(c.metric) + shift for c in of_run],
-            mode="markers",
-            name=plain(run),
-            marker={
-                "color": colour_of[run],
-                "size": 11,
-                "line": {"width": 2, "color": colour_of[run]},
-                "symbol": [symbol.get(c.verdict, "circle-open") for c in of_run],
-            },
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "thickness": 1.5,
-                "color": colour_of[run],
-                "array": [c.high_percent - c.change_percent for c in of_run],
-                "arrayminus": [c.change_percent - c.low_percent for c in of_run],
-            },
-            customdata=[[plain(run), c.text] for c in of_run],
-            hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
-        )
-    framed(
-        figure,
-        theme,
-        title=f"Change against {plain(baseline)} (filled circle better, diamond worse, hollow neither)",
-        x="Change (% of the baseline)",
-        y="",
-        height=int(np.clip(120 + 44 * len(metrics), 260, 520)),
-    )
+        _add_dots(figure, of_run, [metrics.index(c.metric) + shift for c in of_run], colour_of[run])
+    for name, symbol in (("better", "circle"), ("worse", "diamond"), ("not distinguishable", "circle-open")):
+        legend_mark(figure, name, symbol=symbol, size=11, color=theme.muted)
+    title = f"Change against {plain(baseline)}, with 95% intervals"
+    height = int(np.clip(120 + (26 + 14 * len(runs)) * len(metrics), 240, 620))
+    framed(figure, theme, title=title, x="Change (% of the baseline)", y="Metric", height=height)
     figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
-    figure.update_yaxes(
-        tickvals=list(range(len(metrics))), ticktext=metrics, range=[len(metrics) - 0.4, -0.6], showgrid=False
+    named_rows(figure, [plain(metric) for metric in metrics])
+    edges = np.array([[c.low_percent, c.high_percent, c.change_percent] for c in changes] + [[-1.0, 1.0, 0.0]])
+    low, high = float(np.nanmin(edges)), float(np.nanmax(edges))
+    figure.update_xaxes(range=[low - 0.06 * (high - low), high + 0.06 * (high - low)], ticksuffix="")
+    alt = f"Against {cut(baseline)}: " + "; ".join(f"{cut(c.run)}, {c.metric}: {c.text}" for c in changes[:6]) + "."
+    table = pd.DataFrame(
+        [{"metric": c.metric, "run": c.run, "change": c.text, "verdict": c.verdict} for c in changes],
+        columns=["metric", "run", "change", "verdict"],
     )
-    alt = "; ".join(f"{c.run}, {c.metric}: {c.text}" for c in changes[:6])
-    table = pd.DataFrame([{"metric": c.metric, "run": c.run, "change": c.text, "verdict": c.verdict} for c in changes])
     return Chart(figure, alt, table)
 
 
-def ecdf(
-    values: Mapping[str, NDArray[np.float64]], colour_of: Mapping[str, str], theme: Theme, *, quantity: str
-) -> Chart:
-    """Return the share of jobs at or below each value, one line a run, log time axis; NaN values are left out."""
+def _add_dots(figure: go.Figure, of_run: Sequence[Change], y: Sequence[float], colour: str) -> None:
+    figure.add_scatter(
+        x=[c.change_percent for c in of_run],
+        y=y,
+        mode="markers",
+        name=plain(of_run[0].run),
+        marker={
+            "color": colour,
+            "size": 11,
+            "line": {"width": 2, "color": colour},
+            "symbol": [SHAPES.get(c.verdict, "circle-open") for c in of_run],
+        },
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "thickness": 1.5,
+            "color": colour,
+            "array": [c.high_percent - c.change_percent for c in of_run],
+            "arrayminus": [c.change_percent - c.low_percent for c in of_run],
+        },
+        customdata=[[plain(c.run), plain(c.metric), c.text, c.verdict] for c in of_run],
+        hovertemplate="<b>%{customdata[0]}</b>, %{customdata[1]}<br>%{customdata[2]}, %{customdata[3]}<extra></extra>",
+    )
+
+
+def ecdf(values: Mapping[str, Floats], colour_of: Mapping[str, str], theme: Theme, *, quantity: str) -> Chart:
+    """Return the share of jobs at or below each value (seconds), one line a run, log time axis; NaN is left out."""
+    known = {name: np.sort(raw[np.isfinite(raw)]) for name, raw in values.items()}
+    known = {name: sorted_s for name, sorted_s in known.items() if len(sorted_s)}
     figure = go.Figure()
-    table = pd.DataFrame({"share of jobs, %": np.linspace(0, 100, 101)})
-    notes = []
-    for place, (name, raw) in enumerate(list(values.items())[:MAX_LINES]):
-        known = np.sort(raw[np.isfinite(raw)])
-        if not len(known):
-            continue
-        ranks = np.unique(np.linspace(0, len(known) - 1, min(len(known), ECDF_POINTS)).astype(int))
-        points = np.maximum(known[ranks], 1.0)
+    for place, (name, sorted_s) in enumerate(list(known.items())[:MAX_LINES]):
+        ranks = np.unique(np.linspace(0, len(sorted_s) - 1, min(len(sorted_s), ECDF_POINTS)).astype(int))
         figure.add_scatter(
-            x=points,
-            y=100 * (ranks + 1) / len(known),
+            x=np.maximum(sorted_s[ranks], 1.0),
+            y=100 * (ranks + 1) / len(sorted_s),
             mode="lines",
             name=plain(name),
-            line={"color": colour_of[name], "width": 2, "dash": DASHES[place % len(DASHES)], "shape": "hv"},
-            customdata=[[plain(name), duration(v)] for v in known[ranks]],
-            hovertemplate="%{customdata[0]}: %{y:.1f}% within %{customdata[1]}<extra></extra>",
+            showlegend=True,
+            line={"color": colour_of[name], "width": 2, "dash": DASHES[place], "shape": "hv"},
+            customdata=[duration(value) for value in sorted_s[ranks].tolist()],
+            hovertemplate="%{fullData.name}: %{y:.1f}% within %{customdata}<extra></extra>",
         )
-        table[name] = np.percentile(known, table["share of jobs, %"])
-        notes.append(f"{name} p95 {duration(float(np.percentile(known, 95)))} ({count(len(known))} jobs)")
-    framed(
-        figure,
-        theme,
-        title=f"{quantity}: share of jobs within a time",
-        x=f"{quantity} (log scale, below 1 s drawn at 1 s)",
-        y="Share of jobs (%)",
-        height=340,
-    )
+    less = f" (first {MAX_LINES} of {len(known)} runs)" if len(known) > MAX_LINES else ""
+    title = f"{quantity}: share of jobs within a time{less}"
+    x_title = f"{quantity} (log scale; below 1 s drawn at 1 s)"
+    framed(figure, theme, title=title, x=x_title, y="Share of jobs (%)", height=340)
     reference_line(figure, theme, y=95, text="95 of 100 jobs")
-    ticks = {
-        1: "1 s",
-        60: "1 min",
-        600: "10 min",
-        3600: "1 h",
-        6 * 3600: "6 h",
-        86_400: "1 d",
-        7 * 86_400: "7 d",
-        30 * 86_400: "30 d",
-    }
-    figure.update_xaxes(type="log", tickvals=list(ticks), ticktext=list(ticks.values()))
-    figure.update_yaxes(range=[0, 102])
-    return Chart(figure, f"{quantity}: " + "; ".join(notes) + ".", table)
+    longest = max((float(sorted_s[-1]) for sorted_s in known.values()), default=1.0)
+    duration_axis(figure, 0.9, max(longest, 10.0) * 1.05)
+    figure.update_yaxes(range=[0, 109], tickvals=[0, 25, 50, 75, 100])
+    notes = [
+        f"{cut(name)} p95 {duration(float(np.percentile(sorted_s, 95)))} ({amount(len(sorted_s), 'job')})"
+        for name, sorted_s in known.items()
+    ]
+    percent = np.arange(101)
+    quantiles = {f"{name}, s": np.percentile(sorted_s, percent) for name, sorted_s in known.items()}
+    alt = f"{quantity}: " + ("; ".join(notes) if notes else "0 jobs have a value") + "."
+    return Chart(figure, alt, pd.DataFrame({"share of jobs, %": percent} | quantiles))
 
 
 def queues(series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], theme: Theme) -> Chart:
-    """Return jobs waiting over time, one line a run."""
+    """Return jobs waiting over time, one line a run; frames as metrics.series_table, at most MAX_LINES are drawn."""
     shown = dict(list(series.items())[:MAX_LINES])
-    last = max(float(frame["time_s"].iloc[-1]) for frame in shown.values())
-    first = min(float(frame["time_s"].iloc[0]) for frame in shown.values())
-    axis = TimeAxis.over(first, last)
+    times = [column(frame, "time_s") for frame in shown.values()]
+    axis = TimeAxis.over(min(float(t[0]) for t in times), max(float(t[-1]) for t in times))
+    peak_of = {name: float(column(frame, "waiting").max()) for name, frame in shown.items()}
     figure = go.Figure()
     for place, (name, frame) in enumerate(shown.items()):
+        keep = thin(column(frame, "time_s"), [column(frame, "waiting")], QUEUE_POINTS)
         figure.add_scatter(
-            x=frame["time_s"] / axis.unit_s,
-            y=frame["waiting"],
+            x=column(frame, "time_s")[keep] / axis.unit_s,
+            y=column(frame, "waiting")[keep],
             mode="lines",
             name=plain(name),
-            line={"color": colour_of[name], "width": 1.5, "dash": DASHES[place % len(DASHES)], "shape": "hv"},
-            hovertemplate=plain(name) + ": %{y:.0f} waiting<extra></extra>",
+            showlegend=True,
+            line={"color": colour_of[name], "width": 1.5, "dash": DASHES[place], "shape": "hv"},
+            hovertemplate="%{fullData.name}: %{y:,.0f} waiting after %{x:.2f} " + axis.unit + "<extra></extra>",
         )
-    framed(figure, theme, title="Jobs waiting over time", x=axis.title, y="Jobs waiting", height=320)
-    figure.update_yaxes(rangemode="tozero")
-    peaks = "; ".join(f"{name} at most {count(int(frame['waiting'].max()))}" for name, frame in shown.items())
+    best, worst = min(peak_of, key=lambda n: peak_of[n]), max(peak_of, key=lambda n: peak_of[n])
+    span = f"{count(peak_of[best])} ({plain(best, 24)}) to {count(peak_of[worst])} ({plain(worst, 24)})"
+    title = f"Longest queue: {span} jobs" if len(shown) > 1 else f"Longest queue: {count(peak_of[best])} jobs"
+    framed(figure, theme, title=title, x=axis.title, y="Jobs waiting", height=320)
+    figure.update_xaxes(range=list(axis.range))
+    figure.update_yaxes(range=top_of(np.array(list(peak_of.values()))))
     table = pd.concat(
-        [frame[["time_s", "waiting"]].assign(run=name) for name, frame in shown.items()], ignore_index=True
+        [pd.DataFrame({"run": n, "time, s": f["time_s"], "jobs waiting": f["waiting"]}) for n, f in shown.items()],
+        ignore_index=True,
     )
+    peaks = "; ".join(f"{cut(name)} at most {count(peak)}" for name, peak in peak_of.items())
     return Chart(figure, f"Jobs waiting: {peaks}.", table)
 
 
 def who_wins(change_s: pd.Series, jobs_of: pd.Series, theme: Theme, *, quantity: str, baseline: str, run: str) -> Chart:
-    """Return the mean change per group, sorted; below zero is a gain. ``change_s`` group -> seconds."""
-    ordered = change_s.sort_values()
-    if len(ordered) > 30:
-        ordered = pd.concat([ordered.iloc[:15], ordered.iloc[-15:]])
-    hours = ordered.to_numpy() / 3600
-    shape = ["" if value <= 0 else "/" for value in hours]
-    figure = go.Figure(
-        go.Bar(
-            x=hours,
-            y=[f"{plain(name or '(none)', 16)} ({count(int(jobs_of[name]))})" for name in ordered.index],
+    """Return the mean change per group, sorted; below zero is a gain.
+
+    ``change_s`` group -> seconds, ``jobs_of`` group -> number of jobs. Of more than thirty groups the fifteen at
+    each end are drawn; the table has all.
+    """
+    ordered = change_s.sort_values(kind="stable")
+    shown = (
+        ordered
+        if len(ordered) <= 2 * MAX_WINNERS
+        else pd.concat([ordered.iloc[:MAX_WINNERS], ordered.iloc[-MAX_WINNERS:]])
+    )
+    hours = np.asarray(shown, dtype=float) / 3600
+    labels = [f"{plain(name or '(none)', 16)} ({count(int(jobs_of[name]))})" for name in shown.index]
+    figure = go.Figure()
+    for name, who, colour, shape in (
+        ("sooner", hours <= 0, theme.better, ""),
+        ("later", hours > 0, theme.worse, "/"),
+    ):
+        figure.add_bar(
+            x=hours[who],
+            y=np.flatnonzero(who),
             orientation="h",
-            marker={
-                "color": [theme.better if v <= 0 else theme.worse for v in hours],
-                "pattern": {"shape": shape, "fgcolor": theme.ink},
-            },
-            hovertemplate="%{y}: %{x:+.2f} h<extra></extra>",
+            name=name,
+            marker={"color": colour, "pattern": {"shape": shape, "fgcolor": theme.ink, "size": 7, "solidity": 0.15}},
+            customdata=[label for label, ok in zip(labels, who, strict=True) if ok],
+            hovertemplate="%{customdata} jobs: %{x:+.2f} h<extra></extra>",
         )
-    )
-    gain, lose = int((change_s < -600).sum()), int((change_s > 600).sum())
+    changed = np.asarray(change_s, dtype=float)
+    gain, lose = int((changed < -NOTICED_S).sum()), int((changed > NOTICED_S).sum())
+    verdict = f"{count(gain)} gain and {count(lose)} lose more than {duration(NOTICED_S)} of mean {quantity}"
+    title = f"{verdict} against {plain(baseline, 24)}"
+    height = int(np.clip(110 + 20 * len(shown), 220, 720))
     framed(
-        figure,
-        theme,
-        title=f"{count(gain)} gain, {count(lose)} lose more than 10 min of {quantity} against {plain(baseline)}",
-        x=f"Change of mean {quantity} (h), left is sooner",
-        y="Group (jobs)",
-        height=int(np.clip(120 + 20 * len(ordered), 260, 720)),
+        figure, theme, title=title, x=f"Change of mean {quantity} (h), left is sooner", y="Group (jobs)", height=height
     )
-    figure.update_yaxes(type="category", autorange="reversed")
-    alt = f"{plain(run)} against {plain(baseline)}: {gain} groups gain and {lose} lose more than 10 min of mean {quantity}."
+    named_rows(figure, labels)
+    figure.update_layout(barmode="overlay")
+    figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
+    jobs = [int(jobs_of[name]) for name in ordered.index]
     table = pd.DataFrame(
-        {
-            "group": change_s.index,
-            "change, h": change_s.to_numpy() / 3600,
-            "jobs": jobs_of.loc[change_s.index].to_numpy(),
-        }
+        {"group": list(ordered.index), "change, h": np.asarray(ordered, dtype=float) / 3600, "jobs": jobs}
     )
-    return Chart(figure, alt, table)
+    return Chart(figure, f"{cut(run)} against {cut(baseline)}: of {count(len(changed))} groups {verdict}.", table)

@@ -1,344 +1,291 @@
-"""Gantt charts: a raster of everything, and bars for a window of at most MAX_BARS pieces."""
+"""Gantt overviews: rasters of everything, who holds how much over time, and the same in words."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from dlsched.figures.base import Chart, TimeAxis, framed, plain
-from dlsched.figures.palette import BRICK, Theme, colours, ink_on
-from dlsched.figures.raster import BUSY, DOWN, IDLE, LATE, PARTLY, Raster
-from dlsched.metrics.formats import count, duration, money, share
+from dlsched.figures.base import CLEAR, Chart, TimeAxis, cut, framed, legend_mark, plain, reference_line, top_of
+from dlsched.figures.palette import BRICK, Theme
+from dlsched.figures.raster import (
+    BUSY,
+    DOWN,
+    IDLE,
+    LATE,
+    MAX_GROUPS,
+    PARTLY,
+    PAST_DUE,
+    Raster,
+    bins_for,
+    group_use,
+    top_groups,
+)
+from dlsched.metrics.formats import amount, moment, number, share
 
-MAX_BARS = 3000
-MAX_BAR_ROWS = 64
 OVERVIEW_HEIGHT = 260
+MAX_HOVER_CELLS = 200_000
+"""Up to here every cell carries its share held for the hover text; beyond, the picture would grow too large."""
+MAX_STRUCK_ROWS = 40
+AREA_BINS = 400
+THUMB_BINS, THUMB_ROWS = 160, 40
 
 
-def overview(raster: Raster, theme: Theme, *, colour_by: str = "state", alt: str = "", title: str = "") -> Chart:
-    """Return the raster as a heatmap; the user drags a box to look closer (a click on a heatmap gives nothing)."""
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a raster: a stretch of time and rows, both rows included."""
+
+    from_s: float
+    to_s: float
+    first_row: int
+    last_row: int
+
+
+def overview(
+    raster: Raster, theme: Theme, *, alt: str = "", title: str = "", highlight: str = "", height: int = OVERVIEW_HEIGHT
+) -> Chart:
+    """Return the raster as a heatmap; the user drags a box to look closer (a click on a heatmap gives nothing).
+
+    ``highlight`` leaves one entry of the legend in colour and turns the other groups grey.
+    """
     axis = TimeAxis.over(raster.from_s, raster.to_s)
-    lines = len(raster.row_labels)
-    tints = _state_colours(theme) if colour_by == "state" else _group_colours(raster, theme)
-    x0 = (raster.from_s + raster.bin_s / 2) / axis.unit_s
-    figure = go.Figure(
-        go.Heatmap(
-            z=raster.cell,
-            x0=x0,
-            dx=raster.bin_s / axis.unit_s,
-            y0=0,
-            dy=1,
-            zmin=-0.5,
-            zmax=len(tints) - 0.5,
-            colorscale=_steps(tints),
-            showscale=False,
-            customdata=np.round(100 * raster.held).astype(np.uint8),
-            zsmooth=False,
-            hovertemplate="row %{y}, at %{x:.2f} " + axis.unit + "<br>%{customdata}% of its GPUs held<extra></extra>",
-        )
-    )
+    tints = _tints(raster, theme, highlight)
+    figure = go.Figure(_heatmap(raster, tints, axis))
     for name, tint in zip(raster.legend, tints, strict=True):
-        mark = {"symbol": "square", "size": 12, "color": tint, "line": {"color": theme.muted, "width": 1}}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=mark, name=plain(name), hoverinfo="skip")
-    per_line = "" if raster.rows_per_line == 1 else f", 1 row = {raster.rows_per_line} nodes"
-    framed(
-        figure, theme, title=title or f"Who holds the nodes{per_line}", x=axis.title, y="Node", height=OVERVIEW_HEIGHT
-    )
-    places = np.unique(np.linspace(0, lines - 1, min(lines, 9)).astype(int))
+        edge = {"color": theme.muted, "width": 1}
+        legend_mark(figure, plain(name), symbol=_symbol(raster, name), size=12, color=tint, line=edge)
+    if raster.by != "job":
+        _strike_down(figure, raster, theme, axis)
+    word = "Job" if raster.by == "job" else "Node"
+    framed(figure, theme, title=title or _title(raster), x=axis.title, y=word, height=height)
+    lines = len(raster.row_labels)
+    places = np.unique(np.linspace(0, lines - 1, min(lines, 9)).astype(int)).tolist()
     figure.update_yaxes(
-        tickvals=places, ticktext=[raster.row_labels[i] for i in places], range=[lines - 0.5, -0.5], showgrid=False
+        type="category",
+        tickvals=places,
+        ticktext=[plain(raster.row_labels[i], 16) for i in places],
+        range=[lines - 0.5, -0.5],
+        showgrid=False,
     )
     figure.update_xaxes(range=list(axis.range), showgrid=False)
     figure.update_layout(dragmode="select")
-    table = pd.DataFrame({"row": raster.row_labels, "GPU time held, %": np.round(100 * raster.held.mean(axis=1), 1)})
-    return Chart(figure, alt, table)
+    return Chart(figure, alt or window_alt(raster), _row_table(raster))
 
 
-def _state_colours(theme: Theme) -> list[str]:
-    tints = [theme.ground] * 5
-    tints[IDLE], tints[PARTLY], tints[BUSY] = theme.card, theme.tint, theme.marks[0]
-    tints[LATE], tints[DOWN] = theme.worse, theme.marks[BRICK]
-    return tints
+def _heatmap(raster: Raster, tints: Sequence[str], axis: TimeAxis) -> go.Heatmap:
+    carries_held = raster.cell.size <= MAX_HOVER_CELLS
+    what = "of the time running" if raster.by == "job" else "of its GPUs held"
+    more = f"<br>%{{customdata}}% {what}" if carries_held else ""
+    return go.Heatmap(
+        z=raster.cell,
+        x0=(raster.from_s + raster.bin_s / 2) / axis.unit_s,
+        dx=raster.bin_s / axis.unit_s,
+        y=_distinct(raster.row_labels),
+        zmin=-0.5,
+        zmax=len(tints) - 0.5,
+        colorscale=_steps(tints),
+        showscale=False,
+        showlegend=False,
+        customdata=np.round(100 * raster.held).astype(np.uint8) if carries_held else None,
+        zsmooth=False,
+        hovertemplate=f"<b>%{{y}}</b> at %{{x:.2f}} {axis.unit}{more}<extra></extra>",
+    )
 
 
-def _group_colours(raster: Raster, theme: Theme) -> list[str]:
-    groups = len(raster.legend) - 3
-    return [theme.card, *theme.marks[:groups], theme.other, theme.marks[BRICK]]
+def _distinct(labels: Sequence[str]) -> list[str]:
+    """Return safe labels, no two alike: Plotly merges rows of one name."""
+    seen: dict[str, int] = {}
+    out = []
+    for label in map(plain, labels):
+        seen[label] = seen.get(label, 0) + 1
+        out.append(label + "\u200b" * (seen[label] - 1))
+    return out
 
 
-def _steps(tints: list[str]) -> list[tuple[float, str]]:
+def _title(raster: Raster) -> str:
+    if raster.by == "job":
+        return f"What each job does: {amount(len(raster.row_labels), 'job')}, one row each"
+    per_line = "" if raster.rows_per_line == 1 else f" (1 row = {raster.rows_per_line} nodes)"
+    return f"Nodes over time, {share(float(raster.held.mean()))} of the GPU time held{per_line}"
+
+
+def _tints(raster: Raster, theme: Theme, highlight: str = "") -> list[str]:
+    """Return the colour of each entry of the legend."""
+    if raster.by == "job":
+        return [theme.card, theme.tint, theme.marks[0], theme.late]
+    if raster.by == "state":
+        tints = [theme.ground] * 5
+        tints[IDLE], tints[PARTLY], tints[BUSY] = theme.card, theme.tint, theme.marks[0]
+        tints[LATE], tints[DOWN] = theme.late, theme.marks[BRICK]
+        return tints
+    groups = [
+        tint if highlight in ("", name) else theme.other
+        for name, tint in zip(raster.legend[1:-2], theme.marks, strict=False)
+    ]
+    return [theme.card, *groups, theme.other, theme.marks[BRICK]]
+
+
+def _symbol(raster: Raster, name: str) -> str:
+    return "square-x" if raster.by != "job" and name == raster.legend[-1] else "square"
+
+
+def _steps(tints: Sequence[str]) -> list[tuple[float, str]]:
     edges = np.linspace(0, 1, len(tints) + 1)
     return [(float(edge), tint) for i, tint in enumerate(tints) for edge in (edges[i], edges[i + 1])]
 
 
-def lanes(segments: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per unbroken run of GPU lanes inside a node: columns of ``segments`` + lane, height.
+def _strike_down(figure: go.Figure, raster: Raster, theme: Theme, axis: TimeAxis) -> None:
+    """Strike nodes that are not there through, so that they are told from busy ones without colour."""
+    down = raster.cell == len(raster.legend) - 1
+    if len(down) > MAX_STRUCK_ROWS or not down.any():
+        return
+    edges = np.diff(np.pad(down.astype(np.int8), ((0, 0), (1, 1))), axis=1)
+    row, first = np.nonzero(edges == 1)
+    last = np.nonzero(edges == -1)[1]
+    ends = raster.from_s + np.column_stack([first, last, last]) * raster.bin_s
+    x = np.where([True, True, False], ends / axis.unit_s, np.nan).ravel()
+    line = {"color": theme.ground, "width": 2}
+    figure.add_scatter(x=x, y=np.repeat(row, 3), mode="lines", line=line, showlegend=False, hoverinfo="skip")
 
-    Lanes are given first-come, lowest free first: a drawing aid, not the GPU numbers of the machine. A share
-    below one GPU takes a whole lane; a CPU job takes one lane.
+
+def _row_table(raster: Raster) -> pd.DataFrame:
+    if raster.by == "job":
+        parts = {f"{name}, % of the window": (raster.cell == i).mean(axis=1) for i, name in enumerate(raster.legend)}
+        return pd.DataFrame({"job": raster.row_labels} | {name: np.round(100 * of, 1) for name, of in parts.items()})
+    down = (raster.cell == len(raster.legend) - 1).mean(axis=1)
+    return pd.DataFrame(
+        {
+            "node": raster.row_labels,
+            "GPU time held, %": np.round(100 * raster.held.mean(axis=1).astype(float), 1),
+            "not there, % of the time": np.round(100 * down, 1),
+        }
+    )
+
+
+def box_window(raster: Raster, x: Sequence[float], y: Sequence[float]) -> Window:
+    """Return what a box drawn on :func:`overview` encloses; ``x`` and ``y`` as Plotly gives them.
+
+    Rows are lines of the raster (node = first_node + row x rows_per_line); the box is cut at the picture's edge.
     """
-    ordered = segments.sort_values(["node", "start_s", "end_s"], kind="stable")
-    free_at: dict[int, list[float]] = {}
-    source, lane, height = [], [], []
-    columns = (ordered[name].to_numpy() for name in ("node", "start_s", "end_s", "gpus"))
-    for place, (node, start, end, gpus) in enumerate(zip(*columns, strict=True)):
-        ends = free_at.setdefault(int(node), [])
-        wanted = max(1, int(np.ceil(gpus)))
-        taken = [i for i, until in enumerate(ends) if until <= start + 1e-9][:wanted]
-        taken += list(range(len(ends), len(ends) + wanted - len(taken)))
-        ends.extend([0.0] * (taken[-1] + 1 - len(ends)))
-        for i in taken:
-            ends[i] = end
-        for run in np.split(np.array(taken), np.flatnonzero(np.diff(taken) > 1) + 1):
-            source.append(place)
-            lane.append(int(run[0]))
-            height.append(len(run))
-    return ordered.iloc[source].assign(lane=lane, height=height).reset_index(drop=True)
+    axis = TimeAxis.over(raster.from_s, raster.to_s)
+    from_s, to_s = np.clip(sorted(x), *axis.range) * axis.unit_s
+    first, last = np.clip(np.rint(sorted(y)), 0, len(raster.row_labels) - 1).astype(int)
+    return Window(float(from_s), float(max(to_s, from_s + 1.0)), int(first), int(last))
 
 
-def node_bars(
-    segments: pd.DataFrame, theme: Theme, from_s: float, to_s: float, *, colour_by: str = "state", alt: str = ""
-) -> Chart:
-    """Return bars by node, one band per node with a lane per GPU.
-
-    Parameters
-    ----------
-    segments
-        At most MAX_BARS rows with columns job_id, user, node, start_s, end_s, gpus, due_s, progress_from_s,
-        end_reason, wait_s, cost.
-    """
-    axis = TimeAxis.over(from_s, to_s)
-    drawn = lanes(segments)
-    nodes = sorted(drawn["node"].unique())[:MAX_BAR_ROWS]
-    drawn = drawn[drawn["node"].isin(nodes)].reset_index(drop=True)
-    tall = (
-        drawn.assign(top=drawn["lane"] + drawn["height"]).groupby("node")["top"].max()
-        if len(drawn)
-        else pd.Series(dtype=float)
-    )
-    offset = {node: place for place, node in enumerate(nodes)}
-    size = drawn["node"].map(tall).to_numpy(float)
-    y = (
-        drawn["node"].map(offset).to_numpy(float)
-        - 0.45
-        + 0.9 * (drawn["lane"] + drawn["height"] / 2).to_numpy(float) / size
-    )
-    figure = go.Figure()
-    _add_bars(figure, theme, axis, drawn, y, 0.9 * drawn["height"].to_numpy(float) / size, colour_by)
-    height = int(np.clip(90 + 46 * len(nodes), 260, 900))
-    framed(figure, theme, title="Pieces of work by node, one lane per GPU", x=axis.title, y="Node", height=height)
-    figure.update_yaxes(
-        tickvals=list(range(len(nodes))), ticktext=[f"n{n}" for n in nodes], range=[len(nodes) - 0.5, -0.5]
-    )
-    figure.update_xaxes(range=list(axis.range))
-    figure.update_layout(barmode="overlay", dragmode="select")
-    return Chart(figure, alt, segments)
-
-
-def _add_bars(
-    figure: go.Figure,
-    theme: Theme,
-    axis: TimeAxis,
-    drawn: pd.DataFrame,
-    y: np.ndarray,
-    width: np.ndarray,
-    colour_by: str,
-) -> None:
-    start, end = drawn["start_s"].to_numpy(float), drawn["end_s"].to_numpy(float)
-    due = drawn["due_s"].to_numpy(float)
-    if colour_by == "state":
-        late = end > due
-        groups = [
-            ("running", ~late, theme.marks[0]),
-            ("running, past due at its end (hatched after the due time)", late, theme.worse),
-        ]
-    else:
-        tint = colours(drawn[colour_by].astype(str), theme)
-        groups = [
-            (plain(name) or "(none)", (drawn[colour_by].astype(str) == name).to_numpy(), c) for name, c in tint.items()
-        ]
-        groups = _fold(groups, theme)
-    for name, who, tint_of in groups:
-        if who.any():
-            _one_bar_set(figure, theme, axis, drawn[who], start[who], end[who], y[who], width[who], name, tint_of)
-    after_due = (end > due) & ~np.isnan(due)
-    if after_due.any():
-        begin = np.maximum(start, due)[after_due]
-        hatch = {"color": "rgba(0,0,0,0)", "pattern": {"shape": "/", "fgcolor": theme.ink, "size": 6}}
-        figure.add_bar(
-            x=(end[after_due] - begin) / axis.unit_s,
-            base=begin / axis.unit_s,
-            y=y[after_due],
-            width=width[after_due],
-            orientation="h",
-            marker=hatch,
-            name="past due",
+def thumbnail(raster: Raster, theme: Theme, *, height: int = 110) -> Chart:
+    """Return a small picture of a raster without axes, for lists and the start page."""
+    cell = raster.cell[_picked(raster.cell.shape[0], THUMB_ROWS)][:, _picked(raster.cell.shape[1], THUMB_BINS)]
+    tints = _tints(raster, theme)
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.ascontiguousarray(cell),
+            zmin=-0.5,
+            zmax=len(tints) - 0.5,
+            colorscale=_steps(tints),
+            showscale=False,
             hoverinfo="skip",
         )
-    restart = drawn["progress_from_s"].to_numpy(float) - start
-    capped = restart > 0
-    if capped.any():
-        figure.add_bar(
-            x=np.minimum(restart, end - start)[capped] / axis.unit_s,
-            base=start[capped] / axis.unit_s,
-            y=y[capped],
-            width=width[capped],
-            orientation="h",
-            marker={"color": theme.ink},
-            name="restarting",
-            hoverinfo="skip",
-        )
-
-
-def _fold(groups: list[tuple[str, np.ndarray, str]], theme: Theme, most: int = 8) -> list[tuple[str, np.ndarray, str]]:
-    """Return at most ``most`` groups, the smaller ones folded into a grey "other"."""
-    if len(groups) <= most:
-        return groups
-    by_size = sorted(groups, key=lambda group: -int(group[1].sum()))
-    rest = np.logical_or.reduce([who for _, who, _ in by_size[most - 1 :]])
-    return [*sorted(by_size[: most - 1], key=lambda g: g[0]), ("other", rest, theme.other)]
-
-
-def _one_bar_set(
-    figure: go.Figure,
-    theme: Theme,
-    axis: TimeAxis,
-    part: pd.DataFrame,
-    start: np.ndarray,
-    end: np.ndarray,
-    y: np.ndarray,
-    width: np.ndarray,
-    name: str,
-    colour: str,
-) -> None:
-    lasted = (end - start) / axis.unit_s
-    shown = (axis.to_s - axis.from_s) / axis.unit_s
-    wide = lasted / shown > 0.04
-    labels = [plain(job, 14) if ok else "" for job, ok in zip(part["job_id"], wide, strict=True)]
-    figure.add_bar(
-        x=lasted,
-        base=start / axis.unit_s,
-        y=y,
-        width=width,
-        orientation="h",
-        name=name,
-        marker={"color": colour, "line": {"color": theme.ground, "width": 1}},
-        text=labels,
-        textposition="inside",
-        insidetextanchor="middle",
-        textfont={"color": ink_on(colour, theme), "size": 12},
-        customdata=_hover_rows(part),
-        hovertemplate="%{customdata[1]}<extra></extra>",
     )
-
-
-def _hover_rows(part: pd.DataFrame) -> list[list[str]]:
-    """Return [job id, hover text] per bar; the end comes from the data, since with a base %{x} would be the end."""
-    rows = []
-    for row in part.itertuples():
-        user = f", user {plain(row.user)}" if getattr(row, "user", "") else ""
-        due = (
-            ""
-            if pd.isna(row.due_s)
-            else f"<br>due {duration(row.due_s)}"
-            + (f", late by {duration(row.end_s - row.due_s)}" if row.end_s > row.due_s else "")
-        )
-        waited = "" if pd.isna(row.wait_s) else f"<br>waited {duration(row.wait_s)}"
-        cost = "" if pd.isna(row.cost) else f"<br>cost share {money(row.cost)}"
-        text = (
-            f"job {plain(row.job_id)}{user}<br>{row.gpus:g} GPUs on n{row.node}<br>"
-            f"{duration(row.start_s)} → {duration(row.end_s)}, lasted {duration(row.end_s - row.start_s)}"
-            f"{waited}{due}{cost}"
-        )
-        rows.append([str(row.job_id), text])
-    return rows
-
-
-def job_bars(
-    jobs: pd.DataFrame, segments: pd.DataFrame, theme: Theme, from_s: float, to_s: float, *, alt: str = ""
-) -> Chart:
-    """Return one row a job: an outline while it waits, a bar while it runs, dotted joins between pieces, due ticks.
-
-    Parameters
-    ----------
-    jobs
-        At most MAX_BAR_ROWS rows in drawing order: job_id, submit_s, first_start_s, completion_s, due_s.
-    segments
-        Pieces of these jobs (one row per piece or node share) with the columns :func:`node_bars` needs.
-    """
-    axis = TimeAxis.over(from_s, to_s)
-    place = {job: i for i, job in enumerate(jobs["job_id"])}
-    figure = go.Figure()
-    ids = jobs["job_id"].map(place).to_numpy(float)
-    submit = jobs["submit_s"].to_numpy(float)
-    first = np.where(jobs["first_start_s"].isna(), to_s, jobs["first_start_s"].to_numpy(float))
-    figure.add_bar(
-        x=(first - submit) / axis.unit_s,
-        base=submit / axis.unit_s,
-        y=ids,
-        width=0.5,
-        orientation="h",
-        name="waiting",
-        marker={"color": "rgba(0,0,0,0)", "line": {"color": theme.muted, "width": 1}},
-        customdata=[[duration(w)] for w in first - submit],
-        hovertemplate="waited %{customdata[0]}<extra></extra>",
-    )
-    pieces = segments.drop_duplicates(["job_id", "start_s"])
-    y = pieces["job_id"].map(place).to_numpy(float)
-    _add_bars(figure, theme, axis, pieces, y, np.full(len(pieces), 0.8), "state")
-    _add_joins(figure, theme, axis, pieces, place)
-    due = jobs["due_s"].to_numpy(float)
-    has_due = ~np.isnan(due)
-    if has_due.any():
-        tick = {"symbol": "line-ns", "size": 14, "line": {"color": theme.ink, "width": 3}}
-        figure.add_scatter(
-            x=due[has_due] / axis.unit_s, y=ids[has_due], mode="markers", marker=tick, name="due time", hoverinfo="skip"
-        )
-    height = int(np.clip(110 + 22 * len(jobs), 260, 1400))
-    framed(
-        figure,
-        theme,
-        title="Jobs: waiting (outline), running (bar), due time (tick)",
-        x=axis.title,
-        y="Job",
+    figure.update_layout(
+        template="none",
         height=height,
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+        paper_bgcolor=CLEAR,
+        plot_bgcolor=CLEAR,
+        dragmode=False,
     )
-    names = [plain(job, 18) for job in jobs["job_id"]]
-    figure.update_yaxes(tickvals=list(range(len(jobs))), ticktext=names, range=[len(jobs) - 0.5, -0.5])
-    figure.update_xaxes(range=list(axis.range))
-    figure.update_layout(barmode="overlay", dragmode="select")
-    return Chart(figure, alt, jobs)
+    figure.update_xaxes(visible=False, fixedrange=True)
+    figure.update_yaxes(visible=False, fixedrange=True, autorange="reversed")
+    return Chart(figure, window_alt(raster), _row_table(raster))
 
 
-def _add_joins(figure: go.Figure, theme: Theme, axis: TimeAxis, pieces: pd.DataFrame, place: dict[str, int]) -> None:
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for job, part in pieces.sort_values("start_s").groupby("job_id", sort=False):
-        for stop, start in zip(part["end_s"].iloc[:-1], part["start_s"].iloc[1:], strict=True):
-            if start > stop:
-                x += [stop / axis.unit_s, start / axis.unit_s, None]
-                y += [place[str(job)], place[str(job)], None]
-    if x:
+def _picked(length: int, most: int) -> NDArray[np.int64]:
+    """Return at most ``most`` positions, evenly spread."""
+    return np.unique(np.linspace(0, length - 1, min(length, most)).round().astype(np.int64))
+
+
+def user_area(
+    segments: pd.DataFrame,
+    theme: Theme,
+    from_s: float,
+    to_s: float,
+    *,
+    by: str = "user",
+    groups: Sequence[str] | None = None,
+    gpus: float | None = None,
+) -> Chart:
+    """Return the GPUs each user holds over time, stacked: the groups with most GPU time and all others.
+
+    Parameters
+    ----------
+    segments
+        Columns start_s, end_s, gpus and the one named by ``by``.
+    groups
+        Whom to show by name (at most five), e.g. :func:`top_groups` of the whole run; default: of the window.
+    gpus
+        GPUs of the cluster, drawn as a line.
+    """
+    axis = TimeAxis.over(from_s, to_s)
+    top = tuple(groups if groups is not None else top_groups(segments, by))[:MAX_GROUPS]
+    bins = bins_for(axis.from_s, axis.to_s, AREA_BINS)
+    held = group_use(segments, by, top, axis.from_s, axis.to_s, bins)
+    x = np.linspace(*axis.range, bins + 1)
+    names = [*(name or "(none)" for name in top), "other"]
+    figure = go.Figure()
+    for place, name in enumerate(names):
+        tint = theme.other if place == len(top) else theme.marks[place]
         figure.add_scatter(
             x=x,
-            y=y,
+            y=np.round(np.append(held[place], held[place, -1]), 3),
             mode="lines",
-            line={"color": theme.muted, "dash": "dot", "width": 1},
-            name="stopped",
-            hoverinfo="skip",
+            line={"shape": "hv", "width": 1, "color": theme.ground},
+            fillcolor=tint,
+            fillpattern={
+                "shape": ("", "/", "", ".", "\\", "")[place] if place < len(top) else "",
+                "fgcolor": theme.ground,
+            },
+            stackgroup="gpus",
+            name=plain(name),
+            hovertemplate="%{fullData.name}: %{y:.1f} GPUs<extra></extra>",
         )
+    shares = held.sum(axis=1) / max(float(held.sum()), 1e-12)
+    most = int(np.argmax(shares[: len(top)])) if top else 0
+    finding = f"{names[most]} holds most, {share(float(shares[most]))} of the GPU time held"
+    framed(figure, theme, title=f"Who holds the GPUs: {plain(finding, 80)}", x=axis.title, y="GPUs held", height=320)
+    total = held.sum(axis=0)
+    figure.update_xaxes(range=list(axis.range))
+    figure.update_yaxes(range=top_of(np.append(total, gpus or 0.0)))
+    figure.update_layout(hovermode="x unified")
+    if gpus is not None:
+        reference_line(figure, theme, y=gpus, text=f"{number(gpus)} GPUs in the cluster")
+    table = pd.DataFrame(
+        {f"from ({axis.unit})": x[:-1]} | {f"GPUs, {n}": np.round(h, 3) for n, h in zip(names, held, strict=True)}
+    )
+    return Chart(
+        figure, f"By {by}: {cut(finding, 80)}; at most {number(float(total.max()))} GPUs are held at once.", table
+    )
 
 
-def window_alt(raster: Raster, waiting_max: int, waiting_max_at_s: float, late: int, worst: str = "") -> str:
+def window_alt(
+    raster: Raster, waiting_max: int | None = None, waiting_max_at_s: float = 0.0, late: int = 0, worst: str = ""
+) -> str:
     """Return the picture of a window in words: how full, idle rows, the longest queue, late jobs."""
+    rows = amount(len(raster.row_labels), "job" if raster.by == "job" else "row")
+    window = f"{moment(raster.from_s)} to {moment(raster.to_s)}, {rows}"
     held = float(raster.held.mean())
+    if raster.by == "job":
+        late_rows = int((raster.cell == PAST_DUE).any(axis=1).sum())
+        return f"{window}: {share(held)} of the time of all rows is spent running; {amount(late_rows, 'job')} past due."
     idle_rows = int((raster.held.mean(axis=1) < 0.01).sum())
-    queue = (
-        f"longest queue {count(waiting_max)} jobs at {duration(waiting_max_at_s)}" if waiting_max else "nobody waits"
-    )
-    lateness = f"; {count(late)} jobs past due" + (f", worst {plain(worst)}" if worst else "") if late else ""
-    return (
-        f"{duration(raster.from_s)} to {duration(raster.to_s)}, {len(raster.row_labels)} rows: {share(held)} of the "
-        f"GPU time held; {idle_rows} rows idle throughout; {queue}{lateness}."
-    )
+    parts = [f"{share(held)} of the GPU time held", f"{amount(idle_rows, 'row')} idle throughout"]
+    if waiting_max is not None:
+        at = f" at {moment(waiting_max_at_s)}"
+        parts.append(f"longest queue {amount(waiting_max, 'job')}{at}" if waiting_max else "nobody waits")
+    if late:
+        parts.append(f"{amount(late, 'job')} past due" + (f", worst {cut(worst)}" if worst else ""))
+    return f"{window}: " + "; ".join(parts) + "."

@@ -27,6 +27,8 @@ class Theme:
     better: str
     worse: str
     worse_text: str
+    late: str
+    """Held past the due time; lighter than blue also without colour."""
     tint: str
     """A weak blue for things that are partly there."""
 
@@ -55,6 +57,7 @@ LIGHT = Theme(
     better="#185add",
     worse="#e8590c",
     worse_text="#a33c00",
+    late="#e8590c",
     tint="#a9c3f5",
 )
 DARK = Theme(
@@ -81,6 +84,7 @@ DARK = Theme(
     better="#5c7cf0",
     worse="#f17f20",
     worse_text="#ffa657",
+    late="#ffa657",
     tint="#2c3a6b",
 )
 BLUE, ORANGE, TEAL, PINK, OLIVE, NAVY, SAGE, BRICK, SKY, UMBER = range(10)
@@ -102,7 +106,8 @@ def ink_on(colour: str, palette: Theme) -> str:
     """Return the label ink that is legible on a mark."""
     if colour in palette.marks:
         return palette.on_marks[palette.marks.index(colour)]
-    return BLACK if palette.name == "dark" else WHITE
+    # The other greys and tints are light enough for black in both themes, save the dark tint.
+    return WHITE if colour == palette.tint and palette.name == "dark" else BLACK
 
 
 def policy_colour(key: str, palette: Theme) -> str:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dlsched.figures.base import Floats, Mask, Names, column, cut, texts
+
 MAX_BINS = 1200
 MAX_ROWS = 400
+MAX_GROUPS = 5
 IDLE, PARTLY, BUSY, LATE, DOWN = range(5)
 STATE_TEXT = ("idle", "under half held", "held", "held by a job past due", "not there")
+AWAY, WAITING, RUNNING, PAST_DUE = range(4)
+JOB_STATE_TEXT = ("not in the system", "waiting or stopped", "running", "past due")
+TOUCHED = 1e-3
+"""Share of a bin from which on rare states (late, down) are shown."""
+
+Cover = Callable[[Mask], Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """``cell`` (rows, bins) of uint8: index into ``legend``; ``held`` (rows, bins): share of the row's GPUs held."""
+    """``cell`` (rows, bins) of uint8: index into ``legend``; ``held`` (rows, bins): share of the row's GPUs held.
+
+    ``by`` is "state", "job" or the column that colours the cells.
+    """
 
     cell: NDArray[np.uint8]
     held: NDArray[np.float32]
@@ -25,23 +38,53 @@ class Raster:
     from_s: float
     to_s: float
     rows_per_line: int
+    by: str = "state"
+    first_node: int = 0
 
     @property
     def bin_s(self) -> float:
         """Length of a time bin, seconds."""
-        return (self.to_s - self.from_s) / self.cell.shape[1]
+        return (self.to_s - self.from_s) / int(self.cell.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """How nodes fold into the lines of a raster, and the bins of its time."""
+
+    first_node: int
+    nodes: int
+    per_line: int
+    bins: int
+    from_s: float
+    to_s: float
+
+    @property
+    def count(self) -> int:
+        """Lines."""
+        return -(-self.nodes // self.per_line)
+
+    def of(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+        """Return the rows of the frame that lie in the picture, and the node of each, from 0."""
+        node = np.asarray(frame["node"], dtype=np.int64) - self.first_node
+        seen = (node >= 0) & (node < self.nodes)
+        seen &= (column(frame, "start_s") < self.to_s) & (column(frame, "end_s") > self.from_s)
+        return (frame if seen.all() else frame[seen]), node[seen]
+
+    def cover(self, line: NDArray[np.int64], start_s: Floats, end_s: Floats, weight: Floats) -> Floats:
+        """Return :func:`overlap` on these lines."""
+        return overlap(line, start_s, end_s, weight, self.count, self.bins, self.from_s, self.to_s)
 
 
 def overlap(
     line: NDArray[np.int64],
-    start_s: NDArray[np.float64],
-    end_s: NDArray[np.float64],
-    weight: NDArray[np.float64],
+    start_s: Floats,
+    end_s: Floats,
+    weight: Floats,
     lines: int,
     bins: int,
     from_s: float,
     to_s: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the weighted share of each bin covered by the intervals, shape (lines, bins).
 
     Each interval adds its weight over its full bins by a difference array, and corrects its two end bins.
@@ -57,24 +100,36 @@ def overlap(
     steps = np.bincount(line * width + head, weight, size) - np.bincount(line * width + tail, weight, size)
     ends = np.bincount(line * width + tail, weight * (last - tail), size)
     ends -= np.bincount(line * width + head, weight * (first - head), size)
-    covered = np.cumsum(steps.reshape(lines, width), axis=1) + ends.reshape(lines, width)
-    return np.asarray(covered[:, :bins])
+    covered: Floats = np.cumsum(steps.reshape(lines, width), axis=1) + ends.reshape(lines, width)
+    return covered[:, :bins]
 
 
-def bins_for(from_s: float, to_s: float) -> int:
-    """Return the number of bins: at most MAX_BINS, and none shorter than a second."""
-    return int(np.clip(np.ceil(to_s - from_s), 1, MAX_BINS))
+def bins_for(from_s: float, to_s: float, most: int = MAX_BINS) -> int:
+    """Return the number of bins: at most ``most``, and none shorter than a second."""
+    return int(np.clip(np.ceil(to_s - from_s), 1, most))
+
+
+def top_groups(segments: pd.DataFrame, by: str, most: int = MAX_GROUPS) -> tuple[str, ...]:
+    """Return the values of a text column with most GPU time, in the order of the alphabet.
+
+    Take them from the whole run, so that a user keeps its colour when the window moves.
+    """
+    gpu_s = (column(segments, "end_s") - column(segments, "start_s")) * np.maximum(column(segments, "gpus"), 1e-9)
+    totals = pd.Series(gpu_s).groupby(texts(segments, by)).sum().sort_values(ascending=False, kind="stable")
+    return tuple(sorted(str(name) for name in totals.index[:most]))
 
 
 def node_raster(
     segments: pd.DataFrame,
-    gpus_of_node: NDArray[np.float64],
+    gpus_of_node: Floats,
     absences: pd.DataFrame,
     from_s: float,
     to_s: float,
     *,
     colour_by: str = "state",
     first_node: int = 0,
+    groups: Sequence[str] | None = None,
+    most_bins: int = MAX_BINS,
 ) -> Raster:
     """Return nodes x time.
 
@@ -88,67 +143,50 @@ def node_raster(
     absences
         Columns node, start_s, end_s.
     colour_by
-        "state", or a text column: the five values with most GPU time and "other".
+        "state", or a text column: the values in ``groups`` (default: :func:`top_groups` of the window) and "other".
     """
     nodes = len(gpus_of_node)
-    per_line = -(-nodes // MAX_ROWS)
-    lines, bins = -(-nodes // per_line), bins_for(from_s, to_s)
-    size = np.maximum(gpus_of_node, 1.0)
-    line_size = np.add.reduceat(size, np.arange(0, nodes, per_line))
-    shown = segments[(segments["node"] >= first_node) & (segments["node"] < first_node + nodes)]
-    node = shown["node"].to_numpy(np.int64) - first_node
-    line = node // per_line
-    start, end = shown["start_s"].to_numpy(float), shown["end_s"].to_numpy(float)
-    amount = np.where(gpus_of_node[node] > 0, shown["gpus"].to_numpy(float), 1.0) / line_size[line]
+    to_s = max(to_s, from_s + 1.0)
+    lines = Lines(first_node, nodes, -(-nodes // MAX_ROWS), bins_for(from_s, to_s, most_bins), from_s, to_s)
+    line_size = np.add.reduceat(np.maximum(gpus_of_node, 1.0), np.arange(0, nodes, lines.per_line))
+    shown, node = lines.of(segments)
+    line = node // lines.per_line
+    start, end = column(shown, "start_s"), column(shown, "end_s")
+    amount = np.where(gpus_of_node[node] > 0, column(shown, "gpus"), 1.0) / line_size[line]
 
-    def cover(who: NDArray[np.bool_], begin: NDArray[np.float64]) -> NDArray[np.float64]:
-        return overlap(line[who], begin[who], end[who], amount[who], lines, bins, from_s, to_s)
-
-    everyone = np.ones(len(shown), dtype=bool)
-    held = np.clip(cover(everyone, start), 0, 1)
-    cell = np.where(held > 0.5, BUSY, np.where(held > 1e-3, PARTLY, IDLE)).astype(np.uint8)
+    held = np.clip(lines.cover(line, start, end, amount), 0, 1)
     if colour_by == "state":
-        legend = STATE_TEXT
-        due = shown["due_s"].to_numpy(float) if "due_s" in shown else np.full(len(shown), np.nan)
-        late = end > due
-        cell[cover(late, np.maximum(start, np.where(late, due, start))) > 1e-3] = LATE
+        late = end > column(shown, "due_s")
+        late_from = np.maximum(start[late], column(shown, "due_s")[late])
+        cell = _state_cells(held, lines.cover(line[late], late_from, end[late], amount[late]))
+        legend: tuple[str, ...] = STATE_TEXT
     else:
-        legend, cell = _by_group(
-            shown[colour_by].astype(str).to_numpy(object), held, (end - start) * amount, lambda who: cover(who, start)
-        )
-    down = _down(absences, first_node, nodes, per_line, lines, bins, from_s, to_s)
-    if colour_by != "state":
-        legend = (*legend, STATE_TEXT[DOWN])
-    cell[down] = len(legend) - 1
-    return Raster(cell, held.astype(np.float32), legend, _labels(first_node, nodes, per_line), from_s, to_s, per_line)
+        top = groups if groups is not None else top_groups(shown, colour_by)
+        named = texts(shown, colour_by)
+        cell = _group_cells(held, named, top, lambda who: lines.cover(line[who], start[who], end[who], amount[who]))
+        legend = ("idle", *(cut(name, 24) or "(none)" for name in top), "other", STATE_TEXT[DOWN])
+    cell[_down(absences, lines)] = len(legend) - 1
+    labels = _labels(first_node, nodes, lines.per_line)
+    return Raster(cell, held.astype(np.float32), legend, labels, from_s, to_s, lines.per_line, colour_by, first_node)
 
 
-def _by_group(groups: NDArray[np.object_], held: NDArray[np.float64], gpu_s: NDArray[np.float64], cover):  # type: ignore[no-untyped-def]
-    """Return the legend and the cells coloured by the group that holds most of each."""
-    totals = pd.Series(gpu_s).groupby(groups).sum().sort_values(ascending=False)
-    top = sorted(totals.index[:5])
-    shares = [cover(groups == name) for name in top]
-    shares.append(cover(~np.isin(groups, top)))
-    best = np.argmax(np.stack(shares), axis=0) + 1
-    legend = ("idle", *[name or "(none)" for name in top], "other")
-    return legend, np.where(held > 1e-3, best, 0).astype(np.uint8)
+def _state_cells(held: Floats, late: Floats) -> NDArray[np.uint8]:
+    cell = np.where(held > 0.5, BUSY, np.where(held > TOUCHED, PARTLY, IDLE)).astype(np.uint8)
+    cell[late > TOUCHED] = LATE
+    return cell
 
 
-def _down(
-    absences: pd.DataFrame,
-    first_node: int,
-    nodes: int,
-    per_line: int,
-    lines: int,
-    bins: int,
-    from_s: float,
-    to_s: float,
-) -> NDArray[np.bool_]:
-    away = absences[(absences["node"] >= first_node) & (absences["node"] < first_node + nodes)]
-    line = (away["node"].to_numpy(np.int64) - first_node) // per_line
-    ends = np.minimum(away["end_s"].to_numpy(float), to_s)
-    ones = np.ones(len(away))
-    return overlap(line, away["start_s"].to_numpy(float), ends, ones, lines, bins, from_s, to_s) > 1e-3
+def _group_cells(held: Floats, named: Names, top: Sequence[str], cover: Cover) -> NDArray[np.uint8]:
+    """Return the cells coloured by the group that holds most of each: 1 and on for ``top``, then the others."""
+    code = pd.Categorical(named, categories=list(top)).codes
+    shares = np.stack([cover(code == place) for place in [*range(len(top)), -1]])
+    return np.where(held > TOUCHED, np.argmax(shares, axis=0) + 1, 0).astype(np.uint8)
+
+
+def _down(absences: pd.DataFrame, lines: Lines) -> Mask:
+    away, node = lines.of(absences)
+    end = np.minimum(column(away, "end_s"), lines.to_s)
+    return lines.cover(node // lines.per_line, column(away, "start_s"), end, np.ones(len(away))) > TOUCHED
 
 
 def _labels(first_node: int, nodes: int, per_line: int) -> tuple[str, ...]:
@@ -156,3 +194,45 @@ def _labels(first_node: int, nodes: int, per_line: int) -> tuple[str, ...]:
         return tuple(f"n{node}" for node in range(first_node, first_node + nodes))
     last = first_node + nodes - 1
     return tuple(f"n{a}–n{min(a + per_line - 1, last)}" for a in range(first_node, last + 1, per_line))
+
+
+def job_raster(
+    jobs: pd.DataFrame, segments: pd.DataFrame, from_s: float, to_s: float, *, most_bins: int = MAX_BINS
+) -> Raster:
+    """Return jobs x time: not in the system, waiting or stopped, running, past due.
+
+    Parameters
+    ----------
+    jobs
+        Rows in drawing order, the first MAX_ROWS are shown: job_id, submit_s, left_s (NaN = not by ``to_s``), due_s.
+    segments
+        Pieces of these jobs: job_id, start_s, end_s; a piece on several nodes may have a row for each.
+    """
+    jobs = jobs.iloc[:MAX_ROWS]
+    to_s = max(to_s, from_s + 1.0)
+    count, bins = len(jobs), bins_for(from_s, to_s, most_bins)
+    place = {job: line for line, job in enumerate(jobs["job_id"])}
+    pieces = segments[segments["job_id"].isin(place)].drop_duplicates(["job_id", "start_s"])
+    line = np.array([place[job] for job in pieces["job_id"]], dtype=np.int64)
+    every = np.arange(count)
+
+    def share(of: NDArray[np.int64], start: Floats, end: Floats) -> Floats:
+        return overlap(of, start, end, np.ones(len(of)), count, bins, from_s, to_s)
+
+    submit, due = column(jobs, "submit_s"), column(jobs, "due_s")
+    left = np.where(np.isnan(column(jobs, "left_s")), to_s, column(jobs, "left_s"))
+    here = share(every, submit, left)
+    held = np.clip(share(line, column(pieces, "start_s"), column(pieces, "end_s")), 0, 1)
+    late = share(every, np.maximum(submit, np.where(np.isnan(due), np.inf, due)), left)
+    cell = np.where(here > TOUCHED, np.where(held > here / 2, RUNNING, WAITING), AWAY).astype(np.uint8)
+    cell[late > TOUCHED] = PAST_DUE
+    labels = tuple(cut(job, 24) for job in jobs["job_id"])
+    return Raster(cell, held.astype(np.float32), JOB_STATE_TEXT, labels, from_s, to_s, 1, "job")
+
+
+def group_use(segments: pd.DataFrame, by: str, groups: Sequence[str], from_s: float, to_s: float, bins: int) -> Floats:
+    """Return the mean GPUs held in each bin by each group and by all others, shape (groups + 1, bins)."""
+    code = pd.Categorical(texts(segments, by), categories=list(groups)).codes.astype(np.int64)
+    line = np.where(code < 0, len(groups), code)
+    start, end = column(segments, "start_s"), column(segments, "end_s")
+    return np.maximum(overlap(line, start, end, column(segments, "gpus"), len(groups) + 1, bins, from_s, to_s), 0.0)

@@ -2,139 +2,146 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dlsched.figures.base import Chart, TimeAxis, framed, plain
+from dlsched.figures.base import Chart, TimeAxis, column, cut, framed, named_rows, plain, top_of
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import count, duration, money, share
+from dlsched.metrics.formats import amount, duration, moment, money, number, share
+from dlsched.metrics.steps import thin
 
+MOST_POINTS = 600
+MOST_GROUPS = 10
 CUMULATED = {
     "cost_usd": ("Machine cost so far ($)", "Machine cost"),
     "tardiness_usd": ("Cost of lateness so far ($)", "Cost of lateness"),
-    "utility": ("Utility so far", "Utility"),
+    "utility": ("Utility so far (no unit)", "Utility"),
 }
 
 
 def held_and_queue(series: pd.DataFrame, theme: Theme) -> Chart:
     """Return GPUs held against GPUs there, and below it the jobs waiting; ``series`` as metrics.series_table."""
-    axis = TimeAxis.over(float(series["time_s"].iloc[0]), float(series["time_s"].iloc[-1]))
-    x = series["time_s"] / axis.unit_s
+    time_s, held, there, waiting = (column(series, name) for name in ("time_s", "gpus_held", "gpus_up", "waiting"))
+    axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]))
+    keep = thin(time_s, [held, there, waiting], MOST_POINTS)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09, row_heights=[0.58, 0.42])
-    figure.add_scatter(
-        x=x,
-        y=series["gpus_held"],
-        mode="lines",
-        line={"color": theme.marks[0], "width": 1, "shape": "hv"},
-        fill="tozeroy",
-        name="GPUs held",
-        row=1,
-        col=1,
-        hovertemplate="%{y:.0f} GPUs held<extra></extra>",
+    lines = (
+        ("GPUs held", held, {"color": theme.marks[0], "width": 1}, "tozeroy", 1),
+        ("GPUs there", there, {"color": theme.ink, "width": 1.5, "dash": "dash"}, None, 1),
+        ("jobs waiting", waiting, {"color": theme.worse, "width": 1.5}, None, 2),
     )
-    figure.add_scatter(
-        x=x,
-        y=series["gpus_up"],
-        mode="lines",
-        line={"color": theme.ink, "width": 1.5, "shape": "hv", "dash": "dash"},
-        name="GPUs there",
-        row=1,
-        col=1,
-        hovertemplate="%{y:.0f} GPUs there<extra></extra>",
-    )
-    figure.add_scatter(
-        x=x,
-        y=series["waiting"],
-        mode="lines",
-        line={"color": theme.worse, "width": 1.5, "shape": "hv"},
-        name="jobs waiting",
-        row=2,
-        col=1,
-        hovertemplate="%{y:.0f} jobs waiting<extra></extra>",
-    )
-    worst = int(series["waiting"].max())
-    at = duration(float(series["time_s"].iloc[int(series["waiting"].to_numpy().argmax())]))
-    framed(
-        figure,
-        theme,
-        title=f"GPUs held and the queue: at most {count(worst)} jobs waiting, at {at}",
-        x="",
-        y="",
-        height=380,
-    )
+    for name, values, line, fill, row in lines:
+        figure.add_scatter(
+            x=time_s[keep] / axis.unit_s,
+            y=values[keep],
+            mode="lines",
+            line={**line, "shape": "hv"},
+            fill=fill,
+            name=name,
+            row=row,
+            col=1,
+            hovertemplate="%{y:,.0f} " + name + "<extra></extra>",
+        )
+    step = np.diff(time_s, append=time_s[-1])
+    up = float((there * step).sum())
+    used = float((held * step).sum()) / up if up else 0.0
+    worst = int(np.argmax(waiting))
+    queue = f"{amount(int(waiting[worst]), 'job')} waiting at {moment(float(time_s[worst]))}"
+    framed(figure, theme, title=f"{share(used)} of the GPU time held; at most {queue}", x="", y="", height=380)
     figure.update_xaxes(title_text=axis.title, row=2, col=1)
     figure.update_xaxes(range=list(axis.range))
-    figure.update_yaxes(title_text="GPUs", row=1, col=1, rangemode="tozero")
-    figure.update_yaxes(title_text="Jobs waiting", row=2, col=1, rangemode="tozero")
-    step = np.diff(series["time_s"].to_numpy(), append=series["time_s"].iloc[-1])
-    up = float((series["gpus_up"] * step).sum())
-    held = float((series["gpus_held"] * step).sum()) / up if up else 0.0
-    alt = f"{share(held)} of the GPU time that was there is held; the queue peaks at {count(worst)} jobs at {at}."
-    return Chart(figure, alt, series)
+    figure.update_yaxes(title_text="GPUs", row=1, col=1, range=top_of(np.concatenate([held, there])))
+    figure.update_yaxes(title_text="Jobs waiting", row=2, col=1, range=top_of(waiting))
+    figure.update_layout(hovermode="x")
+    table = pd.DataFrame({"time, s": time_s, "GPUs held": held, "GPUs there": there, "jobs waiting": waiting})
+    return Chart(figure, f"{share(used)} of the GPU time that was there is held; at most {queue}.", table)
 
 
-def over_time(series: pd.DataFrame, column: str, theme: Theme) -> Chart:
-    """Return one cumulated quantity over time: cost_usd, tardiness_usd or utility."""
-    y_title, name = CUMULATED[column]
-    axis = TimeAxis.over(float(series["time_s"].iloc[0]), float(series["time_s"].iloc[-1]))
+def over_time(series: pd.DataFrame, quantity: str, theme: Theme) -> Chart:
+    """Return one cumulated quantity over time: cost_usd, tardiness_usd or utility; ``series`` as above."""
+    y_title, name = CUMULATED[quantity]
+    time_s, values = column(series, "time_s"), column(series, quantity)
+    axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]))
+    keep = thin(time_s, [np.nan_to_num(values)], MOST_POINTS)
     figure = go.Figure()
-    values = series[column].to_numpy(float)
     figure.add_scatter(
-        x=series["time_s"] / axis.unit_s,
-        y=values,
+        x=time_s[keep] / axis.unit_s,
+        y=values[keep],
         mode="lines",
         line={"color": theme.marks[0], "width": 2},
         name=name,
         hovertemplate="%{y:,.2f} after %{x:.2f} " + axis.unit + "<extra></extra>",
     )
-    total = money(values[-1]) if column.endswith("usd") else count(values[-1])
+    last = float(values[-1])
+    total = money(last) if quantity.endswith("usd") else number(last)
     framed(figure, theme, title=f"{name}: {total} at the end", x=axis.title, y=y_title, height=280)
-    figure.update_yaxes(rangemode="tozero")
-    return Chart(figure, f"{name} grows to {total} by {duration(axis.to_s)}.", series[["time_s", column]])
+    figure.update_xaxes(range=list(axis.range))
+    figure.update_yaxes(range=top_of(values))
+    length = duration(float(time_s[-1] - time_s[0]))
+    table = pd.DataFrame({"time, s": time_s, y_title: values})
+    return Chart(figure, f"{name} grows to {total} in {length}.", table)
 
 
-def cost_waterfall(parts: dict[str, float], theme: Theme) -> Chart:
+def cost_waterfall(parts: Mapping[str, float], theme: Theme) -> Chart:
     """Return where the total cost comes from; ``parts`` label -> dollars in drawing order."""
-    labels, values = list(parts), list(parts.values())
-    total = sum(values)
+    labels, values = list(parts), np.array(list(parts.values()), dtype=float)
+    total = float(values.sum())
+    named = [plain(label, 24) for label in labels]
     figure = go.Figure(
         go.Waterfall(
-            x=[*labels, "Total"],
+            x=[*named, "Total"],
             y=[*values, total],
             measure=["relative"] * len(values) + ["total"],
-            text=[money(v) for v in [*values, total]],
+            text=[money(value) for value in [*values, total]],
             textposition="outside",
+            textfont={"color": theme.ink},
+            cliponaxis=False,
             connector={"line": {"color": theme.muted, "width": 1}},
             increasing={"marker": {"color": theme.marks[0]}},
-            decreasing={"marker": {"color": theme.worse}},
-            totals={"marker": {"color": theme.ink}},
+            decreasing={"marker": {"color": theme.marks[2]}},
+            totals={"marker": {"color": theme.other}},
             hovertemplate="%{x}: %{text}<extra></extra>",
         )
     )
-    framed(figure, theme, title=f"Where {money(total)} goes", x="", y="Cost ($)", height=320)
-    figure.update_yaxes(range=[0, 1.15 * max(total, 1e-9)])
-    largest = max(parts, key=lambda name: parts[name]) if parts else ""
-    alt = f"Total {money(total)}; the largest part is {largest} with {money(parts.get(largest, 0.0))}."
-    return Chart(figure, alt, pd.DataFrame({"part": [*labels, "Total"], "cost, $": [*values, total]}))
+    framed(figure, theme, title=f"Where {money(total)} goes", x="Part of the total", y="Cost ($)", height=320)
+    figure.update_xaxes(type="category", showgrid=False)
+    figure.update_yaxes(range=top_of(np.append(np.cumsum(values), total), room=0.18))
+    most = int(np.argmax(values)) if len(values) else 0
+    largest = f"; the largest part is {cut(labels[most])} with {money(float(values[most]))}" if labels else ""
+    table = pd.DataFrame({"part": [*labels, "Total"], "cost, $": [*values, total]})
+    return Chart(figure, f"The total is {money(total)}{largest}.", table)
 
 
 def group_bars(groups: pd.Series, theme: Theme, *, title: str, x: str, y: str, unit: str = "") -> Chart:
     """Return horizontal bars, largest first, at most ten; ``groups`` label -> value."""
-    top = groups.sort_values(ascending=False).iloc[:10]
+    ordered = groups.sort_values(ascending=False, kind="stable")
+    values = np.asarray(ordered, dtype=float)[:MOST_GROUPS]
+    names = [str(name) or "(none)" for name in ordered.index[:MOST_GROUPS]]
+    labels = [plain(name, 20) for name in names]
     figure = go.Figure(
         go.Bar(
-            x=top.to_numpy()[::-1],
-            y=[plain(name or "(none)", 20) for name in top.index][::-1],
+            x=values,
+            y=np.arange(len(values)),
             orientation="h",
             marker={"color": theme.marks[0]},
-            hovertemplate="%{y}: %{x:,.2f} " + unit + "<extra></extra>",
+            text=[number(value) for value in values],
+            textposition="outside",
+            textfont={"color": theme.ink},
+            cliponaxis=False,
+            customdata=labels,
+            hovertemplate=f"%{{customdata}}: %{{x:,.2f}} {unit}<extra></extra>",
         )
     )
-    framed(figure, theme, title=title, x=x, y=y, height=300)
-    figure.update_yaxes(type="category")
-    alt = (
-        f"{title}: largest is {plain(top.index[0] or '(none)')} with {top.iloc[0]:,.2f} {unit}." if len(top) else title
-    )
-    return Chart(figure, alt, groups.rename(x).reset_index())
+    height = int(np.clip(100 + 24 * len(values), 160, 340))
+    framed(figure, theme, title=title, x=x, y=y, height=height)
+    named_rows(figure, labels)
+    figure.update_xaxes(range=top_of(values, room=0.12))
+    rest = len(groups) - len(values)
+    more = f"; {amount(rest, 'more group')} in the table" if rest else ""
+    largest = f"the largest is {cut(names[0])} with {number(float(values[0]))} {unit}".strip() if names else "0 groups"
+    table = pd.DataFrame({y: list(ordered.index), x: np.asarray(ordered, dtype=float)})
+    return Chart(figure, f"{title}: {largest}{more}.", table)

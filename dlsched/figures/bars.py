@@ -1,0 +1,376 @@
+"""Gantt bars of a window: by node with a lane per GPU, and by job; at most MAX_BARS pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dlsched.domain.plan import REASON_TEXT
+from dlsched.figures.base import CLEAR, Chart, Floats, Mask, Names, TimeAxis, column, framed, named_rows, plain, texts
+from dlsched.figures.palette import Theme, ink_on
+from dlsched.figures.raster import top_groups
+from dlsched.metrics.formats import amount, count, duration, moment, money
+
+MAX_BARS = 3000
+MAX_BAR_ROWS = 64
+PLOT_PX = 1100
+LABEL_PX = 44
+REASONS: Mapping[str, str] = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
+STOPPED = ("preempted",)
+BROKEN = ("node_lost", "cancelled", "failed")
+TABLE_NAMES = {
+    "job_id": "job",
+    "user": "user",
+    "node": "node",
+    "nodes": "nodes",
+    "gpus": "GPUs",
+    "submit_s": "submitted, s",
+    "start_s": "start, s",
+    "first_start_s": "first start, s",
+    "end_s": "end, s",
+    "left_s": "left, s",
+    "due_s": "due, s",
+    "wait_s": "waited, s",
+    "because": "because",
+    "end_reason": "ended by",
+    "cost": "job's cost, $",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """What is drawn: one bar an entry, times cut at the window; ``hover`` has [job id, text] for each."""
+
+    start_s: Floats
+    end_s: Floats
+    due_s: Floats
+    progress_from_s: Floats
+    y: Floats
+    height: Floats
+    label: Names
+    ended: Names
+    hover: NDArray[np.object_]
+
+    def take(self, who: Mask | NDArray[np.int64]) -> Bars:
+        """Return some of the bars."""
+        return Bars(**{name: getattr(self, name)[who] for name in self.__dataclass_fields__})
+
+    def __len__(self) -> int:
+        return len(self.start_s)
+
+
+def with_jobs(segments: pd.DataFrame, jobs: pd.DataFrame, waits: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the segments with what the bars tell of their jobs.
+
+    Adds user, group, job_class, due_s, wait_s and cost where ``jobs`` has them, and from ``waits`` ``because``: the
+    reason a job waited longest for. Joined by job_id; the tables are those of :mod:`dlsched.metrics.tables`.
+    """
+    wanted = ["user", "group", "job_class", "due_s", "wait_s", "cost"]
+    facts = jobs.set_index("job_id")[[name for name in wanted if name in jobs and name not in segments]]
+    joined = segments.join(facts, on="job_id")
+    if waits is None or waits.empty:
+        return joined
+    lengths = pd.Series(column(waits, "to_s") - column(waits, "from_s"))
+    totals = lengths.groupby([texts(waits, "job_id"), texts(waits, "reason")]).sum()
+    main_reason = dict(totals.groupby(level=0).idxmax().tolist())
+    because = [REASONS.get(main_reason.get(job, ""), "") for job in texts(joined, "job_id")]
+    return joined.assign(because=because)
+
+
+def too_many(pieces: int) -> str:
+    """Return why a window cannot be shown as bars, empty when it can."""
+    return f"{count(pieces)} pieces here; narrow to under {count(MAX_BARS)}." if pieces > MAX_BARS else ""
+
+
+def lanes(segments: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per unbroken run of GPU lanes inside a node: columns of ``segments`` + lane, height.
+
+    Lanes are a drawing aid, not the GPU numbers of the machine: first come, the lowest unbroken run that is free,
+    else the lowest free ones. A share below one GPU takes a whole lane; a CPU job takes one lane.
+    """
+    ordered = segments.sort_values(["node", "start_s", "end_s"], kind="stable")
+    free_at: dict[int, list[float]] = {}
+    source, lane, height = [], [], []
+    starts, ends, gpus = (column(ordered, name).tolist() for name in ("start_s", "end_s", "gpus"))
+    for place, node in enumerate(ordered["node"].tolist()):
+        until = free_at.setdefault(node, [])
+        taken = _free_lanes(until, starts[place], max(1, int(np.ceil(gpus[place] - 1e-9))))
+        until.extend([0.0] * (taken[-1] + 1 - len(until)))
+        for i in taken:
+            until[i] = ends[place]
+        for first, size in _runs(taken):
+            source.append(place)
+            lane.append(first)
+            height.append(size)
+    return ordered.iloc[source].assign(lane=lane, height=height).reset_index(drop=True)
+
+
+def _free_lanes(until: Sequence[float], start_s: float, wanted: int) -> list[int]:
+    free = [i for i, busy_to in enumerate(until) if busy_to <= start_s + 1e-9]
+    for place in range(len(free) - wanted + 1):
+        if free[place + wanted - 1] - free[place] == wanted - 1:
+            return free[place : place + wanted]
+    lower = free[:wanted]
+    return lower + list(range(len(until), len(until) + wanted - len(lower)))
+
+
+def _runs(taken: Sequence[int]) -> list[tuple[int, int]]:
+    """Return (first, size) of each unbroken run of ascending numbers."""
+    runs: list[tuple[int, int]] = []
+    for i in taken:
+        if runs and sum(runs[-1]) == i:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((i, 1))
+    return runs
+
+
+def node_bars(
+    segments: pd.DataFrame,
+    theme: Theme,
+    from_s: float,
+    to_s: float,
+    *,
+    colour_by: str = "state",
+    groups: Sequence[str] | None = None,
+    gpus_of_node: Mapping[int, float] | None = None,
+    alt: str = "",
+) -> Chart:
+    """Return bars by node, one band per node with a lane per GPU.
+
+    Parameters
+    ----------
+    segments
+        At most MAX_BARS rows with columns job_id, node, start_s, end_s, gpus; also, where known, progress_from_s,
+        end_reason and what :func:`with_jobs` adds.
+    colour_by
+        "state", or a text column: ``groups`` in colour (default: those with most GPU time here), the others grey.
+        With "gpu_type" or "vm_type" bars are labelled "A100 x4" instead of with the job.
+    gpus_of_node
+        The nodes to show, in order, with their GPUs, so that free GPUs and idle nodes are seen; default: the nodes
+        of the segments. At most MAX_BAR_ROWS are shown.
+    """
+    axis = TimeAxis.over(from_s, to_s)
+    size_of = gpus_of_node if gpus_of_node is not None else dict.fromkeys(sorted(set(segments["node"])), 0.0)
+    nodes = list(size_of)[:MAX_BAR_ROWS]
+    drawn = lanes(segments[segments["node"].isin(nodes)])
+    drawn, left_out = longest(drawn, axis)
+    node = drawn["node"].to_numpy(np.int64)
+    lane, height = column(drawn, "lane"), column(drawn, "height")
+    used = dict(pd.Series(lane + height).groupby(node).max())
+    lanes_of = {n: max(float(used.get(n, 0.0)), float(np.ceil(size_of[n])), 1.0) for n in nodes}
+    size = np.array([lanes_of[n] for n in node], dtype=float)
+    row = np.array([nodes.index(n) for n in node], dtype=float)
+    bars = bars_of(drawn, axis, row - 0.45 + 0.9 * (lane + height / 2) / size, 0.9 * height / size, colour_by)
+
+    figure = go.Figure()
+    _add_bands(figure, theme, axis, len(nodes))
+    _add_groups(figure, theme, axis, bars, drawn, colour_by, groups)
+    add_marks(figure, theme, axis, bars, due_hatch=colour_by != "state")
+    less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
+    title = f"{amount(len(segments), 'piece')} of work on {amount(len(nodes), 'node')}, one lane per GPU{less}"
+    height_px = int(np.clip(110 + 46 * len(nodes), 260, 900))
+    framed(figure, theme, title=title, x=axis.title, y="Node", height=height_px)
+    named_rows(figure, [f"n{n}" for n in nodes])
+    figure.update_xaxes(range=list(axis.range))
+    figure.update_layout(barmode="overlay", dragmode="select")
+    words = (
+        f"{moment(from_s)} to {moment(to_s)}: {amount(len(segments), 'piece')} of work on {amount(len(nodes), 'node')}."
+    )
+    return Chart(figure, alt or words, readable(segments))
+
+
+def longest(drawn: pd.DataFrame, axis: TimeAxis) -> tuple[pd.DataFrame, int]:
+    """Return at most MAX_BARS bars, the longest in the window, and how many are left out."""
+    length = np.minimum(column(drawn, "end_s"), axis.to_s) - np.maximum(column(drawn, "start_s"), axis.from_s)
+    if len(drawn) <= MAX_BARS:
+        return drawn, 0
+    keep = np.sort(np.argsort(-length, kind="stable")[:MAX_BARS])
+    return drawn.iloc[keep].reset_index(drop=True), len(drawn) - MAX_BARS
+
+
+def bars_of(drawn: pd.DataFrame, axis: TimeAxis, y: Floats, height: Floats, colour_by: str) -> Bars:
+    """Return the bars of pieces, cut at the window, at rows ``y`` with these heights."""
+    start, end = column(drawn, "start_s"), column(drawn, "end_s")
+    if colour_by in ("gpu_type", "vm_type"):
+        pairs = zip(texts(drawn, colour_by), column(drawn, "gpus"), strict=True)
+        label = np.array([f"{plain(kind, 14)} x{gpus:g}" for kind, gpus in pairs], dtype=object)
+    else:
+        label = np.array([plain(job, 14) for job in drawn["job_id"]], dtype=object)
+    return Bars(
+        start_s=np.maximum(start, axis.from_s),
+        end_s=np.minimum(end, axis.to_s),
+        due_s=column(drawn, "due_s"),
+        progress_from_s=column(drawn, "progress_from_s"),
+        y=y,
+        height=height,
+        label=label,
+        ended=np.where(end <= axis.to_s, texts(drawn, "end_reason"), ""),
+        hover=hover_rows(drawn),
+    )
+
+
+def _add_bands(figure: go.Figure, theme: Theme, axis: TimeAxis, rows: int) -> None:
+    """Add a ground per node, on which free GPUs are seen."""
+    low, high = axis.range
+    figure.add_bar(
+        x=np.full(rows, high - low),
+        base=np.full(rows, low),
+        y=np.arange(rows),
+        width=0.9,
+        orientation="h",
+        marker={"color": theme.card, "line": {"color": theme.grid, "width": 1}},
+        name="free GPUs",
+        hoverinfo="skip",
+    )
+
+
+def _add_groups(
+    figure: go.Figure,
+    theme: Theme,
+    axis: TimeAxis,
+    bars: Bars,
+    drawn: pd.DataFrame,
+    colour_by: str,
+    groups: Sequence[str] | None,
+) -> None:
+    if colour_by == "state":
+        add_state_sets(figure, theme, axis, bars)
+        return
+    named = texts(drawn, colour_by)
+    top = list(groups if groups is not None else top_groups(drawn, colour_by))
+    for name, tint in zip(top, theme.marks, strict=False):
+        add_bar_set(figure, theme, axis, bars.take(named == name), plain(name) or "(none)", tint)
+    add_bar_set(figure, theme, axis, bars.take(~np.isin(named, top)), "other", theme.other)
+
+
+def add_state_sets(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars) -> None:
+    """Add bars in blue up to the due time, hatched orange after it."""
+    late = bars.end_s > bars.due_s
+    until = np.where(late, np.maximum(bars.due_s, bars.start_s), bars.end_s)
+    before = replace(bars, end_s=until).take(until > bars.start_s)
+    after = replace(bars, start_s=until).take(late)
+    add_bar_set(figure, theme, axis, before, "running", theme.marks[0])
+    add_bar_set(figure, theme, axis, after, "running past due", theme.late, hatch="/")
+
+
+def add_bar_set(
+    figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, name: str, colour: str, hatch: str = ""
+) -> None:
+    """Add bars of one colour; labels only where they fit, edges only where they do not hide the bar."""
+    if not len(bars):
+        return
+    lasted = bars.end_s - bars.start_s
+    px = lasted / (axis.to_s - axis.from_s) * PLOT_PX
+    fits = [len(text) * 7 + 8 <= room and room >= LABEL_PX for text, room in zip(bars.label, px, strict=True)]
+    figure.add_bar(
+        x=lasted / axis.unit_s,
+        base=bars.start_s / axis.unit_s,
+        y=bars.y,
+        width=bars.height,
+        orientation="h",
+        name=name,
+        marker={
+            "color": colour,
+            "line": {"color": theme.ground, "width": np.where(px > 3, 1.0, 0.0)},
+            "pattern": {"shape": hatch, "fgcolor": theme.ink, "size": 7, "solidity": 0.15},
+        },
+        text=np.where(fits, bars.label, ""),
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        constraintext="none",
+        textfont={"color": ink_on(colour, theme), "size": 12},
+        customdata=bars.hover,
+        hovertemplate="%{customdata[1]}<extra></extra>",
+    )
+
+
+def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, due_hatch: bool) -> None:
+    """Add what the bars' colour does not say: time past due, restarts, and how a piece ended."""
+    late = bars.end_s > bars.due_s
+    restart = np.minimum(bars.progress_from_s, bars.end_s) > bars.start_s
+    hatch = {"color": CLEAR, "pattern": {"shape": "/", "fgcolor": theme.ink, "size": 7, "solidity": 0.15}}
+    overlays = [
+        ("past due", late & due_hatch, np.maximum(bars.start_s, bars.due_s), bars.end_s, hatch),
+        ("restarting", restart, bars.start_s, np.minimum(bars.progress_from_s, bars.end_s), {"color": theme.ink}),
+    ]
+    for name, who, start, end, marker in overlays:
+        if who.any():
+            figure.add_bar(
+                x=(end - start)[who] / axis.unit_s,
+                base=start[who] / axis.unit_s,
+                y=bars.y[who],
+                width=bars.height[who],
+                orientation="h",
+                marker=marker,
+                name=name,
+                hoverinfo="skip",
+            )
+    for name, ends, symbol in (("stopped for another", STOPPED, "triangle-right"), ("broken off", BROKEN, "x")):
+        who = np.isin(bars.ended, ends)
+        if who.any():
+            figure.add_scatter(
+                x=bars.end_s[who] / axis.unit_s,
+                y=bars.y[who],
+                mode="markers",
+                marker={"symbol": symbol, "size": 9, "color": theme.ink, "line": {"color": theme.ground, "width": 1}},
+                name=name,
+                hoverinfo="skip",
+            )
+
+
+def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
+    """Return [job id, hover text] per bar; the end comes from the data, since with a base %{x} would be the end."""
+    job, user, job_class = (texts(part, name) for name in ("job_id", "user", "job_class"))
+    where = texts(part, "nodes") if "nodes" in part else np.array([f"n{n}" for n in part["node"]], dtype=object)
+    start, end, gpus, due, wait, cost = (
+        column(part, name).tolist() for name in ("start_s", "end_s", "gpus", "due_s", "wait_s", "cost")
+    )
+    because = texts(part, "because")
+    rows = np.empty((len(part), 2), dtype=object)
+    for i in range(len(part)):
+        who = "".join(f", {word} {plain(name)}" for word, name in (("user", user[i]), ("class", job_class[i])) if name)
+        lines = [
+            f"<b>{plain(job[i])}</b>{who}",
+            f"{gpus[i]:g} GPUs on {plain(where[i])}",
+            f"{moment(start[i])} → {moment(end[i])}, lasted {duration(end[i] - start[i])}",
+        ]
+        if wait[i] == wait[i]:
+            lines.append(f"waited {duration(wait[i])}" + (f", because: {because[i]}" if because[i] else ""))
+        if due[i] == due[i]:
+            lines.append(
+                f"due {moment(due[i])}" + (f", late by {duration(end[i] - due[i])}" if end[i] > due[i] else "")
+            )
+        if cost[i] == cost[i]:
+            lines.append(f"job's cost {money(cost[i])}")
+        rows[i] = job[i], "<br>".join(lines)
+    return rows
+
+
+def whole_pieces(segments: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per piece of a job: its node shares summed, ``nodes`` in words, earliest first."""
+    if segments.empty:
+        return segments.assign(nodes="")
+    grouped = segments.sort_values(["start_s", "node"], kind="stable").groupby(["job_id", "start_s"], sort=False)
+    pieces = grouped.first()
+    pieces["gpus"] = grouped["gpus"].sum()
+    pieces["nodes"] = grouped["node"].agg(node_words)
+    return pieces.reset_index()
+
+
+def node_words(nodes: pd.Series) -> str:
+    """Return nodes in words: n3, n7 and 6 more."""
+    names = [f"n{node}" for node in nodes]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns a reader wants, with names that carry units; rows in the order of the frame."""
+    known = [name for name in TABLE_NAMES if name in frame]
+    return frame[known].rename(columns=TABLE_NAMES).reset_index(drop=True)

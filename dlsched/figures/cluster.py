@@ -1,0 +1,133 @@
+"""Charts of a cluster before any run: what jobs ask of it, and what is there over time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.workload import Workload
+from dlsched.figures.base import Chart, Floats, TimeAxis, framed, legend_mark, plain, reference_line, top_of
+from dlsched.figures.palette import Theme
+from dlsched.metrics.formats import number, share
+
+HEIGHT = 270
+CAUSES = {
+    "arrives": "triangle-up",
+    "leaves": "triangle-down",
+    "maintenance": "square",
+    "fails": "x",
+}
+
+
+def demand(jobs: Workload, capacity_gpus: float, theme: Theme, bins: int = 300) -> Chart:
+    """Return the GPUs that would be busy if nobody waited, against the cluster's GPUs."""
+    from_s = float(jobs.submit_s[0])
+    axis = TimeAxis.over(from_s, max(float(jobs.submit_s[-1]), from_s + 1))
+    times = np.linspace(axis.from_s, axis.to_s, bins)
+    wanted = _asked(jobs, times)
+    x, level = times / axis.unit_s, float(capacity_gpus)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=x,
+        y=np.minimum(wanted, level),
+        mode="lines",
+        line={"color": theme.marks[0], "width": 1.5, "shape": "hv"},
+        fill="tozeroy",
+        fillcolor=theme.tint,
+        name="within the cluster",
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=x,
+        y=np.maximum(wanted, level),
+        mode="lines",
+        line={"color": theme.worse, "width": 1, "shape": "hv"},
+        fill="tonexty",
+        fillpattern={"shape": "/", "bgcolor": theme.worse, "fgcolor": theme.ground},
+        name="beyond the cluster",
+        customdata=wanted,
+        hovertemplate="%{customdata:,.0f} GPUs asked for after %{x:.2f} " + axis.unit + "<extra></extra>",
+    )
+    over = share(float((wanted > level).mean()))
+    title = f"Demand if nobody waited: beyond the cluster {over} of the time"
+    framed(figure, theme, title=title, x=axis.title, y="GPUs asked for", height=HEIGHT)
+    reference_line(figure, theme, y=level, text=f"{number(level)} GPUs in the cluster")
+    figure.update_xaxes(range=list(axis.range))
+    figure.update_yaxes(range=top_of(np.append(wanted, level)))
+    alt = f"Demand exceeds the {number(level)} GPUs {over} of the time; its peak is {number(float(wanted.max()))} GPUs."
+    return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": x, "GPUs asked for": wanted}))
+
+
+def _asked(jobs: Workload, times: Floats) -> Floats:
+    """Return the GPUs of the jobs that run at each time when each starts on submission."""
+    end = jobs.submit_s + jobs.work
+    order = np.argsort(end, kind="stable")
+    begun = np.concatenate([[0.0], np.cumsum(jobs.gpus)])[np.searchsorted(jobs.submit_s, times, side="right")]
+    ended = np.concatenate([[0.0], np.cumsum(jobs.gpus[order])])[np.searchsorted(end[order], times, side="right")]
+    asked: Floats = np.maximum(np.round(begun - ended, 6), 0.0)
+    return asked
+
+
+def capacity(cluster: Cluster, horizon_s: float, theme: Theme) -> Chart:
+    """Return GPUs that are there over time, stacked by GPU type, with arrivals, failures and departures."""
+    axis = TimeAxis.over(0.0, horizon_s)
+    times, by_kind = _there(cluster, axis.to_s)
+    x = times / axis.unit_s
+    figure = go.Figure()
+    for place, (kind, gpus) in enumerate(by_kind.items()):
+        figure.add_scatter(
+            x=x,
+            y=gpus,
+            mode="lines",
+            line={"shape": "hv", "width": 1, "color": theme.ground},
+            fillcolor=theme.marks[place % len(theme.marks)],
+            fillpattern={"shape": ("", "/", ".", "\\")[place % 4], "fgcolor": theme.ground},
+            stackgroup="gpus",
+            name=plain(kind),
+            showlegend=True,
+            hovertemplate="%{fullData.name}: %{y:,.0f} GPUs from %{x:.2f} " + axis.unit + "<extra></extra>",
+        )
+    total = np.sum(list(by_kind.values()), axis=0)
+    _add_changes(figure, cluster, theme, axis, float(total.max()))
+    least, most = number(float(total.min())), number(float(total.max()))
+    between = f"{most} GPUs throughout" if least == most else f"{least} to {most} GPUs"
+    framed(figure, theme, title=f"Capacity: {between}", x=axis.title, y="GPUs that are there", height=HEIGHT)
+    figure.update_xaxes(range=list(axis.range))
+    figure.update_yaxes(range=top_of(total, room=0.15))
+    table = pd.DataFrame({f"from ({axis.unit})": x} | {f"GPUs, {kind}": gpus for kind, gpus in by_kind.items()})
+    return Chart(figure, f"There are {between} in the cluster.", table)
+
+
+def _there(cluster: Cluster, horizon_s: float) -> tuple[Floats, dict[str, Floats]]:
+    """Return the times at which something changes, and GPUs by type from each on; free slots count nothing."""
+    edges = {0.0, horizon_s}
+    for absence in cluster.absences:
+        edges |= {min(absence.start_s, horizon_s), min(absence.until_s, horizon_s)}
+    times = np.array(sorted(edges))
+    here = np.ones((cluster.num_nodes, len(times)), dtype=bool)
+    for absence in cluster.absences:
+        here[absence.node] &= ~((times >= absence.start_s) & (times < absence.until_s))
+    nodes = cluster.nodes
+    gpus = nodes.capacity[:, 0][:, None] * here
+    kinds = sorted({str(kind) for kind in nodes.gpu_type})
+    return times, {kind or "free slots": gpus[nodes.gpu_type == kind].sum(axis=0) for kind in kinds}
+
+
+def _add_changes(figure: go.Figure, cluster: Cluster, theme: Theme, axis: TimeAxis, top: float) -> None:
+    """Mark when nodes arrive, leave, fail or are maintained, above the area."""
+    for cause, symbol in CAUSES.items():
+        at = [(a.until_s if cause == "arrives" else a.start_s) for a in cluster.absences if a.cause == cause]
+        seen = sorted({moment for moment in at if axis.from_s <= moment <= axis.to_s})
+        if seen:
+            mark = {"symbol": symbol, "size": 10, "color": theme.ink}
+            legend_mark(figure, f"node {cause}" if cause != "maintenance" else cause, **mark)
+            figure.add_scatter(
+                x=np.array(seen) / axis.unit_s,
+                y=np.full(len(seen), 1.06 * top),
+                mode="markers",
+                marker=mark,
+                showlegend=False,
+                hovertemplate=f"{cause} after %{{x:.2f}} {axis.unit}<extra></extra>",
+            )

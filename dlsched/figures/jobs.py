@@ -1,0 +1,321 @@
+"""Gantt bars by job, and the timeline of one job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.bars import (
+    MAX_BAR_ROWS,
+    REASONS,
+    add_marks,
+    add_state_sets,
+    bars_of,
+    longest,
+    readable,
+    whole_pieces,
+)
+from dlsched.figures.base import (
+    CLEAR,
+    Chart,
+    Floats,
+    TimeAxis,
+    column,
+    cut,
+    framed,
+    named_rows,
+    plain,
+    reference_line,
+    texts,
+)
+from dlsched.figures.palette import Theme
+from dlsched.metrics.formats import amount, duration, moment, number
+
+NOT_RECORDED = "not_recorded"
+HATCH: Mapping[str, str] = {
+    NOT_RECORDED: "",
+    "no_room": "/",
+    "split": "x",
+    "behind": "-",
+    "reserved": "\\",
+    "held_back": ".",
+    "preempted": "|",
+    "no_node": "+",
+}
+
+
+def job_bars(
+    jobs: pd.DataFrame, segments: pd.DataFrame, theme: Theme, from_s: float, to_s: float, *, alt: str = ""
+) -> Chart:
+    """Return one row a job: an outline while it waits, a bar while it runs, dotted joins between pieces, due ticks.
+
+    Where a job changes its width, the height of every bar is its GPUs on one common scale, and its request is outlined.
+
+    Parameters
+    ----------
+    jobs
+        At most MAX_BAR_ROWS rows in drawing order: job_id, submit_s, first_start_s, due_s; left_s, gpus where known.
+    segments
+        Pieces of these jobs (one row per piece or node share) with the columns :func:`bars.node_bars` needs.
+    """
+    axis = TimeAxis.over(from_s, to_s)
+    jobs = jobs.iloc[:MAX_BAR_ROWS]
+    place = {job: i for i, job in enumerate(jobs["job_id"])}
+    pieces, left_out = longest(whole_pieces(segments[segments["job_id"].isin(place)]), axis)
+    row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
+    elastic = _changes_width(pieces)
+    bars = bars_of(pieces, axis, row, _heights(column(pieces, "gpus"), elastic), "job_id")
+
+    figure = go.Figure()
+    _add_waits(figure, theme, axis, jobs)
+    if elastic:
+        _add_requests(figure, theme, axis, jobs, pieces, row)
+        bars.label[:] = [number(gpus) for gpus in column(pieces, "gpus")]
+    else:
+        bars.label[:] = ""
+    add_state_sets(figure, theme, axis, bars)
+    _add_joins(figure, theme, axis, pieces, row)
+    add_marks(figure, theme, axis, bars, due_hatch=False)
+    _add_due(figure, theme, axis, jobs)
+    less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
+    scale = ", bar height = GPUs held" if elastic else ""
+    title = f"{amount(len(jobs), 'job')}: waiting, running, due times{scale}{less}"
+    height = int(np.clip(120 + 22 * len(jobs), 260, 1400))
+    framed(figure, theme, title=title, x=axis.title, y="Job", height=height)
+    named_rows(figure, [plain(job, 18) for job in jobs["job_id"]])
+    figure.update_xaxes(range=list(axis.range))
+    figure.update_layout(barmode="overlay", dragmode="select")
+    return Chart(figure, alt or _jobs_alt(jobs, from_s, to_s), readable(jobs))
+
+
+def _jobs_alt(jobs: pd.DataFrame, from_s: float, to_s: float) -> str:
+    window = f"{moment(from_s)} to {moment(to_s)}, {amount(len(jobs), 'job')}"
+    wait = np.where(np.isnan(column(jobs, "first_start_s")), to_s, column(jobs, "first_start_s")) - column(
+        jobs, "submit_s"
+    )
+    if not len(wait):
+        return f"{window}."
+    worst = int(np.argmax(wait))
+    return f"{window}: the longest wait is {duration(float(wait[worst]))}, of {cut(jobs['job_id'].iloc[worst])}."
+
+
+def _changes_width(pieces: pd.DataFrame) -> bool:
+    widths = pieces.groupby("job_id")["gpus"]
+    return bool((widths.max() > widths.min()).any())
+
+
+def _heights(gpus: Floats, elastic: bool) -> Floats:
+    if not elastic:
+        return np.full(len(gpus), 0.72)
+    return np.maximum(0.9 * gpus / max(float(gpus.max(initial=0.0)), 1e-9), 0.12)
+
+
+def _add_waits(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFrame) -> None:
+    """Add an outline from submission to the first start; a job that never starts waits until it leaves."""
+    submit, first, left = (column(jobs, name) for name in ("submit_s", "first_start_s", "left_s"))
+    never = np.where(np.isnan(left), axis.to_s, left)
+    until = np.where(np.isnan(first), never, first)
+    begin, end = np.maximum(submit, axis.from_s), np.minimum(until, axis.to_s)
+    seen = np.flatnonzero(end > begin)
+    ids = texts(jobs, "job_id")
+    figure.add_bar(
+        x=(end - begin)[seen] / axis.unit_s,
+        base=begin[seen] / axis.unit_s,
+        y=seen,
+        width=0.5,
+        orientation="h",
+        name="waiting",
+        marker={"color": CLEAR, "line": {"color": theme.muted, "width": 1}},
+        customdata=[[ids[i], f"<b>{plain(ids[i])}</b><br>waited {duration(until[i] - submit[i])}"] for i in seen],
+        hovertemplate="%{customdata[1]}<extra></extra>",
+    )
+
+
+def _add_requests(
+    figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFrame, pieces: pd.DataFrame, row: Floats
+) -> None:
+    wanted = dict(zip(jobs["job_id"], column(jobs, "gpus"), strict=True))
+    asked = np.array([wanted[job] for job in pieces["job_id"]], dtype=float)
+    if np.isnan(asked).all():
+        return
+    scale = max(float(column(pieces, "gpus").max()), 1e-9)
+    begin = np.maximum(column(pieces, "start_s"), axis.from_s)
+    figure.add_bar(
+        x=(np.minimum(column(pieces, "end_s"), axis.to_s) - begin) / axis.unit_s,
+        base=begin / axis.unit_s,
+        y=row,
+        width=np.minimum(0.9 * asked / scale, 0.98),
+        orientation="h",
+        name="requested width",
+        marker={"color": CLEAR, "line": {"color": theme.muted, "width": 1}},
+        hoverinfo="skip",
+    )
+
+
+def _add_joins(figure: go.Figure, theme: Theme, axis: TimeAxis, pieces: pd.DataFrame, row: Floats) -> None:
+    """Join the pieces of a job that was stopped by a dotted line."""
+    start, end = column(pieces, "start_s"), column(pieces, "end_s")
+    order = np.lexsort((start, row))
+    before, after = order[:-1], order[1:]
+    gap = (row[before] == row[after]) & (start[after] > end[before])
+    if not gap.any():
+        return
+    ends = np.column_stack([end[before], start[after], np.full(len(before), np.nan)])[gap] / axis.unit_s
+    line = {"color": theme.muted, "dash": "dot", "width": 1.5}
+    y = np.repeat(row[before][gap], 3)
+    figure.add_scatter(x=ends.ravel(), y=y, mode="lines", line=line, name="stopped", hoverinfo="skip")
+
+
+def _add_due(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFrame) -> None:
+    due = column(jobs, "due_s")
+    seen = np.flatnonzero((due >= axis.from_s) & (due <= axis.to_s))
+    if len(seen):
+        tick = {"symbol": "line-ns", "size": 9, "line": {"color": theme.ink, "width": 3}}
+        x = due[seen] / axis.unit_s
+        figure.add_scatter(x=x, y=seen, mode="markers", marker=tick, name="due time", hoverinfo="skip")
+
+
+def job_spans(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, until_s: float) -> pd.DataFrame:
+    """Return what one job did from submission until it left, without gaps or overlaps.
+
+    Columns from_s, to_s, what ("waiting", "running", "stopped"), reason (lower-case name of a WaitReason, only where
+    it does not run), nodes, gpus, due_s, progress_from_s, end_reason. Parameters as :func:`job_timeline`.
+    """
+    pieces = whole_pieces(segments)
+    submit = float(job["submit_s"])
+    left = float(job["left_s"]) if not np.isnan(float(job["left_s"])) else until_s
+    running = pd.DataFrame(
+        {
+            "from_s": column(pieces, "start_s"),
+            "to_s": column(pieces, "end_s"),
+            "what": "running",
+            "reason": "",
+            "nodes": texts(pieces, "nodes"),
+            "gpus": column(pieces, "gpus"),
+            "progress_from_s": column(pieces, "progress_from_s"),
+            "end_reason": texts(pieces, "end_reason"),
+        }
+    )
+    edges = np.concatenate([[submit], np.column_stack([running["from_s"], running["to_s"]]).ravel(), [left]])
+    gaps = [(a, b) for a, b in edges.reshape(-1, 2).tolist() if b > a]
+    idle = [
+        {"from_s": a, "to_s": b, "what": "waiting" if low == submit else "stopped", "reason": reason, "nodes": ""}
+        for low, high in gaps
+        for a, b, reason in _by_reason(low, high, waits)
+    ]
+    spans = pd.concat([frame for frame in (running, pd.DataFrame(idle)) if len(frame)] or [running], ignore_index=True)
+    return spans.sort_values("from_s", kind="stable", ignore_index=True)
+
+
+def _by_reason(low: float, high: float, waits: pd.DataFrame) -> list[tuple[float, float, str]]:
+    """Return a gap cut where the recorded reason changes; stretches without a record are "not_recorded"."""
+    spans: list[tuple[float, float, str]] = []
+    at = low
+    known = zip(column(waits, "from_s").tolist(), column(waits, "to_s").tolist(), texts(waits, "reason"), strict=True)
+    for begin, end, reason in sorted(known):
+        begin, end = max(begin, at), min(end, high)
+        if end <= begin:
+            continue
+        if begin > at:
+            spans.append((at, begin, NOT_RECORDED))
+        if spans and spans[-1][1:] == (begin, reason):
+            spans[-1] = (spans[-1][0], end, reason)
+        else:
+            spans.append((begin, end, str(reason)))
+        at = end
+    return [*spans, (at, high, NOT_RECORDED)] if at < high else spans
+
+
+def job_timeline(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, theme: Theme, until_s: float) -> Chart:
+    """Return one job's story: waiting (hatched by reason), running (height = GPUs held), stopped, due line, end.
+
+    Parameters
+    ----------
+    job
+        Its row of the jobs table: job_id, submit_s, left_s, gpus, due_s, status.
+    segments, waits
+        Its rows of the segments table (with ``gpus`` per share) and of the waits table.
+    until_s
+        End of the run, for a job that did not leave.
+    """
+    spans = job_spans(job, segments, waits, until_s)
+    due, submit = float(job.get("due_s", np.nan)), float(job["submit_s"])
+    end = float(spans["to_s"].max()) if len(spans) else max(until_s, submit)
+    last = max(end, due) if not np.isnan(due) else end
+    room = 0.02 * max(last - submit, 1.0)
+    axis = TimeAxis.over(submit - room, last + room)
+    tall = max(float(np.nanmax(column(spans, "gpus"), initial=0.0)), float(job["gpus"]), 1e-9)
+    figure = go.Figure()
+    _add_idle(figure, theme, axis, spans, float(job["gpus"]) or tall)
+    _add_running(figure, theme, axis, spans, str(job["job_id"]), due, tall)
+    ran = spans["what"] == "running"
+    waited = float((column(spans, "to_s") - column(spans, "from_s"))[~ran].sum())
+    held = float((column(spans, "to_s") - column(spans, "from_s"))[ran].sum())
+    late = f", {duration(end - due)} late" if end > due else ""
+    finding = f"waited {duration(waited)}, ran {duration(held)}{late}"
+    title = f"{plain(job['job_id'])}: {finding}"
+    framed(figure, theme, title=title, x=axis.title, y="GPUs held", height=280)
+    figure.update_xaxes(range=list(axis.range))
+    figure.update_yaxes(range=[0, 1.12 * tall])
+    figure.update_layout(barmode="overlay")
+    if not np.isnan(due):
+        is_right = due > (axis.from_s + axis.to_s) / 2
+        reference_line(figure, theme, x=due / axis.unit_s, text=f"due {moment(due)}", before=is_right)
+    return Chart(figure, f"{cut(job['job_id'])} {finding}, in {amount(int(ran.sum()), 'piece')}.", _story(spans))
+
+
+def _story(spans: pd.DataFrame) -> pd.DataFrame:
+    reasons = [REASONS.get(reason, "") for reason in spans["reason"]]
+    return pd.DataFrame(
+        {
+            "from, s": spans["from_s"],
+            "to, s": spans["to_s"],
+            "lasted": [duration(length) for length in spans["to_s"] - spans["from_s"]],
+            "what": spans["what"],
+            "because": reasons,
+            "where": texts(spans, "nodes"),
+            "GPUs": column(spans, "gpus"),
+            "ended by": texts(spans, "end_reason"),
+        }
+    )
+
+
+def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFrame, height: float) -> None:
+    """Add the stretches without GPUs, one legend entry per reason, hatched differently."""
+    for (what, reason), part in spans[spans["what"] != "running"].groupby(["what", "reason"], sort=False):
+        start, end = column(part, "from_s"), column(part, "to_s")
+        words = f"{what}: {REASONS.get(str(reason), 'reason not known')}"
+        figure.add_bar(
+            x=(end - start) / axis.unit_s,
+            base=start / axis.unit_s,
+            y=np.full(len(part), height / 2),
+            width=height,
+            orientation="h",
+            name=words,
+            marker={
+                "color": CLEAR,
+                "line": {"color": theme.muted, "width": 1},
+                "pattern": {"shape": HATCH.get(str(reason), ""), "fgcolor": theme.muted, "size": 8, "solidity": 0.15},
+            },
+            customdata=[[duration(length)] for length in end - start],
+            hovertemplate=words + "<br>for %{customdata[0]}<extra></extra>",
+        )
+
+
+def _add_running(
+    figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFrame, job_id: str, due: float, tall: float
+) -> None:
+    ran = spans[spans["what"] == "running"].rename(columns={"from_s": "start_s", "to_s": "end_s"})
+    if ran.empty:
+        return
+    ran = ran.assign(job_id=job_id, due_s=due)
+    gpus = np.maximum(column(ran, "gpus"), 0.04 * tall)
+    bars = bars_of(ran, axis, gpus / 2, gpus, "job_id")
+    bars.label[:] = [
+        f"{plain(where, 24)} x{held:g}" for where, held in zip(ran["nodes"], column(ran, "gpus"), strict=True)
+    ]
+    add_state_sets(figure, theme, axis, bars)
+    add_marks(figure, theme, axis, bars, due_hatch=False)
