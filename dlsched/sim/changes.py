@@ -28,8 +28,10 @@ class Change:
 
 def read_change(world: World, row: int, allocation: Allocation, now_s: float) -> Change:
     """Return the change an allocation asks for; PlanError when it makes no sense for this row now."""
-    if not (0 <= row < world.agenda.submitted and world.is_active(row)):
-        raise PlanError(f"At {now_s:g} s: the plan names row {row}, which is not an active job.")
+    if not 0 <= row < world.agenda.submitted:
+        raise PlanError(f"At {now_s:g} s: the plan names row {row}, of which nobody can know yet.")
+    if not world.is_active(row):
+        raise PlanError(f"At {now_s:g} s: the plan names job {world.jobs.job_id[row]!r}, which has ended.")
     if not allocation:
         return Change(row, 0, (), (), None, False)
     current, future = _split(world, row, allocation, now_s)

@@ -50,7 +50,7 @@ class _Engine:
         """Handle instant after instant until all jobs have ended, nothing is due, or the horizon."""
         world, agenda = self.world, self.agenda
         horizon_s = world.options.horizon_s or math.inf
-        now_s, stalled = self.start_s, False
+        now_s, stalled = 0.0, False
         while world.active or agenda.arrivals_left:
             next_s = agenda.next_s(reviews=bool(world.active))
             stalled = next_s is None or self.idle_calls >= IDLE_CALLS
@@ -58,7 +58,8 @@ class _Engine:
                 break
             if next_s > horizon_s:
                 return self._close(horizon_s, stalled=False)
-            now_s, events = agenda.pop_instant(next_s)
+            instant, events = agenda.pop_instant(next_s)
+            now_s = max(now_s, instant)
             self._handle(now_s, events)
             self.meter.tick(world.num_ended, now_s)
         if stalled:
@@ -112,6 +113,8 @@ class _Engine:
 
     def _cancel(self, event: Event) -> EventKind:
         world, row = self.world, event.key
+        if not world.is_active(row):  # it ended at this very instant
+            return EventKind.NONE
         if row in world.held:
             world.give_back(row)
             world.close_piece(row, event.time_s, PieceEnd.CANCELLED)

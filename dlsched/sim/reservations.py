@@ -36,10 +36,10 @@ Uses = Mapping[int, list[Use]]
 
 def step_spans(steps: tuple[Step, ...]) -> Iterator[tuple[float, float, tuple[Share, ...]]]:
     """Yield (start_s, end_s, shares) of the dated steps that hold something."""
-    ends = [step.start_s or 0.0 for step in steps[1:]] + [math.inf]
-    for step, end_s in zip(steps, ends, strict=True):
+    starts = [step.start_s or 0.0 for step in steps]
+    for step, start_s, end_s in zip(steps, starts, [*starts[1:], math.inf], strict=False):
         if step.shares:
-            yield step.start_s or 0.0, end_s, step.shares
+            yield start_s, end_s, step.shares
 
 
 def future_uses(world: World) -> Uses:
@@ -148,9 +148,14 @@ def _check_node_there(world: World, row: int, node: int, span_s: tuple[float, fl
 
 
 def _is_away(world: World, node: int, start_s: float, end_s: float) -> bool:
-    """Whether a node is known to be away at some time of a span; a failed node is away for ever as far as known."""
+    """Whether a node is known to be away at some time of a span; a failed node is away for ever as far as known.
+
+    A span without end only needs the node at its start: the job will probably be done before a far absence.
+    """
     if world.failed(node):
         return True
+    if end_s == math.inf:
+        end_s = start_s + 2 * instant_s(start_s)
     return any(
         absence.node == node
         and min(absence.until_s, end_s) - max(absence.start_s, start_s) > instant_s(max(absence.start_s, start_s))
