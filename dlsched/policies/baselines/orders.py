@@ -13,6 +13,8 @@ Order = Callable[[State, Ints], Floats]
 
 TICKS_PER_UNIT = 1e6
 """Sums of times differ in their last bits; keys that are equal to a millionth are a tie."""
+EARLY_S = 1e-6
+"""An alarm may come this much too early through rounding; what it was set for counts as reached."""
 
 
 def in_ticks(values: Floats) -> Floats:
@@ -52,17 +54,12 @@ def by_attained(state: State, rows: Ints) -> Floats:
     return in_ticks(state.attained_gpu_s(rows))
 
 
-def early_s(now_s: float) -> float:
-    """Return how much too early an alarm may come: within this, times count as one instant."""
-    return max(1e-6, 2e-9 * now_s)
-
-
 def queue_number(state: State, rows: Ints, thresholds_gpu_s: tuple[float, ...]) -> Floats:
     """Return the queue of each job by thresholds of GPU-seconds held, 0 = first.
 
-    A job is over a threshold an instant early, so that an alarm at the crossing finds it crossed.
+    A job is over a threshold ``EARLY_S`` early, so that an alarm at the crossing finds it crossed.
     """
-    attained = state.attained_gpu_s(rows) + gpus(state, rows) * early_s(state.now_s)
+    attained = state.attained_gpu_s(rows) + gpus(state, rows) * EARLY_S
     return np.searchsorted(np.asarray(thresholds_gpu_s), attained, side="right").astype(np.float64)
 
 
@@ -73,7 +70,7 @@ def gpus(state: State, rows: Ints) -> Floats:
 
 def next_multiple_s(now_s: float, every_s: float) -> float:
     """Return the next whole multiple of ``every_s`` after now."""
-    return float((np.floor((now_s + early_s(now_s)) / every_s) + 1) * every_s)
+    return float((np.floor((now_s + EARLY_S) / every_s) + 1) * every_s)
 
 
 def next_crossing_s(state: State, running: Ints, thresholds_gpu_s: tuple[float, ...]) -> float | None:
