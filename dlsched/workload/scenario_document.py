@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -100,9 +101,9 @@ def from_document(document: Mapping[str, Any], base_dir: Path | None = None) -> 
         parts = ScenarioDocument.model_validate(_migrated(dict(document)))
     except ValidationError as error:
         raise from_validation("scenario", error) from error
-    workload, read = _read_workload(parts, base_dir)
+    jobs = _read_jobs(parts, base_dir)
     return Scenario(
-        workload=workload,
+        workload=jobs.workload,
         cluster=parts.cluster,
         options=parts.options,
         speed=parts.speed,
@@ -110,8 +111,8 @@ def from_document(document: Mapping[str, Any], base_dir: Path | None = None) -> 
         name=parts.name,
         data_kind=parts.data_kind,
         generator=parts.workload.generator,
-        read=parts.read or read,
-        assumptions=parts.assumptions,
+        read=parts.read or jobs.read,
+        assumptions=(*parts.assumptions, *(words for words in jobs.assumptions if words not in parts.assumptions)),
     )
 
 
@@ -185,8 +186,16 @@ def _migrated(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def _read_workload(parts: ScenarioDocument, base_dir: Path | None) -> tuple[Workload, Mapping[str, int]]:
-    """Return the jobs and the counts of a reader, empty when none was used."""
+@dataclass(frozen=True)
+class _Jobs:
+    """Jobs; where a trace reader was used, its counts and what it assumed."""
+
+    workload: Workload
+    read: Mapping[str, int] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+
+def _read_jobs(parts: ScenarioDocument, base_dir: Path | None) -> _Jobs:
     part = parts.workload
     if part.generator is not None:
         parse(part.generator)
@@ -194,27 +203,25 @@ def _read_workload(parts: ScenarioDocument, base_dir: Path | None) -> tuple[Work
         return _read_trace(part, base_dir)
     if part.table is not None:
         columns = table_columns(read_beside(part.table, part.sha256, base_dir), part.table)
-        return Workload.from_columns(columns, part.meta), {}
+        return _Jobs(Workload.from_columns(columns, part.meta))
     if part.columns is not None:
         columns = {name: _column(name, values) for name, values in part.columns.items()}
         if part.order is not None:
             columns["order"] = _order(part.order, columns)
-        return Workload.from_columns(columns, part.meta), {}
-    return draw(part.generator or {}, parts.seed), {}
+        return _Jobs(Workload.from_columns(columns, part.meta))
+    return _Jobs(draw(part.generator or {}, parts.seed))
 
 
-def _read_trace(part: WorkloadPart, base_dir: Path | None) -> tuple[Workload, Mapping[str, int]]:
+def _read_trace(part: WorkloadPart, base_dir: Path | None) -> _Jobs:
+    from dlsched.workload.readers import ReadOptions, read_trace  # kept local: readers are slow to import
+
     name = part.file or ""
-    data = read_beside(name, part.sha256, base_dir)
-    from dlsched.workload.readers import read_trace  # kept local: readers are slow to import
-    from dlsched.workload.readers.options import ReadOptions
-
     try:
         options = ReadOptions.model_validate(part.read_options)
     except ValidationError as error:
         raise from_validation("scenario, workload.read_options", error) from error
-    trace = read_trace(data, name, options)
-    return trace.workload, trace.report.counts
+    trace = read_trace(read_beside(name, part.sha256, base_dir), name, options)
+    return _Jobs(trace.workload, trace.report.counts, trace.assumptions)
 
 
 def _column(name: str, values: list[Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import string
@@ -339,3 +340,35 @@ def test_missing_values_are_null_in_json_and_empty_texts_in_toml():
     assert json.loads(scenario_bytes(scenario, "json"))["workload"]["columns"]["due_s"] == [None, 9.0]
     assert b'"",\n' in scenario_bytes(scenario, "toml")
     assert np.isnan(read_scenario(scenario_bytes(scenario, "toml")).workload.columns()["due_s"][0])
+
+
+# ---- a trace file of its own format ----------------------------------------------------------------
+
+CSV = b"job_id,submit_time_s,num_gpus,duration_s\na,0,1,60\nb,5,2,30\nc,9,1,0\n"
+
+
+def named_trace(folder, **part) -> Scenario:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "jobs.csv").write_bytes(CSV)
+    return from_document(document(workload={"file": "sub/jobs.csv", **part}), folder)
+
+
+def test_named_trace_is_read_with_its_counts(tmp_path):
+    scenario = named_trace(tmp_path, sha256=hashlib.sha256(CSV).hexdigest())
+    assert scenario.workload.job_id.tolist() == ["a", "b"]
+    assert scenario.read == {"rows": 3, "kept": 2, "repaired": 0, "dropped": 1}
+    assert same(read_scenario(scenario_bytes(scenario)), scenario)
+
+
+def test_named_trace_is_read_as_asked(tmp_path):
+    assert len(named_trace(tmp_path, read_options={"zero_run": "one-second"}).workload) == 3
+
+
+def test_named_trace_that_changed_is_refused(tmp_path):
+    with pytest.raises(InputError, match="has changed"):
+        named_trace(tmp_path, sha256="0" * 64)
+
+
+def test_unknown_read_option_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"workload\.read_options, colour"):
+        named_trace(tmp_path, read_options={"colour": "red"})

@@ -1,0 +1,110 @@
+"""Bundled data: the demo shows what it is meant to show, samples can be made again, documents' examples work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlsched.domain.errors import InputError
+from dlsched.policies.registry import find
+from dlsched.sim.prepare import prepare
+from dlsched.sim.simulate import run_policy
+from dlsched.workload import catalogue
+from dlsched.workload.doctor import load_of
+from dlsched.workload.fill import missing
+from dlsched.workload.load import load
+from dlsched.workload.readers import read_trace
+from dlsched.workload.scenario_file import read_scenario
+from tools import make_samples
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scenario-format.md"
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return load(catalogue.data_path("demo.toml"))
+
+
+def test_demo_is_what_its_name_says(demo):
+    assert demo.name == "Demo: 1,200 jobs, 8 x 8 A100"
+    assert len(demo.workload) == 1200
+    assert demo.cluster.num_gpus == 64
+    assert demo.cluster.usd_per_h == pytest.approx(64 * 2.10)
+    assert demo.data_kind == "example"
+    assert missing(demo) == []
+    assert 0.75 < load_of(demo.workload, demo.cluster) < 0.9
+    assert 8 < demo.workload.submit_s[-1] / 86_400 < 11
+
+
+def test_demo_is_the_same_on_every_machine(demo):
+    assert demo.workload.content_hash == "8fb8ff2104b620b1d0bcf0259dd92b1a"
+
+
+def test_demo_policies_differ_in_plain_sight(demo):
+    waits_h = {}
+    for key in ("fifo", "easy-backfill", "sjf"):
+        spec = find(key)
+        log = run_policy(prepare(demo, 0), spec.build(spec.parse({})), 0, use_kernel=False)  # compiling takes longer
+        waits_h[key] = (log.job_first_start_s - demo.workload.submit_s) / 3600
+    p95 = {key: np.percentile(values, 95) for key, values in waits_h.items()}
+    assert p95["fifo"] > 2 * p95["easy-backfill"] > 4 * p95["sjf"]
+    assert waits_h["sjf"].max() > 3 * waits_h["easy-backfill"].max()  # SJF starves some
+
+
+@pytest.mark.parametrize("name", ["campus.csv", "shared-gpus.csv", "slurm-sacct.txt"])
+def test_samples_are_made_again_byte_for_byte(name):
+    assert make_samples.samples()[name] == (make_samples.SAMPLES / name).read_bytes()
+
+
+def test_every_sample_is_listed_and_can_be_read():
+    assert {sample.file for sample in catalogue.SAMPLES} == {f"samples/{name}" for name in make_samples.samples()}
+    kept = [read_trace(catalogue.data_path(sample.file)).report.kept for sample in catalogue.SAMPLES]
+    assert kept == [2000, 800, 293]
+
+
+def test_sample_has_the_jobs_of_the_generator():
+    jobs = read_trace(catalogue.data_path("samples/shared-gpus.csv")).workload
+    assert set(jobs.gpus) == {0.25, 0.5, 1, 2, 4}
+    assert set(jobs.columns()["gpu_types"]) == {"", "V100", "T4|V100"}
+
+
+def test_vm_examples_are_priced_and_dated():
+    types = catalogue.vm_examples()
+    assert {"T4", "L4", "V100", "A100", "H100"} <= {vm.gpu_type for vm in types}
+    assert all(vm.usd_per_h for vm in types)
+    assert len({vm.name for vm in types}) == len(types)
+    assert catalogue.vm_catalogue().as_of.isoformat() == "2026-03-01"
+    assert "Not a quote" in catalogue.vm_catalogue().note
+
+
+def test_missing_bundled_file_is_named():
+    with pytest.raises(InputError, match=r"bundled file none\.toml"):
+        catalogue.data_path("none.toml")
+
+
+def blocks(language: str) -> list[bytes]:
+    return [text.encode() for text in re.findall(rf"```{language}\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)]
+
+
+def test_examples_of_the_document_work():
+    small, generated = (read_scenario(text) for text in blocks("toml"))
+    (same,) = (read_scenario(text) for text in blocks("json"))
+    assert small.content_hash == same.content_hash
+    assert small.workload.gpus.tolist() == [8, 16, 1]
+    assert np.isnan(small.workload.columns()["due_s"]).tolist() == [False, True, False]
+    assert len(generated.workload) == 500
+
+
+def test_document_names_every_key():
+    from dlsched.domain.scenario import Options
+    from dlsched.domain.workload import COLUMN
+    from dlsched.workload.generators import JobClass
+    from dlsched.workload.scenario_document import ScenarioDocument, WorkloadPart
+
+    text = DOCUMENT.read_text()
+    models = (Options, ScenarioDocument, WorkloadPart, JobClass)
+    keys = {name for model in models for name in model.model_fields} | set(COLUMN)
+    assert {name for name in keys if not re.search(rf"\b{name}\b", text)} == {"utility_2"}
