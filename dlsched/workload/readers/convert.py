@@ -137,7 +137,9 @@ def texts(column: Any) -> Texts:
     if len(column) and pc.count_distinct(column[:REPEAT_SAMPLE]).as_py() < REPEAT_SAMPLE / 2:
         coded = pc.dictionary_encode(column)
         coded = coded.unify_dictionaries().combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-        return np.asarray(coded.dictionary.to_numpy(zero_copy_only=False))[coded.indices.to_numpy()]
+        distinct: Texts = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
+        shared: Texts = distinct[np.asarray(coded.indices)]
+        return shared
     return np.asarray(column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy())
 
 

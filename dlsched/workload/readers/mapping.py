@@ -236,7 +236,7 @@ def guess_mapping(header: Sequence[str], sample: Sequence[Sequence[str]]) -> Col
     """Return the likely mapping, a confidence per field.
 
     1 = the native name, 0.9 = a common synonym first in its list, less for later ones and for names that only
-    contain one; a column whose values do not suit the meaning (text for a number) is never chosen.
+    contain one; a column whose values do not suit the meaning (text for a number) is chosen by a native name only.
 
     Parameters
     ----------
@@ -246,13 +246,13 @@ def guess_mapping(header: Sequence[str], sample: Sequence[Sequence[str]]) -> Col
         First rows, as strings.
     """
     found: list[tuple[float, int, int, str, Unit]] = []
-    for position, name in enumerate(header):
-        values = [row[position] for row in sample if position < len(row)]
+    for position, name in enumerate(map(normal_name, header)):
         for rank, target in enumerate(TARGETS):
-            sure = _name_confidence(normal_name(name), target)
+            sure = _name_confidence(name, target)
             if sure > 0:
-                unit, suits = _unit_of(target, normal_name(name), values)
-                if suits:
+                values = [row[position] for row in sample if position < len(row)]
+                unit, suits = _unit_of(target, name, values)
+                if suits or sure == 1:  # a native name is meant; the doctor speaks about its values
                     found.append((-sure, rank, position, target.key, unit))
     fields: dict[str, FieldMap] = {}
     taken: set[int] = set()
@@ -274,7 +274,8 @@ def _name_confidence(name: str, target: Target) -> float:
     words = (*target.exact, *target.near)
     if any(len(word) >= 4 and f"_{word}_" in f"_{name}_" for word in words):
         return 0.5
-    return 0.6 if len(name) >= 5 and difflib.get_close_matches(name, target.exact, 1, 0.85) else 0.0
+    alike = [word for word in target.exact if word[0] == name[:1]]  # typing errors rarely hit the first letter
+    return 0.6 if alike and len(name) >= 5 and difflib.get_close_matches(name, alike, 1, 0.85) else 0.0
 
 
 def _unit_of(target: Target, name: str, values: Sequence[str]) -> tuple[Unit, bool]:
@@ -294,8 +295,10 @@ def _unit_of(target: Target, name: str, values: Sequence[str]) -> tuple[Unit, bo
             default = _epoch_unit(float(np.nanmedian(read.values)))
         return _suffix(name, _SUFFIX_UNIT, default), True
     if target.kind == "time":
-        return "timestamp", _mostly_read(timestamps(column))
-    return "clock", _mostly_read(clock_spans(column))
+        dates = _mostly_read(timestamps(column))
+        return "timestamp" if dates else "s", dates
+    clock = _mostly_read(clock_spans(column))
+    return "clock" if clock else "s", clock
 
 
 def _mostly_read(read: Read) -> bool:

@@ -20,11 +20,11 @@ from dlsched.workload.readers.philly import read_philly
 from dlsched.workload.readers.sacct import read_sacct
 from dlsched.workload.readers.source import TraceText, open_trace
 from dlsched.workload.readers.swf import read_swf
-from dlsched.workload.readers.tabular import read_csv, read_native
+from dlsched.workload.readers.tabular import read_csv
 
 PREVIEW_ROWS = 5
 READERS: dict[str, Callable[[TraceText, ReadOptions], Draft]] = {
-    "native": read_native,
+    "native": read_csv,
     "philly": read_philly,
     "openb": read_openb,
     "helios": read_helios,

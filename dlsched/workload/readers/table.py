@@ -281,6 +281,16 @@ def read_parquet(text: TraceText) -> pa_parquet.ParquetFile:
     return file
 
 
+def parquet_sample(text: TraceText, rows: int = 50) -> list[list[str]]:
+    """Return the first rows of a Parquet file as strings, nulls as empty strings."""
+    try:
+        first = next(read_parquet(text).iter_batches(batch_size=rows), None)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"file {text.name}", "its Parquet data are damaged", "Export it again") from error
+    cells = [] if first is None else [["" if v is None else str(v) for v in c.to_pylist()] for c in first.columns]
+    return [list(row) for row in zip(*cells, strict=True)]
+
+
 def parquet_table(text: TraceText, wanted: Iterable[str]) -> Table:
     """Return the wanted columns of a Parquet file in their own types; rows are numbered from 1."""
     file = read_parquet(text)

@@ -16,7 +16,15 @@ from dlsched.workload.readers.convert import NUMBER, Read, clock_spans, numbers,
 from dlsched.workload.readers.mapping import CONFIDENT, GIB, SECONDS, TARGET, ColumnMapping, guess_mapping
 from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.source import TraceText
-from dlsched.workload.readers.table import Table, need_columns, parquet_table, read_parquet, read_table, sniff
+from dlsched.workload.readers.table import (
+    Table,
+    need_columns,
+    parquet_sample,
+    parquet_table,
+    read_parquet,
+    read_table,
+    sniff,
+)
 
 EPOCH_FROM_S = 1e8
 _TEXTS = {
@@ -50,28 +58,21 @@ def table_head(text: TraceText) -> tuple[tuple[str, ...], list[list[str]]]:
         return dialect.header, [list(row) for row in dialect.sample]
     file = read_parquet(text)
     header = tuple(file.schema_arrow.names)
-    table = parquet_table(text, header) if file.metadata.num_rows <= 1000 else None
-    if table is None or not table.rows:
-        return header, []
-    columns = [[str(value.as_py() if value.is_valid else "") for value in table.columns[n][:50]] for n in header]
-    return header, [list(row) for row in zip(*columns, strict=True)]
-
-
-def read_native(text: TraceText, options: ReadOptions) -> Draft:
-    """Read a table with the native column names; well-known synonyms are taken for optional columns."""
-    return _read_guessed(text, options)
+    return header, parquet_sample(text)
 
 
 def read_csv(text: TraceText, options: ReadOptions) -> Draft:
-    """Read a table through the given mapping, or through the guessed one where that is clear."""
+    """Read a table through the given mapping, or through the guessed one where that is clear.
+
+    The native table is the case where every deciding column has its native name.
+    """
     if options.mapping is None:
-        return _read_guessed(text, options)
+        return _read_guessed(text)
     need_columns(table_head(text)[0], options.mapping.columns, f"file {text.name} with this column mapping")
     return read_mapped(text, options.mapping)
 
 
-def _read_guessed(text: TraceText, options: ReadOptions) -> Draft:
-    del options  # nothing to choose: the table says it all
+def _read_guessed(text: TraceText) -> Draft:
     header, sample = table_head(text)
     guess = guess_mapping(header, sample)
     _refuse_unclear(text.name, header, guess)
