@@ -207,7 +207,7 @@ def _waited(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> s
     if main == REASONS[NOT_RECORDED]:
         return f"{text} ({main})"
     if main in (REASONS[key] for key in HELD_BY_OTHERS) and holders.count:
-        why = f"because its {_gpus(job['gpus'])} were held by {holders.text}"
+        why = f"because its {_gpus(job['gpus'])} held by {holders.text}"
     else:
         why = f"because: {main}"
     mostly = "mostly " if len(by_reason) > 1 else ""
@@ -215,7 +215,7 @@ def _waited(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> s
 
 
 def _gpus(number_of: float) -> str:
-    return "GPU" if number_of == 1 else f"{number_of:g} GPUs"
+    return "GPU was" if number_of == 1 else f"{number_of:g} GPUs were"
 
 
 def _running(job: dict[str, Any], spans: tuple[Span, ...]) -> str:

@@ -145,10 +145,10 @@ def waits_of(books: Books) -> pd.DataFrame:
     # At one instant a wait comes before the start that ends it; such a wait has no length and is left out.
     kind = np.repeat([0, 1, 2], [entries, starts, len(ends)])
     order = np.lexsort((kind, time_s, row))
-    following = np.append(order[1:], 0)
-    same_job = np.append(row[order[1:]] == row[order[:-1]], False)
+    same_job = row[order] == np.roll(row[order], -1)
+    same_job[-1:] = False
     to_s = np.empty(len(order))
-    to_s[order] = np.where(same_job, time_s[following], log.end_s)
+    to_s[order] = np.where(same_job, np.roll(time_s[order], -1), log.end_s)
     lasts = to_s[:entries] > log.wait_from_s
     waited = log.wait_row[lasts]
     frame = pd.DataFrame(

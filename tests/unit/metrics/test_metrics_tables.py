@@ -1,0 +1,313 @@
+"""Tables, series and one job's story, by hand."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.plan import WaitReason
+from dlsched.domain.policy import EventKind
+from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.workload import Workload
+from dlsched.metrics import (
+    Books,
+    decisions_table,
+    group_table,
+    job_story,
+    jobs_of,
+    nodes_table,
+    segments_of,
+    series_of,
+    summarise_books,
+    waits_of,
+)
+from dlsched.metrics.steps import accrued, count_after, sum_after, thin
+from dlsched.sim.log import JobStatus, PieceEnd
+from tests.support.logs import Ran, books_inputs
+
+NAN = math.nan
+PIECES = (
+    Ran(0, 0, 100, {0: 4}),
+    Ran(1, 0, 60, {1: 4}, PieceEnd.PREEMPTED),
+    Ran(2, 60, 110, {0: 1, 1: 1}),
+    Ran(1, 110, 160, {1: 4}, progress_from_s=120),
+)
+WAITS = (
+    (2, 50.0, WaitReason.NO_ROOM),
+    (2, 55.0, WaitReason.BEHIND),
+    (1, 60.0, WaitReason.PREEMPTED),
+    (3, 70.0, WaitReason.HELD_BACK),
+    (0, 0.0, WaitReason.NO_ROOM),  # starts at the same instant: no wait
+)
+
+
+@pytest.fixture
+def books() -> Books:
+    jobs = Workload.from_columns(
+        {
+            "job_id": ["a", "b", "c", "d"],
+            "submit_s": [0, 0, 50, 70],
+            "work": [100, 100, 50, 10],
+            "workers": [4, 4, 2, 8],
+            "due_s": [150, 90, NAN, 80],
+            "weight_usd_per_s": [0.1, 0.5, 0.2, NAN],
+            "user": ["ann", "bob", "ann", "cy"],
+        }
+    )
+    cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=4, usd_per_h=3.6), count=2),))
+    ends = {3: (JobStatus.REJECTED, 75.0)}
+    decisions = [(0.0, EventKind.ARRIVAL, 0.5), (60.0, EventKind.COMPLETION | EventKind.ARRIVAL, NAN)]
+    return Books(*books_inputs(Scenario(jobs, cluster), PIECES, ends, waits=WAITS, decisions=decisions))
+
+
+def test_jobs_table(books):
+    table = jobs_of(books)
+    assert list(table.columns[:11]) == [
+        "job_id", "submit_s", "first_start_s", "completion_s", "status", "gpus", "wait_s", "jct_s", "tardiness_s",
+        "cost", "utility",
+    ]  # fmt: skip
+    assert list(table["status"]) == ["completed", "completed", "completed", "rejected"]
+    expected = {
+        "first_start_s": [0, 0, 60, NAN],
+        "completion_s": [100, 160, 110, NAN],
+        "left_s": [100, 160, 110, 75],
+        "tardiness_s": [0, 70, NAN, NAN],
+        "tardiness_usd": [0, 35, 0, 0],
+        "run_s": [100, 110, 50, 0],
+        "not_running_s": [0, 60, 10, 5],
+        "slowdown": [1, 1.6, 1.2, NAN],
+        "gpu_s": [400, 440, 100, 0],
+        "preemptions": [0, 1, 0, 0],
+        "restarts": [0, 1, 0, 0],
+        # node 0 at $0.001/s: a alone 60 s, then 4 of 5 GPUs for 40 s; c alone 100-110. node 1: b, c alone 60-110, b
+        "cost": [0.06 + 0.032, 0.06 + 0.05, 0.008 + 0.01 + 0.05, 0],
+    }
+    for column, values in expected.items():
+        assert list(table[column]) == pytest.approx(values, nan_ok=True), column
+    assert list(table["user"]) == ["ann", "bob", "ann", "cy"]
+    assert "job_class" not in table
+
+
+def test_segments_table_has_a_row_for_each_node_of_each_piece(books):
+    table = segments_of(books)
+    shown = table[["job_id", "node", "start_s", "end_s", "gpus", "piece", "end_reason"]].to_numpy().tolist()
+    assert shown == [
+        ["a", 0, 0, 100, 4, 0, "completed"],
+        ["b", 1, 0, 60, 4, 1, "preempted"],
+        ["c", 0, 60, 110, 1, 2, "completed"],
+        ["c", 1, 60, 110, 1, 2, "completed"],
+        ["b", 1, 110, 160, 4, 3, "completed"],
+    ]
+    assert table["progress_from_s"].iloc[-1] == 120
+
+
+def test_nodes_table_adds_up_to_the_bill(books):
+    table = nodes_table(books.scenario, books.truth, books.log)
+    assert table.to_numpy().tolist() == [[0, "box", 0, 160, 0.16, 3.6], [1, "box", 0, 160, 0.16, 3.6]]
+
+
+def test_decisions_table_says_causes_in_words(books):
+    table = decisions_table(books.log)
+    assert list(table["cause"]) == ["arrival", "completion + arrival"]
+    assert list(table["cpu_s"]) == pytest.approx([0.5, NAN], nan_ok=True)
+
+
+def test_a_wait_lasts_to_the_next_reason_start_or_end(books):
+    assert waits_of(books).to_numpy().tolist() == [
+        ["b", 1, 60, 110, "preempted"],
+        ["c", 2, 50, 55, "no_room"],
+        ["c", 2, 55, 60, "behind"],
+        ["d", 3, 70, 75, "held_back"],
+    ]
+
+
+def test_group_table(books):
+    table = group_table(jobs_of(books), "user").set_index("user")
+    assert list(table.index) == ["ann", "bob", "cy"]
+    assert table.loc["ann"].to_dict() == pytest.approx(
+        {
+            "jobs": 2, "completed": 2, "wait_mean": 5, "wait_p95": 9.5, "jct_mean": 80, "slowdown_mean": 1.1,
+            "late_jobs": 0, "gpu_hours": 500 / 3600, "tardiness_s": 0, "cost": 0.092 + 0.068,
+        }
+    )  # fmt: skip
+    assert math.isnan(table.loc["cy", "tardiness_s"])
+
+
+def test_tables_of_a_run_in_which_nothing_ran():
+    jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
+    cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=4, usd_per_h=3.6), count=1),))
+    empty = Books(*books_inputs(Scenario(jobs, cluster), [], end_s=0.0, stalled=True))
+    assert (len(segments_of(empty)), len(waits_of(empty)), len(decisions_table(empty.log))) == (0, 0, 0)
+    assert list(jobs_of(empty)["status"]) == ["unfinished"]
+    assert len(series_of(empty)) == 1
+    assert summarise_books(empty)["vm_cost"] == 0
+
+
+# ---- series ----------------------------------------------------------------------------------------
+
+
+def test_series(books):
+    table = series_of(books)
+    expected = {
+        "time_s": [0, 50, 60, 70, 75, 100, 110, 160],
+        "gpus_held": [8, 8, 6, 6, 6, 2, 4, 4],
+        "gpus_up": [8] * 8,
+        "waiting": [0, 1, 1, 2, 1, 1, 0, 0],
+        "running": [2, 2, 2, 2, 2, 1, 1, 1],
+        "cost_usd": [0, 0.1, 0.12, 0.14, 0.15, 0.2, 0.22, 0.32],
+        "tardiness_usd": [0, 0, 0, 0, 0, 0, 0, 35],
+        "utility": [NAN] * 8,
+    }
+    for column, values in expected.items():
+        assert list(table[column]) == pytest.approx(values, nan_ok=True), column
+
+
+@given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100), st.floats(0, 9)), max_size=8))
+def test_accrued_is_the_sum_of_what_each_has_grown_to(amounts):
+    start_s = np.array([min(a, b) for a, b, _ in amounts])
+    end_s = np.array([max(a, b) + 0.5 for a, b, _ in amounts])
+    usd = np.array([amount for *_, amount in amounts])
+    at_s = np.array([-1.0, 0.0, 13.3, 50.0, 99.0, 200.0])
+    by_hand = [
+        sum(u * min(max((t - a) / (b - a), 0), 1) for a, b, u in zip(start_s, end_s, usd, strict=True)) for t in at_s
+    ]
+    assert accrued(start_s, end_s, usd, at_s) == pytest.approx(by_hand, abs=1e-9)
+
+
+def test_counts_and_sums_include_the_instant_and_leave_out_what_never_happens():
+    event_s, at_s = np.array([3.0, NAN, 1.0, 3.0]), np.array([0.0, 1.0, 3.0])
+    assert list(count_after(event_s, at_s)) == [0, 1, 3]
+    assert list(sum_after(event_s, np.array([1.0, 99.0, 10.0, 2.0]), at_s)) == [0, 10, 13]
+
+
+@given(st.integers(1, 400), st.integers(12, 60), st.integers(0, 10_000))
+def test_thinning_keeps_the_ends_and_every_extreme_and_never_more_than_asked(length, most, seed):
+    rng = np.random.default_rng(seed)
+    at_s = np.sort(rng.exponential(1, length)).cumsum()
+    columns = [rng.integers(0, 9, length), rng.normal(size=length)]
+    keep = thin(at_s, columns, most)
+    assert len(keep) <= max(most, 1)
+    assert (np.diff(keep) > 0).all()
+    assert {0, length - 1} <= set(keep)
+    for values in columns:
+        assert values[keep].min() == values.min()
+        assert values[keep].max() == values.max()
+
+
+# ---- one job's story -------------------------------------------------------------------------------
+
+
+def story_of(books: Books, job_id: str):
+    return job_story(job_id, jobs_of(books), segments_of(books), waits_of(books), books.log.end_s)
+
+
+def test_story_of_a_job_that_waited(books):
+    story = story_of(books, "c")
+    assert [(s.kind, s.from_s, s.to_s, s.nodes) for s in story.spans] == [
+        ("waited", 50, 55, ()),
+        ("waited", 55, 60, ()),
+        ("ran", 60, 110, (0, 1)),
+    ]
+    assert story.holders.job_ids == ("a", "b")
+    assert story.sentence == (
+        "Waited 10 s, mostly because its 2 GPUs were held by jobs a, b (users ann, bob); ran 50 s on n0, n1; "
+        "cost $0.07."
+    )
+
+
+def test_story_of_a_job_that_was_stopped_and_late(books):
+    story = story_of(books, "b")
+    assert [(s.kind, s.reason) for s in story.spans] == [
+        ("ran", ""),
+        ("paused", "stopped for a job with a stronger claim"),
+        ("ran", ""),
+    ]
+    assert (story.paused_s, story.restarts, story.late_s) == (50, 1, 70)
+    assert story.sentence == (
+        "Started at once; ran 1 min 50 s on n1; paused 1 time, 50 s in all; 1 min 10 s late; cost $0.11."
+    )
+
+
+def test_story_of_a_rejected_job(books):
+    story = story_of(books, "d")
+    assert story.first_start_s is None
+    assert (
+        story.sentence
+        == "Waited 5 s because: held back by the policy; never started; rejected by the policy; cost $0.00."
+    )
+
+
+def test_a_wait_without_record_says_so_and_guesses_nothing(books):
+    silent = waits_of(books).iloc[:0]
+    story = job_story("c", jobs_of(books), segments_of(books), silent, books.log.end_s)
+    assert [s.reason for s in story.spans] == ["reason not recorded by this policy", ""]
+    assert story.sentence.startswith("Waited 10 s (reason not recorded by this policy); ran")
+
+
+def test_only_three_holders_are_named():
+    jobs = Workload.from_columns({"job_id": [*"abcdef"], "submit_s": [0.0] * 5 + [1.0], "work": [9.0] * 6})
+    cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=5), count=2),))
+    pieces = [Ran(row, 0, 9, {0: 1}) for row in range(4)] + [Ran(4, 0, 9, {1: 1}), Ran(5, 9, 18, {0: 1})]
+    books = Books(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(5, 1.0, WaitReason.NO_ROOM)]))
+    sentence = story_of(books, "f").sentence
+    assert sentence == "Waited 8 s because its GPU was held by jobs a, b, c and 1 more; ran 9 s on n0."
+
+
+def test_story_of_an_unknown_job(books):
+    with pytest.raises(InputError, match="'nobody': is not in this run"):
+        story_of(books, "nobody")
+
+
+# ---- size ------------------------------------------------------------------------------------------
+
+
+def test_a_large_run_is_fast():
+    """68,503 jobs, 120,000 pieces: every table and number in 1.5 s of processor time."""
+    rng = np.random.default_rng(1)
+    count, extra = 68_503, 51_497
+    submit_s = np.sort(rng.uniform(0, 1e7, count))
+    jobs = Workload.from_columns(
+        {
+            "job_id": [f"job-{n}" for n in range(count)],
+            "submit_s": submit_s,
+            "work": rng.uniform(1, 1e5, count),
+            "due_s": submit_s + 1e5,
+            "weight_usd_per_s": np.ones(count),
+            "user": rng.choice(["ann", "bob"], count),
+        }
+    )
+    cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=8, usd_per_h=3.6), count=75),))
+    row = np.concatenate([np.arange(count), rng.integers(0, count, extra)])
+    turn = np.concatenate([np.zeros(count), np.ones(extra)])
+    start_s = submit_s[row] + turn * 6e4 + 10
+    order = np.lexsort((row, start_s))
+    row, start_s, turn = row[order], start_s[order], turn[order]
+    inputs = books_inputs(Scenario(jobs, cluster, Options()), [Ran(0, 0, 1, {0: 1})])
+    names = {field: getattr(inputs[2], field) for field in inputs[2].__dataclass_fields__}
+    pieces = len(row)
+    names |= {
+        "piece_row": row, "piece_start_s": start_s, "piece_end_s": start_s + 5e4, "piece_workers": np.ones(pieces, int),
+        "piece_servers": np.zeros(pieces, int), "piece_rate": np.ones(pieces), "piece_restart_rate": np.zeros(pieces),
+        "piece_progress_from_s": start_s, "piece_end": np.zeros(pieces, np.uint8), "piece_lost_work": np.zeros(pieces),
+        "share_first": np.arange(pieces + 1), "share_node": rng.integers(0, 75, pieces),
+        "share_workers": np.ones(pieces, int), "share_servers": np.zeros(pieces, int),
+        "job_status": np.zeros(count, np.uint8), "job_first_start_s": submit_s + 10, "job_end_s": submit_s + 1.2e5,
+        "wait_row": row, "wait_from_s": start_s - 10, "wait_reason": np.ones(pieces, np.uint8), "end_s": 1.2e7,
+    }  # fmt: skip
+    books = Books(inputs[0], inputs[1], type(inputs[2])(**names))
+    began = time.process_time()
+    summarise_books(books)
+    tables = [jobs_of(books), segments_of(books), waits_of(books), series_of(books), decisions_table(books.log)]
+    group_table(tables[0], "user")
+    job_story("job-500", tables[0], tables[1], tables[2], books.log.end_s)
+    assert time.process_time() - began < 1.5
+    assert len(tables[3]) <= 2_000
+    assert isinstance(tables[0], pd.DataFrame)
