@@ -116,10 +116,20 @@ class Run:
 
     @cached_property
     def _violations(self) -> tuple[str, ...]:
-        from dlsched.sim.audit import audit  # only where a run is checked
+        from dlsched.sim.audit import audit, audit_books  # only where a run is checked
 
+        scenario, metrics = self.prepared.scenario, self.metrics
         with timed(self.cpu_s, "audit"):
-            return tuple(audit(self.prepared.scenario, self.truth, self.log))
+            found = audit(scenario, self.truth, self.log, self._rows_expected)
+            if not found:
+                found = audit_books(scenario, self.truth, self.log, metrics, self.jobs, self.nodes)
+            return tuple(found)
+
+    @property
+    def _rows_expected(self) -> int | None:
+        """How many jobs the log must account for; a new draw of a generator may have any number."""
+        drawn_anew = self.scenario.generator is not None and self.seed != 0
+        return None if drawn_anew else len(self.scenario.workload) - self.prepared.oversize["dropped"]
 
     def audit(self) -> list[str]:
         """Return what the auditor found, the first violation first; empty = clean."""

@@ -1,0 +1,368 @@
+"""Runs in the background: a queue, worker processes, progress, cancelling; results go into the store.
+
+Knows no page library. The app keeps one ``Runner`` for the whole server, so that work goes on when a tab is closed.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import queue
+import shutil
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments import worker
+from dlsched.experiments.code_version import code_version
+from dlsched.experiments.estimate import estimate_s
+from dlsched.experiments.executor import Pool, open_pool
+from dlsched.experiments.run import question
+from dlsched.sim.simulate import Cancelled
+from dlsched.store.record import RunLabel, RunRecord, run_key
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
+
+log = logging.getLogger(__name__)
+_TRIES = 2
+_SHARE_FOR_ETA = 0.03
+
+
+class TaskState(StrEnum):
+    """Where a task is. DONE: computed, on its way into the store (or there is none)."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    STORED = "stored"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens to the task."""
+        return self in {TaskState.STORED, TaskState.FAILED, TaskState.CANCELLED}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One question: a scenario under a policy, at a seed."""
+
+    scenario: Scenario
+    policy: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    """What a page shows of a task: ``share`` done from 0 to 1, ``eta_s`` seconds left (rough; None = unknown)."""
+
+    id: str
+    name: str
+    state: TaskState
+    share: float
+    text: str
+    eta_s: float | None
+    message: str
+    run_id: str | None
+
+
+@dataclass(eq=False)
+class _Entry:
+    task: Task
+    name: str
+    id: str = field(default_factory=lambda: uuid4().hex[:12])
+    key: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+    state: TaskState = TaskState.QUEUED
+    message: str = ""
+    run_id: str | None = None
+    tries: int = 0
+    guess_s: float = 0.0
+    started_s: float = 0.0
+
+    @property
+    def label(self) -> RunLabel:
+        scenario = self.task.scenario
+        return RunLabel(self.key, scenario.content_hash, scenario.name, self.task.policy, self.params, self.task.seed)
+
+
+class Runner:
+    """A queue of runs over a pool of workers.
+
+    Parameters
+    ----------
+    store
+        Where results go and known questions are answered from; None keeps records in memory for :meth:`record`.
+    make_pool
+        Opens the pool at the first run, and again after a worker died.
+    """
+
+    def __init__(self, store: Store | None = None, make_pool: Callable[[], Pool] = open_pool) -> None:
+        self._store, self._make_pool = store, make_pool
+        self._pool: Pool | None = None
+        self._folder = Path(tempfile.mkdtemp(prefix="dlsched-"))
+        self._lock = threading.RLock()
+        self._entries: dict[str, _Entry] = {}
+        self._waiting: deque[_Entry] = deque()
+        self._in_flight: dict[str, _Entry] = {}
+        self._records: dict[str, RunRecord] = {}
+        self._events: queue.SimpleQueue[tuple[str, Future[Any]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    # ---- what pages call -----------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Start the workers and let them load their fast code, so that the first run does not wait for it."""
+        with self._lock:
+            if self._pool is None and not self._closed:
+                self._pool = self._make_pool()
+                for _ in range(self._pool.width):
+                    self._pool.executor.submit(worker.get_ready)
+
+    def submit(self, tasks: Iterable[Task]) -> list[str]:
+        """Queue tasks and return their ids, in order.
+
+        One that was computed before is answered at once; one that is under way gets the id it has; one that cannot
+        be run is listed as failed with the reason, and the others go on.
+        """
+        entries: list[_Entry] = []
+        for task in tasks:
+            entries.append(self._admit(task, entries))
+        fresh = {e.id: e for e in entries if e.state is TaskState.QUEUED and e.id not in self._entries}
+        if self._store is not None and fresh:
+            self._store.mark_running([entry.label for entry in fresh.values()])
+        with self._lock:
+            for entry in entries:
+                self._entries.setdefault(entry.id, entry)
+            self._waiting.extend(fresh.values())
+            self._fill()
+        return [entry.id for entry in entries]
+
+    def status(self, ids: Sequence[str] | None = None) -> list[TaskStatus]:
+        """Return how tasks are doing, oldest first; all of them without ``ids``."""
+        with self._lock:
+            chosen = self._entries.values() if ids is None else (self._entries[i] for i in ids if i in self._entries)
+            return [self._status(entry) for entry in chosen]
+
+    def cancel(self, ids: Sequence[str] | None = None) -> None:
+        """Stop tasks, all of them without ``ids``; finished ones stay."""
+        with self._lock:
+            for entry in [self._entries[i] for i in (ids if ids is not None else [*self._entries])]:
+                if entry.state not in {TaskState.QUEUED, TaskState.RUNNING}:
+                    continue
+                if entry.state is TaskState.QUEUED:
+                    self._waiting.remove(entry)
+                else:
+                    worker.cancel_file(self._folder, entry.id).touch()
+                self._end(entry, TaskState.CANCELLED, "Cancelled")
+
+    def record(self, task_id: str) -> RunRecord | None:
+        """Return the record of a task when there is no store; None otherwise."""
+        return self._records.get(task_id)
+
+    def forget(self) -> None:
+        """Take finished tasks off the list."""
+        with self._lock:
+            self._entries = {i: entry for i, entry in self._entries.items() if not self._is_over(entry)}
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until nothing is queued or running; return whether that came true in time."""
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            with self._lock:
+                if all(self._is_over(entry) for entry in self._entries.values()) and not self._in_flight:
+                    return True
+            if until is not None and time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        """Cancel everything, end the workers and remove the temporary files."""
+        self.cancel()
+        with self._lock:
+            self._closed = True
+            pool, thread = self._pool, self._thread
+        if pool is not None:
+            pool.executor.shutdown(wait=True, cancel_futures=True)
+        if thread is not None:
+            self._events.put(None)
+            thread.join()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    # ---- taking in -----------------------------------------------------------------------------------
+
+    def _admit(self, task: Task, batch: Sequence[_Entry]) -> _Entry:
+        """Return the entry of a task, which may be one that is under way or came before it in the same batch."""
+        entry = _Entry(task, task.name or task.policy + (f", draw {task.seed}" if task.seed else ""))
+        try:
+            spec, entry.params = question(task.scenario, task.policy, task.params)
+            entry.name = task.name or spec.label + (f", draw {task.seed}" if task.seed else "")
+            entry.key = run_key(task.scenario.content_hash, spec.key, entry.params, task.seed, code_version())
+            entry.run_id = self._store.find_run(entry.key) if self._store is not None else None
+            entry.guess_s = estimate_s(task.scenario, task.policy, self._store).seconds
+        except DlschedError as error:
+            entry.state, entry.message = TaskState.FAILED, str(error)
+            return entry
+        if entry.run_id is not None:
+            entry.state, entry.message = TaskState.STORED, "Answered from the store"
+            return entry
+        with self._lock:
+            others = [*self._entries.values(), *batch]
+            return next((e for e in others if e.key == entry.key and not self._is_over(e)), entry)
+
+    # ---- computing -----------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        """Start waiting tasks while there is room; the caller holds the lock."""
+        if self._closed or not self._waiting:
+            return
+        try:
+            self._pool = self._pool or self._make_pool()
+        except DlschedError as error:
+            while self._waiting:
+                self._end(self._waiting.popleft(), TaskState.FAILED, str(error))
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._listen, daemon=True, name="runner")
+            self._thread.start()
+        # A task that was there when a worker died runs alone the second time, so that it ends no other again.
+        while self._waiting and len(self._in_flight) < self._pool.width:
+            alone = any(entry.tries for entry in (self._waiting[0], *self._in_flight.values()))
+            if alone and self._in_flight:
+                return
+            self._start(self._waiting.popleft(), self._pool)
+
+    def _start(self, entry: _Entry, pool: Pool) -> None:
+        task, key = entry.task, entry.task.scenario.content_hash
+        path = worker.scenario_file(self._folder, key)
+        content = pickle.dumps(task.scenario, protocol=5) if pool.remote or not path.exists() else None
+        if not pool.remote and content is not None:
+            path.write_bytes(content)
+        order = worker.Order(
+            entry.id,
+            self._folder,
+            key,
+            task.policy,
+            entry.params,
+            task.seed,
+            entry.name,
+            content if pool.remote else None,
+        )
+        entry.state, entry.started_s = TaskState.RUNNING, time.monotonic()
+        self._in_flight[entry.id] = entry
+        try:
+            future = pool.executor.submit(worker.carry_out, order)
+        except BrokenProcessPool as error:
+            future = Future()
+            future.set_exception(error)
+        future.add_done_callback(lambda done: self._events.put((entry.id, done)))
+
+    def _listen(self) -> None:
+        """Take results as they come and put them into the store; the one thread that does."""
+        while (event := self._events.get()) is not None:
+            task_id, future = event
+            with self._lock:
+                entry = self._in_flight.pop(task_id)
+                outcome = self._outcome(entry, future)
+                self._fill()
+                self._tidy()
+            if outcome is not None:
+                self._keep(entry, outcome)
+            if entry.state is not TaskState.QUEUED:
+                for path in self._folder.glob(f"{task_id}.*"):
+                    path.unlink(missing_ok=True)
+
+    def _outcome(self, entry: _Entry, future: Future[Any]) -> Path | bytes | None:
+        """Return what a worker made, None when it made nothing; say so in the entry."""
+        try:
+            outcome: Path | bytes = future.result()
+        except (Cancelled, CancelledError):
+            self._end(entry, TaskState.CANCELLED, "Cancelled")
+        except BrokenProcessPool:
+            self._pool = None
+            entry.tries += 1
+            if entry.state is TaskState.RUNNING and entry.tries < _TRIES:
+                entry.state = TaskState.QUEUED
+                self._waiting.appendleft(entry)
+            else:
+                self._end(entry, TaskState.FAILED, "The worker process died, probably for lack of memory")
+        except DlschedError as error:
+            self._end(entry, TaskState.FAILED, str(error))
+        except Exception as error:
+            log.exception("Task %s failed", entry.name, exc_info=error)
+            self._end(entry, TaskState.FAILED, f"Unexpected {type(error).__name__}: {error}. Details are in the log")
+        else:
+            if entry.state is TaskState.RUNNING:
+                entry.state = TaskState.DONE
+                return outcome
+        return None
+
+    def _keep(self, entry: _Entry, outcome: Path | bytes) -> None:
+        """Write a result into the store (seconds for a large one, so without the lock)."""
+        try:
+            record = worker.record_of(outcome, entry.task.scenario)
+            if self._store is None:
+                self._records[entry.id] = record
+                return
+            entry.run_id = self._store.save_run(record)
+        except Exception as error:
+            log.exception("Result of %s was not kept", entry.name, exc_info=error)
+            with self._lock:
+                self._end(entry, TaskState.FAILED, f"Computed, but not kept: {error}")
+            return
+        entry.state = TaskState.STORED
+
+    def _end(self, entry: _Entry, state: TaskState, message: str) -> None:
+        if entry.state.is_over:
+            return
+        entry.state, entry.message = state, message
+        if self._store is not None:
+            try:
+                self._store.clear_running([entry.key])
+            except DlschedError:
+                log.warning("The store could not be told that %s ended", entry.name)
+
+    def _tidy(self) -> None:
+        """Remove the scenario files when nothing is left to do."""
+        if not self._in_flight and not self._waiting:
+            for path in self._folder.glob("*.scenario"):
+                path.unlink(missing_ok=True)
+
+    # ---- telling -------------------------------------------------------------------------------------
+
+    def _is_over(self, entry: _Entry) -> bool:
+        return entry.state.is_over or (entry.state is TaskState.DONE and self._store is None)
+
+    def _status(self, entry: _Entry) -> TaskStatus:
+        share, text, eta_s = 0.0, entry.message, None
+        if entry.state is TaskState.QUEUED:
+            ahead = list(self._waiting).index(entry) if entry in self._waiting else 0
+            text = f"Waiting, {ahead} before it" if ahead else "Waiting"
+        elif entry.state is TaskState.RUNNING:
+            share, text = worker.read_progress(self._folder, entry.id)
+            text, eta_s = text or "Starting a worker", self._seconds_left(entry, share)
+        elif entry.state in {TaskState.DONE, TaskState.STORED}:
+            share = 1.0
+        return TaskStatus(entry.id, entry.name, entry.state, share, text, eta_s, entry.message, entry.run_id)
+
+    def _seconds_left(self, entry: _Entry, share: float) -> float | None:
+        gone_s = time.monotonic() - entry.started_s
+        if share >= _SHARE_FOR_ETA:
+            return gone_s * (1 - share) / share
+        return max(1.0, entry.guess_s - gone_s)

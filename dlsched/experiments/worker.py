@@ -1,0 +1,183 @@
+"""What a worker process does with one task. Imports no page library: workers are started from scratch.
+
+Progress goes out and a wish to cancel comes in through small files in the task's folder: they need no third process,
+cost microseconds, and cannot block either side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import realise
+from dlsched.domain.workload import Workload
+from dlsched.experiments.run import simulate
+from dlsched.policies import registry
+from dlsched.sim.prepare import Prepared
+from dlsched.sim.simulate import Cancelled
+from dlsched.store.columns import to_arrow
+from dlsched.store.record import RunRecord
+
+WARMING = "Preparing fast code, once"
+_EVERY_S = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """A task as it travels: the scenario as a pickle file, or its bytes where the worker sees other files."""
+
+    task_id: str
+    folder: Path
+    scenario_key: str
+    policy: str
+    params: Mapping[str, Any]
+    seed: int
+    name: str = ""
+    scenario_bytes: bytes | None = None
+
+
+class Reporter:
+    """Progress of one task, at most ten times a second; raises Cancelled when somebody wants it to stop."""
+
+    def __init__(self, folder: Path, task_id: str) -> None:
+        self._progress, self._cancel = progress_file(folder, task_id), cancel_file(folder, task_id)
+        self._last_s = -1.0
+
+    def __call__(self, share: float, text: str) -> None:
+        """Note the share done and what is being done."""
+        now_s = time.monotonic()
+        if now_s - self._last_s < _EVERY_S:
+            return
+        self._last_s = now_s
+        self.force(share, text)
+
+    def force(self, share: float, text: str) -> None:
+        """Note it now."""
+        if self._cancel.exists():
+            raise Cancelled
+        # Progress is a courtesy: a full disk must not end a run.
+        with contextlib.suppress(OSError):
+            part = self._progress.with_suffix(".part")
+            part.write_text(f"{share:.6f}\t{text}", encoding="utf-8")
+            os.replace(part, self._progress)
+
+
+def progress_file(folder: Path, task_id: str) -> Path:
+    """Return the file that holds share and text."""
+    return folder / f"{task_id}.progress"
+
+
+def cancel_file(folder: Path, task_id: str) -> Path:
+    """Return the file whose being there means: stop."""
+    return folder / f"{task_id}.cancel"
+
+
+def scenario_file(folder: Path, scenario_key: str) -> Path:
+    """Return the file with the pickled scenario that several tasks share."""
+    return folder / f"{scenario_key}.scenario"
+
+
+def read_progress(folder: Path, task_id: str) -> tuple[float, str]:
+    """Return (share done, text) of a task; (0, "") before its first word."""
+    try:
+        share, text = progress_file(folder, task_id).read_text(encoding="utf-8").split("\t", 1)
+        return float(share), text
+    except (OSError, ValueError):
+        return 0.0, ""
+
+
+def carry_out(order: Order) -> Path | bytes:
+    """Compute, audit and summarise a task; return the file (or the bytes) of its pickled RunRecord.
+
+    The record travels without its scenario: who asked has it.
+    """
+    report = Reporter(order.folder, order.task_id)
+    scenario = _scenario(order)
+    if _takes_fast_code(scenario, order.policy, order.params):
+        report.force(0.0, WARMING)
+        _warm_up(order.policy)
+    report.force(0.0, "Starting")
+    run = simulate(scenario, order.policy, order.params, order.seed, report)
+    report.force(1.0, "Checking the books")
+    record = run.record(order.name)
+    tables = {name: to_arrow(name, table) for name, table in record.tables.items()}
+    report.force(1.0, "Saving")
+    content = pickle.dumps(replace(record, tables=tables, scenario=_placeholder()), protocol=5)
+    if order.scenario_bytes is not None:
+        return content
+    path = order.folder / f"{order.task_id}.result"
+    path.write_bytes(content)
+    return path
+
+
+def get_ready() -> None:
+    """Load, and on a new machine compile, the fast code before anybody waits for it."""
+    for policy in ("fifo", "srtf"):
+        _warm_up(policy)
+
+
+def record_of(outcome: Path | bytes, scenario: Scenario) -> RunRecord:
+    """Return the record behind what :func:`carry_out` returned; written by our own worker, so unpickling is safe."""
+    content = outcome if isinstance(outcome, bytes) else outcome.read_bytes()
+    record: RunRecord = pickle.loads(content)
+    return replace(record, scenario=scenario)
+
+
+def _scenario(order: Order) -> Scenario:
+    if order.scenario_bytes is not None:
+        found: Scenario = pickle.loads(order.scenario_bytes)
+        return found
+    return _read_scenario(scenario_file(order.folder, order.scenario_key))
+
+
+@lru_cache(maxsize=2)
+def _read_scenario(path: Path) -> Scenario:
+    scenario: Scenario = pickle.loads(path.read_bytes())
+    return scenario
+
+
+@lru_cache(maxsize=1)
+def _placeholder() -> Scenario:
+    """Return the smallest scenario every everyday policy can run: it has due times, weights, users and prices."""
+    columns = {
+        "job_id": ["a", "b", "c"],
+        "submit_s": np.zeros(3),
+        "work": np.array([3.0, 2.0, 1.0]),
+        "user": ["u", "v", "u"],
+        "priority": np.arange(3.0),
+        "due_s": np.full(3, 2.0),
+        "weight_usd_per_s": np.ones(3),
+    }
+    cluster = Cluster(pools=(Pool(vm=VmType(name="one", gpus=1, usd_per_h=1.0), count=1),))
+    return Scenario(Workload.from_columns(columns), cluster, name="placeholder")
+
+
+@cache
+def _warm_up(policy: str) -> None:
+    """Compile the fast code of a policy on three jobs: seconds on a new machine, nothing after that.
+
+    Done apart from the run, so that the user is told what takes long and the run's time is its own.
+    """
+    with contextlib.suppress(DlschedError):
+        simulate(_placeholder(), policy)
+
+
+def _takes_fast_code(scenario: Scenario, policy: str, params: Mapping[str, Any]) -> bool:
+    spec = registry.find(policy)
+    if spec.clairvoyant or (built := spec.build(spec.parse(dict(params)))).list_rule is None:
+        return False
+    from dlsched.sim import kernels
+
+    return kernels.eligible(Prepared(scenario, realise(scenario)), built)
