@@ -165,7 +165,12 @@ def test_swf_without_header_and_without_jobs():
 
 # ---- sacct ---------------------------------------------------------------------------------------
 
-SACCT_HEAD = "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw|NNodes|NCPUS|ReqTRES|AllocTRES"
+SACCT_HEAD = (
+    "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw|NNodes|NCPUS"
+    "|ReqTRES|AllocTRES"
+)
+ASKED = "cpu=8,gres/gpu=2,mem=32000M,node=1"
+GIVEN = "billing=8,cpu=8,gres/gpu:a100=2,gres/gpu=2,mem=64G,node=1"
 T = "2024-03-01T08:0"
 
 
@@ -173,9 +178,10 @@ def sacct(*lines: str, trailing: str = "") -> str:
     return "\n".join(part + trailing for part in (SACCT_HEAD, *lines)) + "\n"
 
 
-def entry(job, state="COMPLETED", start=T + "5:00", end=T + "6:00", elapsed="60", asked="cpu=8,gres/gpu=2,mem=32000M,node=1",
-          given="billing=8,cpu=8,gres/gpu:a100=2,gres/gpu=2,mem=64G,node=1", name="n", submit=T + "0:00", nodes="1"):  # fmt: skip
-    return f"{job}|{job}|{name}|al|nlp|gpu|high|{state}|{submit}|{submit}|{start}|{end}|{elapsed}|{nodes}|8|{asked}|{given}"
+def entry(job, state="COMPLETED", start=T + "5:00", end=T + "6:00", elapsed="60", asked=ASKED, given=GIVEN, **more):
+    name, submit, nodes = more.get("name", "n"), more.get("submit", T + "0:00"), more.get("nodes", "1")
+    times = f"{submit}|{submit}|{start}|{end}|{elapsed}"
+    return f"{job}|{job}|{name}|al|nlp|gpu|high|{state}|{times}|{nodes}|8|{asked}|{given}"
 
 
 LINES = (

@@ -88,8 +88,14 @@ def test_compact_json_and_lone_surrogates():
     [
         pytest.param(json.dumps(LOG)[:-40], "not valid JSON|breaks off", id="cut off"),
         pytest.param(json.dumps(LOG)[:-1] + " 1", "breaks off", id="no comma"),
-        pytest.param('[{"jobid": 1, "attempts": [], "vc": 1, "status": 1, "x": ' + "[" * 100_000, "nested too deep", id="deep"),
-        pytest.param('[{"jobid": 1, "attempts": 5, "vc": {}, "status": [], "submitted_time": 3}]', "no row can be used", id="types"),
+        pytest.param(
+            '[{"jobid": 1, "attempts": [], "vc": 1, "status": 1, "x": ' + "[" * 100_000, "nested too deep", id="deep"
+        ),
+        pytest.param(
+            '[{"jobid": 1, "attempts": 5, "vc": {}, "status": [], "submitted_time": 3}]',
+            "no row can be used",
+            id="types",
+        ),
         pytest.param('{"jobid": 1}', "no known format", id="object"),
         pytest.param("[1, 2, 3]", "no known format", id="numbers"),
     ],

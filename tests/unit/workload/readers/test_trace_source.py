@@ -30,7 +30,9 @@ def zipped(**members: bytes) -> bytes:
         pytest.param(bz2.compress(CSV), id="bzip2"),
         pytest.param(lzma.compress(CSV), id="xz"),
         pytest.param(zipped(**{"t.csv": CSV}), id="zip"),
-        pytest.param(zipped(**{"dir/": b"", "t.csv": CSV, "__MACOSX/._t.csv": b"x"}), id="zip with folder and side file"),
+        pytest.param(
+            zipped(**{"dir/": b"", "t.csv": CSV, "__MACOSX/._t.csv": b"x"}), id="zip with folder and side file"
+        ),
         pytest.param(zipped(**{"../../etc/t.csv": CSV}), id="zip with a path that leads out"),
         pytest.param(zipped(**{"t.csv.gz": gzip.compress(CSV)}), id="gzip inside zip"),
         pytest.param(CSV.replace(b"\n", b"\r\n"), id="CRLF"),

@@ -1,0 +1,132 @@
+"""Detection by content, choices left to the user, and no traceback whatever the bytes."""
+
+import contextlib
+import gzip
+import json
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlsched.domain.errors import InputError
+from dlsched.workload.defaults import default_cluster
+from dlsched.workload.readers import FormatUnsure, ReadOptions, detect, preview, read_trace
+
+NATIVE = "job_id,submit_time_s,num_gpus,duration_s,vc\na,0,1,60,v\nb,5,16,70,w\n"
+PHILLY = json.dumps([{
+    "status": "Pass", "vc": "v", "jobid": "j1", "submitted_time": "2017-10-07 01:00:00", "user": "u",
+    "attempts": [{"start_time": "2017-10-07 01:00:10", "end_time": "2017-10-07 01:05:10",
+                  "detail": [{"ip": "m1", "gpus": ["gpu0"]}]}],
+}])  # fmt: skip
+HELIOS = (
+    "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue\n"
+    "1,u1,v,16,64,2,FAILED,2020-06-09 18:41:00,2020-06-09 18:42:00,2020-06-09 18:45:00,180,60\n"
+)
+OPENB = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+    "p,8000,16384,2,1000,V100M32|T4,LS,Succeeded,100,400,150\n"
+)
+SWF = "; Version: 2.2\n1 0 10 60 4 -1 -1 4 -1 -1 1 3 1 -1 2 1 -1 -1\n"
+SACCT = (
+    "JobID|User|State|Submit|Start|End|ElapsedRaw|ReqTRES|AllocTRES\n"
+    "1|al|COMPLETED|2024-03-01T08:00:00|2024-03-01T08:05:00|2024-03-01T08:06:00|60|cpu=8,gres/gpu=2|cpu=8,gres/gpu=2\n"
+)
+GENERIC = "id,arrival,gpus,runtime,owner\n1,0,4,90,ann\n2,3,1,10,ben\n"
+FORMATS = {
+    "native": NATIVE,
+    "philly": PHILLY,
+    "helios": HELIOS,
+    "openb": OPENB,
+    "swf": SWF,
+    "sacct": SACCT,
+    "csv": GENERIC,
+}
+KEYS = sorted(FORMATS)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_name_never_decides(key):
+    for name in ("x.csv", "cluster_job_log", "trace.swf", "jobs.json"):
+        trace = read_trace(FORMATS[key].encode(), name)
+        assert trace.format_key == key
+        assert trace.report.kept >= 1
+
+
+def test_candidates_are_counted_and_ordered():
+    first, *others = detect(HELIOS.encode(), "x")
+    assert (first.format_key, first.signs, first.of, first.certainty) == ("helios", 5, 5, 1.0)
+    assert [c.format_key for c in others] == ["csv"]
+    assert detect(b"") == []
+
+
+def test_two_likely_formats_are_left_to_the_user():
+    text = HELIOS.replace(",node_num,", ",boxes,").replace(",queue\n", ",line\n")
+    with pytest.raises(FormatUnsure, match=r"looks like .*Helios cluster log \(3 of 5 signs\)") as caught:
+        read_trace(text.encode(), "t")
+    keys = [candidate.format_key for candidate in caught.value.candidates]
+    assert set(keys) == {"csv", "helios"}
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.candidates) == (str(caught.value), caught.value.candidates)
+    for shown in preview(text.encode(), "t", keys):
+        assert not shown.problem
+        assert shown.rows[0][shown.header.index("work")] == "180"
+    assert read_trace(text.encode(), "t", ReadOptions(format="helios")).format_key == "helios"
+
+
+def test_preview_says_why_a_format_does_not_suit():
+    (shown,) = preview(NATIVE.encode(), "t", ["helios"])
+    assert "missing columns: gpu_num" in shown.problem
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_chosen_format_that_does_not_suit_gives_one_message(key):
+    for other in KEYS:
+        with contextlib.suppress(InputError):
+            read_trace(FORMATS[other].encode(), "t", ReadOptions(format=key))
+
+
+def read_quietly(content: bytes, **options) -> None:
+    """Read; any result obeys the books and can be given a cluster; any failure is an InputError."""
+    try:
+        trace = read_trace(content, "t", ReadOptions(**options))
+        cluster = default_cluster(trace.workload)
+    except InputError:
+        return
+    counts = trace.report.counts
+    assert counts["rows"] == counts["kept"] + counts["dropped"]
+    assert counts["dropped"] == sum(f.count for f in trace.report.of_kind("dropped"))
+    assert counts["repaired"] <= counts["kept"] == len(trace.workload)
+    assert cluster.num_nodes
+
+
+@given(st.binary(max_size=300))
+def test_random_bytes(content):
+    read_quietly(content)
+    read_quietly(gzip.compress(content))
+
+
+@given(content=st.binary(max_size=120), key=st.sampled_from(KEYS))
+def test_random_bytes_read_as_any_format(content, key):
+    read_quietly(FORMATS[key].encode()[:80] + content, format=key)
+
+
+CELLS = st.sampled_from(
+    ["", "0", "-1", "1e9", "1e308", "-0.0", "nan", "inf", "abc", "=1+1", '"', '""', "\x00", "é", "9" * 40, "1,5", ";",
+     "|", "2024-03-01T00:00:00", "0001-01-01", "None", "1-02:03:04", "gres/gpu=4", "\n", "\r\n", "a\tb", "\u202e", "[", "{"]
+)  # fmt: skip
+
+
+@given(key=st.sampled_from(KEYS), data=st.data())
+def test_mutated_traces(key, data):
+    text = FORMATS[key]
+    cells = [index for index, char in enumerate(text) if char in ',|\n ":']
+    for _ in range(data.draw(st.integers(1, 4))):
+        start, end = sorted(data.draw(st.tuples(st.sampled_from(cells), st.sampled_from(cells))))
+        if end - start > 40:
+            end = next((c for c in cells if c > start), start)
+        text = text[: start + 1] + data.draw(CELLS) + text[end:]
+        cells = [index for index, char in enumerate(text) if char in ',|\n ":']
+    read_quietly(text.encode("utf-8", "replace"))
+    read_quietly(text.encode("utf-8", "replace"), format=key)
+    read_quietly(text.encode("utf-16"), zero_run="one-second", duplicates="drop", censored="drop", cancelled="drop")
