@@ -156,13 +156,11 @@ class World:
 
     def open_piece(self, row: int, shares: tuple[Share, ...], now_s: float, restart: tuple[float, float]) -> None:
         """A row that neither holds nor waits starts on shares; ``restart`` = its length and the rate meanwhile."""
-        workers, servers = gang_width(shares)
-        rate = self.speed.rate(row, workers, servers, gang_speed(float(self.nodes.speed[s.node]) for s in shares))
-        books = self.progress
+        workers, books = gang_width(shares)[0], self.progress
         books.begin(
             row,
             now_s,
-            rate=rate,
+            rate=self._rate(row, shares),
             restart_rate=restart[1],
             from_s=now_s + restart[0],
             gpus=workers * self.room.site.asks.demand[row][GPU],
@@ -188,19 +186,29 @@ class World:
             self.leave_queue(row)
             self.open_piece(row, shares, now_s, (self.options.restart_s, 0.0))
             return
-        old_workers, old_rate = self.width(row)[0], self.progress.rate_at(row, now_s)
+        restart = self._restart(row, shares, now_s)
         self.close_piece(row, now_s, end)
         if shares:
-            grows = gang_width(shares)[0] > old_workers
-            self.open_piece(row, shares, now_s, self._restart(grows=grows, old_rate=old_rate))
+            self.open_piece(row, shares, now_s, restart)
         else:
             self.wait(row)
 
-    def _restart(self, *, grows: bool, old_rate: float) -> tuple[float, float]:
-        """Return the length of a running job's restart and its rate meanwhile."""
-        if self.options.restart_mode == "pause":
+    def _restart(self, row: int, shares: tuple[Share, ...], now_s: float) -> tuple[float, float]:
+        """Return the length of the restart of a running row that goes on with these shares, and its rate meanwhile.
+
+        Delayed: scale-downs and moves cost nothing themselves, but do not cut short a restart under way.
+        """
+        if self.options.restart_mode == "pause" or self.options.restart_s == 0 or not shares:
             return self.options.restart_s, 0.0
-        return (self.options.restart_s, old_rate) if grows and self.options.restart_s > 0 else (0.0, 0.0)
+        old_rate = self.progress.rate_at(row, now_s)
+        if gang_width(shares)[0] > self.width(row)[0]:
+            return self.options.restart_s, old_rate
+        left_s = max(0.0, float(self.progress.progress_from_s[row]) - now_s)
+        return left_s, min(old_rate, self._rate(row, shares)) if left_s else 0.0
+
+    def _rate(self, row: int, shares: tuple[Share, ...]) -> float:
+        workers, servers = gang_width(shares)
+        return self.speed.rate(row, workers, servers, gang_speed(float(self.nodes.speed[s.node]) for s in shares))
 
     # ---- reservations -------------------------------------------------------------------------------
 

@@ -108,6 +108,14 @@ def test_a_job_can_finish_during_a_delayed_scale_up():
     assert log.job_end_s[0] == pytest.approx(7.625)
 
 
+def test_a_move_does_not_cut_a_delayed_start_short():
+    plans = {0.0: {0: on((0, 4))}, 1.0: {0: on((1, 4))}}
+    given = scenario(jobs((0, 6, 4), (1, 1, 1)), nodes(2), restart_s=3, restart_mode="delayed", horizon_s=20)
+    log = simulate(given, Fake(script(plans)))
+    assert pieces(log, 0) == [(0, 1, 4, PieceEnd.MOVED), (1, 9, 4, DONE)]
+    assert log.piece_progress_from_s.tolist() == [3, 3]
+
+
 def test_node_speed_of_the_slowest_node_counts():
     from dlsched.domain.cluster import Cluster, Pool, VmType
 
