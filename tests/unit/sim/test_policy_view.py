@@ -1,0 +1,98 @@
+"""What a policy sees: believed numbers of submitted rows, nothing recorded, nothing to come."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dlsched.domain.plan import Plan, Share
+from dlsched.sim.engine import run_engine
+from dlsched.sim.prepare import prepare
+from tests.support.sim_fakes import Fake, fifo_plan, jobs, nodes, on, scenario, simulate
+
+
+def test_only_submitted_rows_and_believed_work_are_seen():
+    seen = []
+
+    def plan(state):
+        rows = np.arange(len(state.jobs))
+        seen.append((len(rows), state.jobs.work.tolist(), state.remaining(rows).tolist()))
+        assert state.jobs.recorded_start_s is None
+        assert state.jobs.demand.shape == (len(rows), 3)
+        assert state.jobs.gpus.tolist() == (state.jobs.workers * state.jobs.gpus_per_worker).tolist()
+        return fifo_plan(state)
+
+    given = scenario(jobs((0, 10, 8), (4, 5, 8), recorded_start_s=[1.0, 2.0]))
+    prepared = prepare(given)
+    truth = dataclasses.replace(prepared.truth, work=np.array([3.0, 5.0]), believed_work=np.array([12.0, 4.0]))
+    run_engine(dataclasses.replace(prepared, truth=truth), Fake(plan))
+    # a believes 12 of work and ends after 3; b believes 4 and runs 5
+    assert seen == [
+        (1, [12], [12]),
+        (1, [12], [9]),
+        (2, [12, 4], [9, 4]),
+        (2, [12, 4], [9, 0]),
+    ]
+
+
+def test_books_of_running_and_stopped_jobs():
+    def plan(state):
+        if state.now_s == 0:
+            return Plan({0: on((0, 4))})
+        if state.now_s == 3:
+            return Plan({0: (), 1: on((0, 2))})
+        rows = state.active
+        seen.update(
+            active=state.active.tolist(),
+            waiting=state.waiting.tolist(),
+            running=state.running.tolist(),
+            attained=state.attained_gpu_s(rows).tolist(),
+            started=state.started_s(rows).tolist(),
+            width=state.first_workers(rows).tolist(),
+            held=[state.held(row) for row in rows.tolist()],
+            remaining=state.remaining(rows).tolist(),
+            rate=state.rate(np.array([0, 0]), np.array([4, 2])).tolist(),
+            limits=[limit.tolist() for limit in state.width_limits(rows)],
+        )
+        return Plan()
+
+    seen = {}
+    simulate(scenario(jobs((0, 10, 4), (3, 20, 2), (5, 1, 1)), horizon_s=6), Fake(plan))
+    assert seen == {
+        "active": [0, 1, 2],
+        "waiting": [0, 2],
+        "running": [1],
+        "attained": [12, 4, 0],
+        "started": [0, 3, pytest.approx(np.nan, nan_ok=True)],
+        "width": [4, 2, 0],
+        "held": [(), (Share(0, 2),), ()],
+        "remaining": [7, 18, 1],
+        "rate": [1, 0],
+        "limits": [[4, 2, 1], [4, 2, 1]],
+    }
+
+
+def test_nothing_a_policy_changes_reaches_the_simulation():
+    def plan(state):
+        for column in (state.nodes.free, state.nodes.capacity, state.nodes.up, state.nodes.vm, state.jobs.work):
+            with pytest.raises(ValueError, match="read-only"):
+                column[0] = 0
+        placer = state.placer()
+        placer.place(0, 8)
+        state.waiting[:] = 99
+        assert state.nodes.free[0, 0] == 8
+        return Plan({0: on((0, 8))})
+
+    log = simulate(scenario(jobs((0, 1, 8)), horizon_s=0.5), Fake(plan))
+    assert log.piece_end_s.tolist() == [0.5]
+
+
+def test_dice_of_the_policy_depend_on_the_seed_only():
+    def throws(run_seed, policy_seed):
+        numbers = []
+        given = scenario(jobs((0, 1, 8), (2, 1, 8)), nodes(1)).replace(seed=policy_seed)
+        simulate(given, Fake(lambda state: numbers.append(state.rng.random()) or fifo_plan(state)), run_seed)
+        return numbers
+
+    assert throws(0, 3) == throws(0, 3) == throws(3, 0)
+    assert throws(0, 3) != throws(1, 3)

@@ -1,0 +1,86 @@
+"""Preparing a run, choosing kernel or engine, progress and cancelling."""
+
+import numpy as np
+import pytest
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.policy import ListRule
+from dlsched.sim.prepare import prepare
+from dlsched.sim.simulate import Cancelled, run_policy
+from tests.support.sim_fakes import Fake, fifo_plan, jobs, nodes, scenario
+
+OVERSIZE = jobs((0, 10, 4), (1, 10, 20), (2, 6, 24), (3, 1, 1), min_workers=[1, 18, 1, 1])
+
+
+def test_jobs_that_never_fit_are_refused_with_a_way_out():
+    with pytest.raises(InputError) as caught:
+        prepare(scenario(OVERSIZE, nodes(2)))
+    assert str(caught.value) == (
+        "2 jobs of 4: can never fit the cluster (2 nodes and 16 GPUs in all); the largest is 'c' with 24 GPUs in "
+        "24 workers. Set the option oversize to drop (leave them out) or cap (cut their width), or enlarge the cluster."
+    )
+
+
+def test_drop_leaves_them_out_and_counts():
+    prepared = prepare(scenario(OVERSIZE, nodes(2), oversize="drop"))
+    assert prepared.scenario.workload.job_id.tolist() == ["a", "d"]
+    assert prepared.oversize == {"dropped": 2, "capped": 0}
+    assert len(prepared.truth.work) == 2
+
+
+def test_cap_keeps_the_gpu_seconds():
+    prepared = prepare(scenario(OVERSIZE, nodes(2), oversize="cap"))
+    capped = prepared.scenario.workload
+    assert capped.workers.tolist() == [4, 16, 16, 1]
+    assert capped.work.tolist() == [10, 12.5, 9, 1]
+    assert capped.min_workers.tolist() == [1, 16, 1, 1]
+    assert (capped.workers * capped.work).tolist() == (OVERSIZE.workers * OVERSIZE.work).tolist()
+    assert prepared.oversize == {"dropped": 0, "capped": 2}
+
+
+def test_cap_drops_what_fits_at_no_width():
+    never = jobs((0, 1, 1), (0, 1, 1), gpu_types=["", "A100"])
+    assert prepare(scenario(never, oversize="cap")).oversize == {"dropped": 1, "capped": 0}
+
+
+def test_a_generated_workload_is_drawn_anew_for_another_run_seed(monkeypatch):
+    import dlsched.workload.generators as generators
+
+    drawn = jobs((0, 7, 2))
+    calls = []
+    monkeypatch.setattr(generators, "draw", lambda spec, seed: calls.append((spec, seed)) or drawn)
+    given = scenario(jobs((0, 1, 1))).replace(generator={"kind": "x"}, seed=5)
+    assert prepare(given, 0).scenario.workload is given.workload
+    assert prepare(given, 3).scenario.workload is drawn
+    assert calls == [({"kind": "x"}, 8)]
+
+
+def test_progress_is_told_and_may_cancel():
+    many = jobs(*((float(number * 1000), 10.0, 1) for number in range(400)))
+    told = []
+    prepared = prepare(scenario(many))
+    run_policy(prepared, Fake(fifo_plan), progress=lambda share, text: told.append((share, text)))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert len(told) >= 10
+    assert told[-2][1] == "day 5 of 5"
+
+    def cancel(share, text):
+        if share > 0.5:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        run_policy(prepared, Fake(fifo_plan), progress=cancel)
+
+
+class Listed(Fake):
+    list_rule = ListRule("submit", blocking=True)
+
+
+def test_engine_and_kernel_are_the_same_call():
+    prepared = prepare(scenario(jobs((0, 10, 5), (2, 5, 4), (3, 1, 1))))
+    slow = run_policy(prepared, Listed(fifo_plan), use_kernel=False)
+    fast = run_policy(prepared, Listed(fifo_plan))
+    assert slow.job_end_s.tolist() == fast.job_end_s.tolist() == [10, 15, 11]
+    assert np.isfinite(slow.decision_cpu_s).all()
