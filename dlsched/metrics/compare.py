@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.formats import MISSING, count, show_delta, show_interval, show_size
+from dlsched.metrics.formats import MISSING, Number, count, show_delta, show_interval, show_size
 from dlsched.metrics.intervals import Interval, mean_interval, paired_difference
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.summary import Metrics
 
 Verdict = Literal["baseline", "better", "worse", "changed", "same", "not distinguishable", "rough", "missing"]
+Numbers = Mapping[str, Number]
+"""Metrics by key, as summarise gives them."""
 SAME_SHARE = 5e-4
 """A difference below this share of the values is called the same; counts are compared exactly."""
 COMPARED = (
@@ -67,7 +69,7 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[tuple[str, Metrics | Sequence[Metrics]]],
+    runs: Sequence[tuple[str, Numbers | Sequence[Numbers]]],
     baseline: str,
     *,
     exact: bool = False,
@@ -163,13 +165,13 @@ def _check(runs: Sequence[tuple[str, Any]], baseline: str, draws: Mapping[str, i
             )
 
 
-def _row(kpi: KPI, draws: Mapping[str, list[Metrics]], baseline: str, *, exact: bool) -> Row:
+def _row(kpi: KPI, draws: Mapping[str, Sequence[Numbers]], baseline: str, *, exact: bool) -> Row:
     values = {name: _values(each, kpi.key) for name, each in draws.items()}
     best = _best(kpi, values, exact=exact)
     return Row(kpi, tuple(_cell(kpi, name, values, baseline, best, exact=exact) for name in draws))
 
 
-def _values(draws: Sequence[Metrics], key: str) -> list[float] | None:
+def _values(draws: Sequence[Numbers], key: str) -> list[float] | None:
     """Return the metric of every draw; None if a draw has none."""
     values = [draw.get(key) for draw in draws]
     return None if any(value is None for value in values) else [float(value or 0.0) for value in values]

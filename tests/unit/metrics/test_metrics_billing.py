@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.scenario import Options, Scenario
 from dlsched.domain.workload import Workload
+from dlsched.metrics.billing import Bill
 from dlsched.metrics.books import Books
 from dlsched.metrics.summary import summarise
 from dlsched.sim.log import PieceEnd
@@ -23,6 +24,12 @@ def books(columns, cluster: Cluster, pieces, **options) -> Books:
     return Books(*books_inputs(Scenario(Workload.from_columns(given_columns), cluster, Options(**options)), pieces))
 
 
+def bill_of(columns, cluster: Cluster, pieces) -> Bill:
+    bill = books(columns, cluster, pieces).bill
+    assert bill is not None
+    return bill
+
+
 def node(gpus: int, **vm) -> Cluster:
     return Cluster(pools=(Pool(vm=VmType(name="n", gpus=gpus, usd_per_h=3600.0, **vm), count=1),))
 
@@ -30,7 +37,7 @@ def node(gpus: int, **vm) -> Cluster:
 def test_jobs_that_share_a_node_pay_by_gpus_in_use_and_not_by_its_size():
     # $1/s. 0-10: job 0 alone on 8 GPUs' node pays all 10; 10-20: 1 of 4 GPUs in use; 20-30: job 1 alone
     pieces = [Ran(0, 0, 20, {0: 1}), Ran(1, 10, 30, {0: 3})]
-    bill = books({"gpus_per_worker": [1.0, 1.0]}, node(8), pieces).bill
+    bill = bill_of({"gpus_per_worker": [1.0, 1.0]}, node(8), pieces)
     assert list(bill.job_usd) == pytest.approx([10 + 2.5, 7.5 + 10])
     assert bill.idle_usd == pytest.approx(0)
 
@@ -38,7 +45,7 @@ def test_jobs_that_share_a_node_pay_by_gpus_in_use_and_not_by_its_size():
 def test_fractional_gpus():
     # 0.1 + 0.2 of a GPU: a third and two thirds, and the node is empty afterwards although 0.1 + 0.2 - 0.3 is not 0
     pieces = [Ran(0, 0, 10, {0: 1}), Ran(1, 0, 10, {0: 1}), Ran(2, 20, 30, {0: 1})]
-    bill = books({"gpus_per_worker": [0.1, 0.2, 0.3]}, node(1), pieces).bill
+    bill = bill_of({"gpus_per_worker": [0.1, 0.2, 0.3]}, node(1), pieces)
     assert list(bill.job_usd) == pytest.approx([10 / 3, 20 / 3, 10])
     assert bill.idle_usd == pytest.approx(10)
 
@@ -46,13 +53,13 @@ def test_fractional_gpus():
 def test_on_cpu_nodes_the_dominant_resource_counts():
     # 8 CPUs, 100 GiB. Job 0: 4 CPUs, 10 GiB -> 0.5; job 1: 1 CPU, 25 GiB -> 0.25: two thirds and one third
     columns = {"gpus_per_worker": [0.0, 0.0], "cpus_per_worker": [4.0, 1.0], "mem_gib_per_worker": [10.0, 25.0]}
-    bill = books(columns, node(0, cpus=8, mem_gib=100), [Ran(0, 0, 9, {0: 1}), Ran(1, 0, 9, {0: 1})]).bill
+    bill = bill_of(columns, node(0, cpus=8, mem_gib=100), [Ran(0, 0, 9, {0: 1}), Ran(1, 0, 9, {0: 1})])
     assert list(bill.job_usd) == pytest.approx([6, 3])
 
 
 def test_a_cpu_job_beside_gpu_jobs_pays_nothing_and_alone_pays_all():
     columns = {"gpus_per_worker": [1.0, 0.0], "cpus_per_worker": [1.0, 1.0]}
-    bill = books(columns, node(8), [Ran(0, 0, 10, {0: 1}), Ran(1, 5, 20, {0: 1})]).bill
+    bill = bill_of(columns, node(8), [Ran(0, 0, 10, {0: 1}), Ran(1, 5, 20, {0: 1})])
     assert list(bill.job_usd) == pytest.approx([10, 10])
 
 
@@ -100,5 +107,6 @@ def test_shares_and_idle_add_up_to_the_bill(run):
     opened, metrics = Books(*inputs), summarise(*inputs)
     assert opened.bill is not None
     assert (opened.bill.job_usd >= -1e-9).all()
-    total = float(opened.bill.job_usd.sum()) + metrics["idle_cost"]
-    assert total == pytest.approx(metrics["vm_cost"], rel=1e-9, abs=1e-9)
+    idle_usd = metrics["idle_cost"]
+    assert idle_usd is not None
+    assert float(opened.bill.job_usd.sum()) + idle_usd == pytest.approx(metrics["vm_cost"], rel=1e-9, abs=1e-9)

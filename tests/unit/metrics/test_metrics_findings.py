@@ -1,0 +1,285 @@
+"""Sentences, chips and guard rails, word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.workload import Workload
+from dlsched.metrics.compare import compare
+from dlsched.metrics.findings import (
+    assumptions,
+    cluster_sentence,
+    compare_sentence,
+    comparison_guards,
+    guards,
+    is_random,
+    result_sentence,
+    workload_sentence,
+)
+
+A100 = VmType(name="a100", gpu_type="A100", gpus=8, usd_per_h=16.75)
+JOBS = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
+
+
+def scenario(*pools: Pool, speed: SpeedSpec | None = None, absences=(), **fields) -> Scenario:
+    options = Options(**{key: fields.pop(key) for key in list(fields) if key in Options.model_fields})
+    cluster = Cluster(pools=pools or (Pool(vm=A100, count=8),), absences=tuple(absences))
+    return Scenario(JOBS, cluster, options, speed or SpeedSpec(), **fields)
+
+
+# ---- sentences -------------------------------------------------------------------------------------
+
+
+def test_workload_sentence():
+    full = workload_sentence(9_383, 41 * 86_400, 1_080, load=0.84, gpus=64, never_fit=3)
+    assert full == "9,383 jobs in 41 d ask for 84% of 64 GPUs; 3 can never fit; half run under 18 min."
+    assert workload_sentence(1, 0, None) == "1 job in 0 s."
+
+
+@pytest.mark.parametrize(
+    ("cluster", "widest", "fits", "text"),
+    [
+        (scenario().cluster, 64, True, "8 nodes, 64 A100, $134/h ($97,800 a month). Widest job (64 GPUs) fits."),
+        (
+            Cluster(pools=(Pool(vm=VmType(name="x", gpus=1), count=1),)),
+            2,
+            False,
+            "1 node, 1 GPU, no price set. Widest job (2 GPUs) does not fit.",
+        ),
+        (Cluster(slots=5, catalogue=(A100,)), None, True, "5 free slots, the policy chooses from 1 machine type."),
+        (
+            Cluster(pools=(Pool(vm=VmType(name="c", gpus=0, usd_per_h=1), count=2),)),
+            0,
+            True,
+            "2 nodes, no GPUs, $2.00/h ($1,460 a month). Widest job (0 GPUs) fits.",
+        ),
+    ],
+)
+def test_cluster_sentence(cluster, widest, fits, text):
+    assert cluster_sentence(cluster, widest, fits=fits) == text
+
+
+@pytest.mark.parametrize(
+    ("metrics", "text"),
+    [
+        (
+            {"wait_p50": 240, "wait_p95": 11_520, "late_share": 0.061, "vm_cost": 42_317, "tardiness_cost": 8_310},
+            "FIFO: half of the jobs started within 4 min, but 1 in 20 waited over 3 h 12 min; 6.1% were late; $42,300 "
+            "for machines and $8,310 for lateness.",
+        ),
+        (
+            {
+                "wait_p50": 0,
+                "wait_p95": 60,
+                "slowdown_mean": 2.4,
+                "allocation_ratio": 0.784,
+                "jobs": 20,
+                "rejected": 3,
+                "unfinished": 1,
+            },
+            "FIFO: half of the jobs started at once, but 1 in 20 waited over 1 min; mean slowdown 2.4x; 78.4% of the "
+            "GPU time was held; of 20 jobs 3 rejected, 1 unfinished.",
+        ),
+        (
+            {"wait_p50": 0, "wait_p95": 0, "wait_max": 0, "late_share": 0.0},
+            "FIFO: every job started at once; none was late.",
+        ),
+        ({"wait_p50": 0, "wait_p95": 0, "wait_max": 9}, "FIFO: 95 of 100 jobs started at once."),
+        (
+            {"wait_p50": None, "wait_p95": None, "jobs": 2, "unfinished": 2},
+            "FIFO: no job started; of 2 jobs 2 unfinished.",
+        ),
+    ],
+)
+def test_result_sentence(metrics, text):
+    assert result_sentence("FIFO", metrics) == text
+
+
+FIFO = {"completed": 9_383, "wait_p95": 13_980.0, "late_share": 0.14, "vm_cost": 42_300.0, "slowdown_mean": 3.0}
+
+
+def sentence(other, *, exact=True, base=FIFO):
+    return compare_sentence(compare([("FIFO", base), ("EASY", {**FIFO, **other})], "FIFO", exact=exact))
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        pytest.param(
+            {"wait_p95": 11_520.0},
+            "EASY cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min) against FIFO at the same machine cost "
+            "(exact for this trace).",
+            id="better at the same cost",
+        ),
+        pytest.param(
+            {"wait_p95": 11_520.0, "late_share": 0.06, "vm_cost": 51_700.0},
+            "EASY against FIFO is a trade-off: it cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min) and cuts "
+            "late jobs from 14% to 6% (−8 pp), but raises machine cost from $42,300 to $51,700 (+$9,400) "
+            "(exact for this trace).",
+            id="metrics disagree",
+        ),
+        pytest.param(
+            {"completed": 9_371},
+            "EASY cuts completed jobs from 9,383 to 9,371 (−12) against FIFO, and nothing compared here gets better "
+            "(exact for this trace).",
+            id="only worse",
+        ),
+        pytest.param(
+            {},
+            "EASY does the same as FIFO in completed jobs, the p95 wait, late jobs and machine cost (exact for this "
+            "trace).",
+            id="all the same",
+        ),
+    ],
+)
+def test_compare_sentence(other, text):
+    assert sentence(other) == text
+
+
+def test_one_draw_of_something_random_claims_nothing():
+    text = sentence({"wait_p95": 11_520.0}, exact=False)
+    assert text == (
+        "EASY has the p95 wait 3 h 12 min against 3 h 53 min of FIFO, which one draw cannot tell apart (rough, 1 draw)."
+    )
+
+
+def test_never_better_when_not_distinguishable():
+    runs = [
+        ("FIFO", [{"wait_p95": v} for v in (100.0, 200.0, 300.0)]),
+        ("B", [{"wait_p95": v} for v in (10.0, 290.0, 200.0)]),
+    ]
+    assert compare_sentence(compare(runs, "FIFO")) == (
+        "B is not distinguishable from FIFO in the p95 wait (95%, 3 paired draws)."
+    )
+
+
+def test_intervals_are_told_with_the_change():
+    runs = [
+        ("A", [{"wait_p95": v} for v in (7_200.0, 7_400.0, 7_100.0)]),
+        ("B", [{"wait_p95": v} for v in (3_600.0, 3_900.0, 3_500.0)]),
+    ]
+    text = compare_sentence(compare(runs, "A"))
+    assert (
+        text
+        == "B cuts the p95 wait from 2 h 1 min to 1 h 1 min (−59 min ± 2 min 23 s) against A (95%, 3 paired draws)."
+    )
+
+
+def test_two_clauses_at_most_and_a_lone_baseline():
+    runs = [("FIFO", FIFO), *((name, FIFO) for name in "BCD")]
+    text = compare_sentence(compare(runs, "FIFO", exact=True))
+    assert (text.count("does the same"), "1 more in the table" in text) == (2, True)
+    assert compare_sentence(compare(runs[:1], "FIFO")) == "Only FIFO is here: pick another run to compare it with."
+
+
+# ---- chips -----------------------------------------------------------------------------------------
+
+
+def labels(given: Scenario, **policy) -> list[str]:
+    return [chip.label for chip in assumptions(given, **policy)]
+
+
+def test_a_plain_trace_has_only_prices_and_placement():
+    assert labels(scenario()) == ["list prices", "billing per second", "placement: best fit"]
+
+
+def test_every_rule_that_is_not_neutral_has_a_chip():
+    given = scenario(
+        Pool(vm=A100.model_copy(update={"speed": 2.0}), count=1),
+        Pool(vm=VmType(name="old"), count=1),
+        speed=SpeedSpec(kind="scaling"),
+        absences=[Absence(node=0, start_s=5)],
+        data_kind="generated",
+        seed=7,
+        assumptions=("due = submit + 1–3 x run time",),
+        billing="hour",
+        rejection_usd=5,
+        restart_s=15,
+        checkpoint_s=3600,
+        estimate_error=0.5,
+        bug_share=0.02,
+        cancel_share=0.1,
+        horizon_s=86_400,
+        oversize="cap",
+        placement="pool",
+    )
+    assert labels(given) == [
+        "generated, seed 7",
+        "due = submit + 1–3 x run time",
+        "estimates ± 50%",
+        "no price set",
+        "list prices",
+        "billing per started hour",
+        "$5.00 per rejected job",
+        "placement: one pool",
+        "machines differ in speed",
+        "1 failure",
+        "speed-up 80% per doubling",
+        "restart 15 s",
+        "checkpoint every 1 h",
+        "stopped at 1 d",
+        "oversize jobs: cap",
+        "2% of jobs die early",
+        "10% of jobs cancelled",
+    ]
+    assert all(chip.why.endswith(".") and chip.where for chip in assumptions(given))
+
+
+def test_what_a_policy_is_told():
+    assert "perfect estimates" in labels(scenario(), uses_run_times=True)
+    assert "knows the future" in labels(scenario(), clairvoyant=True)
+    assert "perfect estimates" not in labels(scenario(estimate_error=0.2), uses_run_times=True)
+    assert labels(scenario(data_kind="example"))[0] == "example data"
+
+
+# ---- guard rails -----------------------------------------------------------------------------------
+
+
+def test_a_sound_scenario_needs_no_banner():
+    assert guards(scenario(), load=0.84) == []
+
+
+def test_overload_and_jobs_that_never_fit_come_with_their_numbers():
+    found = guards(scenario(), load=1.18, never_fit=3, widest_gpus=128)
+    assert [guard.level for guard in found] == ["orange", "orange"]
+    assert found[0].text.startswith("Jobs ask for 118% of what 64 GPUs can do: the queue grows until the trace ends")
+    assert found[1].text == "3 jobs can never fit the cluster; the widest asks for 128 GPUs."
+    assert all(guard.action for guard in found)
+
+
+def test_worst_first():
+    given = scenario(Pool(vm=VmType(name="x"), count=1), bug_share=0.1)
+    metrics = {"jobs": 100, "unfinished": 12, "stalled": 0}
+    found = guards(given, metrics, left_out=1, audit=["at 5 s: node 0 is overfull", "more"])
+    assert [guard.level for guard in found] == ["red", "orange", "orange", "info", "info"]
+    assert found[0].text == "The audit found 2 violations. The first: at 5 s: node 0 is overfull"
+    assert found[1].text == "1 job too large for the cluster was left out of this run."
+    assert found[2].text == "12 of 100 jobs were not done at the end of the run; times are means over the others."
+    assert found[3].text.startswith("No price set")
+    assert found[4].text == "1 draw: rough, without intervals."
+
+
+def test_a_stalled_run_must_not_be_used():
+    found = guards(scenario(), {"jobs": 2, "unfinished": 1, "stalled": 1})
+    assert found[0].level == "red"
+    assert "1 of 2 jobs was not done" in found[0].text
+
+
+def test_certainty_follows_what_is_random():
+    assert not is_random(scenario())
+    assert is_random(scenario(cancel_share=0.1))
+    assert guards(scenario(), {"jobs": 1})[0].text.startswith("Exact for this trace, not a forecast")
+    assert guards(scenario(bug_share=0.1), {"jobs": 1}, draws=10) == []
+
+
+def test_comparison_guards():
+    found = comparison_guards({"FIFO": 9_383, "Market": 9_371}, 9_371, {"FIFO": 100.0, "Market": 120.0})
+    assert found[0].text == (
+        "The runs completed different jobs (FIFO 9,383, Market 9,371), so their means are over unlike sets."
+    )
+    assert found[0].action == "Compare only the 9,371 jobs all runs completed"
+    assert "1 min 40 s to 2 min" in found[1].text
+    assert comparison_guards({"A": 5, "B": 5}, 5, {"A": None, "B": 10.0}) == []
+    assert len(comparison_guards({"A": 5, "B": 5}, 4)) == 1
