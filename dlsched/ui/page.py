@@ -105,11 +105,11 @@ def _name_menu(name: str, version: int) -> None:
 
 
 def _download(name: str) -> None:
-    from dlsched.workload.scenario_file import write_json_bytes
+    from dlsched.workload.scenario_file import scenario_bytes
 
     file_name = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)[:40] or "scenario"
     st.download_button(
-        "Download scenario file", lambda: write_json_bytes(session.scenario()), file_name=f"{file_name}.json",
+        "Download scenario file", lambda: scenario_bytes(session.scenario()), file_name=f"{file_name}.json",
         mime="application/json", key="bar-download", on_click="ignore",
     )  # fmt: skip
 
@@ -147,7 +147,7 @@ def _ticked() -> None:
     with st.popover(f"Selected runs: {len(ticked)}", key="ticked-menu", help="The first is the baseline (B)"):
         runs = session.store().list_runs().set_index("run_id")
         known = [run for run in ticked if run in runs.index]
-        names = {run: f"{runs.loc[run, 'policy']} · seed {int(runs.loc[run, 'seed'])}" for run in known}
+        names = {row.Index: f"{row.policy} · draw {row.seed}" for row in runs.loc[known].itertuples()}
         if not known:
             return
         base = st.radio("Baseline (B)", known, format_func=lambda run: names[run], key=f"base-{'-'.join(known)}")
@@ -161,8 +161,9 @@ def _share() -> None:
     with st.popover("Share", key="share-menu", help="A link to what this page shows"):
         st.markdown("Copy the address of this page: it names the scenario and the runs.")
         st.code(
-            st.context.url.split("?")[0] + "?" + "&".join(f"{k}={v}" for k, v in st.query_params.items()), language=None
+            (st.context.url or "").split("?")[0] + "?" + "&".join(f"{k}={v}" for k, v in st.query_params.items()),
+            language=None,
         )
         st.markdown(
-            ":gray[Opens for anyone who can reach this address and this store. For others: export the runs on the page Runs.]"
+            ":gray[Opens for anyone who can reach this address and this store. For others: export the runs on Runs.]"
         )

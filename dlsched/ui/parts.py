@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError, PlanError, StoreError
+from dlsched.metrics.compare import Cell, Comparison
 from dlsched.metrics.findings import Chip, Guard
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPIS
 from dlsched.ui.text import dollars, safe
 
 MAX_CARDS = 4
@@ -26,9 +28,34 @@ def cards(entries: Sequence[tuple[str, str, str]]) -> None:
         column.metric(label, dollars(value), help=dollars(hint), border=True)
 
 
-def kpi_cards(keys: Sequence[str], metrics: Mapping[str, float | int | None]) -> None:
-    """Show cards for metric keys with labels, formats and tooltips of the KPI dictionary."""
-    cards([(KPIS[key].label, KPIS[key].show(metrics.get(key)), KPIS[key].tooltip) for key in keys])
+def kpi_cards(
+    keys: Sequence[str], metrics: Mapping[str, float | int | None], comparison: Comparison | None = None, name: str = ""
+) -> None:
+    """Show cards for metric keys with labels, formats and tooltips of the KPI dictionary.
+
+    With a comparison, each card says how run ``name`` differs from the baseline: blue better, orange worse, grey
+    neither; the arrow and colour are set by hand, because a true minus sign is read as an increase.
+    """
+    for column, key in zip(st.columns(len(keys[:MAX_CARDS])), keys, strict=False):
+        kpi = KPIS[key]
+        row = comparison.row(key) if comparison else None
+        delta: dict[str, Any] = _delta(row.of(name), comparison.baseline) if row and comparison else {}
+        column.metric(kpi.label, dollars(kpi.show(metrics.get(key))), help=dollars(kpi.tooltip), border=True, **delta)
+
+
+def _delta(cell: Cell, baseline: str) -> dict[str, Any]:
+    if cell.verdict in ("baseline", "missing") or cell.delta is None:
+        return {}
+    decided = cell.verdict in ("better", "worse")
+    arrow = ("down" if cell.delta.mean < 0 else "up") if decided else "off"
+    colour = {"better": "blue", "worse": "orange"}.get(cell.verdict, "off")
+    text = dollars(cell.delta_text)
+    return {
+        "delta": text,
+        "delta_color": colour,
+        "delta_arrow": arrow,
+        "delta_description": f"against {safe(baseline)}",
+    }
 
 
 def result_card_keys(metrics: Mapping[str, float | int | None]) -> list[str]:
@@ -53,7 +80,7 @@ def chips(entries: Sequence[Chip], key: str) -> None:
 def guard_rails(entries: Sequence[Guard]) -> None:
     """Show banners above the sentence: red = do not use, orange = read with care."""
     for guard in entries:
-        text = dollars(safe(guard.text, 500) if "\\" not in guard.text else guard.text)
+        text = safe(guard.text, 500)
         action = f" **{safe(guard.action, 120)}**" if guard.action else ""
         if guard.level == "red":
             st.error(text + action, icon="⛔")
@@ -91,9 +118,3 @@ def mistakes_shown() -> Iterator[None]:
         yield
     except DlschedError as error:
         error_box(error)
-
-
-def kpi_help(key: str) -> str:
-    """Return the tooltip of a metric."""
-    entry: KPI = KPIS[key]
-    return dollars(entry.tooltip)

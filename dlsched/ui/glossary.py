@@ -1,0 +1,78 @@
+"""Words of the field as this tool uses them: plain word, the papers' word, what it means here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Term(NamedTuple):
+    """One line of the glossary."""
+
+    word: str
+    also: str
+    meaning: str
+
+
+TERMS = (
+    Term(
+        "Assumption",
+        "",
+        "Something the answer takes for granted, such as a made-up due time; listed in the bar on top.",
+    ),
+    Term(
+        "Backfill", "", "Short jobs fill holes in the schedule as long as the first job in line is not delayed by them."
+    ),
+    Term("Baseline", "", "The run that others are compared with; marked B."),
+    Term("Best fit", "", "Placement on the node with the fewest free GPUs that still fit the job."),
+    Term("Bound", "", "A value that no policy can beat."),
+    Term("Bug job", "", "A job that dies soon after its start."),
+    Term("Checkpoint", "", "Saved progress; what was done after the last one is lost when a node fails."),
+    Term(
+        "Draw",
+        "seed",
+        "One roll of everything random. All policies see the same draw, so differences are not luck of the draw.",
+    ),
+    Term("Due time", "deadline", "When a job should be done; finishing later costs its weight per hour late."),
+    Term("Gang placement", "", "All workers of a job start together or not at all."),
+    Term(
+        "GPUs held",
+        "allocation ratio",
+        "Share of the GPU time that was given to jobs; says nothing about how busy the chips are.",
+    ),
+    Term("Head-of-line blocking", "", "The first job in the queue does not fit, and all behind it wait with it."),
+    Term("Knows", "", "What a policy must be told of a job before it runs; run times are rarely known exactly."),
+    Term("Load", "utilisation asked for", "GPU time that jobs ask for, over GPU time that is there while jobs arrive."),
+    Term("Makespan", "", "First submission to last completion; set by the longest jobs."),
+    Term("Node", "machine, server", "One machine with its GPUs, CPUs and memory."),
+    Term(
+        "Not distinguishable", "", "The interval of the difference covers zero: these draws do not show who is better."
+    ),
+    Term("Pack", "", "Placement on as few nodes as possible, the fullest first."),
+    Term(
+        "Paired draws",
+        "common random numbers",
+        "Options are compared draw by draw, which makes the interval of the difference narrower.",
+    ),
+    Term("Partition", "virtual cluster", "A part of the cluster that only its own jobs may use."),
+    Term("Policy", "scheduler", "The rule that decides which job runs where and when."),
+    Term("Pool placement", "", "Only the total of free GPUs counts; a job may be split over nodes at will."),
+    Term("Preemption", "", "Stopping a job for another one; its progress is kept."),
+    Term(
+        "Rigid, moldable, malleable",
+        "",
+        "The width is fixed; chosen at the start; may change while the job runs (elastic).",
+    ),
+    Term("Slowdown", "stretch", "Time in system over the run time at the requested width."),
+    Term("Speed-up", "", "How much faster a job is than with one worker."),
+    Term("Spread", "", "Placement on as many nodes as possible, the emptiest first."),
+    Term("Tardiness", "", "Time past the due time; zero for jobs that are early."),
+    Term("Time in system", "JCT, response time", "Submission to completion."),
+    Term("Useful share", "goodput", "Share of the held GPU time that moved work forward."),
+    Term("Utility", "", "What finishing a job at a given time is worth; without a unit."),
+    Term("VM type", "machine type, flavour", "The kind of a node: GPU type, GPUs, CPUs, memory and price."),
+    Term("Wait", "queueing delay", "Submission to the first start."),
+    Term("Weight", "omega", "What an hour of lateness of a job costs, in dollars; for planning, not money paid."),
+    Term("Width", "number of workers", "How many workers a job has at a moment."),
+    Term("Work", "", "What a job has to do; for a trace its run time in seconds at the width it asked for."),
+    Term("Worker", "task, replica", "The part of a job that holds a GPU (or a share of one)."),
+)

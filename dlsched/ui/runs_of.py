@@ -1,0 +1,83 @@
+"""Runs as a reader thinks of them: one policy with its parameters on one scenario, in one or several draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from dlsched.metrics.compare import Comparison, compare
+from dlsched.metrics.findings import is_random
+from dlsched.policies.registry import find
+from dlsched.ui import loaders, session
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The draws of one policy: ``run_ids`` by ascending ``seeds``; the first stands for all where one is shown."""
+
+    label: str
+    policy: str
+    params: str
+    run_ids: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+    def run_of(self, seed: int) -> str:
+        """Return the run of a seed."""
+        return self.run_ids[self.seeds.index(seed)]
+
+
+def series_of(runs: pd.DataFrame) -> list[Series]:
+    """Return the runs of one scenario (a frame of Store.list_runs) grouped by policy and parameters."""
+    current = runs[~runs["stale"].astype(bool)] if "stale" in runs else runs
+    groups = current.sort_values("seed", kind="stable").groupby(["policy", "params"], sort=False)
+    found = [
+        Series(
+            find(str(policy)).label,
+            str(policy),
+            str(params),
+            tuple(part["run_id"]),
+            tuple(int(seed) for seed in part["seed"]),
+        )
+        for (policy, params), part in groups
+    ]
+    return _told_apart(found)
+
+
+def _told_apart(found: list[Series]) -> list[Series]:
+    """Number the labels of a policy that was run with several parameters."""
+    seen: dict[str, int] = {}
+    named = []
+    for series in found:
+        seen[series.policy] = seen.get(series.policy, 0) + 1
+        number = seen[series.policy]
+        label = series.label if number == 1 else f"{series.label} ({number})"
+        named.append(Series(label, series.policy, series.params, series.run_ids, series.seeds))
+    return named
+
+
+def holding(all_series: list[Series], run_id: str) -> Series | None:
+    """Return the series a run belongs to."""
+    return next((series for series in all_series if run_id in series.run_ids), None)
+
+
+def compared(chosen: list[Series], baseline: Series) -> Comparison:
+    """Return the comparison of series over the draws they share, draw by draw."""
+    shared = sorted(set.intersection(*(set(series.seeds) for series in chosen)))
+    runs = [(series.label, [loaders.metrics(series.run_of(seed)) for seed in shared]) for series in chosen]
+    exact = not is_random(session.scenario())
+    return compare(runs, baseline.label, exact=exact)
+
+
+def distinct(chosen: list[Series], scenario_names: Mapping[str, str]) -> list[Series]:
+    """Return the series with labels that differ: a policy run on two scenarios is named with the scenario."""
+    labels = [series.label for series in chosen]
+    named = []
+    for place, series in enumerate(chosen):
+        label = series.label
+        if labels.count(label) > 1:
+            scenario = next((scenario_names[run] for run in series.run_ids if run in scenario_names), "")
+            label = f"{label}, {scenario} [{place + 1}]"
+        named.append(replace(series, label=label))
+    return named

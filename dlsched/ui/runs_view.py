@@ -1,0 +1,90 @@
+"""The list of runs: its table, notes, delete with undo, import."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.metrics.kpi import KPIS
+from dlsched.policies.registry import POLICIES
+from dlsched.ui import session
+from dlsched.ui.parts import mistakes_shown
+from dlsched.ui.text import safe
+
+PER_PAGE = 50
+LABELS = {spec.key: spec.label for spec in POLICIES}
+
+
+def table_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs in the words of the page."""
+
+    def metric(key: str) -> list[str]:
+        values = runs[key] if key in runs else [None] * len(runs)
+        return [KPIS[key].show(None if pd.isna(value) else value) for value in values]
+
+    versions = runs["version"].astype("Int64").astype(str).map(lambda text: "" if text == "<NA>" else f" v{text}")
+    names = (runs["scenario_name"].fillna("") + versions).tolist()
+    audit = [_audit(row) for row in runs.itertuples()]
+    return pd.DataFrame(
+        {
+            "Scenario": names,
+            "Policy": [LABELS.get(str(key), str(key)) for key in runs["policy"]],
+            "Draw": runs["seed"],
+            "Wait, p95": metric("wait_p95"),
+            "Late": metric("late_share"),
+            "Cost/month": metric("cost_month"),
+            "Completed": metric("completed"),
+            "Draws": runs["draws"],
+            "Audit": audit,
+            "When (UTC)": pd.to_datetime(runs["created_at"]).dt.strftime("%Y-%m-%d %H:%M"),
+            "Note": runs["note"].fillna(""),
+            "MB": (runs["size_bytes"] / 1e6).round(1),
+        }
+    )
+
+
+def _audit(run: object) -> str:
+    state, stale = getattr(run, "state", "stored"), bool(getattr(run, "stale", False))
+    if state != "stored":
+        return "running" if state == "running" else "interrupted, nothing kept"
+    verdict = "failed" if (getattr(run, "violations", 0) or 0) > 0 else "ok"
+    return f"{verdict}, older version: run again" if stale else verdict
+
+
+@st.dialog("Delete runs")
+def delete_dialog(rows: pd.DataFrame) -> None:
+    """List what will go and ask."""
+    st.markdown("These runs leave the list. You can undo it until the app is started a day later.")
+    for row in rows.head(20).itertuples():
+        st.markdown(
+            f"- {safe(LABELS.get(str(row.policy), str(row.policy)))}, draw {row.seed}, {safe(row.scenario_name)}"
+        )
+    if len(rows) > 20:
+        st.markdown(f"… and {len(rows) - 20} more")
+    if st.button(f"Delete {len(rows)}", type="primary", key="delete-sure"):
+        ids = [run for run in rows["run_id"].tolist() if not pd.isna(run)]
+        session.store().delete_runs(ids)
+        session.tick([run for run in session.ticked_runs() if run not in ids])
+        if session.run_id() in ids:
+            session.look_at_run("")
+        st.session_state["undo-delete"] = ids
+        st.rerun()
+
+
+def notes_box(run_id: str) -> None:
+    """Edit the note of one run."""
+    note = session.store().run_info(run_id).note
+    text = st.text_area("Note of the ticked run", note, key=f"note-{run_id}", max_chars=4000)
+    if text != note and st.button("Save note", key="save-note"):
+        session.store().set_note(run_id, text)
+        st.rerun()
+
+
+def import_box() -> None:
+    """Take in an export file."""
+    with st.expander("Import runs from a file"):
+        file = st.file_uploader("Export file of another store (.zip)", type=["zip"], key="runs-import")
+        if file is not None and st.button("Import", key="import-now"):
+            with mistakes_shown():
+                report = session.store().import_runs(file.getvalue())
+                st.success(f"{len(report.added)} runs added, {len(report.known)} were here already.")

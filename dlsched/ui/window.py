@@ -1,0 +1,75 @@
+"""The stretch of time and nodes that a Gantt shows, and the moves that need no mouse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From, to (seconds) and first and last node shown, within the whole run."""
+
+    from_s: float
+    to_s: float
+    first_node: int
+    last_node: int
+
+    @property
+    def length_s(self) -> float:
+        """Length in seconds."""
+        return self.to_s - self.from_s
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes shown."""
+        return self.last_node - self.first_node + 1
+
+    def inside(self, whole: Window) -> Window:
+        """Return the window pushed inside the whole, at least a second and one node."""
+        length = min(max(self.length_s, 1.0), whole.length_s)
+        start = min(max(self.from_s, whole.from_s), whole.to_s - length)
+        first = min(max(self.first_node, whole.first_node), whole.last_node)
+        return Window(start, start + length, first, min(max(self.last_node, first), whole.last_node))
+
+    def zoomed(self, factor: float) -> Window:
+        """Return the window ``factor`` times as long around its middle."""
+        middle, half = (self.from_s + self.to_s) / 2, self.length_s * factor / 2
+        return replace(self, from_s=middle - half, to_s=middle + half)
+
+    def moved(self, share: float) -> Window:
+        """Return the window moved by a share of its length."""
+        step = share * self.length_s
+        return replace(self, from_s=self.from_s + step, to_s=self.to_s + step)
+
+    def around(self, time_s: float) -> Window:
+        """Return a window around a time: as long as now, at most a day."""
+        half = min(self.length_s, 86_400.0) / 2
+        return replace(self, from_s=time_s - half, to_s=time_s + half)
+
+
+def current(run_id: str, whole: Window) -> Window:
+    """Return the window of a run: what the session remembers, else the URL, else everything."""
+    kept = st.session_state.get(f"window-{run_id}")
+    if kept is not None:
+        return kept.inside(whole)  # type: ignore[no-any-return]
+    try:
+        from_s, to_s = float(st.query_params["from"]), float(st.query_params["to"])
+        first, last = (int(part) for part in st.query_params.get("rows", "").split("-"))
+    except (KeyError, ValueError):
+        return whole
+    return Window(from_s, to_s, first, last).inside(whole) if to_s > from_s else whole
+
+
+def show(run_id: str, window: Window, whole: Window) -> None:
+    """Remember a window and put it into the URL."""
+    window = window.inside(whole)
+    st.session_state[f"window-{run_id}"] = window
+    if window == whole:
+        for name in ("from", "to", "rows"):
+            st.query_params.pop(name, None)
+        return
+    st.query_params["from"] = f"{window.from_s:.0f}"
+    st.query_params["to"] = f"{window.to_s:.0f}"
+    st.query_params["rows"] = f"{window.first_node}-{window.last_node}"

@@ -1,0 +1,39 @@
+"""Compute the bundled result of the demo again: ``python -m tools.demo_result`` writes data/demo_result.json.
+
+A test compares the file with a fresh computation, so that the Start page never shows an old result.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dlsched
+from dlsched.figures.bars import with_jobs
+from dlsched.figures.raster import node_raster
+from dlsched.metrics.compare import compare
+from dlsched.metrics.findings import compare_sentence
+from dlsched.policies.registry import find
+from dlsched.ui.demo_result import FILE, to_plain
+from dlsched.ui.loaders import absences
+from dlsched.ui.start_view import DEMO_POLICIES
+from dlsched.workload.catalogue import data_path
+
+
+def compute() -> dict[str, Any]:
+    """Return the demo's finding and the overview of its baseline."""
+    scenario = dlsched.load(data_path("demo.toml"))
+    runs = {key: dlsched.simulate(scenario, key) for key in DEMO_POLICIES}
+    baseline, *_ = DEMO_POLICIES
+    named = [(find(key).label, run.metrics) for key, run in runs.items()]
+    sentence = compare_sentence(compare(named, find(baseline).label))
+    run = runs[baseline]
+    gpus = scenario.cluster.nodes.capacity[:, 0]
+    pieces = with_jobs(run.segments, run.jobs)
+    raster = node_raster(pieces, gpus, absences(scenario), run.log.start_s, run.log.end_s)
+    return to_plain(sentence, raster)
+
+
+if __name__ == "__main__":
+    (data_path("demo.toml").parent / FILE).write_text(json.dumps(compute(), indent=1) + "\n", encoding="utf-8")
