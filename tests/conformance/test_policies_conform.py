@@ -1,0 +1,171 @@
+"""What every policy of the registry must hold, by being listed there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dlsched.domain.policy import Need, PolicySpec
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import realise
+from dlsched.domain.workload import Workload
+from dlsched.policies.registry import POLICIES, unmet_needs
+from dlsched.sim.audit import audit
+from dlsched.sim.log import JobStatus
+from dlsched.sim.prepare import prepare
+from tests.support.conformance_scenarios import (
+    ABSENCES,
+    FEATURES,
+    engine_log,
+    first_difference,
+    fixed_nodes,
+    free_slots,
+    full_workload,
+    scenario,
+)
+
+every_policy = pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.key)
+
+
+def suitable(spec: PolicySpec, feature: str = "plain") -> Scenario:
+    """Return a scenario that meets the policy's needs."""
+    cluster = free_slots() if Need.FREE_SLOTS in spec.needs else fixed_nodes(8, 8, 4)
+    given = scenario(feature, cluster)
+    missing = unmet_needs(spec, given)
+    if missing:
+        pytest.skip(f"the standard scenario has no {', '.join(missing)}")
+    return given
+
+
+def check_ends(given: Scenario, spec: PolicySpec) -> None:
+    """Every job has one outcome; the audit finds nothing: capacity, gang, work, submission, times."""
+    prepared = prepare(given)
+    log = engine_log(spec, prepared)
+    assert audit(prepared.scenario, prepared.truth, log) == []
+    assert len(log.job_status) == len(prepared.scenario.workload)
+    assert not log.stalled
+    if given.options.horizon_s is None:
+        assert JobStatus.UNFINISHED not in log.job_status
+
+
+@every_policy
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_job_ends_once_and_the_audit_is_clean(spec: PolicySpec, feature: str):
+    check_ends(suitable(spec, feature), spec)
+
+
+@every_policy
+@pytest.mark.parametrize("placement", ["pool", "pack", "spread"])
+def test_every_placement_rule(spec: PolicySpec, placement: str):
+    given = suitable(spec)
+    check_ends(given.replace(options=given.options.model_copy(update={"placement": placement})), spec)
+
+
+@every_policy
+@pytest.mark.parametrize("feature", ["plain", "all"])
+def test_nodes_fail_arrive_and_are_serviced(spec: PolicySpec, feature: str):
+    given = suitable(spec, feature)
+    if given.cluster.free_slots:
+        cluster = given.cluster.model_copy(update={"absences": ABSENCES})
+    else:
+        cluster = fixed_nodes(8, 8, 4, absences=ABSENCES)
+    check_ends(given.replace(cluster=cluster), spec)
+
+
+@every_policy
+def test_free_slots(spec: PolicySpec):
+    if Need.FIXED_NODES in spec.needs:
+        pytest.skip("runs on fixed nodes only")
+    check_ends(suitable(spec).replace(cluster=free_slots()), spec)
+
+
+@every_policy
+def test_partitions_types_shared_gpus_cpus_and_memory(spec: PolicySpec):
+    given = suitable(spec)
+    if given.cluster.free_slots:
+        pytest.skip("free slots have no partitions")
+    rng = np.random.default_rng(1)
+    count = len(given.workload)
+    jobs = given.workload.with_columns(
+        workers=np.minimum(given.workload.workers, 4),
+        gpus_per_worker=rng.choice([0.0, 0.25, 1.0, 2.0], count),
+        cpus_per_worker=rng.choice([1.0, 4.0], count),
+        mem_gib_per_worker=rng.choice([2.0, 16.0], count),
+        partition=rng.choice(["", "own", "gone"], count),
+        gpu_types=rng.choice(["", "A", "A|B"], count),
+    )
+    pools = [
+        pool.model_copy(
+            update={
+                "partition": partition,
+                "count": 2,
+                "vm": pool.vm.model_copy(
+                    update={"name": f"{partition}{gpu_type}", "gpu_type": gpu_type, "gpus": 8, "cpus": 32.0}
+                    | {"mem_gib": 128.0, "speed": speed}
+                ),
+            }
+        )
+        for pool, partition, gpu_type, speed in zip(
+            given.cluster.pools * 2, ["", "", "own", "own"], ["A", "B", "A", "B"], [1.0, 2.0, 1.0, 0.5], strict=False
+        )
+    ]
+    check_ends(given.replace(workload=jobs, cluster=given.cluster.model_copy(update={"pools": tuple(pools)})), spec)
+
+
+@every_policy
+def test_same_seed_same_log(spec: PolicySpec):
+    given = suitable(spec, "all")
+    assert first_difference(engine_log(spec, prepare(given, 3)), engine_log(spec, prepare(given, 3))) == ""
+
+
+@every_policy
+def test_order_of_the_list_does_not_matter(spec: PolicySpec):
+    given = suitable(spec, "all")
+    shuffled = np.random.default_rng(5).permutation(len(given.workload))
+    columns = {name: values[shuffled] for name, values in given.workload.columns().items()}
+    again = Workload.from_columns(columns | {"order": given.workload.order[shuffled]})
+    log = engine_log(spec, prepare(given.replace(workload=again)))
+    assert first_difference(engine_log(spec, prepare(given)), log) == ""
+
+
+@every_policy
+@pytest.mark.parametrize("feature", ["plain", "all"])
+def test_no_look_ahead(spec: PolicySpec, feature: str):
+    if spec.clairvoyant:
+        pytest.skip("looks ahead by design, and says so")
+    given = suitable(spec, feature)
+    submit_s = given.workload.submit_s
+    log = engine_log(spec, prepare(given))
+    for cut_s in np.quantile(submit_s, [0.3, 0.7]):
+        first = int(np.searchsorted(submit_s, cut_s, side="right"))
+        shorter = given.replace(workload=given.workload.select(slice(0, first)))
+        assert first_difference(log, engine_log(spec, prepare(shorter)), float(submit_s[first])) == ""
+
+
+@every_policy
+def test_wait_reasons_are_given(spec: PolicySpec):
+    log = engine_log(spec, prepare(suitable(spec)))
+    if spec.family == "everyday":
+        assert len(log.wait_reason)
+        assert 0 not in log.wait_reason
+
+
+@every_policy
+def test_jobs_of_one_instant_and_one_job(spec: PolicySpec):
+    given = suitable(spec)
+    at_once = full_workload(12).with_columns(submit_s=np.full(12, 7.0), due_s=np.full(12, 900.0))
+    check_ends(given.replace(workload=at_once), spec)
+    check_ends(given.replace(workload=given.workload.select(slice(0, 1))), spec)
+
+
+@every_policy
+def test_believed_work_is_all_a_policy_sees(spec: PolicySpec):
+    """Two truths that look alike to a policy are treated alike until the first job ends otherwise than believed."""
+    if spec.clairvoyant:
+        pytest.skip("sees the truth by design")
+    given = suitable(spec)
+    bugs = given.replace(options=given.options.model_copy(update={"bug_share": 0.5, "bug_within_s": 5.0}))
+    truth = realise(bugs)
+    first_end_s = float((given.workload.submit_s + truth.work)[truth.is_bug].min())
+    plain, buggy = engine_log(spec, prepare(given)), engine_log(spec, prepare(bugs))
+    assert first_difference(plain, buggy, first_end_s) == ""
