@@ -284,7 +284,7 @@ class Runner:
                 self._tidy()
             if outcome is not None:
                 self._keep(entry, outcome)
-            if entry.state is not TaskState.QUEUED:
+            if entry.state not in {TaskState.QUEUED, TaskState.RUNNING}:  # a second try needs its files
                 for path in self._folder.glob(f"{task_id}.*"):
                     path.unlink(missing_ok=True)
 
@@ -347,7 +347,7 @@ class Runner:
     # ---- telling -------------------------------------------------------------------------------------
 
     def _is_over(self, entry: _Entry) -> bool:
-        return entry.state.is_over or (entry.state is TaskState.DONE and self._store is None)
+        return entry.state.is_over or entry.id in self._records
 
     def _status(self, entry: _Entry) -> TaskStatus:
         share, text, eta_s = 0.0, entry.message, None

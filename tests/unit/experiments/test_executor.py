@@ -1,0 +1,50 @@
+import sys
+from typing import Any
+
+import pytest
+
+from dlsched.domain.errors import InputError
+from dlsched.experiments.executor import DASK_VARIABLE, WORKERS_VARIABLE, num_workers, open_pool
+
+
+def test_one_worker_a_core_unless_told(monkeypatch):
+    monkeypatch.delenv(WORKERS_VARIABLE, raising=False)
+    assert num_workers() >= 1
+    monkeypatch.setenv(WORKERS_VARIABLE, "7")
+    assert num_workers() == 7
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", "2.5", "1025", "²"])
+def test_a_bad_number_of_workers_is_refused(monkeypatch, value):
+    monkeypatch.setenv(WORKERS_VARIABLE, value)
+    with pytest.raises(InputError, match="must be a number from 1 to 1024"):
+        num_workers()
+
+
+def test_dask_is_asked_for_by_name_when_it_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.setenv(DASK_VARIABLE, "tcp://127.0.0.1:8786")
+    with pytest.raises(InputError, match=r"dask is not installed\. Install it with: pip install distributed"):
+        open_pool()
+
+
+def test_dask_gives_a_remote_pool_with_its_cores(monkeypatch):
+    class Client:
+        def __init__(self, address, timeout):
+            self.address = address
+            if "nobody" in address:
+                raise OSError("timed out")
+
+        def get_executor(self):
+            return "executor"
+
+        def ncores(self):
+            return {"a": 4, "b": 2}
+
+    module: Any = type(sys)("distributed")
+    module.Client = Client
+    monkeypatch.setitem(sys.modules, "distributed", module)
+    pool: Any = open_pool("tcp://there:8786")
+    assert (pool.executor, pool.width, pool.remote) == ("executor", 6, True)
+    with pytest.raises(InputError, match="does not answer"):
+        open_pool("tcp://nobody:8786")
