@@ -104,7 +104,7 @@ def _known(scenario: Scenario, policy: str, params: Mapping[str, Any], seed: int
 
 
 def to_frame(draws: Sequence[Draw]) -> pd.DataFrame:
-    """Return one row a draw: policy, params, seed, violations, error, and a column for each metric (NaN = undefined)."""
+    """Return one row a draw: policy, params, seed, violations, error, and a column for each metric."""
     import pandas as pd
 
     rows = [
