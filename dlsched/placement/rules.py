@@ -6,9 +6,7 @@ Every rule gets ``free`` and ``capacity`` of shape (nodes, resources) and an :cl
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -24,12 +22,19 @@ Picks = list[tuple[int, int]]
 
 
 class Ask(NamedTuple):
-    """What a job asks for: a width, what one worker holds, the resources that can bind, the nodes allowed."""
+    """What a job asks for at a width.
+
+    ``demand`` is what one worker holds; ``binding`` the resources that can keep it from a node; ``limited`` those
+    that can show that a node is not empty; ``allowed`` the nodes of the right kind (None = all); ``outgrows`` says
+    that the job is larger than every allowed node.
+    """
 
     workers: int
     demand: tuple[float, ...]
     binding: tuple[int, ...]
+    limited: tuple[int, ...]
     allowed: Mask | None
+    outgrows: bool
 
 
 Rule = Callable[[Floats, Floats, Ask], Picks | None]
@@ -48,12 +53,13 @@ def holds_all(free: Floats, ask: Ask) -> Mask:
 
 def worker_room(free: Floats, ask: Ask) -> Ints:
     """Return how many of the job's workers each node holds, at most all of them, shape (nodes,)."""
-    room = np.full(len(free), float(ask.workers))
-    for resource in ask.binding:
-        np.minimum(room, np.floor((free[:, resource] + ROOM_TOLERANCE) / ask.demand[resource]), out=room)
+    first, *others = ask.binding
+    room = np.minimum((free[:, first] + ROOM_TOLERANCE) / ask.demand[first], ask.workers)
+    for resource in others:
+        np.minimum(room, (free[:, resource] + ROOM_TOLERANCE) / ask.demand[resource], out=room)
+    whole: Ints = room.astype(np.int64)
     if ask.allowed is not None:
-        room *= ask.allowed
-    whole: Ints = np.maximum(room, 0.0).astype(np.int64)
+        whole *= ask.allowed
     return whole
 
 
@@ -66,11 +72,12 @@ def fullest_single(free: Floats, ask: Ask) -> Picks | None:
 
 def best_fit(free: Floats, capacity: Floats, ask: Ask) -> Picks | None:
     """Fewest free GPUs that still fit; a job larger than every allowed node takes wholly empty nodes by number."""
-    single = fullest_single(free, ask)
-    if single is not None or holds_all(capacity, ask).any():
-        return single
-    empty = (free >= capacity - ROOM_TOLERANCE).all(axis=1)
-    return _fill(np.where(empty, worker_room(free, ask), 0), ask.workers)
+    if not ask.outgrows:
+        return fullest_single(free, ask)
+    room = worker_room(free, ask)
+    for resource in ask.limited:
+        room *= free[:, resource] >= capacity[:, resource] - ROOM_TOLERANCE
+    return _fill(room, ask.workers)
 
 
 def pool(free: Floats, capacity: Floats, ask: Ask) -> Picks | None:
@@ -80,22 +87,22 @@ def pool(free: Floats, capacity: Floats, ask: Ask) -> Picks | None:
 
 def pack(free: Floats, capacity: Floats, ask: Ask) -> Picks | None:
     """Fewest nodes; among the choices with that few, fullest nodes first."""
-    single = fullest_single(free, ask)
+    single = None if ask.outgrows else fullest_single(free, ask)
     if single is not None:
         return single
     room = worker_room(free, ask)
-    by_room = np.lexsort((free[:, GPU], room))
-    by_room = by_room[room[by_room] > 0]
-    nodes, sizes = by_room.tolist(), room[by_room].tolist()
-    largest_sums = [0, *accumulate(reversed(sizes))]
-    if largest_sums[-1] < ask.workers:
+    usable = np.flatnonzero(room)
+    by_room = usable[np.lexsort((free[usable, GPU], room[usable]))]
+    sizes = room[by_room]
+    roomiest = np.concatenate([[0], sizes[::-1].cumsum()])
+    if roomiest[-1] < ask.workers:
         return None
     picks, missing, low = [], ask.workers, 0
-    for others in range(bisect_left(largest_sums, ask.workers) - 1, -1, -1):
+    for others in range(int(roomiest.searchsorted(ask.workers)) - 1, -1, -1):
         # the fullest node with which the `others` roomiest nodes still hold the rest
-        low = bisect_left(sizes, missing - largest_sums[others], low, len(sizes) - others - 1)
-        taken = min(sizes[low], missing)
-        picks.append((nodes[low], taken))
+        low += int(sizes[low : len(sizes) - others - 1].searchsorted(missing - roomiest[others]))
+        taken = min(int(sizes[low]), missing)
+        picks.append((int(by_room[low]), taken))
         missing, low = missing - taken, low + 1
     return picks
 
@@ -103,27 +110,29 @@ def pack(free: Floats, capacity: Floats, ask: Ask) -> Picks | None:
 def spread(free: Floats, capacity: Floats, ask: Ask) -> Picks | None:
     """Most nodes: rounds of one worker a node, emptiest nodes first, until all workers have a place."""
     room = worker_room(free, ask)
-    if room.sum() < ask.workers:
+    # in round r every node with room for r workers takes one
+    takers = np.bincount(room)[::-1].cumsum()[-2::-1]
+    placed = takers.cumsum()
+    if not len(placed) or placed[-1] < ask.workers:
         return None
-    order = np.argsort(-free[:, GPU], kind="stable")
-    sizes = room[order]
-    rounds = 1
-    while np.minimum(sizes, rounds).sum() < ask.workers:
-        rounds += 1
-    counts = np.minimum(sizes, rounds - 1)
-    last_round = np.flatnonzero(sizes >= rounds)[: ask.workers - int(counts.sum())]
-    counts[last_round] += 1
+    rounds = int(placed.searchsorted(ask.workers)) + 1
+    missing = ask.workers - (int(placed[rounds - 2]) if rounds > 1 else 0)
+    usable = np.flatnonzero(room)
+    usable = usable[np.argsort(-free[usable, GPU], kind="stable")]
+    counts = np.minimum(room[usable], rounds - 1)
+    counts[np.flatnonzero(room[usable] >= rounds)[:missing]] += 1
     used = np.flatnonzero(counts)
-    return list(zip(order[used].tolist(), counts[used].tolist(), strict=True))
+    return list(zip(usable[used].tolist(), counts[used].tolist(), strict=True))
 
 
 def _fill(room: Ints, workers: int) -> Picks | None:
     """Fill nodes by number, each as far as it goes."""
-    after = np.cumsum(room)
-    if len(after) == 0 or after[-1] < workers:
+    after = room.cumsum()
+    if after[-1] < workers:
         return None
-    last = int(np.searchsorted(after, workers))
-    picks = [(int(node), int(room[node])) for node in np.flatnonzero(room[:last])]
+    last = int(after.searchsorted(workers))
+    full = room[:last].nonzero()[0]
+    picks = list(zip(full.tolist(), room[full].tolist(), strict=True))
     picks.append((last, workers - (int(after[last - 1]) if last else 0)))
     return picks
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from dlsched.domain.errors import PlanError
 from dlsched.domain.scenario import PlacementRule
 from dlsched.domain.workload import Floats, Texts, Workload
 from dlsched.placement.eligibility import Claims, Mask, eligible
-from dlsched.placement.rules import Ask
+from dlsched.placement.rules import Ask, holds_all
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class JobAsks:
 class Site:
     """The jobs' asks, the placement rule, and the nodes with the VM types they have now.
 
-    ``capacity`` has shape (nodes, resources). ``masks`` and ``bindings`` remember answers; a change of VM types makes
+    ``capacity`` has shape (nodes, resources). ``masks`` and ``asked`` remember answers; a change of VM types makes
     a new site.
     """
 
@@ -48,7 +49,7 @@ class Site:
     partition: Texts
     gpu_type: Texts
     masks: dict[int, Mask | None] = field(default_factory=dict)
-    bindings: dict[tuple[float, ...], tuple[int, ...]] = field(default_factory=dict)
+    asked: dict[tuple[tuple[float, ...], int, int], Ask] = field(default_factory=dict)
 
     @classmethod
     def of(cls, jobs: Workload, cluster: Cluster, rule: PlacementRule) -> Self:
@@ -59,11 +60,13 @@ class Site:
 
     def ask(self, row: int, workers: int) -> Ask:
         """Return what a row asks for at a width."""
-        demand = self.asks.demand[row]
-        binding = self.bindings.get(demand)
-        if binding is None:
-            binding = self.bindings[demand] = self._binding(demand)
-        return Ask(workers, demand, binding, self.allowed(row))
+        key = (self.asks.demand[row], self.asks.claims.of_row[row], workers)
+        ask = self.asked.get(key)
+        if ask is None:
+            demand, allowed = self.asks.demand[row], self.allowed(row)
+            ask = Ask(workers, demand, self._binding(demand), self._limited, allowed, outgrows=False)
+            ask = self.asked[key] = ask._replace(outgrows=not holds_all(self.capacity, ask).any())
+        return ask
 
     def allowed(self, row: int) -> Mask | None:
         """Return which nodes a row may use; None = all."""
@@ -75,8 +78,15 @@ class Site:
     def _binding(self, demand: tuple[float, ...]) -> tuple[int, ...]:
         """Return the resources to look at: those asked for that have a limit somewhere, else the first asked for."""
         asked = [resource for resource, amount in enumerate(demand) if amount > 0]
-        limited = [resource for resource in asked if np.isfinite(self.capacity[:, resource]).any()]
-        return tuple(limited or asked[:1])
+        return tuple([resource for resource in asked if resource in self._limited] or asked[:1])
+
+    @cached_property
+    def _limited(self) -> tuple[int, ...]:
+        """Resources that have a limit on some node and are asked for by some job."""
+        wanted = set().union(
+            *({r for r, amount in enumerate(demand) if amount > 0} for demand in set(self.asks.demand))
+        )
+        return tuple(r for r in sorted(wanted) if np.isfinite(self.capacity[:, r]).any())
 
     def with_vms(self, vms: dict[int, str | None]) -> Self:
         """Return the site after these slots have got these VM types (None = empty); PlanError for unknown names."""
@@ -84,7 +94,7 @@ class Site:
         for node, name in vms.items():
             capacity[node] = 0.0 if name is None else vm_capacity(self.vm_named(name))
             gpu_type[node] = "" if name is None else self.vm_named(name).gpu_type
-        return replace(self, capacity=capacity, gpu_type=gpu_type, masks={}, bindings={})
+        return replace(self, capacity=capacity, gpu_type=gpu_type, masks={}, asked={})
 
     def vm_named(self, name: str) -> VmType:
         """Return the VM type of this name; PlanError lists the known ones."""

@@ -7,14 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.placement.rules import RULES, Ask
+from dlsched.placement.rules import RULES, Ask, holds_all
 
 
 def place(rule, free, workers, capacity=None, demand=(1.0, 0.0, 0.0), allowed=None):
     free = np.array([[gpus, np.inf, np.inf] for gpus in free], dtype=float)
     full = np.array([[gpus, np.inf, np.inf] for gpus in (capacity or [8] * len(free))], dtype=float)
     mask = None if allowed is None else np.array(allowed)
-    return RULES[rule](free, full, Ask(workers, demand, (0,), mask))
+    return RULES[rule](free, full, asks(full, workers, demand, (0,), mask))
+
+
+def asks(capacity, workers, demand, binding, allowed=None):
+    ask = Ask(workers, demand, binding, binding, allowed, outgrows=False)
+    return ask._replace(outgrows=not holds_all(capacity, ask).any())
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def test_larger_than_a_node_means_larger_than_every_allowed_node():
 
 def test_all_resources_count():
     free = np.array([[8.0, 3.0, 64.0], [8.0, 8.0, 64.0]])
-    ask = Ask(2, (1.0, 2.0, 10.0), (0, 1, 2), None)
+    ask = asks(free, 2, (1.0, 2.0, 10.0), (0, 1, 2))
     assert RULES["best-fit"](free, free, ask) == [(1, 2)]
     assert RULES["pool"](free, free, ask) == [(0, 1), (1, 1)]
     assert RULES["spread"](free, free, ask) == [(0, 1), (1, 1)]
@@ -57,7 +62,7 @@ def test_all_resources_count():
 
 def test_fractions_add_up():
     free = np.array([[1 - 0.1 - 0.2, np.inf, np.inf]])
-    assert RULES["best-fit"](free, free, Ask(1, (0.7, 0.0, 0.0), (0,), None)) == [(0, 1)]
+    assert RULES["best-fit"](free, free, asks(free, 1, (0.7, 0.0, 0.0), (0,))) == [(0, 1)]
 
 
 sizes = st.lists(st.integers(0, 4), min_size=1, max_size=5)
