@@ -108,6 +108,15 @@ def test_deleting_jobs_changes_no_other_due_time():
     assert column(filled_part, "due_s").tolist() == column(filled, "due_s")[10:20].tolist()
 
 
+@pytest.mark.parametrize(("rule", "name"), [(fill.fill_due, "due_s"), (fill.fill_users, "user")])
+def test_what_is_drawn_follows_the_seed(rule, name):
+    def drawn(seed: int) -> list:
+        return column(rule(trace(50).replace(seed=seed)).workload, name).tolist()
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
 def test_weights_priorities_and_prices_by_hand():
     scenario = trace(gpus_per_worker=[1, 0.5, 0], cpus_per_worker=[0, 0, 4])  # 1, 1 and 0 GPUs
     weights = fill.fill_weights(scenario, usd_per_gpu_h=36).workload.weight_usd_per_s
