@@ -1,0 +1,122 @@
+"""What can be typed. Imports nothing of the package, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import NoReturn
+
+PLACEMENTS = ("pool", "best-fit", "pack", "spread")
+OVERSIZE = ("refuse", "drop", "cap")
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line instead of repeating the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and leave with status 2."""
+        self.exit(2, f"{self.prog}: {' '.join(message.split())}. Try {self.prog} --help\n")
+
+
+def _whole(least: int) -> type:
+    def read(text: str) -> int:
+        number = int(text)
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, got {text}")
+        return number
+
+    read.__name__ = "whole number"  # argparse puts it into "invalid ... value"
+    return read  # type: ignore[return-value]
+
+
+def _usd(text: str) -> float:
+    number = float(text)
+    if not (math.isfinite(number) and number >= 0):
+        raise argparse.ArgumentTypeError(f"must be at least 0, got {text}")
+    return number
+
+
+_usd.__name__ = "price"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser; ``command`` in its result names the module of the command."""
+    parser = Parser(prog="dlsched", description="Plan deep-learning training clusters: simulate, compare, keep runs.")
+    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    _simulate(commands.add_parser("simulate", help="run a trace or a scenario under a policy"))
+    _policies(commands.add_parser("policies", help="list the policies, their parameters and needs"))
+    _import(commands.add_parser("import", help="read a trace and say what was kept, repaired and dropped"))
+    _runs(commands.add_parser("runs", help="list, show, export, import and delete kept runs"))
+    _scenario(commands.add_parser("scenario", help="turn a trace into a scenario file, or one kind into the other"))
+    _solve(commands.add_parser("solve", help="solve instances of one problem, read from standard input"))
+    return parser
+
+
+def _simulate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace or scenario file")
+    parser.add_argument("--policy", required=True, metavar="KEY", help="policy, as listed by: policies")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
+    )
+    parser.add_argument("--nodes", type=_whole(1), metavar="N", help="number of nodes")
+    parser.add_argument("--gpus-per-node", type=_whole(0), metavar="G", help="GPUs of each node")
+    parser.add_argument("--placement", choices=PLACEMENTS, help="how a width becomes nodes")
+    parser.add_argument("--oversize", choices=OVERSIZE, help="what to do with jobs that can never fit")
+    parser.add_argument("--price", type=_usd, metavar="USD", help="price of one node, $ per hour")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
+    parser.add_argument("--save", action="store_true", help="keep the run in the store")
+    _store(parser)
+    _json(parser)
+
+
+def _policies(parser: argparse.ArgumentParser) -> None:
+    _json(parser)
+
+
+def _import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace file, plain or compressed")
+    parser.add_argument("--check", action="store_true", help="only say how it was read; keep nothing")
+    _store(parser)
+    _json(parser)
+
+
+def _runs(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    texts = {
+        "list": "list the runs, newest first",
+        "show": "show the numbers of a run",
+        "export": "write runs to one file",
+        "import": "take runs from an export file",
+        "delete": "delete runs (restore brings them back for a day)",
+        "restore": "bring deleted runs back",
+    }
+    for name, text in texts.items():
+        action = actions.add_parser(name, help=text)
+        if name == "show":
+            action.add_argument("run_id", metavar="ID")
+        if name in {"export", "delete", "restore"}:
+            action.add_argument("run_ids", metavar="ID", nargs="+")
+        if name == "export":
+            action.add_argument("--out", required=True, metavar="FILE", help="file to write, usually .zip")
+        if name == "import":
+            action.add_argument("file", metavar="FILE")
+        _store(action)
+        _json(action)
+
+
+def _scenario(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace or scenario file")
+    parser.add_argument("--write", required=True, metavar="OUT", help="scenario file to write: .json or .toml")
+
+
+def _solve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", metavar="KIND", help="kind of problem")
+
+
+def _store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", metavar="FILE", help="result store (DLSCHED_STORE, else ~/.dlsched/results.duckdb)")
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -1,0 +1,74 @@
+"""From the command typed to its exit status: 0 done, 2 bad input, 1 anything else; one line on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from argparse import Namespace
+from collections.abc import Sequence
+from importlib import import_module
+
+from dlsched.cli.arguments import build_parser
+
+_MODULES = {
+    "simulate": "dlsched.cli.simulate",
+    "policies": "dlsched.cli.policies",
+    "import": "dlsched.cli.importing",
+    "runs": "dlsched.cli.runs",
+    "scenario": "dlsched.cli.scenario",
+    "solve": "dlsched.cli.solve",
+}
+
+
+def main(args: Sequence[str]) -> int:
+    """Run one command and return its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not end the run
+    parser = build_parser()
+    options = parser.parse_args(args)
+    if options.version:
+        import dlsched
+
+        print(dlsched.__version__)
+        return 0
+    if options.command is None:
+        parser.error("no command given")
+    return _carry_out(options)
+
+
+def _carry_out(options: Namespace) -> int:
+    from dlsched.domain.errors import DlschedError, InputError
+
+    try:
+        status: int = import_module(_MODULES[options.command]).run(options)
+        sys.stdout.flush()
+        return status
+    except InputError as error:
+        return _complain(str(error), 2)
+    except DlschedError as error:
+        return _complain(str(error), 1)
+    except KeyboardInterrupt:
+        return _complain("stopped", 130)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        summary = f"unexpected {type(error).__name__}: {error}"
+        return _complain(f"{summary}. The details are in {_keep_details()}; please report it with the command", 1)
+
+
+def _complain(message: str, status: int) -> int:
+    print(f"dlsched: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+def _keep_details() -> str:
+    """Write the traceback to a file of its own and return its path."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="dlsched-error-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        traceback.print_exc(file=file)
+    return file.name

@@ -1,0 +1,50 @@
+"""Printing: one JSON object without NaN, or lines for people."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+
+def print_json(value: Any) -> None:
+    """Print one line of JSON; NaN and infinity, which JSON does not have, become null."""
+    print(json.dumps(plain(value), allow_nan=False, ensure_ascii=False))
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of JSON's own types."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat() if value == value else None  # a missing time is not equal to itself
+    if hasattr(value, "item"):
+        return plain(value.item())
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def printable(text: Any) -> str:
+    """Return a text that cannot steer the terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text))
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print columns padded to their widest cell."""
+    lines = [[printable(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_metrics(metrics: Mapping[str, float | int | None]) -> None:
+    """Print metrics by their labels, as the pages write them; undefined ones are left out."""
+    from dlsched.metrics.kpi import known
+
+    shown = [kpi for kpi in known(metrics) if metrics[kpi.key] is not None]
+    print_table(("metric", "value", "key"), [(kpi.label, kpi.show(metrics[kpi.key]), kpi.key) for kpi in shown])

@@ -1,0 +1,116 @@
+"""``runs``: the kept runs."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dlsched.cli.output import print_json, print_metrics, print_table, printable
+from dlsched.domain.errors import InputError
+from dlsched.experiments.code_version import code_version
+from dlsched.metrics.kpi import KPIS
+from dlsched.store import Store
+
+_SHOWN = ("wait_p95", "late_share", "cost_month")
+
+
+def run(options: Namespace) -> int:
+    """Carry out the command."""
+    actions = {
+        "list": _list,
+        "show": _show,
+        "export": _export,
+        "import": _import,
+        "delete": _delete,
+        "restore": _restore,
+    }
+    with Store(options.store) as store:
+        actions[options.action](store, options)
+    return 0
+
+
+def _list(store: Store, options: Namespace) -> None:
+    frame = store.list_runs(code_version=code_version())
+    rows: list[dict[str, Any]] = [{str(k): _present(v) for k, v in row.items()} for row in frame.to_dict("records")]
+    if options.json:
+        print_json({"runs": rows})
+        return
+    if not rows:
+        print("No run yet. Keep one with: python -m dlsched simulate FILE --policy fifo --save")
+        return
+    header = ("run", "scenario", "policy", "seed", *(KPIS[key].label for key in _SHOWN), "audit", "made (UTC)", "note")
+    print_table(header, [_line(row) for row in rows])
+
+
+def _present(value: Any) -> Any:
+    """Return None for the several ways a frame says "nothing here"."""
+    return None if value is None or value != value or str(value) in {"NaT", "<NA>"} else value
+
+
+def _line(row: dict[str, Any]) -> tuple[Any, ...]:
+    version = f" v{int(row['version'])}" if row["version"] is not None else ""
+    stored = row["state"] == "stored"
+    numbers = [KPIS[key].show(row[key]) if stored else "" for key in _SHOWN]
+    audit = ("clean" if row["violations"] == 0 else f"{row['violations']:g} violations") if stored else ""
+    name = row["run_id"] if stored else f"({row['state']}, nothing kept)"
+    note = (row["note"] or "") + (" [older version]" if row["stale"] else "")
+    made = f"{row['created_at']:%Y-%m-%d %H:%M}"
+    return name, f"{row['scenario_name']}{version}", row["policy"], row["seed"], *numbers, audit, made, note
+
+
+def _show(store: Store, options: Namespace) -> None:
+    info, metrics = store.run_info(options.run_id), store.metrics(options.run_id)
+    if options.json:
+        print_json({**asdict(info), "metrics": metrics})
+        return
+    print(f"run {info.run_id}: {info.policy} on {printable(info.scenario_name)}, seed {info.seed}, {info.params}")
+    print(f"made {info.created_at:%Y-%m-%d %H:%M} UTC with {info.code_version} in {info.wall_s:.1f} s")
+    if info.note:
+        print(f"note: {printable(info.note)}")
+    print_metrics(metrics)
+    print("audit: " + ("clean" if not info.audit else f"{len(info.audit)} violations"))
+    for line in info.audit:
+        print(f"  {printable(line)}")
+
+
+def _export(store: Store, options: Namespace) -> None:
+    content = store.export_runs(options.run_ids)
+    path = Path(options.out).expanduser()
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"file {path}", f"cannot be written ({error.strerror})", "Choose another place") from error
+    _tell(options, {"file": str(path), "bytes": len(content)}, f"{len(options.run_ids)} runs written to {path}")
+
+
+def _import(store: Store, options: Namespace) -> None:
+    path = Path(options.file).expanduser()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"file {path}", f"cannot be read ({error.strerror})", "Check the path") from error
+    report = store.import_runs(content)
+    _tell(options, asdict(report), f"{len(report.added)} runs taken in, {len(report.known)} were here already")
+
+
+def _delete(store: Store, options: Namespace) -> None:
+    for run_id in options.run_ids:
+        store.run_info(run_id)  # says so when there is none
+    store.delete_runs(options.run_ids)
+    _tell(options, {"deleted": options.run_ids}, f"{len(options.run_ids)} runs deleted; undo with: runs restore")
+
+
+def _restore(store: Store, options: Namespace) -> None:
+    store.restore_runs(options.run_ids)
+    for run_id in options.run_ids:
+        store.run_info(run_id)
+    _tell(options, {"restored": options.run_ids}, f"{len(options.run_ids)} runs restored")
+
+
+def _tell(options: Namespace, answer: dict[str, Any], sentence: str) -> None:
+    if options.json:
+        print_json(answer)
+    else:
+        print(printable(sentence))

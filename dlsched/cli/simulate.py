@@ -1,0 +1,157 @@
+"""``simulate``: read, run, audit, print, and keep when asked to."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from dlsched.cli.output import print_json, print_metrics, printable
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.code_version import code_version
+from dlsched.experiments.run import Progress, Run, question, simulate, timed
+from dlsched.policies import registry
+from dlsched.workload.load import load
+
+
+def run(options: Namespace) -> int:
+    """Carry out the command; 1 when the audit found a violation."""
+    params = parse_params(options.param)
+    registry.find(options.policy)  # a wrong name should not cost the reading of a large trace
+    cpu_s: dict[str, float] = {}
+    with timed(cpu_s, "read"):
+        scenario = with_options(load(options.file), options)
+    question(scenario, options.policy, params)
+    with ExitStack() as stack:
+        store = None
+        if options.save:
+            from dlsched.store import Store
+
+            store = stack.enter_context(Store(options.store))  # before the run: another process may hold it
+        done = simulate(scenario, options.policy, params, options.seed, _progress(options))
+        answer = summary(done, cpu_s)
+        if store is not None:
+            answer["run_id"] = store.save_run(done.record())
+    _show(done, answer, options)
+    if answer["audit"]:
+        number = len(answer["audit"])
+        print(f"dlsched: the audit found {number} violation{'s' * (number > 1)}", file=sys.stderr)
+    return 1 if answer["audit"] else 0
+
+
+def summary(done: Run, cpu_s: dict[str, float]) -> dict[str, Any]:
+    """Return what ``--json`` prints; ``cpu_s`` holds the phases before the run."""
+    metrics, audit = done.metrics, done.audit()  # first, because they add to cpu_s
+    return {
+        "metrics": metrics,
+        "audit": audit,
+        "read": done.read,
+        "cpu_s": cpu_s | done.cpu_s,
+        "policy": done.policy,
+        "params": done.params,
+        "seed": done.seed,
+        "scenario_hash": done.scenario.content_hash,
+        "oversize": done.prepared.oversize,
+        "code_version": code_version(),
+    }
+
+
+def parse_params(given: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of ``K=V`` texts; lists, objects and null are JSON, the rest the model of the policy reads.
+
+    Raises
+    ------
+    InputError
+        If one has no "=", is given twice, or is broken JSON.
+    """
+    params: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise InputError(f"--param {text}", "is not of the form K=V", "Write it as in --param quantum_s=60")
+        if key in params:
+            raise InputError(f"--param {text}", f"{key} is given twice", "Give it once")
+        try:
+            params[key] = json.loads(value) if value == "null" or value[:1] in ("[", "{") else value
+        except ValueError as error:
+            raise InputError(f"--param {text}", f"the value is not valid JSON ({error})", "Correct it") from error
+    return params
+
+
+def with_options(scenario: Scenario, options: Namespace) -> Scenario:
+    """Return the scenario with the cluster, prices and rules that were typed."""
+    cluster = with_prices(with_nodes(scenario.cluster, options.nodes, options.gpus_per_node), options.price)
+    changes = {name: getattr(options, name) for name in ("placement", "oversize") if getattr(options, name)}
+    return scenario.replace(cluster=cluster, options=scenario.options.model_copy(update=changes))
+
+
+def with_nodes(cluster: Cluster, nodes: int | None, gpus: int | None) -> Cluster:
+    """Return a cluster of ``nodes`` equal nodes with ``gpus`` each; what is None stays as it is.
+
+    Raises
+    ------
+    InputError
+        If only one of the two is given and the cluster has nodes of several kinds.
+    """
+    if nodes is None and gpus is None:
+        return cluster
+    if nodes is not None and gpus is not None:
+        return Cluster(pools=(Pool(vm=VmType(name=f"{gpus}-GPU node", gpus=gpus), count=nodes),))
+    if len(cluster.pools) != 1:
+        raise InputError("--nodes and --gpus-per-node", "the cluster has nodes of several kinds", "Give both")
+    (pool,) = cluster.pools
+    vm = pool.vm if gpus is None else VmType(name=f"{gpus}-GPU node", gpus=gpus)
+    return Cluster(pools=(pool.model_copy(update={"vm": vm, "count": nodes or pool.count}),))
+
+
+def with_prices(cluster: Cluster, usd_per_h: float | None) -> Cluster:
+    """Return the cluster with this price for every node."""
+    if usd_per_h is None:
+        return cluster
+    price = {"usd_per_h": usd_per_h}
+    pools = tuple(pool.model_copy(update={"vm": pool.vm.model_copy(update=price)}) for pool in cluster.pools)
+    catalogue = tuple(vm.model_copy(update=price) for vm in cluster.catalogue)
+    return cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
+
+
+def _progress(options: Namespace) -> Progress | None:
+    """Return a call that shows progress to a person who waits, None for scripts."""
+    if options.json or not sys.stderr.isatty():
+        return None
+    told_s = time.monotonic()
+
+    def show(share: float, text: str) -> None:
+        nonlocal told_s
+        if time.monotonic() - told_s > 0.3:
+            told_s = time.monotonic()
+            print(f"\r{share:4.0%} {text:<60}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
+    if options.json:
+        print_json(answer)
+        return
+    if sys.stderr.isatty():
+        print("\r" + " " * 70 + "\r", end="", file=sys.stderr)
+    cluster, read, cut = done.prepared.scenario.cluster, done.read, done.prepared.oversize
+    label = registry.find(done.policy).label
+    print(f"{printable(done.scenario.name)}: {label} on {cluster.num_nodes} nodes, {cluster.num_gpus} GPUs")
+    print(
+        f"read {read['rows']:,} rows: kept {read['kept']:,}, repaired {read['repaired']:,}, dropped {read['dropped']:,}"
+    )
+    if any(cut.values()):
+        print(f"jobs that can never fit: {cut['dropped']:,} dropped, {cut['capped']:,} capped")
+    print_metrics(answer["metrics"])
+    print("audit: " + ("clean" if not answer["audit"] else f"{len(answer['audit'])} violations"))
+    for line in answer["audit"]:
+        print(f"  {printable(line)}")
+    if "run_id" in answer:
+        print(f"kept as run {answer['run_id']}")

@@ -1,0 +1,48 @@
+"""``solve``: the pure cores of the methods, one instance or a list of them from standard input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dlsched.cli.output import print_json
+from dlsched.domain.errors import DlschedError, InputError
+
+Solver = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+KINDS: dict[str, Solver] = {}
+"""Kind -> function of one instance, which raises InputError for a bad one. A method's core is added here."""
+
+
+def run(options: Namespace) -> int:
+    """Carry out the command; 2 when an instance was bad."""
+    if options.kind not in KINDS:
+        raise InputError(f"kind {options.kind!r}", f"is not known; known: {', '.join(KINDS) or 'none in this version'}")
+    given = _read(sys.stdin.buffer.read())
+    instances = given if isinstance(given, list) else [given]
+    answers = [answer(KINDS[options.kind], instance) for instance in instances]
+    print_json(answers if isinstance(given, list) else answers[0])
+    bad = sum("error" in one for one in answers)
+    if bad:
+        print(f"dlsched: {bad} of {len(answers)} instances are bad, see their error", file=sys.stderr)
+    return 2 if bad else 0
+
+
+def answer(solver: Solver, instance: Any) -> Mapping[str, Any]:
+    """Return the answer to one instance, or its error."""
+    if not isinstance(instance, dict):
+        return {"error": f"an instance is a JSON object, got {type(instance).__name__}"}
+    try:
+        return solver(instance)
+    except DlschedError as error:
+        return {"error": str(error)}
+
+
+def _read(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError("standard input", f"is not JSON ({error})", "Give one instance or a list of them") from error
