@@ -17,18 +17,18 @@ from dlsched.metrics.findings import compare_sentence
 from dlsched.policies.registry import find
 from dlsched.ui.demo_result import FILE, to_plain
 from dlsched.ui.loaders import absences
-from dlsched.ui.start_view import DEMO_POLICIES
+from dlsched.ui.start_view import DEMO_DRAWS, DEMO_POLICIES
 from dlsched.workload.catalogue import data_path
 
 
 def compute() -> dict[str, Any]:
     """Return the demo's finding and the overview of its baseline."""
     scenario = dlsched.load(data_path("demo.toml"))
-    runs = {key: dlsched.simulate(scenario, key) for key in DEMO_POLICIES}
+    runs = {key: [dlsched.simulate(scenario, key, seed=seed) for seed in range(DEMO_DRAWS)] for key in DEMO_POLICIES}
     baseline, *_ = DEMO_POLICIES
-    named = [(find(key).label, run.metrics) for key, run in runs.items()]
+    named = [(find(key).label, [run.metrics for run in draws]) for key, draws in runs.items()]
     sentence = compare_sentence(compare(named, find(baseline).label))
-    run = runs[baseline]
+    run = runs[baseline][0]
     gpus = scenario.cluster.nodes.capacity[:, 0]
     pieces = with_jobs(run.segments, run.jobs)
     raster = node_raster(pieces, gpus, absences(scenario), run.log.start_s, run.log.end_s)

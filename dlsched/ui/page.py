@@ -15,7 +15,7 @@ from dlsched.ui.parts import chips, error_box
 from dlsched.ui.text import dollars, safe
 
 STYLE = """<style>
-[data-testid=stMainBlockContainer]{max-width:1360px;padding-top:3.2rem;padding-bottom:3rem}
+[data-testid=stMainBlockContainer]{max-width:1360px;padding-top:4.4rem;padding-bottom:3rem}
 [data-testid=stMetricValue]{font-variant-numeric:tabular-nums}
 @media print{[data-testid=stSidebar],[data-testid=stHeader],.st-key-scenario-bar{display:none}}
 </style>"""

@@ -18,8 +18,8 @@ MAX_CARDS = 4
 
 
 def sentence(text: str) -> None:
-    """Show the page's answer in plain words; ``text`` is ours, with user text in it already plain."""
-    st.header(dollars(text), anchor=False)
+    """Show the page's answer in plain words; names that users gave may be in it."""
+    st.header(safe(text, 900), anchor=False)
 
 
 def cards(entries: Sequence[tuple[str, str, str]]) -> None:

@@ -38,7 +38,7 @@ def _story(run_id: str, job_id: str, scenario: Scenario) -> None:
     waits = session.store().waits(run_id, job=job_id)
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
     story = job_story(job_id, jobs, pieces, waits, end_s)
-    sentence(safe(story.sentence, 600))
+    sentence(story.sentence)
     late = "–" if story.late_s is None else duration(story.late_s)
     cards([
         ("Wait", duration(story.wait_s), "Submission to the first start."),

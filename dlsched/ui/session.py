@@ -41,7 +41,9 @@ def _store_option(args: Sequence[str]) -> str | None:
 
 @st.cache_resource(show_spinner=False)
 def _start_runner(_store: Store) -> Runner:
-    return Runner(_store)
+    started = Runner(_store)
+    started.prepare()  # workers load the compiled code while the first page is read
+    return started
 
 
 def runner() -> Runner:

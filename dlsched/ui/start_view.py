@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.background import Task
 from dlsched.metrics.formats import money
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import find
@@ -15,6 +14,7 @@ from dlsched.ui.parts import sentence
 from dlsched.ui.text import safe
 
 DEMO_POLICIES = ("fifo", "easy-backfill", "sjf")
+DEMO_DRAWS = 5
 STARTERS = (
     ("fifo", "what most clusters do by default; your baseline."),
     ("easy-backfill", "when users state time limits; nobody is delayed by being overtaken."),
@@ -28,13 +28,18 @@ def demo_card() -> None:
     with st.container(border=True):
         sentence(shown.sentence)
         charts.show(shown.chart(charts.page_theme()), "demo-thumb")
-        st.markdown(":orange-badge[example data] 1,200 made-up jobs on 8 nodes with 8 A100 each, three policies.")
+        st.markdown(
+            ":orange-badge[example data] 1,200 made-up jobs on 8 nodes with 8 A100 each; three policies, five draws."
+        )
         if st.button(
-            "Run the demo", type="primary", key="run-demo", help="Three policies, a few seconds; then the result opens"
+            "Run the demo",
+            type="primary",
+            key="run-demo",
+            help="Three policies, five draws, a few seconds; then the result opens",
         ):
             demo = session.demo()
             session.keep(demo)
-            run_view.start([Task(demo, key, {}, 0, find(key).label) for key in DEMO_POLICIES])
+            run_view.start(run_view.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}, DEMO_DRAWS))
             st.rerun()
 
 

@@ -57,7 +57,7 @@ with parts.mistakes_shown():
     parts.guard_rails(
         comparison_guards(completed, common, {name: values.get("makespan") for name, values in metrics.items()})
     )
-    parts.sentence(safe(compare_sentence(comparison), 700))
+    parts.sentence(compare_sentence(comparison))
     specs = [find(series.policy) for series in chosen]
     with st.container(horizontal=True, vertical_alignment="center"):
         options = [series.label for series in chosen]

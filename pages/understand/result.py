@@ -41,7 +41,7 @@ comparison = runs_of.compared([base, own], base) if base and own and base != own
 parts.guard_rails(
     [g for g in guards(scenario, metrics, audit=info.audit, draws=len(own.seeds) if own else 1) if g.level != "info"]
 )
-parts.sentence(safe(result_sentence(spec.label, metrics), 400))
+parts.sentence(result_sentence(spec.label, metrics))
 parts.kpi_cards(parts.result_card_keys(metrics), metrics, comparison, own.label if own else "")
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     st.badge("audit ok" if not info.audit else "audit failed", color="blue" if not info.audit else "red",
