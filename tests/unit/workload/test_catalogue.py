@@ -29,7 +29,7 @@ def demo():
 
 
 def test_demo_is_what_its_name_says(demo):
-    assert demo.name == "Demo: 1,200 jobs, 8 x 8 A100"
+    assert demo.name == "Demo"
     assert len(demo.workload) == 1200
     assert demo.cluster.num_gpus == 64
     assert demo.cluster.usd_per_h == pytest.approx(64 * 2.10)
