@@ -19,6 +19,7 @@ from dlsched.metrics.formats import amount, count, duration, moment, money
 MAX_BARS = 3000
 MAX_BAR_ROWS = 64
 PLOT_PX = 1100
+ROW_PX = 46
 LABEL_PX = 44
 REASONS: Mapping[str, str] = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
 STOPPED = ("preempted",)

@@ -20,6 +20,7 @@ Names = NDArray[np.object_]
 FONT = "Source Sans, Source Sans Pro, Source Sans 3, sans-serif"
 HEIGHT = 320
 CLEAR = "rgba(0,0,0,0)"
+LEGEND_PX = 1000
 TIME_UNITS = (
     (2 * 86_400.0, 86_400.0, "days"),
     (2 * 3_600.0, 3_600.0, "hours"),
@@ -93,6 +94,7 @@ def framed(figure: go.Figure, theme: Theme, *, title: str, x: str, y: str, heigh
         "title": {"font": {"size": 13, "color": theme.muted}, "standoff": 8},
     }
     heading = {"text": title, "font": {"size": 15, "color": theme.ink}, "x": 0, "xanchor": "left", "yanchor": "top"}
+    rows = _legend_rows(figure)
     figure.update_layout(
         template="none",
         title={**heading, "y": 1, "yref": "container", "pad": {"t": 6, "l": 2}},
@@ -100,8 +102,16 @@ def framed(figure: go.Figure, theme: Theme, *, title: str, x: str, y: str, heigh
         paper_bgcolor=CLEAR,
         plot_bgcolor=CLEAR,
         height=height,
-        margin={"l": 8, "r": 16, "t": 66 if _has_legend(figure) else 44, "b": 8},
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "font": {"size": 13}},
+        margin={"l": 8, "r": 16, "t": 40 + 24 * rows, "b": 8},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1,
+            "yanchor": "bottom",
+            "entrywidth": 0,
+            "font": {"size": 13},
+        },
         hoverlabel={
             "bgcolor": theme.card,
             "bordercolor": theme.muted,
@@ -118,9 +128,29 @@ def framed(figure: go.Figure, theme: Theme, *, title: str, x: str, y: str, heigh
     return figure
 
 
-def _has_legend(figure: go.Figure) -> bool:
+def _legend_rows(figure: go.Figure) -> int:
+    """Return how many lines the legend takes at LEGEND_PX; 0 when Plotly shows none."""
     named = [trace for trace in figure.data if trace.showlegend is not False]
-    return len(named) > 1 or any(trace.showlegend for trace in named)
+    if len(named) < 2 and not any(trace.showlegend for trace in named):
+        return 0
+    return int(np.ceil(sum(45 + 7 * len(trace.name or "") for trace in named) / LEGEND_PX))
+
+
+def hatched(colour: str, shape: str, ink: str) -> dict[str, Any]:
+    """Return the marker of a bar in ``colour`` with hatching in ``ink`` over it; shape "" is no hatching."""
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": ink, "fgopacity": 1, "size": 7, "solidity": 0.15}
+    return {"color": colour, "pattern": pattern}
+
+
+def area_hatch(place: int, colour: str, ink: str) -> dict[str, Any]:
+    """Return the fill of the area number ``place`` of a stack, so that neighbours differ without colour."""
+    return {
+        "shape": ("", "/", "", ".", "", "\\")[place % 6],
+        "bgcolor": colour,
+        "fgcolor": ink,
+        "size": 7,
+        "solidity": 0.2,
+    }
 
 
 def legend_mark(figure: go.Figure, name: str, **marker: Any) -> None:
@@ -133,19 +163,20 @@ def reference_line(
 ) -> None:
     """Draw a dashed line with its label.
 
-    The label of a level ``y`` stands on the line at its left end; that of a place ``x`` above the plot, to the
-    right of the line, or to its left with ``before``. Call it after :func:`framed`.
+    The label of a level ``y`` stands on the line at its left end; that of a place ``x`` at the top of the plot, to
+    the right of the line, or to its left with ``before``: leave room above the marks. Call it after :func:`framed`.
     """
     line = {"color": theme.worse, "dash": "dash", "width": 2}
-    label = {"text": text, "showarrow": False, "font": {"color": theme.worse_text, "size": 13}}
+    label = {"text": text, "showarrow": False, "font": {"color": theme.worse_text, "size": 13}, "borderpad": 1}
+    label |= {"bgcolor": theme.ground, "opacity": 0.9}
     if y is not None:
         figure.add_hline(y=y, line=line)
         place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yref": "y", "yanchor": "bottom"}
-        figure.add_annotation(**label, **place, bgcolor=theme.ground, opacity=0.9, borderpad=1, yshift=2)
+        figure.add_annotation(**label, **place, yshift=2)
     if x is not None:
         figure.add_vline(x=x, line=line)
         place = {"x": x, "xref": "x", "xanchor": "right" if before else "left"}
-        figure.add_annotation(**label, **place, y=1, yref="paper", yanchor="bottom")
+        figure.add_annotation(**label, **place, y=1, yref="paper", yanchor="top", xshift=-3 if before else 3)
 
 
 def named_rows(figure: go.Figure, labels: Sequence[str]) -> None:

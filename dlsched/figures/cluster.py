@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.workload import Workload
-from dlsched.figures.base import Chart, Floats, TimeAxis, framed, legend_mark, plain, reference_line, top_of
+from dlsched.figures.base import Chart, Floats, TimeAxis, area_hatch, framed, legend_mark, plain, reference_line, top_of
 from dlsched.figures.palette import Theme
 from dlsched.metrics.formats import number, share
 
@@ -45,7 +45,7 @@ def demand(jobs: Workload, capacity_gpus: float, theme: Theme, bins: int = 300) 
         mode="lines",
         line={"color": theme.worse, "width": 1, "shape": "hv"},
         fill="tonexty",
-        fillpattern={"shape": "/", "bgcolor": theme.worse, "fgcolor": theme.ground},
+        fillpattern=area_hatch(1, theme.worse, theme.ground),
         name="beyond the cluster",
         customdata=wanted,
         hovertemplate="%{customdata:,.0f} GPUs asked for after %{x:.2f} " + axis.unit + "<extra></extra>",
@@ -83,7 +83,7 @@ def capacity(cluster: Cluster, horizon_s: float, theme: Theme) -> Chart:
             mode="lines",
             line={"shape": "hv", "width": 1, "color": theme.ground},
             fillcolor=theme.marks[place % len(theme.marks)],
-            fillpattern={"shape": ("", "/", ".", "\\")[place % 4], "fgcolor": theme.ground},
+            fillpattern=area_hatch(place, theme.marks[place % len(theme.marks)], theme.ground),
             stackgroup="gpus",
             name=plain(kind),
             showlegend=True,

@@ -17,6 +17,7 @@ from dlsched.figures.base import (
     cut,
     duration_axis,
     framed,
+    hatched,
     legend_mark,
     named_rows,
     plain,
@@ -191,7 +192,7 @@ def who_wins(change_s: pd.Series, jobs_of: pd.Series, theme: Theme, *, quantity:
             y=np.flatnonzero(who),
             orientation="h",
             name=name,
-            marker={"color": colour, "pattern": {"shape": shape, "fgcolor": theme.ink, "size": 7, "solidity": 0.15}},
+            marker=hatched(colour, shape, theme.ink),
             customdata=[label for label, ok in zip(labels, who, strict=True) if ok],
             hovertemplate="%{customdata} jobs: %{x:+.2f} h<extra></extra>",
         )

@@ -10,7 +10,18 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dlsched.figures.base import CLEAR, Chart, TimeAxis, cut, framed, legend_mark, plain, reference_line, top_of
+from dlsched.figures.base import (
+    CLEAR,
+    Chart,
+    TimeAxis,
+    area_hatch,
+    cut,
+    framed,
+    legend_mark,
+    plain,
+    reference_line,
+    top_of,
+)
 from dlsched.figures.palette import BRICK, Theme
 from dlsched.figures.raster import (
     BUSY,
@@ -64,9 +75,10 @@ def overview(
     framed(figure, theme, title=title or _title(raster), x=axis.title, y=word, height=height)
     lines = len(raster.row_labels)
     places = np.unique(np.linspace(0, lines - 1, min(lines, 9)).astype(int)).tolist()
+    labels = _distinct(raster.row_labels)
     figure.update_yaxes(
         type="category",
-        tickvals=places,
+        tickvals=[labels[i] for i in places],
         ticktext=[plain(raster.row_labels[i], 16) for i in places],
         range=[lines - 0.5, -0.5],
         showgrid=False,
@@ -110,7 +122,7 @@ def _title(raster: Raster) -> str:
     if raster.by == "job":
         return f"What each job does: {amount(len(raster.row_labels), 'job')}, one row each"
     per_line = "" if raster.rows_per_line == 1 else f" (1 row = {raster.rows_per_line} nodes)"
-    return f"Nodes over time, {share(float(raster.held.mean()))} of the GPU time held{per_line}"
+    return f"Nodes over time, {share(raster.held_share)} of the GPU time held{per_line}"
 
 
 def _tints(raster: Raster, theme: Theme, highlight: str = "") -> list[str]:
@@ -148,8 +160,9 @@ def _strike_down(figure: go.Figure, raster: Raster, theme: Theme, axis: TimeAxis
     last = np.nonzero(edges == -1)[1]
     ends = raster.from_s + np.column_stack([first, last, last]) * raster.bin_s
     x = np.where([True, True, False], ends / axis.unit_s, np.nan).ravel()
+    labels = np.array(_distinct(raster.row_labels), dtype=object)
     line = {"color": theme.ground, "width": 2}
-    figure.add_scatter(x=x, y=np.repeat(row, 3), mode="lines", line=line, showlegend=False, hoverinfo="skip")
+    figure.add_scatter(x=x, y=np.repeat(labels[row], 3), mode="lines", line=line, showlegend=False, hoverinfo="skip")
 
 
 def _row_table(raster: Raster) -> pd.DataFrame:
@@ -245,10 +258,7 @@ def user_area(
             mode="lines",
             line={"shape": "hv", "width": 1, "color": theme.ground},
             fillcolor=tint,
-            fillpattern={
-                "shape": ("", "/", "", ".", "\\", "")[place] if place < len(top) else "",
-                "fgcolor": theme.ground,
-            },
+            fillpattern=area_hatch(place, tint, theme.ground),
             stackgroup="gpus",
             name=plain(name),
             hovertemplate="%{fullData.name}: %{y:.1f} GPUs<extra></extra>",
@@ -277,10 +287,12 @@ def window_alt(
     """Return the picture of a window in words: how full, idle rows, the longest queue, late jobs."""
     rows = amount(len(raster.row_labels), "job" if raster.by == "job" else "row")
     window = f"{moment(raster.from_s)} to {moment(raster.to_s)}, {rows}"
-    held = float(raster.held.mean())
+    held = raster.held_share
     if raster.by == "job":
         late_rows = int((raster.cell == PAST_DUE).any(axis=1).sum())
-        return f"{window}: {share(held)} of the time of all rows is spent running; {amount(late_rows, 'job')} past due."
+        return (
+            f"{window}: {share(held)} of the time in the system is spent running; {amount(late_rows, 'job')} past due."
+        )
     idle_rows = int((raster.held.mean(axis=1) < 0.01).sum())
     parts = [f"{share(held)} of the GPU time held", f"{amount(idle_rows, 'row')} idle throughout"]
     if waiting_max is not None:

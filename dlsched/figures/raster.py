@@ -28,7 +28,8 @@ Cover = Callable[[Mask], Floats]
 class Raster:
     """``cell`` (rows, bins) of uint8: index into ``legend``; ``held`` (rows, bins): share of the row's GPUs held.
 
-    ``by`` is "state", "job" or the column that colours the cells.
+    ``held_share``: GPU time held out of the GPU time that was there, over the whole picture (jobs: time running out of
+    the time in the system). ``by`` is "state", "job" or the column that colours the cells.
     """
 
     cell: NDArray[np.uint8]
@@ -38,6 +39,7 @@ class Raster:
     from_s: float
     to_s: float
     rows_per_line: int
+    held_share: float
     by: str = "state"
     first_node: int = 0
 
@@ -165,9 +167,12 @@ def node_raster(
         named = texts(shown, colour_by)
         cell = _group_cells(held, named, top, lambda who: lines.cover(line[who], start[who], end[who], amount[who]))
         legend = ("idle", *(cut(name, 24) or "(none)" for name in top), "other", STATE_TEXT[DOWN])
-    cell[_down(absences, lines)] = len(legend) - 1
-    labels = _labels(first_node, nodes, lines.per_line)
-    return Raster(cell, held.astype(np.float32), legend, labels, from_s, to_s, lines.per_line, colour_by, first_node)
+    away = _away(absences, lines, np.maximum(gpus_of_node, 1.0)) / line_size[:, None]
+    cell[away > TOUCHED] = len(legend) - 1
+    there = float((line_size[:, None] * (1 - np.minimum(away, 1))).sum())
+    held_share = min(float((line_size[:, None] * held).sum()) / there, 1.0) if there > 0 else 0.0
+    labels, small = _labels(first_node, nodes, lines.per_line), held.astype(np.float32)
+    return Raster(cell, small, legend, labels, from_s, to_s, lines.per_line, held_share, colour_by, first_node)
 
 
 def _state_cells(held: Floats, late: Floats) -> NDArray[np.uint8]:
@@ -183,10 +188,11 @@ def _group_cells(held: Floats, named: Names, top: Sequence[str], cover: Cover) -
     return np.where(held > TOUCHED, np.argmax(shares, axis=0) + 1, 0).astype(np.uint8)
 
 
-def _down(absences: pd.DataFrame, lines: Lines) -> Mask:
+def _away(absences: pd.DataFrame, lines: Lines, size: Floats) -> Floats:
+    """Return the GPUs that are not there, shape (lines, bins)."""
     away, node = lines.of(absences)
     end = np.minimum(column(away, "end_s"), lines.to_s)
-    return lines.cover(node // lines.per_line, column(away, "start_s"), end, np.ones(len(away))) > TOUCHED
+    return lines.cover(node // lines.per_line, column(away, "start_s"), end, size[node])
 
 
 def _labels(first_node: int, nodes: int, per_line: int) -> tuple[str, ...]:
@@ -227,7 +233,8 @@ def job_raster(
     cell = np.where(here > TOUCHED, np.where(held > here / 2, RUNNING, WAITING), AWAY).astype(np.uint8)
     cell[late > TOUCHED] = PAST_DUE
     labels = tuple(cut(job, 24) for job in jobs["job_id"])
-    return Raster(cell, held.astype(np.float32), JOB_STATE_TEXT, labels, from_s, to_s, 1, "job")
+    ran = float(held.sum()) / max(float(here.sum()), 1e-12)
+    return Raster(cell, held.astype(np.float32), JOB_STATE_TEXT, labels, from_s, to_s, 1, min(ran, 1.0), "job")
 
 
 def group_use(segments: pd.DataFrame, by: str, groups: Sequence[str], from_s: float, to_s: float, bins: int) -> Floats:

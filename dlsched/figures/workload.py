@@ -80,7 +80,7 @@ def widths(jobs: Workload, theme: Theme) -> Chart:
             x=names,
             y=100 * values,
             name=name,
-            marker={"color": mark, "pattern": {"shape": shape, "fgcolor": theme.ink, "size": 7, "solidity": 0.15}},
+            marker=hatched(mark, shape, theme.ink),
             customdata=counts,
             hovertemplate="%{x} GPUs, %{customdata:,} jobs: %{y:.1f}% "
             + name.removeprefix("share ")
