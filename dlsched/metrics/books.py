@@ -191,8 +191,9 @@ class Books:
             arrival_slot = np.floor((jobs.submit_s + slack) / options.slot_s)
             elapsed_s = np.where(self.completed, (last_slot - arrival_slot) * options.slot_s, np.nan)
         elapsed = elapsed_s / options.utility_unit_s
-        # g1 / (1 + exp(x)) without overflow for large x.
-        return jobs.utility_1 * np.exp(-np.logaddexp(0.0, jobs.utility_2 * (elapsed - jobs.utility_3)))
+        # g1 / (1 + exp(x)) without overflow for large x; NaN, of jobs that did not complete, stays NaN.
+        with np.errstate(invalid="ignore"):
+            return jobs.utility_1 * np.exp(-np.logaddexp(0.0, jobs.utility_2 * (elapsed - jobs.utility_3)))
 
     # ---- machines and money ------------------------------------------------------------------------
 
