@@ -61,7 +61,7 @@ def _check_ends(facts: Facts, found: Findings) -> None:
         when_s,
         lambda row: f"{facts.job(row)} ends outside the run, which ends at {log.end_s:.10g} s",
     )
-    for status, piece_end in LAST_PIECE.items():
+    for status, piece_end in LAST_PIECE.items() if len(log.piece_row) else ():
         rows = (log.job_status == status) & (last >= 0)
         found.flag(
             rows & ~(np.abs(log.piece_end_s[last] - end_s) <= slack_s(when_s)),
