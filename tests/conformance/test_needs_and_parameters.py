@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
@@ -14,7 +16,7 @@ from tests.support.conformance_scenarios import fixed_nodes, free_slots, full_wo
 
 every_policy = pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.key)
 UNPRICED = Cluster(pools=(Pool(vm=VmType(name="n"), count=2),))
-WITHOUT = {
+WITHOUT: dict[Need, dict[str, Any]] = {
     Need.DUE: {"workload": full_workload().with_columns(due_s=None)},
     Need.WEIGHT: {"workload": full_workload().with_columns(weight_usd_per_s=None)},
     Need.PRICE: {"cluster": UNPRICED},
@@ -59,7 +61,9 @@ def test_every_parameter_can_become_a_form_field(spec: PolicySpec):
         assert field.description, name
         assert not field.is_required(), f"{name} has no default"
         if name.endswith(("_s", "_h", "_usd", "_gib")):
-            assert "unit" in (field.json_schema_extra or {}), name
+            extra = field.json_schema_extra
+            assert isinstance(extra, dict), name
+            assert "unit" in extra, name
 
 
 @every_policy

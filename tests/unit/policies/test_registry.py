@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from dlsched import policies
+from dlsched.domain.errors import InputError
+from dlsched.domain.policy import Need
+from dlsched.policies.registry import POLICIES, find, unmet_needs
+from tests.support.sim_fakes import jobs, nodes, scenario
+
+EVERYDAY = ["fifo", "fifo-skip", "sjf", "srtf", "las", "dlas", "edf", "priority", "easy-backfill", "drf"]
+
+
+def test_the_stable_keys_are_there():
+    assert [spec.key for spec in policies() if spec.family == "everyday"] == EVERYDAY
+    assert policies() is POLICIES
+
+
+@pytest.mark.parametrize(("asked", "near"), [("fifo_skip", "'fifo-skip'"), ("SRTF", "'srtf'"), ("easy", "Known:")])
+def test_an_unknown_key_names_near_ones(asked: str, near: str):
+    with pytest.raises(InputError, match=near):
+        find(asked)
+
+
+def test_needs_look_at_the_columns():
+    given = scenario(jobs((0, 1, 1), (1, 1, 1)))
+    assert unmet_needs(find("fifo"), given) == ()
+    assert unmet_needs(find("edf"), given) == (Need.DUE,)
+    empty = given.replace(workload=given.workload.with_columns(due_s=[float("nan")] * 2))
+    assert unmet_needs(find("edf"), empty) == (Need.DUE,)
+    one = given.replace(workload=given.workload.with_columns(due_s=[float("nan"), 5.0]))
+    assert unmet_needs(find("edf"), one) == ()
+
+
+def test_prices_are_met_only_when_every_type_has_one():
+    spec = find("fifo")
+    priced = spec.__class__(**{f: getattr(spec, f) for f in spec.__slots__} | {"needs": frozenset({Need.PRICE})})
+    assert unmet_needs(priced, scenario(jobs((0, 1, 1)))) == (Need.PRICE,)
+    assert unmet_needs(priced, scenario(jobs((0, 1, 1)), nodes(usd_per_h=2.0))) == ()
+
+
+def test_thresholds_from_text_and_their_rules():
+    spec = find("dlas")
+    assert spec.parse({"thresholds_gpu_s": "3600, 7200"}) == spec.parse({"thresholds_gpu_s": [3600, 7200]})
+    assert spec.parse({"thresholds_gpu_s": 60}) == spec.parse({"thresholds_gpu_s": (60.0,)})
+    for bad in ("7200, 3600", "0", "", "a", ()):
+        with pytest.raises(InputError, match="thresholds_gpu_s"):
+            spec.parse({"thresholds_gpu_s": bad})
