@@ -43,11 +43,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Jobs that held GPUs when another began to wait: at most three by name, and how many in all."""
+    """Jobs that held GPUs when another began to wait: at most three by name, and how many in all.
+
+    ``until_s`` is when the last of them gave way or ended.
+    """
 
     job_ids: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     count: int = 0
+    until_s: float = 0.0
 
     @property
     def text(self) -> str:
@@ -184,7 +188,8 @@ def _holders(job: dict[str, Any], ran: tuple[Span, ...], jobs: pd.DataFrame, seg
     by_job = held.groupby("row")["gpus"].sum().sort_values(ascending=False, kind="stable")
     named = jobs[jobs["row"].isin(by_job.index[:MOST_NAMED])].set_index("row").loc[by_job.index[:MOST_NAMED]]
     users = tuple(dict.fromkeys(str(user) for user in named["user"] if user)) if "user" in named else ()
-    return Holders(tuple(str(name) for name in named["job_id"]), users, len(by_job))
+    until_s = float(held["end_s"].max()) if len(held) else 0.0
+    return Holders(tuple(str(name) for name in named["job_id"]), users, len(by_job), until_s)
 
 
 def _sentence(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> str:
@@ -207,7 +212,9 @@ def _waited(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> s
     if main == REASONS[NOT_RECORDED]:
         return f"{text} ({main})"
     if main in (REASONS[key] for key in HELD_BY_OTHERS) and holders.count:
-        why = f"because its {_gpus(job['gpus'])} held by {holders.text}"
+        # Others may have held the GPUs after those who held them when the wait began.
+        throughout = holders.until_s >= max(span.to_s for span in waits)
+        why = f"because its {_gpus(job['gpus'])} held{'' if throughout else ', at first'} by {holders.text}"
     else:
         why = f"because: {main}"
     mostly = "mostly " if len(by_reason) > 1 else ""

@@ -129,6 +129,18 @@ def test_a_wait_lasts_to_the_next_reason_start_or_end(books):
     ]
 
 
+def test_a_job_that_still_waits_when_the_run_ends_waits_until_then():
+    jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [5.0]})
+    cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=1),))
+    waits = [(0, 0.0, WaitReason.HELD_BACK), (0, 4.0, WaitReason.RESERVED)]
+    books = Books(*books_inputs(Scenario(jobs, cluster), [], waits=waits, end_s=9.0))
+    assert waits_of(books)[["from_s", "to_s"]].to_numpy().tolist() == [[0, 4], [4, 9]]
+
+
+def test_the_later_piece_is_the_restart(books):
+    assert books.piece_is_restart.tolist() == [False, False, False, True]
+
+
 def test_group_table(books):
     table = group_table(jobs_of(books), "user").set_index("user")
     assert list(table.index) == ["ann", "bob", "cy"]
@@ -259,6 +271,14 @@ def test_only_three_holders_are_named():
     books = Books(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(5, 1.0, WaitReason.NO_ROOM)]))
     sentence = story_of(books, "f").sentence
     assert sentence == "Waited 8 s because its GPU was held by jobs a, b, c and 1 more; ran 9 s on n0."
+
+
+def test_holders_that_went_before_the_job_could_start_held_only_at_first():
+    jobs = Workload.from_columns({"job_id": [*"abc"], "submit_s": [0.0, 0.0, 1.0], "work": [5.0] * 3})
+    cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=1),))
+    pieces = [Ran(0, 0, 5, {0: 1}), Ran(1, 5, 10, {0: 1}), Ran(2, 10, 15, {0: 1})]
+    books = Books(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(2, 1.0, WaitReason.NO_ROOM)]))
+    assert story_of(books, "c").sentence == "Waited 9 s because its GPU was held, at first by job a; ran 5 s on n0."
 
 
 def test_story_of_an_unknown_job(books):
