@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dlsched.cli.output import print_json, printable
 from dlsched.domain.errors import InputError
-from dlsched.metrics.formats import share
+from dlsched.metrics.formats import amount, share
 from dlsched.workload.doctor import fit_of
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import read_trace
@@ -46,7 +46,9 @@ def run(options: Namespace) -> int:
     for note in (*trace.report.notes, *scenario.assumptions):
         print(f"  {printable(note)}")
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
-    print(f"Load on {scenario.cluster.num_nodes} nodes: {load}. Jobs that can never fit: {len(fit.never_fit)}.")
+    print(
+        f"Load on {amount(scenario.cluster.num_nodes, 'node')}: {load}. Jobs that can never fit: {len(fit.never_fit)}."
+    )
     for finding in fit.not_modelled:
         print(f"  {printable(finding)}")
     if not options.check:

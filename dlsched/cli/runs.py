@@ -10,6 +10,7 @@ from typing import Any
 from dlsched.cli.output import print_json, print_metrics, print_table, printable
 from dlsched.domain.errors import InputError
 from dlsched.experiments.code_version import code_version
+from dlsched.metrics.formats import amount
 from dlsched.metrics.kpi import KPIS
 from dlsched.store import Store
 
@@ -53,7 +54,7 @@ def _line(row: dict[str, Any]) -> tuple[Any, ...]:
     version = f" v{int(row['version'])}" if row["version"] is not None else ""
     stored = row["state"] == "stored"
     numbers = [KPIS[key].show(row[key]) if stored else "" for key in _SHOWN]
-    audit = ("clean" if row["violations"] == 0 else f"{row['violations']:g} violations") if stored else ""
+    audit = ("clean" if row["violations"] == 0 else amount(int(row["violations"]), "violation")) if stored else ""
     name = row["run_id"] if stored else f"({row['state']}, nothing kept)"
     note = (row["note"] or "") + (" [older version]" if row["stale"] else "")
     made = f"{row['created_at']:%Y-%m-%d %H:%M}"
@@ -70,7 +71,7 @@ def _show(store: Store, options: Namespace) -> None:
     if info.note:
         print(f"note: {printable(info.note)}")
     print_metrics(metrics)
-    print("audit: " + ("clean" if not info.audit else f"{len(info.audit)} violations"))
+    print("audit: " + ("clean" if not info.audit else amount(len(info.audit), "violation")))
     for line in info.audit:
         print(f"  {printable(line)}")
 
@@ -82,7 +83,9 @@ def _export(store: Store, options: Namespace) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise InputError(f"file {path}", f"cannot be written ({error.strerror})", "Choose another place") from error
-    _tell(options, {"file": str(path), "bytes": len(content)}, f"{len(options.run_ids)} runs written to {path}")
+    _tell(
+        options, {"file": str(path), "bytes": len(content)}, f"{amount(len(options.run_ids), 'run')} written to {path}"
+    )
 
 
 def _import(store: Store, options: Namespace) -> None:
@@ -92,21 +95,25 @@ def _import(store: Store, options: Namespace) -> None:
     except OSError as error:
         raise InputError(f"file {path}", f"cannot be read ({error.strerror})", "Check the path") from error
     report = store.import_runs(content)
-    _tell(options, asdict(report), f"{len(report.added)} runs taken in, {len(report.known)} were here already")
+    _tell(
+        options, asdict(report), f"{amount(len(report.added), 'run')} taken in, {len(report.known)} were here already"
+    )
 
 
 def _delete(store: Store, options: Namespace) -> None:
     for run_id in options.run_ids:
         store.run_info(run_id)  # says so when there is none
     store.delete_runs(options.run_ids)
-    _tell(options, {"deleted": options.run_ids}, f"{len(options.run_ids)} runs deleted; undo with: runs restore")
+    _tell(
+        options, {"deleted": options.run_ids}, f"{amount(len(options.run_ids), 'run')} deleted; undo with: runs restore"
+    )
 
 
 def _restore(store: Store, options: Namespace) -> None:
     store.restore_runs(options.run_ids)
     for run_id in options.run_ids:
         store.run_info(run_id)
-    _tell(options, {"restored": options.run_ids}, f"{len(options.run_ids)} runs restored")
+    _tell(options, {"restored": options.run_ids}, f"{amount(len(options.run_ids), 'run')} restored")
 
 
 def _tell(options: Namespace, answer: dict[str, Any], sentence: str) -> None:

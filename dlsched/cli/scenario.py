@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from dlsched.cli.output import printable
+from dlsched.metrics.formats import amount
 from dlsched.workload.load import load
 from dlsched.workload.scenario_file import write_scenario
 
@@ -13,7 +14,6 @@ def run(options: Namespace) -> int:
     """Carry out the command."""
     scenario = load(options.file)
     write_scenario(scenario, options.write)
-    print(
-        f"{len(scenario.workload):,} jobs on {scenario.cluster.num_nodes} nodes written to {printable(options.write)}"
-    )
+    jobs, nodes = amount(len(scenario.workload), "job"), amount(scenario.cluster.num_nodes, "node")
+    print(f"{jobs} on {nodes} written to {printable(options.write)}")
     return 0

@@ -16,6 +16,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import Progress, Run, question, simulate, timed
+from dlsched.metrics.formats import amount
 from dlsched.policies import registry
 from dlsched.workload.load import load
 
@@ -40,8 +41,7 @@ def run(options: Namespace) -> int:
             answer["run_id"] = store.save_run(done.record())
     _show(done, answer, options)
     if answer["audit"]:
-        number = len(answer["audit"])
-        print(f"dlsched: the audit found {number} violation{'s' * (number > 1)}", file=sys.stderr)
+        print(f"dlsched: the audit found {amount(len(answer['audit']), 'violation')}", file=sys.stderr)
     return 1 if answer["audit"] else 0
 
 
@@ -143,14 +143,14 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
         print("\r" + " " * 70 + "\r", end="", file=sys.stderr)
     cluster, read, cut = done.prepared.scenario.cluster, done.read, done.prepared.oversize
     label = registry.find(done.policy).label
-    print(f"{printable(done.scenario.name)}: {label} on {cluster.num_nodes} nodes, {cluster.num_gpus} GPUs")
+    print(f"{printable(done.scenario.name)}: {label} on {amount(cluster.num_nodes, 'node')}, {cluster.num_gpus} GPUs")
     print(
         f"read {read['rows']:,} rows: kept {read['kept']:,}, repaired {read['repaired']:,}, dropped {read['dropped']:,}"
     )
     if any(cut.values()):
         print(f"jobs that can never fit: {cut['dropped']:,} dropped, {cut['capped']:,} capped")
     print_metrics(answer["metrics"])
-    print("audit: " + ("clean" if not answer["audit"] else f"{len(answer['audit'])} violations"))
+    print("audit: " + ("clean" if not answer["audit"] else amount(len(answer["audit"]), "violation")))
     for line in answer["audit"]:
         print(f"  {printable(line)}")
     if "run_id" in answer:
