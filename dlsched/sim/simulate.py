@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from dlsched.domain.policy import Policy
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import RunLog
@@ -28,10 +26,9 @@ def run_policy(
     Raises PlanError when the policy asks for something impossible, and lets what ``progress`` raises through.
     """
     rule = policy.list_rule
-    if use_kernel and rule is not None and find_spec("dlsched.sim.kernels") is not None:
+    if use_kernel and rule is not None:
         from dlsched.sim import kernels  # importing a compiler costs time, so only where a rule can use it
 
         if kernels.eligible(prepared, policy):
-            log: RunLog = kernels.run_kernel(prepared, rule, progress)
-            return log
+            return kernels.run_kernel(prepared, rule, progress)
     return run_engine(prepared, policy, run_seed, progress)
