@@ -1,0 +1,90 @@
+"""Take the README's screenshots from the app as it is: ``python -m tools.screenshots``.
+
+Needs Debian's chromium and the development requirements. Runs the demo on a store of its own and writes
+docs/images/*.png.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+from playwright.sync_api import sync_playwright
+
+from tools.launch import ROOT, command, environment, pick_port
+
+IMAGES = ROOT / "docs" / "images"
+READY = "[data-testid=stApp][data-test-script-state=notRunning]"
+SIZE = {"width": 1360, "height": 900}
+START_LIMIT_S = 60
+
+
+@contextmanager
+def running_app() -> Iterator[str]:
+    """Serve the app on a new store; yield its address."""
+    import os
+
+    with tempfile.TemporaryDirectory() as folder:
+        port = pick_port()
+        args = [*command(port, ["--store", str(Path(folder) / "shots.duckdb")])]
+        args.insert(args.index("--"), "--server.headless=true")
+        server = subprocess.Popen(args, env=environment(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait_for(address)
+            yield address
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+def _wait_for(address: str) -> None:
+    deadline = time.monotonic() + START_LIMIT_S
+    while time.monotonic() < deadline:
+        try:
+            with urlopen(f"{address}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError("the app did not start")
+
+
+def shoot(tab: Any, name: str) -> None:
+    """Save what the tab shows."""
+    tab.wait_for_selector(READY)
+    tab.wait_for_timeout(2500)
+    tab.screenshot(path=str(IMAGES / f"{name}.png"))
+
+
+def main() -> None:
+    """Run the demo and save one picture for each page worth showing."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("No chromium found: apt-get install chromium")
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with running_app() as address, sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        tab = browser.new_context(viewport=SIZE, color_scheme="light").new_page()  # type: ignore[arg-type]
+        tab.goto(address)
+        shoot(tab, "start")
+        tab.get_by_role("button", name="Run the demo").click()
+        tab.wait_for_url("**/result**", timeout=180_000)
+        shoot(tab, "result")
+        tab.get_by_role("button", name="Compare with the other runs").click()
+        tab.wait_for_url("**/compare**", timeout=60_000)
+        shoot(tab, "compare")
+        tab.goto(f"{address}/workload")
+        shoot(tab, "workload")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
