@@ -23,10 +23,10 @@ def default_cluster(workload: Workload) -> Cluster:
     """Return the fewest 8-GPU nodes that hold the largest job and keep the load at or below 0.7.
 
     Load is that of :func:`dlsched.workload.doctor.load_of`, but never more nodes are given than would run every
-    job the moment it is submitted. CPUs and memory are no limit, there are no prices and no partitions. Jobs with
-    GPU-type constraints get pools of their own: each distinct constraint goes to a type already chosen for another
-    one if it accepts it, else to the first type it names; jobs that accept any type have a pool of type "GPU".
-    A worker that needs more than 8 GPUs makes the nodes that large.
+    job the moment it is submitted, nor more than 100,000. CPUs and memory are no limit, there are no prices and no
+    partitions. Jobs with GPU-type constraints get pools of their own: each distinct constraint goes to a type
+    already chosen for another one if it accepts it, else to the first type it names; jobs that accept any type have
+    a pool of type "GPU". A worker that needs more than 8 GPUs makes the nodes that large.
 
     Raises
     ------
@@ -70,10 +70,11 @@ def _pool(workload: Workload, rows: Bools, gpu_type: str) -> Pool:
     gpus, work, submit_s = workload.gpus[rows], workload.work[rows], workload.submit_s[rows]
     for_load = float(gpus @ work) / arrival_window_s(workload) / TARGET_LOAD
     for_all = _peak_if_nobody_waits(submit_s, submit_s + work, gpus)
-    count = max(1, widest, math.ceil(min(for_load, for_all) / node_gpus - 1e-9))
-    if count > LARGEST_POOL:
-        why = f"the trace would need {count:,} nodes of {node_gpus} GPUs, the limit is {LARGEST_POOL:,}"
-        raise InputError("default cluster", why, "Correct the GPU counts or the run times")
+    if widest > LARGEST_POOL:
+        why = f"the largest job would need {widest:,} nodes of {node_gpus} GPUs, the limit is {LARGEST_POOL:,}"
+        raise InputError("default cluster", why, "Correct the GPU counts")
+    wanted = min(for_load, for_all, LARGEST_POOL * node_gpus)
+    count = max(1, widest, math.ceil(wanted / node_gpus - 1e-9))
     name = f"{node_gpus}-GPU node" if gpu_type == ANY_GPU else f"{node_gpus}-GPU {gpu_type} node"[:80]
     return Pool(vm=VmType(name=name, gpu_type=gpu_type[:80], gpus=node_gpus), count=count)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Any
 
@@ -77,12 +78,14 @@ def header_of(data: bytes) -> dict[str, str]:
 
 def _table(text: TraceText) -> Table:
     """Return the table of the data lines; comments become blank lines, so that line numbers stay true."""
-    data = re.sub(rb"(?m)^[ \t]*;[^\n]*", b"", text.data)
-    data = re.sub(rb"[ \t]+", b" ", data)
-    data = re.sub(rb"(?m)^ | (?=\r?$)", b"", data)
-    data = re.sub(rb"(?m)^((?:[^ \n]+ ){17}[^ \n\r]+) [^\n]*$", rb"\1", data)  # fields after the 18th are extensions
+    plain = bytearray()
+    for line in io.BytesIO(text.data):
+        fields = line.split(None, len(FIELDS))[: len(FIELDS)]  # fields after the 18th are extensions
+        if fields and not fields[0].startswith(b";"):
+            plain += b" ".join(fields)
+        plain += b"\n"
     dialect = Dialect(" ", FIELDS, 0, 0, (), quoted=False)
-    table = read_table(TraceText(data, text.name), dialect, NEEDED)
+    table = read_table(TraceText(bytes(plain), text.name), dialect, NEEDED)
     if not table.rows and not table.ragged:
         raise InputError(f"SWF log {text.name}", "it has no jobs, only comments", "Export it again")
     return table

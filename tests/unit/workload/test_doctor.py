@@ -70,9 +70,10 @@ def test_a_ledger_adds_up():
     [
         pytest.param(jobs([0, 1000], [10, 10], [1, 1]), 1, id="small: one node"),
         pytest.param(jobs([0, 1000], [10, 10], [1, 17]), 3, id="widest job: 17 GPUs = 3 nodes"),
-        # 8 x 700 x 2 / 1000 s = 11.2 GPUs at load 1, 16 at load 0.7: exactly 2 nodes
         pytest.param(jobs([0, 1000], [700, 700], [8, 8]), 1, id="never both at once: 1 node is enough"),
-        pytest.param(jobs([0, 500, 1000], [700, 350, 350], [8, 8, 8]), 2, id="load 0.7 exactly: 2 nodes"),
+        # 8 x 1400 / 1000 s = 11.2 GPUs at load 1 = 16 at load 0.7: exactly 2 nodes; a second more needs a third
+        pytest.param(jobs([0, 0, 0, 1000], [350] * 4, [8] * 4), 2, id="load 0.7 exactly: 2 nodes"),
+        pytest.param(jobs([0, 0, 0, 1000], [350, 350, 350, 351], [8] * 4), 3, id="a little more: 3 nodes"),
         pytest.param(jobs([0, 1, 2], [3600, 3600, 3600], [1, 1, 1]), 1, id="burst: no more than all at once"),
         pytest.param(jobs([0, 1], [9, 9], [3, 1], gpus_per_worker=[5, 1]), 3, id="5 GPUs a worker: one on each node"),
     ],
@@ -93,6 +94,11 @@ def test_gpu_types_get_pools():
     pools = default_cluster(workload).pools
     assert {p.vm.gpu_type: p.count for p in pools} == {"B": 2, "GPU": 1}
     assert "1 x 8-GPU node" in describe_default(Cluster(pools=pools))
+
+
+def test_the_largest_pool_ends_the_search():
+    burst = jobs([0] * 60, [9] * 60, [20_000] * 60)  # 1.2 million GPUs at once = 150,000 nodes
+    assert [p.count for p in default_cluster(burst).pools] == [100_000]
 
 
 def test_no_jobs_and_too_many_nodes():
