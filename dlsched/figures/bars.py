@@ -11,7 +11,20 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dlsched.domain.plan import REASON_TEXT
-from dlsched.figures.base import CLEAR, Chart, Floats, Mask, Names, TimeAxis, column, framed, named_rows, plain, texts
+from dlsched.figures.base import (
+    CLEAR,
+    Chart,
+    Floats,
+    Mask,
+    Names,
+    TimeAxis,
+    column,
+    framed,
+    hatched,
+    named_rows,
+    plain,
+    texts,
+)
 from dlsched.figures.palette import Theme, ink_on
 from dlsched.figures.raster import top_groups
 from dlsched.metrics.formats import amount, count, duration, moment, money
@@ -20,7 +33,11 @@ MAX_BARS = 3000
 MAX_BAR_ROWS = 64
 PLOT_PX = 1100
 ROW_PX = 46
-LABEL_PX = 44
+LABEL_PX = 40
+LETTER_PX = 7
+LABEL_TALL_PX = 14
+MARK_PX = 12
+"""Bars narrower or lower than these sizes, in pixels at the usual width of a page, carry no label or end mark."""
 REASONS: Mapping[str, str] = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
 STOPPED = ("preempted",)
 BROKEN = ("node_lost", "cancelled", "failed")
@@ -45,7 +62,10 @@ TABLE_NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """What is drawn: one bar an entry, times cut at the window; ``hover`` has [job id, text] for each."""
+    """What is drawn: one bar an entry, times cut at the window, ``height`` in rows and about ``tall_px`` on the screen.
+
+    ``hover`` has [job id, text] for each.
+    """
 
     start_s: Floats
     end_s: Floats
@@ -53,6 +73,7 @@ class Bars:
     progress_from_s: Floats
     y: Floats
     height: Floats
+    tall_px: Floats
     label: Names
     ended: Names
     hover: NDArray[np.object_]
@@ -167,7 +188,7 @@ def node_bars(
     lanes_of = {n: max(float(used.get(n, 0.0)), float(np.ceil(size_of[n])), 1.0) for n in nodes}
     size = np.array([lanes_of[n] for n in node], dtype=float)
     row = np.array([nodes.index(n) for n in node], dtype=float)
-    bars = bars_of(drawn, axis, row - 0.45 + 0.9 * (lane + height / 2) / size, 0.9 * height / size, colour_by)
+    bars = bars_of(drawn, axis, row - 0.45 + 0.9 * (lane + height / 2) / size, 0.9 * height / size, ROW_PX, colour_by)
 
     figure = go.Figure()
     _add_bands(figure, theme, axis, len(nodes))
@@ -175,7 +196,7 @@ def node_bars(
     add_marks(figure, theme, axis, bars, due_hatch=colour_by != "state")
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
     title = f"{amount(len(segments), 'piece')} of work on {amount(len(nodes), 'node')}, one lane per GPU{less}"
-    height_px = int(np.clip(110 + 46 * len(nodes), 260, 900))
+    height_px = int(np.clip(110 + ROW_PX * len(nodes), 260, 900))
     framed(figure, theme, title=title, x=axis.title, y="Node", height=height_px)
     named_rows(figure, [f"n{n}" for n in nodes])
     figure.update_xaxes(range=list(axis.range))
@@ -195,8 +216,10 @@ def longest(drawn: pd.DataFrame, axis: TimeAxis) -> tuple[pd.DataFrame, int]:
     return drawn.iloc[keep].reset_index(drop=True), len(drawn) - MAX_BARS
 
 
-def bars_of(drawn: pd.DataFrame, axis: TimeAxis, y: Floats, height: Floats, colour_by: str) -> Bars:
-    """Return the bars of pieces, cut at the window, at rows ``y`` with these heights."""
+def bars_of(
+    drawn: pd.DataFrame, axis: TimeAxis, y: Floats, height: Floats, row_px: float, colour_by: str = "state"
+) -> Bars:
+    """Return the bars of pieces, cut at the window, at rows ``y`` with these heights in rows of ``row_px``."""
     start, end = column(drawn, "start_s"), column(drawn, "end_s")
     if colour_by in ("gpu_type", "vm_type"):
         pairs = zip(texts(drawn, colour_by), column(drawn, "gpus"), strict=True)
@@ -210,6 +233,7 @@ def bars_of(drawn: pd.DataFrame, axis: TimeAxis, y: Floats, height: Floats, colo
         progress_from_s=column(drawn, "progress_from_s"),
         y=y,
         height=height,
+        tall_px=height * row_px,
         label=label,
         ended=np.where(end <= axis.to_s, texts(drawn, "end_reason"), ""),
         hover=hover_rows(drawn),
@@ -267,8 +291,9 @@ def add_bar_set(
     if not len(bars):
         return
     lasted = bars.end_s - bars.start_s
-    px = lasted / (axis.to_s - axis.from_s) * PLOT_PX
-    fits = [len(text) * 7 + 8 <= room and room >= LABEL_PX for text, room in zip(bars.label, px, strict=True)]
+    px = axis_px(axis, lasted)
+    longest_text = np.array([len(text) for text in bars.label]) * LETTER_PX + 8
+    fits = (px >= np.maximum(longest_text, LABEL_PX)) & (bars.tall_px >= LABEL_TALL_PX)
     figure.add_bar(
         x=lasted / axis.unit_s,
         base=bars.start_s / axis.unit_s,
@@ -276,11 +301,8 @@ def add_bar_set(
         width=bars.height,
         orientation="h",
         name=name,
-        marker={
-            "color": colour,
-            "line": {"color": theme.ground, "width": np.where(px > 3, 1.0, 0.0)},
-            "pattern": {"shape": hatch, "fgcolor": theme.ink, "size": 7, "solidity": 0.15},
-        },
+        marker=hatched(colour, hatch, ink_on(colour, theme))
+        | {"line": {"color": theme.ground, "width": np.where(px > 3, 1.0, 0.0)}},
         text=np.where(fits, bars.label, ""),
         textposition="inside",
         insidetextanchor="middle",
@@ -292,11 +314,17 @@ def add_bar_set(
     )
 
 
+def axis_px(axis: TimeAxis, length_s: Floats) -> Floats:
+    """Return about how wide stretches of time are on the screen."""
+    return length_s / (axis.to_s - axis.from_s) * PLOT_PX
+
+
 def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, due_hatch: bool) -> None:
     """Add what the bars' colour does not say: time past due, restarts, and how a piece ended."""
     late = bars.end_s > bars.due_s
-    restart = np.minimum(bars.progress_from_s, bars.end_s) > bars.start_s
-    hatch = {"color": CLEAR, "pattern": {"shape": "/", "fgcolor": theme.ink, "size": 7, "solidity": 0.15}}
+    restart = axis_px(axis, np.minimum(bars.progress_from_s, bars.end_s) - bars.start_s) > 1
+    room = (axis_px(axis, bars.end_s - bars.start_s) > MARK_PX) & (bars.tall_px > MARK_PX / 2)
+    hatch = hatched(CLEAR, "/", theme.ink)
     overlays = [
         ("past due", late & due_hatch, np.maximum(bars.start_s, bars.due_s), bars.end_s, hatch),
         ("restarting", restart, bars.start_s, np.minimum(bars.progress_from_s, bars.end_s), {"color": theme.ink}),
@@ -314,7 +342,7 @@ def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, du
                 hoverinfo="skip",
             )
     for name, ends, symbol in (("stopped for another", STOPPED, "triangle-right"), ("broken off", BROKEN, "x")):
-        who = np.isin(bars.ended, ends)
+        who = np.isin(bars.ended, ends) & room
         if who.any():
             figure.add_scatter(
                 x=bars.end_s[who] / axis.unit_s,

@@ -26,6 +26,7 @@ from dlsched.figures.base import (
     column,
     cut,
     framed,
+    hatched,
     named_rows,
     plain,
     reference_line,
@@ -35,6 +36,7 @@ from dlsched.figures.palette import Theme
 from dlsched.metrics.formats import amount, duration, moment, number
 
 NOT_RECORDED = "not_recorded"
+TIMELINE_PX = 120
 HATCH: Mapping[str, str] = {
     NOT_RECORDED: "",
     "no_room": "/",
@@ -67,7 +69,8 @@ def job_bars(
     pieces, left_out = longest(whole_pieces(segments[segments["job_id"].isin(place)]), axis)
     row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
     elastic = _changes_width(pieces)
-    bars = bars_of(pieces, axis, row, _heights(column(pieces, "gpus"), elastic), "job_id")
+    row_px = 46 if elastic else 22
+    bars = bars_of(pieces, axis, row, _heights(column(pieces, "gpus"), elastic), row_px)
 
     figure = go.Figure()
     _add_waits(figure, theme, axis, jobs)
@@ -83,7 +86,7 @@ def job_bars(
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
     scale = ", bar height = GPUs held" if elastic else ""
     title = f"{amount(len(jobs), 'job')}: waiting, running, due times{scale}{less}"
-    height = int(np.clip(120 + 22 * len(jobs), 260, 1400))
+    height = int(np.clip(120 + row_px * len(jobs), 260, 1400))
     framed(figure, theme, title=title, x=axis.title, y="Job", height=height)
     named_rows(figure, [plain(job, 18) for job in jobs["job_id"]])
     figure.update_xaxes(range=list(axis.range))
@@ -259,7 +262,7 @@ def job_timeline(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, th
     title = f"{plain(job['job_id'])}: {finding}"
     framed(figure, theme, title=title, x=axis.title, y="GPUs held", height=280)
     figure.update_xaxes(range=list(axis.range))
-    figure.update_yaxes(range=[0, 1.12 * tall])
+    figure.update_yaxes(range=[0, 1.3 * tall])
     figure.update_layout(barmode="overlay")
     if not np.isnan(due):
         is_right = due > (axis.from_s + axis.to_s) / 2
@@ -295,11 +298,8 @@ def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFra
             width=height,
             orientation="h",
             name=words,
-            marker={
-                "color": CLEAR,
-                "line": {"color": theme.muted, "width": 1},
-                "pattern": {"shape": HATCH.get(str(reason), ""), "fgcolor": theme.muted, "size": 8, "solidity": 0.15},
-            },
+            marker=hatched(CLEAR, HATCH.get(str(reason), ""), theme.muted)
+            | {"line": {"color": theme.muted, "width": 1}},
             customdata=[[duration(length)] for length in end - start],
             hovertemplate=words + "<br>for %{customdata[0]}<extra></extra>",
         )
@@ -313,7 +313,7 @@ def _add_running(
         return
     ran = ran.assign(job_id=job_id, due_s=due)
     gpus = np.maximum(column(ran, "gpus"), 0.04 * tall)
-    bars = bars_of(ran, axis, gpus / 2, gpus, "job_id")
+    bars = bars_of(ran, axis, gpus / 2, gpus, TIMELINE_PX / tall)
     bars.label[:] = [
         f"{plain(where, 24)} x{held:g}" for where, held in zip(ran["nodes"], column(ran, "gpus"), strict=True)
     ]

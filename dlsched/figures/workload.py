@@ -17,6 +17,7 @@ from dlsched.figures.base import (
     cut,
     duration_axis,
     framed,
+    hatched,
     named_rows,
     plain,
     reference_line,
@@ -129,8 +130,7 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
     title = f"Run time: half run under {duration(median)}, 1 in 20 over {duration(p95)}"
     framed(figure, theme, title=title, x="Run time at the requested width (log scale)", y="Jobs", height=SMALL)
     duration_axis(figure, low, high)
-    figure.update_yaxes(range=top_of(counts.astype(float)))
-    figure.update_layout(margin_t=66)
+    figure.update_yaxes(range=top_of(counts.astype(float), room=0.25))
     if p95 > 1.3 * median:
         near_left = np.log(median / low) < 0.15 * np.log(high / low)
         reference_line(figure, theme, x=median, text="median", before=not near_left)
