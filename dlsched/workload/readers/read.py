@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
@@ -15,7 +14,7 @@ from dlsched.workload.readers import detection
 from dlsched.workload.readers.canonical import Draft, finish
 from dlsched.workload.readers.helios import read_helios, refuse_capacity
 from dlsched.workload.readers.openb import read_openb, read_openb_nodes
-from dlsched.workload.readers.options import FormatKey, ReadOptions
+from dlsched.workload.readers.options import ReadOptions
 from dlsched.workload.readers.philly import read_philly
 from dlsched.workload.readers.sacct import read_sacct
 from dlsched.workload.readers.source import TraceText, open_trace
@@ -112,16 +111,16 @@ def read_cluster(source: Path | bytes, name: str = "") -> Cluster:
     return read_openb_nodes(open_trace(source, name))
 
 
-def preview(source: Path | bytes, name: str, format_keys: Sequence[FormatKey]) -> tuple[Preview, ...]:
+def preview(source: Path | bytes, name: str, format_keys: Sequence[str]) -> tuple[Preview, ...]:
     """Return the first five jobs of a file as each format reads them, so that a user can choose."""
     text = open_trace(source, name)
-    return tuple(_preview(text, key) for key in format_keys if key in get_args(FormatKey) and key != "auto")
+    return tuple(_preview(text, key) for key in format_keys if key in READERS)
 
 
-def _preview(text: TraceText, key: FormatKey) -> Preview:
+def _preview(text: TraceText, key: str) -> Preview:
     label = detection.LABELS[key]
     try:
-        workload = _read(text, ReadOptions(format=key)).workload.head(PREVIEW_ROWS)
+        workload = _read(text, ReadOptions.model_validate({"format": key})).workload.head(PREVIEW_ROWS)
     except InputError as error:
         return Preview(key, label, problem=str(error))
     columns = workload.columns()

@@ -401,7 +401,7 @@ def test_parquet_types():
     )
     trace = read_trace(content, "t.parquet")
     assert list(trace.workload.job_id) == ["7"]
-    assert list(trace.workload.user) == ["x"]
+    assert list(trace.workload.columns()["user"]) == ["x"]
     assert trace.workload.meta["time_zero"] == "2024-03-01T10:00:00"
     assert findings(trace, "dropped") == {"no gpus": (1, [(2, "None")])}
     nested = parquet(job_id=["a"], submit_time_s=[0], num_gpus=[1], duration_s=[5], user=[["x"]])

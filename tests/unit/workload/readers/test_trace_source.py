@@ -54,13 +54,13 @@ def test_same_jobs_however_packed(packed):
     read = read_trace(packed, "t")
     assert list(read.workload.job_id) == ["a", "b"]
     assert list(read.workload.gpus) == [1, 2]
-    assert list(read.workload.user) == ["ann", "ben"]
+    assert list(read.workload.columns()["user"]) == ["ann", "ben"]
     assert read.report.counts == {"rows": 2, "kept": 2, "repaired": 0, "dropped": 0}
 
 
 def test_latin_1_is_converted_and_said():
     read = read_trace(CSV.replace(b"ann", "Jürgen".encode("latin-1")), "t")
-    assert read.workload.user[0] == "Jürgen"
+    assert read.workload.columns()["user"][0] == "Jürgen"
     assert any(note.startswith("Repaired encoding") for note in read.report.notes)
 
 
