@@ -47,10 +47,10 @@ def test_public_traces(shared_data):
     philly = load(shared_data / "philly" / "philly_6c71a0.csv")
     assert len(philly.workload) == 9383
     assert philly.read == {"rows": 9383, "kept": 9383, "repaired": 0, "dropped": 0}
-    assert philly.workload.group[0] == "6c71a0"
+    assert philly.workload.columns()["group"][0] == "6c71a0"
     openb = load(shared_data / "openb" / "openb_pod_list_default.csv")
     assert openb.read == {"rows": 8152, "kept": 7255, "repaired": 0, "dropped": 897}
     elastic = load(shared_data / "elasticflow" / "philly_103959.csv")
     assert elastic.read["kept"] == 876
-    assert elastic.workload.due_s[0] == 771220
-    assert elastic.workload.model[0] == "vgg16"
+    assert elastic.workload.columns()["due_s"][0] == 771220
+    assert elastic.workload.columns()["model"][0] == "vgg16"
