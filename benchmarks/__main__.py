@@ -1,0 +1,32 @@
+"""Measure every promise and print target, measured, ok; status 1 when one is broken. Options: commands, store."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import commands, storing
+
+PARTS = {"commands": commands.lines, "store": storing.lines}
+
+
+def main(chosen: list[str]) -> int:
+    """Run the parts that were named, all without a name."""
+    unknown = set(chosen) - set(PARTS)
+    if unknown:
+        print(f"unknown part {sorted(unknown)[0]!r}; known: {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    print(f"{'what':<48} {'unit':<6} {'target':>8} {'measured':>9}")
+    broken = 0
+    with tempfile.TemporaryDirectory(prefix="dlsched-bench-") as folder:
+        for name in chosen or PARTS:
+            for line in PARTS[name](Path(folder)):
+                broken += not line.ok
+                verdict = "ok" if line.ok else "TOO MUCH"
+                print(f"{line.what:<48} {line.unit:<6} {line.target:>8g} {line.measured:>9.2f}  {verdict}", flush=True)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

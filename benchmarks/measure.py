@@ -1,0 +1,58 @@
+"""What a whole command costs: CPU seconds and memory of the child process, as the system counts them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU (user + system) seconds and largest memory of one command, and what it printed."""
+
+    cpu_s: float
+    peak_mib: float
+    answer: Any
+
+
+@dataclass(frozen=True)
+class Line:
+    """One promise: ``measured`` must be at most ``target``."""
+
+    what: str
+    unit: str
+    target: float
+    measured: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the promise is kept."""
+        return self.measured <= self.target
+
+
+def command(*args: str, repeat: int = 1) -> Cost:
+    """Run ``python -m dlsched`` and return the cheapest of ``repeat`` tries; RuntimeError when it fails."""
+    return min((_once(args) for _ in range(repeat)), key=lambda cost: cost.cpu_s)
+
+
+def _once(args: tuple[str, ...]) -> Cost:
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen([sys.executable, "-m", "dlsched", *args], stdout=out, stderr=err, cwd=ROOT, env=env)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)  # tells Popen that the child was collected
+        out.seek(0)
+        err.seek(0)
+        if child.returncode:
+            raise RuntimeError(f"{' '.join(args)} ended with {child.returncode}: {err.read().decode()}")
+        text = out.read().decode()
+    answer = json.loads(text) if "--json" in args else text
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, answer)
