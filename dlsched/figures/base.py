@@ -133,12 +133,14 @@ def _legend_rows(figure: go.Figure) -> int:
     named = [trace for trace in figure.data if trace.showlegend is not False]
     if len(named) < 2 and not any(trace.showlegend for trace in named):
         return 0
-    return int(np.ceil(sum(45 + 7 * len(trace.name or "") for trace in named) / LEGEND_PX))
+    return int(np.ceil(sum(44 + 6 * len(trace.name or "") for trace in named) / LEGEND_PX))
 
 
 def hatched(colour: str, shape: str, ink: str) -> dict[str, Any]:
     """Return the marker of a bar in ``colour`` with hatching in ``ink`` over it; shape "" is no hatching."""
-    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": ink, "fgopacity": 1, "size": 7, "solidity": 0.15}
+    # Half transparent over a colour, so that a label on the bar stays legible.
+    opacity = 1.0 if colour == CLEAR else 0.6
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": ink, "fgopacity": opacity, "size": 8, "solidity": 0.15}
     return {"color": colour, "pattern": pattern}
 
 
@@ -159,11 +161,18 @@ def legend_mark(figure: go.Figure, name: str, **marker: Any) -> None:
 
 
 def reference_line(
-    figure: go.Figure, theme: Theme, *, text: str, y: float | None = None, x: float | None = None, before: bool = False
+    figure: go.Figure,
+    theme: Theme,
+    *,
+    text: str,
+    y: float | None = None,
+    x: float | None = None,
+    before: bool = False,
+    below: bool = False,
 ) -> None:
     """Draw a dashed line with its label.
 
-    The label of a level ``y`` stands on the line at its left end; that of a place ``x`` at the top of the plot, to
+    The label of a level ``y`` stands on the line at its left end, or ``below`` it; that of a place ``x`` at the top of the plot, to
     the right of the line, or to its left with ``before``: leave room above the marks. Call it after :func:`framed`.
     """
     line = {"color": theme.worse, "dash": "dash", "width": 2}
@@ -171,18 +180,24 @@ def reference_line(
     label |= {"bgcolor": theme.ground, "opacity": 0.9}
     if y is not None:
         figure.add_hline(y=y, line=line)
-        place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yref": "y", "yanchor": "bottom"}
-        figure.add_annotation(**label, **place, yshift=2)
+        place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yref": "y", "xshift": 8}
+        figure.add_annotation(**label, **place, yanchor="top" if below else "bottom", yshift=-2 if below else 2)
     if x is not None:
         figure.add_vline(x=x, line=line)
-        place = {"x": x, "xref": "x", "xanchor": "right" if before else "left"}
+        # Plotly places shapes by value, but annotations by exponent on a log axis.
+        at = float(np.log10(x)) if figure.layout.xaxis.type == "log" else x
+        place = {"x": at, "xref": "x", "xanchor": "right" if before else "left"}
         figure.add_annotation(**label, **place, y=1, yref="paper", yanchor="top", xshift=-3 if before else 3)
 
 
 def named_rows(figure: go.Figure, labels: Sequence[str]) -> None:
     """Name the rows 0, 1, ... of a chart of horizontal bars, the first on top; equal labels stay separate rows."""
     figure.update_yaxes(
-        tickvals=list(range(len(labels))), ticktext=list(labels), range=[len(labels) - 0.4, -0.6], showgrid=False
+        tickvals=list(range(len(labels))),
+        ticktext=list(labels),
+        range=[len(labels) - 0.4, -0.6],
+        showgrid=False,
+        zeroline=False,
     )
 
 

@@ -8,7 +8,18 @@ import plotly.graph_objects as go
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.workload import Workload
-from dlsched.figures.base import Chart, Floats, TimeAxis, area_hatch, framed, legend_mark, plain, reference_line, top_of
+from dlsched.figures.base import (
+    CLEAR,
+    Chart,
+    Floats,
+    TimeAxis,
+    area_hatch,
+    framed,
+    legend_mark,
+    plain,
+    reference_line,
+    top_of,
+)
 from dlsched.figures.palette import Theme
 from dlsched.metrics.formats import number, share
 
@@ -39,6 +50,8 @@ def demand(jobs: Workload, capacity_gpus: float, theme: Theme, bins: int = 300) 
         name="within the cluster",
         hoverinfo="skip",
     )
+    edge = {"color": CLEAR, "width": 0}
+    figure.add_scatter(x=x, y=np.full(bins, level), mode="lines", line=edge, showlegend=False, hoverinfo="skip")
     figure.add_scatter(
         x=x,
         y=np.maximum(wanted, level),

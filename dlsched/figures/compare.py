@@ -57,6 +57,8 @@ def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme
     for place, run in enumerate(runs):
         shift = 0.0 if len(runs) == 1 else 0.56 * (place / (len(runs) - 1) - 0.5)
         of_run = [c for c in changes if c.run == run]
+        legend_mark(figure, plain(run), symbol="square", size=11, color=colour_of[run])
+        figure.data[-1].legendgroup = run
         _add_dots(figure, of_run, [metrics.index(c.metric) + shift for c in of_run], colour_of[run])
     for name, symbol in (("better", "circle"), ("worse", "diamond"), ("not distinguishable", "circle-open")):
         legend_mark(figure, name, symbol=symbol, size=11, color=theme.muted)
@@ -67,7 +69,7 @@ def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme
     named_rows(figure, [plain(metric) for metric in metrics])
     edges = np.array([[c.low_percent, c.high_percent, c.change_percent] for c in changes] + [[-1.0, 1.0, 0.0]])
     low, high = float(np.nanmin(edges)), float(np.nanmax(edges))
-    figure.update_xaxes(range=[low - 0.06 * (high - low), high + 0.06 * (high - low)], ticksuffix="")
+    figure.update_xaxes(range=[low - 0.06 * (high - low), high + 0.06 * (high - low)])
     alt = f"Against {cut(baseline)}: " + "; ".join(f"{cut(c.run)}, {c.metric}: {c.text}" for c in changes[:6]) + "."
     table = pd.DataFrame(
         [{"metric": c.metric, "run": c.run, "change": c.text, "verdict": c.verdict} for c in changes],
@@ -81,7 +83,8 @@ def _add_dots(figure: go.Figure, of_run: Sequence[Change], y: Sequence[float], c
         x=[c.change_percent for c in of_run],
         y=y,
         mode="markers",
-        name=plain(of_run[0].run),
+        legendgroup=of_run[0].run,
+        showlegend=False,
         marker={
             "color": colour,
             "size": 11,
@@ -122,7 +125,7 @@ def ecdf(values: Mapping[str, Floats], colour_of: Mapping[str, str], theme: Them
     title = f"{quantity}: share of jobs within a time{less}"
     x_title = f"{quantity} (log scale; below 1 s drawn at 1 s)"
     framed(figure, theme, title=title, x=x_title, y="Share of jobs (%)", height=340)
-    reference_line(figure, theme, y=95, text="95 of 100 jobs")
+    reference_line(figure, theme, y=95, text="95 of 100 jobs", below=True)
     longest = max((float(sorted_s[-1]) for sorted_s in known.values()), default=1.0)
     duration_axis(figure, 0.9, max(longest, 10.0) * 1.05)
     figure.update_yaxes(range=[0, 109], tickvals=[0, 25, 50, 75, 100])

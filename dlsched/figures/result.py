@@ -117,23 +117,24 @@ def cost_waterfall(parts: Mapping[str, float], theme: Theme) -> Chart:
 
 
 def group_bars(groups: pd.Series, theme: Theme, *, title: str, x: str, y: str, unit: str = "") -> Chart:
-    """Return horizontal bars, largest first, at most ten; ``groups`` label -> value."""
+    """Return horizontal bars, largest first, at most ten; ``groups`` label -> value, ``unit`` "$" or a word."""
     ordered = groups.sort_values(ascending=False, kind="stable")
     values = np.asarray(ordered, dtype=float)[:MOST_GROUPS]
     names = [str(name) or "(none)" for name in ordered.index[:MOST_GROUPS]]
     labels = [plain(name, 20) for name in names]
+    shown = [money(value) if unit == "$" else f"{number(value)} {unit}".strip() for value in values]
     figure = go.Figure(
         go.Bar(
             x=values,
             y=np.arange(len(values)),
             orientation="h",
             marker={"color": theme.marks[0]},
-            text=[number(value) for value in values],
+            text=shown,
             textposition="outside",
             textfont={"color": theme.ink},
             cliponaxis=False,
-            customdata=labels,
-            hovertemplate=f"%{{customdata}}: %{{x:,.2f}} {unit}<extra></extra>",
+            customdata=np.column_stack([labels, shown]) if labels else None,
+            hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
         )
     )
     height = int(np.clip(100 + 24 * len(values), 160, 340))
@@ -142,6 +143,6 @@ def group_bars(groups: pd.Series, theme: Theme, *, title: str, x: str, y: str, u
     figure.update_xaxes(range=top_of(values, room=0.12))
     rest = len(groups) - len(values)
     more = f"; {amount(rest, 'more group')} in the table" if rest else ""
-    largest = f"the largest is {cut(names[0])} with {number(float(values[0]))} {unit}".strip() if names else "0 groups"
+    largest = f"the largest is {cut(names[0])} with {shown[0]}" if names else "0 groups"
     table = pd.DataFrame({y: list(ordered.index), x: np.asarray(ordered, dtype=float)})
     return Chart(figure, f"{title}: {largest}{more}.", table)
