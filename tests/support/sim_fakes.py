@@ -31,7 +31,7 @@ def nodes(count: int = 1, gpus: int = 8, absences: Iterable[Absence] = (), **vm:
 
 def scenario(workload: Workload, cluster: Cluster | None = None, speed: str = "rigid", **options: Any) -> Scenario:
     """Return a scenario on one 8-GPU node unless told otherwise."""
-    return Scenario(workload, cluster or nodes(), Options(**options), SpeedSpec(kind=speed))  # type: ignore[arg-type]
+    return Scenario(workload, cluster or nodes(), Options(**options), SpeedSpec(kind=speed))
 
 
 class Fake:
@@ -60,8 +60,8 @@ def fifo_plan(state: State) -> Plan:
     return Plan(starts)
 
 
-def script(plans: Mapping[float, Plan | Mapping[int, Allocation]]) -> Callable[[State], Plan]:
-    """Return a policy that answers these plans at these times and nothing at others."""
+def script(plans: Mapping[float, Any]) -> Callable[[State], Plan]:
+    """Return a policy that answers these plans, or only allocations, at these times and nothing at others."""
 
     def plan(state: State) -> Plan:
         answer = plans.get(state.now_s, Plan())

@@ -49,10 +49,12 @@ def dice(free_slots, state):
 
 def change_vms(state, placer, promises):
     """Open empty slots; at times put every small VM on the other type, or release the slots nobody uses."""
-    vms, die = {}, state.rng.random()
+    vms: dict[int, str | None] = {}
+    die = state.rng.random()
     for node in np.flatnonzero((state.nodes.vm < 0) & state.nodes.up).tolist():
-        vms[node] = VMS[int(state.rng.integers(2))].name
-        placer.open(node, vms[node])
+        name = VMS[int(state.rng.integers(2))].name
+        vms[node] = name
+        placer.open(node, name)
     if die < 0.3 and not promises:
         vms |= dict.fromkeys(np.flatnonzero(state.nodes.vm == 0).tolist(), "two")
     elif die < 0.5 and len(state.active) == 0:

@@ -56,7 +56,7 @@ def test_books_of_running_and_stopped_jobs():
         )
         return Plan()
 
-    seen = {}
+    seen: dict[str, object] = {}
     simulate(scenario(jobs((0, 10, 4), (3, 20, 2), (5, 1, 1)), horizon_s=6), Fake(plan))
     assert seen == {
         "active": [0, 1, 2],
@@ -91,7 +91,12 @@ def test_dice_of_the_policy_depend_on_the_seed_only():
     def throws(run_seed, policy_seed):
         numbers = []
         given = scenario(jobs((0, 1, 8), (2, 1, 8)), nodes(1)).replace(seed=policy_seed)
-        simulate(given, Fake(lambda state: numbers.append(state.rng.random()) or fifo_plan(state)), run_seed)
+
+        def plan(state):
+            numbers.append(state.rng.random())
+            return fifo_plan(state)
+
+        simulate(given, Fake(plan), run_seed)
         return numbers
 
     assert throws(0, 3) == throws(0, 3) == throws(3, 0)

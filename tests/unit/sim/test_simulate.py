@@ -33,7 +33,7 @@ def test_cap_keeps_the_gpu_seconds():
     capped = prepared.scenario.workload
     assert capped.workers.tolist() == [4, 16, 16, 1]
     assert capped.work.tolist() == [10, 12.5, 9, 1]
-    assert capped.min_workers.tolist() == [1, 16, 1, 1]
+    assert capped.columns()["min_workers"].tolist() == [1, 16, 1, 1]
     assert (capped.workers * capped.work).tolist() == (OVERSIZE.workers * OVERSIZE.work).tolist()
     assert prepared.oversize == {"dropped": 0, "capped": 2}
 
@@ -48,7 +48,12 @@ def test_a_generated_workload_is_drawn_anew_for_another_run_seed(monkeypatch):
 
     drawn = jobs((0, 7, 2))
     calls = []
-    monkeypatch.setattr(generators, "draw", lambda spec, seed: calls.append((spec, seed)) or drawn)
+
+    def draw(spec, seed):
+        calls.append((spec, seed))
+        return drawn
+
+    monkeypatch.setattr(generators, "draw", draw)
     given = scenario(jobs((0, 1, 1))).replace(generator={"kind": "x"}, seed=5)
     assert prepare(given, 0).scenario.workload is given.workload
     assert prepare(given, 3).scenario.workload is drawn
