@@ -42,18 +42,24 @@ def choose(scenario: Scenario) -> list[PolicySpec]:
             continue
         st.markdown(f"**{title}**")
         for spec in specs:
-            lacks = unmet_needs(spec, scenario)
-            needs = (
-                f" Needs {' and '.join(need.value for need in lacks)}: fill on Workload or Cluster." if lacks else ""
-            )
-            chosen = st.checkbox(
-                f"**{spec.label}** · {spec.summary} :gray[Knows {spec.knows}.]" + (f" :orange[{needs}]" if needs else ""),
-                value=spec.key in EVERYDAY_FIVE and not lacks, disabled=bool(lacks), key=f"policy-{spec.key}-{bool(lacks)}",
-                help=dollars(spec.paper) or None,
-            )  # fmt: skip
-            if chosen and not lacks:
+            if _offer(spec, scenario):
                 ticked.append(spec)
     return ticked
+
+
+def _offer(spec: PolicySpec, scenario: Scenario) -> bool:
+    """Show one policy: tick box, what it does, what it must know or is lacking."""
+    lacks = unmet_needs(spec, scenario)
+    box, words = st.columns([1, 4], vertical_alignment="center", gap="small")
+    ticked = box.checkbox(
+        spec.label, value=spec.key in EVERYDAY_FIVE and not lacks, disabled=bool(lacks),
+        key=f"policy-{spec.key}-{bool(lacks)}", help=dollars(spec.paper) or None,
+    )  # fmt: skip
+    text = f"{spec.summary} :gray[Knows {spec.knows}.]"
+    if lacks:
+        text += f" :orange[Needs {' and '.join(need.value for need in lacks)}: fill them on Workload or Cluster.]"
+    words.markdown(text)
+    return ticked and not lacks
 
 
 def _matches(spec: PolicySpec, wanted: str) -> bool:
@@ -147,12 +153,14 @@ def live_queue() -> None:
     mine = [status for status in statuses if status.id in batch]
     if mine and st.session_state.get("batch-open") and all(status.state.is_over for status in mine):
         st.session_state["batch-open"] = False
-        stored = [status.run_id for status in mine if status.run_id]
-        if stored:
-            first = list(dict.fromkeys(stored))
-            session.look_at_run(first[0])
-            session.tick(first)
-            st.session_state["batch-done"] = len(first)
+        first: dict[str, str] = {}
+        for status in mine:
+            if status.run_id:
+                first.setdefault(status.name, status.run_id)
+        if first:
+            session.look_at_run(next(iter(first.values())))
+            session.tick(list(first.values()))
+            st.session_state["batch-done"] = sum(bool(status.run_id) for status in mine)
         st.rerun()
     _progress(statuses)
 
@@ -166,30 +174,37 @@ def _progress(statuses: list[TaskStatus]) -> None:
     if active:
         left = max((status.eta_s for status in active if status.eta_s is not None), default=None)
         about = f", about {duration(left)} left" if left is not None else ""
-        st.markdown(f"**{done} of {len(statuses)} done{about}.** You can leave this page.")
+        st.markdown(f"**{done} of {len(statuses)} runs done{about}.** You can leave this page.")
         if st.button("Cancel all", key="cancel-all", help="Finished runs are kept"):
             session.runner().cancel()
-    for status in statuses[-30:]:
-        _line(status)
-    if not active and st.button("Clear this list", key="clear-queue", type="tertiary"):
-        session.runner().forget()
+    by_name: dict[str, list[TaskStatus]] = {}
+    for status in statuses:
+        by_name.setdefault(status.name, []).append(status)
+    for name, group in by_name.items():
+        _line(name, group)
+    if not active:
+        cancelled = sum(status.state is TaskState.CANCELLED for status in statuses)
+        if cancelled:
+            st.markdown(f"Cancelled. {done - cancelled} finished runs kept, {cancelled} not run.")
+        if st.button("Clear this list", key="clear-queue", type="tertiary"):
+            session.runner().forget()
 
 
-def _line(status: TaskStatus) -> None:
+def _line(name: str, group: list[TaskStatus]) -> None:
+    """Show one policy with all its draws."""
+    over = [status for status in group if status.state.is_over]
+    draws = f" ({len(over)} of {len(group)} draws)" if len(group) > 1 else ""
+    for status in group:
+        if status.state is TaskState.FAILED:
+            st.error(f"**{safe(name)}** stopped. {safe(status.message, 600)}")
+    if len(over) == len(group):
+        kept = sum(status.state is TaskState.STORED for status in group)
+        st.markdown(f"{'✓' if kept else '✕'} {safe(name)}{draws}: {'done' if kept == len(group) else f'{kept} kept'}")
+        return
+    now = next((status for status in group if status.state is TaskState.RUNNING), None)
+    text = now.text if now else "waiting"
+    share = sum(1.0 if status.state.is_over else status.share for status in group) / len(group)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if status.state in (TaskState.QUEUED, TaskState.RUNNING):
-            text = f"{safe(status.name)}: {safe(status.text or status.state.value)}"
-            st.progress(min(max(status.share, 0.0), 1.0), text=text)
-            if st.button("✕", key=f"cancel-{status.id}", help=f"Cancel {safe(status.name)}"):
-                session.runner().cancel([status.id])
-        elif status.state is TaskState.FAILED:
-            st.error(f"**{safe(status.name)}** stopped. {safe(status.message, 600)}")
-        elif status.state is TaskState.CANCELLED:
-            st.markdown(f"{safe(status.name)}: cancelled, nothing kept")
-        else:
-            st.markdown(f"✓ {safe(status.name)}: {safe(status.text or 'done')}")
-
-
-def first_run_of(statuses: list[TaskStatus]) -> str | None:
-    """Return the first stored run of these tasks."""
-    return next((status.run_id for status in statuses if status.run_id), None)
+        st.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}{draws}: {safe(text)}")
+        if st.button("✕", key=f"cancel-{group[0].id}", help=f"Cancel {name}"):
+            session.runner().cancel([status.id for status in group])

@@ -51,6 +51,27 @@ def _audit(run: object) -> str:
     return f"{verdict}, older version: run again" if stale else verdict
 
 
+def actions(rows: pd.DataFrame, chosen: list[str]) -> None:
+    """Offer what can be done with the ticked runs; ``rows`` are their lines, ``chosen`` the ids of stored ones."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        label = f"Compare {len(chosen)} ticked" if len(chosen) > 1 else "Compare ticked"
+        hint = "Tick at least two rows; the first is the baseline"
+        if st.button(label, type="primary", disabled=len(chosen) < 2, key="runs-compare", help=hint):
+            session.tick(chosen)
+            session.look_at(str(rows["scenario_hash"].iloc[0]))
+            session.go("understand/compare.py")
+        if st.button("Open", disabled=len(chosen) != 1, key="runs-open", help="Tick one row"):
+            session.look_at(str(rows["scenario_hash"].iloc[0]))
+            session.look_at_run(chosen[0])
+            session.go("understand/result.py")
+        st.download_button(
+            "Export ticked", lambda: session.store().export_runs(chosen), "dlsched-runs.zip", "application/zip",
+            disabled=not chosen, key="runs-export", on_click="ignore", help="One file that another store can import",
+        )  # fmt: skip
+        if st.button(f"Delete {len(chosen)}…" if chosen else "Delete…", disabled=not chosen, key="runs-delete"):
+            delete_dialog(rows)
+
+
 @st.dialog("Delete runs")
 def delete_dialog(rows: pd.DataFrame) -> None:
     """List what will go and ask."""

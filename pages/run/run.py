@@ -13,23 +13,21 @@ if finished := st.session_state.pop("batch-done", None):
 jobs = current.workload
 fit = fit_of(jobs, current.cluster, current.options.placement)
 refused = len(fit.never_fit) if current.options.oversize == "refuse" else 0
-parts.guard_rails(
-    [
-        g
-        for g in guards(current, load=fit.load, never_fit=refused, widest_gpus=float(jobs.gpus.max()))
-        if g.level != "info"
-    ]
-)
+found = guards(current, load=fit.load, never_fit=refused, widest_gpus=float(jobs.gpus.max()))
+parts.guard_rails([guard for guard in found if guard.level != "info"])
 
-left, right = st.columns([3, 2], gap="large")
+headline = st.container()
+left, right = st.columns([5, 2], gap="large")
 with left:
     specs = run_view.choose(current)
     params = run_view.parameters(specs)
+    run_view.options_form(current)
+with right:
     random = is_random(current)
     draws = st.number_input(
-        "Draws", 1, 100, 1, key="draws", disabled=not random,
+        "Draws", 1, 100, 5 if random else 1, key=f"draws-{random}", disabled=not random,
         help="How often everything random is drawn again; all policies see the same draws. "
-        + ("Ten draws give intervals." if random else "Nothing in this scenario is random, so one draw says all."),
+        + ("More draws, narrower intervals." if random else "Nothing here is random: one draw says all."),
     )  # fmt: skip
     tasks = run_view.tasks_of(current, specs, params, int(draws))
     with parts.mistakes_shown():
@@ -37,19 +35,16 @@ with left:
         word = amount(len(specs), "policy", "policies") + (f" x {draws} draws" if random and draws > 1 else "")
         answer = f"{stored} of {len(tasks)} answered from the store" if stored else ""
         wait = f"about {duration(seconds)}" if len(tasks) > stored else ""
-        parts.sentence(
-            f"Run {word} on {len(jobs):,} jobs: {', '.join(t for t in (wait, answer) if t) or 'choose at least one'}."
-        )
-        sure = seconds <= run_view.ASK_ABOVE_S or st.checkbox(
-            f"Yes, run for about {duration(seconds)} on this machine", key="sure"
-        )
+        facts = ", ".join(text for text in (wait, answer) if text) or "tick at least one policy"
+        with headline:
+            parts.sentence(f"Run {word} on {len(jobs):,} jobs: {facts}.")
+        slow = seconds > run_view.ASK_ABOVE_S
+        sure = not slow or st.checkbox(f"Yes, take about {duration(seconds)} on this machine", key="sure")
         if st.button(f"Run {word}", type="primary", disabled=not tasks or not sure or bool(refused), key="run-now"):
             run_view.start(tasks)
             st.rerun()
     if refused:
-        st.markdown("Choose below what happens to the jobs that can never fit (rule “Oversize”), or add nodes.")
-    run_view.options_form(current)
+        st.markdown("First decide what happens to the jobs that can never fit (rule “Oversize”), or add nodes.")
     parts.chips(assumptions(current, uses_run_times=any(spec.uses_run_times for spec in specs)), "run")
-with right:
     st.subheader("Queue", anchor=False)
     run_view.live_queue()
