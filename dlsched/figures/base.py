@@ -17,10 +17,10 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Names = NDArray[np.object_]
 
-FONT = "Source Sans, Source Sans Pro, Source Sans 3, sans-serif"
+FONT = "Source Sans, Source Sans Pro, sans-serif"
 HEIGHT = 320
 CLEAR = "rgba(0,0,0,0)"
-LEGEND_PX = 1000
+LEGEND_PX = 1100
 TIME_UNITS = (
     (2 * 86_400.0, 86_400.0, "days"),
     (2 * 3_600.0, 3_600.0, "hours"),
@@ -172,8 +172,9 @@ def reference_line(
 ) -> None:
     """Draw a dashed line with its label.
 
-    The label of a level ``y`` stands on the line at its left end, or ``below`` it; that of a place ``x`` at the top of the plot, to
-    the right of the line, or to its left with ``before``: leave room above the marks. Call it after :func:`framed`.
+    The label of a level ``y`` stands on the line at its left end, or ``below`` it; that of a place ``x`` at the top of
+    the plot, to the right of the line, or to its left with ``before``: leave room above the marks. Call it after
+    :func:`framed`.
     """
     line = {"color": theme.worse, "dash": "dash", "width": 2}
     label = {"text": text, "showarrow": False, "font": {"color": theme.worse_text, "size": 13}, "borderpad": 1}
@@ -187,7 +188,7 @@ def reference_line(
         # Plotly places shapes by value, but annotations by exponent on a log axis.
         at = float(np.log10(x)) if figure.layout.xaxis.type == "log" else x
         place = {"x": at, "xref": "x", "xanchor": "right" if before else "left"}
-        figure.add_annotation(**label, **place, y=1, yref="paper", yanchor="top", xshift=-3 if before else 3)
+        figure.add_annotation(**label, **place, y=1, yref="paper", yanchor="top", xshift=-6 if before else 6)
 
 
 def named_rows(figure: go.Figure, labels: Sequence[str]) -> None:
