@@ -48,6 +48,7 @@ def to_plain(sentence: str, raster: Raster) -> dict[str, Any]:
         "bins": bins,
         "from_s": raster.from_s,
         "to_s": raster.to_s,
+        "held_share": raster.held_share,
         "cells": base64.b64encode(np.ascontiguousarray(raster.cell).tobytes()).decode(),
         "held": base64.b64encode(np.round(100 * raster.held).astype(np.uint8).tobytes()).decode(),
     }
@@ -60,5 +61,5 @@ def from_plain(stored: dict[str, Any]) -> DemoResult:
     percent = np.frombuffer(base64.b64decode(stored["held"]), dtype=np.uint8).reshape(shape)
     labels = tuple(f"n{node}" for node in range(shape[0]))
     held = (percent / np.float32(100)).astype(np.float32)
-    raster = Raster(cell, held, STATE_TEXT, labels, stored["from_s"], stored["to_s"], 1)
+    raster = Raster(cell, held, STATE_TEXT, labels, stored["from_s"], stored["to_s"], 1, stored["held_share"])
     return DemoResult(stored["sentence"], raster)
