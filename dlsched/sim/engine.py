@@ -20,7 +20,7 @@ from dlsched.sim.state import PolicyView
 from dlsched.sim.world import World
 
 IDLE_CALLS = 1000
-"""So many calls in a row by timer alone, while nothing runs and nothing changes, count as a stall."""
+"""After so many calls in a row by timer alone, while nothing runs and nothing changes, timers wait for an event."""
 
 
 def run_engine(prepared: Prepared, policy: Policy, run_seed: int = 0, progress: ProgressCall | None = None) -> RunLog:
@@ -52,9 +52,9 @@ class _Engine:
         horizon_s = world.options.horizon_s or math.inf
         now_s, stalled = 0.0, False
         while world.active or agenda.arrivals_left:
-            next_s = agenda.next_s(reviews=bool(world.active))
-            stalled = next_s is None or self.idle_calls >= IDLE_CALLS
-            if stalled or next_s is None:
+            next_s = self._next_s()
+            stalled = next_s is None
+            if next_s is None:
                 break
             if next_s > horizon_s:
                 return self._close(horizon_s, stalled=False)
@@ -65,6 +65,13 @@ class _Engine:
         if stalled:
             return self._close(now_s, stalled=True)
         return self._close(float(world.ledger.end_s.max(initial=self.start_s)), stalled=False)
+
+    def _next_s(self) -> float | None:
+        """Return when something is due; timers do not count for a policy that only ever answers nothing to them."""
+        patient = self.idle_calls < IDLE_CALLS
+        if not patient:
+            self.agenda.drop(Kind.WAKE)
+        return self.agenda.next_s(reviews=patient and bool(self.world.active))
 
     def _handle(self, now_s: float, events: list[Event]) -> None:
         """Handle the events of one instant, then ask the policy if it wants to be asked."""
@@ -84,6 +91,8 @@ class _Engine:
                 steps.append(event.key)
             else:
                 woken = True
+            if event.kind != Kind.WAKE:
+                self.idle_calls = 0
         # a reservation may have gone with its job or node at this very instant
         steps = [row for row in steps if row in self.world.future]
         if steps:

@@ -15,6 +15,7 @@ from dlsched.domain.workload import Floats, Ints
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 NO_REASON_YET = 255
+GOES_ON = (PieceEnd.RESIZED, PieceEnd.MOVED, PieceEnd.VM_CHANGED)
 
 
 class Piece(NamedTuple):
@@ -56,12 +57,27 @@ class Ledger:
     def __post_init__(self) -> None:
         self.status = np.full(self.num_jobs, int(JobStatus.UNFINISHED), dtype=np.uint8)
         self.end_s = np.full(self.num_jobs, np.nan)
+        self._last_of: dict[int, int] = {}
+        self._two_changes: set[int] = set()
         self._reason = np.full(self.num_jobs, NO_REASON_YET, dtype=np.uint8)
 
     def close_piece(self, piece: Piece) -> None:
-        """Record a piece; one without length never held anything and is left out."""
+        """Record a piece; one without length never held anything and is left out.
+
+        That happens when a reservation step and a plan change one row at one instant: the piece before then ends as
+        the two together say.
+        """
+        last = self._last_of.get(piece.row)
+        joined = last is not None and self.pieces[last].end_s == piece.start_s
         if piece.end_s > piece.start_s:
+            if last is not None and joined and piece.row in self._two_changes:
+                self.pieces[last] = self.pieces[last]._replace(end=_change_between(self.pieces[last], piece))
+            self._two_changes.discard(piece.row)
+            self._last_of[piece.row] = len(self.pieces)
             self.pieces.append(piece)
+        elif last is not None and joined and self.pieces[last].end in GOES_ON:
+            self.pieces[last] = self.pieces[last]._replace(end=piece.end)
+            self._two_changes.add(piece.row)
 
     def close_lease(self, node: int, vm: int, start_s: float, end_s: float) -> None:
         """Record a lease; one without length costs nothing and is left out."""
@@ -125,6 +141,13 @@ class Ledger:
         for piece in reversed(pieces):
             first[piece.row] = piece.start_s
         return first
+
+
+def _change_between(before: Piece, after: Piece) -> PieceEnd:
+    """Return what a piece ended as when this one follows at once."""
+    if (before.workers, before.servers) != (after.workers, after.servers):
+        return PieceEnd.RESIZED
+    return PieceEnd.PREEMPTED if sorted(before.shares) == sorted(after.shares) else PieceEnd.MOVED
 
 
 def _floats(values: Iterable[float]) -> Floats:

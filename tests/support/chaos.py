@@ -22,6 +22,7 @@ class Chaos:
         self._free_slots = free_slots
         self.review = ReviewRule(~EventKind.NONE, every_s)
         self._calls_left = calls
+        self._stepped: set[int] = set()
 
     def plan(self, state: State) -> Plan:
         self._calls_left -= 1
@@ -33,7 +34,7 @@ class Chaos:
         if self._free_slots:
             vms |= _opened(state, placer)
         if wild and not promised and not vms and state.rng.random() < 0.5:
-            allocations |= _shaken(state, placer)
+            allocations |= _shaken(state, placer, self._stepped)
         elif wild and state.rng.random() < 0.3:
             allocations |= {row: () for row in state.running.tolist() if state.rng.random() < 0.3}
         elif wild and self._free_slots and not promised and state.rng.random() < 0.3:
@@ -42,6 +43,8 @@ class Chaos:
         if not changed:
             rows = [row for row in state.waiting.tolist() if row not in rejected]
             allocations |= _started(state, placer, rows, wild)
+        # Whoever shrinks by reservation is not grown: step and plan at one instant would be one change of two parts.
+        self._stepped |= {r for r, steps in allocations.items() if len({s.workers for s in steps if s.workers}) > 1}
         waiting = state.waiting
         codes = state.rng.choice([int(code) for code in WaitReason], len(waiting))
         wake_at_s = state.now_s + float(state.rng.choice([0.0, 2.5, 7.3])) if len(state.active) else None
@@ -52,11 +55,11 @@ def _rejected(state: State, wild: bool) -> list[int]:
     return [row for row in state.waiting.tolist() if wild and state.rng.random() < 0.03]
 
 
-def _shaken(state: State, placer: Placer) -> dict[int, Allocation]:
+def _shaken(state: State, placer: Placer, spared: set[int]) -> dict[int, Allocation]:
     """Stop, move or resize running jobs within the room they give back."""
     changed: dict[int, Allocation] = {}
     for row in state.running.tolist():
-        if state.rng.random() < 0.5:
+        if row in spared or state.rng.random() < 0.5:
             continue
         placer.release(row, state.held(row))
         shares = _placed(state, placer, row)
@@ -77,7 +80,7 @@ def _started(state: State, placer: Placer, rows: list[int], wild: bool) -> dict[
         shares = _placed(state, placer, row)
         if shares is not None:
             reserve = wild and state.rng.random() < 0.3
-            started[row] = (_reservation(state, shares) if reserve else None) or run_on(shares)
+            started[row] = (_reservation(state, row, shares) if reserve else None) or run_on(shares)
     return started
 
 
@@ -107,14 +110,18 @@ def _takes(placer: Placer, row: int, node: int) -> bool:
     return True
 
 
-def _reservation(state: State, shares: tuple[Share, ...]) -> Allocation | None:
-    """Return steps on these shares now or later, with a gap, that end or not; None where a node is due to leave."""
+def _reservation(state: State, row: int, shares: tuple[Share, ...]) -> Allocation | None:
+    """Return steps on these shares now or later, smaller ones, a gap, an end or none; None where a node is to leave."""
     nodes = {share.node for share in shares}
     if any(absence.node in nodes for absence in state.calendar):
         return None
     width = sum(share.workers for share in shares)
     first_s = state.now_s + float(state.rng.choice([0.0, 2.5, 4.1]))
     starts = [Step(width, shares, None if first_s == state.now_s else first_s)]
+    low = int(state.width_limits(np.array([row]))[0][0])
+    fewer = (*shares[:-1], shares[-1]._replace(workers=shares[-1].workers - 1))
+    if shares[-1].workers > 1 and width > low and state.rng.random() < 0.5:
+        starts.append(Step(width - 1, fewer, first_s + 2.5))
     if state.rng.random() < 0.7:
         starts.append(Step(0, None, first_s + 5.0))
         if state.rng.random() < 0.5:
