@@ -77,16 +77,11 @@ class Facts:
 
     def lease_at(self, node: Ints, time_s: Floats) -> Ints:
         """Return the last lease of each node that began at or before the time; -1 where there is none."""
-        log = self.log
-        by_node = np.lexsort((log.lease_start_s, log.lease_node))
-        late_s = time_s + slack_s(time_s)
-        moments = np.unique(np.concatenate([log.lease_start_s, late_s]))
-        stride = moments.size + 1
-        begins = log.lease_node[by_node] * stride + np.searchsorted(moments, log.lease_start_s[by_node])
-        asked = node * stride + np.searchsorted(moments, late_s)
-        found = np.searchsorted(begins, asked, side="right") - 1
-        there = (found >= 0) & (log.lease_node[by_node][found] == node) if by_node.size else np.zeros(len(node), bool)
-        return np.where(there, by_node[found], -1) if by_node.size else np.full(len(node), -1)
+        return last_before(self.log.lease_node, self.log.lease_start_s, node, time_s)
+
+    def piece_at(self, row: Ints, time_s: Floats) -> Ints:
+        """Return the last piece of each row that began at or before the time; -1 where there is none."""
+        return last_before(self.log.piece_row, self.log.piece_start_s, row, time_s)
 
     @cached_property
     def held(self) -> Floats:
@@ -164,6 +159,22 @@ class Facts:
     def work_done(self) -> Floats:
         """Work done by each job."""
         return _sum_by(self.log.piece_row, self.progress, len(self.scenario.workload))
+
+
+def last_before(key: Ints, start_s: Floats, asked_key: Ints, asked_s: Floats) -> Ints:
+    """Return, for each (key, time) asked, the last entry of that key with start at or before the time; -1 = none.
+
+    Times are compared exactly: a piece and the lease it starts on begin at the same number.
+    """
+    if not key.size:
+        return np.full(len(asked_key), -1)
+    order = np.lexsort((start_s, key))
+    moments = np.unique(np.concatenate([start_s, asked_s]))
+    begins = key[order] * moments.size + np.searchsorted(moments, start_s[order])
+    asked = asked_key * moments.size + np.searchsorted(moments, asked_s)
+    position = np.searchsorted(begins, asked, side="right") - 1
+    found = order[position]
+    return np.where((position >= 0) & (key[found] == asked_key), found, -1)
 
 
 def _ranges(first: Ints, size: Ints) -> Ints:

@@ -141,11 +141,12 @@ def _job_status(end: PieceEnd) -> JobStatus:
 
 
 def _check_changes(facts: Facts, found: Findings) -> None:
-    """Resized, moved and VM-changed pieces go on at once, and differ as they say."""
+    """Resized, moved and VM-changed pieces go on at once, and differ as they say; at the run's end nothing follows."""
     log, after = facts.log, facts.following
     goes_on = (after >= 0) & facts.joined[after]
     same_width = (log.piece_workers == log.piece_workers[after]) & (log.piece_servers == log.piece_servers[after])
     same_shares = facts.same_shares[after]
+    at_run_end = (after < 0) & (log.piece_end_s >= log.end_s - slack_s(log.end_s))
     fits: dict[PieceEnd, NDArray[np.bool_]] = {
         PieceEnd.RESIZED: ~same_width,
         PieceEnd.MOVED: same_width & ~same_shares,
@@ -153,7 +154,7 @@ def _check_changes(facts: Facts, found: Findings) -> None:
     }
     for end, agrees in fits.items():
         found.flag(
-            (log.piece_end == end) & ~(goes_on & agrees),
+            (log.piece_end == end) & ~(goes_on & agrees) & ~at_run_end,
             log.piece_end_s,
             lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but what follows is not that",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.workload import Floats, Ints
+from dlsched.domain.workload import Floats
 from dlsched.sim.audit.facts import Facts, slack_s
 from dlsched.sim.audit.findings import Findings
 
@@ -79,26 +79,15 @@ def check_waits(facts: Facts, found: Findings) -> None:
         from_s,
         lambda w: f"{facts.job(row[w])} is said to wait after its end at {log.job_end_s[row[w]]:.10g} s",
     )
-    running = _piece_at(facts, row, from_s)
+    running = facts.piece_at(row, from_s)
+    runs = running >= 0
+    if runs.any():
+        runs &= log.piece_end_s[running] > from_s + slack_s(from_s)
     found.flag(
-        (running >= 0) & (log.piece_end_s[running] > from_s + slack_s(from_s)) if log.piece_row.size else running >= 0,
+        runs,
         from_s,
         lambda w: f"{facts.piece(running[w])} runs while the job is said to wait",
     )
-
-
-def _piece_at(facts: Facts, row: Ints, time_s: Floats) -> Ints:
-    """Return the last piece of each row that began at or before the time; -1 where there is none."""
-    log, order = facts.log, facts.by_job
-    if not order.size:
-        return np.full(len(row), -1)
-    moments = np.unique(np.concatenate([log.piece_start_s, time_s]))
-    stride = moments.size + 1
-    begins = log.piece_row[order] * stride + np.searchsorted(moments, log.piece_start_s[order])
-    asked = row * stride + np.searchsorted(moments, time_s)
-    position = np.searchsorted(begins, asked, side="right") - 1
-    piece = order[position]
-    return np.where((position >= 0) & (log.piece_row[piece] == row), piece, -1)
 
 
 def _among(time_s: Floats, others_s: Floats) -> NDArray[np.bool_]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.domain.policy import ListRule, ReviewRule
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_table, nodes_table
