@@ -47,10 +47,10 @@ class Server:
             "--server.headless=true", "--server.fileWatcherType=none", "--", "--store", str(self.store),
         ]  # fmt: skip
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        log = (self.store.parent / "server.log").open("ab")
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True
-        )
+        with (self.store.parent / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True
+            )
         deadline = time.monotonic() + START_LIMIT_S
         while time.monotonic() < deadline:
             try:
