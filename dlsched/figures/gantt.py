@@ -270,6 +270,7 @@ def user_area(
     total = held.sum(axis=0)
     figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(range=top_of(np.append(total, gpus or 0.0)))
+    figure.update_xaxes(hoverformat=".2f")
     figure.update_layout(hovermode="x unified")
     if gpus is not None:
         reference_line(figure, theme, y=gpus, text=f"{number(gpus)} GPUs in the cluster")

@@ -56,6 +56,7 @@ def held_and_queue(series: pd.DataFrame, theme: Theme) -> Chart:
     figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(title_text="GPUs", row=1, col=1, range=top_of(np.concatenate([held, there])))
     figure.update_yaxes(title_text="Jobs waiting", row=2, col=1, range=top_of(waiting))
+    figure.update_xaxes(hoverformat=".2f")
     figure.update_layout(hovermode="x")
     table = pd.DataFrame({"time, s": time_s, "GPUs held": held, "GPUs there": there, "jobs waiting": waiting})
     return Chart(figure, f"{share(used)} of the GPU time that was there is held; at most {queue}.", table)

@@ -134,7 +134,7 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
     if p95 > 1.3 * median:
         near_left = np.log(median / low) < 0.15 * np.log(high / low)
         reference_line(figure, theme, x=median, text="median", before=not near_left)
-        reference_line(figure, theme, x=p95, text="p95 (95 of 100 jobs are shorter)", before=False)
+        reference_line(figure, theme, x=p95, text="p95")
     else:
         reference_line(figure, theme, x=median, text="median and p95")
     longest = duration(float(work.max()))
