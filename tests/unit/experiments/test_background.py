@@ -237,14 +237,18 @@ def test_an_unexpected_error_is_told_in_one_line(store, caplog):
 
 
 def test_after_a_broken_pool_the_suspects_run_one_at_a_time(store):
-    runner, executor = scripted(
-        store, [BrokenProcessPool(), BrokenProcessPool(), worker.carry_out, worker.carry_out], width=2
-    )
-    ids = runner.submit([Task(short(), "fifo"), Task(short(), "sjf")])
-    assert runner.wait(20)
-    assert states(runner, ids) == [TaskState.STORED] * 2, runner.status(ids)
-    assert len(executor.orders) == 4
-    runner.close()
+    at_once = []
+
+    def second_try(order):
+        at_once.append(len(ours._in_flight))
+        return worker.carry_out(order)
+
+    ours, _ = scripted(store, [BrokenProcessPool(), BrokenProcessPool(), second_try, second_try], width=2)
+    ids = ours.submit([Task(short(), "fifo"), Task(short(), "sjf")])
+    assert ours.wait(20)
+    assert states(ours, ids) == [TaskState.STORED] * 2, ours.status(ids)
+    assert at_once == [1, 1]
+    ours.close()
 
 
 def test_a_remote_worker_gets_and_gives_bytes(store):
