@@ -8,15 +8,16 @@ export PYTHONPATH := $(CURDIR)
 VENV_PYTHON := .venv/bin/python
 RUNTIME := .venv/.installed-runtime
 DEV := .venv/.installed-dev
+KERNELS := .venv/.compiled-kernels
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo '  ARGS="..." passes options on, as in: make run ARGS="--store my.duckdb", make test ARGS="-k smd"'
 
-run: $(RUNTIME)  ## start the app in the browser, on a free port of this machine
+run: $(RUNTIME) $(KERNELS)  ## start the app in the browser, on a free port of this machine
 	@$(VENV_PYTHON) tools/launch.py $(ARGS)
 
-test: $(DEV)  ## run all tests, two processes
+test: $(DEV) $(KERNELS)  ## run all tests, two processes
 	@$(VENV_PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: lint types layers  ## lint, format, types and import layers; changes nothing
@@ -35,7 +36,7 @@ fix: $(DEV)  ## format the code and repair what ruff can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-bench: $(DEV)  ## run the benchmarks (minutes)
+bench: $(DEV) $(KERNELS)  ## run the benchmarks (minutes)
 	@$(VENV_PYTHON) -m benchmarks $(ARGS)
 
 clean:  ## remove .venv and every cache
@@ -50,3 +51,9 @@ $(RUNTIME): requirements.txt
 $(DEV): requirements.txt requirements-dev.txt
 	@tools/setup.sh requirements-dev.txt
 	@touch $(RUNTIME) $@
+
+# The compiled loops are kept beside their sources; doing it here spares the first run of the app the wait.
+$(KERNELS): $(wildcard dlsched/sim/kernels/*.py) | $(RUNTIME)
+	@echo "Preparing fast code, once: about half a minute."
+	@$(VENV_PYTHON) -c "from dlsched.experiments.worker import get_ready; get_ready()"
+	@touch $@

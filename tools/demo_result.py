@@ -6,7 +6,6 @@ A test compares the file with a fresh computation, so that the Start page never 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import dlsched

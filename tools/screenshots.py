@@ -36,7 +36,9 @@ def running_app() -> Iterator[str]:
         port = pick_port()
         args = [*command(port, ["--store", str(Path(folder) / "shots.duckdb")])]
         args.insert(args.index("--"), "--server.headless=true")
-        server = subprocess.Popen(args, env=environment(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            args, env=environment(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
             address = f"http://127.0.0.1:{port}"
             _wait_for(address)

@@ -35,7 +35,12 @@ def press(tab: Any, key: str) -> None:
 
 def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page: Any, tmp_path: Path) -> None:
     dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def note(dialog: Any) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", note)
     page.goto(server.url)
     settle(page)
     assert page.get_by_text("example data").first.is_visible()
