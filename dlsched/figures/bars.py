@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,7 @@ from dlsched.figures.base import (
     plain,
     texts,
 )
+from dlsched.figures.lanes import lanes
 from dlsched.figures.palette import Theme, ink_on
 from dlsched.figures.raster import top_groups
 from dlsched.metrics.formats import amount, count, duration, moment, money
@@ -38,6 +40,7 @@ LETTER_PX = 7
 LABEL_TALL_PX = 14
 MARK_PX = 12
 """Bars narrower or lower than these sizes, in pixels at the usual width of a page, carry no label or end mark."""
+HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}<br>%{customdata[4]}<extra></extra>"
 REASONS: Mapping[str, str] = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
 STOPPED = ("preempted",)
 BROKEN = ("node_lost", "cancelled", "failed")
@@ -109,49 +112,6 @@ def too_many(pieces: int) -> str:
     return f"{count(pieces)} pieces here; narrow to under {count(MAX_BARS)}." if pieces > MAX_BARS else ""
 
 
-def lanes(segments: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per unbroken run of GPU lanes inside a node: columns of ``segments`` + lane, height.
-
-    Lanes are a drawing aid, not the GPU numbers of the machine: first come, the lowest unbroken run that is free,
-    else the lowest free ones. A share below one GPU takes a whole lane; a CPU job takes one lane.
-    """
-    ordered = segments.sort_values(["node", "start_s", "end_s"], kind="stable")
-    free_at: dict[int, list[float]] = {}
-    source, lane, height = [], [], []
-    starts, ends, gpus = (column(ordered, name).tolist() for name in ("start_s", "end_s", "gpus"))
-    for place, node in enumerate(ordered["node"].tolist()):
-        until = free_at.setdefault(node, [])
-        taken = _free_lanes(until, starts[place], max(1, int(np.ceil(gpus[place] - 1e-9))))
-        until.extend([0.0] * (taken[-1] + 1 - len(until)))
-        for i in taken:
-            until[i] = ends[place]
-        for first, size in _runs(taken):
-            source.append(place)
-            lane.append(first)
-            height.append(size)
-    return ordered.iloc[source].assign(lane=lane, height=height).reset_index(drop=True)
-
-
-def _free_lanes(until: Sequence[float], start_s: float, wanted: int) -> list[int]:
-    free = [i for i, busy_to in enumerate(until) if busy_to <= start_s + 1e-9]
-    for place in range(len(free) - wanted + 1):
-        if free[place + wanted - 1] - free[place] == wanted - 1:
-            return free[place : place + wanted]
-    lower = free[:wanted]
-    return lower + list(range(len(until), len(until) + wanted - len(lower)))
-
-
-def _runs(taken: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (first, size) of each unbroken run of ascending numbers."""
-    runs: list[tuple[int, int]] = []
-    for i in taken:
-        if runs and sum(runs[-1]) == i:
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        else:
-            runs.append((i, 1))
-    return runs
-
-
 def node_bars(
     segments: pd.DataFrame,
     theme: Theme,
@@ -180,8 +140,8 @@ def node_bars(
     axis = TimeAxis.over(from_s, to_s)
     size_of = gpus_of_node if gpus_of_node is not None else dict.fromkeys(sorted(set(segments["node"])), 0.0)
     nodes = list(size_of)[:MAX_BAR_ROWS]
-    drawn = lanes(segments[segments["node"].isin(nodes)])
-    drawn, left_out = longest(drawn, axis)
+    drawn = lanes(in_window(segments[segments["node"].isin(nodes)], axis))
+    drawn, left_out = longest(drawn, axis, MAX_BARS - len(nodes))
     node = drawn["node"].to_numpy(np.int64)
     lane, height = column(drawn, "lane"), column(drawn, "height")
     used = dict(pd.Series(lane + height).groupby(node).max())
@@ -207,13 +167,35 @@ def node_bars(
     return Chart(figure, alt or words, readable(segments))
 
 
-def longest(drawn: pd.DataFrame, axis: TimeAxis) -> tuple[pd.DataFrame, int]:
-    """Return at most MAX_BARS bars, the longest in the window, and how many are left out."""
-    length = np.minimum(column(drawn, "end_s"), axis.to_s) - np.maximum(column(drawn, "start_s"), axis.from_s)
-    if len(drawn) <= MAX_BARS:
+def in_window(segments: pd.DataFrame, axis: TimeAxis) -> pd.DataFrame:
+    """Return the segments of which something is seen."""
+    seen = (column(segments, "end_s") > axis.from_s) & (column(segments, "start_s") < axis.to_s)
+    return segments[seen]
+
+
+def longest(drawn: pd.DataFrame, axis: TimeAxis, most: int) -> tuple[pd.DataFrame, int]:
+    """Return the longest pieces in the window that take at most ``most`` bars, and how many are left out.
+
+    A piece may take three: before its due time, after it, and its restart.
+    """
+    if 3 * len(drawn) <= most:
         return drawn, 0
-    keep = np.sort(np.argsort(-length, kind="stable")[:MAX_BARS])
-    return drawn.iloc[keep].reset_index(drop=True), len(drawn) - MAX_BARS
+    start, end = np.maximum(column(drawn, "start_s"), axis.from_s), np.minimum(column(drawn, "end_s"), axis.to_s)
+    needed = 1 + _is_late(axis, start, end, column(drawn, "due_s"))
+    needed += _is_restart(axis, start, end, column(drawn, "progress_from_s"))
+    order = np.argsort(start - end, kind="stable")
+    keep = np.sort(order[np.cumsum(needed[order]) <= most])
+    return drawn.iloc[keep].reset_index(drop=True), len(drawn) - len(keep)
+
+
+def _is_late(axis: TimeAxis, start_s: Floats, end_s: Floats, due_s: Floats) -> Mask:
+    """Return which pieces run past their due time for long enough to be seen."""
+    wholly = start_s >= due_s
+    return wholly | (axis_px(axis, end_s - due_s) >= 1)
+
+
+def _is_restart(axis: TimeAxis, start_s: Floats, end_s: Floats, progress_from_s: Floats) -> Mask:
+    return axis_px(axis, np.minimum(progress_from_s, end_s) - start_s) >= 1
 
 
 def bars_of(
@@ -276,7 +258,7 @@ def _add_groups(
 
 def add_state_sets(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars) -> None:
     """Add bars in blue up to the due time, hatched orange after it."""
-    late = bars.end_s > bars.due_s
+    late = _is_late(axis, bars.start_s, bars.end_s, bars.due_s)
     until = np.where(late, np.maximum(bars.due_s, bars.start_s), bars.end_s)
     before = replace(bars, end_s=until).take(until > bars.start_s)
     after = replace(bars, start_s=until).take(late)
@@ -297,12 +279,12 @@ def add_bar_set(
     figure.add_bar(
         x=lasted / axis.unit_s,
         base=bars.start_s / axis.unit_s,
-        y=bars.y,
-        width=bars.height,
+        y=bars.y.astype(np.float32),
+        width=bars.height.astype(np.float32),
         orientation="h",
         name=name,
         marker=hatched(colour, hatch, ink_on(colour, theme))
-        | {"line": {"color": theme.ground, "width": np.where(px > 3, 1.0, 0.0)}},
+        | {"line": {"color": theme.ground, "width": np.where(px > 3, 1, 0).astype(np.uint8)}},
         text=np.where(fits, bars.label, ""),
         textposition="inside",
         insidetextanchor="middle",
@@ -310,7 +292,7 @@ def add_bar_set(
         constraintext="none",
         textfont={"color": ink_on(colour, theme), "size": 12},
         customdata=bars.hover,
-        hovertemplate="%{customdata[1]}<extra></extra>",
+        hovertemplate=HOVER,
     )
 
 
@@ -321,8 +303,8 @@ def axis_px(axis: TimeAxis, length_s: Floats) -> Floats:
 
 def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, due_hatch: bool) -> None:
     """Add what the bars' colour does not say: time past due, restarts, and how a piece ended."""
-    late = bars.end_s > bars.due_s
-    restart = axis_px(axis, np.minimum(bars.progress_from_s, bars.end_s) - bars.start_s) > 1
+    late = _is_late(axis, bars.start_s, bars.end_s, bars.due_s)
+    restart = _is_restart(axis, bars.start_s, bars.end_s, bars.progress_from_s)
     room = (axis_px(axis, bars.end_s - bars.start_s) > MARK_PX) & (bars.tall_px > MARK_PX / 2)
     hatch = hatched(CLEAR, "/", theme.ink)
     overlays = [
@@ -355,31 +337,44 @@ def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, du
 
 
 def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
-    """Return [job id, hover text] per bar; the end comes from the data, since with a base %{x} would be the end."""
-    job, user, job_class = (texts(part, name) for name in ("job_id", "user", "job_class"))
+    """Return [job id, and four lines of text] per bar, in the order of HOVER.
+
+    The end comes from the data, since with a base %{x} would be the end. Line breaks are in HOVER and not in the text,
+    where each would take nine bytes.
+    """
+    job, user, job_class, because = (texts(part, name) for name in ("job_id", "user", "job_class", "because"))
     where = texts(part, "nodes") if "nodes" in part else np.array([f"n{n}" for n in part["node"]], dtype=object)
     start, end, gpus, due, wait, cost = (
         column(part, name).tolist() for name in ("start_s", "end_s", "gpus", "due_s", "wait_s", "cost")
     )
-    because = texts(part, "because")
-    rows = np.empty((len(part), 2), dtype=object)
+    rows = np.empty((len(part), 5), dtype=object)
     for i in range(len(part)):
         who = "".join(f", {word} {plain(name)}" for word, name in (("user", user[i]), ("class", job_class[i])) if name)
-        lines = [
-            f"<b>{plain(job[i])}</b>{who}",
-            f"{gpus[i]:g} GPUs on {plain(where[i])}",
-            f"{moment(start[i])} → {moment(end[i])}, lasted {duration(end[i] - start[i])}",
+        known = [
+            _waited(wait[i], because[i]),
+            _due(due[i], end[i]),
+            "" if math.isnan(cost[i]) else f"job's cost {money(cost[i])}",
         ]
-        if wait[i] == wait[i]:
-            lines.append(f"waited {duration(wait[i])}" + (f", because: {because[i]}" if because[i] else ""))
-        if due[i] == due[i]:
-            lines.append(
-                f"due {moment(due[i])}" + (f", late by {duration(end[i] - due[i])}" if end[i] > due[i] else "")
-            )
-        if cost[i] == cost[i]:
-            lines.append(f"job's cost {money(cost[i])}")
-        rows[i] = job[i], "<br>".join(lines)
+        rows[i] = (
+            job[i],
+            plain(job[i]) + who,
+            f"{gpus[i]:g} GPUs on {plain(where[i])}",
+            f"{moment(start[i])} to {moment(end[i])}, lasted {duration(end[i] - start[i])}",
+            "; ".join(text for text in known if text),
+        )
     return rows
+
+
+def _waited(wait_s: float, because: str) -> str:
+    if math.isnan(wait_s):
+        return ""
+    return f"waited {duration(wait_s)}" + (f", because: {because}" if because and wait_s > 0 else "")
+
+
+def _due(due_s: float, end_s: float) -> str:
+    if math.isnan(due_s):
+        return ""
+    return f"due {moment(due_s)}" + (f", late by {duration(end_s - due_s)}" if end_s > due_s else "")
 
 
 def whole_pieces(segments: pd.DataFrame) -> pd.DataFrame:

@@ -230,12 +230,8 @@ def texts(frame: pd.DataFrame, name: str) -> Names:
     """Return a column as text, the empty string where missing; empty throughout without such a column."""
     if name not in frame:
         return np.full(len(frame), "", dtype=object)
-    return np.array(["" if missing(value) else str(value) for value in frame[name]], dtype=object)
-
-
-def missing(value: object) -> bool:
-    """Whether a table cell holds nothing."""
-    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+    values = frame[name]
+    return values.astype(object).where(values.notna(), "").map(str).to_numpy(dtype=object)
 
 
 def cut(text: object, longest: int = 40) -> str:

@@ -10,10 +10,12 @@ import plotly.graph_objects as go
 
 from dlsched.figures.bars import (
     MAX_BAR_ROWS,
+    MAX_BARS,
     REASONS,
     add_marks,
     add_state_sets,
     bars_of,
+    in_window,
     longest,
     readable,
     whole_pieces,
@@ -66,7 +68,9 @@ def job_bars(
     axis = TimeAxis.over(from_s, to_s)
     jobs = jobs.iloc[:MAX_BAR_ROWS]
     place = {job: i for i, job in enumerate(jobs["job_id"])}
-    pieces, left_out = longest(whole_pieces(segments[segments["job_id"].isin(place)]), axis)
+    every_piece = whole_pieces(segments[segments["job_id"].isin(place)])
+    # Every piece may have an outline of its request, and every job one of its wait.
+    pieces, left_out = longest(in_window(every_piece, axis), axis, (MAX_BARS - len(jobs)) * 3 // 4)
     row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
     elastic = _changes_width(pieces)
     row_px = 46 if elastic else 22
@@ -80,7 +84,7 @@ def job_bars(
     else:
         bars.label[:] = ""
     add_state_sets(figure, theme, axis, bars)
-    _add_joins(figure, theme, axis, pieces, row)
+    _add_joins(figure, theme, axis, every_piece, place)
     add_marks(figure, theme, axis, bars, due_hatch=False)
     _add_due(figure, theme, axis, jobs)
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
@@ -132,8 +136,8 @@ def _add_waits(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFra
         orientation="h",
         name="waiting",
         marker={"color": CLEAR, "line": {"color": theme.muted, "width": 1}},
-        customdata=[[ids[i], f"<b>{plain(ids[i])}</b><br>waited {duration(until[i] - submit[i])}"] for i in seen],
-        hovertemplate="%{customdata[1]}<extra></extra>",
+        customdata=[[ids[i], plain(ids[i]), duration(until[i] - submit[i])] for i in seen],
+        hovertemplate="<b>%{customdata[1]}</b><br>waited %{customdata[2]}<extra></extra>",
     )
 
 
@@ -158,8 +162,9 @@ def _add_requests(
     )
 
 
-def _add_joins(figure: go.Figure, theme: Theme, axis: TimeAxis, pieces: pd.DataFrame, row: Floats) -> None:
+def _add_joins(figure: go.Figure, theme: Theme, axis: TimeAxis, pieces: pd.DataFrame, place: Mapping[str, int]) -> None:
     """Join the pieces of a job that was stopped by a dotted line."""
+    row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
     start, end = column(pieces, "start_s"), column(pieces, "end_s")
     order = np.lexsort((start, row))
     before, after = order[:-1], order[1:]
