@@ -209,6 +209,21 @@ def test_each_partition_queues_for_itself():
     assert starts(run("fifo", given)) == [0, 100, 0, 10]
 
 
+def test_a_partition_that_no_node_has_queues_with_the_open_jobs():
+    cluster = Cluster(pools=tuple(Pool(vm=VmType(name="vm"), count=1, partition=name) for name in ("", "own")))
+    given = scenario(jobs((0, 10, 6), (0, 10, 8), (0, 10, 1), partition=["", "", "elsewhere"]), cluster)
+    assert starts(run("fifo", given)) == [0, 10, 20]
+
+
+def test_a_job_that_has_run_again_is_no_longer_called_stopped():
+    """c stops b from 10 to 15; at 50 b loses its node, and then the GPUs are lacking."""
+    lost = Absence(node=1, start_s=50, end_s=60)
+    given = scenario(jobs((0, 100, 8), (0, 100, 8), (10, 5, 8)), fixed_nodes(8, 8, absences=(lost,)))
+    log = run("srtf", given)
+    assert spans(log, 1)[:2] == [(0, 10), (15, 50)]
+    assert reasons(log, 1) == [(10, WaitReason.PREEMPTED), (50, WaitReason.NO_ROOM)]
+
+
 @pytest.mark.parametrize("key", ["fifo-skip", "sjf", "drf", "easy-backfill"])
 def test_elastic_jobs_get_their_request(key: str):
     given = scenario(jobs((0, 10, 2), min_workers=[1], max_workers=[8]), nodes(), speed="scaling")
