@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, duration, money, share
+from dlsched.workload.notes import is_default_note, is_price_note
 
 PLACEMENT = {
     "pool": ("placement: one pool", "Only totals limit jobs, nodes do not: waits come out too short."),
@@ -56,7 +57,10 @@ def _data(scenario: Scenario) -> list[Chip]:
             Chip(f"generated, seed {scenario.seed}", "The jobs are drawn from a stated mix, not recorded.", "Workload")
         )
     filled = "The data did not say; it was filled by this rule."
-    return chips + [Chip(rule, filled, "Workload") for rule in scenario.assumptions]
+    return chips + [
+        Chip(rule, filled, "Cluster" if is_default_note(rule) or is_price_note(rule) else "Workload")
+        for rule in scenario.assumptions
+    ]
 
 
 def _policy(scenario: Scenario, *, uses_run_times: bool, clairvoyant: bool) -> list[Chip]:

@@ -11,6 +11,7 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Workload
 from dlsched.workload.doctor import Bools, arrival_window_s
+from dlsched.workload.notes import DEFAULT_CLUSTER
 
 TARGET_LOAD = 0.7
 NODE_GPUS = 8
@@ -40,9 +41,11 @@ def default_cluster(workload: Workload) -> Cluster:
 
 
 def describe_default(cluster: Cluster) -> str:
-    """Return the assumption behind a default cluster as one sentence."""
+    """Return the assumption behind a default cluster: what it is, and the rule it follows."""
     parts = ", ".join(f"{pool.count} x {pool.vm.name}" for pool in cluster.pools)
-    return f"Default cluster: {parts}, the fewest nodes that hold the largest job at load {TARGET_LOAD:g}"
+    sizes = " and ".join(f"{size}-GPU" for size in sorted({pool.vm.gpus for pool in cluster.pools}))
+    rule = f"the smallest number of {sizes} nodes that fits the widest job at load {TARGET_LOAD:g}"
+    return f"{DEFAULT_CLUSTER}: {parts}, {rule}"
 
 
 def _rows_by_type(workload: Workload) -> dict[str, Bools]:

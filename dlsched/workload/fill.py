@@ -16,6 +16,7 @@ from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario
 from dlsched.workload.generators.registry import FilledSpec, canonical, parse, plain
+from dlsched.workload.notes import EXAMPLE_PRICE
 from dlsched.workload.rules import (
     DueRule,
     FillRule,
@@ -28,7 +29,7 @@ from dlsched.workload.rules import (
 )
 
 EXAMPLE_USD_PER_GPU_H = 2.50
-"""About what a data-centre GPU is rented for; shown as "example price, not a quote" wherever it is used."""
+"""About what a data-centre GPU is rented for; shown as an example price wherever it is used."""
 
 
 def missing(scenario: Scenario) -> list[Need]:
@@ -109,7 +110,7 @@ def fill_prices(scenario: Scenario, usd_per_gpu_h: float = EXAMPLE_USD_PER_GPU_H
 
     pools = tuple(pool.model_copy(update={"vm": priced(pool.vm)}) for pool in cluster.pools)
     catalogue = tuple(priced(vm) for vm in cluster.catalogue)
-    words = f"{usd_text(usd_per_gpu_h)} per GPU-hour (example price, not a quote)"
+    words = f"{usd_text(usd_per_gpu_h)} per GPU-hour ({EXAMPLE_PRICE})"
     filled = cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
     return scenario.replace(cluster=filled, assumptions=_with_words(scenario, words))
 
