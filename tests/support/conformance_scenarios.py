@@ -59,7 +59,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "bugs": {"bug_share": 0.3, "bug_within_s": 100.0},
     "cancels": {"cancel_share": 0.4},
     "checkpoints": {"checkpoint_s": 45.0},
-    "horizon": {"horizon_s": 1505.0},
+    "horizon": {"horizon_s": 900.0},
     "all": {
         "restart_s": 30.0,
         "estimate_error": 0.5,
