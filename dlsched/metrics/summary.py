@@ -123,7 +123,7 @@ def extras(books: Books) -> Metrics:
         "fairness_max": _over(np.max, fairness),
         "stalled": int(log.stalled),
         "decisions": len(log.decision_s),
-        "decision_cpu_s": float(np.nansum(log.decision_cpu_s)),
+        "decision_cpu_s": None if np.isnan(log.decision_cpu_s).all() else float(np.nansum(log.decision_cpu_s)),
     }
 
 
