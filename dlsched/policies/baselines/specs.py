@@ -117,7 +117,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "las",
         "LAS",
         FAMILY,
-        "Least attained service: runs the jobs that have held the fewest GPU-seconds, anew every quantum while jobs wait.",
+        "Least attained service: runs the jobs that have held the fewest GPU-seconds, decided anew every quantum.",
         _las,
         LasParams,
         paper="Gu et al., Tiresias, NSDI 2019",
