@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,20 @@ from dlsched.sim.audit import audit_books
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from tests.support.logs import Ran, make_log
 
-Books = tuple[Scenario, Truth, RunLog, dict[str, Any], pd.DataFrame, pd.DataFrame]
+
+class Books(NamedTuple):
+    """What is audited."""
+
+    scenario: Scenario
+    truth: Truth
+    log: RunLog
+    metrics: dict[str, Any]
+    jobs: pd.DataFrame
+    nodes: pd.DataFrame
+
+    def wrong(self, **metrics: Any) -> list[str]:
+        """Return what the audit finds when these metrics are told instead."""
+        return audit_books(self.scenario, self.truth, self.log, {**self.metrics, **metrics}, self.jobs, self.nodes)
 
 
 def run(**options: Any) -> tuple[Scenario, Truth, RunLog]:
@@ -56,13 +69,18 @@ def run(**options: Any) -> tuple[Scenario, Truth, RunLog]:
 
 
 def books(**options: Any) -> Books:
-    given = run(**options)
-    return (*given, dict(summarise(*given)), jobs_table(*given), nodes_table(*given))
+    return kept(*run(**options))
+
+
+def kept(scenario: Scenario, truth: Truth, log: RunLog) -> Books:
+    """Return the books as the metrics keep them."""
+    given = (scenario, truth, log)
+    return Books(*given, dict(summarise(*given)), jobs_table(*given), nodes_table(*given))
 
 
 def test_hand_sums_agree() -> None:
     """VM 3.60 + 7.20 / 2, tardiness 400 s x 0.25 $/s, one rejection of 5 $; u(a) = 8 / (1 + e^4), u(b) = 10 / 2."""
-    *given, metrics, jobs, nodes = books()
+    told = books()
     by_hand = {
         "vm_cost": 7.2,
         "tardiness_total": 400.0,
@@ -77,8 +95,8 @@ def test_hand_sums_agree() -> None:
         "allocation_ratio": (4 * 1000 + 2 * 400 + 1 * 1600) / (4 * (3600 + 1800)),
         "preemptions": 1,
     }
-    assert {key: metrics[key] for key in by_hand} == pytest.approx(by_hand)
-    assert audit_books(*given, {**metrics, **by_hand}, jobs, nodes) == []
+    assert {key: told.metrics[key] for key in by_hand} == pytest.approx(by_hand)
+    assert told.wrong(**by_hand) == []
 
 
 @pytest.mark.parametrize(
@@ -90,9 +108,9 @@ def test_hand_sums_agree() -> None:
     ],
 )
 def test_clocks_and_billing(options: dict[str, Any], expected: dict[str, float]) -> None:
-    *given, metrics, jobs, nodes = books(**options)
-    assert {key: metrics[key] for key in expected} == pytest.approx(expected)
-    assert audit_books(*given, metrics, jobs, nodes) == []
+    told = books(**options)
+    assert {key: told.metrics[key] for key in expected} == pytest.approx(expected)
+    assert told.wrong() == []
 
 
 @pytest.mark.parametrize(
@@ -104,56 +122,61 @@ def test_clocks_and_billing(options: dict[str, Any], expected: dict[str, float])
     ],
 )
 def test_wrong_metric_is_named(key: str) -> None:
-    *given, metrics, jobs, nodes = books()
-    wrong = audit_books(*given, {**metrics, key: metrics[key] * 1.00001 + 1e-5}, jobs, nodes)
+    told = books()
+    wrong = told.wrong(**{key: told.metrics[key] * 1.00001 + 1e-5})
     assert [text.split(" is ")[0] for text in wrong] == [f"metric {key}"]
-    assert audit_books(*given, {**metrics, key: None}, jobs, nodes)[0].startswith(f"metric {key} is None")
-    left = {name: value for name, value in metrics.items() if name != key}
-    assert audit_books(*given, left, jobs, nodes) == [f"metric {key} is missing"]
+    assert told.wrong(**{key: None})[0].startswith(f"metric {key} is None")
+    del told.metrics[key]
+    assert told.wrong() == [f"metric {key} is missing"]
+
+
+def add(table: pd.DataFrame, row: int, column: str, amount: float) -> None:
+    """Change one number of a table."""
+    values = table[column].to_numpy(dtype=float).copy()
+    values[row] += amount
+    table[column] = values
 
 
 @pytest.mark.parametrize("column", ["wait_s", "jct_s", "tardiness_s", "utility", "completion_s"])
 def test_wrong_job_column_is_named(column: str) -> None:
-    *given, metrics, jobs, nodes = books()
-    jobs.loc[1, column] += 0.01
-    (wrong,) = audit_books(*given, metrics, jobs, nodes)
+    told = books()
+    add(told.jobs, 1, column, 0.01)
+    (wrong,) = told.wrong()
     assert f"jobs table, job b: {column} is" in wrong
 
 
 def test_wrong_status_and_rows_are_named() -> None:
-    *given, metrics, jobs, nodes = books()
-    assert "4 jobs of the workload" in audit_books(*given, metrics, jobs[:3], nodes)[0]
-    jobs.loc[2, "status"] = "failed"
-    assert audit_books(*given, metrics, jobs, nodes) == ["at 250 s: jobs table, job c: status failed, log rejected"]
+    told = books()
+    assert "4 jobs of the workload" in told._replace(jobs=told.jobs[:3]).wrong()[0]
+    told.jobs.loc[2, "status"] = "failed"
+    assert told.wrong() == ["at 250 s: jobs table, job c: status failed, log rejected"]
 
 
 def test_wrong_bills_are_named() -> None:
-    *given, metrics, jobs, nodes = books()
-    nodes.loc[1, "cost"] += 0.01
-    assert audit_books(*given, metrics, jobs, nodes) == ["nodes table, node 1: cost 3.61, recomputed 3.6"]
-    *given, metrics, jobs, nodes = books()
-    jobs.loc[0, "cost"] -= 10.0
-    wrong = audit_books(*given, metrics, jobs, nodes)
+    told = books()
+    add(told.nodes, 1, "cost", 0.01)
+    assert told.wrong() == ["nodes table, node 1: cost 3.61, recomputed 3.6"]
+    told = books()
+    add(told.jobs, 0, "cost", -10.0)
+    wrong = told.wrong()
     assert any("the bill is 7.2" in text for text in wrong)
     assert any("job a: cost" in text and "below zero" in text for text in wrong)
 
 
 def test_absences_that_are_billed() -> None:
     given, truth, log = run()
-    absences = tuple(a.model_copy(update={"billed": True}) for a in given.cluster.absences)
+    absences = tuple(absence.model_copy(update={"billed": True}) for absence in given.cluster.absences)
     paid = given.replace(cluster=given.cluster.model_copy(update={"absences": absences}))
-    metrics, tables = summarise(paid, truth, log), (jobs_table(paid, truth, log), nodes_table(paid, truth, log))
-    assert metrics["vm_cost"] == pytest.approx(10.8)
-    assert audit_books(paid, truth, log, metrics, *tables) == []
+    told = kept(paid, truth, log)
+    assert told.metrics["vm_cost"] == pytest.approx(10.8)
+    assert told.wrong() == []
 
 
 def test_without_prices_there_is_no_bill() -> None:
     given, truth, log = run()
-    pools = tuple(
-        pool.model_copy(update={"vm": pool.vm.model_copy(update={"usd_per_h": None})}) for pool in given.cluster.pools
-    )
-    free = given.replace(cluster=given.cluster.model_copy(update={"pools": pools}))
-    metrics, tables = summarise(free, truth, log), (jobs_table(free, truth, log), nodes_table(free, truth, log))
-    assert metrics["vm_cost"] is None
-    assert audit_books(free, truth, log, metrics, *tables) == []
-    assert "metric total_cost is 0" in audit_books(free, truth, log, {**metrics, "total_cost": 0.0}, *tables)[0]
+    free = [pool.vm.model_copy(update={"usd_per_h": None}) for pool in given.cluster.pools]
+    pools = tuple(pool.model_copy(update={"vm": vm}) for pool, vm in zip(given.cluster.pools, free, strict=True))
+    told = kept(given.replace(cluster=given.cluster.model_copy(update={"pools": pools})), truth, log)
+    assert told.metrics["vm_cost"] is None
+    assert told.wrong() == []
+    assert "metric total_cost is 0" in told.wrong(total_cost=0.0)[0]

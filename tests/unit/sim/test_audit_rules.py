@@ -198,17 +198,18 @@ def test_no_job_may_get_lost() -> None:
 def test_pieces_are_sorted() -> None:
     log = clean()
     swap = [1, 0, 2, 3, 4, 5]
-    columns = {f.name: getattr(log, f.name)[swap] for f in dataclasses.fields(log) if f.name.startswith("piece_")}
+    columns: dict[str, Any] = {
+        f.name: getattr(log, f.name)[swap] for f in dataclasses.fields(log) if f.name.startswith("piece_")
+    }
     columns |= {name: getattr(log, name)[swap] for name in ("share_node", "share_workers", "share_servers")}
     assert "not in order of start and row" in first(dataclasses.replace(log, **columns))
 
 
 def test_node_named_twice() -> None:
     log = clean()
-    twice = {name: np.concatenate([getattr(log, name)[:1], getattr(log, name)]) for name in ("share_node",)}
     split = dataclasses.replace(
         log,
-        **twice,
+        share_node=np.concatenate([log.share_node[:1], log.share_node]),
         share_workers=np.concatenate([[2, 2], log.share_workers[1:]]),
         share_servers=np.zeros(7, dtype=np.int64),
         share_first=np.concatenate([[0], log.share_first[1:] + 1]),
