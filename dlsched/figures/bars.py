@@ -29,7 +29,7 @@ from dlsched.figures.base import (
 from dlsched.figures.lanes import lanes
 from dlsched.figures.palette import Theme, ink_on
 from dlsched.figures.raster import top_groups
-from dlsched.metrics.formats import amount, count, duration, moment, money
+from dlsched.metrics.formats import amount, duration, moment, money
 
 MAX_BARS = 3000
 MAX_BAR_ROWS = 64
@@ -105,11 +105,6 @@ def with_jobs(segments: pd.DataFrame, jobs: pd.DataFrame, waits: pd.DataFrame | 
     main_reason = dict(totals.groupby(level=0).idxmax().tolist())
     because = [REASONS.get(main_reason.get(job, ""), "") for job in texts(joined, "job_id")]
     return joined.assign(because=because)
-
-
-def too_many(pieces: int) -> str:
-    """Return why a window cannot be shown as bars, empty when it can."""
-    return f"{count(pieces)} pieces here; narrow to under {count(MAX_BARS)}." if pieces > MAX_BARS else ""
 
 
 def node_bars(

@@ -58,8 +58,9 @@ def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme
         shift = 0.0 if len(runs) == 1 else 0.56 * (place / (len(runs) - 1) - 0.5)
         of_run = [c for c in changes if c.run == run]
         legend_mark(figure, plain(run), symbol="square", size=11, color=colour_of[run])
-        figure.data[-1].legendgroup = run
-        _add_dots(figure, of_run, [metrics.index(c.metric) + shift for c in of_run], colour_of[run])
+        figure.data[-1].legendgroup = str(place)
+        rows = [metrics.index(c.metric) + shift for c in of_run]
+        _add_dots(figure, of_run, rows, colour_of[run], str(place))
     for name, symbol in (("better", "circle"), ("worse", "diamond"), ("not distinguishable", "circle-open")):
         legend_mark(figure, name, symbol=symbol, size=11, color=theme.muted)
     title = f"Change against {plain(baseline)}, with 95% intervals"
@@ -78,12 +79,12 @@ def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme
     return Chart(figure, alt, table)
 
 
-def _add_dots(figure: go.Figure, of_run: Sequence[Change], y: Sequence[float], colour: str) -> None:
+def _add_dots(figure: go.Figure, of_run: Sequence[Change], y: Sequence[float], colour: str, group: str) -> None:
     figure.add_scatter(
         x=[c.change_percent for c in of_run],
         y=y,
         mode="markers",
-        legendgroup=of_run[0].run,
+        legendgroup=group,
         showlegend=False,
         marker={
             "color": colour,

@@ -183,7 +183,7 @@ def _state_cells(held: Floats, late: Floats) -> NDArray[np.uint8]:
 
 def _group_cells(held: Floats, named: Names, top: Sequence[str], cover: Cover) -> NDArray[np.uint8]:
     """Return the cells coloured by the group that holds most of each: 1 and on for ``top``, then the others."""
-    code = pd.Categorical(named, categories=list(top)).codes
+    code = pd.Index(list(top), dtype=object).get_indexer(pd.Index(named))
     shares = np.stack([cover(code == place) for place in [*range(len(top)), -1]])
     return np.where(held > TOUCHED, np.argmax(shares, axis=0) + 1, 0).astype(np.uint8)
 
@@ -239,7 +239,7 @@ def job_raster(
 
 def group_use(segments: pd.DataFrame, by: str, groups: Sequence[str], from_s: float, to_s: float, bins: int) -> Floats:
     """Return the mean GPUs held in each bin by each group and by all others, shape (groups + 1, bins)."""
-    code = pd.Categorical(texts(segments, by), categories=list(groups)).codes.astype(np.int64)
+    code = pd.Index(list(groups), dtype=object).get_indexer(pd.Index(texts(segments, by)))
     line = np.where(code < 0, len(groups), code)
     start, end = column(segments, "start_s"), column(segments, "end_s")
     return np.maximum(overlap(line, start, end, column(segments, "gpus"), len(groups) + 1, bins, from_s, to_s), 0.0)

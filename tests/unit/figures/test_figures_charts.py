@@ -1,0 +1,338 @@
+"""What every chart must have: words, a table, units, few marks, safe user text, both themes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.workload import Workload
+from dlsched.figures import bars, cluster, compare, gantt, jobs, palette, raster, result, workload
+from dlsched.figures.base import CLEAR, TimeAxis, cut, duration_axis, plain
+from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE
+
+NASTY = '<a href="https://bad.example">%{x}</a>'
+SAFE = '&lt;a href="https://bad.example"&gt;'
+COUNT = 400
+NO_UNIT = {
+    "Node",
+    "Job",
+    "User",
+    "Group (jobs)",
+    "Metric",
+    "Jobs",
+    "Jobs waiting",
+    "GPUs",
+    "GPUs held",
+    "GPUs asked for",
+}
+NO_UNIT |= {"GPUs that are there", "GPUs per job", "Part of the total", "Jobs per hour"}
+
+
+def trace_frames():
+    rng = np.random.default_rng(5)
+    submit = np.sort(rng.uniform(0, 4e5, COUNT))
+    start = submit + rng.exponential(5000, COUNT)
+    end = start + rng.lognormal(8, 1.5, COUNT)
+    gpus = rng.choice([1.0, 2, 4, 8], COUNT)
+    user = rng.choice(["ana", "ben", "chen", "dora", "emil", "fay", NASTY], COUNT)
+    facts = pd.DataFrame(
+        {
+            "job_id": [f"{NASTY}{i}" if i % 50 == 0 else f"job-{i}" for i in range(COUNT)],
+            "submit_s": submit,
+            "first_start_s": start,
+            "left_s": end,
+            "due_s": np.where(rng.random(COUNT) < 0.5, submit + 20_000, np.nan),
+            "gpus": gpus,
+            "wait_s": start - submit,
+            "cost": gpus * 3,
+            "user": user,
+            "status": "completed",
+        }
+    )
+    pieces = pd.DataFrame(
+        {
+            "job_id": facts["job_id"],
+            "node": rng.integers(0, 8, COUNT),
+            "start_s": start,
+            "end_s": end,
+            "gpus": gpus,
+            "progress_from_s": start + 60,
+            "end_reason": rng.choice(["completed", "preempted", "node_lost"], COUNT),
+        }
+    )
+    waits = pd.DataFrame({"job_id": facts["job_id"], "from_s": submit, "to_s": start, "reason": "no_room"})
+    times = np.linspace(0, 5e5, 1500)
+    series = pd.DataFrame(
+        {
+            "time_s": times,
+            "gpus_held": 40 + 20 * np.sin(times / 4e4),
+            "gpus_up": 64.0,
+            "waiting": (times / 1e4).astype(int),
+            "running": 9,
+            "cost_usd": times / 10,
+            "tardiness_usd": times / 100,
+            "utility": times / 1000,
+        }
+    )
+    return facts, bars.with_jobs(pieces, facts, waits), waits, series
+
+
+def a_workload():
+    facts, _, _, _ = trace_frames()
+    columns = {
+        "job_id": facts["job_id"],
+        "submit_s": facts["submit_s"],
+        "work": facts["left_s"] - facts["first_start_s"],
+    }
+    return Workload.from_columns(columns | {"workers": facts["gpus"].astype(int), "user": facts["user"]})
+
+
+def a_cluster():
+    kinds = [VmType(name=name, gpu_type=name, gpus=8) for name in ("A100", NASTY)]
+    away = [Absence(node=1, start_s=100, end_s=5000), Absence(node=2, start_s=0, end_s=900, cause="arrives")]
+    return Cluster(pools=tuple(Pool(vm=vm, count=4) for vm in kinds), absences=tuple(away))
+
+
+def every_chart(theme):
+    facts, pieces, waits, series = trace_frames()
+    away = pd.DataFrame({"node": [1], "start_s": [1e5], "end_s": [2e5]})
+    gpus = np.full(8, 8.0)
+    nodes = raster.node_raster(pieces, gpus, away, 0, 5e5)
+    by_user = raster.node_raster(pieces, gpus, away, 0, 5e5, colour_by="user")
+    runs = {f"run {i} {NASTY}": facts["wait_s"].to_numpy() * (i + 1) for i in range(8)}
+    colour_of = {name: theme.marks[i] for i, name in enumerate(runs)}
+    states = dict.fromkeys(runs, series)
+    changes = [
+        compare.Change("Wait, p95", name, 5.0 * i - 9, 5.0 * i - 12, 5.0 * i - 5, verdict, f"{i} min")
+        for i, (name, verdict) in enumerate(zip(runs, ("better", "worse", "not distinguishable"), strict=False))
+    ]
+    per_user = facts.groupby("user")["wait_s"].mean()
+    wins = {"quantity": "wait", "baseline": NASTY, "run": NASTY}
+    one = facts.iloc[0]
+    return {
+        "overview": gantt.overview(nodes, theme),
+        "overview by user": gantt.overview(by_user, theme, highlight="ben"),
+        "overview of jobs": gantt.overview(raster.job_raster(facts, pieces, 0, 5e5), theme),
+        "users": gantt.user_area(pieces, theme, 0, 5e5, gpus=64),
+        "node bars": bars.node_bars(pieces, theme, 0, 5e5),
+        "node bars by user": bars.node_bars(pieces, theme, 0, 5e5, colour_by="user"),
+        "job bars": jobs.job_bars(facts.iloc[:60], pieces, theme, 0, 5e5),
+        "job timeline": jobs.job_timeline(one, pieces[pieces["job_id"] == one["job_id"]], waits.iloc[:1], theme, 5e5),
+        "held and queue": result.held_and_queue(series, theme),
+        "cost over time": result.over_time(series, "cost_usd", theme),
+        "utility over time": result.over_time(series, "utility", theme),
+        "waterfall": result.cost_waterfall({"useful": 21_000.0, "idle": 9_140.0, NASTY: 8_310.0}, theme),
+        "groups": result.group_bars(per_user, theme, title="Wait by user", x="Mean wait (s)", y="User", unit="s"),
+        "arrivals": workload.arrivals(a_workload(), theme),
+        "widths": workload.widths(a_workload(), theme),
+        "run times": workload.run_times(a_workload(), theme),
+        "who asks": workload.who_asks(a_workload(), theme),
+        "demand": cluster.demand(a_workload(), 64, theme),
+        "capacity": cluster.capacity(a_cluster(), 1e4, theme),
+        "forest": compare.forest(changes, colour_of, theme, NASTY),
+        "ecdf": compare.ecdf(runs, colour_of, theme, quantity="Wait"),
+        "queues": compare.queues(states, colour_of, theme),
+        "who wins": compare.who_wins(per_user - 3000, facts["user"].value_counts(), theme, **wins),
+    }
+
+
+CHARTS = {theme.name: every_chart(theme) for theme in (LIGHT, DARK)}
+EACH = [pytest.param(theme, name, id=f"{theme}-{name}") for theme, charts in CHARTS.items() for name in charts]
+
+
+@pytest.mark.parametrize(("theme", "name"), EACH)
+def test_every_chart_has_a_sentence_a_table_and_axis_titles(theme, name):
+    chart = CHARTS[theme][name]
+    assert re.search(r"\d", chart.alt)
+    assert chart.alt.endswith(".")
+    assert "nan" not in chart.alt
+    assert len(chart.table) > 0
+    assert len(set(chart.table.columns)) == len(chart.table.columns)
+    assert len(chart.figure.layout.title.text) < 130
+    layout = chart.figure.layout.to_plotly_json()
+    axes = [axis for key, axis in layout.items() if key.startswith(("xaxis", "yaxis"))]
+    titles = [axis["title"].get("text", "") for axis in axes]
+    assert all(axis["automargin"] for axis in axes)
+    assert len([title for title in titles if title]) >= 2
+    assert [title for title in titles if title and title not in NO_UNIT and not re.search(r"\(.+\)", title)] == []
+
+
+@pytest.mark.parametrize(("theme", "name"), EACH)
+def test_every_chart_stays_small(theme, name):
+    chart = CHARTS[theme][name]
+    assert sum(len(trace.y) for trace in chart.figure.data if trace.type == "bar") <= 3000
+    assert all(len(trace.x) <= 1500 for trace in chart.figure.data if trace.type == "scatter")
+    assert len(chart.figure.to_json()) < 900_000
+
+
+@pytest.mark.parametrize(("theme", "name"), EACH)
+def test_user_text_is_never_markup_or_a_template(theme, name):
+    figure = json.loads(CHARTS[theme][name].figure.to_json())
+    shown = texts_in(figure)
+    assert [part for part in shown if "<a href" in part] == []
+    if name in ("overview of jobs", "waterfall", "who wins", "capacity", "groups"):
+        assert any(SAFE[:10] in part for part in shown)
+
+
+def texts_in(part):
+    if isinstance(part, dict):
+        # customdata[0] of the Gantt bars is the raw job id, for the page; no template shows it.
+        ids = [row[0] for row in part.get("customdata", []) if isinstance(row, list)] if "base" in part else []
+        return [text for value in part.values() for text in texts_in(value) if text not in ids]
+    if isinstance(part, list):
+        return [text for value in part for text in texts_in(value)]
+    return [part] if isinstance(part, str) else []
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_no_colour_of_the_other_theme(theme):
+    other = DARK if theme is LIGHT else LIGHT
+    foreign = {other.ground, other.card, other.grid, other.tint, *other.marks} - {BLACK, WHITE}
+    for name, chart in CHARTS[theme.name].items():
+        found = set(re.findall(r"#[0-9a-f]{6}", chart.figure.to_json())) & foreign
+        assert not found, name
+
+
+def test_an_ecdf_has_at_most_400_points_and_six_lines_and_a_full_table():
+    facts, *_ = trace_frames()
+    big = {f"r{i}": np.tile(facts["wait_s"].to_numpy(), 20) for i in range(7)}
+    big["none"] = np.array([np.nan])
+    chart = compare.ecdf(big, dict.fromkeys(big, "#185add"), LIGHT, quantity="Wait")
+    assert [len(trace.x) <= 400 for trace in chart.figure.data] == [True] * 6
+    assert "first 6 of 7" in chart.figure.layout.title.text
+    assert list(chart.table.columns) == ["share of jobs, %", *(f"r{i}, s" for i in range(7))]
+
+
+def test_an_ecdf_reaches_each_share_where_it_should():
+    chart = compare.ecdf({"r": np.array([4.0, 1, 2, np.nan])}, {"r": "#185add"}, LIGHT, quantity="Wait")
+    line = chart.figure.data[0]
+    assert line.x.tolist() == [1, 2, 4]
+    assert line.y.tolist() == pytest.approx([100 / 3, 200 / 3, 100])
+    assert "(3 jobs)" in chart.alt
+
+
+def test_winners_and_losers_are_counted_over_all_groups():
+    change = pd.Series({f"u{i}": (-3600.0 if i < 30 else 3600.0) for i in range(40)})
+    chart = compare.who_wins(change, pd.Series(3, index=change.index), LIGHT, quantity="wait", baseline="A", run="B")
+    assert chart.alt == "B against A: of 40 groups 30 gain and 10 lose more than 10 min of mean wait."
+    assert sum(len(trace.y) for trace in chart.figure.data) == 30
+    assert len(chart.table) == 40
+
+
+def test_demand_counts_jobs_that_would_run_at_once():
+    given = Workload.from_columns(
+        {"job_id": ["a", "b"], "submit_s": [0.0, 100.0], "work": [50.0, 50.0], "workers": [8, 16]}
+    )
+    chart = cluster.demand(given, 8, LIGHT, bins=3)
+    assert chart.table["GPUs asked for"].tolist() == [8, 0, 16]
+    assert "exceeds the 8 GPUs 33.3% of the time" in chart.alt
+
+
+def test_capacity_counts_nodes_that_are_there():
+    chart = cluster.capacity(a_cluster(), 1e4, LIGHT)
+    assert chart.alt == "There are 48 to 64 GPUs in the cluster."
+    assert chart.table["GPUs, A100"].tolist() == [24, 16, 24, 32, 32]
+
+
+def test_a_box_on_the_overview_becomes_a_window():
+    _, pieces, *_ = trace_frames()
+    whole = raster.node_raster(pieces, np.full(8, 8.0), pieces.iloc[:0], 0, 4 * 86_400)
+    got = gantt.box_window(whole, [2.5, 1.0], [2.4, 5.6])
+    assert (got.from_s, got.to_s) == (86_400, 2.5 * 86_400)
+    assert (got.first_row, got.last_row) == (2, 6)
+    outside = gantt.box_window(whole, [-3, 99], [-2, 99])
+    assert (outside.from_s, outside.to_s, outside.first_row, outside.last_row) == (0, 4 * 86_400, 0, 7)
+
+
+def test_a_thumbnail_is_tiny_and_has_words():
+    _, pieces, *_ = trace_frames()
+    chart = gantt.thumbnail(raster.node_raster(pieces, np.full(8, 8.0), pieces.iloc[:0], 0, 5e5), DARK)
+    assert len(chart.figure.to_json()) < 10_000
+    assert "8 rows" in chart.alt
+
+
+def test_an_overview_of_600_nodes_is_small_and_binary():
+    rng = np.random.default_rng(0)
+    start = rng.uniform(0, 1e6, 5000)
+    pieces = pd.DataFrame({"node": rng.integers(0, 600, 5000), "start_s": start, "end_s": start + 9000, "gpus": 8.0})
+    shown = raster.node_raster(pieces, np.full(600, 8.0), pieces.iloc[:0], 0, 1e6)
+    written = gantt.overview(shown, LIGHT).figure.to_json()
+    assert len(written) < 900_000
+    assert '"dtype":"u1"' in written
+
+
+def test_the_window_in_words():
+    _, pieces, *_ = trace_frames()
+    shown = raster.node_raster(pieces.iloc[:0], np.full(8, 8.0), pieces.iloc[:0], 0, 86_400)
+    assert gantt.window_alt(shown, 212, 51_600.0, 17, "5012 (+5 h)") == (
+        "day 1, 00:00 to day 2, 00:00, 8 rows: 0% of the GPU time held; 8 rows idle throughout; "
+        "longest queue 212 jobs at day 1, 14:20; 17 jobs past due, worst 5012 (+5 h)."
+    )
+
+
+def test_text_of_users():
+    assert plain("<b>a & b</b>") == "&lt;b&gt;a &amp; b&lt;/b&gt;"
+    assert "%{" not in plain("%{x}")
+    assert cut("two\nlines") == "two lines"
+    assert cut("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_time_axes_choose_a_readable_unit():
+    lengths = {90: "seconds", 300: "minutes", 86_400: "hours", 30 * 86_400: "days"}
+    assert {length: TimeAxis.over(0, length).unit for length in lengths} == lengths
+    assert TimeAxis.over(5, 5).range == (5, 6)
+
+
+def test_labels_are_legible_on_every_mark():
+    for theme in (LIGHT, DARK):
+        for colour in (*theme.marks, theme.other, theme.late, theme.tint):
+            assert contrast(colour, palette.ink_on(colour, theme)) >= 3.3, (theme.name, colour)
+        for colour in theme.marks:
+            assert min(contrast(colour, theme.ground), contrast(colour, theme.card)) >= 3, (theme.name, colour)
+
+
+def contrast(one, two):
+    light = sorted(luminance(colour) for colour in (one, two))
+    return (light[1] + 0.05) / (light[0] + 0.05)
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_past_due_is_told_from_running_without_colour():
+    for theme in (LIGHT, DARK):
+        assert abs(luminance(theme.late) - luminance(theme.marks[0])) > 0.1
+
+
+def test_policies_keep_their_colour():
+    assert palette.policy_colour("fifo", LIGHT) == palette.policy_colour("fifo", LIGHT)
+    assert palette.policy_colour("fifo", LIGHT) != palette.policy_colour("srtf", LIGHT)
+    assert palette.colours(["b", "a"], LIGHT) == {"a": LIGHT.marks[0], "b": LIGHT.marks[1]}
+    assert palette.theme("dark") is DARK
+    assert palette.theme(None) is LIGHT
+    assert CLEAR
+
+
+def test_constant_run_times_are_drawn_too():
+    given = Workload.from_columns({"job_id": ["a", "b"], "submit_s": [0.0, 0.0], "work": [60.0, 60.0]})
+    chart = workload.run_times(given, LIGHT)
+    assert sum(chart.table["jobs"]) == 2
+    assert [note.text for note in chart.figure.layout.annotations] == ["median and p95"]
+    assert workload.who_asks(given, LIGHT) is None
+    assert len(workload.profile(given, LIGHT)) == 3
+
+
+def test_duration_ticks_lie_inside_the_axis():
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    duration_axis(figure, 30, 7200)
+    assert list(figure.layout.xaxis.ticktext) == ["1 min", "10 min", "1 h"]
