@@ -29,18 +29,21 @@ class Series:
 
 
 def series_of(runs: pd.DataFrame) -> list[Series]:
-    """Return the runs of one scenario (a frame of Store.list_runs) grouped by policy and parameters."""
-    current = runs[~runs["stale"].astype(bool)] if "stale" in runs else runs
-    groups = current.sort_values("seed", kind="stable").groupby(["policy", "params"], sort=False)
+    """Return the runs of one scenario (a frame of Store.list_runs) grouped by policy, parameters and code version.
+
+    Runs of an older version are not draws of the same thing: they come last and say so.
+    """
+    ordered = runs.sort_values(["stale", "seed"], kind="stable")
+    groups = ordered.groupby(["stale", "code_version", "policy", "params"], sort=False)
     found = [
         Series(
-            find(str(policy)).label,
+            find(str(policy)).label + (", older version" if stale else ""),
             str(policy),
             str(params),
             tuple(part["run_id"]),
             tuple(int(seed) for seed in part["seed"]),
         )
-        for (policy, params), part in groups
+        for (stale, _, policy, params), part in groups
     ]
     return _told_apart(found)
 
@@ -50,8 +53,7 @@ def _told_apart(found: list[Series]) -> list[Series]:
     seen: dict[str, int] = {}
     named = []
     for series in found:
-        seen[series.policy] = seen.get(series.policy, 0) + 1
-        number = seen[series.policy]
+        number = seen[series.label] = seen.get(series.label, 0) + 1
         label = series.label if number == 1 else f"{series.label} ({number})"
         named.append(Series(label, series.policy, series.params, series.run_ids, series.seeds))
     return named

@@ -11,6 +11,7 @@ import streamlit as st
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.background import Runner
+from dlsched.experiments.code_version import code_version
 from dlsched.store import Store
 from dlsched.store.scenarios import ScenarioInfo
 
@@ -177,6 +178,6 @@ def tick(run_ids: Sequence[str]) -> None:
 
 
 def runs_of(scenario_hash: str) -> Any:
-    """Return the stored runs of a scenario, newest first, as Store.list_runs gives them."""
-    runs = store().list_runs()
+    """Return the stored runs of a scenario, newest first, as Store.list_runs gives them; ``stale`` = older code."""
+    runs = store().list_runs(code_version=code_version())
     return runs[(runs["state"] == "stored") & (runs["scenario_hash"] == scenario_hash)].reset_index(drop=True)
