@@ -197,7 +197,7 @@ def _spans(facts: Facts, absences: tuple[Absence, ...]) -> Spans:
         away[absence.node].append(absence)
     always = np.setdiff1d(np.arange(cluster.num_nodes), np.array(list(away), dtype=np.int64))
     rows = [(n, *gap) for n, absent in away.items() for gap in _gaps(log.start_s, log.end_s, absent)]
-    rows += [(n, log.start_s, log.end_s) for n in always.tolist() if log.end_s > log.start_s]
+    rows += [(n, log.start_s, log.end_s) for n in always.tolist()]
     node = np.array([row[0] for row in rows], dtype=np.int64)
     start_s, end_s = (np.array([row[i] for row in rows], dtype=float) for i in (1, 2))
     return Spans(node, cluster.nodes.vm[node], start_s, end_s)

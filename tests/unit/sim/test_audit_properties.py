@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.domain.scenario import Scenario
@@ -29,6 +29,7 @@ def book_errors(prepared: Prepared, log: RunLog) -> list[str]:
     return audit_books(*run, summarise(*run), jobs_table(*run), nodes_table(*run))
 
 
+@settings(max_examples=150)  # rare features meet rarely
 @given(scenarios(), st.sampled_from([None, 5.0]))
 def test_log_of_a_chaotic_policy_is_clean(scenario: Scenario, every_s: float | None) -> None:
     prepared = prepare(scenario)
