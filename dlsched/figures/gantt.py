@@ -135,10 +135,11 @@ def _tints(raster: Raster, theme: Theme, highlight: str = "") -> list[str]:
         tints[LATE], tints[DOWN] = theme.late, theme.marks[BRICK]
         return tints
     groups = [
-        tint if highlight in ("", name) else theme.other
+        tint if highlight in ("", name) else theme.faded
         for name, tint in zip(raster.legend[1:-2], theme.marks, strict=False)
     ]
-    return [theme.card, *groups, theme.other, theme.marks[BRICK]]
+    other = theme.faded if highlight not in ("", raster.legend[-2]) else theme.other
+    return [theme.card, *groups, other, theme.marks[BRICK]]
 
 
 def _symbol(raster: Raster, name: str) -> str:

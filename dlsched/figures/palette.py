@@ -29,6 +29,8 @@ class Theme:
     worse_text: str
     late: str
     """Held past the due time; lighter than blue also without colour."""
+    faded: str
+    """Groups that step back behind a highlighted one."""
     tint: str
     """A weak blue for things that are partly there."""
 
@@ -58,6 +60,7 @@ LIGHT = Theme(
     worse="#e8590c",
     worse_text="#a33c00",
     late="#e8590c",
+    faded="#b9c1cc",
     tint="#a9c3f5",
 )
 DARK = Theme(
@@ -85,6 +88,7 @@ DARK = Theme(
     worse="#f17f20",
     worse_text="#ffa657",
     late="#ffa657",
+    faded="#3d4654",
     tint="#2c3a6b",
 )
 BLUE, ORANGE, TEAL, PINK, OLIVE, NAVY, SAGE, BRICK, SKY, UMBER = range(10)

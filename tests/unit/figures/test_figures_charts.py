@@ -192,7 +192,7 @@ def texts_in(part):
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_no_colour_of_the_other_theme(theme):
     other = DARK if theme is LIGHT else LIGHT
-    foreign = {other.ground, other.card, other.grid, other.tint, *other.marks} - {BLACK, WHITE}
+    foreign = {other.ground, other.card, other.grid, other.tint, other.faded, *other.marks} - {BLACK, WHITE}
     for name, chart in CHARTS[theme.name].items():
         found = set(re.findall(r"#[0-9a-f]{6}", chart.figure.to_json())) & foreign
         assert not found, name
@@ -264,6 +264,14 @@ def test_an_overview_of_600_nodes_is_small_and_binary():
     written = gantt.overview(shown, LIGHT).figure.to_json()
     assert len(written) < 900_000
     assert '"dtype":"u1"' in written
+
+
+def test_a_highlight_leaves_one_group_in_colour():
+    _, pieces, *_ = trace_frames()
+    groups = ["ana", "ben"]
+    shown = raster.node_raster(pieces, np.full(8, 8.0), pieces.iloc[:0], 0, 5e5, colour_by="user", groups=groups)
+    entries = {t.name: t.marker.color for t in gantt.overview(shown, LIGHT, highlight="ben").figure.data if t.name}
+    assert (entries["ana"], entries["ben"], entries["other"]) == (LIGHT.faded, LIGHT.marks[1], LIGHT.faded)
 
 
 def test_the_window_in_words():
