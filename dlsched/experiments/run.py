@@ -198,7 +198,9 @@ def question(
 ) -> tuple[PolicySpec, dict[str, Any]]:
     """Return the policy and its complete parameters as plain values; InputError when they cannot be run."""
     spec = registry.find(policy)
-    values = spec.parse(dict(params or {})).model_dump(mode="json")
+    parsed = spec.parse(dict(params or {}))
+    values = parsed.model_dump(mode="json")
+    _check_quantum(spec.key, getattr(parsed, "quantum_s", None), scenario.options.restart_s)
     unmet = registry.unmet_needs(spec, scenario)
     if unmet:
         names = " and ".join(need.value for need in unmet)
@@ -206,6 +208,13 @@ def question(
             f"policy {spec.key}", f"needs {names}; the scenario has none", "Add them, or choose another policy"
         )
     return spec, values
+
+
+def _check_quantum(key: str, quantum_s: float | None, restart_s: float) -> None:
+    """Refuse a quantum no longer than a restart: jobs would take turns for ever without progress."""
+    if quantum_s is not None and quantum_s <= restart_s:
+        why = f"must be above the restart of {restart_s:g} s, or no job ever gets further, got {quantum_s:g} s"
+        raise InputError(f"policy {key}, quantum_s", why, f"Give more than {restart_s:g} s, or lower the option restart_s")
 
 
 def key_of(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None, seed: int = 0) -> str:

@@ -60,6 +60,13 @@ def test_what_cannot_be_run_is_said_before_anything_is_computed(policy, params, 
         simulate(small_scenario(), policy, params)
 
 
+def test_a_quantum_no_longer_than_a_restart_is_refused():
+    scenario = small_scenario(options=Options(restart_s=60.0))
+    with pytest.raises(InputError, match=r"policy las, quantum_s: must be above the restart of 60 s"):
+        simulate(scenario, "las", {"quantum_s": 60.0})
+    assert simulate(scenario, "las", {"quantum_s": 61.0}).metrics["completed"] == 4
+
+
 def test_no_jobs_left_is_an_input_error():
     scenario = small_scenario(options=ENGINE)
     with pytest.raises(InputError, match="has no jobs to run"):
