@@ -19,7 +19,9 @@ from dlsched.domain.workload import CPU, GPU, Floats, Ints
 from dlsched.sim.log import RunLog
 
 SECONDS_PER_H = 3600.0
-SAME_INSTANT = 1e-9
+SAME_INSTANT_S, SAME_TIME = 1e-9, 1e-12
+"""Times this close, absolute or relative to their size, are one instant (the engine's rule)."""
+ROUNDING_H = 1e-9
 TINY_PER_UNIT = 1e9
 """Amounts are summed as whole billionths, so that a node that empties is empty and not 1e-16 full."""
 
@@ -58,6 +60,11 @@ def up_stays(scenario: Scenario, log: RunLog) -> Stays:
     return _stays(scenario.cluster, log, scenario.cluster.absences)
 
 
+def instant_s(time_s: Floats) -> Floats:
+    """Return how far apart two times around these may be and still be one instant, seconds."""
+    return np.maximum(SAME_INSTANT_S, SAME_TIME * np.abs(time_s))
+
+
 def usd_per_h(cluster: Cluster) -> Floats:
     """Return the price by VM type; NaN where none is set."""
     return np.array([np.nan if vm.usd_per_h is None else vm.usd_per_h for vm in cluster.vm_types])
@@ -67,7 +74,7 @@ def stay_usd(scenario: Scenario, stays: Stays) -> Floats:
     """Return the bill of each stay (NaN without a price): per second, or each stay rounded up to the hour."""
     hours = (stays.end_s - stays.start_s) / SECONDS_PER_H
     if scenario.options.billing == "hour":
-        hours = np.ceil(hours - SAME_INSTANT * np.maximum(1.0, hours))
+        hours = np.ceil(hours - ROUNDING_H * np.maximum(1.0, hours))
     return hours * usd_per_h(scenario.cluster)[stays.vm]
 
 
@@ -133,7 +140,7 @@ def _vm_of_share(cluster: Cluster, log: RunLog, start_s: Floats) -> Ints:
     """Return the VM type under each share: that of the node, or of the last lease opened there by then."""
     if not cluster.free_slots:
         return cluster.nodes.vm[log.share_node]
-    late_s = start_s + SAME_INSTANT * np.maximum(1.0, np.abs(start_s))
+    late_s = start_s + instant_s(start_s)
     node = np.concatenate([log.lease_node, log.share_node])
     is_share = np.repeat([0, 1], [len(log.lease_node), len(log.share_node)])
     order = np.lexsort((is_share, np.concatenate([log.lease_start_s, late_s]), node))

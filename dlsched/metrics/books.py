@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import GPU, Floats, Ints, Workload
-from dlsched.metrics.billing import Bill, Stays, bill_jobs, billed_stays, up_stays
+from dlsched.metrics.billing import Bill, Stays, bill_jobs, billed_stays, instant_s, up_stays
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.speed import build_speed
 
-SAME_INSTANT = 1e-9
-"""Times this close, relative to their size, are one instant (the engine's rule)."""
 BOUND_S = 600.0
 """Bounded slowdown divides by at least this run time, so that very short jobs do not dominate."""
 RESTART_AFTER = (PieceEnd.MOVED, PieceEnd.NODE_LOST, PieceEnd.VM_CHANGED)
@@ -99,7 +97,7 @@ class Books:
         order = np.lexsort((log.piece_start_s, log.piece_row))
         earlier, later = order[:-1], order[1:]
         gap_s = log.piece_start_s[later] - log.piece_end_s[earlier]
-        apart = gap_s > SAME_INSTANT * np.maximum(1.0, np.abs(log.piece_start_s[later]))
+        apart = gap_s > instant_s(log.piece_start_s[later])
         again = apart | np.isin(log.piece_end[earlier], [int(end) for end in RESTART_AFTER])
         restart = np.zeros(len(order), dtype=bool)
         restart[later] = again & (log.piece_row[earlier] == log.piece_row[later])
@@ -168,7 +166,7 @@ class Books:
         if self.jobs.due_s is None:
             return np.full(len(self.jobs), np.nan)
         past_s = self.left_s - self.jobs.due_s
-        late = past_s > SAME_INSTANT * np.maximum(1.0, np.abs(self.left_s))
+        late = past_s > instant_s(self.left_s)
         return np.where(self.has_due, np.where(late, past_s, 0.0), np.nan)
 
     @cached_property
@@ -186,7 +184,7 @@ class Books:
             return None
         elapsed_s = self.jct_s
         if options.utility_clock == "slots":
-            slack = SAME_INSTANT * np.maximum(1.0, np.abs(self.left_s))
+            slack = instant_s(self.left_s)
             last_slot = np.ceil((self.log.job_end_s - slack) / options.slot_s) - 1
             arrival_slot = np.floor((jobs.submit_s + slack) / options.slot_s)
             elapsed_s = np.where(self.completed, (last_slot - arrival_slot) * options.slot_s, np.nan)

@@ -1,7 +1,8 @@
 """What is due when: arrivals, a heap of all other events, and the review grid of the policy.
 
-One instant: the earliest event and all events within 1e-9 of it (relative to its size, at least 1e-9 s). Its time
-is the latest of them, so that nothing is decided before it is known; completions keep their own exact time.
+One instant: the earliest event and all that are so close after it that only rounding can part them, see
+:func:`instant_s`. Its time is the latest of them, so that nothing is decided before it is known; completions keep
+their own exact time.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from typing import NamedTuple
 from dlsched.domain.policy import ReviewRule
 from dlsched.domain.workload import Floats
 
-SAME_INSTANT = 1e-9
+SAME_INSTANT_S = 1e-9
+SAME_TIME = 1e-12
 
 
 def instant_s(time_s: float) -> float:
-    """Return how far apart two times around this one may be and still be one instant, seconds."""
-    return SAME_INSTANT * max(1.0, abs(time_s))
+    """Return how far apart two times around this one may be and still be one instant, seconds.
+
+    Rounding grows with the time: of sums near 1.5e9 s (clocks that count from 1970) it is 1e-6 s, never a second.
+    """
+    return max(SAME_INSTANT_S, SAME_TIME * abs(time_s))
 
 
 class Kind(IntEnum):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SECONDS_PER_H = 3600.0
 ONE_INSTANT = 1e-9
+SAME_TIME = 1e-12
 Number = float | int | None
 
 
@@ -114,7 +115,7 @@ def _utility(facts: Facts, completion_s: Floats) -> Floats:
 
 
 def _one_instant(time_s: Floats) -> Floats:
-    return ONE_INSTANT * np.maximum(1.0, np.abs(time_s))
+    return np.maximum(ONE_INSTANT, SAME_TIME * np.abs(time_s))
 
 
 def _times(jobs: Mapping[str, Floats]) -> dict[str, Number]:

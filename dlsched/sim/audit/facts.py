@@ -15,13 +15,14 @@ from dlsched.domain.truth import Truth
 from dlsched.domain.workload import Floats, Ints
 from dlsched.sim.log import RunLog
 
-SAME_TIME = 2e-9
+SAME_INSTANT_S = 2e-9
+SAME_TIME = 2e-12
 SAME_NUMBER = 1e-6
 
 
 def slack_s(time_s: Any) -> Any:
-    """Return how far two times may lie apart and still be one instant (the engine joins them within 1e-9)."""
-    return SAME_TIME * np.maximum(1.0, np.abs(time_s))
+    """Return how far two times may lie apart and still be one instant (the engine joins half as much)."""
+    return np.maximum(SAME_INSTANT_S, SAME_TIME * np.abs(time_s))
 
 
 @dataclass(frozen=True, eq=False)

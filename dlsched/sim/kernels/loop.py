@@ -26,7 +26,14 @@ SUBMITTED, PIECES, SHARES = int(Count.SUBMITTED), int(Count.PIECES), int(Count.S
 DECISIONS, WAITS = int(Count.DECISIONS), int(Count.WAITS)
 _COMPLETION, _ARRIVAL, _TIMER = int(EventKind.COMPLETION), int(EventKind.ARRIVAL), int(EventKind.TIMER)
 _MORE, _DONE, _FULL = int(Outcome.MORE), int(Outcome.DONE), int(Outcome.FULL)
-SAME_INSTANT = 1e-9
+SAME_INSTANT_S = 1e-9
+SAME_TIME = 1e-12
+
+
+@compiled
+def _instant_s(time_s: float) -> float:
+    """Return how far apart two times around this one may be and still be one instant."""
+    return max(SAME_INSTANT_S, SAME_TIME * abs(time_s))
 
 
 @compiled
@@ -67,9 +74,9 @@ def _complete_until(run: Run, until: float, now: float) -> tuple[float, bool]:
 
 @compiled
 def _step(run: Run) -> None:
-    """Handle one instant: all events within a billionth of the first; its time is the latest of them."""
+    """Handle one instant, see :mod:`dlsched.sim.agenda`; its time is the latest of its events."""
     first = _first_due(run)
-    until = first + SAME_INSTANT * max(1.0, abs(first))
+    until = first + _instant_s(first)
     now, any_completed = _complete_until(run, until, first)
     cause = _COMPLETION if any_completed else 0
     first_new = run.counts[SUBMITTED]
@@ -89,14 +96,14 @@ def _step(run: Run) -> None:
     decision.time_s, decision.cause = now, cause
     run.counts[DECISIONS] += 1
     alarm = decide(run, now, first_new, row)
-    run.clock[1] = max(alarm, now + 2 * SAME_INSTANT * max(1.0, abs(now)))  # the next instant that can be told apart
+    run.clock[1] = max(alarm, now + 2 * _instant_s(now))  # the next instant that can be told apart
 
 
 @compiled
 def _has_room(run: Run, num_gpus: int) -> bool:
     """Whether the log surely holds what the next instant can bring."""
     first = _first_due(run)
-    until = first + SAME_INSTANT * max(1.0, abs(first))
+    until = first + _instant_s(first)
     row = run.counts[SUBMITTED]
     while row < len(run.jobs) and run.jobs[row].submit_s <= until:
         row += 1
