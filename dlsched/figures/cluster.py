@@ -68,7 +68,7 @@ def demand(jobs: Workload, capacity_gpus: float, theme: Theme, bins: int = 300) 
     framed(figure, theme, title=title, x=axis.title, y="GPUs asked for", height=HEIGHT)
     reference_line(figure, theme, y=level, text=f"{number(level)} GPUs in the cluster")
     figure.update_xaxes(range=list(axis.range))
-    figure.update_yaxes(range=top_of(np.append(wanted, level)))
+    figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
     alt = f"Demand exceeds the {number(level)} GPUs {over} of the time; its peak is {number(float(wanted.max()))} GPUs."
     return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": x, "GPUs asked for": wanted}))
 

@@ -58,7 +58,7 @@ def arrivals(jobs: Workload, theme: Theme) -> Chart:
         )
     )
     mean, most = number(len(jobs) / max(hours, 1)), number(float(per_hour.max()))
-    busiest = "hour" if bin_h == 1 else f"{bin_h} hours"
+    busiest = "hour" if bin_h == 1 else f"bar of {bin_h} hours"
     title = f"Arrivals: {mean} jobs per hour on average, {most} in the busiest {busiest}"
     framed(figure, theme, title=title, x=axis.title, y="Jobs per hour", height=SMALL)
     figure.update_xaxes(range=list(axis.range))

@@ -1,7 +1,8 @@
-"""Edit a cluster: pools as a table, absences as events, free slots; all of it becomes a new scenario version."""
+"""A cluster as two tables, pools and events, and back; every complaint names the row and the column as shown."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,37 +11,56 @@ from pydantic import ValidationError
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
-from dlsched.domain.scenario import Scenario
-from dlsched.workload.catalogue import vm_examples
+from dlsched.metrics.formats import amount, count, money
+from dlsched.workload.catalogue import vm_catalogue, vm_examples
+from dlsched.workload.notes import EXAMPLE_PRICE, is_default_note, is_price_note
 
-HOUR_S, DAY_S = 3600.0, 86_400.0
-POOL_COLUMNS = ("vm", "nodes", "gpu type", "gpus", "cpus", "mem_gib", "usd_per_h", "partition")
-EVENT_COLUMNS = ("what", "first node", "nodes", "from day", "to day", "billed")
+DAY_S = 86_400.0
+POOL_LABELS = {
+    "vm": "VM type", "nodes": "Nodes", "gpu type": "GPU", "gpus": "GPUs each", "cpus": "CPUs each",
+    "mem_gib": "GiB each", "usd_per_h": "$/h each", "partition": "Partition",
+}  # fmt: skip
+EVENT_LABELS = {
+    "what": "What", "first node": "First node", "nodes": "Nodes", "from day": "Day", "to day": "Until day",
+    "billed": "Billed while away",
+}  # fmt: skip
 EVENTS = ("arrives", "leaves", "maintenance", "fails")
+_OF_FIELD = {"name": "vm", "count": "nodes", "gpu_type": "gpu type"}
+"""Field of the model -> column of the pools table, where they differ."""
 
 
 def pools_frame(cluster: Cluster) -> pd.DataFrame:
     """Return the pools as an editable table."""
-    rows = [
-        (p.vm.name, p.count, p.vm.gpu_type, p.vm.gpus, p.vm.cpus, p.vm.mem_gib, p.vm.usd_per_h, p.partition)
-        for p in cluster.pools
-    ]
-    frame = pd.DataFrame(rows, columns=[*POOL_COLUMNS])
-    return frame.astype({"cpus": float, "mem_gib": float, "usd_per_h": float})
+    rows = [_pool_row(pool.vm, pool.count, pool.partition) for pool in cluster.pools]
+    return pd.DataFrame(rows, columns=[*POOL_LABELS]).astype({"cpus": float, "mem_gib": float, "usd_per_h": float})
+
+
+def with_pool(pools: pd.DataFrame, vm: VmType, nodes: int) -> pd.DataFrame:
+    """Return the table with one more pool."""
+    more = pd.DataFrame([_pool_row(vm, nodes, "")], columns=pools.columns).astype(pools.dtypes.to_dict())
+    return pd.concat([pools, more], ignore_index=True) if len(pools) else more
+
+
+def _pool_row(vm: VmType, nodes: int, partition: str) -> tuple[Any, ...]:
+    return (vm.name, nodes, vm.gpu_type, vm.gpus, vm.cpus, vm.mem_gib, vm.usd_per_h, partition)
 
 
 def pool_columns() -> dict[str, Any]:
     """Return the column settings of the pools table."""
-    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    number, text, label = st.column_config.NumberColumn, st.column_config.TextColumn, POOL_LABELS
     return {
-        "vm": text("VM type", required=True, help="Name of the machine type; the same name is the same type"),
-        "nodes": number("Nodes", min_value=0, max_value=100_000, step=1, required=True, help="How many of them"),
-        "gpu type": text("GPU", help="GPU type; jobs that demand a type look at this"),
-        "gpus": number("GPUs each", min_value=0, max_value=1024, step=1, required=True),
-        "cpus": number("CPUs each", min_value=0.0, help="CPU cores of one node; empty = not a limit"),
-        "mem_gib": number("GiB each", min_value=0.0, help="Memory of one node; empty = not a limit"),
-        "usd_per_h": number("$/h each", min_value=0.0, format="%.2f", help="Price of one node; empty = no price set"),
-        "partition": text("Partition", help="Only jobs of this partition may run here; empty = open to all"),
+        "vm": text(label["vm"], max_chars=80, help="Name of the machine type; the same name is the same type"),
+        "nodes": number(label["nodes"], min_value=0, max_value=100_000, step=1, help="How many of them"),
+        "gpu type": text(label["gpu type"], max_chars=80, help="GPU type; jobs that demand a type look at this"),
+        "gpus": number(label["gpus"], min_value=0, max_value=1024, step=1, help="GPUs of one node"),
+        "cpus": number(label["cpus"], min_value=0.0, help="CPU cores of one node; empty = not a limit"),
+        "mem_gib": number(label["mem_gib"], min_value=0.0, help="Memory of one node; empty = not a limit"),
+        "usd_per_h": number(
+            label["usd_per_h"], min_value=0.0, format="%.2f", help="Price of one node; empty = no price set"
+        ),
+        "partition": text(
+            label["partition"], max_chars=80, help="Only jobs of this partition may run here; empty = open to all"
+        ),
     }
 
 
@@ -55,7 +75,7 @@ def events_frame(cluster: Cluster) -> pd.DataFrame:
             rows[-1][2] += 1
         else:
             rows.append([absence.cause, absence.node, 1, *days])
-    frame = pd.DataFrame(rows, columns=[*EVENT_COLUMNS])
+    frame = pd.DataFrame(rows, columns=[*EVENT_LABELS])
     return frame.astype(
         {"first node": "Int64", "nodes": "Int64", "from day": float, "to day": float, "billed": bool, "what": object}
     )
@@ -63,97 +83,153 @@ def events_frame(cluster: Cluster) -> pd.DataFrame:
 
 def event_columns() -> dict[str, Any]:
     """Return the column settings of the events table."""
-    number = st.column_config.NumberColumn
+    number, label = st.column_config.NumberColumn, EVENT_LABELS
     return {
         "what": st.column_config.SelectboxColumn(
-            "What", options=list(EVENTS), required=True,
-            help="arrives: there from that day on. leaves: gone from that day on. maintenance: away, known before. fails: away, a surprise.",
+            label["what"], options=list(EVENTS),
+            help="arrives: there from that day on. leaves: gone from that day on. "
+            "maintenance: away, known before. fails: away, a surprise.",
         ),
-        "first node": number("First node", min_value=0, step=1, required=True, help="Nodes are numbered through the pools from 0"),
-        "nodes": number("Nodes", min_value=1, step=1, required=True, default=1),
-        "from day": number("Day", min_value=0.0, required=True, help="When it happens, days from the trace's zero"),
-        "to day": number("Until day", min_value=0.0, help="For maintenance and failures; empty = for good"),
-        "billed": st.column_config.CheckboxColumn("Billed while away", default=False),
+        "first node": number(label["first node"], min_value=0, step=1, help="Nodes count through the pools from 0"),
+        "nodes": number(label["nodes"], min_value=1, step=1, default=1, help="That node and the next ones"),
+        "from day": number(label["from day"], min_value=0.0, help="When it happens, days from the trace's zero"),
+        "to day": number(label["to day"], min_value=0.0, help="For maintenance and failures; empty = for good"),
+        "billed": st.column_config.CheckboxColumn(label["billed"], default=False, help="Paid for all the same"),
     }  # fmt: skip
 
 
-def cluster_of(pools: pd.DataFrame, events: pd.DataFrame) -> Cluster:
-    """Return the cluster of the two tables; InputError names the row, the column and the rule."""
-    made = []
-    for row, record in enumerate(pools.to_dict("records"), 1):
-        if pd.isna(record["vm"]) and pd.isna(record["nodes"]):
-            continue
-        try:
-            vm = VmType(
-                name=_text(record["vm"]), gpu_type=_text(record["gpu type"]) or "GPU", gpus=_whole(record["gpus"]),
-                cpus=_maybe(record["cpus"]), mem_gib=_maybe(record["mem_gib"]), usd_per_h=_maybe(record["usd_per_h"]),
-                speed=_speed_of(_text(record["vm"])),
-            )  # fmt: skip
-            made.append(Pool(vm=vm, count=_whole(record["nodes"]), partition=_text(record["partition"])))
-        except ValidationError as error:
-            raise from_validation(f"pool row {row}", error) from error
+def cluster_of(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Cluster:
+    """Return the cluster of the two tables.
+
+    What the tables do not show (speed of a type, owned or rented) stays as it was in ``before``.
+
+    Raises
+    ------
+    InputError
+        Naming the row, the column and the rule.
+    """
+    made = [
+        _pool(f"pool row {row}", record, before)
+        for row, record in enumerate(pools.to_dict("records"), 1)
+        if not all(_empty(value) for value in record.values())
+    ]
     try:
-        return Cluster(pools=tuple(made), absences=tuple(_absences(events)))
+        cluster = Cluster(pools=tuple(made))
     except ValidationError as error:
-        raise from_validation("cluster", error) from error
+        told = from_validation("cluster", error)
+        do = "Give a pool at least one node" if "at least one node" in told.why else "Give one of them another name"
+        raise InputError("cluster", told.why, do) from error
+    absences = tuple(_absences(events, cluster.num_nodes))
+    edited = cluster.model_copy(update={"absences": absences})
+    return before if _canonical(edited) == _canonical(before) else edited
 
 
-def _absences(events: pd.DataFrame) -> list[Absence]:
-    found = []
+def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
+    for name in ("vm", "nodes", "gpus"):
+        if _empty(record[name]):
+            raise InputError(f"{where}, column {POOL_LABELS[name]}", "is empty", "Fill it in, or delete the row")
+    name, partition, gpu_type = _text(record["vm"]), _text(record["partition"]), _text(record["gpu type"])
+    known = next((vm for vm in (*before.vm_types, *vm_examples()) if vm.name == name), None)
+    twin = next((p for p in before.pools if (p.vm.name, p.partition) == (name, partition)), None)
+    if not gpu_type and record["gpus"] and not (known and known.gpu_type == ""):
+        gpu_type = "GPU"
+    try:
+        vm = VmType(
+            name=name, gpu_type=gpu_type, gpus=record["gpus"], cpus=_maybe(record["cpus"]),
+            mem_gib=_maybe(record["mem_gib"]), usd_per_h=_maybe(record["usd_per_h"]),
+            speed=known.speed if known else 1.0,
+        )  # fmt: skip
+        return Pool(vm=vm, count=record["nodes"], partition=partition, owned=twin.owned if twin else True)
+    except ValidationError as error:
+        field = str(error.errors()[0]["loc"][0])
+        told = from_validation(where, error)
+        label = POOL_LABELS[_OF_FIELD.get(field, field)]
+        raise InputError(f"{where}, column {label}", told.why, "Correct the value") from error
+
+
+def _absences(events: pd.DataFrame, num_nodes: int) -> Iterable[Absence]:
     for row, record in enumerate(events.to_dict("records"), 1):
-        if pd.isna(record["what"]):
+        if all(_empty(record[name]) for name in ("what", "first node", "from day", "to day")):
             continue
-        if pd.isna(record["first node"]) or pd.isna(record["from day"]):
-            raise InputError(f"event row {row}", "needs a first node and a day", "Fill both, or delete the row")
-        day, until = float(record["from day"]) * DAY_S, _maybe(record["to day"])
-        cause = str(record["what"])
-        span = {"arrives": (0.0, day), "leaves": (day, None)}.get(
-            cause, (day, None if until is None else until * DAY_S)
+        where = f"event row {row}"
+        for name in ("what", "first node", "from day"):
+            if _empty(record[name]):
+                raise InputError(f"{where}, column {EVENT_LABELS[name]}", "is empty", "Fill it in, or delete the row")
+        first, nodes = int(record["first node"]), 1 if _empty(record["nodes"]) else int(record["nodes"])
+        _check_nodes(where, first, nodes, num_nodes)
+        start_s, end_s = _span(where, str(record["what"]), float(record["from day"]), _maybe(record["to day"]))
+        billed = not _empty(record["billed"]) and bool(record["billed"])
+        for node in range(first, first + nodes):
+            yield Absence(node=node, start_s=start_s, end_s=end_s, cause=record["what"], billed=billed)
+
+
+def _check_nodes(where: str, first: int, nodes: int, num_nodes: int) -> None:
+    if nodes < 1 or first < 0:
+        column = EVENT_LABELS["nodes" if nodes < 1 else "first node"]
+        raise InputError(f"{where}, column {column}", "is too small", "Nodes count from 0, and at least one is away")
+    if first + nodes > num_nodes:
+        last = num_nodes - 1
+        why = f"names node {count(first + nodes - 1)}, but there are {amount(num_nodes, 'node')}: 0 to {count(last)}"
+        raise InputError(f"{where}, column {EVENT_LABELS['first node']}", why, "Name a node that there is")
+
+
+def _span(where: str, cause: str, day: float, until: float | None) -> tuple[float, float | None]:
+    """Return from when to when nodes are away, seconds."""
+    start_s, end_s = round(day * DAY_S, 6), None if until is None else round(until * DAY_S, 6)
+    if not 0 <= start_s < float("inf"):
+        raise InputError(f"{where}, column {EVENT_LABELS['from day']}", f"must be 0 or more, got {day:g}")
+    if cause == "arrives":
+        if start_s == 0:
+            why = "a node that arrives must come after day 0"
+            raise InputError(f"{where}, column {EVENT_LABELS['from day']}", why, "Delete the row: the node is there")
+        return 0.0, start_s
+    if cause == "leaves":
+        return start_s, None
+    if end_s is not None and end_s <= start_s:
+        why = f"must be after day {day:g}, got {until:g}"
+        raise InputError(f"{where}, column {EVENT_LABELS['to day']}", why, "Correct one of the two days")
+    return start_s, end_s
+
+
+def _canonical(cluster: Cluster) -> Cluster:
+    """Return the cluster with its absences in one order and to the microsecond, as days in the table are."""
+    by_node = sorted(cluster.absences, key=lambda a: (a.node, a.start_s, a.until_s, a.cause))
+    rounded = [
+        absence.model_copy(
+            update={
+                "start_s": round(absence.start_s, 6),
+                "end_s": None if absence.end_s is None else round(absence.end_s, 6),
+            }
         )
-        if cause == "arrives" and day <= 0:
-            raise InputError(
-                f"event row {row}, column Day", "a node that arrives must arrive after day 0", "Delete the row"
-            )
-        for node in range(_whole(record["first node"]), _whole(record["first node"]) + _whole(record["nodes"])):
-            try:
-                found.append(
-                    Absence(node=node, start_s=span[0], end_s=span[1], cause=cause, billed=bool(record["billed"]))
-                )
-            except ValidationError as error:
-                raise from_validation(f"event row {row}", error) from error
-    return found
+        for absence in by_node
+    ]
+    return cluster.model_copy(update={"absences": tuple(rounded)})
 
 
-def free_slots_form(scenario: Scenario) -> Cluster | None:
-    """Show slots and the types a policy may put on them; return the cluster when asked to save."""
-    cluster = scenario.cluster
-    with st.form("slots"):
-        slots = st.number_input("Free slots", 1, 100_000, cluster.slots or max(cluster.num_nodes, 1),
-                                help="How many machines may be rented at once")  # fmt: skip
-        offers = {vm.name: vm for vm in (*cluster.catalogue, *cluster.vm_types, *vm_examples())}
-        names = st.multiselect(
-            "Machine types to choose from", list(offers), [vm.name for vm in cluster.catalogue] or list(offers)[:3]
-        )
-        if not st.form_submit_button("Save cluster", type="primary"):
-            return None
-    try:
-        return Cluster(slots=int(slots), catalogue=tuple(offers[name] for name in names))
-    except ValidationError as error:
-        raise from_validation("cluster", error) from error
+def notes_of(assumptions: Sequence[str], before: Cluster, after: Cluster) -> tuple[str, ...]:
+    """Return the assumptions of a scenario whose cluster was edited.
+
+    The note of the default cluster goes. Notes of example prices stay while a price they may speak of is still
+    there, and are added for the example types that came.
+    """
+    had = {(vm.name, vm.usd_per_h) for vm in before.vm_types if vm.usd_per_h is not None}
+    have = {(vm.name, vm.usd_per_h) for vm in after.vm_types if vm.usd_per_h is not None}
+    kept = [text for text in assumptions if not is_default_note(text) and not (is_price_note(text) and not had & have)]
+    new = [
+        f"{vm.name}: {money(vm.usd_per_h)}/h ({EXAMPLE_PRICE}, {vm_catalogue().as_of})"
+        for vm in vm_examples()
+        if (vm.name, vm.usd_per_h) in have - had
+    ]
+    return tuple(dict.fromkeys([*kept, *new]))
 
 
-def _speed_of(name: str) -> float:
-    """Keep the speed of a known example type; a type of the user's own counts as speed 1."""
-    return next((vm.speed for vm in vm_examples() if vm.name == name), 1.0)
+def _empty(value: Any) -> bool:
+    return value is None or bool(pd.isna(value)) or (isinstance(value, str) and not value.strip())
 
 
 def _text(value: Any) -> str:
-    return "" if value is None or pd.isna(value) else str(value).strip()
-
-
-def _whole(value: Any) -> int:
-    return -1 if value is None or pd.isna(value) else int(value)
+    return "" if _empty(value) else str(value).strip()
 
 
 def _maybe(value: Any) -> float | None:
-    return None if value is None or pd.isna(value) else float(value)
+    return None if _empty(value) else float(value)

@@ -2,192 +2,231 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
-from dlsched.domain.errors import DlschedError, from_validation
-from dlsched.experiments.reading import SMALL_BYTES, about_s, read_upload
-from dlsched.metrics.formats import duration
-from dlsched.ui import session
-from dlsched.ui.parts import error_box
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.errors import DlschedError, InputError, from_validation
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.reading import about_s, is_quick, read_upload
+from dlsched.metrics.formats import amount, count, duration
+from dlsched.ui import workload_mapping
+from dlsched.ui.forms import field
+from dlsched.ui.parts import error_box, mistakes_shown
 from dlsched.ui.text import safe
+from dlsched.ui.workload_view import doctor, on_cluster
+from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import (
-    TARGETS,
     ColumnMapping,
-    FieldMap,
     FormatUnsure,
     MappingNeeded,
     ReadOptions,
     TraceRead,
-    load_mapping,
+    guess_mapping,
     preview,
+    read_cluster,
+    table_head,
     template_csv,
 )
 from dlsched.workload.readers.detection import LABELS
-from dlsched.workload.readers.mapping import UNITS
 from dlsched.workload.readers.source import open_trace
-from dlsched.workload.readers.tabular import table_head
 
-CHOICES = ("cancelled", "censored", "cpu_jobs", "zero_run", "duplicates", "philly_run_time", "sacct_submit")
+FILE, READ = "upload-file", "upload-read"
+LONGEST_NAME = 60
+FORMATS = ("auto", "native", "csv", "philly", "helios", "openb", "swf", "sacct")
+TABLES = ("csv", "native")
+EVERY_FORMAT = ("cpu_jobs", "zero_run", "duplicates")
+OF_FORMAT = {
+    "philly": ("philly_run_time",),
+    "helios": ("cancelled",),
+    "openb": ("censored",),
+    "swf": ("cancelled", "gpus_per_processor"),
+    "sacct": ("cancelled", "censored", "sacct_submit"),
+}
+LABEL = {
+    "cpu_jobs": "Jobs without GPUs", "zero_run": "Run time of 0 s", "duplicates": "Id used again",
+    "philly_run_time": "Run time", "cancelled": "Cancelled jobs", "censored": "Still running at the end",
+    "gpus_per_processor": "GPUs per processor", "sacct_submit": "Jobs arrive when",
+}  # fmt: skip
 
 
-def upload() -> tuple[TraceRead, str] | None:
-    """Show the drop zone and return the trace that was read, with its name; None until there is one."""
-    file = st.file_uploader(
-        "Drop a job trace here: Philly log, Helios, openb, SWF, sacct, CSV or Parquet; 200 MB, also .gz .zip .bz2 .xz",
-        key="upload", help="The file stays on this host. The format is found by looking at the content.",
-    )  # fmt: skip
-    st.download_button("Template CSV", template_csv(), "dlsched-template.csv", "text/csv", key="template", type="tertiary",
-                       on_click="ignore", help="A small table with every column name")  # fmt: skip
-    if file is None:
-        return None
-    content = file.getvalue()
-    tag = blake2b(content, digest_size=8).hexdigest()
-    options = _options(tag)
-    key = f"{tag}-{options.model_dump_json()}"
-    known = st.session_state.get("upload-read")
-    if known is None or known[0] != key:
-        st.session_state["upload-read"] = known = (key, _read(content, file.name, options))
-    result = known[1]
+@dataclass(frozen=True)
+class File:
+    """An uploaded file; ``tag`` is its content's short hash, by which choices about it are kept."""
+
+    name: str
+    content: bytes
+    tag: str
+
+
+def upload(current: Scenario) -> Scenario | None:
+    """Show the drop zone and what became of the file; return the jobs read, None until there are some."""
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        file = _file()
+        if file is None:
+            st.markdown(
+                ":gray[Found by content: Philly job log, Helios, Alibaba openb, SWF, Slurm sacct, or any table with "
+                "submission, run time and GPUs. Nothing changes before you press “Use these jobs”.]"
+            )
+            st.download_button("Template CSV", template_csv(), "dlsched-template.csv", "text/csv", key="template",
+                               on_click="ignore", help="A small table with every column name")  # fmt: skip
+            return None
+        result = _read(file, options_of(file.tag))
+    if isinstance(result, TraceRead):
+        with right:
+            doctor(result.report, LABELS[result.format_key])
+        with left:
+            hint = _node_list(file.tag) if result.format_key == "openb" else None
+            made = scenario_of(result, scenario_name(file.name))
+            return on_cluster(made, current, hint or result.cluster_hint, file.tag)
+    error_box(result)
     if isinstance(result, FormatUnsure):
-        _choose_format(result, content, file.name, tag)
-    elif isinstance(result, MappingNeeded):
-        error_box(result)
-        _map_columns(result.guess, content, file.name, tag)
-    elif isinstance(result, DlschedError):
-        error_box(result)
-    else:
-        if result.format_key in ("csv", "native"):
-            with st.expander("What the columns mean (guessed from names and values)"):
-                _map_columns(options.mapping or _guess(content, file.name), content, file.name, tag)
-        return result, file.name.rsplit("/", 1)[-1]
+        _choose_format(result, file)
     return None
 
 
-def _read(content: bytes, name: str, options: ReadOptions) -> TraceRead | DlschedError:
-    wait = f"Reading {safe(name)}, about {duration(about_s(content))}" if len(content) > SMALL_BYTES else "Reading"
+def _file() -> File | None:
+    """Return the file in the drop zone, else the one that was there when the page was left."""
+    given = st.file_uploader(
+        "Drop a job trace: a log, CSV, JSON or Parquet, also .gz .zip .bz2 .xz", key="upload", on_change=_dropped,
+        help="Up to 200 MB, also when unpacked. It stays on this host.",
+    )  # fmt: skip
+    kept: File | None = st.session_state.get(FILE)
+    if given is None and kept is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{safe(kept.name)}** is still here.")
+            if st.button("Forget it", key="forget-upload", type="tertiary"):
+                st.session_state.pop(FILE, None)
+                st.rerun()
+    return kept
+
+
+def _dropped() -> None:
+    """Keep what was dropped, or forget what was taken away; leaving the page does neither."""
+    given = st.session_state.get("upload")
+    st.session_state.pop(FILE, None)
+    if given is not None:
+        content = given.getvalue()
+        name = given.name.replace("\\", "/").rsplit("/", 1)[-1]
+        st.session_state[FILE] = File(name, content, blake2b(content, digest_size=8).hexdigest())
+
+
+def scenario_name(file_name: str) -> str:
+    """Return a name for the scenario of a file: without folders and endings, not too long."""
+    return Path(file_name).name.split(".")[0].strip()[:LONGEST_NAME] or "trace"
+
+
+def _read(file: File, options: ReadOptions) -> TraceRead | DlschedError:
+    key = f"{file.tag}-{options.model_dump_json()}"
+    known = st.session_state.get(READ)
+    if known is None or known[0] != key:
+        st.session_state[READ] = known = (key, _read_now(file, options))
+    result: TraceRead | DlschedError = known[1]
+    return result
+
+
+def _read_now(file: File, options: ReadOptions) -> TraceRead | DlschedError:
+    wait = "Reading" if is_quick(file.content) else f"Reading, about {duration(about_s(file.content))}"
     try:
         with st.spinner(wait):
-            return read_upload(content, name, options)
+            return read_upload(file.content, file.name, options)
     except DlschedError as error:
         return error
 
 
-def _options(tag: str) -> ReadOptions:
-    """Return the reading choices; format and mapping may have been set by the boxes below the file."""
-    mapping = st.session_state.get(f"mapping-{tag}")
-    values: dict[str, Any] = {"format": st.session_state.get(f"format-{tag}", "auto"), "mapping": mapping}
-    with st.expander("Reading choices"):
-        columns = st.columns(4)
-        for place, name in enumerate(CHOICES):
-            info = ReadOptions.model_fields[name]
-            from dlsched.ui.forms import field, label_of
+# ---- choices about the file ----------------------------------------------------------------------
 
-            with columns[place % 4]:
-                values[name] = field(label_of(name, info), info, info.default, f"read-{name}")
-        with columns[3]:
-            info = ReadOptions.model_fields["gpus_per_processor"]
-            values["gpus_per_processor"] = st.number_input(
-                "GPUs per processor (SWF)",
-                min_value=0.001,
-                max_value=64.0,
-                value=1.0,
-                help=info.description,
-                key="read-gpp",
-            )
+
+def options_of(tag: str) -> ReadOptions:
+    """Return the reading choices made for a file so far."""
+    names = dict.fromkeys(name for group in (EVERY_FORMAT, *OF_FORMAT.values()) for name in group)
+    given = {name: st.session_state.get(_key(name, tag)) for name in names}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    fixed = st.session_state.get(_key("format", tag), "auto")
+    if fixed in ("auto", *TABLES):
+        chosen["mapping"] = st.session_state.get(_key("mapping", tag))
     try:
-        return ReadOptions(**values)
+        return ReadOptions(format=fixed, **chosen)
     except ValidationError as error:
         error_box(from_validation("reading choices", error))
         return ReadOptions()
 
 
-def _choose_format(unsure: FormatUnsure, content: bytes, name: str, tag: str) -> None:
-    error_box(unsure)
-    keys = [candidate.format_key for candidate in unsure.candidates]
-    for shown in preview(content, name, keys):  # type: ignore[arg-type]
-        st.markdown(f"**Read as {shown.label}**")
-        if shown.problem:
-            st.markdown(safe(shown.problem, 300))
-        else:
-            st.dataframe(
-                pd.DataFrame(shown.rows, columns=list(shown.header)),
-                hide_index=True,
-                key=f"preview-{tag}-{shown.format_key}",
-            )
-        if st.button(f"Read as {LABELS[shown.format_key]}", key=f"as-{tag}-{shown.format_key}"):
-            st.session_state[f"format-{tag}"] = shown.format_key
-            st.rerun()
+def _key(name: str, tag: str) -> str:
+    return f"read-{name}-{tag}"
 
 
-def _guess(content: bytes, name: str) -> ColumnMapping:
-    from dlsched.workload.readers import guess_mapping
-
-    return guess_mapping(*table_head(open_trace(content, name)))
-
-
-def _map_columns(guess: ColumnMapping, content: bytes, name: str, tag: str) -> None:
-    """Confirm which column means what; a mapping can be saved in the store and used again."""
-    try:
-        header, sample = table_head(open_trace(content, name))
-    except DlschedError as error:
-        error_box(error)
+def choices() -> None:
+    """Show how the file was or should be read: what the columns of a table mean, and the choices of its format."""
+    file: File | None = st.session_state.get(FILE)
+    result = st.session_state.get(READ, ("", None))[1]
+    if file is None or result is None:
         return
-    st.dataframe(
-        pd.DataFrame([row[: len(header)] for row in sample[:5]], columns=[*header]), hide_index=True, key=f"head-{tag}"
+    tag, format_key = file.tag, result.format_key if isinstance(result, TraceRead) else ""
+    is_table = format_key in TABLES or isinstance(result, MappingNeeded) or _key("mapping", tag) in st.session_state
+    if is_table:
+        _mapping(file, needed=not format_key)
+    with st.expander("Reading choices", key=f"choices-{tag}", expanded=not format_key and not is_table):
+        columns = st.columns(3)
+        columns[0].selectbox(
+            "Format", FORMATS, key=_key("format", tag), persist_state="session", help="How the file is read",
+            format_func=lambda key: LABELS.get(key, "found by content"),
+        )  # fmt: skip
+        for place, name in enumerate((*EVERY_FORMAT, *OF_FORMAT.get(format_key, ())), 1):
+            info = ReadOptions.model_fields[name]
+            with columns[place % 3]:
+                field(LABEL[name], info, info.default, _key(name, tag))
+
+
+def _mapping(file: File, *, needed: bool) -> None:
+    with st.expander("What the columns mean", key=f"columns-{file.tag}", expanded=needed, on_change="rerun") as box:
+        if not box.open:
+            return
+        with mistakes_shown():
+            header, sample = table_head(open_trace(file.content, file.name))
+            before: ColumnMapping | None = st.session_state.get(_key("mapping", file.tag))
+            guess = before or guess_mapping(header, sample)
+            mapping = workload_mapping.form(header, sample, guess, file.tag, needed=needed)
+            if mapping is not None:
+                st.session_state[_key("mapping", file.tag)] = mapping
+                st.rerun()
+
+
+def _choose_format(unsure: FormatUnsure, file: File) -> None:
+    for shown in preview(file.content, file.name, [candidate.format_key for candidate in unsure.candidates]):
+        with st.container(border=True):
+            st.markdown(f"**Read as {shown.label}**")
+            if shown.problem:
+                st.markdown(safe(shown.problem, 300))
+                continue
+            rows = pd.DataFrame(shown.rows, columns=[*shown.header])
+            st.dataframe(
+                rows, hide_index=True, key=f"preview-{file.tag}-{shown.format_key}", alt="The first jobs read so"
+            )
+            st.button(
+                f"Read as {shown.label}", key=f"as-{file.tag}-{shown.format_key}",
+                on_click=st.session_state.__setitem__, args=(_key("format", file.tag), shown.format_key),
+            )  # fmt: skip
+
+
+def _node_list(tag: str) -> Cluster | None:
+    """Take the node list that belongs to an openb pod list; its cluster becomes one to choose."""
+    file = st.file_uploader(
+        "Node list of the trace (optional)", key=f"nodes-{tag}", help="openb_node_list: gives the cluster of the trace"
     )
-    saved = session.store().list_settings("mapping/")
-    guess = _saved_mapping(saved, guess, tag)
-    with st.form(f"map-{tag}", border=True):
-        st.markdown("**Which column means what?** Needed: submission, run time (or start and end), GPUs.")
-        columns = st.columns(4)
-        fields: dict[str, FieldMap] = {}
-        for place, target in enumerate(TARGETS):
-            now = guess.fields.get(target.key)
-            with columns[place % 4]:
-                options = ["", *header]
-                index = options.index(now.column) if now and now.column in options else 0
-                sure = f" Guess, {now.confidence:.0%} sure." if now and now.confidence < 1 else ""
-                chosen = st.selectbox(target.key.replace("_", " "), options, index=index, help=target.help + sure,
-                                      format_func=lambda c: c or "not there", key=f"map-{tag}-{target.key}-{_short(guess)}")  # fmt: skip
-                units = UNITS[target.kind]
-                unit = now.unit if now and now.unit in units else units[0]
-                if len(units) > 1:
-                    unit = st.selectbox(f"unit of {target.key.replace('_', ' ')}", units, index=units.index(unit),
-                                        label_visibility="collapsed", key=f"unit-{tag}-{target.key}-{_short(guess)}")  # fmt: skip
-                if chosen:
-                    fields[target.key] = FieldMap(column=chosen, unit=unit)
-        keep_as = st.text_input("Save this mapping as (optional)", key=f"save-map-{tag}", max_chars=60)
-        if st.form_submit_button("Read with these columns", type="primary"):
-            mapping = ColumnMapping(fields=fields)
-            lacks = mapping.missing()
-            if lacks:
-                st.error(f"Still needed: {', '.join(lacks)}.")
-                return
-            if keep_as.strip():
-                session.store().set_setting(f"mapping/{keep_as.strip()}", mapping.model_dump(mode="json"))
-            st.session_state[f"mapping-{tag}"] = mapping
-            st.session_state[f"format-{tag}"] = "csv"
-            st.rerun()
-
-
-def _saved_mapping(saved: dict[str, Any], guess: ColumnMapping, tag: str) -> ColumnMapping:
-    if not saved:
-        return guess
-    names = ["", *[key.removeprefix("mapping/") for key in saved]]
-    chosen = st.selectbox(
-        "Use a saved mapping", names, format_func=lambda n: n or "no, the guess", key=f"saved-map-{tag}"
-    )
-    if not chosen:
-        return guess
-    import json
-
-    return load_mapping(json.dumps(saved[f"mapping/{chosen}"]))
-
-
-def _short(mapping: ColumnMapping) -> str:
-    return blake2b(mapping.model_dump_json().encode(), digest_size=4).hexdigest()
+    if file is None:
+        return None
+    try:
+        cluster = read_cluster(file.getvalue(), file.name)
+    except InputError as error:
+        error_box(error)
+        return None
+    st.markdown(f"Read {amount(cluster.num_nodes, 'node')} with {count(cluster.num_gpus)} GPUs.")
+    return cluster

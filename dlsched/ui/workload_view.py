@@ -1,80 +1,120 @@
-"""What the Workload page says of jobs: sentence, cards, charts, doctor's report, table, fill rules."""
+"""What the Workload page says of jobs: sentence, cards, charts, doctor's report, table."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dlsched.domain.policy import Need
+from dlsched.domain.cluster import Cluster
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import COLUMN
 from dlsched.figures import workload as figures
 from dlsched.figures.cluster import demand
 from dlsched.metrics.findings import guards, workload_sentence
-from dlsched.metrics.formats import count, duration, number, share
-from dlsched.ui import charts, session
-from dlsched.ui.parts import cards, guard_rails, mistakes_shown, sentence
-from dlsched.ui.text import dollars, safe
-from dlsched.workload import fill
+from dlsched.metrics.formats import amount, count, duration, number, share
+from dlsched.ui import charts
+from dlsched.ui.parts import cards, guard_rails, sentence
+from dlsched.ui.text import safe
 from dlsched.workload.doctor import Finding, Report, arrival_window_s, fit_of
+from dlsched.workload.notes import cluster_notes, is_default_note
 
 MAX_ROWS = 1000
+KINDS = (
+    ("dropped", "Dropped"),
+    ("repaired", "Repaired"),
+    ("flagged", "Kept, but look"),
+    ("not modelled", "Not modelled"),
+)
+LABELS = {
+    "job_id": "Job", "submit_s": "Submitted (s)", "work": "Run time (s)", "due_s": "Due (s)", "job_class": "Class",
+    "gpus_per_worker": "GPUs per worker", "cpus_per_worker": "CPUs per worker", "gpu_types": "GPU types",
+    "mem_gib_per_worker": "Memory per worker (GiB)", "weight_usd_per_s": "Cost of lateness ($/s)",
+    "recorded_start_s": "Recorded start (s)", "recorded_end_s": "Recorded end (s)",
+}  # fmt: skip
+
+
+def on_cluster(made: Scenario, current: Scenario, hint: Cluster | None, source: str) -> Scenario:
+    """Ask which cluster new jobs go on and return them on it.
+
+    ``made`` is on the default cluster for its jobs; ``hint`` is the cluster that the trace describes.
+    """
+    offers = {"default": ("the default for these jobs", made.cluster)}
+    if hint is not None:
+        offers["trace"] = ("the one the trace describes", hint)
+    offers["current"] = (f"keep that of “{current.name}”", current.cluster)
+    chosen = st.selectbox(
+        "On which cluster", list(offers), key=f"on-{source}-{hint is not None}", index=int(hint is not None),
+        format_func=lambda key: f"{offers[key][0]}: {size_of(offers[key][1])}",
+        help="The default is the smallest number of 8-GPU nodes that fits the widest job at load 0.7. "
+        "Whatever you choose can be changed on the page Cluster.",
+    )  # fmt: skip
+    if chosen == "default":
+        return made
+    own = tuple(text for text in made.assumptions if not is_default_note(text))
+    kept = cluster_notes(current.assumptions) if chosen == "current" else ()
+    return made.replace(cluster=offers[chosen][1], assumptions=(*own, *kept))
+
+
+def size_of(cluster: Cluster) -> str:
+    """Return the size of a cluster in words."""
+    if cluster.free_slots:
+        return amount(cluster.slots, "free slot")
+    return f"{amount(cluster.num_nodes, 'node')}, {amount(cluster.num_gpus, 'GPU')}"
 
 
 def profile(scenario: Scenario) -> None:
-    """Show the sentence, cards and charts of the scenario's jobs."""
+    """Show the banners, the sentence, the cards and the charts of the scenario's jobs."""
     jobs, cluster = scenario.workload, scenario.cluster
     fit = fit_of(jobs, cluster, scenario.options.placement)
-    median = float(np.median(jobs.work))
-    widest = float(jobs.gpus.max())
+    median, widest = float(np.median(jobs.work)), float(jobs.gpus.max())
     load = None if np.isnan(fit.load) else fit.load
-    guard_rails(
-        [g for g in guards(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest) if g.level != "info"]
-    )
+    found = guards(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest)
+    guard_rails([guard for guard in found if guard.level != "info"])
     sentence(
         workload_sentence(
             len(jobs), arrival_window_s(jobs), median, load=load, gpus=cluster.num_gpus, never_fit=len(fit.never_fit)
         )
     )
+    asked = "GPU time asked for over GPU time of the cluster while jobs arrive."
+    none = "Load needs fixed nodes with GPUs; here the policy rents the machines."
     cards([
         ("Jobs", count(len(jobs)), "Jobs that will be simulated."),
-        ("Load", share(load), f"GPU time asked for over GPU time of the scenario's {count(cluster.num_gpus)} GPUs while jobs arrive."),
+        ("Load", share(load), none if load is None else f"{asked} Cluster: {amount(cluster.num_gpus, 'GPU')}."),
         ("Run time, median", duration(median), "Half of the jobs run shorter, at the width they ask for."),
-        ("Widest job", f"{number(widest)} GPUs", "GPUs of the largest job."),
+        ("Widest job", f"{number(widest)} {'GPU' if widest == 1 else 'GPUs'}", "GPUs of the largest job."),
     ])  # fmt: skip
+    _charts(scenario)
     if fit.never_fit:
-        with st.expander(f"{count(len(fit.never_fit))} jobs that can never fit this cluster"):
-            st.markdown(", ".join(safe(job) for job in fit.never_fit[:50]))
+        with st.expander(f"{amount(len(fit.never_fit), 'job')} that can never fit this cluster"):
+            st.markdown(", ".join(safe(job) for job in fit.never_fit[:50]) + (" …" if len(fit.never_fit) > 50 else ""))
     _findings("Not modelled on this cluster", [f for f in fit.not_modelled if f.count])
-    theme = charts.page_theme()
+
+
+def _charts(scenario: Scenario) -> None:
+    theme, jobs, gpus = charts.page_theme(), scenario.workload, scenario.cluster.num_gpus
     shown = figures.profile(jobs, theme)
     for left in range(0, len(shown), 2):
         for column, place in zip(st.columns(2), (left, left + 1), strict=True):
             if place < len(shown):
                 with column:
                     charts.show(shown[place], f"profile-{place}")
-    if cluster.num_gpus:
-        charts.show(demand(jobs, float(cluster.num_gpus), theme), "demand", caption=True)
+    if gpus:
+        charts.show(demand(jobs, float(gpus), theme), "demand", caption=True)
 
 
 def doctor(report: Report, format_label: str) -> None:
     """Show what the reader read, kept, repaired and dropped, with examples."""
-    with st.container(border=True):
-        st.markdown(f"**Trace doctor** · {format_label}")
+    with st.container(border=True, gap="small"):
+        st.markdown(f"**Trace doctor** · read as {format_label}")
         st.markdown(
-            f"Kept **{count(report.kept)}** of {count(report.rows)} rows; repaired {count(report.repaired)}, dropped {count(report.dropped)}."
+            f"Kept **{count(report.kept)}** of {amount(report.rows, 'row')}; "
+            f"repaired {count(report.repaired)}, dropped {count(report.dropped)}."
         )
-        for note in report.notes:
-            st.markdown(f":gray[{safe(note, 300)}]")
-        for kind, title in (
-            ("dropped", "Dropped"),
-            ("repaired", "Repaired"),
-            ("flagged", "Kept, but look"),
-            ("not modelled", "Not modelled"),
-        ):
+        for kind, title in KINDS:
             _findings(title, list(report.of_kind(kind)))  # type: ignore[arg-type]
+        if report.notes:
+            st.markdown(f":gray[{safe(' · '.join(report.notes), 600)}]")
 
 
 def _findings(title: str, findings: list[Finding]) -> None:
@@ -83,47 +123,36 @@ def _findings(title: str, findings: list[Finding]) -> None:
             st.markdown(safe(finding.rule, 400))
             if finding.examples:
                 rows = pd.DataFrame([(e.line, e.value) for e in finding.examples], columns=["line", "value"])
-                st.dataframe(rows, hide_index=True, key=f"finding-{title}-{finding.reason}")
+                st.dataframe(rows, hide_index=True, key=f"finding-{title}-{finding.reason}", alt="Examples with lines")
 
 
 def jobs_table(scenario: Scenario) -> None:
     """Show the first rows of the workload with a filter."""
-    with st.expander(f"Table of jobs ({count(len(scenario.workload))})"):
-        frame = pd.DataFrame(scenario.workload.columns())
-        text = st.text_input("Filter by job, user or class", key="workload-filter")
-        if text:
-            named = [c for c in ("job_id", "user", "group", "job_class") if c in frame]
-            hit = np.logical_or.reduce(
-                [frame[c].astype(str).str.contains(text, case=False, regex=False) for c in named]
-            )
-            frame = frame[hit]
-        st.markdown(f":gray[{count(min(len(frame), MAX_ROWS))} of {count(len(frame))} rows shown; times in seconds.]")
-        st.dataframe(frame.head(MAX_ROWS), hide_index=True, key="workload-table")
+    jobs = scenario.workload
+    with st.expander(f"Table of jobs ({count(len(jobs))})", key="jobs-table", on_change="rerun") as box:
+        if not box.open:
+            return
+        text = st.text_input("Filter by job, user, group or class", key="workload-filter")
+        hit = np.flatnonzero(_named(scenario, text)) if text else np.arange(len(jobs))
+        present = jobs.columns()
+        columns = {label_of(name): values[hit[:MAX_ROWS]] for name, values in present.items()}
+        st.markdown(f":gray[{count(min(len(hit), MAX_ROWS))} of {count(len(hit))} rows shown.]")
+        st.dataframe(
+            pd.DataFrame(columns), hide_index=True, key="workload-table", alt="Jobs, in order of submission",
+            column_config={label_of(name): st.column_config.Column(help=COLUMN[name].help) for name in present},
+        )  # fmt: skip
 
 
-def fill_boxes(scenario: Scenario) -> None:
-    """Offer a stated rule for each thing no job has: one labelled click each."""
-    lacking = fill.missing(scenario)
-    if not lacking:
-        return
-    st.subheader("Not in the data, filled by one click", anchor=False)
-    offers: dict[Need, tuple[str, str, Callable[[Scenario], Scenario]]] = {
-        Need.DUE: ("Make due times", "due = submission + U[1, 3] × fastest run time", fill.fill_due),
-        Need.WEIGHT: ("Make lateness weights", "$1 per GPU for each hour late", fill.fill_weights),
-        Need.PRICE: (
-            "Set example prices",
-            f"${fill.EXAMPLE_USD_PER_GPU_H:.2f} per GPU-hour, an example and not a quote",
-            fill.fill_prices,
-        ),
-        Need.PRIORITY: ("Make priorities", "smaller jobs first", fill.fill_priorities),
-        Need.USER: ("Make users", "8 made-up users", fill.fill_users),
-    }
-    with st.container(horizontal=True):
-        for need, (label, rule, change) in offers.items():
-            if need in lacking and st.button(
-                label, key=f"fill-{need.name}", help=dollars(f"Rule: {rule}. Becomes a new version.")
-            ):
-                with mistakes_shown():
-                    session.keep(change(scenario), based_on=scenario.content_hash)
-                    st.query_params.clear()
-                    st.rerun()
+def label_of(column: str) -> str:
+    """Return the heading of a workload column, with its unit."""
+    return LABELS.get(column, column.replace("_", " ").capitalize())
+
+
+def _named(scenario: Scenario, text: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which jobs have the text in a name."""
+    found = np.zeros(len(scenario.workload), dtype=bool)
+    for name in ("job_id", "user", "group", "job_class"):
+        values = getattr(scenario.workload, name)
+        if values is not None:
+            found |= pd.Series(values).astype(str).str.contains(text, case=False, regex=False).to_numpy()
+    return found

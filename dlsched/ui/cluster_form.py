@@ -1,0 +1,155 @@
+"""Widgets of the Cluster page: what the cluster is, its tables or free slots, saving."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from pydantic import ValidationError
+
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.errors import from_validation
+from dlsched.domain.scenario import Scenario
+from dlsched.figures.cluster import capacity
+from dlsched.metrics.findings import cluster_sentence, guards
+from dlsched.metrics.formats import count, money, share
+from dlsched.placement import can_ever_fit
+from dlsched.ui import charts, session, tables
+from dlsched.ui.cluster_view import cluster_of, event_columns, events_frame, pool_columns, pools_frame, with_pool
+from dlsched.ui.parts import cards, guard_rails, sentence
+from dlsched.ui.text import dollars, safe
+from dlsched.workload.catalogue import vm_catalogue, vm_examples
+from dlsched.workload.doctor import load_of
+from dlsched.workload.notes import is_default_note
+
+FIXED, FREE = "Fixed nodes", "Free machine types"
+MEANING = {
+    FIXED: "The nodes below, each for as long as it is there.",
+    FREE: "Up to so many machines at once; the policy decides which type it rents in each slot, and when.",
+}
+
+
+def headline(scenario: Scenario) -> None:
+    """Show banners, sentence, the rule of a default cluster, and the cards."""
+    cluster, jobs = scenario.cluster, scenario.workload
+    fits = can_ever_fit(jobs, cluster, scenario.options.placement)
+    load, never = load_of(jobs, cluster), int(np.sum(~fits))
+    widest = int(np.argmax(jobs.gpus))
+    found = guards(
+        scenario, load=None if np.isnan(load) else load, never_fit=never,
+        widest_gpus=float(jobs.gpus[~fits].max()) if never else 0.0,
+    )  # fmt: skip
+    guard_rails([guard for guard in found if guard.level != "info"])
+    sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])))
+    for note in filter(is_default_note, scenario.assumptions):
+        st.markdown(f"{safe(note, 300)}. Change it below, or go on with it.")
+    cards(_cards(cluster, load))
+
+
+def _cards(cluster: Cluster, load: float) -> list[tuple[str, str, str]]:
+    if cluster.free_slots:
+        priced = [vm.usd_per_h / vm.gpus for vm in cluster.catalogue if vm.usd_per_h is not None and vm.gpus]
+        most = cluster.slots * max(vm.gpus for vm in cluster.catalogue)
+        between = f"{money(min(priced))} to {money(max(priced))}/GPU-h" if priced else "no price set"
+        return [
+            ("Free slots", count(cluster.slots), "Machines that may be rented at once."),
+            ("Machine types", count(len(cluster.catalogue)), "Types the policy may rent."),
+            ("Most GPUs", count(most), "All slots with the largest type."),
+            ("Price", between, "Of the cheapest and the dearest type, per hour of one GPU."),
+        ]  # fmt: skip
+    hourly = cluster.usd_per_h
+    why = (
+        "Some pool has no price: costs are unknown, not 0."
+        if hourly is None
+        else "All nodes together, while they are up."
+    )
+    asked = "GPU time asked for over GPU time there is while jobs arrive. Above 100% the queue only grows."
+    return [
+        ("Nodes", count(cluster.num_nodes), "Nodes of all pools."),
+        ("GPUs", count(cluster.num_gpus), "GPUs of all nodes."),
+        ("Price", "no price set" if hourly is None else f"{money(hourly)}/h", why),
+        ("Load", share(load), asked),
+    ]  # fmt: skip
+
+
+def fixed(current: Scenario) -> Cluster:
+    """Show the tables of pools and events with the capacity they give; return the cluster as it stands there.
+
+    Raises
+    ------
+    InputError
+        When the tables do not make a cluster; what is shown stays, so that it can be corrected.
+    """
+    before = current.cluster
+    pools_key, events_key = keys(current)
+    start = pools_frame(before)
+    if before.free_slots:
+        start = with_pool(start, before.catalogue[0], before.slots)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Pools of equal nodes**")
+        _add_example(pools_key, start)
+    pools = tables.editor(start, pools_key, pool_columns(), alt="Pools: machine type, number of nodes, size and price")
+    picture = st.container()
+    st.markdown("**Capacity over time** (optional): nodes that arrive, leave, are maintained, or fail")
+    events = tables.editor(
+        events_frame(before), events_key, event_columns(), alt="Events: what happens to which nodes on which day"
+    )
+    cluster = cluster_of(pools, events, before)
+    with picture:
+        jobs = current.workload
+        last_s = max([0.0, *(a.start_s if a.end_s is None else a.end_s for a in cluster.absences)])
+        horizon_s = max(float((jobs.submit_s + jobs.work).max()), 1.1 * last_s, 1.0)
+        charts.show(capacity(cluster, horizon_s, charts.page_theme()), "capacity")
+    return cluster
+
+
+def keys(current: Scenario) -> tuple[str, str]:
+    """Return the keys of the two tables: unsaved rows belong to one version of the scenario."""
+    tag = current.content_hash[: session.HASH_DIGITS]
+    return f"pools-{tag}", f"events-{tag}"
+
+
+def _add_example(key: str, start: object) -> None:
+    offers = {vm.name: vm for vm in vm_examples()}
+
+    def shown(name: str) -> str:
+        vm = offers[name]
+        return f"{name} · {money(vm.usd_per_h)}/h"
+
+    with st.popover("Add a machine type", help="Example types with example prices; change them in the table"):
+        st.markdown(f":gray[{dollars(safe(vm_catalogue().note, 300))} As of {vm_catalogue().as_of}.]")
+        name = st.selectbox("Machine type", list(offers), key="vm-example", format_func=shown)
+        nodes = st.number_input("Nodes", 1, 10_000, 1, key="vm-example-nodes")
+        if st.button(f"Add {nodes} to the table", key="vm-add"):
+            tables.replace(key, with_pool(tables.held(key, start), offers[name], int(nodes)))  # type: ignore[arg-type]
+            st.rerun()
+
+
+def free(current: Scenario) -> Cluster:
+    """Show the number of slots and the types for them; return the cluster as it stands there.
+
+    Raises
+    ------
+    InputError
+        When no type is chosen.
+    """
+    cluster, tag = current.cluster, current.content_hash[: session.HASH_DIGITS]
+    offers = {vm.name: vm for vm in (*vm_examples(), *cluster.vm_types)}
+    chosen = [vm.name for vm in cluster.catalogue] or list(offers)[:3]
+    left, right = st.columns([1, 3])
+    slots = left.number_input(
+        "Free slots", 1, 100_000, cluster.slots or cluster.num_nodes, key=f"slots-{tag}", persist_state="session",
+        help="How many machines may be rented at once",
+    )  # fmt: skip
+    names = right.multiselect(
+        "Machine types to choose from", list(offers), chosen, key=f"types-{tag}", persist_state="session",
+        help="Example types and those of the scenario",
+        format_func=lambda name: f"{name} · {money(offers[name].usd_per_h)}/h",
+    )  # fmt: skip
+    try:
+        made = Cluster(
+            slots=int(slots), catalogue=tuple(offers[name] for name in names),
+            absences=cluster.absences if cluster.free_slots else (),
+        )  # fmt: skip
+    except ValidationError as error:
+        raise from_validation("free slots", error) from error
+    return cluster if made == cluster else made

@@ -1,0 +1,53 @@
+"""Editable tables that keep their rows when the page is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+MOST_ROWS, TALL_PX = 7, 300
+
+
+def editor(start: pd.DataFrame, key: str, columns: dict[str, Any], *, alt: str) -> pd.DataFrame:
+    """Show an editable table with rows to add and delete, and return what it holds now.
+
+    It begins with ``start`` and goes on with the reader's rows until :func:`forget`. The widget itself loses its
+    edits when its page is left; what it held then is what it begins with next time. Between the two its input must
+    stay the same object, or edits would be applied twice.
+    """
+    widget = _widget(key)
+    if widget not in st.session_state:
+        st.session_state[f"{key}-from"] = held(key, start)
+    begin = st.session_state.get(f"{key}-from", start)
+    now: pd.DataFrame = st.data_editor(
+        begin, num_rows="dynamic", hide_index=True, column_config=columns, key=widget, alt=alt, placeholder="–",
+        height=TALL_PX if len(begin) > MOST_ROWS else "auto",
+    )  # fmt: skip
+    st.session_state[f"{key}-now"] = now
+    return now
+
+
+def held(key: str, start: pd.DataFrame) -> pd.DataFrame:
+    """Return what a table holds; ``start`` before it was shown."""
+    now: pd.DataFrame = st.session_state.get(f"{key}-now", start)
+    return now
+
+
+def replace(key: str, frame: pd.DataFrame) -> None:
+    """Give a table other rows, from the next time it is shown."""
+    forget(key)
+    st.session_state[f"{key}-now"] = frame
+
+
+def forget(key: str) -> None:
+    """Make a table begin anew."""
+    for part in ("from", "now"):
+        st.session_state.pop(f"{key}-{part}", None)
+    st.session_state[f"{key}-round"] = st.session_state.get(f"{key}-round", 0) + 1
+
+
+def _widget(key: str) -> str:
+    """Return the widget's key: another one after each reset, because the browser keeps edits under the old one."""
+    return f"{key}-{st.session_state.get(f'{key}-round', 0)}"
