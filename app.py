@@ -3,7 +3,11 @@ if __name__ == "__main__":
     import streamlit as st
 
     from dlsched.ui.navigation import navigation
+    from dlsched.ui.page import store_is_open
 
-    page = navigation()
-    st.set_page_config(page_title=f"{page.title} · dlsched", page_icon="📅", layout="wide")
-    page.run()
+    st.set_page_config(page_title="dlsched", page_icon="📅", layout="wide", initial_sidebar_state=220)
+    is_open = store_is_open()
+    page = navigation(hidden=not is_open)
+    st.set_page_config(page_title=f"{page.title} · dlsched")
+    if is_open:
+        page.run()

@@ -12,7 +12,7 @@ import dlsched
 from dlsched.figures.bars import with_jobs
 from dlsched.figures.raster import node_raster
 from dlsched.metrics.compare import compare
-from dlsched.metrics.findings import compare_sentence
+from dlsched.metrics.findings import headline
 from dlsched.policies.registry import find
 from dlsched.ui.demo_result import FILE, to_plain
 from dlsched.ui.loaders import absences
@@ -26,7 +26,7 @@ def compute() -> dict[str, Any]:
     runs = {key: [dlsched.simulate(scenario, key, seed=seed) for seed in range(DEMO_DRAWS)] for key in DEMO_POLICIES}
     baseline, *_ = DEMO_POLICIES
     named = [(find(key).label, [run.metrics for run in draws]) for key, draws in runs.items()]
-    sentence = compare_sentence(compare(named, find(baseline).label))
+    sentence = headline(compare(named, find(baseline).label))
     run = runs[baseline][0]
     gpus = scenario.cluster.nodes.capacity[:, 0]
     pieces = with_jobs(run.segments, run.jobs)

@@ -69,7 +69,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """What a page shows of a task: ``share`` done from 0 to 1, ``eta_s`` seconds left (rough; None = unknown)."""
+    """What a page shows of a task: ``share`` done from 0 to 1, ``eta_s`` seconds of computing left (rough)."""
 
     id: str
     name: str
@@ -175,6 +175,10 @@ class Runner:
     def record(self, task_id: str) -> RunRecord | None:
         """Return the record of a task when there is no store; None otherwise."""
         return self._records.get(task_id)
+
+    def task(self, task_id: str) -> Task:
+        """Return what was asked; KeyError when it is no longer on the list."""
+        return self._entries[task_id].task
 
     def forget(self) -> None:
         """Take finished tasks off the list."""
@@ -353,7 +357,7 @@ class Runner:
         share, text, eta_s = 0.0, entry.message, None
         if entry.state is TaskState.QUEUED:
             ahead = list(self._waiting).index(entry) if entry in self._waiting else 0
-            text = f"Waiting, {ahead} before it" if ahead else "Waiting"
+            text, eta_s = f"Waiting, {ahead} before it" if ahead else "Waiting", entry.guess_s
         elif entry.state is TaskState.RUNNING:
             share, text = worker.read_progress(self._folder, entry.id)
             text, eta_s = text or "Starting a worker", self._seconds_left(entry, share)

@@ -83,10 +83,10 @@ def _prices(scenario: Scenario) -> list[Chip]:
     chips = []
     if len(priced) < len(vms):
         missing = ", ".join(vm.name for vm in vms if vm.usd_per_h is None)
-        chips.append(Chip("no price set", f"Costs cannot be told without a price for {missing}.", "Catalogue"))
+        chips.append(Chip("no price set", f"Costs cannot be told without a price for {missing}.", "Cluster"))
     if not priced:
         return chips
-    chips.append(Chip("list prices", "Prices as typed in or listed, without discounts of yours.", "Catalogue"))
+    chips.append(Chip("list prices", "Prices as typed in or listed, without discounts of yours.", "Cluster"))
     if scenario.options.billing == "hour":
         chips.append(Chip("billing per started hour", "Each stay of a machine is rounded up to the hour.", "Cluster"))
     else:
@@ -103,7 +103,7 @@ def _machines(scenario: Scenario) -> list[Chip]:
     chips = [Chip(label, why, "Run")]
     if any(vm.speed != 1 for vm in cluster.vm_types):
         speeds = ", ".join(_speed(vm) for vm in cluster.vm_types)
-        chips.append(Chip("machines differ in speed", f"Relative to the recorded GPU: {speeds}.", "Catalogue"))
+        chips.append(Chip("machines differ in speed", f"Relative to the recorded GPU: {speeds}.", "Cluster"))
     failures = sum(absence.cause == "fails" for absence in cluster.absences)
     if failures:
         chips.append(Chip(amount(failures, "failure"), "Nodes fail at stated times; policies do not know.", "Cluster"))

@@ -25,6 +25,7 @@ __all__ = [
     "compare_sentence",
     "comparison_guards",
     "guards",
+    "headline",
     "is_random",
     "result_sentence",
     "workload_sentence",
@@ -132,6 +133,17 @@ def compare_sentence(comparison: Comparison) -> str:
     if len(others) > MOST_CLAUSES:
         clauses.append(f"{count(len(others) - MOST_CLAUSES)} more in the table")
     return "; ".join(clauses) + f" ({certainty(comparison)})."
+
+
+def headline(comparison: Comparison) -> str:
+    """Return the one thing to remember: the best run's change in late jobs (in the p95 wait without due times)."""
+    row = comparison.row("late_share") or comparison.row("wait_p95")
+    better = [cell for cell in row.cells if cell.verdict == "better" and cell.delta is not None] if row else []
+    if row is None or not better:
+        return f"No other policy here is clearly better than {comparison.baseline} ({certainty(comparison)})."
+    best = min(better, key=lambda cell: cell.delta.mean if cell.delta else 0.0)
+    change = _change(row, best, comparison.baseline).removesuffix(")")
+    return f"Against {comparison.baseline}, {best.name} {change}; {certainty(comparison)})."
 
 
 def certainty(comparison: Comparison) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 import streamlit as st
@@ -11,38 +12,58 @@ from pydantic.fields import FieldInfo
 from dlsched.domain.cluster import Frozen
 from dlsched.ui.text import dollars
 
+UNIT_ENDINGS = ((" usd per h", "$/h"), (" gpu s", "GPU-s"), (" usd", "$"), (" gib", "GiB"), (" s", "s"))
+SPELLINGS = {"vm": "VM", "gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
+SHARE_FIELDS = ("_share", "_error", "efficiency")
 
-def model_fields(model: type[Frozen], key: str, current: Frozen | None = None) -> dict[str, Any]:
-    """Show one widget per field of the model and return the values; defaults come from ``current`` or the model."""
+
+def model_fields(
+    model: type[Frozen],
+    key: str,
+    current: Frozen | None = None,
+    *,
+    hidden: Collection[str] = (),
+    choices: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
+    """Show one widget per field of the model and return the values; defaults come from ``current`` or the model.
+
+    ``hidden`` fields are left out; ``choices`` turns a text field into a choice among these.
+    """
     base = current or model.model_validate({})
     return {
-        name: field(label_of(name, info), info, getattr(base, name), f"{key}-{name}")
+        name: field(label_of(name, info), info, getattr(base, name), f"{key}-{name}", (choices or {}).get(name))
         for name, info in model.model_fields.items()
+        if name not in hidden
     }
 
 
 def label_of(name: str, info: FieldInfo) -> str:
     """Return a label: the name in words with its unit."""
     extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
-    unit = extra.get("unit", "")
-    words = (info.title or name.replace("_", " ")).strip().capitalize()
-    if not unit:
-        for ending, sign in ((" usd per h", "$/h"), (" gpu s", "GPU-s"), (" usd", "$"), (" gib", "GiB"), (" s", "s")):
-            if words.lower().endswith(ending):
-                words, unit = words[: -len(ending)], sign
-                break
-    return f"{words} ({unit})" if unit else words
+    words, unit = (info.title or name.replace("_", " ")).strip(), str(extra.get("unit", ""))
+    for ending, sign in UNIT_ENDINGS:
+        if words.lower().endswith(ending):
+            words, unit = words[: -len(ending)], unit or sign
+            break
+    if not unit and name.endswith(SHARE_FIELDS):
+        unit = "0 to 1"
+    spelt = " ".join(SPELLINGS.get(word, word) for word in words.split(" "))
+    spelt = spelt[:1].upper() + spelt[1:]
+    return f"{spelt} ({unit})" if unit else spelt
 
 
-def field(label: str, info: FieldInfo, value: Any, key: str) -> Any:
+def field(label: str, info: FieldInfo, value: Any, key: str, choices: Sequence[str] | None = None) -> Any:
     """Show the widget that suits the type of a field and return its value."""
     hint = dollars(info.description or "")
     kind, optional = _inner(info.annotation)
     label = dollars(label)
+    if choices is not None:
+        place = list(choices).index(value) if value in choices else None
+        return st.selectbox(label, choices, index=place, help=hint, key=key, placeholder="chosen by itself")
     if get_origin(kind) is Literal:
         options = [*get_args(kind)]
         place = options.index(value) if value in options else None
-        return st.selectbox(label, options, index=place, help=hint, key=key)
+        return st.selectbox(label, options, index=place, help=hint, key=key, format_func=_plain_words)
     if kind is bool:
         return st.checkbox(label, value=bool(value), help=hint, key=key)
     if kind is int or kind is float:
@@ -53,6 +74,10 @@ def field(label: str, info: FieldInfo, value: Any, key: str) -> Any:
         return [part.strip() for part in text.split(",") if part.strip()]
     text = st.text_input(label, value or "", help=hint, key=key)
     return (text or None) if optional else text
+
+
+def _plain_words(option: object) -> str:
+    return str(option).replace("-", " ")
 
 
 def _inner(annotation: Any) -> tuple[Any, bool]:

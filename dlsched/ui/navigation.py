@@ -21,7 +21,11 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
 """Section -> (script below pages/, title, icon, url path)."""
 
 
-def navigation() -> StreamlitPage:
+SCRIPTS = {title: f"pages/{script}" for entries in PAGES.values() for script, title, _, _ in entries}
+"""Title of a page -> its script."""
+
+
+def navigation(*, hidden: bool = False) -> StreamlitPage:
     """Build the sidebar and return the page to run."""
     sections = {
         section: [
@@ -30,4 +34,4 @@ def navigation() -> StreamlitPage:
         ]
         for section, entries in PAGES.items()
     }
-    return st.navigation(sections, expanded=True)
+    return st.navigation(sections, position="hidden" if hidden else "sidebar", expanded=True)

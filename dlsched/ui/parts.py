@@ -12,6 +12,8 @@ from dlsched.domain.errors import DlschedError, InputError, PlanError, StoreErro
 from dlsched.metrics.compare import Cell, Comparison
 from dlsched.metrics.findings import Chip, Guard
 from dlsched.metrics.kpi import KPIS
+from dlsched.ui import session
+from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.text import dollars, safe
 
 MAX_CARDS = 4
@@ -72,9 +74,9 @@ def chips(entries: Sequence[Chip], key: str) -> None:
     word = "assumption" if len(entries) == 1 else "assumptions"
     with st.popover(f":orange[{len(entries)} {word}]", key=f"chips-{key}", help="What this answer takes for granted"):
         for chip in entries:
-            st.markdown(
-                f"**{safe(chip.label, 120)}**  \n{safe(chip.why, 300)}  \n:gray[Change it on: {safe(chip.where)}]"
-            )
+            st.markdown(f"**{safe(chip.label, 120)}**  \n{safe(chip.why, 300)}")
+            if chip.where in SCRIPTS:
+                st.page_link(SCRIPTS[chip.where], label=f"Change on {chip.where}", query_params=session.url_params())
 
 
 def guard_rails(entries: Sequence[Guard]) -> None:

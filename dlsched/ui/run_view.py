@@ -1,7 +1,8 @@
-"""Choose policies and follow their runs."""
+"""Choose policies, their parameters and the rules of the simulation; say what a run will take."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -9,17 +10,20 @@ from pydantic import ValidationError
 
 from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import DlschedError, from_validation
-from dlsched.domain.policy import PolicySpec
+from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
-from dlsched.experiments.background import Task, TaskState, TaskStatus
+from dlsched.experiments.background import Task
 from dlsched.experiments.estimate import estimate_s
+from dlsched.experiments.executor import num_workers
 from dlsched.experiments.run import key_of
 from dlsched.metrics.findings import is_random
-from dlsched.metrics.formats import duration
+from dlsched.metrics.formats import share
 from dlsched.policies.registry import POLICIES, unmet_needs
 from dlsched.ui import session
-from dlsched.ui.forms import model_fields
-from dlsched.ui.parts import error_box
+from dlsched.ui.fill_view import OFFERS
+from dlsched.ui.forms import field, label_of, model_fields
+from dlsched.ui.navigation import SCRIPTS
+from dlsched.ui.parts import error_box, mistakes_shown
 from dlsched.ui.text import dollars, safe
 
 EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
@@ -30,62 +34,117 @@ GROUP_TITLES = {
     "who gets in": "Who gets in",
 }
 ASK_ABOVE_S = 60.0
+TENTH = 10
+LEAST_JOBS_FOR_TENTH = 100
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "run times ± 50%": {"estimate_error": 0.5},
+    "5% of jobs die early": {"bug_share": 0.05},
+    "5% of jobs are cancelled": {"cancel_share": 0.05},
+}
+"""What can be made random in a recorded trace, as changes of the options."""
 
 
 def choose(scenario: Scenario) -> list[PolicySpec]:
-    """Show the policies by what the user wants and return the ticked ones."""
+    """Show the policies by what the user wants and return the ticked ones, found by the search or not."""
     wanted = st.text_input("Search policies", key="policy-search", placeholder="backfill, due, fair …").lower()
-    ticked = []
+    ticked, shown = [], 0
     for group, title in GROUP_TITLES.items():
-        specs = [spec for spec in POLICIES if spec.group == group and _matches(spec, wanted)]
-        if not specs:
-            continue
-        st.markdown(f"**{title}**")
-        for spec in specs:
-            if _offer(spec, scenario):
-                ticked.append(spec)
+        specs = [spec for spec in POLICIES if spec.group == group]
+        matching = [spec for spec in specs if _matches(spec, wanted)]
+        shown += len(matching)
+        if matching:
+            st.subheader(title, anchor=False)
+        with st.container(gap="xsmall"):
+            for spec in specs:
+                if _offer(spec, scenario) if spec in matching else _is_ticked(spec, scenario):
+                    ticked.append(spec)
+    if not shown:
+        st.markdown(f"No policy matches “{safe(wanted)}”.")
     return ticked
 
 
 def _offer(spec: PolicySpec, scenario: Scenario) -> bool:
-    """Show one policy: tick box, what it does, what it must know or is lacking."""
+    """Show one policy: tick box, what it does, what it must know; or what it lacks, and the way to it."""
     lacks = unmet_needs(spec, scenario)
-    box, words = st.columns([1, 4], vertical_alignment="center", gap="small")
+    box, words = st.columns([2, 7], vertical_alignment="top", gap="small")
     ticked = box.checkbox(
         spec.label, value=spec.key in EVERYDAY_FIVE and not lacks, disabled=bool(lacks),
-        key=f"policy-{spec.key}-{bool(lacks)}", help=dollars(spec.paper) or None,
+        key=_tick_key(spec, lacks), help=dollars(spec.paper) or None,
     )  # fmt: skip
-    text = f"{spec.summary} :gray[Knows {spec.knows}.]"
-    if lacks:
-        text += f" :orange[Needs {' and '.join(need.value for need in lacks)}: fill them on Workload or Cluster.]"
-    words.markdown(text)
+    with words:
+        st.markdown(f"{dollars(spec.summary)} :gray[Knows {spec.knows}.]")
+        if lacks:
+            _way_to(spec, lacks, scenario)
     return ticked and not lacks
+
+
+def _tick_key(spec: PolicySpec, lacks: tuple[Need, ...]) -> str:
+    return f"policy-{spec.key}-{bool(lacks)}"
+
+
+def _is_ticked(spec: PolicySpec, scenario: Scenario) -> bool:
+    lacks = unmet_needs(spec, scenario)
+    return not lacks and bool(st.session_state.get(_tick_key(spec, lacks), spec.key in EVERYDAY_FIVE))
+
+
+def _way_to(spec: PolicySpec, lacks: tuple[Need, ...], scenario: Scenario) -> None:
+    """Say what a policy lacks and offer to fill it by its stated rule, or name the page where it can be had."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f":orange[Needs {' and '.join(need.value for need in lacks)}.]", width="content")
+        for need in lacks:
+            if need in OFFERS:
+                label, rule, change = OFFERS[need]
+                if st.button(label, key=f"fill-{spec.key}-{need.name}", type="tertiary", help=dollars(rule)):
+                    with mistakes_shown():
+                        session.keep(change(scenario), based_on=scenario.content_hash)
+                        st.rerun()
+            elif need in (Need.FREE_SLOTS, Need.FIXED_NODES):
+                st.page_link(SCRIPTS["Cluster"], label="Change on Cluster", query_params=session.url_params())
+            elif need is Need.SPEED:
+                st.markdown("Choose a scaling law under the rules below.", width="content")
 
 
 def _matches(spec: PolicySpec, wanted: str) -> bool:
     return not wanted or wanted in f"{spec.key} {spec.label} {spec.summary} {spec.knows} {spec.paper}".lower()
 
 
-def parameters(specs: list[PolicySpec]) -> dict[str, dict[str, Any]]:
-    """Show the parameters of the ticked policies and return the values that differ from the defaults."""
-    with_params = [spec for spec in specs if spec.params.model_fields]
+def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, dict[str, Any]], bool]:
+    """Show the parameters of the ticked policies.
+
+    Returns
+    -------
+    The values that differ from the defaults by policy, and whether all are valid. Parameters without effect on this
+    cluster are left out.
+    """
+    free = scenario.cluster.free_slots
+    hidden = frozenset() if free else frozenset({"vm_type"})
+    choices = {"vm_type": [vm.name for vm in scenario.cluster.vm_types]} if free else {}
+    having = [spec for spec in specs if set(spec.params.model_fields) - hidden]
     values: dict[str, dict[str, Any]] = {}
-    if not with_params:
-        return values
-    with st.expander(f"Parameters of {len(with_params)} policies"):
-        for spec in with_params:
+    valid = True
+    if not having:
+        return values, valid
+    chips = st.container(horizontal=True, gap="xsmall")
+    names = ", ".join(spec.label for spec in having)
+    with st.expander(f"Parameters of {names}", key="params-open"):
+        for spec in having:
             st.markdown(f"**{spec.label}**")
-            given = model_fields(spec.params, f"param-{spec.key}")
+            given = model_fields(spec.params, f"param-{spec.key}", hidden=hidden, choices=choices)
             try:
-                parsed = spec.parse(given)
+                changed = spec.parse(given).model_dump(exclude_defaults=True, mode="json")
             except DlschedError as error:
                 error_box(error)
+                valid = False
                 continue
-            changed = parsed.model_dump(exclude_defaults=True, mode="json")
             if changed:
                 values[spec.key] = changed
-                st.markdown(" ".join(f":violet-badge[{safe(name)} = {safe(value)}]" for name, value in changed.items()))
-    return values
+    for spec in having:
+        for name, value in values.get(spec.key, {}).items():
+            text = ", ".join(f"{part:g}" for part in value) if isinstance(value, list) else value
+            chips.badge(
+                safe(f"{spec.label}: {label_of(name, spec.params.model_fields[name])} = {text}"), color="violet"
+            )
+    return values, valid
 
 
 def options_form(scenario: Scenario) -> None:
@@ -108,18 +167,51 @@ def options_form(scenario: Scenario) -> None:
             return
         if changed.content_hash != scenario.content_hash:
             session.keep(changed, based_on=scenario.content_hash)
-            st.query_params.clear()
             st.rerun()
 
 
 def _in_columns(model: type[Frozen], current: Frozen, key: str) -> dict[str, Any]:
-    from dlsched.ui.forms import field, label_of
-
     columns, values = st.columns(3), {}
     for place, (name, info) in enumerate(model.model_fields.items()):
         with columns[place % 3]:
             values[name] = field(label_of(name, info), info, getattr(current, name), f"{key}-{name}")
     return values
+
+
+def varying(scenario: Scenario) -> str:
+    """Return what differs from draw to draw, in words; "" when nothing does."""
+    options = scenario.options
+    parts = []
+    if scenario.generator is not None:
+        parts.append("the jobs, drawn anew from their mix")
+    if options.estimate_error:
+        parts.append(f"believed run times (± {share(options.estimate_error)})")
+    if options.bug_share:
+        parts.append(f"which {share(options.bug_share)} of the jobs die early")
+    if options.cancel_share:
+        parts.append(f"which {share(options.cancel_share)} of the jobs are cancelled")
+    return "; ".join(parts)
+
+
+def draws_box(scenario: Scenario) -> int:
+    """Ask for the number of draws and say what varies; where nothing does, offer what could."""
+    random = is_random(scenario)
+    draws = st.number_input(
+        "Draws", 1, 100, 5 if random else 1, key=f"draws-{random}", disabled=not random,
+        help="How often everything random is drawn again; all policies see the same draws. "
+        "More draws, narrower intervals.",
+    )  # fmt: skip
+    if random:
+        st.markdown(f":gray[Varies: {safe(varying(scenario), 300)}.]")
+        return int(draws)
+    st.markdown(":gray[Nothing varies: exact for this trace, not a forecast.]")
+    with st.popover("Vary …", help="Make something random, so that draws tell how sure the answer is"):
+        for label, change in VARIATIONS.items():
+            if st.button(label, key=f"vary-{label}"):
+                options = scenario.options.model_copy(update=change)
+                session.keep(scenario.replace(options=options), based_on=scenario.content_hash)
+                st.rerun()
+    return 1
 
 
 def tasks_of(scenario: Scenario, specs: list[PolicySpec], params: dict[str, dict[str, Any]], draws: int) -> list[Task]:
@@ -128,83 +220,32 @@ def tasks_of(scenario: Scenario, specs: list[PolicySpec], params: dict[str, dict
     return [Task(scenario, spec.key, params.get(spec.key, {}), seed, spec.label) for seed in seeds for spec in specs]
 
 
-def expected(tasks: list[Task]) -> tuple[int, float]:
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a batch will take: runs ``stored`` already, ``seconds`` for the others on ``cores``; rough."""
+
+    stored: int
+    seconds: float
+    cores: int
+
+
+def expected(tasks: list[Task]) -> Expected:
     """Return how many tasks are answered from the store, and about how many seconds the others take."""
     store = session.store()
-    fresh = [
-        task for task in tasks if store.find_run(key_of(task.scenario, task.policy, task.params, task.seed)) is None
-    ]
-    cores = max(1, min(2, len(fresh)))
-    return len(tasks) - len(fresh), sum(estimate_s(task.scenario, task.policy, store).seconds for task in fresh) / cores
+    known = set(store.list_runs(metrics=()).query("state == 'stored'")["key"])
+    fresh = [task for task in tasks if key_of(task.scenario, task.policy, task.params, task.seed) not in known]
+    each_s = {task.policy: estimate_s(task.scenario, task.policy, store).seconds for task in tasks}
+    cores = max(1, min(num_workers(), len(fresh)))
+    return Expected(len(tasks) - len(fresh), sum(each_s[task.policy] for task in fresh) / cores, cores)
 
 
-def start(tasks: list[Task]) -> None:
-    """Hand the tasks to the background runner and remember them as this session's batch."""
-    ids = session.runner().submit(tasks)
-    st.session_state["batch"] = ids
-    st.session_state["batch-open"] = True
-
-
-@st.fragment(run_every=0.5)
-def live_queue() -> None:
-    """Show progress of all work, with cancel; open the results when this session's batch is done."""
-    statuses = session.runner().status()
-    batch = st.session_state.get("batch", [])
-    mine = [status for status in statuses if status.id in batch]
-    if mine and st.session_state.get("batch-open") and all(status.state.is_over for status in mine):
-        st.session_state["batch-open"] = False
-        first: dict[str, str] = {}
-        for status in mine:
-            if status.run_id:
-                first.setdefault(status.name, status.run_id)
-        if first:
-            session.look_at_run(next(iter(first.values())))
-            session.tick(list(first.values()))
-            st.session_state["batch-done"] = sum(bool(status.run_id) for status in mine)
-        st.rerun()
-    _progress(statuses)
-
-
-def _progress(statuses: list[TaskStatus]) -> None:
-    if not statuses:
-        st.markdown(":gray[Nothing runs. Results of earlier runs are on the page Runs.]")
-        return
-    active = [status for status in statuses if not status.state.is_over]
-    done = len(statuses) - len(active)
-    if active:
-        left = max((status.eta_s for status in active if status.eta_s is not None), default=None)
-        about = f", about {duration(left)} left" if left is not None else ""
-        st.markdown(f"**{done} of {len(statuses)} runs done{about}.** You can leave this page.")
-        if st.button("Cancel all", key="cancel-all", help="Finished runs are kept"):
-            session.runner().cancel()
-    by_name: dict[str, list[TaskStatus]] = {}
-    for status in statuses:
-        by_name.setdefault(status.name, []).append(status)
-    for name, group in by_name.items():
-        _line(name, group)
-    if not active:
-        cancelled = sum(status.state is TaskState.CANCELLED for status in statuses)
-        if cancelled:
-            st.markdown(f"Cancelled. {done - cancelled} finished runs kept, {cancelled} not run.")
-        if st.button("Clear this list", key="clear-queue", type="tertiary"):
-            session.runner().forget()
-
-
-def _line(name: str, group: list[TaskStatus]) -> None:
-    """Show one policy with all its draws."""
-    over = [status for status in group if status.state.is_over]
-    draws = f" ({len(over)} of {len(group)} draws)" if len(group) > 1 else ""
-    for status in group:
-        if status.state is TaskState.FAILED:
-            st.error(f"**{safe(name)}** stopped. {safe(status.message, 600)}")
-    if len(over) == len(group):
-        kept = sum(status.state is TaskState.STORED for status in group)
-        st.markdown(f"{'✓' if kept else '✕'} {safe(name)}{draws}: {'done' if kept == len(group) else f'{kept} kept'}")
-        return
-    now = next((status for status in group if status.state is TaskState.RUNNING), None)
-    text = now.text if now else "waiting"
-    share = sum(1.0 if status.state.is_over else status.share for status in group) / len(group)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}{draws}: {safe(text)}")
-        if st.button("✕", key=f"cancel-{group[0].id}", help=f"Cancel {name}"):
-            session.runner().cancel([status.id for status in group])
+def first_tenth(scenario: Scenario) -> Scenario:
+    """Return the scenario with the first tenth of its jobs by submission: the load stays, the time shrinks."""
+    jobs = scenario.workload
+    count = max(1, len(jobs) // TENTH)
+    return scenario.replace(
+        workload=jobs.head(count),
+        generator=None,
+        name=f"{scenario.name}, first tenth",
+        assumptions=(*scenario.assumptions, f"first {count:,} of {len(jobs):,} jobs"),
+    )

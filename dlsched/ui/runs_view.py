@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
+from dlsched.experiments.background import Task
+from dlsched.metrics.formats import amount
 from dlsched.metrics.kpi import KPIS
-from dlsched.policies.registry import POLICIES
-from dlsched.ui import session
+from dlsched.ui import run_state, session
 from dlsched.ui.parts import mistakes_shown
+from dlsched.ui.scenario_bar import policy_label
 from dlsched.ui.text import safe
 
 PER_PAGE = 50
-LABELS = {spec.key: spec.label for spec in POLICIES}
 
 
 def table_of(runs: pd.DataFrame) -> pd.DataFrame:
@@ -28,19 +32,23 @@ def table_of(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Scenario": names,
-            "Policy": [LABELS.get(str(key), str(key)) for key in runs["policy"]],
-            "Draw": runs["seed"],
+            "Policy": [policy_label(str(key)) for key in runs["policy"]],
+            "Draw": [_draw(row) for row in runs.itertuples()],
             "Wait, p95": metric("wait_p95"),
             "Late": metric("late_share"),
             "Cost/month": metric("cost_month"),
             "Completed": metric("completed"),
-            "Draws": runs["draws"],
             "Audit": audit,
             "When (UTC)": pd.to_datetime(runs["created_at"]).dt.strftime("%Y-%m-%d %H:%M"),
             "Note": runs["note"].fillna(""),
             "MB": (runs["size_bytes"] / 1e6).round(1),
         }
     )
+
+
+def _draw(run: object) -> str:
+    seed, draws = getattr(run, "seed", 0), getattr(run, "draws", None)
+    return str(seed) if draws is None or pd.isna(draws) or draws < 2 else f"{seed} (of {int(draws)})"
 
 
 def _audit(run: object) -> str:
@@ -68,8 +76,26 @@ def actions(rows: pd.DataFrame, chosen: list[str]) -> None:
             "Export ticked", lambda: session.store().export_runs(chosen), "dlsched-runs.zip", "application/zip",
             disabled=not chosen, key="runs-export", on_click="ignore", help="One file that another store can import",
         )  # fmt: skip
+        again = again_of(rows)
+        label = f"Run {len(again)} again" if len(again) else "Run again"
+        hint = "Tick rows that were interrupted or made by an older version"
+        if st.button(label, disabled=again.empty, key="runs-again", help=hint):
+            with mistakes_shown():
+                run_state.start([_task_of(row) for _, row in again.iterrows()])
+                session.go("run/run.py")
         if st.button(f"Delete {len(chosen)}…" if chosen else "Delete…", disabled=not chosen, key="runs-delete"):
-            delete_dialog(rows)
+            delete_dialog(rows[rows["state"] == "stored"])
+
+
+def again_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that it makes sense to run again: interrupted, or made by an older version."""
+    return rows[(rows["state"] == "interrupted") | rows["stale"].fillna(False).astype(bool)]
+
+
+def _task_of(row: pd.Series[Any]) -> Task:
+    scenario = session.load_scenario(str(session.store().path), str(row["scenario_hash"]))
+    policy = str(row["policy"])
+    return Task(scenario, policy, json.loads(row["params"]), int(row["seed"]), policy_label(policy))
 
 
 @st.dialog("Delete runs")
@@ -77,9 +103,7 @@ def delete_dialog(rows: pd.DataFrame) -> None:
     """List what will go and ask."""
     st.markdown("These runs leave the list. You can undo it until the app is started a day later.")
     for row in rows.head(20).itertuples():
-        st.markdown(
-            f"- {safe(LABELS.get(str(row.policy), str(row.policy)))}, draw {row.seed}, {safe(row.scenario_name)}"
-        )
+        st.markdown(f"- {safe(policy_label(str(row.policy)))}, draw {row.seed}, {safe(row.scenario_name)}")
     if len(rows) > 20:
         st.markdown(f"… and {len(rows) - 20} more")
     if st.button(f"Delete {len(rows)}", type="primary", key="delete-sure"):
@@ -103,9 +127,14 @@ def notes_box(run_id: str) -> None:
 
 def import_box() -> None:
     """Take in an export file."""
+    if said := st.session_state.pop("imported", None):
+        st.toast(said)
     with st.expander("Import runs from a file"):
         file = st.file_uploader("Export file of another store (.zip)", type=["zip"], key="runs-import")
         if file is not None and st.button("Import", key="import-now"):
             with mistakes_shown():
                 report = session.store().import_runs(file.getvalue())
-                st.success(f"{len(report.added)} runs added, {len(report.known)} were here already.")
+                st.session_state["imported"] = (
+                    f"{amount(len(report.added), 'run')} added, {len(report.known)} were here already."
+                )
+                st.rerun()

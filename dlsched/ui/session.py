@@ -55,7 +55,13 @@ def runner() -> Runner:
 def follow_url() -> None:
     """Take over what the URL names (scenario, run, ticked runs) where the store knows it."""
     params = st.query_params
-    if (named := params.get("scenario")) and (info := store().scenario_info(named)):
+    if named := params.get("scenario"):
+        info = store().scenario_info(named)
+        if info is None:
+            raise StoreError(
+                f"Scenario {named[:HASH_DIGITS]} is not in this store. "
+                "Ask its owner for the export file (Runs > Import)."
+            )
         st.session_state[SCENARIO] = info.scenario_hash
     if run_id := params.get("run"):
         st.session_state[RUN] = run_id
@@ -150,6 +156,7 @@ def keep(changed: Scenario, based_on: str | None = None) -> ScenarioInfo:
 def look_at(scenario_hash: str) -> None:
     """Make a stored scenario the one that is looked at, in this session and in the next."""
     st.session_state[SCENARIO] = scenario_hash
+    _drop_params("scenario")
     store().set_setting("last_scenario", scenario_hash)
 
 
@@ -163,8 +170,9 @@ def run_id() -> str | None:
 
 
 def look_at_run(chosen: str) -> None:
-    """Make a run the one that is looked at."""
+    """Make a run the one that is looked at; "" stands for the newest of the scenario."""
     st.session_state[RUN] = chosen
+    _drop_params("run")
 
 
 def ticked_runs() -> list[str]:
@@ -175,6 +183,14 @@ def ticked_runs() -> list[str]:
 def tick(run_ids: Sequence[str]) -> None:
     """Replace the ticked runs; the first is the baseline."""
     st.session_state[TICKED] = list(dict.fromkeys(run_ids))[:MAX_TICKED]
+    _drop_params("runs", "base")
+
+
+def _drop_params(*names: str) -> None:
+    """Take out of the URL what no longer holds: it would be followed again at the next rerun."""
+    for name in names:
+        if name in st.query_params:
+            del st.query_params[name]
 
 
 def runs_of(scenario_hash: str) -> Any:

@@ -1,45 +1,52 @@
-"""The Start page: demo, recent runs, what to do next."""
+"""The Start page: demo, recent runs, other ways in, what there is already."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.formats import money
+from dlsched.metrics.formats import amount, duration, money
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import find
-from dlsched.ui import charts, run_view, session
+from dlsched.ui import charts, run_state, run_view, session
 from dlsched.ui.demo_result import demo_result
-from dlsched.ui.parts import sentence
-from dlsched.ui.text import safe
+from dlsched.ui.parts import mistakes_shown, sentence
+from dlsched.ui.run_queue import live_queue
+from dlsched.ui.scenario_bar import policy_label
+from dlsched.ui.text import dollars, safe
 
 DEMO_POLICIES = ("fifo", "easy-backfill", "sjf")
 DEMO_DRAWS = 5
 STARTERS = (
     ("fifo", "what most clusters do by default; your baseline."),
-    ("easy-backfill", "when users state time limits; nobody is delayed by being overtaken."),
+    ("easy-backfill", "when users state time limits; the first in line is never delayed."),
     ("las", "when run times are unknown and short jobs should not wait."),
 )
+MOST_RECENT = 5
 
 
-def demo_card() -> None:
+def demo_card(*, primary: bool) -> None:
     """Show the bundled demo with its finding, and the button that runs it."""
     shown = demo_result()
-    with st.container(border=True):
+    with st.container(border=True, gap="small"):
         sentence(shown.sentence)
         charts.show(shown.chart(charts.page_theme()), "demo-thumb")
         st.markdown(
-            ":orange-badge[example data] 1,200 made-up jobs on 8 nodes with 8 A100 each; three policies, five draws."
+            ":orange-badge[example data] 1,200 made-up jobs on 8 nodes with 8 A100 each. "
+            "Picture: FIFO, one row a node; blue busy, orange busy past due."
         )
         if st.button(
-            "Run the demo",
-            type="primary",
-            key="run-demo",
+            "Run the demo", type="primary" if primary else "secondary", key="run-demo",
             help="Three policies, five draws, a few seconds; then the result opens",
-        ):
+        ):  # fmt: skip
             demo = session.demo()
             session.keep(demo)
-            run_view.start(run_view.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}, DEMO_DRAWS))
+            run_state.start(run_view.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}, DEMO_DRAWS))
             st.rerun()
 
 
@@ -52,75 +59,114 @@ def other_ways() -> None:
             session.go("describe/workload.py", source="Generate")
         if st.button("Look at a sample", key="start-sample", help="Small bundled traces"):
             session.go("describe/workload.py", source="Sample")
-    with st.expander("Open a scenario file (.json, .toml)"):
-        open_file()
+        with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
+            open_file()
 
 
 def open_file() -> None:
     """Open an uploaded scenario file."""
-    from dlsched.ui.parts import mistakes_shown
     from dlsched.workload.scenario_file import read_scenario
 
-    file = st.file_uploader("Scenario file", type=["json", "toml"], key="scenario-file")
+    file = st.file_uploader("Scenario file (.json, .toml)", type=["json", "toml"], key="scenario-file")
     if file is not None and st.button("Open", key="open-scenario"):
         with mistakes_shown():
             session.keep(read_scenario(file.getvalue()))
+            session.look_at_run("")
             session.go("describe/workload.py")
 
 
 def starter_policies() -> None:
     """Name three policies to begin with, and when to use which."""
     st.subheader("Three policies to begin with", anchor=False)
-    for key, when in STARTERS:
-        st.markdown(f"**{find(key).label}**: {when}")
+    st.markdown("\n".join(f"- **{find(key).label}**: {when}" for key, when in STARTERS))
 
 
 def running() -> None:
     """Show running work on top."""
-    if any(not status.state.is_over for status in session.runner().status()) or st.session_state.get("batch-open"):
-        st.subheader("Running", anchor=False)
-        run_view.live_queue()
-    if st.session_state.pop("batch-done", None):
-        session.go("understand/result.py")
+    if any(not status.state.is_over for status in session.runner().status()) or run_state.is_followed():
+        with st.container(border=True):
+            st.subheader("Running", anchor=False)
+            live_queue()
 
 
-def recent() -> None:
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """One line of the recent list: a policy on a scenario, with all its draws; ``run_id`` is the first draw."""
+
+    run_id: str
+    scenario_hash: str
+    title: str
+    numbers: str
+
+
+def recent_of(runs: pd.DataFrame, now: datetime, most: int = MOST_RECENT) -> list[Recent]:
+    """Return the newest runs of a frame of Store.list_runs, the draws of one policy as one line."""
+    found = []
+    stored = runs[runs["state"] == "stored"]
+    for _, draws in stored.groupby(["scenario_hash", "policy", "params", "code_version"], sort=False):
+        row = draws.sort_values("seed", kind="stable").iloc[0]
+        version = "" if pd.isna(row["version"]) else f" v{int(row['version'])}"
+        age_s = max(0.0, (now - draws["created_at"].max()).total_seconds())
+        wait, cost = (None if pd.isna(row[key]) else float(row[key]) for key in ("wait_p95", "cost_month"))
+        facts = [
+            f"wait p95 {KPIS['wait_p95'].show(wait)}",
+            f"{money(cost)}/month" if cost is not None else "no price set",
+            amount(len(draws), "draw"),
+            f"{duration(age_s)} ago" if age_s >= 1 else "just now",
+        ]
+        title = f"{policy_label(str(row['policy']))} on {row['scenario_name']}{version}"
+        found.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
+        if len(found) == most:
+            break
+    return found
+
+
+def same_question(found: Sequence[Recent]) -> list[Recent]:
+    """Return the lines that can be compared with the newest one, oldest first."""
+    return [line for line in found if line.scenario_hash == found[0].scenario_hash][::-1] if found else []
+
+
+def has_own_runs(runs: pd.DataFrame) -> bool:
+    """Whether any stored run is not of the bundled demo."""
+    return bool(((runs["state"] == "stored") & (runs["scenario_hash"] != session.demo().content_hash)).any())
+
+
+def recent(runs: pd.DataFrame, *, primary: bool) -> None:
     """List the newest runs with open and compare."""
     st.subheader("Recent runs", anchor=False)
-    runs = session.store().list_runs()
-    runs = runs[runs["state"] == "stored"].head(5)
-    if runs.empty:
+    found = recent_of(runs, datetime.now(UTC).replace(tzinfo=None))
+    if not found:
         st.markdown("No run yet. The demo takes a few seconds.")
         return
-    for row in runs.itertuples():
-        numbers = session.store().metrics(str(row.run_id))
-        with st.container(horizontal=True, vertical_alignment="center"):
-            wait, cost = KPIS["wait_p95"].show(numbers.get("wait_p95")), money(numbers.get("cost_month"))
-            text = f"**{safe(find(str(row.policy)).label)}** · {safe(row.scenario_name, 30)} · wait p95 {wait} · {cost}/month"
-            st.markdown(text.replace("$", "\\$"))
-            if st.button("Open", key=f"open-{row.run_id}", type="tertiary"):
-                session.look_at(str(row.scenario_hash))
-                session.look_at_run(str(row.run_id))
+    for line in found:
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(f"**{safe(line.title, 60)}**  \n:gray[{dollars(line.numbers)}]", width="stretch")
+            if st.button("Open", key=f"open-{line.run_id}", type="tertiary", help=f"Open {safe(line.title, 60)}"):
+                session.look_at(line.scenario_hash)
+                session.look_at_run(line.run_id)
                 session.go("understand/result.py")
-    if (
-        len(runs) > 1
-        and runs["scenario_hash"].nunique() == 1
-        and st.button(f"Compare the {len(runs)}", key="start-compare")
-    ):
-        session.tick(runs["run_id"].tolist()[::-1])
-        session.look_at(str(runs["scenario_hash"].iloc[0]))
+    alike = same_question(found)
+    kind = "primary" if primary else "secondary"
+    if len(alike) > 1 and st.button(f"Compare the {len(alike)}", key="start-compare", type=kind):  # type: ignore[arg-type]
+        session.tick([line.run_id for line in alike])
+        session.look_at(alike[0].scenario_hash)
         session.go("understand/compare.py")
 
 
 def steps(current: Scenario) -> None:
     """Tick what there is already."""
     runs = session.runs_of(current.content_hash)
+    policies = runs.drop_duplicates(["policy", "params"])
     st.subheader("Where you are", anchor=False)
-    done = {
-        f"Describe: {len(current.workload):,} jobs on {current.cluster.num_nodes:,} nodes": True,
-        f"Run: {len(runs)} runs of this scenario": len(runs) > 0,
-        "Understand: look at a result, compare policies": len(runs) > 1,
-        "Decide: what if, size, report (not in this version)": False,
-    }
-    for text, is_done in done.items():
-        st.markdown(f"{'✅' if is_done else '▫️'} {text}")
+    done = (
+        (f"1 Describe: {amount(len(current.workload), 'job')} on {_machines(current)}", True),
+        (f"2 Run: {amount(len(runs), 'run')} of {amount(len(policies), 'policy', 'policies')}", len(runs) > 0),
+        ("3 Understand: results to look at and compare", len(policies) > 1),
+    )
+    lines = [f"{'✅' if is_done else '▫️'} {safe(text)}" for text, is_done in done]
+    st.markdown("  \n".join([*lines, ":gray[4 Decide (what if, size, report): not in this version]"]))
+
+
+def _machines(current: Scenario) -> str:
+    cluster = current.cluster
+    return amount(cluster.slots, "free slot") if cluster.free_slots else amount(cluster.num_nodes, "node")

@@ -2,13 +2,15 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.experiments.code_version import code_version
+from dlsched.metrics.formats import amount
 from dlsched.metrics.kpi import KPIS
 from dlsched.ui import page, parts, runs_view, session
+from dlsched.ui.scenario_bar import policy_label
 
 page.begin("Runs", url=("scenario",))
 if gone := st.session_state.get("undo-delete"):
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.info(f"{len(gone)} runs deleted.")
+        st.info(f"{amount(len(gone), 'run')} deleted.")
         if st.button("Undo", key="undo"):
             session.store().restore_runs(gone)
             st.session_state.pop("undo-delete")
@@ -23,11 +25,14 @@ if runs.empty:
 
 stored = runs[runs["state"] == "stored"]
 parts.sentence(
-    f"{len(stored):,} runs of {runs['scenario_hash'].nunique():,} scenarios are kept in {session.store().path.name}."
+    f"{amount(len(stored), 'run')} of {amount(stored['scenario_hash'].nunique(), 'scenario')} "
+    f"{'is' if len(stored) == 1 else 'are'} kept in {session.store().path.name}."
 )
 with st.container(horizontal=True, vertical_alignment="bottom"):
     names = st.multiselect("Scenario", sorted(runs["scenario_name"].dropna().unique()), key="runs-scenario", width=280)
-    policies = st.multiselect("Policy", sorted(runs["policy"].unique()), key="runs-policy", width=280)
+    policies = st.multiselect(
+        "Policy", sorted(runs["policy"].unique()), format_func=policy_label, key="runs-policy", width=280
+    )
     text = st.text_input("Text in name or note", key="runs-text", width=220)
 shown = runs
 if names:
@@ -55,7 +60,9 @@ chosen: list[str] = [run for run in rows["run_id"].tolist() if not pd.isna(run)]
 runs_view.actions(rows, chosen)
 interrupted = runs[runs["state"] == "interrupted"]
 if len(interrupted):
-    st.warning(f"{len(interrupted)} runs were interrupted when the app ended; nothing of them was kept.")
+    st.warning(
+        f"{amount(len(interrupted), 'run')} interrupted when the app ended, nothing kept. Tick them to run them again."
+    )
     if st.button("Forget them", key="forget-interrupted"):
         session.store().clear_running(interrupted["key"].tolist())
         st.rerun()

@@ -1,18 +1,20 @@
 import streamlit as st
 
-from dlsched.domain.errors import StoreError
-from dlsched.ui import page, parts, start_view
+from dlsched.experiments.code_version import code_version
+from dlsched.ui import page, run_state, session, start_view
 
-current = page.begin("Plan a GPU cluster before you pay for it", url=())
+current = page.begin(run_state.START_TITLE, url=())
+start_view.running()
+runs = session.store().list_runs(code_version=code_version())
+any_run, own = bool((runs["state"] == "stored").any()), start_view.has_own_runs(runs)
 left, right = st.columns([3, 2], gap="large")
-with left:
-    start_view.demo_card()
-    start_view.other_ways()
-    start_view.starter_policies()
-with right:
-    start_view.running()
-    try:
-        start_view.recent()
-    except StoreError as error:
-        parts.error_box(error)
+with right if own else left:
+    start_view.demo_card(primary=not any_run)
+    if not own:
+        start_view.other_ways()
+with left if own else right:
+    start_view.recent(runs, primary=any_run)
+    if own:
+        start_view.other_ways()
     start_view.steps(current)
+    start_view.starter_policies()
