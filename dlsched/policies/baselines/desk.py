@@ -23,6 +23,7 @@ class Desk:
         self.state, self.facts, self.placer = state, facts, placer
         self.started: dict[int, tuple[Share, ...]] = {}
         self.stopped: dict[int, tuple[Share, ...]] = {}
+        self._runs = facts.runs(state)
         self._failed: set[int] = set()
 
     def start(self, row: int) -> bool:
@@ -30,23 +31,26 @@ class Desk:
 
         A kind that has failed is not tried again until somebody is stopped.
         """
-        kind = int(self.facts.kind_of(np.array([row]))[0])
+        kind = self.facts.number_of(row)
         shares = None if kind in self._failed else self.placer.place(row, self.facts.kinds[kind].workers)
         if shares is None:
             self._failed.add(kind)
             return False
         self.started[row] = shares
+        self._runs[row] = True
         return True
 
     def undo(self, row: int) -> None:
         """Take back a start made in this decision."""
         self.placer.release(row, self.started.pop(row))
+        self._runs[row] = False
 
     def stop(self, row: int) -> None:
         """Take a running row's nodes away."""
         shares = self.state.held(row)
         self.placer.release(row, shares)
         self.stopped[row] = shares
+        self._runs[row] = False
         self._failed.clear()
 
     def resume(self, row: int) -> bool:
@@ -59,6 +63,7 @@ class Desk:
             return False
         self.placer.take(row, shares)
         del self.stopped[row]
+        self._runs[row] = True
         return True
 
     def shares(self, row: int) -> tuple[Share, ...]:
@@ -68,12 +73,12 @@ class Desk:
         return () if row in self.stopped else self.state.held(row)
 
     def running(self, rows: Ints) -> Ints:
-        """Return which of these rows run after this decision."""
-        return rows[[bool(self.shares(row)) for row in rows.tolist()]]
+        """Return which of these active rows run, as far as this decision has come."""
+        return rows[self._runs[rows]]
 
     def waiting(self, rows: Ints) -> Ints:
-        """Return which of these rows wait after this decision."""
-        return rows[[not self.shares(row) for row in rows.tolist()]]
+        """Return which of these active rows wait, as far as this decision has come."""
+        return rows[~self._runs[rows]]
 
     @property
     def opened(self) -> dict[int, str]:
@@ -101,11 +106,13 @@ class Desk:
 
         A job that would fit is kept out for another one, so its code is RESERVED.
         """
-        codes = np.zeros(len(rows), dtype=np.int64)
         kinds = self.facts.kind_of(rows)
-        for number in np.unique(kinds).tolist():
-            codes[kinds == number] = self._reason(int(rows[kinds == number][0]), number)
-        return codes
+        row_of = np.full(len(self.facts.kinds), -1, dtype=np.int64)
+        row_of[kinds] = rows
+        codes = np.zeros(len(row_of), dtype=np.int64)
+        for number in np.flatnonzero(row_of >= 0).tolist():
+            codes[number] = self._reason(int(row_of[number]), number)
+        return codes[kinds]
 
     def _reason(self, row: int, number: int) -> WaitReason:
         kind, nodes = self.facts.kinds[number], self.state.nodes

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dlsched.domain.plan import WaitReason
-from dlsched.domain.workload import Floats, Ints
+from dlsched.domain.workload import Ints
 from dlsched.policies.baselines.desk import Desk
 from dlsched.policies.baselines.orders import Order, sorted_rows
 from dlsched.policies.baselines.totals import Totals
@@ -15,13 +15,13 @@ from dlsched.policies.baselines.walks import walk, walk_fairly
 
 Left = tuple[Ints, Ints]
 Discipline = Callable[[Desk, Ints, Order, Totals], Left]
+SHARE_STEPS = 2.0**40
 
 
 def split(desk: Desk, rows: Ints, order: Order) -> tuple[Ints, Ints]:
     """Return the rows that hold nothing, in order, and those that run."""
-    running = np.isin(rows, desk.state.running, assume_unique=True)
-    waiting = rows[~running]
-    return sorted_rows(waiting, order(desk.state, waiting)), rows[running]
+    waiting = desk.waiting(rows)
+    return sorted_rows(waiting, order(desk.state, waiting)), desk.running(rows)
 
 
 def head_of_line(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
@@ -49,45 +49,49 @@ def preemptive(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
     order; whatever is left goes to the rest in order, a stopped job getting its own nodes back where it can.
     """
     rows = sorted_rows(rows, order(desk.state, rows))
-    selected = set(walk(rows, desk.facts.kind_of(rows), totals.take))
-    running = set(desk.state.running.tolist())
-    for row in rows.tolist():
-        if row in running and row not in selected:
-            desk.stop(row)
-    newcomers = np.array([row for row in rows.tolist() if row in selected and row not in running], dtype=np.int64)
+    kinds = desk.facts.kind_of(rows)
+    selected = np.isin(rows, np.array(walk(rows, kinds, totals.take), dtype=np.int64), assume_unique=True)
+    chosen, others = rows[selected], rows[~selected]
+    for row in desk.running(others).tolist():
+        desk.stop(row)
+    newcomers = desk.waiting(chosen)
     walk(newcomers, desk.facts.kind_of(newcomers), desk.start)
-    for row in rows.tolist():
-        if row not in selected and not desk.resume(row):
-            desk.start(row)
+    walk(others, _kinds_but_stopped(desk, others), lambda row: desk.resume(row) or desk.start(row))
     left = desk.waiting(rows)
     return left, desk.reasons(left)
 
 
+def _kinds_but_stopped(desk: Desk, rows: Ints) -> Ints:
+    """Return the kinds of rows, stopped ones each a kind of its own: one may get its nodes back where others fail."""
+    kinds = desk.facts.kind_of(rows)
+    stopped = np.isin(rows, np.array(list(desk.stopped), dtype=np.int64), assume_unique=True)
+    kinds[stopped] = -1 - np.arange(int(stopped.sum()))
+    return kinds
+
+
 def fair_shares(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
-    """Start the next job of the user with the lowest dominant share, past those that do not fit (DRF)."""
+    """Start the next job of the user with the lowest dominant share, past those that do not fit (DRF).
+
+    A dominant share is the largest part of any resource that all jobs of the user hold together; what is not there
+    or not a limit does not count. Shares are compared in steps of 2**-40, because sums differ in their last bits.
+    """
     waiting, running = split(desk, rows, order)
-    jobs = desk.state.jobs
-    names = jobs.user if jobs.user is not None else jobs.group
-    capacity = totals.capacity(desk.facts.kind(int(rows[0])).partition)
+    facts = desk.facts
+    capacity = totals.capacity(facts.kind(int(rows[0])).partition)
+    counts = np.isfinite(capacity) & (capacity > 0)
+    part = facts.need[:, counts] / capacity[counts]
+    held = np.zeros((facts.num_users, part.shape[1]))
+    np.add.at(held, facts.user_of(running), part[facts.kind_of(running)])
 
-    def share_of(row: int) -> float:
-        return dominant_share(desk.facts.kind(row).need, capacity)
+    def share_of(user: int) -> int:
+        return round(float(held[user].max(initial=0.0)) * SHARE_STEPS)
 
-    def user(row: int) -> str:
-        return "" if names is None else str(names[row])
+    def take(row: int) -> bool:
+        started = desk.start(row)
+        if started:
+            held[facts.user_of(np.array(row))] += part[facts.number_of(row)]
+        return started
 
-    shares: dict[str, float] = {}
-    for row in running.tolist():
-        shares[user(row)] = shares.get(user(row), 0.0) + share_of(row)
-    queues: dict[str, list[int]] = {}
-    for row in waiting.tolist():
-        queues.setdefault(user(row), []).append(row)
-    walk_fairly({name: np.array(queue) for name, queue in queues.items()}, shares, share_of, desk.start)
+    walk_fairly(waiting, facts.user_of(waiting), facts.kind_of(waiting), share_of, take)
     left = desk.waiting(waiting)
     return left, desk.reasons(left)
-
-
-def dominant_share(need: Floats, capacity: Floats) -> float:
-    """Return the largest share of any modelled resource; what is not there (0) or not a limit does not count."""
-    counts = np.isfinite(capacity) & (capacity > 0)
-    return float((need[counts] / capacity[counts]).max(initial=0.0))

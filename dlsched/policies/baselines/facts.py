@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.state import Nodes, State
-from dlsched.domain.workload import Floats, Ints, Workload
+from dlsched.domain.workload import RESOURCES, Floats, Ints, Texts, Workload
 
 
 class Kind(NamedTuple):
@@ -38,12 +38,18 @@ class Kind(NamedTuple):
 
 
 class JobFacts:
-    """Kind number and width of every row seen so far; grows with the submissions, never looks back."""
+    """Kind and user of every row seen so far, as numbers; grows with the submissions, never looks back."""
 
     def __init__(self) -> None:
         self.kinds: list[Kind] = []
         self._number: dict[Kind, int] = {}
+        self._user_number: dict[tuple[str, str], int] = {}
         self._kind_of = np.zeros(0, dtype=np.int64)
+        self._user_of = np.zeros(0, dtype=np.int64)
+        self._runs = np.zeros(0, dtype=bool)
+        self._need = np.zeros((0, len(RESOURCES)))
+        self._names: tuple[Texts, frozenset[str]] | None = None
+        self._classes: tuple[Texts, Texts, Ints] | None = None
         self._seen = 0
 
     def update(self, state: State) -> None:
@@ -52,12 +58,21 @@ class JobFacts:
         if len(jobs) == seen:
             return
         if len(jobs) > len(self._kind_of):
-            self._kind_of = np.concatenate([self._kind_of, np.zeros(len(jobs), dtype=np.int64)])
+            more = np.zeros(len(jobs), dtype=np.int64)
+            self._kind_of = np.concatenate([self._kind_of, more])
+            self._user_of = np.concatenate([self._user_of, more])
+            self._runs = np.concatenate([self._runs, more > 0])
         rows = np.arange(seen, len(jobs))
-        partitions = frozenset(str(name) for name in state.nodes.partition)
+        partitions = self._partition_names(state.nodes)
         for row, width in zip(rows.tolist(), state.requested(rows).tolist(), strict=True):
             self._kind_of[row] = self._numbered(_kind(jobs, row, width, partitions))
+            self._user_of[row] = self._user_number.setdefault(_user(jobs, row), len(self._user_number))
         self._seen = len(jobs)
+
+    def _partition_names(self, nodes: Nodes) -> frozenset[str]:
+        if self._names is None or self._names[0] is not nodes.partition:
+            self._names = nodes.partition, frozenset(str(name) for name in nodes.partition)
+        return self._names[1]
 
     def _numbered(self, kind: Kind) -> int:
         number = self._number.setdefault(kind, len(self.kinds))
@@ -69,18 +84,59 @@ class JobFacts:
         """Return the kind numbers of rows."""
         return self._kind_of[rows]
 
+    def class_of(self, nodes: Nodes) -> Ints:
+        """Return a number per node, equal for nodes of equal partition and GPU type; kept while these are."""
+        if self._classes is None or self._classes[0] is not nodes.partition or self._classes[1] is not nodes.gpu_type:
+            names = np.array([f"{p}\n{g}" for p, g in zip(nodes.partition, nodes.gpu_type, strict=True)])
+            self._classes = nodes.partition, nodes.gpu_type, np.unique(names, return_inverse=True)[1]
+        return self._classes[2]
+
+    def user_of(self, rows: Ints) -> Ints:
+        """Return the user numbers of rows: the user, else the group."""
+        return self._user_of[rows]
+
+    @property
+    def num_users(self) -> int:
+        """Users of all rows seen."""
+        return len(self._user_number)
+
+    @property
+    def need(self) -> Floats:
+        """What a whole job of each kind holds, shape (kinds, resources)."""
+        if len(self._need) < len(self.kinds):
+            self._need = np.array([kind.need for kind in self.kinds])
+        return self._need
+
+    def runs(self, state: State) -> NDArray[np.bool_]:
+        """Return which rows run, valid for the active rows only; the same buffer at every call."""
+        self._runs[state.active] = False
+        self._runs[state.running] = True
+        return self._runs
+
+    def number_of(self, row: int) -> int:
+        """Return the kind number of a row."""
+        return int(self._kind_of[row])
+
     def kind(self, row: int) -> Kind:
         """Return the kind of a row."""
         return self.kinds[int(self._kind_of[row])]
 
     def partitions(self, rows: Ints) -> dict[str, Ints]:
         """Return the rows by the partition they queue in, each in the order given."""
+        if len({kind.partition for kind in self.kinds}) <= 1:
+            return {self.kinds[0].partition: rows} if len(rows) else {}
         kinds = self._kind_of[rows]
         names = {self.kinds[number].partition for number in np.unique(kinds).tolist()}
         if len(names) <= 1:
             return dict.fromkeys(names, rows)
         of_kind = np.array([kind.partition for kind in self.kinds], dtype=object)
         return {name: rows[of_kind[kinds] == name] for name in sorted(names)}
+
+
+def _user(jobs: Workload, row: int) -> tuple[str, str]:
+    """Return the user; a job without one belongs to its group, which is told apart from a user of that name."""
+    user = "" if jobs.user is None else str(jobs.user[row])
+    return user, "" if user or jobs.group is None else str(jobs.group[row])
 
 
 def _kind(jobs: Workload, row: int, width: int, partitions: frozenset[str]) -> Kind:

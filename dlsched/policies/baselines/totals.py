@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
 from dlsched.domain.state import State
-from dlsched.domain.workload import Floats
-from dlsched.policies.baselines.facts import JobFacts, Kind
+from dlsched.domain.workload import Floats, Ints
+from dlsched.policies.baselines.facts import JobFacts
 
-_WHOLE = 1 - 1e-9
+_LITTLE = 1e-9
+
+
+class Claim(NamedTuple):
+    """What a kind spends: (resource, amount) of the whole job, and the classes of nodes it may use, in order."""
+
+    need: tuple[tuple[int, float], ...]
+    classes: list[int]
 
 
 class Totals:
     """Capacity of the nodes that are up, summed over nodes that every job treats alike: same partition and GPU type.
+
+    Plain lists, because a decision may ask for thousands of rows. Nothing is added up before it is asked for.
 
     Parameters
     ----------
@@ -24,23 +35,29 @@ class Totals:
     """
 
     def __init__(self, state: State, facts: JobFacts, slot_capacity: Floats) -> None:
-        self._state, self._facts = state, facts
-        nodes = state.nodes
-        names = np.array([f"{p}\n{g}" for p, g in zip(nodes.partition, nodes.gpu_type, strict=True)])
-        labels, self._class_of = np.unique(names, return_inverse=True)
-        self._left = np.zeros((len(labels) + 1, nodes.capacity.shape[1]))
-        np.add.at(self._left, self._class_of[nodes.up], nodes.capacity[nodes.up])
-        self._left[-1] = self._slot_capacity = slot_capacity
-        self._classes: dict[Kind, NDArray[np.int64]] = {}
+        self._state, self._facts, self._slot_capacity = state, facts, slot_capacity
+        self._claims: dict[int, Claim] = {}
+
+    @cached_property
+    def _class_of(self) -> Ints:
+        return self._facts.class_of(self._state.nodes)
+
+    @cached_property
+    def _left(self) -> list[list[float]]:
+        """What is left of each class, the empty slots last."""
+        nodes = self._state.nodes
+        left = np.zeros((int(self._class_of.max(initial=-1)) + 2, nodes.capacity.shape[1]))
+        np.add.at(left, self._class_of[nodes.up], nodes.capacity[nodes.up])
+        left[-1] = self._slot_capacity
+        rows: list[list[float]] = left.tolist()
+        return rows
 
     def take(self, row: int) -> bool:
         """Spend the room of a row; False, and nothing spent, when what is left is too little."""
-        kind = self._facts.kind(row)
-        held = self._state.held(row)
-        classes = self._usable(kind)
+        claim, held = self._claim(row), self._state.held(row)
         if held:
-            classes = np.unique(self._class_of[[share.node for share in held]])
-        return self._spend(kind.need, classes)
+            return self._spend(claim.need, sorted({int(self._class_of[share.node]) for share in held}))
+        return self._spend(claim.need, claim.classes)
 
     def capacity(self, partition: str) -> Floats:
         """Return what the nodes of a partition hold in all, empty slots included, shape (resources,)."""
@@ -48,21 +65,26 @@ class Totals:
         here = nodes.up & np.asarray(nodes.partition == partition, dtype=bool)
         return np.asarray(nodes.capacity[here].sum(axis=0) + self._slot_capacity)
 
-    def _usable(self, kind: Kind) -> NDArray[np.int64]:
-        if kind not in self._classes:
-            nodes = self._state.nodes
-            of_nodes = np.unique(self._class_of[kind.allowed(nodes) & nodes.up])
-            self._classes[kind] = np.append(of_nodes, len(self._left) - 1)
-        return self._classes[kind]
+    def _claim(self, row: int) -> Claim:
+        number = self._facts.number_of(row)
+        if number not in self._claims:
+            kind, nodes = self._facts.kinds[number], self._state.nodes
+            need = tuple((r, amount) for r, amount in enumerate(kind.need.tolist()) if amount > 0)
+            of_nodes = np.unique(self._class_of[kind.allowed(nodes) & nodes.up]).tolist()
+            self._claims[number] = Claim(need, [*of_nodes, len(self._left) - 1])
+        return self._claims[number]
 
-    def _spend(self, need: Floats, classes: NDArray[np.int64]) -> bool:
+    def _spend(self, need: tuple[tuple[int, float], ...], classes: list[int]) -> bool:
         """Spread the need over the classes in order, each taking as large a part of the job as it can."""
-        asked, missing, before = need > 0, 1.0, self._left.copy()
-        for number in classes.tolist():
-            part = min(missing, float((self._left[number, asked] / need[asked]).min()))
-            self._left[number, asked] -= part * need[asked]
+        missing, before = 1.0, {number: self._left[number].copy() for number in classes}
+        for number in classes:
+            left = self._left[number]
+            part = min(missing, *(left[resource] / amount for resource, amount in need))
+            for resource, amount in need:
+                left[resource] -= part * amount
             missing -= part
-            if missing <= 1 - _WHOLE:
+            if missing <= _LITTLE:
                 return True
-        self._left = before
+        for number, kept in before.items():
+            self._left[number] = kept
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum, auto
 
 import numpy as np
@@ -67,30 +67,35 @@ def walk_beside(rows: Ints, kinds: Ints, surely_late: NDArray[np.bool_], offer: 
     return taken
 
 
-def walk_fairly(
-    queues: Mapping[str, Ints], shares: Mapping[str, float], share_of: Callable[[int], float], take: Take
-) -> list[int]:
+def walk_fairly(rows: Ints, users: Ints, kinds: Ints, share_of: Callable[[int], float], take: Take) -> list[int]:
     """Return the rows taken when the user with the lowest dominant share is always served next (DRF).
 
     Parameters
     ----------
-    queues
-        Rows of each user in submission order; a row that does not fit is passed over.
-    shares
-        Dominant share each user holds already.
+    rows, users, kinds
+        Waiting rows in submission order, whose they are, and their kinds. A row that does not fit is passed over;
+        room only shrinks, so once a kind has failed its later rows are not tried.
     share_of
-        Dominant share of one row; it is added when the row is taken. Ties go to the earlier row.
+        Dominant share of a user now; ``take`` changes it. Ties go to the earlier row.
     """
     taken: list[int] = []
-    waiting = {user: iter(rows.tolist()) for user, rows in queues.items()}
-    heap = [(shares.get(user, 0.0), next(rows), user) for user, rows in waiting.items()]
+    by_user = np.argsort(users, kind="stable")
+    first = np.flatnonzero(np.diff(users[by_user], prepend=-1))
+    queues = {int(users[places[0]]): places for places in np.split(by_user, first[1:]) if len(places)}
+    open_ = np.ones(len(rows), dtype=bool)
+    heap = [(share_of(user), int(places[0]), 0, user) for user, places in queues.items()]
     heapq.heapify(heap)
     while heap:
-        share, row, user = heapq.heappop(heap)
-        if take(row):
-            taken.append(row)
-            share += share_of(row)
-        following = next(waiting[user], None)
-        if following is not None:
-            heapq.heappush(heap, (share, following, user))
+        share, place, at, user = heapq.heappop(heap)
+        if open_[place]:
+            if take(int(rows[place])):
+                taken.append(int(rows[place]))
+                share = share_of(user)
+            else:
+                open_[kinds == kinds[place]] = False
+        behind = open_[queues[user][at + 1 :]]
+        step = int(behind.argmax()) if len(behind) else 0
+        if len(behind) and behind[step]:
+            at += 1 + step
+            heapq.heappush(heap, (share, int(queues[user][at]), at, user))
     return taken

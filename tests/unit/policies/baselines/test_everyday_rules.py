@@ -191,6 +191,33 @@ def test_drf_counts_what_is_held_and_skips_what_does_not_fit():
     assert starts(run("drf", given)) == [0, 11, 100, 1, 1]
 
 
+def test_drf_adds_up_resources_before_it_takes_the_dominant_one():
+    """ann holds 4 of 10 GPUs and 3 of 8 CPUs: her share is 2/5, not the sum; bob holds 5 of 10 GPUs: ann goes first."""
+    need = {"gpus_per_worker": [1, 0, 1, 1, 1], "cpus_per_worker": [0, 1, 0, 0, 0]}
+    cluster = nodes(1, 10, cpus=8)
+    given = scenario(
+        jobs(
+            (0, 50, 4), (0, 50, 3), (0, 50, 5), (1, 9, 1), (1, 9, 1), user=["ann", "ann", "bob", "bob", "ann"], **need
+        ),
+        cluster,
+    )
+    assert starts(run("drf", given)) == [0, 0, 0, 10, 1]
+
+
+def test_drf_shares_that_are_equal_are_a_tie_however_they_were_added_up():
+    """3/10 and 1/10 + 1/10 + 1/10 differ in the last bit; the tie goes to the earlier job, ann's."""
+    held = [((0, 50, 3), "bob")] + [((0, 50, 1), "ann")] * 3
+    both = [((1, 9, 4), "ann"), ((1, 9, 4), "bob")]
+    rows, users = zip(*held, *both, strict=True)
+    assert starts(run("drf", scenario(jobs(*rows, user=list(users)), nodes(1, 10))))[4:] == [1, 10]
+
+
+def test_drf_knows_a_job_without_user_by_its_group():
+    who = {"user": ["", "", "", ""], "group": ["red", "red", "blue", "red"]}
+    given = scenario(jobs((0, 50, 4), (1, 9, 4), (1, 9, 4), (1, 9, 4), **who))
+    assert starts(run("drf", given)) == [0, 10, 1, 19]
+
+
 def test_no_node_of_the_right_kind():
     cluster = Cluster(
         pools=(Pool(vm=VmType(name="a", gpu_type="A"), count=1), Pool(vm=VmType(name="b", gpu_type="B"), count=1)),

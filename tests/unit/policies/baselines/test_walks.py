@@ -72,32 +72,61 @@ def test_backfill_does_not_try_a_kind_without_room_again():
 def test_fair_walk_is_progressive_filling():
     """Ghodsi et al. 2011, section 4.1: 9 CPUs and 18 GB, tasks (1, 4) and (3, 1): A gets three, B gets two."""
     left = np.array([9.0, 18.0])
-    need = {"A": np.array([1.0, 4.0]), "B": np.array([3.0, 1.0])}
-    queues = {"A": np.arange(0, 10, 2), "B": np.arange(1, 10, 2)}
-
-    def user(row: int) -> str:
-        return "A" if row % 2 == 0 else "B"
+    need = np.array([[1.0, 4.0], [3.0, 1.0]])
+    held = np.zeros((2, 2))
+    users = np.arange(10) % 2
 
     def take(row: int) -> bool:
-        fits = bool((need[user(row)] <= left).all())
+        fits = bool((need[users[row]] <= left).all())
         if fits:
-            left[:] -= need[user(row)]
+            left[:] -= need[users[row]]
+            held[users[row]] += need[users[row]]
         return fits
 
-    taken = walk_fairly(queues, {}, lambda row: float((need[user(row)] / [9, 18]).max()), take)
-    assert [user(row) for row in taken].count("A") == 3
-    assert [user(row) for row in taken].count("B") == 2
+    taken = walk_fairly(np.arange(10), users, users, lambda user: float((held[user] / [9, 18]).max()), take)
+    assert users[taken].tolist().count(0) == 3
+    assert users[taken].tolist().count(1) == 2
 
 
-@pytest.mark.parametrize(("held", "first"), [({}, 0), ({"ann": 0.5}, 1), ({"ann": 0.5, "bob": 0.5}, 0)])
-def test_fair_walk_serves_the_poorest_and_ties_by_row(held: dict[str, float], first: int):
+@pytest.mark.parametrize(("shares", "first"), [((0.0, 0.0), 0), ((0.5, 0.0), 1), ((0.5, 0.5), 0)])
+def test_fair_walk_serves_the_poorest_and_ties_by_row(shares: tuple[float, float], first: int):
     order: list[int] = []
-    queues = {"ann": np.array([0, 2]), "bob": np.array([1])}
 
     def take(row: int) -> bool:
         order.append(row)
         return True
 
-    walk_fairly(queues, held, lambda row: 0.1, take)
+    walk_fairly(np.arange(3), np.array([0, 1, 0]), np.zeros(3), shares.__getitem__, take)
     assert order[0] == first
     assert sorted(order) == [0, 1, 2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=14),
+    st.integers(0, 14),
+    st.lists(st.integers(0, 3), min_size=4, max_size=4),
+)
+def test_fair_walk_takes_what_a_plain_loop_takes_and_tries_no_kind_twice(jobs, gpus, held):
+    users, needs = (np.array([job[part] for job in jobs], dtype=np.int64) for part in (0, 1))
+    room, mine = Room(gpus, dict(enumerate(needs.tolist()))), list(held)
+
+    def take(row: int) -> bool:
+        taken = room.take(row)
+        mine[users[row]] += int(needs[row]) * taken
+        return taken
+
+    assert walk_fairly(np.arange(len(jobs)), users, needs, mine.__getitem__, take) == plain_fair_walk(jobs, gpus, held)
+    failed = [int(needs[row]) for row in room.asked if needs[row] > gpus]
+    assert len(failed) == len(set(failed))
+
+
+def plain_fair_walk(jobs: list[tuple[int, int]], gpus: int, held: list[int]) -> list[int]:
+    held, left, taken = list(held), list(range(len(jobs))), []
+    while left:
+        row = min(left, key=lambda row: (held[jobs[row][0]], row))
+        left.remove(row)
+        if jobs[row][1] <= gpus:
+            gpus -= jobs[row][1]
+            held[jobs[row][0]] += jobs[row][1]
+            taken.append(row)
+    return taken
