@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dlsched.domain.cluster import Absence
+from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Allocation, Share
 from dlsched.domain.policy import EventKind
 from dlsched.domain.state import Nodes
@@ -52,8 +53,20 @@ class PolicyView:
         """Planned absences that have not ended."""
         return tuple(absence for absence in self._world.planned if absence.until_s > self.now_s)
 
+    def _known(self, rows: Ints) -> Ints:
+        """Return rows counted from 0; PlanError when one has not been submitted: nobody can know of it yet."""
+        submitted = self._world.agenda.submitted
+        rows = np.asarray(rows)
+        if not rows.size or 0 <= rows.min() <= rows.max() < submitted:
+            return rows
+        if not -submitted <= rows.min() <= rows.max() < submitted:
+            strange = rows[(rows < -submitted) | (rows >= submitted)][0]
+            raise PlanError(f"At {self.now_s:g} s: the policy asks about row {strange}, of which nobody can know yet.")
+        return np.where(rows < 0, rows + submitted, rows)
+
     def remaining(self, rows: Ints) -> Floats:
         """Believed work left, at least 0."""
+        rows = self._known(rows)
         left = self._world.believed.work[rows] - self._world.progress.done_at(rows, self.now_s)
         return np.asarray(np.maximum(left, 0.0))
 
@@ -87,16 +100,17 @@ class PolicyView:
 
     def rate(self, rows: Ints, workers: Ints) -> Floats:
         """Believed work per second on nodes of speed 1; 0 where the width is not legal."""
-        return self._world.speed.rates(rows, workers)
+        return self._world.speed.rates(self._known(rows), workers)
 
     def width_limits(self, rows: Ints) -> tuple[Ints, Ints]:
         """Smallest and largest legal width."""
+        rows = self._known(rows)
         smallest, largest = self._world.speed.limits()
         return smallest[rows], largest[rows]
 
     def requested(self, rows: Ints) -> Ints:
         """Requested width, capped where the scenario caps oversize jobs."""
-        return np.asarray(self._world.jobs.workers[rows])
+        return np.asarray(self._world.jobs.workers[self._known(rows)])
 
     def placer(self) -> TrialPlacer:
         """Return a trial copy of what is free from now on, reservations kept."""

@@ -1,10 +1,12 @@
 """What a policy sees: believed numbers of submitted rows, nothing recorded, nothing to come."""
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
 
+from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Plan, Share
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import prepare
@@ -101,3 +103,36 @@ def test_dice_of_the_policy_depend_on_the_seed_only():
 
     assert throws(0, 3) == throws(0, 3) == throws(3, 0)
     assert throws(0, 3) != throws(1, 3)
+
+
+@pytest.mark.parametrize("row", [1, -1])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda state, rows: state.remaining(rows),
+        lambda state, rows: state.requested(rows),
+        lambda state, rows: state.rate(rows, np.array([3])),
+        lambda state, rows: state.width_limits(rows)[0],
+        lambda state, rows: state.width_limits(rows)[1],
+    ],
+)
+def test_nothing_can_be_asked_about_a_row_to_come(ask, row: int):
+    def plan(state):
+        if state.now_s == 0:
+            if row > 0:
+                with pytest.raises(PlanError, match="row 1"):
+                    ask(state, np.array([row]))
+            else:  # rows from the end are of those submitted
+                assert ask(state, np.array([row])) == ask(state, np.array([0]))
+        return fifo_plan(state)
+
+    given = scenario(jobs((0, 10, 8), (4, 5, 3), min_workers=[4, 1], max_workers=[16, 9]), nodes(2), speed="scaling")
+    simulate(given, Fake(plan))
+
+
+def test_cpu_time_of_a_decision_does_not_count_waiting():
+    def plan(state):
+        time.sleep(0.05)
+        return fifo_plan(state)
+
+    assert simulate(scenario(jobs((0, 10, 8))), Fake(plan)).decision_cpu_s.max() < 0.04
