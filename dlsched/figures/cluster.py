@@ -21,7 +21,7 @@ from dlsched.figures.base import (
     top_of,
 )
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import number, share
+from dlsched.metrics.formats import count, number, share
 
 HEIGHT = 270
 CAUSES = {
@@ -66,10 +66,10 @@ def demand(jobs: Workload, capacity_gpus: float, theme: Theme, bins: int = 300) 
     over = share(float((wanted > level).mean()))
     title = f"Demand if nobody waited: beyond the cluster {over} of the time"
     framed(figure, theme, title=title, x=axis.title, y="GPUs asked for", height=HEIGHT)
-    reference_line(figure, theme, y=level, text=f"{number(level)} GPUs in the cluster")
+    reference_line(figure, theme, y=level, text=f"{count(level)} GPUs in the cluster")
     figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
-    alt = f"Demand exceeds the {number(level)} GPUs {over} of the time; its peak is {number(float(wanted.max()))} GPUs."
+    alt = f"Demand exceeds the {count(level)} GPUs {over} of the time; its peak is {number(float(wanted.max()))} GPUs."
     return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": x, "GPUs asked for": wanted}))
 
 
@@ -104,7 +104,7 @@ def capacity(cluster: Cluster, horizon_s: float, theme: Theme) -> Chart:
         )
     total = np.sum(list(by_kind.values()), axis=0)
     _add_changes(figure, cluster, theme, axis, float(total.max()))
-    least, most = number(float(total.min())), number(float(total.max()))
+    least, most = count(float(total.min())), count(float(total.max()))
     between = f"{most} GPUs throughout" if least == most else f"{least} to {most} GPUs"
     framed(figure, theme, title=f"Capacity: {between}", x=axis.title, y="GPUs that are there", height=HEIGHT)
     figure.update_xaxes(range=list(axis.range))
@@ -114,7 +114,7 @@ def capacity(cluster: Cluster, horizon_s: float, theme: Theme) -> Chart:
 
 
 def _there(cluster: Cluster, horizon_s: float) -> tuple[Floats, dict[str, Floats]]:
-    """Return the times at which something changes, and GPUs by type from each on; free slots count nothing."""
+    """Return the times at which something changes, and GPUs by type from each on; nodes without GPUs count nothing."""
     edges = {0.0, horizon_s}
     for absence in cluster.absences:
         edges |= {min(absence.start_s, horizon_s), min(absence.until_s, horizon_s)}
@@ -124,8 +124,9 @@ def _there(cluster: Cluster, horizon_s: float) -> tuple[Floats, dict[str, Floats
         here[absence.node] &= ~((times >= absence.start_s) & (times < absence.until_s))
     nodes = cluster.nodes
     gpus = nodes.capacity[:, 0][:, None] * here
-    kinds = sorted({str(kind) for kind in nodes.gpu_type})
-    return times, {kind or "free slots": gpus[nodes.gpu_type == kind].sum(axis=0) for kind in kinds}
+    with_gpus = nodes.capacity[:, 0] > 0
+    kinds = sorted({str(kind) for kind in nodes.gpu_type[with_gpus]}) or [str(nodes.gpu_type[0])]
+    return times, {kind or "no type": gpus[nodes.gpu_type == kind].sum(axis=0) for kind in kinds}
 
 
 def _add_changes(figure: go.Figure, cluster: Cluster, theme: Theme, axis: TimeAxis, top: float) -> None:

@@ -88,11 +88,12 @@ def widths(jobs: Workload, theme: Theme) -> Chart:
             + "<extra></extra>",
         )
     big, common = int(np.argmax(of_time)), int(np.argmax(counts))
-    finding = f"jobs of {names[big]} GPUs take {share(float(of_time[big]))} of the GPU time"
+    finding = f"jobs of {_gpu_words(names[big])} take {share(float(of_time[big]))} of the GPU time"
     framed(figure, theme, title=f"Width: {finding}", x="GPUs per job", y="Share (%)", height=SMALL)
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(range=top_of(100 * np.concatenate([of_jobs, of_time])))
-    alt = f"Widths: {finding}; most common are {names[common]} GPUs with {share(float(of_jobs[common]))} of the jobs."
+    frequent = f"{_gpu_words(names[common])} with {share(float(of_jobs[common]))} of the jobs"
+    alt = f"Widths: {finding}; most common are {frequent}."
     shares = {"share of jobs, %": 100 * of_jobs, "share of GPU time, %": 100 * of_time}
     return Chart(figure, alt, pd.DataFrame({"GPUs": names, "jobs": counts} | shares))
 
@@ -105,6 +106,12 @@ def _width_classes(gpus: Floats) -> tuple[list[str], np.ndarray]:
     edges = np.concatenate([[0.0], 2.0 ** np.arange(0, 1 + np.ceil(np.log2(max(gpus.max(), 1.0))))])
     kept, place = np.unique(np.searchsorted(edges, gpus, side="left"), return_inverse=True)
     return ["0" if i == 0 else f"to {edges[i]:g}" for i in kept], place
+
+
+def _gpu_words(width_class: str) -> str:
+    """Return "1 GPU", "8 GPUs" or "up to 8 GPUs" for the name of a class of widths."""
+    size = width_class.replace("to ", "up to ")
+    return f"{size} GPU" if size in ("1", "up to 1") else f"{size} GPUs"
 
 
 def run_times(jobs: Workload, theme: Theme) -> Chart:
@@ -154,7 +161,7 @@ def who_asks(jobs: Workload, theme: Theme, most: int = 10) -> Chart | None:
     names, values = [str(name) for name in shares.index[:most]], percent[:most]
     tints = [theme.marks[0]] * len(names)
     if len(shares) > most:
-        names, values = [*names, f"{count(len(shares) - most)} others"], np.append(values, percent[most:].sum())
+        names, values = [*names, amount(len(shares) - most, "other")], np.append(values, percent[most:].sum())
         tints.append(theme.other)
     labels = [plain(name, 18) for name in names]
     figure = go.Figure(

@@ -41,6 +41,8 @@ HEADLINES: Mapping[str, str] = {
 """The metrics a comparison speaks of, as they are called in a sentence; slowdown only where jobs have no due times."""
 COST = "vm_cost"
 MOST_CLAUSES = 2
+MOST_GPU_TYPES = 3
+"""More GPU types than this are counted in a sentence, not named."""
 
 
 def workload_sentence(
@@ -75,8 +77,10 @@ def _gpus_by_type(cluster: Cluster) -> str:
     for pool in cluster.pools:
         if pool.vm.gpus and pool.count:
             totals[pool.vm.gpu_type] = totals.get(pool.vm.gpu_type, 0) + pool.count * pool.vm.gpus
+    if len(totals) > MOST_GPU_TYPES:
+        return f"{amount(sum(totals.values()), 'GPU')} of {len(totals)} types"
     named = [amount(gpus, "GPU") if kind == "GPU" else f"{count(gpus)} {kind}" for kind, gpus in totals.items()]
-    return " and ".join(named) or "no GPUs"
+    return _listed(named) or "no GPUs"
 
 
 def _price(cluster: Cluster) -> str:

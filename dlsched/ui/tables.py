@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-MOST_ROWS, TALL_PX = 7, 300
+MOST_ROWS, TALL_PX = 6, 240
 
 
 def editor(start: pd.DataFrame, key: str, columns: dict[str, Any], *, alt: str) -> pd.DataFrame:

@@ -83,9 +83,10 @@ def upload(current: Scenario) -> Scenario | None:
         with right:
             doctor(result.report, LABELS[result.format_key])
         with left:
-            hint = _node_list(file.tag) if result.format_key == "openb" else None
+            listed = _node_list(file.tag) if result.format_key == "openb" else None
             made = scenario_of(result, scenario_name(file.name))
-            return on_cluster(made, current, hint or result.cluster_hint, file.tag)
+            hint = listed or result.cluster_hint
+            return on_cluster(made, current, hint, file.tag, prefer_hint=listed is not None)
     error_box(result)
     if isinstance(result, FormatUnsure):
         _choose_format(result, file)

@@ -34,17 +34,20 @@ LABELS = {
 }  # fmt: skip
 
 
-def on_cluster(made: Scenario, current: Scenario, hint: Cluster | None, source: str) -> Scenario:
+def on_cluster(
+    made: Scenario, current: Scenario, hint: Cluster | None, source: str, *, prefer_hint: bool = False
+) -> Scenario:
     """Ask which cluster new jobs go on and return them on it.
 
-    ``made`` is on the default cluster for its jobs; ``hint`` is the cluster that the trace describes.
+    ``made`` is on the default cluster for its jobs; ``hint`` is the cluster that the trace describes: the choice to
+    begin with when the reader gave a list of nodes, not when it is what a log happened to mention.
     """
     offers = {"default": ("the default for these jobs", made.cluster)}
     if hint is not None:
         offers["trace"] = ("the one the trace describes", hint)
     offers["current"] = (f"keep that of “{current.name}”", current.cluster)
     chosen = st.selectbox(
-        "On which cluster", list(offers), key=f"on-{source}-{hint is not None}", index=int(hint is not None),
+        "On which cluster", list(offers), key=f"on-{source}-{prefer_hint}", index=int(prefer_hint),
         format_func=lambda key: f"{offers[key][0]}: {size_of(offers[key][1])}",
         help="The default is the smallest number of 8-GPU nodes that fits the widest job at load 0.7. "
         "Whatever you choose can be changed on the page Cluster.",
