@@ -24,7 +24,7 @@ from dlsched.figures.base import (
     top_of,
 )
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import amount, count, duration, number, share
+from dlsched.metrics.formats import amount, duration, number, share
 
 HISTOGRAM_BINS = 40
 MAX_ARRIVAL_BARS = 1000

@@ -80,7 +80,7 @@ def _gpus_by_type(cluster: Cluster) -> str:
     if len(totals) > MOST_GPU_TYPES:
         return f"{amount(sum(totals.values()), 'GPU')} of {len(totals)} types"
     named = [amount(gpus, "GPU") if kind == "GPU" else f"{count(gpus)} {kind}" for kind, gpus in totals.items()]
-    return _listed(named) or "no GPUs"
+    return _listed(named) if named else "no GPUs"
 
 
 def _price(cluster: Cluster) -> str:
