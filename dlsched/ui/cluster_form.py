@@ -28,8 +28,8 @@ MEANING = {
 }
 
 
-def headline(scenario: Scenario) -> None:
-    """Show banners, sentence, the rule of a default cluster, and the cards."""
+def headline(scenario: Scenario, *, unsaved: bool) -> None:
+    """Show banners, sentence, the rule of a default cluster, and the cards; of ``unsaved`` tables too."""
     cluster, jobs = scenario.cluster, scenario.workload
     fits = can_ever_fit(jobs, cluster, scenario.options.placement)
     load, never = load_of(jobs, cluster), int(np.sum(~fits))
@@ -40,8 +40,11 @@ def headline(scenario: Scenario) -> None:
     )  # fmt: skip
     guard_rails([guard for guard in found if guard.level != "info"])
     sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])))
-    for note in filter(is_default_note, scenario.assumptions):
-        st.markdown(f"{safe(note, 300)}. Change it below, or go on with it.")
+    if unsaved:
+        st.markdown(":violet[Not saved yet: runs still use the cluster as it was.]")
+    else:
+        for note in filter(is_default_note, scenario.assumptions):
+            st.markdown(f"{safe(note, 300)}. Change it below, or go on with it.")
     cards(_cards(cluster, load))
 
 
@@ -49,12 +52,12 @@ def _cards(cluster: Cluster, load: float) -> list[tuple[str, str, str]]:
     if cluster.free_slots:
         priced = [vm.usd_per_h / vm.gpus for vm in cluster.catalogue if vm.usd_per_h is not None and vm.gpus]
         most = cluster.slots * max(vm.gpus for vm in cluster.catalogue)
-        between = f"{money(min(priced))} to {money(max(priced))}/GPU-h" if priced else "no price set"
+        between = f"{money(min(priced))} to {money(max(priced))}" if priced else "no price set"
         return [
             ("Free slots", count(cluster.slots), "Machines that may be rented at once."),
             ("Machine types", count(len(cluster.catalogue)), "Types the policy may rent."),
             ("Most GPUs", count(most), "All slots with the largest type."),
-            ("Price", between, "Of the cheapest and the dearest type, per hour of one GPU."),
+            ("Price per GPU-hour", between, "Of the cheapest and the dearest type to choose from."),
         ]  # fmt: skip
     hourly = cluster.usd_per_h
     why = (
@@ -93,13 +96,33 @@ def fixed(current: Scenario) -> Cluster:
     events = tables.editor(
         events_frame(before), events_key, event_columns(), alt="Events: what happens to which nodes on which day"
     )
-    cluster = cluster_of(pools, events, before)
-    with picture:
-        jobs = current.workload
-        last_s = max([0.0, *(a.start_s if a.end_s is None else a.end_s for a in cluster.absences)])
-        horizon_s = max(float((jobs.submit_s + jobs.work).max()), 1.1 * last_s, 1.0)
-        charts.show(capacity(cluster, horizon_s, charts.page_theme()), "capacity")
+    cluster = before
+    try:
+        cluster = cluster_of(pools, events, before)
+    finally:  # tables with a mistake keep the picture of the saved cluster
+        if not cluster.free_slots:
+            with picture:
+                _capacity(current.replace(cluster=cluster))
     return cluster
+
+
+def _capacity(scenario: Scenario) -> None:
+    """Show the GPUs that are there until the last job could have run and the last change has come."""
+    jobs, cluster = scenario.workload, scenario.cluster
+    last_s = max([0.0, *(a.start_s if a.end_s is None else a.end_s for a in cluster.absences)])
+    horizon_s = max(float((jobs.submit_s + jobs.work).max()), 1.1 * last_s, 1.0)
+    charts.show(capacity(cluster, horizon_s, charts.page_theme()), "capacity")
+
+
+def kind_of_machines(current: Scenario) -> str:
+    """Show the switch between fixed nodes and free machine types, with what it means."""
+    kind = st.segmented_control(
+        "Machines", [FIXED, FREE], required=True, default=FREE if current.cluster.free_slots else FIXED,
+        key=f"machines-{tables.widget_key(keys(current)[0])}", persist_state="session",
+    )  # fmt: skip
+    with st.container(width="stretch"):
+        st.markdown(f":gray[{MEANING[kind]}]")
+    return kind
 
 
 def keys(current: Scenario) -> tuple[str, str]:
@@ -132,16 +155,16 @@ def free(current: Scenario) -> Cluster:
     InputError
         When no type is chosen.
     """
-    cluster, tag = current.cluster, current.content_hash[: session.HASH_DIGITS]
+    cluster, key = current.cluster, tables.widget_key(keys(current)[0])
     offers = {vm.name: vm for vm in (*vm_examples(), *cluster.vm_types)}
     chosen = [vm.name for vm in cluster.catalogue] or list(offers)[:3]
     left, right = st.columns([1, 3])
     slots = left.number_input(
-        "Free slots", 1, 100_000, cluster.slots or cluster.num_nodes, key=f"slots-{tag}", persist_state="session",
+        "Free slots", 1, 100_000, cluster.slots or cluster.num_nodes, key=f"slots-{key}", persist_state="session",
         help="How many machines may be rented at once",
     )  # fmt: skip
     names = right.multiselect(
-        "Machine types to choose from", list(offers), chosen, key=f"types-{tag}", persist_state="session",
+        "Machine types to choose from", list(offers), chosen, key=f"types-{key}", persist_state="session",
         help="Example types and those of the scenario",
         format_func=lambda name: f"{name} · {money(offers[name].usd_per_h)}/h",
     )  # fmt: skip

@@ -17,7 +17,7 @@ def editor(start: pd.DataFrame, key: str, columns: dict[str, Any], *, alt: str) 
     edits when its page is left; what it held then is what it begins with next time. Between the two its input must
     stay the same object, or edits would be applied twice.
     """
-    widget = _widget(key)
+    widget = widget_key(key)
     if widget not in st.session_state:
         st.session_state[f"{key}-from"] = held(key, start)
     begin = st.session_state.get(f"{key}-from", start)
@@ -48,6 +48,6 @@ def forget(key: str) -> None:
     st.session_state[f"{key}-round"] = st.session_state.get(f"{key}-round", 0) + 1
 
 
-def _widget(key: str) -> str:
+def widget_key(key: str) -> str:
     """Return the widget's key: another one after each reset, because the browser keeps edits under the old one."""
     return f"{key}-{st.session_state.get(f'{key}-round', 0)}"

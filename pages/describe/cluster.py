@@ -1,30 +1,29 @@
 import streamlit as st
 
+from dlsched.domain.errors import DlschedError
 from dlsched.ui import cluster_form, fill_view, page, session, tables
 from dlsched.ui.cluster_view import notes_of
-from dlsched.ui.parts import mistakes_shown
+from dlsched.ui.parts import error_box
 
 current = page.begin("Cluster")
 head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    kind = st.segmented_control(
-        "Machines", [cluster_form.FIXED, cluster_form.FREE], required=True,
-        default=cluster_form.FREE if current.cluster.free_slots else cluster_form.FIXED,
-        key=f"machines-{current.content_hash[: session.HASH_DIGITS]}", persist_state="session",
-    )  # fmt: skip
-    st.markdown(f":gray[{cluster_form.MEANING[kind]}]")
-    st.space("stretch")
+    kind = cluster_form.kind_of_machines(current)
     actions = st.container(horizontal=True, width="content")
+mistakes = st.container()
 edited = None
-with mistakes_shown():
+try:
     edited = cluster_form.free(current) if kind == cluster_form.FREE else cluster_form.fixed(current)
+except DlschedError as mistake:
+    with mistakes:
+        error_box(mistake)
 
 shown = current.replace(cluster=edited) if edited else current
-unsaved = edited is not None and edited != current.cluster
+unsaved = edited != current.cluster
 with head:
-    cluster_form.headline(shown)
+    cluster_form.headline(shown, unsaved=unsaved)
 if actions.button(
-    "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster", disabled=not unsaved,
+    "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster", disabled=not unsaved or not edited,
     help="Makes a new version of the scenario; “Undo last edit” in the scenario's menu goes back",
 ):  # fmt: skip
     notes = notes_of(current.assumptions, current.cluster, shown.cluster)
