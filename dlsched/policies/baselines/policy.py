@@ -64,12 +64,21 @@ class ListPolicy:
         queues = self._facts.partitions(state.active)
         left = [self._discipline(desk, rows, self._order, totals) for rows in queues.values()]
         running = desk.running(state.active)
+        vms = self._vm_changes(desk, running)
         return Plan(
             allocations=_allocations(desk),
-            vms=self._vm_changes(desk, running),
-            wake_at_s=self._alarm(state, running) if self._alarm and len(running) < len(state.active) else None,
+            vms=vms,
+            wake_at_s=self._wake_at_s(state, running, vms),
             reasons=self._reasons(desk, left),
         )
+
+    def _wake_at_s(self, state: State, running: Ints, vms: dict[int, str | None]) -> float | None:
+        """Return when to look again; at once where a slot empties, because another VM type may suit who waits."""
+        if len(running) == len(state.active):
+            return None
+        if None in vms.values():
+            return state.now_s
+        return self._alarm(state, running) if self._alarm else None
 
     def _reasons(self, desk: Desk, left: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
         """Return rows in source order with codes; a job that was stopped is told so until it runs again."""
@@ -100,7 +109,7 @@ class ListPolicy:
         catalogue = state.nodes.vm_types
         kind = self._facts.kind(row)
         offered = catalogue if self._vm_type is None else (vm_named(self._vm_type, catalogue),)
-        vm = cheapest_vm(kind, self._facts.kinds, offered)
+        vm = cheapest_vm(kind, self._facts.kinds, offered, int(state.nodes.up.sum()))
         return None if vm is None else vm.name
 
     def _slot_capacity(self, state: State) -> Floats:

@@ -97,14 +97,16 @@ def vm_named(name: str, catalogue: tuple[VmType, ...]) -> VmType:
     raise InputError("parameter vm_type", f"{name!r} is not in the cluster's catalogue", hint)
 
 
-def cheapest_vm(kind: Kind, seen: list[Kind], catalogue: tuple[VmType, ...]) -> VmType | None:
+def cheapest_vm(kind: Kind, seen: list[Kind], catalogue: tuple[VmType, ...], slots: int) -> VmType | None:
     """Return the type with the lowest price per GPU that suits a kind; None when none does.
 
-    Among the types one worker fits, those are preferred that hold the widest job seen so far with the same GPU
-    types on one VM. A type without a price comes after all others; ties go by the catalogue.
+    Among the types one worker fits, those are preferred of which ``slots`` VMs hold the job; among these, those that
+    hold the widest job seen so far with the same GPU types on one VM. A type without a price comes after all others;
+    ties go by the catalogue.
     """
     types = kind.gpu_type_names()
     legal = [vm for vm in catalogue if (not types or vm.gpu_type in types) and _holds(vm, np.asarray(kind.demand))]
+    legal = [vm for vm in legal if _workers_on(vm, kind) * slots >= kind.workers] or legal
     widest = max((other for other in seen if other.gpu_types == kind.gpu_types), key=_gpus, default=kind)
     roomy = [vm for vm in legal if _holds(vm, widest.need)]
     return min(roomy or legal, key=_usd_per_gpu_h, default=None)
@@ -112,6 +114,11 @@ def cheapest_vm(kind: Kind, seen: list[Kind], catalogue: tuple[VmType, ...]) -> 
 
 def _holds(vm: VmType, need: Floats) -> bool:
     return bool((need <= np.asarray(vm_capacity(vm)) + 1e-9).all())
+
+
+def _workers_on(vm: VmType, kind: Kind) -> int:
+    room = (amount / need for amount, need in zip(vm_capacity(vm), kind.demand, strict=True) if need > 0)
+    return int(min(min(room) + 1e-9, kind.workers))
 
 
 def _gpus(kind: Kind) -> tuple[float, int]:

@@ -67,6 +67,18 @@ def test_backfill_opens_no_slot_the_head_is_promised():
     ]
 
 
+def test_a_slot_that_empties_gets_the_type_the_next_job_needs():
+    """Nothing else happens at 10: without another look b would wait for ever."""
+    catalogue = (VmType(name="a", gpu_type="A", gpus=4), VmType(name="b", gpu_type="B", gpus=4))
+    given = leases("fifo", jobs((0, 10, 4), (1, 10, 4), gpu_types=["A", "B"]), Cluster(slots=1, catalogue=catalogue))
+    assert given == [(0, 0, 0, 10), (0, 1, pytest.approx(10), pytest.approx(20))]
+
+
+def test_a_type_too_small_for_the_job_on_all_slots_is_not_chosen():
+    catalogue = (VmType(name="cheap", gpus=4, usd_per_h=1.0), VmType(name="big", gpus=8, usd_per_h=9.0))
+    assert leases("dlas", jobs((0, 10, 12)), Cluster(slots=2, catalogue=catalogue)) == [(0, 1, 0, 10), (1, 1, 0, 10)]
+
+
 def kind(workers: int, gpu_types: str = "") -> Kind:
     return Kind(workers, (1.0, 0.0, 0.0), "", gpu_types)
 
@@ -81,7 +93,7 @@ def test_cheapest_type_per_gpu():
     )
 
     def name(asked: Kind, *seen: Kind) -> str:
-        vm = cheapest_vm(asked, [asked, *seen], catalogue)
+        vm = cheapest_vm(asked, [asked, *seen], catalogue, slots=99)
         return "" if vm is None else vm.name
 
     assert name(kind(1)) == "b8"  # 0.30 $ per GPU and hour
