@@ -23,8 +23,11 @@ CUMULATED = {
 }
 
 
-def held_and_queue(series: pd.DataFrame, theme: Theme) -> Chart:
-    """Return GPUs held against GPUs there, and below it the jobs waiting; ``series`` as metrics.series_table."""
+def held_and_queue(series: pd.DataFrame, theme: Theme, held_share: float | None = None) -> Chart:
+    """Return GPUs held against GPUs there, and below it the jobs waiting; ``series`` as metrics.series_table.
+
+    ``held_share``: the run's allocation ratio; without it, it is estimated from the thinned series.
+    """
     time_s, held, there, waiting = (column(series, name) for name in ("time_s", "gpus_held", "gpus_up", "waiting"))
     axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]))
     keep = thin(time_s, [held, there, waiting], MOST_POINTS)
@@ -48,7 +51,8 @@ def held_and_queue(series: pd.DataFrame, theme: Theme) -> Chart:
         )
     step = np.diff(time_s, append=time_s[-1])
     up = float((there * step).sum())
-    used = float((held * step).sum()) / up if up else 0.0
+    estimate = float((held * step).sum()) / up if up else 0.0
+    used = estimate if held_share is None else held_share
     worst = int(np.argmax(waiting))
     queue = f"{amount(int(waiting[worst]), 'job')} waiting at {moment(float(time_s[worst]))}"
     framed(figure, theme, title=f"{share(used)} of the GPU time held; at most {queue}", x="", y="", height=380)

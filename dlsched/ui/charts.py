@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -15,26 +16,39 @@ CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale
 MAX_TABLE_ROWS = 1000
 FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 
+Box = Mapping[str, list[float]]
+"""A dragged box: two ends of "x" and of "y", in the units of the axes."""
+
 
 def page_theme() -> Theme:
     """Return the theme the reader has chosen."""
     return theme(st.context.theme.type)
 
 
-def show(chart: Chart | None, key: str, *, select: bool = False, caption: bool = False) -> dict[str, Any] | None:
-    """Show a chart with its table and CSV; return the selected box ({"x": [...], "y": [...]}) when ``select``."""
+def show(
+    chart: Chart | None,
+    key: str,
+    *,
+    version: str = "",
+    caption: bool = False,
+    on_box: Callable[[Box], None] | None = None,
+    on_point: Callable[[Any], None] | None = None,
+) -> None:
+    """Show a chart with its table and CSV.
+
+    ``on_box`` is told a dragged box, ``on_point`` the customdata of a clicked mark; both before the page is drawn
+    anew. A new ``version`` of the same chart drops what was selected in the old one.
+    """
     if chart is None:
-        return None
-    box = None
-    with st.container(key=f"chart-{key}", gap="xsmall"):
-        as_table = st.session_state.get(f"table-{key}", False)
-        if as_table:
+        return
+    with st.container(key=f"chart-{key}", gap=None):
+        if st.session_state.get(f"table-{key}", False):
             shown = chart.table.head(MAX_TABLE_ROWS)
-            st.dataframe(shown, hide_index=True, key=f"frame-{key}", alt=chart.alt)
+            st.dataframe(shown, hide_index=True, key=f"frame-{key}", alt=chart.alt, placeholder="–")
             if len(chart.table) > len(shown):
                 st.markdown(f":gray[First {MAX_TABLE_ROWS:,} of {len(chart.table):,} rows; the CSV has all.]")
         else:
-            box = _picture(chart, key, select)
+            _picture(chart, f"plot-{key}-{version}", on_box, on_point)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.toggle("Table", key=f"table-{key}", help="The same numbers as a table")
             st.download_button(
@@ -43,24 +57,28 @@ def show(chart: Chart | None, key: str, *, select: bool = False, caption: bool =
             )  # fmt: skip
             if caption:
                 st.markdown(f":gray[{safe(chart.alt, 600)}]")
-    return box
 
 
-def _picture(chart: Chart, key: str, select: bool) -> dict[str, Any] | None:
-    if not select:
-        st.plotly_chart(chart.figure, theme=None, key=f"plot-{key}", config=CONFIG, alt=chart.alt)
-        return None
-    event = st.plotly_chart(
-        chart.figure,
-        theme=None,
-        key=f"plot-{key}",
-        config=CONFIG,
-        alt=chart.alt,
-        on_select="rerun",
-        selection_mode=["box"],
+def _picture(
+    chart: Chart, key: str, on_box: Callable[[Box], None] | None, on_point: Callable[[Any], None] | None
+) -> None:
+    if on_box is None and on_point is None:
+        st.plotly_chart(chart.figure, theme=None, key=key, config=CONFIG, alt=chart.alt)
+        return
+
+    def selected() -> None:
+        found = st.session_state[key].selection
+        if on_box is not None and found.box:
+            on_box(found.box[0])
+        elif on_point is not None and found.points:
+            on_point(found.points[0].get("customdata"))
+
+    modes: list[Literal["box", "points"]] = ["box"] if on_box else []
+    if on_point:
+        modes.append("points")
+    st.plotly_chart(
+        chart.figure, theme=None, key=key, config=CONFIG, alt=chart.alt, on_select=selected, selection_mode=modes
     )
-    boxes = event.selection.box if event and "selection" in event else []
-    return dict(boxes[0]) if boxes else None
 
 
 def csv(frame: pd.DataFrame) -> bytes:

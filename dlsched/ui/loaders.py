@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.bars import with_jobs
+from dlsched.figures.raster import top_groups
 from dlsched.store.runs import RunInfo
 from dlsched.ui.session import load_scenario, store
 
@@ -31,7 +33,7 @@ def scenario_of(run_id: str) -> Scenario:
     return load_scenario(str(store().path), info(run_id).scenario_hash)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@st.cache_resource(max_entries=30, show_spinner=False)
 def _jobs(_path: str, run_id: str) -> pd.DataFrame:
     return store().jobs(run_id)
 
@@ -43,12 +45,44 @@ def jobs(run_id: str) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=6, show_spinner=False)
 def _segments(_path: str, run_id: str) -> pd.DataFrame:
-    return with_jobs(store().segments(run_id), _jobs(_path, run_id), store().waits(run_id))
+    scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
+    pieces = with_jobs(store().segments(run_id), _jobs(_path, run_id), store().waits(run_id))
+    return pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id)))
 
 
 def segments(run_id: str) -> pd.DataFrame:
-    """Return the run's segments with what the charts tell of their jobs."""
+    """Return the run's segments with what the charts tell of their jobs, and the VM type they ran on."""
     return _segments(str(store().path), run_id)
+
+
+def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> pd.Series:
+    """Return the VM type of each piece: its node's, or what the free slot was then.
+
+    ``stays`` as metrics.nodes_table.
+    """
+    if not scenario.cluster.free_slots:
+        names = np.array([vm.name for vm in scenario.cluster.vm_types], dtype=object)
+        return pd.Series(names[scenario.cluster.nodes.vm[pieces["node"].to_numpy()]], pieces.index, dtype=object)
+    opened = stays[["node", "start_s", "vm_type"]].sort_values("start_s", kind="stable")
+    begun = pieces[["node", "start_s"]].reset_index().sort_values("start_s", kind="stable")
+    found = pd.merge_asof(begun, opened, on="start_s", by="node").set_index("index")["vm_type"]
+    return found.reindex(pieces.index).fillna("")
+
+
+@st.cache_resource(max_entries=40, show_spinner=False)
+def _groups(_path: str, run_id: str, by: str) -> tuple[str, ...]:
+    return top_groups(_segments(_path, run_id), by)
+
+
+def groups(run_id: str, by: str) -> tuple[str, ...]:
+    """Return the largest groups of the whole run, so that a user keeps its colour when the window moves."""
+    return _groups(str(store().path), run_id, by)
+
+
+def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", "vm_type")) -> list[str]:
+    """Return which of these columns tell the run's pieces apart."""
+    pieces = segments(run_id)
+    return [name for name in names if name in pieces and (pieces[name] != pieces[name].iloc[0]).any()]
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)

@@ -7,118 +7,173 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.jobs import job_timeline
-from dlsched.metrics.formats import count, duration, money
-from dlsched.metrics.story import job_story
-from dlsched.policies.registry import find
-from dlsched.ui import charts, loaders, session
-from dlsched.ui.parts import cards, mistakes_shown, sentence
-from dlsched.ui.text import safe
+from dlsched.figures.story import Outcome, job_outcomes
+from dlsched.metrics.formats import amount, count, duration, moment, money
+from dlsched.metrics.story import JobStory, job_story
+from dlsched.ui import charts, loaders, runs_of, session
+from dlsched.ui.parts import cards, sentence
 
 TABLE = {
-    "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs", "submit_s": "Submitted (h)",
-    "wait_s": "Wait (h)", "run_s": "Run (h)", "jct_s": "Time in system (h)", "tardiness_s": "Late by (h)", "slowdown": "Slowdown (x)",
-    "cost": "Cost ($)", "preemptions": "Preemptions", "restarts": "Restarts",
+    "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs",
+    "submit_s": "Submitted (h)", "wait_s": "Wait (h)", "run_s": "Run (h)", "jct_s": "In system (h)",
+    "tardiness_s": "Late by (h)", "slowdown": "Slowdown (x)", "cost": "Cost ($)", "preemptions": "Preemptions",
+    "restarts": "Restarts",
 }  # fmt: skip
+ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Dearest": "cost", "Submission": "submit_s"}
 MAX_ROWS = 1000
+MAX_RUNS = 8
+CHOSEN = "job_row"
+
+
+def choose(scenario_hash: str, row: int) -> None:
+    """Make a job (its row in the workload) the one whose story is told, here and in the URL."""
+    st.session_state[CHOSEN] = (scenario_hash, row)
+    st.query_params["job"] = str(row)
+
+
+def choose_named(run_id: str, job_id: str) -> None:
+    """Choose a job by its id."""
+    jobs = loaders.jobs(run_id)
+    found = jobs.loc[jobs["job_id"] == job_id, "row"]
+    if len(found):
+        choose(loaders.info(run_id).scenario_hash, int(found.iloc[0]))
+
+
+def chosen_row(scenario_hash: str) -> int | None:
+    """Return the chosen job of this scenario: what the session remembers, else what the URL names."""
+    kept = st.session_state.get(CHOSEN)
+    if kept is not None and kept[0] == scenario_hash:
+        return int(kept[1])
+    named = st.query_params.get("job", "")
+    return int(named) if named.isascii() and named.isdecimal() and len(named) < 10 else None
 
 
 def job_tab(run_id: str, scenario: Scenario) -> None:
     """Show the chosen job's story and the filtered table of jobs."""
-    chosen = st.session_state.get("job") or st.query_params.get("job")
-    if chosen:
-        with mistakes_shown():
-            _story(run_id, str(chosen), scenario)
+    row = chosen_row(loaders.info(run_id).scenario_hash)
+    jobs = loaders.jobs(run_id)
+    found = jobs[jobs["row"] == row]
+    if row is None:
+        sentence("Pick a job in the table to read its story: why it waited, where it ran, what it cost.")
+    elif found.empty:
+        st.warning(f"This run has {amount(len(jobs), 'job')}, none with number {count(row)}. Pick one in the table.")
     else:
-        st.markdown("Pick a job in the table to read its story: why it waited, where it ran, what it cost.")
-    _table(run_id)
+        if st.query_params.get("job") != str(row):
+            st.query_params["job"] = str(row)
+        _story(run_id, found.iloc[0])
+    _table(run_id, row)
 
 
-def _story(run_id: str, job_id: str, scenario: Scenario) -> None:
-    jobs, pieces = loaders.jobs(run_id), loaders.segments(run_id)
+def _story(run_id: str, job: pd.Series) -> None:
+    job_id, pieces = str(job["job_id"]), loaders.segments(run_id)
     waits = session.store().waits(run_id, job=job_id)
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
-    story = job_story(job_id, jobs, pieces, waits, end_s)
-    sentence(story.sentence)
-    late = "–" if story.late_s is None else duration(story.late_s)
-    cards([
-        ("Wait", duration(story.wait_s), "Submission to the first start."),
+    story = job_story(job_id, loaders.jobs(run_id), pieces, waits, end_s)
+    sentence(f"Job {job_id}: {story.sentence[0].lower()}{story.sentence[1:]}")
+    cards(_facts(story))
+    timeline = job_timeline(job, pieces[pieces["row"] == job["row"]], waits, charts.page_theme(), end_s)
+    charts.show(timeline, "story", version=f"{run_id}-{job['row']}")
+    with st.expander(f"What happened to it, entry by entry ({count(len(story.spans))})"):
+        st.dataframe(_entries(story).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
+                     alt=f"{amount(len(story.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
+    _under_other_runs(run_id, job)
+
+
+def _facts(story: JobStory) -> list[tuple[str, str, str]]:
+    wait = ("Wait", duration(story.wait_s), "Submission to the first start.")
+    if story.paused_s:
+        hint = f"{duration(story.wait_s)} before the first start and {duration(story.paused_s)} in pauses."
+        wait = ("Time not running", duration((story.wait_s or 0.0) + story.paused_s), hint)
+    return [
+        wait,
         ("Run", duration(story.run_s), "Time it held its GPUs."),
-        ("Late by", late, "Time past the due time; 0 s when in time, a dash without a due time."),
+        ("Late by", duration(story.late_s), "Time past the due time; 0 s when in time, a dash without a due time."),
         ("Cost", money(story.cost), "Its part of the bill of the machines it used; a dash without prices."),
-    ])  # fmt: skip
-    own = jobs[jobs["job_id"] == job_id].iloc[0]
-    timeline = job_timeline(own, pieces[pieces["job_id"] == job_id], waits, charts.page_theme(), end_s)
-    charts.show(timeline, f"story-{run_id}-{job_id}", caption=True)
-    with st.expander("Why it waited, entry by entry"):
-        spans = pd.DataFrame(
-            [
-                {"from": duration(s.from_s), "to": duration(s.to_s), "lasted": duration(s.length_s), "what": s.kind,
-                 "where or why": ", ".join(f"n{n}" for n in s.nodes) if s.nodes else s.reason, "GPUs": s.gpus or None}
-                for s in story.spans
-            ]
-        )  # fmt: skip
-        st.dataframe(spans, hide_index=True, key=f"spans-{run_id}")
-    _under_other_runs(run_id, job_id)
+    ]
 
 
-def _under_other_runs(run_id: str, job_id: str) -> None:
-    """The same job under the other runs of this scenario."""
-    runs = session.runs_of(loaders.info(run_id).scenario_hash).head(8)
-    rows = []
-    for run in runs.itertuples():
-        found = session.store().jobs(run.run_id, job=job_id)
+def _entries(story: JobStory) -> pd.DataFrame:
+    rows = [
+        {"From": moment(span.from_s), "To": moment(span.to_s), "Lasted": duration(span.length_s), "What": span.kind,
+         "Where": ", ".join(f"n{node}" for node in span.nodes), "GPUs": span.gpus if span.nodes else None,
+         "Why, or how it ended": span.reason or span.end_reason.replace("_", " ")}
+        for span in story.spans
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _under_other_runs(run_id: str, job: pd.Series) -> None:
+    """Show the same job of the same draw under the other policies."""
+    info = loaders.info(run_id)
+    outcomes: list[Outcome] = []
+    for series in runs_of.series_of(session.runs_of(info.scenario_hash)):
+        if info.seed not in series.seeds or len(outcomes) == MAX_RUNS:
+            continue
+        other = series.run_of(info.seed)
+        found = session.store().jobs(other, job=str(job["job_id"]))
         if len(found):
             row = found.iloc[0]
-            rows.append({"policy": find(run.policy).label, "seed": run.seed, "status": row["status"], "wait": duration(row["wait_s"]),
-                         "time in system": duration(row["jct_s"]), "late by": duration(row["tardiness_s"]), "cost": money(row["cost"]),
-                         "": "this run" if run.run_id == run_id else ""})  # fmt: skip
-    if len(rows) > 1:
-        st.subheader("The same job under other runs", anchor=False)
-        st.dataframe(pd.DataFrame(rows), hide_index=True, key=f"others-{run_id}")
+            left_s = float(row["left_s"] if pd.notna(row["left_s"]) else loaders.series(other)["time_s"].iloc[-1])
+            outcomes.append(
+                Outcome(series.label, str(row["status"]), left_s - float(row["submit_s"]), float(row["run_s"]),
+                        float(row["tardiness_s"]), float(row["cost"]), other == run_id)
+            )  # fmt: skip
+    if len(outcomes) > 1:
+        due_in_s = float(job["due_s"]) - float(job["submit_s"])
+        chart = job_outcomes(outcomes, due_in_s, charts.page_theme())
+        charts.show(chart, "job-runs", caption=True)
 
 
-def _table(run_id: str) -> None:
+def _table(run_id: str, chosen: int | None) -> None:
     jobs = loaders.jobs(run_id)
-    st.subheader("Jobs", anchor=False)
+    st.subheader("All jobs", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        text = st.text_input(
-            "Filter by job or user", key="jobs-filter", width=220, help="Part of a job id or user name"
-        )
+        text = st.text_input("Job or user has", key="jobs-filter", width=200, help="Part of a job id or user name")
         status = st.multiselect("Status", sorted(jobs["status"].unique()), key="jobs-status", width=260)
+        orders = [name for name, column in ORDERS.items() if jobs[column].notna().any()]
+        order = st.selectbox("Sorted by", orders, key="jobs-order", width=160)
         only_late = st.checkbox("Late only", key="jobs-late", help="Jobs that finished after their due time")
-        order = st.selectbox(
-            "Sorted by", ["Longest wait", "Latest", "Dearest", "Submission"], key="jobs-order", width=180
-        )
-    shown = jobs
-    if text:
-        hit = shown["job_id"].str.contains(text, case=False, regex=False)
-        if "user" in shown:
-            hit |= shown["user"].fillna("").str.contains(text, case=False, regex=False)
-        shown = shown[hit]
-    if status:
-        shown = shown[shown["status"].isin(status)]
-    if only_late:
-        shown = shown[shown["tardiness_s"] > 0]
-    column = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Dearest": "cost", "Submission": "submit_s"}[order]
-    shown = shown.sort_values(column, ascending=order == "Submission", na_position="last", kind="stable")
-    st.markdown(
-        f":gray[{count(min(len(shown), MAX_ROWS))} of {count(len(shown))} jobs shown. Tick a row to read its story.]"
-    )
-    view = shown.head(MAX_ROWS)[[name for name in TABLE if name in shown and shown[name].notna().any()]].copy()
-    for name in ("submit_s", "wait_s", "run_s", "jct_s", "tardiness_s"):
-        if name in view:
-            view[name] = view[name] / 3600
-    view = view.rename(columns=TABLE)
-    hours = {
+    shown = filtered(jobs, text, status, only_late)
+    shown = shown.sort_values(ORDERS[order], ascending=order == "Submission", na_position="last", kind="stable")
+    shown = shown.head(MAX_ROWS) if len(shown) > MAX_ROWS else shown
+    hits = len(filtered(jobs, text, status, only_late))
+    st.markdown(f":gray[{count(len(shown))} of {amount(hits, 'job')} shown. Tick a row to read its story.]")
+    view = readable(shown)
+    shapes = {
         label: st.column_config.NumberColumn(format="%.2f")
         for label in view.columns
         if label.endswith(("(h)", "($)", "(x)"))
     }
-    event = st.dataframe(view, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"jobs-{run_id}",
-                         column_config=hours, alt=f"{count(len(shown))} jobs")  # fmt: skip
+    event = st.dataframe(
+        view, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"jobs-{run_id}", placeholder="–",
+        column_config=shapes, alt=f"{amount(hits, 'job')}; the first is {view['Job'].iloc[0] if len(view) else 'none'}",
+    )  # fmt: skip
     rows = event.selection.rows
-    if rows:
-        picked = str(shown["job_id"].iloc[rows[0]])
-        if picked != st.session_state.get("job"):
-            st.session_state["job"] = picked
-            st.rerun()
+    if rows and rows[0] < len(shown) and (picked := int(shown["row"].iloc[rows[0]])) != chosen:
+        choose(loaders.info(run_id).scenario_hash, picked)
+        st.rerun()
+
+
+def filtered(jobs: pd.DataFrame, text: str, status: list[str], only_late: bool) -> pd.DataFrame:
+    """Return the jobs whose id or user has the text, with one of these statuses (none = all), late ones only."""
+    keep = pd.Series(True, jobs.index)
+    if text:
+        keep &= jobs["job_id"].str.contains(text, case=False, regex=False)
+        if "user" in jobs:
+            keep |= jobs["user"].fillna("").str.contains(text, case=False, regex=False)
+    if status:
+        keep &= jobs["status"].isin(status)
+    if only_late:
+        keep &= jobs["tardiness_s"] > 0
+    return jobs[keep]
+
+
+def readable(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns a reader wants, times in hours; columns that say nothing are left out."""
+    names = [name for name in TABLE if name in jobs and jobs[name].notna().any()]
+    names = [name for name in names if name not in ("preemptions", "restarts") or jobs[name].any()]
+    view = jobs[names].copy()
+    for name in ("submit_s", "wait_s", "run_s", "jct_s", "tardiness_s"):
+        if name in view:
+            view[name] = view[name] / 3600
+    return view.rename(columns=TABLE)

@@ -5,88 +5,97 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import gantt, result
-from dlsched.metrics.formats import count, money
+from dlsched.figures.base import Chart
+from dlsched.figures.palette import Theme
+from dlsched.metrics.formats import amount, count, duration, money
 from dlsched.metrics.kpi import KPIS
 from dlsched.ui import charts, loaders, session
-from dlsched.ui.result_gantt import boxed, raster_of, whole_of
+from dlsched.ui.result_gantt import boxed, in_words, raster_of, whole_of
+from dlsched.ui.text import dollars
 from dlsched.ui.window import show as show_window
+
+MAX_LATE = 200
+
+
+def main_picture(run_id: str, scenario: Scenario) -> None:
+    """Show who holds the nodes over the whole run; a box opens the Gantt there."""
+    whole = whole_of(run_id, scenario)
+    raster = raster_of(run_id, scenario, whole)
+
+    def look_closer(box: charts.Box) -> None:
+        show_window(run_id, boxed(box, raster, whole), whole)
+        st.session_state["open_tab"] = "Gantt"
+
+    chart = gantt.overview(raster, charts.page_theme(), alt=in_words(run_id, raster, whole))
+    charts.show(chart, "overview", version=run_id, on_box=look_closer)
 
 
 def overview_tab(run_id: str, scenario: Scenario) -> None:
-    """Show who holds the nodes, and GPUs and queue over time."""
-    whole = whole_of(run_id, scenario)
-    raster = raster_of(run_id, scenario, whole)
+    """Show GPUs held, the queue and money over time."""
+    series, theme = loaders.series(run_id), charts.page_theme()
     held = loaders.metrics(run_id).get("allocation_ratio")
-    alt = f"{len(raster.row_labels)} rows of nodes over the whole run; {KPIS['allocation_ratio'].show(held)} of the GPU time held."
-    box = charts.show(gantt.overview(raster, charts.page_theme(), alt=alt), f"overview-{run_id}", select=True)
-    if box and box.get("x") and box.get("y"):
-        show_window(run_id, boxed(box, raster, whole), whole)
-        st.session_state["open_tab"] = "Gantt"
-        st.rerun()
-    charts.show(result.held_and_queue(loaders.series(run_id), charts.page_theme()), f"held-{run_id}", caption=True)
-    series = loaders.series(run_id)
-    columns = [
-        name for name in result.CUMULATED if name in series and series[name].notna().any() and series[name].max() > 0
-    ]
+    charts.show(result.held_and_queue(series, theme, held), "held", version=run_id, caption=True)
+    columns = [name for name in result.CUMULATED if name in series and series[name].max() > 0]
     if columns:
         labels = {name: result.CUMULATED[name][1] for name in columns}
-        chosen = st.segmented_control(
-            "Also over time",
-            columns,
-            format_func=lambda name: labels[name],
-            default=columns[0],
-            required=True,
-            key="over-time",
-        )
-        charts.show(result.over_time(series, str(chosen), charts.page_theme()), f"over-{run_id}-{chosen}")
+        chosen = st.segmented_control("Also over time", columns, format_func=labels.__getitem__, default=columns[0],
+                                      required=True, key="over-time")  # fmt: skip
+        charts.show(result.over_time(series, str(chosen), theme), "over", version=f"{run_id}-{chosen}")
 
 
 def cost_tab(run_id: str, scenario: Scenario) -> None:
     """Show where the money went: parts, VM types, users, late jobs."""
-    metrics = loaders.metrics(run_id)
+    metrics, jobs = loaders.metrics(run_id), loaders.jobs(run_id)
+    theme = charts.page_theme()
     if metrics.get("vm_cost") is None:
         st.info("No price is set for this cluster, so there is no cost. Set prices on the page Cluster and run again.")
-        return
-    theme = charts.page_theme()
-    charts.show(result.cost_waterfall(cost_parts(metrics), theme), f"waterfall-{run_id}", caption=True)
-    nodes, jobs = session.store().nodes(run_id), loaders.jobs(run_id)
-    left, right = st.columns(2)
-    with left:
-        by_type = nodes.groupby("vm_type")["cost"].sum()
-        title = "Machine cost by VM type"
-        charts.show(
-            result.group_bars(by_type, theme, title=title, x="Cost ($)", y="VM type", unit="$"), f"by-type-{run_id}"
-        )
-    with right:
-        who = next(
-            (name for name in ("user", "group", "job_class") if name in jobs and jobs[name].astype(bool).any()), None
-        )
-        if who:
-            by_user = jobs.groupby(who)["cost"].sum()
-            title = f"Machine cost by {who.replace('_', ' ')}, top 10 of {count(len(by_user))}"
+    else:
+        charts.show(result.cost_waterfall(cost_parts(metrics), theme), "waterfall", version=run_id, caption=True)
+        left, right = st.columns(2)
+        with left:
+            by_type = session.store().nodes(run_id).groupby("vm_type")["cost"].sum()
             chart = result.group_bars(
-                by_user, theme, title=title, x="Cost ($)", y=who.replace("_", " ").capitalize(), unit="$"
+                by_type, theme, title="Machine cost by VM type", x="Cost ($)", y="VM type", unit="$"
             )
-            charts.show(chart, f"by-user-{run_id}")
+            charts.show(chart, "by-type", version=run_id)
+        who = next((n for n in ("user", "group", "job_class") if n in jobs and jobs[n].fillna("").any()), None)
+        if who:
+            with right:
+                charts.show(_cost_by(who, jobs, theme), "by-user", version=run_id)
+    _late_jobs(jobs)
+
+
+def _cost_by(who: str, jobs: pd.DataFrame, theme: Theme) -> Chart:
+    word = {"job_class": "class"}.get(who, who)
+    by_user = jobs.groupby(who)["cost"].sum()
+    top = f", top {result.MOST_GROUPS} of {count(len(by_user))}" if len(by_user) > result.MOST_GROUPS else ""
+    title = f"Machine cost by {word}{top}"
+    return result.group_bars(by_user, theme, title=title, x="Cost ($)", y=word.capitalize(), unit="$")
+
+
+def _late_jobs(jobs: pd.DataFrame) -> None:
     late = jobs[jobs["tardiness_s"] > 0]
-    if len(late):
-        st.subheader(f"Late jobs, dearest first: {count(len(late))}", anchor=False)
-        by = "tardiness_usd" if late["tardiness_usd"].notna().any() else "tardiness_s"
-        top = late.sort_values(by, ascending=False).head(200)
-        view = pd.DataFrame(
-            {
-                "Job": top["job_id"],
-                "Late by (h)": top["tardiness_s"] / 3600,
-                "Cost of lateness ($)": top["tardiness_usd"],
-            }
-        )
-        st.dataframe(view, hide_index=True, key=f"late-{run_id}")
+    if late.empty:
+        return
+    weighed = bool(late["tardiness_usd"].notna().any())
+    order = "dearest" if weighed else "latest"
+    top = late.sort_values("tardiness_usd" if weighed else "tardiness_s", ascending=False).head(MAX_LATE)
+    st.subheader(f"{amount(len(late), 'late job')}, {order} first", anchor=False)
+    columns = {"Job": top["job_id"], "Late by (h)": top["tardiness_s"] / 3600}
+    if weighed:
+        columns["Cost of lateness ($)"] = top["tardiness_usd"]
+    shapes = {name: st.column_config.NumberColumn(format="%.2f") for name in list(columns)[1:]}
+    st.dataframe(pd.DataFrame(columns), hide_index=True, key="late-jobs", column_config=shapes, width="content",
+                 alt=f"The first {count(len(top))} of {amount(len(late), 'late job')}")  # fmt: skip
+    if len(late) > len(top):
+        st.markdown(f":gray[First {count(len(top))}; the download of jobs on Numbers has all.]")
 
 
 def cost_parts(metrics: dict[str, float | int | None]) -> dict[str, float]:
@@ -106,31 +115,50 @@ def cost_parts(metrics: dict[str, float | int | None]) -> dict[str, float]:
 
 def numbers_tab(run_id: str, scenario: Scenario) -> None:
     """Show every metric with its exact value and definition, parameters, and downloads."""
-    metrics, info = loaders.metrics(run_id), loaders.info(run_id)
+    metrics = loaders.metrics(run_id)
     rows = [
         {"Section": kpi.section, "Number": kpi.label, "Value": kpi.show(metrics.get(key)),
-         "Exact": kpi.show(metrics.get(key), exact=True), "Better": kpi.better, "How it is counted": kpi.tooltip, "Key": key}
+         "Exact": kpi.show(metrics.get(key), exact=True), "Better": kpi.better, "How it is counted": kpi.tooltip,
+         "Name in files": key}
         for key, kpi in KPIS.items()
         if key in metrics
     ]  # fmt: skip
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key=f"numbers-{run_id}", height=420)
+    st.dataframe(pd.DataFrame(rows), hide_index=True, key="numbers", height=420,
+                 alt=f"{count(len(rows))} numbers of this run with definitions")  # fmt: skip
     bound = metrics.get("total_cost_bound")
     if bound is not None:
-        st.markdown(
-            f"No policy can cost less than {money(bound)} in total on this scenario (proven).".replace("$", "\\$")
-        )
+        st.markdown(dollars(f"No policy can cost less than {money(bound)} in total on this scenario (proven)."))
     st.subheader("Downloads", anchor=False)
     readers: dict[str, Callable[[str], pd.DataFrame]] = {
         "jobs": loaders.jobs, "segments": session.store().segments, "nodes": session.store().nodes,
         "decisions": session.store().decisions, "waits": session.store().waits,
     }  # fmt: skip
     mark = "" if scenario.data_kind == "trace" else f"-{scenario.data_kind}-data"
-    for name, read in readers.items():
-        _downloads(f"{name}-{run_id}{mark}", partial(read, run_id))
-    with st.expander("What this run was: parameters, seed, prices, versions"):
-        st.json({"policy": info.policy, "params": info.params, "seed": info.seed, "prices": info.prices, "read": info.read,
-                 "code_version": info.code_version, "scenario_hash": info.scenario_hash, "cpu_s": info.cpu_s,
-                 "placement": scenario.options.placement, "options": scenario.options.model_dump(mode="json")})  # fmt: skip
+    with st.container(horizontal=True, gap="large"):
+        for name, read in readers.items():
+            _downloads(name, f"{name}-{run_id}{mark}", partial(read, run_id))
+    with st.expander("What this run was: policy, parameters, seed, prices, versions, options"):
+        settings = _settings(run_id, scenario)
+        st.dataframe(pd.DataFrame(settings, columns=["Setting", "Value"]), hide_index=True, key="settings",
+                     alt=f"{count(len(settings))} settings of this run")  # fmt: skip
+
+
+def _settings(run_id: str, scenario: Scenario) -> list[tuple[str, str]]:
+    info = loaders.info(run_id)
+    known: dict[str, Any] = {
+        "policy": info.policy,
+        **{f"parameter {name}": value for name, value in info.params.items()},
+        "seed of the draw": info.seed,
+        **{f"price of {name}, $/h": value for name, value in info.prices.items()},
+        **{f"option {name}": value for name, value in scenario.options.model_dump(mode="json").items()},
+        **{f"speed {name}": value for name, value in scenario.speed.model_dump(mode="json").items()},
+        **{f"rows {name}" if name != "rows" else "rows read": value for name, value in info.read.items()},
+        "scenario": info.scenario_hash,
+        "code version": info.code_version,
+        "made at (UTC)": f"{info.created_at:%Y-%m-%d %H:%M}",
+        **{f"processor time, {name}": duration(value) for name, value in info.cpu_s.items()},
+    }
+    return [(name, "–" if value is None else str(value)) for name, value in known.items()]
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
@@ -139,14 +167,16 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _downloads(name: str, read: Callable[[], pd.DataFrame]) -> None:
+def _downloads(label: str, name: str, read: Callable[[], pd.DataFrame]) -> None:
     """Offer a table as CSV and Parquet, made when asked for."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{name.partition('-')[0].capitalize()}**", width=120)
-        st.download_button(
-            "CSV", lambda: charts.csv(read()), f"{name}.csv", "text/csv", key=f"csv-{name}", on_click="ignore"
-        )
-        st.download_button(
-            "Parquet", lambda: _parquet(read()), f"{name}.parquet", "application/octet-stream",
-            key=f"parquet-{name}", on_click="ignore",
-        )  # fmt: skip
+    with st.container(width="content", gap="xsmall"):
+        st.markdown(f"**{label.capitalize()}**")
+        with st.container(horizontal=True, gap="xsmall"):
+            st.download_button(
+                "CSV", lambda: charts.csv(read()), f"{name}.csv", "text/csv", key=f"csv-{name}", on_click="ignore",
+                help=f"The table of {label}, text",
+            )  # fmt: skip
+            st.download_button(
+                "Parquet", lambda: _parquet(read()), f"{name}.parquet", "application/octet-stream",
+                key=f"parquet-{name}", on_click="ignore", help=f"The table of {label}, with types",
+            )  # fmt: skip

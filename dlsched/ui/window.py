@@ -49,17 +49,30 @@ class Window:
         return replace(self, from_s=time_s - half, to_s=time_s + half)
 
 
-def current(run_id: str, whole: Window) -> Window:
-    """Return the window of a run: what the session remembers, else the URL, else everything."""
-    kept = st.session_state.get(f"window-{run_id}")
-    if kept is not None:
-        return kept.inside(whole)  # type: ignore[no-any-return]
+def parse_nodes(text: str) -> tuple[int, int] | None:
+    """Return the first and last node of "0-7", "n0–n7" or "3"; None when it says neither."""
+    parts = [part.strip().removeprefix("n") for part in text.replace("–", "-").split("-")]
+    if not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts) or len(parts) > 2:
+        return None
+    first, last = int(parts[0]), int(parts[-1])
+    return (first, last) if first <= last else None
+
+
+def from_url(whole: Window) -> Window:
+    """Return the window that the URL names; the whole where it names none or nonsense."""
     try:
         from_s, to_s = float(st.query_params["from"]), float(st.query_params["to"])
-        first, last = (int(part) for part in st.query_params.get("rows", "").split("-"))
     except (KeyError, ValueError):
         return whole
-    return Window(from_s, to_s, first, last).inside(whole) if to_s > from_s else whole
+    nodes = parse_nodes(st.query_params.get("rows", "")) or (whole.first_node, whole.last_node)
+    # Not so for NaN either.
+    return Window(from_s, to_s, *nodes).inside(whole) if from_s < to_s else whole
+
+
+def current(run_id: str, whole: Window) -> Window:
+    """Return the window of a run: what the session remembers, else the URL, else everything."""
+    kept: Window | None = st.session_state.get(f"window-{run_id}")
+    return from_url(whole) if kept is None else kept.inside(whole)
 
 
 def show(run_id: str, window: Window, whole: Window) -> None:

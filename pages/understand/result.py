@@ -3,8 +3,9 @@ import streamlit as st
 from dlsched.domain.errors import StoreError
 from dlsched.metrics.findings import assumptions, guards, result_sentence
 from dlsched.policies.registry import find
-from dlsched.ui import loaders, page, parts, result_gantt, result_job, result_tabs, runs_of, session
-from dlsched.ui.text import dollars, safe
+from dlsched.ui import loaders, page, parts, result_cards, result_gantt, result_job, result_tabs, runs_of, session
+from dlsched.ui.text import dollars
+from dlsched.workload.doctor import load_of
 
 TABS = ("Overview", "Gantt", "Job", "Cost", "Numbers")
 
@@ -20,14 +21,20 @@ try:
     info, metrics, scenario = loaders.info(run_id), loaders.metrics(run_id), loaders.scenario_of(run_id)
 except StoreError as error:
     parts.error_box(error)
-    if st.button("Show the newest run of this scenario", type="primary"):
-        session.look_at_run("")
-        st.query_params.clear()
-        st.rerun()
+    with st.container(horizontal=True):
+        if st.button("Import an export file", key="result-import"):
+            session.look_at_run("")
+            session.go("run/runs.py")
+        if st.button("Show the newest run of this scenario", type="primary", key="result-newest"):
+            session.look_at_run("")
+            st.query_params.clear()
+            st.rerun()
     st.stop()
+st.query_params["run"] = run_id  # the newest run of a scenario, too: later there may be a newer one
 
-if opened := st.session_state.pop("open_job", None):
-    st.session_state["job"], st.session_state["tab"] = opened, "Job"
+if job_id := st.session_state.pop("open_job", None):
+    result_job.choose_named(run_id, job_id)
+    st.session_state["tab"] = "Job"
 if tab := st.session_state.pop("open_tab", None):
     st.session_state["tab"] = tab
 
@@ -36,36 +43,53 @@ everything = runs_of.series_of(session.runs_of(info.scenario_hash))
 own = runs_of.holding(everything, run_id)
 ticked = session.ticked_runs()
 base = runs_of.holding(everything, ticked[0]) if ticked else None
-comparison = runs_of.compared([base, own], base) if base and own and base != own else None
+comparison = None
+if base and own and base != own and set(base.seeds) & set(own.seeds):
+    comparison = runs_of.compared([base, own], base)
 
-parts.guard_rails(
-    [g for g in guards(scenario, metrics, audit=info.audit, draws=len(own.seeds) if own else 1) if g.level != "info"]
-)
-parts.sentence(result_sentence(spec.label, metrics))
-parts.kpi_cards(parts.result_card_keys(metrics), metrics, comparison, own.label if own else "")
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-    st.badge("audit ok" if not info.audit else "audit failed", color="blue" if not info.audit else "red",
-             help="The log was re-checked by a program that shares no code with the simulator.")  # fmt: skip
-    for notice in guards(scenario, metrics, draws=len(own.seeds) if own else 1):
-        if notice.level == "info":
-            st.badge(dollars(notice.text), color="gray", help=dollars(notice.action))
-    parts.chips(assumptions(scenario, uses_run_times=spec.uses_run_times, clairvoyant=spec.clairvoyant), "result")
+    tab = st.segmented_control(
+        "Part", TABS, default="Overview", required=True, key="tab", bind="query-params", label_visibility="collapsed"
+    )
+    st.space("stretch")
     if own and len(own.seeds) > 1:
         seed = st.selectbox(
-            "Draw", own.seeds, index=own.seeds.index(info.seed), key=f"draw-{own.run_ids[0]}", width=110
-        )
+            "Draw", own.seeds, index=own.seeds.index(info.seed), key=f"draw-{run_id}", width=140,
+            format_func=lambda one: f"Draw {own.seeds.index(one) + 1} of {len(own.seeds)}",
+            label_visibility="collapsed", help="One draw of the random jobs; this page shows this one.",
+        )  # fmt: skip
         if own.run_of(seed) != run_id:
             session.look_at_run(own.run_of(seed))
-            st.query_params["run"] = own.run_of(seed)
             st.rerun()
-    st.space("stretch")
-    if st.button("Compare with the other runs", type="primary", key="result-next"):
-        others = [series.run_ids[0] for series in everything if series != own]
-        session.tick(ticked if run_id in ticked and len(ticked) > 1 else [run_id, *others])
-        session.go("understand/compare.py")
+    others = [series.run_ids[0] for series in everything if series != own]
+    if others:
+        if st.button(f"Compare with the {len(others)} others" if len(others) > 1 else "Compare with the other run",
+                     type="primary", key="result-next"):  # fmt: skip
+            session.tick(ticked if run_id in ticked and len(ticked) > 1 else [run_id, *others])
+            session.go("understand/compare.py")
+    elif st.button("Run another policy to compare", type="primary", key="result-next"):
+        session.go("run/run.py")
 
-tab = st.segmented_control(
-    "Part", TABS, default="Overview", required=True, key="tab", bind="query-params", label_visibility="collapsed"
-)
-{"Overview": result_tabs.overview_tab, "Gantt": result_gantt.gantt_tab, "Job": result_job.job_tab,
- "Cost": result_tabs.cost_tab, "Numbers": result_tabs.numbers_tab}[tab](run_id, scenario)  # fmt: skip
+draws = len(own.seeds) if own else 1
+load = load_of(scenario.workload, scenario.cluster)
+left_out = 0 if scenario.generator else len(scenario.workload) - int(metrics.get("jobs") or 0)
+found = guards(scenario, metrics, audit=info.audit, draws=draws, load=load, left_out=left_out)
+parts.guard_rails([guard for guard in found if guard.level != "info"])
+if tab != "Job":
+    parts.sentence(result_sentence(spec.label, metrics))
+if tab == "Overview":
+    result_cards.show(metrics, comparison, own.label if own else "")
+    result_tabs.main_picture(run_id, scenario)
+if tab != "Job":
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        clean = not info.audit
+        st.badge("audit ok" if clean else "audit failed", color="blue" if clean else "red",
+                 help="The log was re-checked by a program that shares no code with the simulator.")  # fmt: skip
+        for guard in found:
+            if guard.level == "info":
+                st.badge(dollars(guard.text), color="gray", help=dollars(guard.action))
+        parts.chips(assumptions(scenario, uses_run_times=spec.uses_run_times, clairvoyant=spec.clairvoyant), "result")
+
+with parts.mistakes_shown():
+    {"Overview": result_tabs.overview_tab, "Gantt": result_gantt.gantt_tab, "Job": result_job.job_tab,
+     "Cost": result_tabs.cost_tab, "Numbers": result_tabs.numbers_tab}[tab](run_id, scenario)  # fmt: skip

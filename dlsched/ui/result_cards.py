@@ -1,0 +1,73 @@
+"""The cards of a result: four numbers that suit the data, each with its difference from the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dlsched.metrics.compare import Cell, Comparison
+from dlsched.metrics.formats import count, money, share
+from dlsched.metrics.kpi import KPIS
+from dlsched.ui.text import dollars, safe
+
+Metrics = Mapping[str, float | int | None]
+
+
+def card_keys(metrics: Metrics) -> list[str]:
+    """Return the four cards: without due dates slowdown, without prices GPUs held, with pauses time not running."""
+    wait = "not_running_mean" if metrics.get("preemptions") else "wait_p95"
+    late = "late_share" if metrics.get("late_share") is not None else "slowdown_mean"
+    cost = "total_cost" if metrics.get("total_cost") is not None else "allocation_ratio"
+    return [wait, late, cost, "completed"]
+
+
+def card_text(key: str, metrics: Metrics) -> str:
+    """Return a card's value: late jobs with their number, completed jobs out of all."""
+    if key == "late_share":
+        return f"{share(metrics.get(key))} ({count(metrics.get('late_jobs'))})"
+    if key == "completed":
+        return f"{count(metrics.get(key))} of {count(metrics.get('jobs'))}"
+    return KPIS[key].show(metrics.get(key))
+
+
+def card_help(key: str, metrics: Metrics) -> str:
+    """Return a card's tooltip: what it is, how it is counted, and its parts."""
+    hint = KPIS[key].tooltip
+    if key == "total_cost":
+        parts = (("machines", "vm_cost"), ("lateness", "tardiness_cost"), ("rejections", "rejection_cost"))
+        known = [f"{money(metrics[part])} {name}" for name, part in parts if metrics.get(part)]
+        return f"{hint} Here: {' + '.join(known)}." if known else hint
+    if key == "completed":
+        words = ("rejected", "unfinished", "cancelled", "failed")
+        return f"{hint} Here: {', '.join(f'{count(metrics.get(word) or 0)} {word}' for word in words)}."
+    return hint
+
+
+def show(metrics: Metrics, comparison: Comparison | None, name: str) -> None:
+    """Show the cards; with a comparison, each says how run ``name`` differs from the baseline.
+
+    Blue better, orange worse, grey neither; arrow and colour are set by hand, because a true minus sign is read as
+    an increase.
+    """
+    keys = card_keys(metrics)
+    for column, key in zip(st.columns(len(keys)), keys, strict=True):
+        row = comparison.row(key) if comparison else None
+        delta = delta_of(row.of(name), comparison) if row and comparison else {}
+        help_text = dollars(card_help(key, metrics))
+        column.metric(KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, **delta)
+
+
+def delta_of(cell: Cell, comparison: Comparison) -> dict[str, Any]:
+    """Return the arguments of st.metric that show a difference; none for the baseline itself."""
+    if cell.verdict in ("baseline", "missing") or cell.delta is None:
+        return {}
+    decided = cell.verdict in ("better", "worse")
+    draws = f", {comparison.draws} draws" if comparison.draws > 1 else ""
+    return {
+        "delta": dollars(cell.delta_text),
+        "delta_color": {"better": "blue", "worse": "orange"}.get(cell.verdict, "off"),
+        "delta_arrow": ("down" if cell.delta.mean < 0 else "up") if decided else "off",
+        "delta_description": f"vs {safe(comparison.baseline)}{draws}",
+    }
