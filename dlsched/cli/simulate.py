@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from pydantic import ValidationError
+
 from dlsched.cli.output import print_json, print_metrics, printable
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.errors import InputError
+from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import Progress, Run, question, simulate, timed
@@ -97,17 +99,22 @@ def with_nodes(cluster: Cluster, nodes: int | None, gpus: int | None) -> Cluster
     Raises
     ------
     InputError
-        If only one of the two is given and the cluster has nodes of several kinds.
+        If only one of the two is given and the cluster has nodes of several kinds, or a number is out of range.
     """
     if nodes is None and gpus is None:
         return cluster
-    if nodes is not None and gpus is not None:
-        return Cluster(pools=(Pool(vm=VmType(name=f"{gpus}-GPU node", gpus=gpus), count=nodes),))
-    if len(cluster.pools) != 1:
+    both = nodes is not None and gpus is not None
+    if not both and len(cluster.pools) != 1:
         raise InputError("--nodes and --gpus-per-node", "the cluster has nodes of several kinds", "Give both")
-    (pool,) = cluster.pools
-    vm = pool.vm if gpus is None else VmType(name=f"{gpus}-GPU node", gpus=gpus)
-    return Cluster(pools=(pool.model_copy(update={"vm": vm, "count": nodes or pool.count}),))
+    kept = {} if both else dict(cluster.pools[0])
+    if nodes is not None:
+        kept["count"] = nodes
+    try:
+        if gpus is not None:
+            kept["vm"] = VmType(name=f"{gpus}-GPU node", gpus=gpus)
+        return Cluster(pools=(Pool(**kept),))
+    except ValidationError as error:
+        raise from_validation("--nodes and --gpus-per-node", error) from error
 
 
 def with_prices(cluster: Cluster, usd_per_h: float | None) -> Cluster:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import IntFlag, StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dlsched.domain.cluster import Frozen
+from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.plan import Plan
 
 if TYPE_CHECKING:
@@ -111,9 +113,16 @@ class PolicySpec:
         """Return validated parameters; raise InputError naming the policy and the parameter."""
         from pydantic import ValidationError  # kept local: the error path is rare
 
-        from dlsched.domain.errors import from_validation
-
+        self._check_names(values or {})
         try:
             return self.params.model_validate(values or {})
         except ValidationError as error:
             raise from_validation(f"policy {self.key}", error) from error
+
+    def _check_names(self, values: dict[str, Any]) -> None:
+        known = list(self.params.model_fields)
+        for name in values:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"Try {near[0]!r}" if near else f"Known: {', '.join(known) or 'none'}"
+                raise InputError(f"policy {self.key}, {name:.80}", "there is no such parameter", hint)
