@@ -130,7 +130,10 @@ def test_parameters_are_read_by_the_policy(capsys, scenario_file):
         (["--policy", "fifo", "--nodes", "1000000000"], "count: Input should be less than or equal to 100000, got"),
         (["--policy", "fifo", "--nodes", "1000000000", "--gpus-per-node", "8"], "less than or equal to 100000, got"),
         (["--policy", "fifo", "--gpus-per-node", "1000000000"], "gpus: Input should be less than or equal to 1024"),
-        (["--policy", "las", "--param", "quantum=5"], "policy las, quantum: there is no such parameter. Try 'quantum_s'"),
+        (
+            ["--policy", "las", "--param", "quantum=5"],
+            "policy las, quantum: there is no such parameter. Try 'quantum_s'",
+        ),
         (["--policy", "fifo", "--param", "x=5"], "policy fifo, x: there is no such parameter. Known: vm_type"),
         (["--policy", "fifo", "--nodes", "many"], "invalid whole number value: 'many'"),
         (["--policy", "fifo", "--price", "nan"], "--price: must be at least 0, got nan"),
