@@ -32,7 +32,8 @@ _OF_FIELD = {"name": "vm", "count": "nodes", "gpu_type": "gpu type"}
 def pools_frame(cluster: Cluster) -> pd.DataFrame:
     """Return the pools as an editable table."""
     rows = [_pool_row(pool.vm, pool.count, pool.partition) for pool in cluster.pools]
-    return pd.DataFrame(rows, columns=[*POOL_LABELS]).astype({"cpus": float, "mem_gib": float, "usd_per_h": float})
+    numbers = ("nodes", "gpus", "cpus", "mem_gib", "usd_per_h")
+    return pd.DataFrame(rows, columns=[*POOL_LABELS]).astype(dict.fromkeys(numbers, float))
 
 
 def with_pool(pools: pd.DataFrame, vm: VmType, nodes: int) -> pd.DataFrame:
@@ -77,7 +78,7 @@ def events_frame(cluster: Cluster) -> pd.DataFrame:
             rows.append([absence.cause, absence.node, 1, *days])
     frame = pd.DataFrame(rows, columns=[*EVENT_LABELS])
     return frame.astype(
-        {"first node": "Int64", "nodes": "Int64", "from day": float, "to day": float, "billed": bool, "what": object}
+        {"first node": float, "nodes": float, "from day": float, "to day": float, "billed": "boolean", "what": object}
     )
 
 

@@ -19,8 +19,8 @@ def editor(start: pd.DataFrame, key: str, columns: dict[str, Any], *, alt: str) 
     """
     widget = widget_key(key)
     if widget not in st.session_state:
-        st.session_state[f"{key}-from"] = held(key, start)
-    begin = st.session_state.get(f"{key}-from", start)
+        st.session_state[f"{key}-from"] = _any_cells(held(key, start))
+    begin = st.session_state.get(f"{key}-from", _any_cells(start))
     now: pd.DataFrame = st.data_editor(
         begin, num_rows="dynamic", hide_index=True, column_config=columns, key=widget, alt=alt, placeholder="–",
         height=TALL_PX if len(begin) > MOST_ROWS else "auto",
@@ -51,3 +51,9 @@ def forget(key: str) -> None:
 def widget_key(key: str) -> str:
     """Return the widget's key: another one after each reset, because the browser keeps edits under the old one."""
     return f"{key}-{st.session_state.get(f'{key}-round', 0)}"
+
+
+def _any_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with cells that can hold anything: a new row begins with empty ones, also among numbers."""
+    plain = frame.astype(object)
+    return plain.where(plain.notna(), None)

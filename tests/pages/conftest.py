@@ -37,7 +37,6 @@ def open_page(store: Store) -> Callable[..., AppTest]:
 
     def open_at(script: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_S)
-        app.run()
         for name, value in params.items():
             app.query_params[name] = value
         return app.switch_page(f"pages/{script}").run()

@@ -1,0 +1,193 @@
+"""The Cluster page: live answer to unsaved tables, one message per mistake, saving, notes of assumptions."""
+
+import pytest
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.workload import Workload
+from dlsched.ui import session
+from dlsched.workload.load import scenario_of
+from dlsched.workload.readers import read_trace
+
+TRACE = b"job_id,submit_time_s,num_gpus,duration_s\n" + b"".join(
+    b"j%d,%d,%d,600\n" % (number, 60 * number, 1 + number % 16) for number in range(40)
+)
+
+
+@pytest.fixture
+def page(open_page, store):
+    """The page on a trace with its default cluster."""
+    saved = store.save_scenario(scenario_of(read_trace(TRACE, "mine.csv"), "mine"))
+    return open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
+
+
+def edit(app, table: str, row: int | None = None, **cells):
+    """Type into a row of a table, or add a row."""
+    key = f"{table}-{app.session_state['scenario_hash'][:8]}"
+    resets = app.session_state.to_dict().get(f"{key}-round", 0)
+    change = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}
+    if row is None:
+        change["added_rows"] = [cells]
+    else:
+        change["edited_rows"] = {row: cells}
+    app.session_state[f"{key}-{resets}"] = change
+    return app.run()
+
+
+def shown(app) -> str:
+    return "\n".join(part.value for part in [*app.markdown, *app.header, *app.error, *app.warning]).replace("\\", "")
+
+
+def card(app, label: str) -> str:
+    return next(metric for metric in app.metric if metric.label == label).value.replace("\\", "")
+
+
+def test_default_cluster_says_its_rule_and_going_on_is_the_next_step(page):
+    assert not page.exception
+    assert "the smallest number of 8-GPU nodes that fits the widest job at load 0.7" in shown(page)
+    assert page.button(key="save-cluster").disabled
+    assert not page.button(key="to-run").disabled
+
+
+def test_edit_is_answered_before_it_is_saved(page):
+    before = card(page, "Load")
+    app = edit(page, "pools", 0, nodes=100)
+    assert not app.exception
+    assert (card(app, "Nodes"), card(app, "GPUs")) == ("100", "800")
+    assert card(app, "Load") != before
+    assert "Not saved yet" in shown(app)
+    assert app.button(key="to-run").disabled
+
+
+def test_saving_makes_a_version_without_the_default_note_and_undo_brings_both_back(page, store):
+    app = edit(page, "pools", 0, nodes=12, usd_per_h=20.0)
+    app = app.button(key="save-cluster").click().run()
+    assert not app.exception
+    assert [toast.value for toast in app.toast] == ["Saved as version 2."]
+    assert "Default cluster" not in shown(app)
+    assert card(app, "Price") == "$240/h"
+    newest = store.list_scenarios().iloc[0]
+    assert (newest["version"], newest["nodes"]) == (2, 12)
+    assert not any("Default" in text for text in store.get_scenario(newest["scenario_hash"]).assumptions)
+    app = app.button(key="bar-undo").click().run()
+    assert "Default cluster" in shown(app)
+    assert card(app, "Nodes") != "12"
+    assert app.button(key="save-cluster").disabled  # nothing of the undone edit is left in the tables
+
+
+POOL_MISTAKES = {
+    "0 nodes": ({"nodes": 0}, "a cluster needs at least one node"),
+    "no count": ({"nodes": None}, "pool row 1, column Nodes"),
+    "no name": ({"vm": ""}, "pool row 1, column VM type"),
+    "no GPUs": ({"gpus": None}, "pool row 1, column GPUs each"),
+    "negative count": ({"nodes": -3}, "pool row 1, column Nodes"),
+    "half a node": ({"nodes": 1.5}, "pool row 1, column Nodes"),
+    "too many": ({"nodes": 10**9}, "pool row 1, column Nodes"),
+    "negative price": ({"usd_per_h": -1.0}, "pool row 1, column $/h each"),
+    "infinite memory": ({"mem_gib": float("inf")}, "pool row 1, column GiB each"),
+}
+
+
+@pytest.mark.parametrize("case", POOL_MISTAKES)
+def test_mistake_in_the_pools_is_named_and_nothing_is_saved(page, store, case):
+    cells, message = POOL_MISTAKES[case]
+    app = edit(page, "pools", 0, **cells)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert message in app.error[0].value.replace("\\", "")
+    assert app.button(key="save-cluster").disabled
+    assert len(store.list_scenarios()) == 1
+    app = edit(app, "pools", 0, nodes=5)
+    assert not app.error
+
+
+EVENT_MISTAKES = {
+    "beyond the nodes": ({"what": "fails", "first node": 400, "nodes": 1, "from day": 1.0}, "names node 400"),
+    "very many": ({"what": "fails", "first node": 0, "nodes": 10**12, "from day": 1.0}, "names node 999,999,999,999"),
+    "no day": ({"what": "fails", "first node": 0, "nodes": 1}, "event row 1, column Day: is empty"),
+    "no kind": ({"first node": 0, "nodes": 1, "from day": 1.0}, "event row 1, column What: is empty"),
+    "ends before it begins": (
+        {"what": "maintenance", "first node": 0, "nodes": 1, "from day": 3.0, "to day": 2.0},
+        "must be after day 3, got 2",
+    ),
+    "arrives at once": ({"what": "arrives", "first node": 0, "nodes": 1, "from day": 0.0}, "must come after day 0"),
+}
+
+
+@pytest.mark.parametrize("case", EVENT_MISTAKES)
+def test_mistake_in_the_events_is_named(page, case):
+    cells, message = EVENT_MISTAKES[case]
+    app = edit(page, "events", **cells)
+    assert not app.exception
+    assert len(app.error) == 1
+    what, why, *_ = app.error[0].value.replace("\\", "").replace("**", "").split("  \n")
+    assert message in f"{what}: {why}"
+
+
+def test_events_become_absences_and_come_back_as_the_same_rows(page, store):
+    app = edit(page, "events", **{"what": "fails", "first node": 0, "nodes": 2, "from day": 0.1, "to day": 0.3})
+    app = app.button(key="save-cluster").click().run()
+    assert not app.exception
+    absences = store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0]).cluster.absences
+    assert [(a.node, a.start_s, a.end_s, a.cause) for a in absences] == [(n, 8640.0, 25920.0, "fails") for n in (0, 1)]
+    assert app.button(key="save-cluster").disabled  # reading the tables again changes nothing
+
+
+def test_example_type_is_added_to_the_rows_and_its_price_called_an_example(page, store):
+    app = edit(page, "pools", 0, nodes=7)
+    app = app.selectbox(key="vm-example").set_value("8 x A100").run()
+    app = app.button(key="vm-add").click().run()
+    assert not app.exception
+    assert card(app, "Nodes") == "8"  # the typed 7 is still there
+    app = app.button(key="save-cluster").click().run()
+    notes = store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0]).assumptions
+    assert any(note.startswith("8 x A100: ") and "example price, not a quote" in note for note in notes)
+
+
+def test_unsaved_rows_are_still_there_when_the_page_was_left(page):
+    app = edit(page, "pools", 0, nodes=21)
+    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.switch_page("pages/describe/cluster.py").run()
+    assert not app.exception
+    assert card(app, "Nodes") == "21"
+    assert not app.button(key="save-cluster").disabled
+
+
+def test_free_machine_types(page, store):
+    switch = next(control for control in page.segmented_control if control.label == "Machines")
+    app = switch.set_value("Free machine types").run()
+    assert not app.exception
+    assert "the policy decides which type it rents" in shown(app)
+    app = app.multiselect[0].set_value([]).run()
+    assert "free slots need a catalogue of VM types" in app.error[0].value.replace("\\", "")
+    app = app.multiselect[0].set_value(["8 x A100"]).run()
+    app = app.button(key="save-cluster").click().run()
+    assert not app.exception
+    cluster = store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0]).cluster
+    assert cluster.free_slots
+    assert [vm.name for vm in cluster.catalogue] == ["8 x A100"]
+    assert (
+        next(control for control in app.segmented_control if control.label == "Machines").value == "Free machine types"
+    )
+    switch = next(control for control in app.segmented_control if control.label == "Machines")
+    app = switch.set_value("Fixed nodes").run()
+    assert not app.error  # begins with as many nodes of the first type as there were slots
+    assert card(app, "Nodes") == str(cluster.slots)
+
+
+def test_speed_and_ownership_that_the_table_does_not_show_are_kept(open_page, store):
+    vm = VmType(name="odd", gpu_type="", gpus=4, speed=2.5)
+    cluster = Cluster(pools=(Pool(vm=vm, count=6, owned=False),))
+    jobs = Workload.from_columns({"job_id": ["a", "b"], "submit_s": [0.0, 1.0], "work": [10.0, 10.0]})
+    saved = store.save_scenario(session.demo().replace(workload=jobs, cluster=cluster, generator=None, name="odd"))
+    app = open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
+    assert app.button(key="save-cluster").disabled
+    app = edit(app, "pools", 0, nodes=8)
+    app.button(key="save-cluster").click().run()
+    pool = store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0]).cluster.pools[0]
+    assert (pool.count, pool.owned, pool.vm.speed, pool.vm.gpu_type) == (8, False, 2.5, "")
+
+
+def test_job_that_never_fits_is_told_with_its_size(page):
+    app = edit(page, "pools", 0, nodes=1)
+    assert "can never fit the cluster; the widest asks for 16 GPUs" in shown(app)
+    assert "Widest job (16 GPUs) does not fit." in shown(app)

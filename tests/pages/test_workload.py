@@ -1,0 +1,370 @@
+"""The Workload page: every bad file gets one clear message, the current scenario stays, good ones go on to Cluster."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import zipfile
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dlsched.workload.catalogue import SAMPLES, data_path
+
+HEAD = "job_id,submit_time_s,num_gpus,duration_s,user\n"
+ROWS = "".join(f"job{i},{60 * i},{1 + i % 4},{600 + i},ann\n" for i in range(20))
+
+
+def table(*more: str) -> bytes:
+    return (HEAD + ROWS + "".join(line + "\n" for line in more)).encode()
+
+
+def archive(*names: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        for name in names:
+            file.writestr(name, table())
+    return content.getvalue()
+
+
+def parquet() -> bytes:
+    content = io.BytesIO()
+    pq.write_table(pa.Table.from_pandas(pd.read_csv(io.BytesIO(table())), preserve_index=False), content)
+    return content.getvalue()
+
+
+def shown(app) -> str:
+    """Everything the page says, without the escapes of markdown."""
+    parts = [*app.markdown, *app.header, *app.error, *app.warning, *app.title]
+    return "\n".join(part.value for part in parts).replace("\\", "")
+
+
+@pytest.fixture
+def drop(open_page):
+    def dropped(content: bytes, name: str = "trace.csv"):
+        app = open_page("describe/workload.py", source="Upload")
+        return app.file_uploader(key="upload").upload(name, content, "application/octet-stream").run()
+
+    return dropped
+
+
+def scenarios(store) -> list[str]:
+    return [str(name) for name in store.list_scenarios()["name"]]
+
+
+BAD = {
+    "empty": (b"", "it is empty"),
+    "blank": (b" \n \n", "it is empty"),
+    "header only": (HEAD.encode(), "no rows besides the header"),
+    "wrong delimiter": (table().replace(b",", b" ~ "), "no column was recognised for submission time"),
+    "missing columns": (b"name,when,amount\na,1,2\nb,2,3\n", "no column was recognised"),
+    "only text": (f"{HEAD}a,soon,few,long,u\nb,soon,few,long,u\n".encode(), "no row can be used"),
+    "zip bomb": (gzip.compress(b"0" * (201 << 20), 1), "too large when decompressed"),
+    "two files": (archive("a.csv", "b.csv"), "must hold exactly one file"),
+    "damaged gzip": (gzip.compress(table())[:60], "compression is damaged"),
+    "pdf": (b"%PDF-1.7 \n" + bytes(300), "it is a PDF document"),
+    "node list": (b"sn,cpu_milli,memory_mib,gpu,model\nn1,96000,786432,8,A100\n", "machines, not jobs"),
+    "long column name": (f"submit_time_{'x' * 90},job_id,num_gpus,duration_s\n1,a,1,5\n".encode(), "not clear"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_file_gets_one_clear_message_and_changes_nothing(drop, store, case):
+    content, message = BAD[case]
+    app = drop(content)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert message in app.error[0].value.replace("\\", "")
+    assert app.button(key="use-none").disabled
+    assert scenarios(store) == ["Demo"]
+    app.segmented_control(key="source").set_value("Current").run()
+    assert not app.exception
+    assert "1,200 jobs" in shown(app)
+
+
+REPAIRED = {
+    "UTF-16": (table().decode().encode("utf-16"), "Use these 20 jobs", "converted from UTF-16"),
+    "Latin-1": (table("jöb,9000,1,50,Jürgen").decode().encode("latin-1"), "Use these 21 jobs", "from Latin-1"),
+    "semicolons": (table().replace(b",", b";"), "Use these 20 jobs", "Kept **20** of 20"),
+    "text in numbers": (table("x,abc,1,50,u", "y,5000,two,50,u"), "Use these 20 jobs", "dropped 2"),
+    "NaN and infinite": (table("x,nan,1,5,u", "y,50,1,inf,u", "z,50,-inf,5,u"), "Use these 20 jobs", "dropped 3"),
+    "negative and zero": (table("x,5000,1,-50,u", "y,5000,1,0,u"), "Use these 20 jobs", "dropped 2"),
+    "duplicate ids": (table("job1,5000,1,50,u", "job2,120,3,602,ann"), "Use these 21 jobs", "repaired 1, dropped 1"),
+    "outlier": (table("big,5000,1,1000000000,u"), "Use these 21 jobs", "Kept **21** of 21"),
+    "one job": (f"{HEAD}j,0,1,60,u\n".encode(), "Use these 1 job", "1 job in"),
+    "gzip": (gzip.compress(table()), "Use these 20 jobs", "Kept **20**"),
+    "bzip2": (bz2.compress(table()), "Use these 20 jobs", "Kept **20**"),
+    "xz": (lzma.compress(table()), "Use these 20 jobs", "Kept **20**"),
+    "zip": (archive("jobs.csv"), "Use these 20 jobs", "Kept **20**"),
+    "Parquet": (parquet(), "Use these 20 jobs", "Kept **20**"),
+}
+
+
+@pytest.mark.parametrize("case", REPAIRED)
+def test_file_with_flaws_is_read_and_each_repair_counted(drop, case):
+    content, label, told = REPAIRED[case]
+    app = drop(content)
+    assert not app.exception
+    assert not app.error
+    assert app.button(key="use-jobs").label == label
+    assert told in shown(app)
+
+
+def test_names_are_shown_letter_by_letter(drop):
+    names = ['"=HYPERLINK(""http://x"")"', "<script>alert(1)</script>", "[a](http://b)", ":red[x]", "$x$"]
+    app = drop(table(*(f"{name},{9000 + k},1,60,{name}" for k, name in enumerate(names))), "[f](http://x) <b>.csv")
+    assert not app.exception
+    assert app.button(key="use-jobs").label == "Use these 25 jobs"
+    raw = "\n".join(part.value for part in [*app.markdown, *app.header, *app.error])
+    assert "(http://" not in raw
+    assert "<script" not in raw
+    app.session_state["jobs-table"] = True
+    app.run()
+    tables = [frame.value for frame in app.dataframe]
+    assert any("<script>alert(1)</script>" in frame.to_string() for frame in tables)
+
+
+def test_uploaded_jobs_become_a_scenario_on_the_default_cluster_and_cluster_opens(drop, store):
+    app = drop(table(), "mine.csv.gz")
+    app.button(key="use-jobs").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Cluster"
+    assert scenarios(store)[0] == "mine"
+    assert "smallest number of 8-GPU nodes that fits the widest job at load 0.7" in shown(app)
+
+
+def test_jobs_can_go_on_the_current_cluster_where_the_widest_may_not_fit(drop):
+    app = drop(table("huge,5000,5000,50,u"), "wide.csv")
+    choice = next(box for box in app.selectbox if box.label == "On which cluster")
+    assert "625 nodes" in choice.options[0]
+    app = choice.set_value("current").run()
+    assert not app.exception
+    assert "1 job can never fit the cluster; the widest asks for 5,000 GPUs" in shown(app)
+    assert "1 can never fit" in shown(app)
+
+
+def test_mapping_screen_reads_what_was_not_clear_and_is_saved_and_used_again(drop, store):
+    text = "name,when,amount,lasted\n" + "".join(f"a{i},{i},{1 + i % 2},{60 + i}\n" for i in range(9))
+    app = drop(text.encode(), "odd.csv")
+    chosen = {"Submission": "when", "Run time": "lasted", "GPUs": "amount"}
+    for label, column in chosen.items():
+        next(box for box in app.selectbox if box.label == label).set_value(column)
+    next(box for box in app.text_input if box.label == "Save this mapping as").set_value("ours")
+    app = next(button for button in app.button if button.label == "Read with these columns").click().run()
+    assert not app.exception
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+    assert list(store.list_settings("mapping/")) == ["mapping/ours"]
+    other = drop(text.replace("a1", "b1").encode(), "odd2.csv")
+    assert next(box for box in other.selectbox if box.label == "Begin with").value == "ours"
+    assert next(box for box in other.selectbox if box.label == "Submission").value == "when"
+
+
+def test_incomplete_mapping_says_what_is_needed(drop):
+    app = drop(b"name,when,amount\na,1,2\nb,2,3\n")
+    app = next(button for button in app.button if button.label == "Read with these columns").click().run()
+    assert not app.exception
+    assert any("Still needed: submission time" in error.value for error in app.error)
+
+
+def test_wrong_mapping_can_be_corrected(drop):
+    text = "name,when,amount,lasted\n" + "".join(f"a{i},{i},{1 + i % 2},{60 + i}\n" for i in range(9))
+    app = drop(text.encode())
+    for label, column in {"Submission": "name", "Run time": "lasted", "GPUs": "amount"}.items():
+        next(box for box in app.selectbox if box.label == label).set_value(column)
+    app = next(button for button in app.button if button.label == "Read with these columns").click().run()
+    assert "no row can be used" in app.error[0].value
+    next(box for box in app.selectbox if box.label == "Submission").set_value("when")
+    app = next(button for button in app.button if button.label == "Read with these columns").click().run()
+    assert not app.error
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+
+
+def test_format_in_doubt_is_chosen_from_previews(drop):
+    header = "job_id,submit_time,start_time,end_time,gpu_num,cpu_num,node_num,user,state\n"
+    rows = "".join(
+        f"{i},2020-04-01 00:0{i}:00,2020-04-01 01:00:00,2020-04-01 02:00:00,1,4,1,u,COMPLETED\n" for i in range(9)
+    )
+    app = drop((header + rows).encode())
+    assert not app.exception
+    assert "generic CSV (4 of 4 signs) or Helios cluster log (3 of 5" in app.error[0].value.replace("\\", "")
+    assert "missing columns" in shown(app)  # why it cannot be read as a Helios log
+    app = next(button for button in app.button if button.label == "Read as generic CSV").click().run()
+    assert not app.error
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+
+
+def test_reading_choice_changes_what_is_read(drop):
+    app = drop(table("zero,5000,1,0,u"))
+    assert app.button(key="use-jobs").label == "Use these 20 jobs"
+    app = next(box for box in app.selectbox if box.label == "Run time of 0 s").set_value("one-second").run()
+    assert not app.exception
+    assert app.button(key="use-jobs").label == "Use these 21 jobs"
+
+
+def test_wrong_format_is_refused_and_can_be_taken_back(drop):
+    app = drop(table())
+    app = next(box for box in app.selectbox if box.label == "Format").set_value("swf").run()
+    assert not app.exception
+    assert len(app.error) == 1
+    app = next(box for box in app.selectbox if box.label == "Format").set_value("auto").run()
+    assert not app.error
+
+
+def test_openb_pods_take_their_node_list_as_cluster(drop):
+    pods = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
+    pods += "creation_time,deletion_time,scheduled_time\n"
+    pods += "".join(f"p{i},4000,1024,1,1000,,LS,Succeeded,{i},{900 + i},{i}\n" for i in range(9))
+    app = drop(pods.encode(), "openb.csv")
+    assert not app.error
+    nodes = app.file_uploader[1]
+    app = nodes.upload("broken.csv", b"a,b\n1,2\n", "text/csv").run()
+    assert "missing columns" in app.error[0].value
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+    listed = b"sn,cpu_milli,memory_mib,gpu,model\nn1,96000,786432,8,A100\nn2,96000,786432,4,T4\n"
+    app = app.file_uploader[1].upload("nodes.csv", listed, "text/csv").run()
+    assert not app.error
+    assert next(box for box in app.selectbox if box.label == "On which cluster").value == "trace"
+    assert "of 12 GPUs" in shown(app)
+
+
+def test_philly_log_as_json(drop):
+    jobs = [
+        {
+            "status": "Pass", "vc": "vc1", "jobid": f"application_{i}", "user": f"u{i % 2}",
+            "submitted_time": f"2017-10-03 09:{i:02d}:00",
+            "attempts": [{"start_time": "2017-10-03 10:00:00", "end_time": f"2017-10-03 12:{i:02d}:00",
+                          "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]}],
+        }
+        for i in range(9)
+    ]  # fmt: skip
+    app = drop(json.dumps(jobs).encode(), "cluster_job_log")
+    assert not app.exception
+    assert "Philly job log" in shown(app)
+    assert app.button(key="use-jobs").label == "Use these 9 jobs"
+    assert next(box for box in app.selectbox if box.label == "On which cluster").value == "default"
+
+
+@pytest.mark.parametrize("sample", range(len(SAMPLES)), ids=[one.label for one in SAMPLES])
+def test_samples_are_examples_and_name_their_doctor(open_page, store, sample):
+    app = open_page("describe/workload.py", source="Sample")
+    app = app.radio(key="sample").set_value(sample).run()
+    assert not app.exception
+    assert "Trace doctor" in shown(app)
+    assert data_path(SAMPLES[sample].file).is_file()
+    app = app.button(key="use-jobs").click().run()
+    assert app.title[0].value == "Cluster"
+    newest = store.list_scenarios().iloc[0]
+    assert (newest["name"], newest["data_kind"]) == (SAMPLES[sample].label, "example")
+
+
+def test_file_is_still_there_when_the_page_was_left(drop):
+    app = drop(table(), "mine.csv")
+    app = app.switch_page("pages/describe/cluster.py").run()
+    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.segmented_control(key="source").set_value("Upload").run()
+    assert "**mine.csv** is still here" in shown(app)
+    assert app.button(key="use-jobs").label == "Use these 20 jobs"
+    app = app.button(key="forget-upload").click().run()
+    assert app.button(key="use-none").disabled
+
+
+def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, store):
+    app = drop(table(), "mine.csv")
+    app.button(key="use-jobs").click().run()
+    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.segmented_control(key="source").set_value("Current").run()
+    rules = {"DUE": "due = submit + 1–3 x fastest time", "WEIGHT": "an hour late costs $1.00", "PRICE": "$2.50"}
+    for key, rule in rules.items():
+        assert not app.exception
+        app = app.button(key=f"fill-{key}").click().run()
+        assert rule in shown(app)
+    assert not [button for button in app.button if button.key in ("fill-DUE", "fill-WEIGHT", "fill-PRICE")]
+    assert list(store.list_scenarios()["version"])[:4] == [4, 3, 2, 1]
+
+
+# ---- generator -----------------------------------------------------------------------------------
+
+PATTERNS = [
+    "Steady (Poisson)",
+    "Daily rhythm",
+    "Bursts",
+    "Batches",
+    "Hours of the current jobs",
+    "Gaps of the current jobs",
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_every_arrival_pattern_is_previewed_and_kept(open_page, store, pattern):
+    app = open_page("describe/workload.py", source="Generate")
+    app = app.selectbox(key="gen-pattern").set_value(pattern).run()
+    assert not app.exception
+    assert not app.error
+    assert scenarios(store) == ["Demo"]  # a preview saves nothing
+    app = app.button(key="use-jobs").click().run()
+    assert app.title[0].value == "Cluster"
+    newest = store.list_scenarios().iloc[0]
+    assert (newest["name"], newest["data_kind"], newest["jobs"]) == ("Job mix", "generated", 1200)
+
+
+def edited(app, row: int, **cells):
+    app.session_state["gen-classes-0"] = {"edited_rows": {row: cells}, "added_rows": [], "deleted_rows": []}
+    return app.run()
+
+
+MISTAKES = {
+    "share empty": ({"share": None}, "class row 1, column Share", "is empty"),
+    "negative share": ({"share": -1.0}, "class row 1, column Share", "greater than 0"),
+    "no GPUs": ({"gpus": ""}, "class row 1, column GPUs", "at least 1 item"),
+    "half a GPU too many": ({"gpus": "1.5"}, "class row 1, column GPUs", "must be whole"),
+    "text for GPUs": ({"gpus": "many"}, "class row 1, column GPUs", "valid number"),
+    "p90 below median": ({"p90 min": 1.0}, "class row 1, column Run time", "at least the median"),
+    "no median": ({"median min": None}, "class row 1, column Median (min)", "is empty"),
+    "zero median": ({"median min": 0.0}, "class row 1, column Median (min)", "greater than 0"),
+    "due range": ({"due from x": 9.0}, "class row 1, column Due to (x)", "at least low"),
+    "same name": ({"class": "train"}, "generator", "two classes are called 'train'"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistake_in_a_class_names_row_and_column(open_page, case):
+    cells, where, why = MISTAKES[case]
+    app = edited(open_page("describe/workload.py", source="Generate"), 0, **cells)
+    assert not app.exception
+    assert len(app.error) == 1
+    text = app.error[0].value.replace("\\", "")
+    assert where in text
+    assert why in text
+    assert app.button(key="use-none").disabled
+
+
+def test_mix_without_classes_or_with_all_shares_zero_is_refused(open_page):
+    app = open_page("describe/workload.py", source="Generate")
+    app.session_state["gen-classes-0"] = {"edited_rows": {}, "added_rows": [], "deleted_rows": [0, 1, 2]}
+    assert "has no class of jobs" in app.run().error[0].value
+    zero = {row: {"share": 0.0} for row in range(3)}
+    app.session_state["gen-classes-0"] = {"edited_rows": zero, "added_rows": [], "deleted_rows": []}
+    assert "all shares are 0" in app.run().error[0].value
+
+
+def test_class_with_share_zero_is_left_out_and_empirical_times_come_from_the_jobs(open_page):
+    app = edited(open_page("describe/workload.py", source="Generate"), 2, share=0.0)
+    assert not app.error
+    assert "32" not in next(card for card in app.metric if card.label == "Widest job").value
+    app = edited(app, 0, **{"run time": "as current jobs"})
+    assert not app.exception
+    assert not app.error
+
+
+def test_form_is_as_it_was_when_the_page_was_left(open_page):
+    app = edited(open_page("describe/workload.py", source="Generate"), 0, share=11.0)
+    app = app.number_input(key="gen-jobs").set_value(300).run()
+    app = app.switch_page("pages/describe/cluster.py").run()
+    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.segmented_control(key="source").set_value("Generate").run()
+    assert not app.exception
+    assert app.button(key="use-jobs").label == "Use these 300 jobs"
+    assert app.session_state["gen-classes-now"]["share"].tolist() == [11.0, 37.0, 8.0]
