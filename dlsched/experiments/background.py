@@ -163,14 +163,15 @@ class Runner:
     def cancel(self, ids: Sequence[str] | None = None) -> None:
         """Stop tasks, all of them without ``ids``; finished ones stay."""
         with self._lock:
-            for entry in [self._entries[i] for i in (ids if ids is not None else [*self._entries])]:
-                if entry.state not in {TaskState.QUEUED, TaskState.RUNNING}:
-                    continue
+            named = [*self._entries.values()] if ids is None else [self._entries[i] for i in ids]
+            chosen = [entry for entry in named if entry.state in {TaskState.QUEUED, TaskState.RUNNING}]
+            for entry in chosen:
                 if entry.state is TaskState.QUEUED:
                     self._waiting.remove(entry)
                 else:
                     worker.cancel_file(self._folder, entry.id).touch()
-                self._end(entry, TaskState.CANCELLED, "Cancelled")
+                entry.state, entry.message = TaskState.CANCELLED, "Cancelled"
+        self._tell_store(chosen)
 
     def record(self, task_id: str) -> RunRecord | None:
         """Return the record of a task when there is no store; None otherwise."""
@@ -336,11 +337,16 @@ class Runner:
         if entry.state.is_over:
             return
         entry.state, entry.message = state, message
-        if self._store is not None:
-            try:
-                self._store.clear_running([entry.key])
-            except DlschedError:
-                log.warning("The store could not be told that %s ended", entry.name)
+        self._tell_store([entry])
+
+    def _tell_store(self, ended: Sequence[_Entry]) -> None:
+        """Take runs off the store's list of those under way, all in one transaction."""
+        if self._store is None or not ended:
+            return
+        try:
+            self._store.clear_running([entry.key for entry in ended])
+        except DlschedError:
+            log.warning("The store could not be told that %s ended", ", ".join(entry.name for entry in ended))
 
     def _tidy(self) -> None:
         """Remove the scenario files when nothing is left to do."""

@@ -16,6 +16,7 @@ STYLE = """<style>
 [data-testid=stMetricValue]{font-variant-numeric:tabular-nums}
 [data-testid=stMain] h1{padding:0 0 .25rem}
 [data-testid=stMain] h2{padding:.25rem 0;line-height:1.3}
+.st-key-recent a{padding-left:0}
 @media print{[data-testid=stSidebar],[data-testid=stHeader],.st-key-scenario-bar{display:none}}
 </style>"""
 DARK_STYLE = "<style>[data-testid=stBaseButton-primary]{color:#0e1117}</style>"

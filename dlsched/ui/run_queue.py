@@ -15,11 +15,13 @@ from dlsched.metrics.formats import amount, duration
 from dlsched.ui import run_state, session
 from dlsched.ui.text import safe
 
+LOOK_EVERY_S = 0.7
+
 
 def live_queue() -> None:
     """Show progress of all work, with cancel; keep looking only while there is work."""
     under_way = any(not status.state.is_over for status in session.runner().status())
-    st.fragment(_look, run_every=0.5 if under_way else None)()
+    st.fragment(_look, run_every=LOOK_EVERY_S if under_way else None)()
 
 
 def _look() -> None:

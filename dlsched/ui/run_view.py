@@ -9,7 +9,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import DlschedError, from_validation
+from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
 from dlsched.experiments.background import Task
@@ -132,8 +132,10 @@ def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, d
             given = model_fields(spec.params, f"param-{spec.key}", hidden=hidden, choices=choices)
             try:
                 changed = spec.parse(given).model_dump(exclude_defaults=True, mode="json")
-            except DlschedError as error:
-                error_box(error)
+            except InputError as error:
+                name = error.what.rpartition(", ")[2]
+                label = label_of(name, spec.params.model_fields[name]) if name in spec.params.model_fields else ""
+                error_box(InputError(f"{spec.label}{label and ', '}{label}", error.why, error.do))
                 valid = False
                 continue
             if changed:

@@ -177,14 +177,11 @@ def _edited(info: ScenarioInfo) -> None:
 
 
 def _running() -> None:
-    """Show how far background work is, on every page, as long as there is any."""
-    under_way = any(not status.state.is_over for status in session.runner().status())
-    waiting = bool(run_state.ready_runs(run_state.batch()))
-    if under_way or waiting:
-        st.fragment(_live, run_every=1.0 if under_way else None)()
+    """Show how far background work is, on every page; or that what this session started is ready.
 
-
-def _live() -> None:
+    It is drawn with the page and has no timer of its own: a timer's request that is on its way while the server
+    opens another page makes Streamlit show that page empty.
+    """
     statuses = session.runner().status()
     under_way = sum(not status.state.is_over for status in statuses)
     if under_way:

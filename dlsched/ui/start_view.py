@@ -10,11 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.formats import amount, duration, money
+from dlsched.metrics.formats import amount, money
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import find
 from dlsched.ui import charts, run_state, run_view, session
 from dlsched.ui.demo_result import demo_result
+from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import mistakes_shown, sentence
 from dlsched.ui.run_queue import live_queue
 from dlsched.ui.scenario_bar import policy_label
@@ -27,7 +28,7 @@ STARTERS = (
     ("easy-backfill", "when users state time limits; the first in line is never delayed."),
     ("las", "when run times are unknown and short jobs should not wait."),
 )
-MOST_RECENT = 5
+MOST_SHOWN = 5
 
 
 def demo_card(*, primary: bool) -> None:
@@ -99,26 +100,34 @@ class Recent:
     numbers: str
 
 
-def recent_of(runs: pd.DataFrame, now: datetime, most: int = MOST_RECENT) -> list[Recent]:
+def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED) -> list[Recent]:
     """Return the newest runs of a frame of Store.list_runs, the draws of one policy as one line."""
     found = []
     stored = runs[runs["state"] == "stored"]
-    for _, draws in stored.groupby(["scenario_hash", "policy", "params", "code_version"], sort=False):
-        row = draws.sort_values("seed", kind="stable").iloc[0]
+    for _, group in stored.groupby(["scenario_hash", "policy", "params"], sort=False):
+        draws = group[group["code_version"] == group["code_version"].iloc[0]].sort_values("seed", kind="stable")
+        row = draws.iloc[0]
         version = "" if pd.isna(row["version"]) else f" v{int(row['version'])}"
-        age_s = max(0.0, (now - draws["created_at"].max()).total_seconds())
         wait, cost = (None if pd.isna(row[key]) else float(row[key]) for key in ("wait_p95", "cost_month"))
         facts = [
             f"wait p95 {KPIS['wait_p95'].show(wait)}",
             f"{money(cost)}/month" if cost is not None else "no price set",
             amount(len(draws), "draw"),
-            f"{duration(age_s)} ago" if age_s >= 1 else "just now",
+            age((now - draws["created_at"].max()).total_seconds()),
         ]
         title = f"{policy_label(str(row['policy']))} on {row['scenario_name']}{version}"
         found.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
         if len(found) == most:
             break
     return found
+
+
+def age(seconds: float) -> str:
+    """Return how long ago something was, in its largest unit."""
+    for unit_s, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit_s:
+            return f"{int(seconds // unit_s)} {unit} ago"
+    return "just now"
 
 
 def same_question(found: Sequence[Recent]) -> list[Recent]:
@@ -138,13 +147,16 @@ def recent(runs: pd.DataFrame, *, primary: bool) -> None:
     if not found:
         st.markdown("No run yet. The demo takes a few seconds.")
         return
-    for line in found:
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f"**{safe(line.title, 60)}**  \n:gray[{dollars(line.numbers)}]", width="stretch")
-            if st.button("Open", key=f"open-{line.run_id}", type="tertiary", help=f"Open {safe(line.title, 60)}"):
-                session.look_at(line.scenario_hash)
-                session.look_at_run(line.run_id)
-                session.go("understand/result.py")
+    with st.container(gap=None, key="recent"):
+        for line in found[:MOST_SHOWN]:
+            run = {"scenario": line.scenario_hash[: session.HASH_DIGITS], "run": line.run_id}
+            st.page_link(
+                SCRIPTS["Result"],
+                label=f":primary[**{safe(line.title, 60)}**]",
+                query_params=run,
+                help="Open its result",
+            )
+            st.markdown(f":gray[{dollars(line.numbers)}]")
     alike = same_question(found)
     kind = "primary" if primary else "secondary"
     if len(alike) > 1 and st.button(f"Compare the {len(alike)}", key="start-compare", type=kind):  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ with right if own else left:
     start_view.demo_card(primary=not any_run)
     if not own:
         start_view.other_ways()
+    start_view.starter_policies()
 with left if own else right:
     start_view.recent(runs, primary=any_run)
     if own:
         start_view.other_ways()
     start_view.steps(current)
-    start_view.starter_policies()
