@@ -33,7 +33,17 @@ QUEUE_POINTS = 400
 MAX_LINES = 6
 MAX_WINNERS = 15
 NOTICED_S = 600.0
-SHAPES = {"better": "circle", "worse": "diamond"}
+SHAPES = {"better": "circle", "worse": "diamond", "changed": "square", "rough": "circle-open-dot"}
+HOLLOW = "circle-open"
+SHAPE_WORDS = {
+    "better": "better",
+    "worse": "worse",
+    "changed": "changed, neither good nor bad",
+    "rough": "rough, 1 draw",
+    "not distinguishable": "not distinguishable",
+    "same": "same",
+}
+"""Verdicts in the order of the legend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +55,15 @@ class Change:
     change_percent: float
     low_percent: float
     high_percent: float
-    verdict: str  # "better", "worse", "not distinguishable", "neutral"
+    verdict: str  # as metrics.compare.Verdict
     text: str
 
 
 def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme, baseline: str) -> Chart:
-    """Return metric x change in % of the baseline; filled circle = better, diamond = worse, hollow = neither."""
+    """Return metric x change in % of the baseline.
+
+    Filled circle = better, diamond = worse, square = changed in a number that is neither, hollow = nothing to tell.
+    """
     metrics = list(dict.fromkeys(c.metric for c in changes))
     runs = list(dict.fromkeys(c.run for c in changes))
     figure = go.Figure()
@@ -61,9 +74,15 @@ def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme
         figure.data[-1].legendgroup = str(place)
         rows = [metrics.index(c.metric) + shift for c in of_run]
         _add_dots(figure, of_run, rows, colour_of[run], str(place))
-    for name, symbol in (("better", "circle"), ("worse", "diamond"), ("not distinguishable", "circle-open")):
-        legend_mark(figure, name, symbol=symbol, size=11, color=theme.muted)
-    title = f"Change against {plain(baseline)}, with 95% intervals"
+    seen = {change.verdict for change in changes}
+    words: dict[str, list[str]] = {}
+    for verdict, word in SHAPE_WORDS.items():
+        if verdict in seen:
+            words.setdefault(SHAPES.get(verdict, HOLLOW), []).append(word)
+    for symbol, named in words.items():
+        legend_mark(figure, " or ".join(named), symbol=symbol, size=11, color=theme.muted)
+    has_intervals = any(change.high_percent > change.low_percent for change in changes)
+    title = f"Change against {plain(baseline)}{', with 95% intervals' if has_intervals else ''}"
     height = int(np.clip(120 + (26 + 14 * len(runs)) * len(metrics), 240, 620))
     framed(figure, theme, title=title, x="Change (% of the baseline)", y="Metric", height=height)
     figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
@@ -90,7 +109,7 @@ def _add_dots(figure: go.Figure, of_run: Sequence[Change], y: Sequence[float], c
             "color": colour,
             "size": 11,
             "line": {"width": 2, "color": colour},
-            "symbol": [SHAPES.get(c.verdict, "circle-open") for c in of_run],
+            "symbol": [SHAPES.get(c.verdict, HOLLOW) for c in of_run],
         },
         error_x={
             "type": "data",
@@ -100,8 +119,8 @@ def _add_dots(figure: go.Figure, of_run: Sequence[Change], y: Sequence[float], c
             "array": [c.high_percent - c.change_percent for c in of_run],
             "arrayminus": [c.change_percent - c.low_percent for c in of_run],
         },
-        customdata=[[plain(c.run), plain(c.metric), c.text, c.verdict] for c in of_run],
-        hovertemplate="<b>%{customdata[0]}</b>, %{customdata[1]}<br>%{customdata[2]}, %{customdata[3]}<extra></extra>",
+        customdata=[[plain(c.run), plain(c.metric), c.text] for c in of_run],
+        hovertemplate="<b>%{customdata[0]}</b>, %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
     )
 
 
@@ -191,6 +210,8 @@ def who_wins(change_s: pd.Series, jobs_of: pd.Series, theme: Theme, *, quantity:
         ("sooner", hours <= 0, theme.better, ""),
         ("later", hours > 0, theme.worse, "/"),
     ):
+        if not who.any():
+            continue
         figure.add_bar(
             x=hours[who],
             y=np.flatnonzero(who),

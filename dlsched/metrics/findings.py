@@ -34,11 +34,16 @@ __all__ = [
 HEADLINES: Mapping[str, str] = {
     "completed": "completed jobs",
     "wait_p95": "the p95 wait",
+    "not_running_mean": "the mean time not running",
     "late_share": "late jobs",
     "slowdown_mean": "the mean slowdown",
     "vm_cost": "machine cost",
 }
-"""The metrics a comparison speaks of, as they are called in a sentence; slowdown only where jobs have no due times."""
+"""The metrics a comparison speaks of, as they are called in a sentence.
+
+Slowdown only where jobs have no due times; time not running in place of the wait where a policy stops jobs, because
+the wait ends at the first start.
+"""
 COST = "vm_cost"
 MOST_CLAUSES = 2
 MOST_GPU_TYPES = 3
@@ -91,7 +96,7 @@ def _price(cluster: Cluster) -> str:
 
 def result_sentence(policy: str, metrics: Mapping[str, Number]) -> str:
     """Return what one run says: waits, lateness or slowdown, money or use, and jobs that did not complete."""
-    parts = [_waits(metrics), _lateness(metrics), _money(metrics), _not_completed(metrics)]
+    parts = [_waits(metrics), _pauses(metrics), _lateness(metrics), _money(metrics), _not_completed(metrics)]
     return f"{policy}: " + "; ".join(part for part in parts if part) + "."
 
 
@@ -105,6 +110,14 @@ def _waits(metrics: Mapping[str, Number]) -> str:
         return "95 of 100 jobs started at once"
     started = "half of the jobs started at once" if half == 0 else f"half of the jobs started within {duration(half)}"
     return f"{started}, but 1 in 20 waited over {duration(most)}"
+
+
+def _pauses(metrics: Mapping[str, Number]) -> str:
+    """Say how long jobs stood still where some were stopped: their first wait alone would flatter the policy."""
+    still = metrics.get("not_running_mean")
+    if not metrics.get("preemptions") or still is None:
+        return ""
+    return f"with pauses, {duration(still)} not running on average"
 
 
 def _lateness(metrics: Mapping[str, Number]) -> str:
@@ -129,11 +142,23 @@ def _not_completed(metrics: Mapping[str, Number]) -> str:
 
 
 def compare_sentence(comparison: Comparison) -> str:
-    """Return what the comparison says: a clause for each of the first two other runs, then how sure it is."""
+    """Return what the comparison says: a clause for each of the first two other runs, then how sure it is.
+
+    A clause names the most important number that got better and the most important one that got worse; two of each
+    where only one run is compared.
+    """
     others = [name for name in comparison.names if name != comparison.baseline]
     if not others:
         return f"Only {comparison.baseline} is here: pick another run to compare it with."
-    clauses = [_clause(comparison, name) for name in others[:MOST_CLAUSES]]
+    shown = others[:MOST_CLAUSES]
+    most = 2 if len(shown) == 1 else 1
+    told: set[str] = set()
+    clauses = [_clause(comparison, name, most, told) for name in shown]
+    rests = [_rest(comparison, name) for name in shown]
+    if len(shown) > 1 and rests[0] and len(set(rests)) == 1:
+        clauses[-1] += f", both {rests[0]}"
+    else:
+        clauses = [clause + (f" {rest}" if rest else "") for clause, rest in zip(clauses, rests, strict=True)]
     if len(others) > MOST_CLAUSES:
         clauses.append(f"{count(len(others) - MOST_CLAUSES)} more in the table")
     return "; ".join(clauses) + f" ({certainty(comparison)})."
@@ -159,50 +184,62 @@ def certainty(comparison: Comparison) -> str:
     return f"95%, {comparison.draws} paired draws"
 
 
-def _clause(comparison: Comparison, name: str) -> str:
-    cells = {row.kpi.key: (row, row.of(name)) for row in _headline_rows(comparison)}
-    better = [pair for pair in cells.values() if pair[1].verdict == "better"]
-    worse = [pair for pair in cells.values() if pair[1].verdict == "worse"]
+def _clause(comparison: Comparison, name: str, most: int, told: set[str]) -> str:
+    """Return what run ``name`` changes; ``told`` collects the numbers whose baseline the sentence has named."""
     base = comparison.baseline
-    if better and worse:
-        return f"{name} against {base} is a trade-off: it {_changes(better, base)}, but {_changes(worse, base)}"
-    if better:
-        return f"{name} {_changes(better, base)} against {base}{_rest(cells)}"
-    if worse:
-        return f"{name} {_changes(worse, base)} against {base}, and nothing compared here gets better"
-    return _no_difference(cells, name, base)
+    rows = {row.kpi.key: (row, row.of(name)) for row in _headline_rows(comparison)}
+    better, worse = _of_verdict(rows, "better")[:most], _of_verdict(rows, "worse")[:most]
+    if not better and not worse:
+        return _no_difference(rows, name, base)
+    is_first = not told
+    gains, losses = _changes(better, base, told), _changes(worse, base, told)
+    if gains and losses:
+        return f"{name}{f' against {base}' if is_first else ''} is a trade-off: it {gains}, but {losses}"
+    against = f" against {base}" if is_first else ""
+    return f"{name} {gains or losses}{against}" + ("" if gains else ", and nothing compared here gets better")
+
+
+def _of_verdict(rows: Mapping[str, tuple[Row, Cell]], verdict: str) -> list[tuple[Row, Cell]]:
+    return [pair for pair in rows.values() if pair[1].verdict == verdict]
 
 
 def _headline_rows(comparison: Comparison) -> list[Row]:
     has_due = comparison.row("late_share") is not None
-    keys = [key for key in HEADLINES if not (key == "slowdown_mean" and has_due)]
+    stops = comparison.row("preemptions")
+    has_pauses = stops is not None and any(cell.value is not None and cell.value.mean > 0 for cell in stops.cells)
+    left_out = {"slowdown_mean" if has_due else "", "wait_p95" if has_pauses else "not_running_mean"}
+    keys = [key for key in HEADLINES if key not in left_out]
     return [row for key in keys if (row := comparison.row(key)) is not None]
 
 
-def _changes(pairs: Iterable[tuple[Row, Cell]], base: str) -> str:
-    """Return "cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min ± 15 min) and ..."."""
-    return _listed([_change(row, cell, base) for row, cell in pairs])
+def _changes(pairs: Iterable[tuple[Row, Cell]], base: str, told: set[str]) -> str:
+    """Return "cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min ± 15 min) and ...", empty without pairs."""
+    changes = [_change(row, cell, base, again=row.kpi.key in told) for row, cell in pairs]
+    told.update(row.kpi.key for row, _ in pairs)
+    return _listed(changes) if changes else ""
 
 
-def _change(row: Row, cell: Cell, base: str) -> str:
+def _change(row: Row, cell: Cell, base: str, *, again: bool = False) -> str:
+    """Return one change; ``again`` leaves out the baseline's value, which stands before it in the sentence."""
     before, delta, value = row.of(base).value, cell.delta, cell.value
     assert before is not None
     assert delta is not None
     assert value is not None
     verb = "cuts" if delta.mean < 0 else "raises"
     size = cell.delta_text.rsplit(f", {cell.verdict}", 1)[0]
-    return f"{verb} {HEADLINES[row.kpi.key]} from {row.kpi.show(before.mean)} to {row.kpi.show(value.mean)} ({size})"
+    start = "" if again else f" from {row.kpi.show(before.mean)}"
+    return f"{verb} {HEADLINES[row.kpi.key]}{start} to {row.kpi.show(value.mean)} ({size})"
 
 
-def _rest(cells: Mapping[str, tuple[Row, Cell]]) -> str:
-    """Return what an improvement costs, where the cost did not change."""
-    if COST not in cells:
+def _rest(comparison: Comparison, name: str) -> str:
+    """Return what a plain improvement costs, where the cost did not change."""
+    rows = {row.kpi.key: (row, row.of(name)) for row in _headline_rows(comparison)}
+    if COST not in rows or not _of_verdict(rows, "better") or _of_verdict(rows, "worse"):
         return ""
-    verdict = cells[COST][1].verdict
     return {
-        "same": f" at the same {HEADLINES[COST]}",
-        "not distinguishable": f"; {HEADLINES[COST]} is not distinguishable",
-    }.get(verdict, "")
+        "same": f"at the same {HEADLINES[COST]}",
+        "not distinguishable": f"at a {HEADLINES[COST]} that is not distinguishable",
+    }.get(rows[COST][1].verdict, "")
 
 
 def _no_difference(cells: Mapping[str, tuple[Row, Cell]], name: str, base: str) -> str:

@@ -214,7 +214,9 @@ def _half(kind: Kind, text: str, half_width: float) -> str:
     number_of_unit = half_width * 100 if kind == "share" else half_width
     while decimals < 6 and round(number_of_unit, decimals) == 0:
         decimals += 1
-    size = f"{number_of_unit:,.{decimals}f}"
+    # Money of six digits has three that say something; its interval has no more.
+    whole = decimals == 0 and kind.startswith("usd")
+    size = _figures(number_of_unit) if whole else f"{number_of_unit:,.{decimals}f}"
     if kind == "share":
         return f"{size} pp"
     if kind.startswith("usd"):

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
+from dlsched.domain.errors import StoreError
 from dlsched.figures import compare as figures
 from dlsched.figures.palette import policy_colour
-from dlsched.metrics.compare import Comparison, what_differs
-from dlsched.metrics.kpi import KPIS
-from dlsched.ui import charts, loaders
-from dlsched.ui.runs_of import Series
-from dlsched.ui.text import safe
+from dlsched.metrics.compare import Cell, Comparison, Row, what_differs
+from dlsched.metrics.formats import amount, count
+from dlsched.ui import charts, loaders, session
+from dlsched.ui.runs_of import Series, shared_seeds
+from dlsched.ui.text import dollars, safe
 
 FOREST = (
-    "wait_p95",
-    "wait_mean",
-    "jct_mean",
-    "slowdown_mean",
-    "late_share",
-    "cost_month",
-    "total_cost",
-    "allocation_ratio",
-)
-TABLE_ROWS = (
-    "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "jct_mean", "slowdown_mean", "late_share", "tardiness_cost",
-    "utility_total", "vm_cost", "cost_month", "total_cost", "idle_cost", "allocation_ratio", "goodput", "preemptions",
+    "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", "late_share", "cost_month", "total_cost", "allocation_ratio",
 )  # fmt: skip
+TABLE_ROWS = (
+    "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "not_running_mean", "jct_mean", "slowdown_mean",
+    "late_share", "tardiness_cost", "utility_total", "vm_cost", "cost_month", "total_cost", "idle_cost",
+    "allocation_ratio", "goodput", "preemptions", "resizes",
+)  # fmt: skip
+COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not distinguishable": "gray", "rough": "gray"}
+QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
 LEAST_GROUP = 5
+MOST_COLUMNS = 6
+"""Runs up to which charts are drawn and the table is set as text."""
 
 
 def colours_of(chosen: list[Series]) -> dict[str, str]:
@@ -45,25 +44,52 @@ def colours_of(chosen: list[Series]) -> dict[str, str]:
 
 def table(comparison: Comparison) -> None:
     """Show metric x run: the baseline's value, and the difference of each other run with its interval and word."""
-    rows = []
-    for key in TABLE_ROWS:
-        row = comparison.row(key)
-        if row is None:
-            continue
-        shown: dict[str, Any] = {"Number": row.kpi.label}
-        for cell in row.cells:
-            star = " ★" if cell.best else ""
-            name = f"{cell.name} (B)" if cell.name == comparison.baseline else cell.name
-            shown[name] = (
-                f"{cell.text}{star}" if cell.name == comparison.baseline else f"{cell.delta_text or cell.text}{star}"
-            )
-        rows.append(shown | {"Better": row.kpi.better})
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="compare-table", height=36 * len(rows) + 40,
-                 alt="Metrics by run; differences from the baseline")  # fmt: skip
+    rows = [row for key in TABLE_ROWS if (row := comparison.row(key)) is not None]
+    shown = [row for row in rows if row.kpi.key == "completed" or not _is_same(row)]
+    records = [
+        {"Number": row.kpi.label, **{_heading(cell.name, comparison): _words(cell) for cell in row.cells}}
+        for row in shown
+    ]
+    alt = f"{count(len(shown))} numbers of {amount(len(comparison.names), 'run')}; differences from the baseline"
+    if len(comparison.names) <= MOST_COLUMNS:
+        st.table(pd.DataFrame(records), hide_index=True, border="horizontal", alt=alt)
+    else:
+        st.dataframe(pd.DataFrame(records), hide_index=True, key="compare-table", alt=alt)
+    same = [f"{row.kpi.label} {row.cells[0].text}" for row in rows if row not in shown]
+    folded = f" The same in all runs: {dollars(' · '.join(same))}." if same else ""
+    star = "★ best of its row, shared where the draws do not tell runs apart." if _has_star(shown) else ""
     st.markdown(
-        f":gray[(B) is the baseline; the others show the difference from it. ★ is the best of its row; a star is shared "
-        f"where the draws do not tell runs apart. {'Exact: nothing is random.' if comparison.exact else f'{comparison.draws} draws.'}]"
+        f":gray[(B) is the baseline, the others show the difference from it; {_draws(comparison)}. {star}{folded}]"
     )
+
+
+def _is_same(row: Row) -> bool:
+    return all(cell.verdict in ("same", "baseline") for cell in row.cells)
+
+
+def _has_star(rows: list[Row]) -> bool:
+    return any(cell.best for row in rows for cell in row.cells)
+
+
+def _draws(comparison: Comparison) -> str:
+    if comparison.exact:
+        return "exact for this trace, nothing is random"
+    if comparison.draws == 1:
+        return "1 draw, so no intervals"
+    return f"± is 95% over {comparison.draws} paired draws"
+
+
+def _heading(name: str, comparison: Comparison) -> str:
+    return f"{safe(name, 40)} (B)" if name == comparison.baseline else safe(name, 40)
+
+
+def _words(cell: Cell) -> str:
+    """Return a cell in markdown: blue better, orange worse, grey where nothing can be told; best in bold."""
+    text = dollars(cell.delta_text or cell.text)
+    if cell.best:
+        text = f"**{text}** ★"
+    colour = COLOURS.get(cell.verdict)
+    return f":{colour}[{text}]" if colour else text
 
 
 def differences(comparison: Comparison, chosen: list[Series]) -> None:
@@ -89,90 +115,138 @@ def differences(comparison: Comparison, chosen: list[Series]) -> None:
     if not changes:
         st.info("The runs do not differ in these numbers.")
         return
-    charts.show(figures.forest(changes, colours_of(chosen), charts.page_theme(), base), "forest")
+    chart = figures.forest(changes, colours_of(chosen), charts.page_theme(), base)
+    charts.show(chart, "forest", version=_tag(chosen))
 
 
-def distributions(chosen: list[Series]) -> None:
-    """Show the distribution of wait, time in system or slowdown over jobs."""
-    quantity = st.segmented_control(
-        "Quantity", ["wait_s", "jct_s"], default="wait_s", required=True, key="ecdf-quantity",
-        format_func=lambda name: {"wait_s": "Wait", "jct_s": "Time in system"}[name],
+def distributions(comparison: Comparison, chosen: list[Series]) -> None:
+    """Show the distribution of wait or time in system over jobs."""
+    quantity = str(
+        st.segmented_control(
+            "Quantity", list(QUANTITIES), default="wait_s", required=True, key="ecdf-quantity",
+            format_func=QUANTITIES.__getitem__,
+        )
     )  # fmt: skip
-    values = {series.label: loaders.jobs(series.run_ids[0])[quantity].to_numpy(float) for series in chosen}
-    label = "Wait" if quantity == "wait_s" else "Time in system"
-    charts.show(
-        figures.ecdf(values, colours_of(chosen), charts.page_theme(), quantity=label), f"ecdf-{quantity}", caption=True
-    )
-    _first_draw(chosen)
+    values = {name: loaders.jobs(run)[quantity].to_numpy(float) for name, run in _one_draw(chosen).items()}
+    chart = figures.ecdf(values, colours_of(chosen), charts.page_theme(), quantity=QUANTITIES[quantity])
+    charts.show(chart, "ecdf", version=f"{_tag(chosen)}-{quantity}", caption=True)
+    _say_one_draw(comparison)
 
 
-def over_time(chosen: list[Series]) -> None:
+def over_time(comparison: Comparison, chosen: list[Series]) -> None:
     """Show the queue of each run over time."""
-    series = {one.label: loaders.series(one.run_ids[0]) for one in chosen}
-    charts.show(figures.queues(series, colours_of(chosen), charts.page_theme()), "queues", caption=True)
-    _first_draw(chosen)
+    series = {name: loaders.series(run) for name, run in _one_draw(chosen).items()}
+    chart = figures.queues(series, colours_of(chosen), charts.page_theme())
+    charts.show(chart, "queues", version=_tag(chosen), caption=True)
+    _say_one_draw(comparison)
 
 
-def _first_draw(chosen: list[Series]) -> None:
-    if any(len(series.seeds) > 1 for series in chosen):
-        st.markdown(":gray[Drawn from the first draw of each run; the table above uses all of them.]")
+def _one_draw(chosen: list[Series]) -> dict[str, str]:
+    """Return the run of each series in the first draw that all of them have."""
+    seed = shared_seeds(chosen)[0]
+    return {series.label: series.run_of(seed) for series in chosen}
 
 
-def who_wins(chosen: list[Series], base: Series) -> None:
+def _tag(chosen: list[Series]) -> str:
+    return "-".join(series.run_ids[0] for series in chosen)
+
+
+def _say_one_draw(comparison: Comparison) -> None:
+    if comparison.draws > 1:
+        st.markdown(f":gray[Of the first of {comparison.draws} draws; the table above uses all of them.]")
+
+
+def who_wins(comparison: Comparison, chosen: list[Series]) -> None:
     """Show which users gain and lose."""
-    others = [series for series in chosen if series != base]
-    name = st.selectbox("Run", [series.label for series in others], key="wins-run")
-    other = next(series for series in others if series.label == name)
-    before, after = loaders.jobs(base.run_ids[0]), loaders.jobs(other.run_ids[0])
-    groups = [c for c in ("user", "group", "job_class") if c in before and before[c].fillna("").astype(bool).any()]
+    base, others = chosen[0], {series.label: series for series in chosen[1:]}
+    facts = loaders.jobs(base.run_ids[0])
+    groups = [c for c in ("user", "group", "job_class") if c in facts and facts[c].fillna("").astype(bool).any()]
     if not groups:
-        st.info("The jobs name no user, group or class.")
+        st.info("The jobs name no user, group or class, so nobody can be told apart.")
         return
-    by = st.segmented_control("Group by", groups, default=groups[0], required=True, key="wins-by",
-                              format_func=lambda g: g.replace("_", " "))  # fmt: skip
-    hide = st.checkbox("Show names as A, B, C", key="wins-hide")
-    joined = (
-        before[["job_id", by, "wait_s"]].merge(after[["job_id", "wait_s"]], on="job_id", suffixes=("_b", "_a")).dropna()
-    )
-    change = (joined["wait_s_a"] - joined["wait_s_b"]).groupby(joined[by].fillna("")).agg(["mean", "size"])
-    small = change["size"] < LEAST_GROUP
-    if small.any():
-        folded = joined[joined[by].isin(change.index[small])]
-        change = change[~small]
-        change.loc[f"{int(small.sum())} small groups"] = [(folded["wait_s_a"] - folded["wait_s_b"]).mean(), len(folded)]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox("Run", list(others), key="wins-run", width=240)
+        by = str(st.segmented_control("Group by", groups, default=groups[0], required=True, key="wins-by",
+                                      format_func=lambda g: g.replace("_", " ")))  # fmt: skip
+        hide = st.checkbox("Show names as A, B, C", key="wins-hide")
+    pairs = [
+        (loaders.jobs(base.run_of(seed)), loaders.jobs(others[name].run_of(seed))) for seed in shared_seeds(chosen)
+    ]
+    change = changes_by(pairs, by)
+    if change.empty:
+        st.info("No job started under both runs.")
+        return
     if hide:
         change.index = pd.Index([_letters(place) for place in range(len(change))])
     chart = figures.who_wins(
-        change["mean"], change["size"], charts.page_theme(), quantity="wait", baseline=base.label, run=other.label
+        change["mean"], change["jobs"], charts.page_theme(), quantity="wait", baseline=base.label, run=name
     )
-    charts.show(chart, f"wins-{by}", caption=True)
+    charts.show(chart, "wins", version=f"{_tag(chosen)}-{name}-{by}-{hide}", caption=True)
+    if comparison.draws > 1:
+        st.markdown(f":gray[Means over {comparison.draws} draws; jobs are those of one draw, on average.]")
+
+
+def changes_by(pairs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], by: str) -> pd.DataFrame:
+    """Return group -> mean change of the wait (seconds) and jobs per draw; small groups folded into one.
+
+    ``pairs``: jobs tables of the baseline and of the other run, draw by draw.
+    """
+    joined = pd.concat(
+        [
+            before[["job_id", by, "wait_s"]].merge(after[["job_id", "wait_s"]], on="job_id", suffixes=("_b", "_a"))
+            for before, after in pairs
+        ]
+    ).dropna(subset=["wait_s_b", "wait_s_a"])
+    change = joined["wait_s_a"] - joined["wait_s_b"]
+    who = joined[by].fillna("")
+    size = who.map(who.value_counts()) / len(pairs)
+    small = size < LEAST_GROUP
+    folded = len(set(who[small]))
+    if folded > 1:
+        who = who.mask(small, f"{folded} small groups")
+    found = change.groupby(who).agg(["mean", "size"])
+    return pd.DataFrame({"mean": found["mean"], "jobs": (found["size"] / len(pairs)).round().astype(int)})
 
 
 def _letters(place: int) -> str:
     return (chr(64 + place // 26) if place >= 26 else "") + chr(65 + place % 26)
 
 
-def settings_that_differ(chosen: list[Series]) -> None:
+def settings_that_differ(comparison: Comparison, chosen: list[Series]) -> None:
     """Show only parameters and scenario settings in which the runs differ."""
     settings = {}
     for series in chosen:
         info, scenario = loaders.info(series.run_ids[0]), loaders.scenario_of(series.run_ids[0])
         settings[series.label] = {
-            "policy": info.policy, "parameters": info.params, "options": scenario.options.model_dump(mode="json"),
+            "policy": series.label, "parameter": info.params, "option": scenario.options.model_dump(mode="json"),
             "speed": scenario.speed.model_dump(mode="json"), "cluster": {"nodes": scenario.cluster.num_nodes,
-            "gpus": scenario.cluster.num_gpus, "usd_per_h": scenario.cluster.usd_per_h}, "seeds": len(series.seeds),
-            "code": info.code_version,
+            "GPUs": scenario.cluster.num_gpus, "$/h": scenario.cluster.usd_per_h}, "draws": len(series.seeds),
+            "code version": info.code_version,
         }  # fmt: skip
-    rows = what_differs(settings)
-    st.dataframe(pd.DataFrame(rows).astype(str), hide_index=True, key="differs")
+    rows = pd.DataFrame(what_differs(settings)).rename(columns={"setting": "Setting"})
+    rows = rows.map(lambda value: "–" if value is None else str(value))
+    st.dataframe(rows, hide_index=True, key="differs", alt=f"{amount(len(rows), 'setting')} in which the runs differ")
+    st.markdown(":gray[All other parameters, options and the jobs are the same.]")
 
 
-def common_only(comparison_of: dict[str, dict[str, Any]], common: int, baseline: str) -> None:
-    """Show means over the jobs that all runs completed."""
-    st.markdown(f"**Over the {common:,} jobs that all runs completed**")
-    keys = [key for key in KPIS if any(key in metrics for metrics in comparison_of.values())]
-    rows = [
-        {"Number": KPIS[key].label, **{f"{safe(n)}{' (B)' if n == baseline else ''}": KPIS[key].show(m.get(key)) for n, m in comparison_of.items()}}
-        for key in keys
-    ]  # fmt: skip
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="common-table")
+def most_stars(comparison: Comparison) -> str:
+    """Return the run that is best in most numbers; the baseline when none is best in any."""
+    stars = {name: sum(row.of(name).best for row in comparison.rows) for name in comparison.names}
+    best = max(stars, key=lambda name: (stars[name], name == comparison.baseline))
+    return best if stars[best] else comparison.baseline
+
+
+def follow_runs() -> None:
+    """Look at the scenario of the runs that are compared, so that the scenario bar does not name another."""
+    named = st.query_params.get("runs")
+    ids = sorted(named.split(","), key=lambda run: run != st.query_params.get("base")) if named else None
+    hashes = []
+    for run in session.ticked_runs() if ids is None else ids:
+        try:
+            hashes.append(session.store().run_info(run).scenario_hash)
+        except StoreError:
+            continue
+    looked_at = st.query_params.get("scenario") or st.session_state.get(session.SCENARIO) or "none"
+    if hashes and not any(known.startswith(looked_at) for known in hashes):
+        st.query_params.pop("scenario", None)
+        st.session_state[session.SCENARIO] = hashes[0]

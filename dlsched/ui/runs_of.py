@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from dlsched.metrics.compare import Comparison, compare
+from dlsched.metrics.compare import Comparison, common_jobs, compare
 from dlsched.metrics.findings import is_random
+from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find
-from dlsched.ui import loaders, session
+from dlsched.ui import loaders
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,32 @@ def holding(all_series: list[Series], run_id: str) -> Series | None:
 
 def compared(chosen: list[Series], baseline: Series) -> Comparison:
     """Return the comparison of series over the draws they share, draw by draw."""
-    shared = sorted(set.intersection(*(set(series.seeds) for series in chosen)))
-    runs = [(series.label, [loaders.metrics(series.run_of(seed)) for seed in shared]) for series in chosen]
-    exact = not is_random(session.scenario())
-    return compare(runs, baseline.label, exact=exact)
+    runs = [
+        (series.label, [loaders.metrics(series.run_of(seed)) for seed in shared_seeds(chosen)]) for series in chosen
+    ]
+    return compare(runs, baseline.label, exact=is_exact(baseline))
+
+
+def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], Comparison]:
+    """Return the comparison over the jobs that all series completed, and how many these are in each draw."""
+    counts: list[int] = []
+    metrics: dict[str, list[Metrics]] = {series.label: [] for series in chosen}
+    for seed in shared_seeds(chosen):
+        common, of_draw = common_jobs({series.label: loaders.jobs(series.run_of(seed)) for series in chosen})
+        counts.append(common)
+        for label, values in of_draw.items():
+            metrics[label].append(values)
+    return counts, compare(list(metrics.items()), baseline.label, exact=is_exact(baseline))
+
+
+def shared_seeds(chosen: list[Series]) -> list[int]:
+    """Return the draws that all series have."""
+    return sorted(set.intersection(*(set(series.seeds) for series in chosen)))
+
+
+def is_exact(series: Series) -> bool:
+    """Whether nothing is random in the scenario of a series, so that one draw says all."""
+    return not is_random(loaders.scenario_of(series.run_ids[0]))
 
 
 def distinct(chosen: list[Series], scenario_names: Mapping[str, str]) -> list[Series]:

@@ -2,34 +2,46 @@ import streamlit as st
 
 from dlsched.domain.errors import StoreError
 from dlsched.metrics.compare import check_same_workload, common_jobs
-from dlsched.metrics.findings import assumptions, compare_sentence, comparison_guards
+from dlsched.metrics.findings import assumptions, compare_sentence, comparison_guards, guards
+from dlsched.metrics.formats import amount
 from dlsched.policies.registry import find
 from dlsched.ui import compare_view, loaders, page, parts, runs_of, session
-from dlsched.ui.text import safe
+from dlsched.workload.doctor import load_of
 
-TABS = ("Differences", "Distributions", "Over time", "Who wins, who loses", "What differs")
+TABS = {
+    "Differences": compare_view.differences,
+    "Distributions": compare_view.distributions,
+    "Over time": compare_view.over_time,
+    "Who wins, who loses": compare_view.who_wins,
+    "What differs": compare_view.settings_that_differ,
+}
 
+compare_view.follow_runs()
 current = page.begin("Compare", url=("scenario", "runs", "base"))
 ticked = session.ticked_runs()
 if not ticked:
     everything = runs_of.series_of(session.runs_of(current.content_hash))
     if len(everything) > 1:
-        ticked = [series.run_ids[0] for series in everything][:6]
+        ticked = [series.run_ids[0] for series in everything][: compare_view.MOST_COLUMNS]
         session.tick(ticked)
         session.write_url("runs", "base")
 if len(ticked) < 2:
-    parts.empty("A comparison needs two runs or more. Run several policies on this scenario, or tick runs on the page Runs.",
-                "Go to Run", lambda: session.go("run/run.py"), "compare-empty")  # fmt: skip
+    parts.empty(
+        "A comparison needs two runs or more. Run several policies on this scenario, or tick runs on the page Runs.",
+        "Go to Run", lambda: session.go("run/run.py"), "compare-empty",
+    )  # fmt: skip
     st.stop()
 
 try:
     infos = {run: loaders.info(run) for run in ticked}
 except StoreError as error:
     parts.error_box(error)
-    if st.button("Compare the runs of this scenario instead", type="primary"):
-        session.tick([])
-        st.query_params.clear()
-        st.rerun()
+    with st.container(horizontal=True):
+        if st.button("Import an export file", key="compare-import"):
+            session.go("run/runs.py")
+        if st.button("Compare the runs of this scenario instead", type="primary", key="compare-instead"):
+            session.tick([])
+            st.rerun()
     st.stop()
 
 chosen: list[runs_of.Series] = []
@@ -42,54 +54,68 @@ for run in ticked:
 chosen = runs_of.distinct(chosen, {run: infos[run].scenario_name for run in ticked})
 base = chosen[0]
 if len(chosen) < 2:
-    parts.empty("These runs are draws of one policy. Tick runs of different policies to compare them.",
-                "Go to Runs", lambda: session.go("run/runs.py"), "compare-one")  # fmt: skip
+    parts.empty(
+        "These runs are draws of one policy. Run another policy on this scenario to compare them.",
+        "Go to Run", lambda: session.go("run/run.py"), "compare-one",
+    )  # fmt: skip
     st.stop()
 
 scenarios = {series.label: loaders.scenario_of(series.run_ids[0]) for series in chosen}
-tables = {series.label: loaders.jobs(series.run_ids[0]) for series in chosen}
-common, common_metrics = common_jobs(tables)
+is_same = len({scenario.workload.content_hash for scenario in scenarios.values()}) == 1
+if not is_same:
+    # Jobs that were drawn have the same ids in every draw, but are not the same jobs.
+    drawn = any(scenario.generator for scenario in scenarios.values())
+    common = 0 if drawn else common_jobs({s.label: loaders.jobs(s.run_ids[0]) for s in chosen})[0]
+    with parts.mistakes_shown():
+        check_same_workload([(n, s.workload.content_hash, len(s.workload)) for n, s in scenarios.items()], common)
+    if not common or not st.toggle(f"Compare the {amount(common, 'common job')}", key="only-common"):
+        if st.button("Choose other runs", type="primary", key="compare-choose"):
+            session.go("run/runs.py")
+        st.stop()
+
 with parts.mistakes_shown():
-    check_same_workload([(n, s.workload.content_hash, len(s.workload)) for n, s in scenarios.items()], common)
-    comparison = runs_of.compared(chosen, base)
-    metrics = {series.label: loaders.metrics(series.run_ids[0]) for series in chosen}
+    only_common = bool(st.session_state.get("only-common"))
+    comparison = runs_of.compared_common(chosen, base)[1] if only_common else runs_of.compared(chosen, base)
+    seed = runs_of.shared_seeds(chosen)[0]
+    metrics = {series.label: loaders.metrics(series.run_of(seed)) for series in chosen}
+    common = common_jobs({series.label: loaders.jobs(series.run_of(seed)) for series in chosen})[0]
     completed = {name: int(values["completed"] or 0) for name, values in metrics.items()}
-    parts.guard_rails(
-        comparison_guards(completed, common, {name: values.get("makespan") for name, values in metrics.items()})
-    )
-    parts.sentence(compare_sentence(comparison))
-    specs = [find(series.policy) for series in chosen]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        options = [series.label for series in chosen]
-        picked = st.selectbox("Baseline", options, key=f"baseline-{base.label}", width=220)
-        if picked != base.label:
-            order = sorted(ticked, key=lambda run: run not in chosen[options.index(picked)].run_ids)
-            session.tick(order)
-            session.write_url("runs", "base")
-            st.rerun()
-        only_common = st.toggle(f"Only the {common:,} jobs all runs completed", key="only-common",
-                                help="Means over unlike sets of jobs mislead; this compares the same jobs")  # fmt: skip
-        parts.chips(assumptions(current, uses_run_times=any(spec.uses_run_times for spec in specs)), "compare")
+    found = comparison_guards(completed, common, {name: values.get("makespan") for name, values in metrics.items()})
+    scenario = scenarios[base.label]
+    overload = guards(scenario, load=load_of(scenario.workload, scenario.cluster))
     if only_common:
-        compare_view.common_only(common_metrics, common, base.label)
-    else:
-        compare_view.table(comparison)
-    part = st.segmented_control(
-        "Part", TABS, default=TABS[0], required=True, key="ctab", bind="query-params", label_visibility="collapsed"
-    )
-    if part == TABS[0]:
-        compare_view.differences(comparison, chosen)
-    elif part == TABS[1]:
-        compare_view.distributions(chosen)
-    elif part == TABS[2]:
-        compare_view.over_time(chosen)
-    elif part == TABS[3]:
-        compare_view.who_wins(chosen, base)
-    else:
-        compare_view.settings_that_differ(chosen)
-    if st.button("Open the result of the baseline", type="primary", key="compare-next"):
-        session.look_at_run(base.run_ids[0])
-        session.go("understand/result.py", run=base.run_ids[0])
-if any(s.workload.content_hash != current.workload.content_hash for s in scenarios.values()) and common:
-    st.markdown(f"They have {common:,} jobs in common, by job id:")
-    compare_view.common_only(common_metrics, common, base.label)
+        found = [guard for guard in found if guard.level == "info"]
+    parts.guard_rails([guard for guard in [*overload, *found] if guard.level != "info"])
+    parts.sentence(compare_sentence(comparison))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        options = [series.label for series in chosen]
+        picked = st.selectbox("Baseline", options, key=f"baseline-{base.run_ids[0]}", width=230,
+                              format_func=lambda label: f"Baseline: {label}", label_visibility="collapsed")  # fmt: skip
+        if picked != base.label:
+            runs = chosen[options.index(picked)].run_ids
+            session.tick(sorted(ticked, key=lambda run: run not in runs))
+            st.rerun()
+        if is_same and any(done != common for done in completed.values()):
+            st.toggle(f"Only the {amount(common, 'job')} all runs completed", key="only-common",
+                      help="Means over unlike sets of jobs mislead; this compares the same jobs")  # fmt: skip
+        specs = [find(series.policy) for series in chosen]
+        taken = assumptions(
+            scenario,
+            uses_run_times=any(spec.uses_run_times for spec in specs),
+            clairvoyant=any(spec.clairvoyant for spec in specs),
+        )
+        parts.chips(taken, "compare")
+        st.space("stretch")
+        best = compare_view.most_stars(comparison)
+        target = next((series for series in chosen if series.label == best), base)
+        if st.button(f"Why? Open {target.label}", type="primary", key="compare-next", help="The result of this run"):
+            session.look_at_run(target.run_ids[0])
+            session.go("understand/result.py", run=target.run_ids[0])
+    compare_view.table(comparison)
+    for guard in found:
+        if guard.level == "info":
+            st.markdown(f":gray[{guard.text} {guard.action}.]")
+    tabs = TABS if len(chosen) <= compare_view.MOST_COLUMNS else {"What differs": TABS["What differs"]}
+    part = st.segmented_control("Part", list(tabs), default=next(iter(tabs)), required=True, key="ctab",
+                                bind="query-params", label_visibility="collapsed")  # fmt: skip
+    tabs[part](comparison, chosen)

@@ -139,6 +139,7 @@ def test_missing_is_a_dash_everywhere(kind, value):
         ("share", -0.081, 0.019, f"{MINUS}8.1 pp ± 1.9 pp"),
         ("usd", -7_000, 120.4, f"{MINUS}$7,000 ± $120"),
         ("usd", 3.5, 0.021, "+$3.50 ± $0.02"),
+        pytest.param("usd", 149_000, 127_882.3, "+$149,000 ± $128,000", id="no more figures than the value"),
         pytest.param("number", 12.3, 0.04, "+12.3 ± 0.04", id="an interval never rounds to nothing"),
         ("factor", 0.4, None, "+0.4x"),
         ("count", 0, 3.2, "0 ± 3"),
