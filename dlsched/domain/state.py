@@ -99,6 +99,10 @@ class State(Protocol):
         """GPU-seconds held so far."""
         ...
 
+    def restart_ahead_s(self, rows: Ints) -> Floats:
+        """Seconds without progress ahead: what is left of a running row's restart, a whole one for a waiting row."""
+        ...
+
     def started_s(self, rows: Ints) -> Floats:
         """First start; NaN when never started."""
         ...

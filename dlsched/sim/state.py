@@ -74,6 +74,12 @@ class PolicyView:
         """GPU-seconds held so far."""
         return self._world.progress.attained_at(rows, self.now_s)
 
+    def restart_ahead_s(self, rows: Ints) -> Floats:
+        """Seconds without progress ahead: what is left of a running row's restart, a whole one for a waiting row."""
+        books = self._world.progress
+        left_s = np.where(books.restart_rate[rows] > 0, 0.0, books.progress_from_s[rows] - self.now_s)
+        return np.where(self._world.is_waiting[rows], self._world.options.restart_s, np.maximum(left_s, 0.0))
+
     def started_s(self, rows: Ints) -> Floats:
         """First start; NaN when never started."""
         return np.asarray(self._world.progress.first_start_s[rows])

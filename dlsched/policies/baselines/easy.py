@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.plan import Share
+from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.baselines.desk import Desk
 from dlsched.policies.baselines.disciplines import Left, split
@@ -47,7 +48,7 @@ def backfill(desk: Desk, rows: Ints, shadow: Shadow) -> None:
         return Beside.IN_THE_WAY
 
     fastest = max(desk.speeds())
-    surely_late = in_ticks(desk.state.now_s + remaining_s(desk.state, rows) / fastest) > shadow.at_ticks
+    surely_late = in_ticks(_ends_s(desk.state, rows, fastest)) > shadow.at_ticks
     walk_beside(rows, desk.facts.kind_of(rows), surely_late, offer)
 
 
@@ -87,4 +88,8 @@ def believed_ends_s(desk: Desk, rows: Ints) -> Floats:
     """Return when rows that have shares are believed to end; a gang is as fast as its slowest node."""
     speeds = desk.speeds()
     slowest = np.array([min(speeds[share.node] for share in desk.shares(row)) for row in rows.tolist()])
-    return np.asarray(desk.state.now_s + remaining_s(desk.state, rows) / slowest)
+    return _ends_s(desk.state, rows, slowest)
+
+
+def _ends_s(state: State, rows: Ints, speed: Floats | float) -> Floats:
+    return np.asarray(state.now_s + state.restart_ahead_s(rows) + remaining_s(state, rows) / speed)

@@ -105,6 +105,17 @@ def test_dice_of_the_policy_depend_on_the_seed_only():
     assert throws(0, 3) != throws(1, 3)
 
 
+def test_restarts_ahead_are_known():
+    def plan(state):
+        seen.append(state.restart_ahead_s(state.active).tolist())
+        return fifo_plan(state)
+
+    seen: list[list[float]] = []
+    simulate(scenario(jobs((0, 10, 8), (2, 1, 8), (7, 1, 8)), restart_s=5), Fake(plan))
+    # 0: waits; 2: has 3 s of its restart left; 7: is past it; 15, 21: it has ended
+    assert seen[:4] == [[5], [3, 5], [0, 5, 5], [5, 5]]
+
+
 @pytest.mark.parametrize("row", [1, -1])
 @pytest.mark.parametrize(
     "ask",

@@ -162,6 +162,15 @@ def test_easy_backfills_long_jobs_beside_the_head():
     assert reasons(log, 3)[0] == (2, WaitReason.RESERVED)
 
 
+def test_easy_counts_restarts_among_the_run_times():
+    """a ends at 105: c, 54 s and a restart of 5 s, would end at 109, so only d with 45 s may go ahead of b."""
+    given = scenario(jobs((0, 100, 6), (1, 50, 8), (50, 54, 2), (51, 45, 2)), restart_s=5)
+    assert starts(run("easy-backfill", given)) == [0, 105, 160, 51]
+    # at 2 a is still in its restart: it ends at 105, not at 102, so that c may run until 104
+    given = scenario(jobs((0, 100, 6), (1, 50, 8), (2, 97, 2)), restart_s=5)
+    assert starts(run("easy-backfill", given)) == [0, 105, 2]
+
+
 def test_easy_counts_an_overrun_job_as_ending_now():
     """a should have ended at 10, so at 20 the head's shadow time is 20 and nothing can be filled in."""
     given = scenario(jobs((0, 100, 6), (20, 10, 8), (20, 5, 2)))
