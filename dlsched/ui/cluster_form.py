@@ -7,7 +7,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dlsched.domain.cluster import Cluster
-from dlsched.domain.errors import from_validation
+from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.cluster import capacity
 from dlsched.metrics.findings import cluster_sentence, guards
@@ -28,8 +28,8 @@ MEANING = {
 }
 
 
-def headline(scenario: Scenario, *, unsaved: bool) -> None:
-    """Show banners, sentence, the rule of a default cluster, and the cards; of ``unsaved`` tables too."""
+def headline(scenario: Scenario, *, unsaved: bool, mistake: InputError | None) -> None:
+    """Show banners, sentence, one line on where the tables stand, and the cards; of unsaved tables too."""
     cluster, jobs = scenario.cluster, scenario.workload
     fits = can_ever_fit(jobs, cluster, scenario.options.placement)
     load, never = load_of(jobs, cluster), int(np.sum(~fits))
@@ -40,12 +40,20 @@ def headline(scenario: Scenario, *, unsaved: bool) -> None:
     )  # fmt: skip
     guard_rails([guard for guard in found if guard.level != "info"])
     sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])))
-    if unsaved:
-        st.markdown(":violet[Not saved yet: runs still use the cluster as it was.]")
-    else:
-        for note in filter(is_default_note, scenario.assumptions):
-            st.markdown(f"{safe(note, 300)}. Change it below, or go on with it.")
+    st.markdown(_standing(scenario, unsaved, mistake))
     cards(_cards(cluster, load))
+
+
+def _standing(scenario: Scenario, unsaved: bool, mistake: InputError | None) -> str:
+    """Return where the tables stand: always one line, so that no table moves under the hand that fills it."""
+    if mistake is not None:
+        return f":red[⛔ **{safe(mistake.what, 120)}**: {safe(mistake.why, 200)}. {safe(mistake.do, 120)}.]"
+    if unsaved:
+        return ":violet[Not saved yet: runs still use the cluster as it was.]"
+    default = next(filter(is_default_note, scenario.assumptions), None)
+    if default is not None:
+        return f"{safe(default, 300)}. Change it below, or go on with it."
+    return ":gray[Saved. A change below shows its effect at once, and becomes a new version when you save it.]"
 
 
 def _cards(cluster: Cluster, load: float) -> list[tuple[str, str, str]]:

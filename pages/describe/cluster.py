@@ -1,27 +1,24 @@
 import streamlit as st
 
-from dlsched.domain.errors import DlschedError
+from dlsched.domain.errors import InputError
 from dlsched.ui import cluster_form, fill_view, page, session, tables
 from dlsched.ui.cluster_view import notes_of
-from dlsched.ui.parts import error_box
 
 current = page.begin("Cluster")
 head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     kind = cluster_form.kind_of_machines(current)
     actions = st.container(horizontal=True, width="content")
-mistakes = st.container()
-edited = None
+edited, mistake = None, None
 try:
     edited = cluster_form.free(current) if kind == cluster_form.FREE else cluster_form.fixed(current)
-except DlschedError as mistake:
-    with mistakes:
-        error_box(mistake)
+except InputError as found:
+    mistake = found
 
 shown = current.replace(cluster=edited) if edited else current
 unsaved = edited != current.cluster
 with head:
-    cluster_form.headline(shown, unsaved=unsaved)
+    cluster_form.headline(shown, unsaved=unsaved, mistake=mistake)
 if actions.button(
     "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster", disabled=not unsaved or not edited,
     help="Makes a new version of the scenario; “Undo last edit” in the scenario's menu goes back",

@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import zipfile
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -315,7 +316,7 @@ def edited(app, row: int, **cells):
     return app.run()
 
 
-MISTAKES = {
+MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
     "share empty": ({"share": None}, "class row 1, column Share", "is empty"),
     "negative share": ({"share": -1.0}, "class row 1, column Share", "greater than 0"),
     "no GPUs": ({"gpus": ""}, "class row 1, column GPUs", "at least 1 item"),
