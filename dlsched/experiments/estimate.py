@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 LEAST_S = 0.5
 S_PER_JOB = 1e-3
 """A careful guess for a policy that was never run here: the general engine on a laptop core."""
+MOST_LARGER = 10
+"""Runs of fewer jobs than a tenth say little: most of their time does not grow with the jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class Estimate:
 def estimate_s(scenario: Scenario, policy: str, store: Store | None = None) -> Estimate:
     """Return how long a run may take, from earlier runs of the policy in the store, else from the number of jobs."""
     jobs = len(scenario.workload)
-    past = [wall_s / size for size, wall_s in (store.past_seconds(policy) if store else []) if size > 0]
+    known = store.past_seconds(policy) if store else []
+    past = [wall_s / size for size, wall_s in known if size > 0 and size * MOST_LARGER >= jobs]
     if past:
         return Estimate(max(LEAST_S, jobs * median(past)), "earlier runs")
     return Estimate(max(LEAST_S, jobs * S_PER_JOB), "number of jobs")

@@ -20,3 +20,10 @@ def test_later_guesses_rest_on_earlier_runs(tmp_path):
         assert guess.seconds == pytest.approx(20.0)  # median 2 s a job
         assert guess.source == "earlier runs"
         assert estimate_s(small_scenario(10), "sjf", store).source == "number of jobs"
+
+
+def test_runs_of_far_fewer_jobs_are_no_guide(tmp_path):
+    with Store(tmp_path / "s.duckdb") as store:
+        store.save_run(record(small_scenario(1), wall_s=0.05))
+        assert estimate_s(small_scenario(10), "fifo", store).source == "earlier runs"
+        assert estimate_s(small_scenario(11), "fifo", store).source == "number of jobs"

@@ -14,6 +14,7 @@ from dlsched.metrics.findings import (
     compare_sentence,
     comparison_guards,
     guards,
+    headline,
     is_random,
     result_sentence,
     workload_sentence,
@@ -319,3 +320,24 @@ def test_comparison_guards():
     assert "1 min 40 s to 2 min" in found[1].text
     assert comparison_guards({"A": 5, "B": 5}, 5, {"A": None, "B": 10.0}) == []
     assert len(comparison_guards({"A": 5, "B": 5}, 4)) == 1
+
+
+# ---- the one thing to remember ---------------------------------------------------------------------
+
+
+def test_headline_names_the_best_run_in_late_jobs_else_in_waits():
+    runs = [("FIFO", FIFO), ("EASY", {**FIFO, "late_share": 0.1}), ("SJF", {**FIFO, "late_share": 0.06})]
+    assert headline(compare(runs, "FIFO", exact=True)) == (
+        "Against FIFO, SJF cuts late jobs from 14% to 6% (−8 pp; exact for this trace)."
+    )
+    waits = [(name, {"wait_p95": wait}) for name, wait in (("FIFO", 7200.0), ("LAS", 3600.0))]
+    assert headline(compare(waits, "FIFO", exact=True)) == (
+        "Against FIFO, LAS cuts the p95 wait from 2 h to 1 h (−1 h; exact for this trace)."
+    )
+
+
+def test_headline_claims_nothing_where_nothing_is_better():
+    runs = [("FIFO", FIFO), ("EASY", {**FIFO, "late_share": 0.2})]
+    text = "No other policy here is clearly better than FIFO (exact for this trace)."
+    assert headline(compare(runs, "FIFO", exact=True)) == text
+    assert headline(compare([("FIFO", {}), ("EASY", {})], "FIFO", exact=True)) == text

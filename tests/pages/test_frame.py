@@ -1,0 +1,141 @@
+"""What all pages share: the scenario bar, links that lead nowhere, a store that is in use."""
+
+import pytest
+import streamlit as st
+
+from dlsched.domain.errors import StoreError
+from dlsched.domain.scenario import Options
+from dlsched.experiments.background import TaskState, TaskStatus
+from dlsched.ui import run_queue, run_state, scenario_bar, session
+from tests.support.runs_for_store import record, small_scenario
+
+
+def shown(app) -> str:
+    return "\n".join(part.value for part in app.markdown).replace("\\", "")
+
+
+def test_a_link_to_an_unknown_scenario_says_so_and_offers_a_way_on(open_page):
+    app = open_page("run/runs.py", scenario="deadbeef")
+    assert not app.exception
+    assert "Scenario deadbeef is not in this store" in app.error[0].value
+    assert [button.label for button in app.button] == ["Go on with the demo", "Import an export file"]
+    app = app.button[0].click().run()
+    assert not app.error
+
+
+def test_a_store_in_use_shows_nothing_else(store, open_page, monkeypatch):
+    def locked():
+        raise StoreError("This store is in use by process 4121 on this machine.")
+
+    monkeypatch.setattr(session, "store", locked)
+    app = open_page("run/run.py")
+    assert not app.exception
+    assert [title.value for title in app.title] == ["The result store is not available"]
+    assert "in use by process 4121" in app.error[0].value
+    assert [button.label for button in app.button] == ["Try again"]
+
+
+def test_a_hostile_name_stays_text(store, open_page):
+    saved = store.save_scenario(small_scenario(name="[x](http://evil) $5 :red[a] <script>"))
+    app = open_page("help/glossary.py", scenario=saved.scenario_hash)
+    assert not app.exception
+    app = open_page("run/runs.py", scenario=saved.scenario_hash)
+    assert not app.exception
+
+
+def test_edited_since_last_run_until_the_version_has_runs(store, open_page):
+    first = small_scenario()
+    store.save_run(record(first))
+    parent = store.save_scenario(first)
+    second = first.replace(options=Options(restart_s=5.0))
+    child = store.save_scenario(second, based_on=parent.scenario_hash)
+    assert not scenario_bar.was_edited(parent)
+    assert scenario_bar.was_edited(child)
+    app = open_page("run/runs.py", scenario=child.scenario_hash)
+    assert "v2 has no run yet. Results you have seen belong to v1." in shown(app)
+    app = app.button(key="bar-undo").click().run()
+    assert app.session_state["scenario_hash"] == parent.scenario_hash
+    store.save_run(record(second))
+    assert not scenario_bar.was_edited(child)
+
+
+def test_ticks_and_baseline_are_changed_in_the_bar(store, open_page):
+    scenario = small_scenario()
+    ids = [store.save_run(record(scenario, policy=policy)) for policy in ("fifo", "sjf", "las")]
+    app = open_page("run/runs.py", scenario=scenario.content_hash, runs=",".join(ids[:2]), base=ids[1])
+    assert app.session_state["ticked_runs"] == [ids[1], ids[0]]
+    app = app.checkbox(key=f"bar-tick-{ids[2]}-False").set_value(True).run()
+    assert app.session_state["ticked_runs"] == [ids[1], ids[0], ids[2]]
+    base = next(box for box in app.selectbox if box.label == "Baseline (B)")
+    app = base.set_value(ids[2]).run()
+    assert app.session_state["ticked_runs"] == [ids[2], ids[1], ids[0]]
+    app = app.checkbox(key=f"bar-tick-{ids[1]}-True").set_value(False).run()
+    assert app.session_state["ticked_runs"] == [ids[2], ids[0]]
+
+
+def test_another_scenario_is_opened_by_choosing_it(store, open_page):
+    here = store.save_scenario(small_scenario())
+    there = store.save_scenario(small_scenario(7, name="seven jobs"))
+    app = open_page("run/runs.py", scenario=here.scenario_hash)
+    app = app.selectbox(key=f"bar-switch-{here.scenario_hash}").set_value(there.scenario_hash).run()
+    assert app.session_state["scenario_hash"] == there.scenario_hash
+    app = app.text_input(key=f"bar-name-{there.scenario_hash}").set_value("Seven").run()
+    app = app.button(key="bar-rename").click().run()
+    assert list(store.list_scenarios()["name"]) == ["Seven", "four jobs"]
+
+
+def test_facts_of_a_scenario():
+    assert scenario_bar.facts(small_scenario())[:2] == ["4 jobs", "4 GPUs"]
+    assert scenario_bar.facts(small_scenario())[3] == "$1.80/GPU-h"
+
+
+def test_the_bar_folds_two_facts_before_four_and_later_when_it_is_full():
+    facts = ["1,200 jobs", "64 GPUs", "load 78.5%", "$2.10/GPU-h"]
+    two, four = scenario_bar.fold_px(["Demo", "v10", *facts], facts)
+    assert four < two
+    assert scenario_bar.fold_px(["Demo", "v10", *facts, "edited since last run"], facts)[0] > two
+
+
+def status(state=TaskState.RUNNING, share=0.5, name="FIFO", run_id=None, eta_s=10.0, message=""):
+    return TaskStatus("id", name, state, share, "day 1", eta_s, message, run_id)
+
+
+def test_share_done_counts_what_is_over_and_never_says_all():
+    over = status(TaskState.STORED, 1.0)
+    assert scenario_bar.share_done([over, status(share=0.5)]) == 0.75
+    assert scenario_bar.share_done([over] * 999 + [status(share=0.99)]) == 0.99
+
+
+@pytest.mark.parametrize(
+    ("statuses", "text"),
+    [
+        (
+            [status(TaskState.STORED), status(), status(TaskState.QUEUED, 0.0)],
+            "1 of 3 runs done, about 20 s left. You can leave this page.",
+        ),
+        ([status(TaskState.STORED, message="Answered from the store")] * 2,
+         "2 finished runs kept, 2 of them answered from the store."),
+        ([status(TaskState.STORED), status(TaskState.CANCELLED), status(TaskState.FAILED)],
+         "Cancelled. 1 finished run kept, 1 not run, 1 failed."),
+    ],
+)  # fmt: skip
+def test_summary_of_the_queue(statuses, text):
+    assert run_queue.summary(statuses) == text
+
+
+def test_ready_runs_are_one_a_policy_and_only_when_all_is_over():
+    done = [
+        status(TaskState.STORED, name="FIFO", run_id="a"),
+        status(TaskState.STORED, name="FIFO", run_id="b"),
+        status(TaskState.FAILED, name="SJF"),
+        status(TaskState.STORED, name="LAS", run_id="c"),
+    ]
+    assert run_state.ready_runs(done) == ["a", "c"]
+    assert run_state.ready_runs([*done, status()]) == []
+    assert run_state.ready_runs([]) == []
+
+
+def test_link_names_what_is_shown(monkeypatch):
+    monkeypatch.setattr(st, "query_params", {"runs": "a,b", "job": "j 1&x"})
+    monkeypatch.setattr(session, "url_params", lambda: {"scenario": "91c0ffee"})
+    assert scenario_bar.link("http://h/compare") == "http://h/compare?scenario=91c0ffee&runs=a,b&job=j+1%26x"

@@ -1,0 +1,163 @@
+"""The Run page: what can be ticked, what a run takes, what happens to it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from dlsched.domain.scenario import Options
+from dlsched.experiments.background import Runner, Task
+from dlsched.experiments.estimate import LEAST_S
+from dlsched.experiments.executor import Pool
+from dlsched.ui import run_view, session
+from tests.support.runs_for_store import record, small_scenario
+
+ENGINE = Options(restart_s=1.0)  # restarts are beyond the compiled kernel, which would take long to compile here
+
+
+@pytest.fixture
+def runner(store, monkeypatch):
+    """Background work in a thread of this process."""
+    threads = ThreadPoolExecutor(1)
+    monkeypatch.setattr(session, "Runner", partial(Runner, make_pool=lambda: Pool(threads, 1, remote=False)))
+    yield session.runner()
+    threads.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def page(open_page, store):
+    """The page on four jobs without priorities."""
+    saved = store.save_scenario(small_scenario(options=ENGINE))
+    return open_page("run/run.py", scenario=saved.scenario_hash[:8])
+
+
+def ticked(app) -> list[str]:
+    return [box.label for box in app.checkbox if box.value and not box.disabled]
+
+
+def test_everyday_five_are_ticked_and_the_sentence_says_what_it_takes(page):
+    assert not page.exception
+    assert ticked(page) == ["FIFO", "FIFO with skip", "SJF", "LAS", "EASY backfill"]
+    assert page.header[0].value.replace("\\", "").startswith("Run 5 policies on 4 jobs: about ")
+    assert page.button(key="run-now").label == "Run 5 policies"
+
+
+def test_a_policy_that_lacks_something_is_greyed_and_can_be_filled(page, store):
+    assert page.checkbox(key="policy-priority-True").disabled
+    app = page.button(key="fill-priority-PRIORITY").click().run()
+    assert not app.exception
+    assert not app.checkbox(key="policy-priority-False").disabled
+    newest = store.list_scenarios().iloc[0]
+    assert newest["version"] == 2
+    assert store.get_scenario(newest["scenario_hash"]).workload.priority is not None
+
+
+def test_the_search_hides_policies_but_does_not_untick_them(page):
+    app = page.text_input(key="policy-search").set_value("backfill").run()
+    assert ticked(app) == ["EASY backfill"]
+    assert app.button(key="run-now").label == "Run 5 policies"
+    app = app.text_input(key="policy-search").set_value("no such thing").run()
+    assert any("No policy matches" in part.value for part in app.markdown)
+
+
+def test_changed_parameters_are_chips_and_wrong_ones_stop_the_button(page):
+    app = page.checkbox(key="policy-dlas-False").set_value(True).run()
+    field = "param-dlas-thresholds_gpu_s"
+    app = app.text_input(key=field).set_value("7200, 3600").run()
+    assert "LAS in queues, Thresholds (GPU-s)" in app.error[0].value.replace("\\", "")
+    assert app.button(key="run-now").disabled
+    app = app.text_input(key=field).set_value("3600, 7200").run()
+    assert not app.error
+    assert not app.button(key="run-now").disabled
+    assert any("= 3600, 7200" in part.value.replace("\\", "") for part in app.markdown)
+
+
+def test_a_vm_type_is_asked_for_where_slots_are_free_only(page):
+    assert not [field for field in page.selectbox if "VM type" in field.label]
+
+
+def test_what_was_set_up_is_still_there_after_another_page(page):
+    page.checkbox(key="policy-sjf-False").set_value(False).run()
+    page.switch_page("pages/help/glossary.py").run()
+    app = page.switch_page("pages/run/run.py").run()
+    assert "SJF" not in ticked(app)
+
+
+def test_rules_make_a_new_version(page, store):
+    tag = session.store().list_scenarios()["scenario_hash"].iloc[0][:8]
+    page.number_input(key=f"opt-{tag}-restart_s").set_value(30.0)
+    save = next(button for button in page.button if button.label == "Save these rules")
+    app = save.click().run()
+    assert not app.exception
+    newest = store.list_scenarios().iloc[0]
+    assert store.get_scenario(newest["scenario_hash"]).options.restart_s == 30
+
+
+def test_a_trace_can_be_made_random_and_then_has_draws(page):
+    assert page.number_input(key="draws-False").disabled
+    app = page.button(key="vary-run times ± 50%").click().run()
+    assert app.number_input(key="draws-True").value == 5
+    assert app.button(key="run-now").label == "Run 5 policies x 5 draws"
+    assert any("believed run times" in part.value for part in app.markdown)
+
+
+def test_runs_are_made_and_the_result_is_looked_at(page, store, runner):
+    for key in ("fifo-skip", "las", "easy-backfill"):
+        page.checkbox(key=f"policy-{key}-False").set_value(False)
+    app = page.run()
+    assert app.button(key="run-now").label == "Run 2 policies"
+    app = app.button(key="run-now").click().run()
+    assert runner.wait(30)
+    app = app.run()
+    assert not app.exception
+    assert list(store.list_runs()["policy"].sort_values()) == ["fifo", "sjf"]
+    assert store.run_info(app.session_state["run_id"]).policy == "fifo"
+    assert len(app.session_state["ticked_runs"]) == 2
+    again = app.switch_page("pages/run/run.py").run()
+    assert "2 of 2 answered from the store" in again.header[0].value
+
+
+def test_whoever_leaves_is_not_pulled_away(page, store, runner):
+    page.button(key="run-now").click().run()
+    page.switch_page("pages/help/glossary.py").run()
+    assert runner.wait(30)
+    app = page.switch_page("pages/run/run.py").run()
+    assert app.title[0].value == "Run"
+    assert app.button(key="bar-ready").label == "5 results ready"
+
+
+def test_a_failure_is_told_and_stops_no_other(page, store, runner):
+    scenario = small_scenario(options=ENGINE)
+    runner.submit([Task(scenario, "priority", name="Priority"), Task(scenario, "fifo", name="FIFO")])
+    assert runner.wait(30)
+    app = page.run()
+    assert "Priority stopped" in app.error[0].value
+    assert any("✓ done: FIFO" in part.value for part in app.markdown)
+    assert len(store.list_runs()) == 1
+
+
+def test_a_long_batch_is_asked_about_first(page, monkeypatch, runner):
+    monkeypatch.setattr(run_view, "expected", lambda tasks: run_view.Expected(0, 400.0, 2))
+    app = page.run()
+    app = app.button(key="run-now").click().run()
+    assert runner.status() == []
+    assert any("6 min 40 s" in part.value for part in app.markdown)
+    assert app.button(key="ask-tenth").disabled  # four jobs have no tenth
+
+
+def test_the_first_tenth_keeps_the_load(store):
+    scenario = small_scenario(100)
+    part = run_view.first_tenth(scenario)
+    assert len(part.workload) == 10
+    assert list(part.workload.submit_s) == [10.0 * number for number in range(10)]
+    assert part.name == "four jobs, first tenth"
+    assert part.assumptions == ("first 10 of 100 jobs",)
+
+
+def test_known_answers_take_no_time(store):
+    saved = record(small_scenario(options=ENGINE))
+    store.save_run(saved)
+    fresh = [Task(saved.scenario, "fifo"), Task(saved.scenario, "sjf")]
+    found = run_view.expected(fresh)
+    assert found.stored == 0  # made by another version of the code
+    assert found.seconds == pytest.approx((saved.wall_s + LEAST_S) / found.cores)
