@@ -18,10 +18,12 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     ),
     "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
 }
-"""Section -> (script below pages/, title, icon, url path)."""
+"""Section -> (script below FOLDER, title, icon, url path)."""
+FOLDER = "app_pages"
+"""Not "pages": a folder of that name makes Streamlit tell the first visitor of a deep link that the page is missing."""
 
 
-SCRIPTS = {title: f"pages/{script}" for entries in PAGES.values() for script, title, _, _ in entries}
+SCRIPTS = {title: f"{FOLDER}/{script}" for entries in PAGES.values() for script, title, _, _ in entries}
 """Title of a page -> its script."""
 
 
@@ -29,7 +31,7 @@ def navigation(*, hidden: bool = False) -> StreamlitPage:
     """Build the sidebar and return the page to run."""
     sections = {
         section: [
-            st.Page(f"pages/{script}", title=title, icon=icon, url_path=url or None, default=not url)
+            st.Page(f"{FOLDER}/{script}", title=title, icon=icon, url_path=url or None, default=not url)
             for script, title, icon, url in entries
         ]
         for section, entries in PAGES.items()

@@ -9,6 +9,7 @@ import streamlit as st
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.ui import run_state, scenario_bar, session
+from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import error_box
 
 STYLE = """<style>
@@ -77,5 +78,5 @@ def _lost(title: str, error: StoreError) -> None:
             st.rerun()
         if st.button("Import an export file"):
             session.keep(session.demo())
-            st.switch_page("pages/run/runs.py")
+            st.switch_page(SCRIPTS["Runs"])
     st.stop()

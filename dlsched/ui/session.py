@@ -14,6 +14,7 @@ from dlsched.experiments.background import Runner
 from dlsched.experiments.code_version import code_version
 from dlsched.store import Store
 from dlsched.store.scenarios import ScenarioInfo
+from dlsched.ui.navigation import FOLDER
 
 SCENARIO, RUN, TICKED = "scenario_hash", "run_id", "ticked_runs"
 HASH_DIGITS = 8
@@ -104,7 +105,7 @@ def write_url(*names: str) -> None:
 
 def go(page: str, **more: str | None) -> None:
     """Open another page of the app with what is looked at now; ``page`` is its script, as "run/result.py"."""
-    st.switch_page(f"pages/{page}", query_params=url_params(**more))
+    st.switch_page(f"{FOLDER}/{page}", query_params=url_params(**more))
 
 
 def scenario() -> Scenario:

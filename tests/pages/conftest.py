@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dlsched.experiments.background import Runner
 from dlsched.store import Store
 from dlsched.ui import session
+from dlsched.ui.navigation import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
@@ -33,12 +34,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 @pytest.fixture
 def open_page(store: Store) -> Callable[..., AppTest]:
-    """Return a function that opens the page of a script below pages/, with URL parameters."""
+    """Return a function that opens the page of a script below app_pages/, with URL parameters."""
 
     def open_at(script: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_S)
         for name, value in params.items():
             app.query_params[name] = value
-        return app.switch_page(f"pages/{script}").run()
+        return app.switch_page(f"{FOLDER}/{script}").run()
 
     return open_at
