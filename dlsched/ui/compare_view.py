@@ -116,7 +116,7 @@ def differences(comparison: Comparison, chosen: list[Series]) -> None:
         st.info("The runs do not differ in these numbers.")
         return
     chart = figures.forest(changes, colours_of(chosen), charts.page_theme(), base)
-    charts.show(chart, "forest", version=_tag(chosen))
+    charts.show(chart, "forest")
 
 
 def distributions(comparison: Comparison, chosen: list[Series]) -> None:
@@ -129,7 +129,7 @@ def distributions(comparison: Comparison, chosen: list[Series]) -> None:
     )  # fmt: skip
     values = {name: loaders.jobs(run)[quantity].to_numpy(float) for name, run in _one_draw(chosen).items()}
     chart = figures.ecdf(values, colours_of(chosen), charts.page_theme(), quantity=QUANTITIES[quantity])
-    charts.show(chart, "ecdf", version=f"{_tag(chosen)}-{quantity}", caption=True)
+    charts.show(chart, "ecdf", caption=True)
     _say_one_draw(comparison)
 
 
@@ -137,7 +137,7 @@ def over_time(comparison: Comparison, chosen: list[Series]) -> None:
     """Show the queue of each run over time."""
     series = {name: loaders.series(run) for name, run in _one_draw(chosen).items()}
     chart = figures.queues(series, colours_of(chosen), charts.page_theme())
-    charts.show(chart, "queues", version=_tag(chosen), caption=True)
+    charts.show(chart, "queues", caption=True)
     _say_one_draw(comparison)
 
 
@@ -145,10 +145,6 @@ def _one_draw(chosen: list[Series]) -> dict[str, str]:
     """Return the run of each series in the first draw that all of them have."""
     seed = shared_seeds(chosen)[0]
     return {series.label: series.run_of(seed) for series in chosen}
-
-
-def _tag(chosen: list[Series]) -> str:
-    return "-".join(series.run_ids[0] for series in chosen)
 
 
 def _say_one_draw(comparison: Comparison) -> None:
@@ -181,7 +177,7 @@ def who_wins(comparison: Comparison, chosen: list[Series]) -> None:
     chart = figures.who_wins(
         change["mean"], change["jobs"], charts.page_theme(), quantity="wait", baseline=base.label, run=name
     )
-    charts.show(chart, "wins", version=f"{_tag(chosen)}-{name}-{by}-{hide}", caption=True)
+    charts.show(chart, "wins", caption=True)
     if comparison.draws > 1:
         st.markdown(f":gray[Means over {comparison.draws} draws; jobs are those of one draw, on average.]")
 

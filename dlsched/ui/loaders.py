@@ -44,6 +44,17 @@ def jobs(run_id: str) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=6, show_spinner=False)
+def _pieces(_path: str, run_id: str) -> pd.DataFrame:
+    pieces, due_s = store().segments(run_id), _jobs(_path, run_id)["due_s"].to_numpy(float)
+    return pieces[["node", "start_s", "end_s", "gpus"]].assign(due_s=due_s[pieces["row"].to_numpy()])
+
+
+def pieces(run_id: str) -> pd.DataFrame:
+    """Return the little that the overview of a run needs of its segments: node, start_s, end_s, gpus, due_s."""
+    return _pieces(str(store().path), run_id)
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
 def _segments(_path: str, run_id: str) -> pd.DataFrame:
     scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
     pieces = with_jobs(store().segments(run_id), _jobs(_path, run_id), store().waits(run_id))

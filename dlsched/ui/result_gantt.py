@@ -12,7 +12,6 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import bars, gantt
 from dlsched.figures import jobs as job_rows
-from dlsched.figures.base import TimeAxis
 from dlsched.figures.raster import Raster, node_raster
 from dlsched.metrics.formats import count, duration
 from dlsched.ui import charts, loaders, window
@@ -48,7 +47,7 @@ def gpus_of_nodes(scenario: Scenario) -> np.ndarray:
 def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "state") -> Raster:
     """Return the overview of a window."""
     return node_raster(
-        loaders.segments(run_id),
+        loaders.pieces(run_id) if colour_by == "state" else loaders.segments(run_id),
         gpus_of_nodes(scenario)[shown.first_node : shown.last_node + 1],
         loaders.absences(scenario),
         shown.from_s,
@@ -73,15 +72,14 @@ def gantt_tab(run_id: str, scenario: Scenario) -> None:
     raster = raster_of(run_id, scenario, shown, colour_by)
     alt = in_words(run_id, raster, shown)
     chart = gantt.overview(raster, charts.page_theme(), alt=alt, highlight=highlight)
-    tag = f"{run_id}-{shown.from_s:.3f}-{shown.to_s:.3f}-{shown.first_node}-{shown.last_node}-{colour_by}-{rows}"
-    charts.show(chart, "gantt", version=tag, on_box=partial(_to_box, run_id, raster, shown, whole))
+    charts.show(chart, "gantt", on_box=partial(_to_box, run_id, raster, shown, whole))
     st.markdown(f":gray[Drag a box over the picture to look closer, click a bar to read its job. {safe(alt, 600)}]")
     if rows == "users":
         _user_detail(run_id, shown, whole, scenario)
     elif rows == "jobs":
-        _job_detail(run_id, shown, whole, tag)
+        _job_detail(run_id, shown)
     else:
-        _node_detail(run_id, shown, whole, scenario, colour_by, tag)
+        _node_detail(run_id, shown, whole, scenario, colour_by)
 
 
 def _colours(run_id: str) -> tuple[str, str]:
@@ -124,13 +122,6 @@ def boxed(box: charts.Box, raster: Raster, shown: Window) -> Window:
     return Window(part.from_s, part.to_s, first, min(last, shown.last_node))
 
 
-def _to_stretch(run_id: str, shown: Window, whole: Window, box: charts.Box) -> None:
-    """Zoom to the stretch of time of a box dragged on bars; the nodes stay."""
-    unit_s = TimeAxis.over(shown.from_s, shown.to_s).unit_s
-    from_s, to_s = sorted(float(x) * unit_s for x in box["x"][:2])
-    window.show(run_id, Window(from_s, to_s, shown.first_node, shown.last_node), whole)
-
-
 def _to_story(mark: Any) -> None:
     """Open the story of the job of a clicked bar; bars carry the job's id first."""
     if mark:
@@ -162,7 +153,7 @@ def _inside(pieces: pd.DataFrame, shown: Window) -> pd.DataFrame:
     ]  # fmt: skip
 
 
-def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, colour_by: str, tag: str) -> None:
+def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, colour_by: str) -> None:
     inside = _inside(loaders.segments(run_id), shown)
     too_many = len(inside) > bars.MAX_BARS
     if too_many or shown.num_nodes > bars.MAX_BAR_ROWS:
@@ -183,12 +174,11 @@ def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, 
         groups=None if colour_by == "state" else loaders.groups(run_id, colour_by),
         gpus_of_node={node: float(sizes[node]) for node in range(shown.first_node, shown.last_node + 1)},
     )
-    closer = partial(_to_stretch, run_id, shown, whole)
-    charts.show(chart, "bars", version=tag, on_box=closer, on_point=_to_story)
+    charts.show(chart, "bars", on_point=_to_story)
     _open_job(list(dict.fromkeys(inside["job_id"])))
 
 
-def _job_detail(run_id: str, shown: Window, whole: Window, tag: str) -> None:
+def _job_detail(run_id: str, shown: Window) -> None:
     choices = [name for name in ORDERS if name != "Latest" or loaders.jobs(run_id)["due_s"].notna().any()]
     order = st.segmented_control(
         "Jobs sorted by", choices, default=choices[0], required=True, key="gantt-order",
@@ -205,8 +195,7 @@ def _job_detail(run_id: str, shown: Window, whole: Window, tag: str) -> None:
     of_top = pieces[pieces["row"].isin(set(top["row"]))]
     st.markdown(f":gray[{count(len(top))} of {count(len(inside))} jobs that are there in this window, on any node.]")
     chart = job_rows.job_bars(top, of_top, charts.page_theme(), shown.from_s, shown.to_s)
-    closer = partial(_to_stretch, run_id, shown, whole)
-    charts.show(chart, "job-bars", version=f"{tag}-{order}", on_box=closer, on_point=_to_story)
+    charts.show(chart, "job-bars", on_point=_to_story)
     _open_job(list(top["job_id"]))
 
 

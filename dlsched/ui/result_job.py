@@ -72,7 +72,7 @@ def _story(run_id: str, job: pd.Series) -> None:
     sentence(f"Job {job_id}: {story.sentence[0].lower()}{story.sentence[1:]}")
     cards(_facts(story))
     timeline = job_timeline(job, pieces[pieces["row"] == job["row"]], waits, charts.page_theme(), end_s)
-    charts.show(timeline, "story", version=f"{run_id}-{job['row']}")
+    charts.show(timeline, "story")
     with st.expander(f"What happened to it, entry by entry ({count(len(story.spans))})"):
         st.dataframe(_entries(story).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
                      alt=f"{amount(len(story.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip

@@ -34,20 +34,20 @@ def main_picture(run_id: str, scenario: Scenario) -> None:
         st.session_state["open_tab"] = "Gantt"
 
     chart = gantt.overview(raster, charts.page_theme(), alt=in_words(run_id, raster, whole))
-    charts.show(chart, "overview", version=run_id, on_box=look_closer)
+    charts.show(chart, "overview", on_box=look_closer)
 
 
 def overview_tab(run_id: str, scenario: Scenario) -> None:
     """Show GPUs held, the queue and money over time."""
     series, theme = loaders.series(run_id), charts.page_theme()
     held = loaders.metrics(run_id).get("allocation_ratio")
-    charts.show(result.held_and_queue(series, theme, held), "held", version=run_id, caption=True)
+    charts.show(result.held_and_queue(series, theme, held), "held", caption=True)
     columns = [name for name in result.CUMULATED if name in series and series[name].max() > 0]
     if columns:
         labels = {name: result.CUMULATED[name][1] for name in columns}
         chosen = st.segmented_control("Also over time", columns, format_func=labels.__getitem__, default=columns[0],
                                       required=True, key="over-time")  # fmt: skip
-        charts.show(result.over_time(series, str(chosen), theme), "over", version=f"{run_id}-{chosen}")
+        charts.show(result.over_time(series, str(chosen), theme), "over")
 
 
 def cost_tab(run_id: str, scenario: Scenario) -> None:
@@ -57,18 +57,18 @@ def cost_tab(run_id: str, scenario: Scenario) -> None:
     if metrics.get("vm_cost") is None:
         st.info("No price is set for this cluster, so there is no cost. Set prices on the page Cluster and run again.")
     else:
-        charts.show(result.cost_waterfall(cost_parts(metrics), theme), "waterfall", version=run_id, caption=True)
+        charts.show(result.cost_waterfall(cost_parts(metrics), theme), "waterfall", caption=True)
         left, right = st.columns(2)
         with left:
             by_type = session.store().nodes(run_id).groupby("vm_type")["cost"].sum()
             chart = result.group_bars(
                 by_type, theme, title="Machine cost by VM type", x="Cost ($)", y="VM type", unit="$"
             )
-            charts.show(chart, "by-type", version=run_id)
+            charts.show(chart, "by-type")
         who = next((n for n in ("user", "group", "job_class") if n in jobs and jobs[n].fillna("").any()), None)
         if who:
             with right:
-                charts.show(_cost_by(who, jobs, theme), "by-user", version=run_id)
+                charts.show(_cost_by(who, jobs, theme), "by-user")
     _late_jobs(jobs)
 
 
