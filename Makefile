@@ -27,7 +27,7 @@ lint: $(DEV)
 	.venv/bin/ruff format --check .
 
 types: $(DEV)
-	.venv/bin/mypy $(wildcard dlsched tools tests app_pages benchmarks app.py)
+	.venv/bin/mypy $(wildcard dlsched tools tests pages benchmarks app.py)
 
 layers: $(DEV)
 	.venv/bin/lint-imports --no-logo

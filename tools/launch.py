@@ -48,7 +48,7 @@ def pick_port(first: int = FIRST_PORT, free: Callable[[int], bool] = is_free) ->
 
 def command(port: int, app_args: Sequence[str]) -> list[str]:
     """Return the command that serves the app; ``app_args`` follow a ``--`` and reach ``sys.argv`` of app.py."""
-    server = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+    server = [sys.executable, str(ROOT / "tools" / "serve.py"), "run", str(ROOT / "app.py")]
     return [*server, f"--server.address={ADDRESS}", f"--server.port={port}", "--", *app_args]
 
 

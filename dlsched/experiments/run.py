@@ -214,7 +214,9 @@ def _check_quantum(key: str, quantum_s: float | None, restart_s: float) -> None:
     """Refuse a quantum no longer than a restart: jobs would take turns for ever without progress."""
     if quantum_s is not None and quantum_s <= restart_s:
         why = f"must be above the restart of {restart_s:g} s, or no job ever gets further, got {quantum_s:g} s"
-        raise InputError(f"policy {key}, quantum_s", why, f"Give more than {restart_s:g} s, or lower the option restart_s")
+        raise InputError(
+            f"policy {key}, quantum_s", why, f"Give more than {restart_s:g} s, or lower the option restart_s"
+        )
 
 
 def key_of(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None, seed: int = 0) -> str:

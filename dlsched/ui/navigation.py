@@ -19,8 +19,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
 }
 """Section -> (script below FOLDER, title, icon, url path)."""
-FOLDER = "app_pages"
-"""Not "pages": a folder of that name makes Streamlit tell the first visitor of a deep link that the page is missing."""
+FOLDER = "pages"
 
 
 SCRIPTS = {title: f"{FOLDER}/{script}" for entries in PAGES.values() for script, title, _, _ in entries}

@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+
+from tools.launch import command, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 START_LIMIT_S = 60
@@ -42,14 +43,16 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = [
-            sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={self.port}",
-            "--server.headless=true", "--server.fileWatcherType=none", "--", "--store", str(self.store),
-        ]  # fmt: skip
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        server = command(self.port, ["--store", str(self.store)])
+        quiet = ["--server.headless=true", "--server.fileWatcherType=none"]
         with (self.store.parent / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True
+                [*server[:4], *quiet, *server[4:]],
+                cwd=ROOT,
+                env=environment(os.environ),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         deadline = time.monotonic() + START_LIMIT_S
         while time.monotonic() < deadline:

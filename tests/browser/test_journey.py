@@ -50,7 +50,7 @@ def test_from_a_trace_to_a_comparison_and_back_another_day(server: Server, page:
     page.wait_for_url("**/workload**")
     settle(page)
     page.locator(".st-key-upload input[type=file]").set_input_files(str(made_trace(tmp_path)))
-    page.locator(".st-key-use-jobs button").wait_for()
+    page.locator(".st-key-use-jobs button").first.wait_for()
     settle(page)
     assert page.get_by_text("300 jobs in").first.is_visible()
     press(page, "use-jobs")
@@ -126,9 +126,25 @@ def test_a_second_app_on_the_store_says_so(server: Server, browser: Any) -> None
         text = tab.locator("[data-testid=stAlert]").first.inner_text()
         assert "in use by process" in text
         assert str(server.process.pid if server.process else "") in text
+        assert tab.locator("[data-testid=stSidebarNavLink]").count() == 0
         context.close()
     finally:
         second.kill()
+
+
+def test_a_link_opens_on_a_server_that_nobody_has_visited(tmp_path: Path, browser: Any) -> None:
+    fresh = Server(tmp_path / "results.duckdb")
+    fresh.start()
+    try:
+        context = browser.new_context()
+        tab = context.new_page()
+        tab.goto(f"{fresh.url}/glossary")
+        settle(tab)
+        assert tab.locator("h1").inner_text() == "Glossary"
+        assert tab.locator("[role=dialog]").count() == 0
+        context.close()
+    finally:
+        fresh.kill()
 
 
 @pytest.mark.parametrize("path", ["", "workload", "cluster", "run", "runs", "result", "compare", "glossary"])

@@ -34,7 +34,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 @pytest.fixture
 def open_page(store: Store) -> Callable[..., AppTest]:
-    """Return a function that opens the page of a script below app_pages/, with URL parameters."""
+    """Return a function that opens the page of a script below pages/, with URL parameters."""
 
     def open_at(script: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_S)

@@ -1,7 +1,5 @@
 """What all pages share: the scenario bar, links that lead nowhere, a store that is in use."""
 
-from pathlib import Path
-
 import pytest
 import streamlit as st
 
@@ -10,8 +8,6 @@ from dlsched.domain.scenario import Options
 from dlsched.experiments.background import TaskState, TaskStatus
 from dlsched.ui import run_queue, run_state, scenario_bar, session
 from tests.support.runs_for_store import record, small_scenario
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def shown(app) -> str:
@@ -143,8 +139,3 @@ def test_link_names_what_is_shown(monkeypatch):
     monkeypatch.setattr(st, "query_params", {"runs": "a,b", "job": "j 1&x"})
     monkeypatch.setattr(session, "url_params", lambda: {"scenario": "91c0ffee"})
     assert scenario_bar.link("http://h/compare") == "http://h/compare?scenario=91c0ffee&runs=a,b&job=j+1%26x"
-
-
-def test_no_folder_makes_streamlit_take_the_app_for_one_of_the_old_kind():
-    """With a folder "pages" beside app.py the first visitor of a deep link is told "Page not found"."""
-    assert not (ROOT / "pages").exists()

@@ -78,8 +78,8 @@ def test_a_vm_type_is_asked_for_where_slots_are_free_only(page):
 
 def test_what_was_set_up_is_still_there_after_another_page(page):
     page.checkbox(key="policy-sjf-False").set_value(False).run()
-    page.switch_page("app_pages/help/glossary.py").run()
-    app = page.switch_page("app_pages/run/run.py").run()
+    page.switch_page("pages/help/glossary.py").run()
+    app = page.switch_page("pages/run/run.py").run()
     assert "SJF" not in ticked(app)
 
 
@@ -113,15 +113,15 @@ def test_runs_are_made_and_the_result_is_looked_at(page, store, runner):
     assert list(store.list_runs()["policy"].sort_values()) == ["fifo", "sjf"]
     assert store.run_info(app.session_state["run_id"]).policy == "fifo"
     assert len(app.session_state["ticked_runs"]) == 2
-    again = app.switch_page("app_pages/run/run.py").run()
+    again = app.switch_page("pages/run/run.py").run()
     assert "2 of 2 answered from the store" in again.header[0].value
 
 
 def test_whoever_leaves_is_not_pulled_away(page, store, runner):
     page.button(key="run-now").click().run()
-    page.switch_page("app_pages/help/glossary.py").run()
+    page.switch_page("pages/help/glossary.py").run()
     assert runner.wait(30)
-    app = page.switch_page("app_pages/run/run.py").run()
+    app = page.switch_page("pages/run/run.py").run()
     assert app.title[0].value == "Run"
     assert app.button(key="bar-ready").label == "5 results ready"
 

@@ -263,8 +263,8 @@ def test_samples_are_examples_and_name_their_doctor(open_page, store, sample):
 
 def test_file_is_still_there_when_the_page_was_left(drop):
     app = drop(table(), "mine.csv")
-    app = app.switch_page("app_pages/describe/cluster.py").run()
-    app = app.switch_page("app_pages/describe/workload.py").run()
+    app = app.switch_page("pages/describe/cluster.py").run()
+    app = app.switch_page("pages/describe/workload.py").run()
     app = app.segmented_control(key="source").set_value("Upload").run()
     assert "**mine.csv** is still here" in shown(app)
     assert app.button(key="use-jobs").label == "Use these 20 jobs"
@@ -275,7 +275,7 @@ def test_file_is_still_there_when_the_page_was_left(drop):
 def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, store):
     app = drop(table(), "mine.csv")
     app.button(key="use-jobs").click().run()
-    app = app.switch_page("app_pages/describe/workload.py").run()
+    app = app.switch_page("pages/describe/workload.py").run()
     app = app.segmented_control(key="source").set_value("Current").run()
     rules = {"DUE": "due = submit + 1–3 x fastest time", "WEIGHT": "an hour late costs $1.00", "PRICE": "$2.50"}
     for key, rule in rules.items():
@@ -363,8 +363,8 @@ def test_class_with_share_zero_is_left_out_and_empirical_times_come_from_the_job
 def test_form_is_as_it_was_when_the_page_was_left(open_page):
     app = edited(open_page("describe/workload.py", source="Generate"), 0, share=11.0)
     app = app.number_input(key="gen-jobs").set_value(300).run()
-    app = app.switch_page("app_pages/describe/cluster.py").run()
-    app = app.switch_page("app_pages/describe/workload.py").run()
+    app = app.switch_page("pages/describe/cluster.py").run()
+    app = app.switch_page("pages/describe/workload.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     assert not app.exception
     assert app.button(key="use-jobs").label == "Use these 300 jobs"
