@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError, PlanError, StoreError
-from dlsched.metrics.compare import Cell, Comparison
 from dlsched.metrics.findings import Chip, Guard
-from dlsched.metrics.kpi import KPIS
 from dlsched.ui import session
 from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.text import dollars, safe
@@ -28,43 +25,6 @@ def cards(entries: Sequence[tuple[str, str, str]]) -> None:
     """Show at most four cards (label, value, help) in a row."""
     for column, (label, value, hint) in zip(st.columns(len(entries[:MAX_CARDS])), entries, strict=False):
         column.metric(label, dollars(value), help=dollars(hint), border=True)
-
-
-def kpi_cards(
-    keys: Sequence[str], metrics: Mapping[str, float | int | None], comparison: Comparison | None = None, name: str = ""
-) -> None:
-    """Show cards for metric keys with labels, formats and tooltips of the KPI dictionary.
-
-    With a comparison, each card says how run ``name`` differs from the baseline: blue better, orange worse, grey
-    neither; the arrow and colour are set by hand, because a true minus sign is read as an increase.
-    """
-    for column, key in zip(st.columns(len(keys[:MAX_CARDS])), keys, strict=False):
-        kpi = KPIS[key]
-        row = comparison.row(key) if comparison else None
-        delta: dict[str, Any] = _delta(row.of(name), comparison.baseline) if row and comparison else {}
-        column.metric(kpi.label, dollars(kpi.show(metrics.get(key))), help=dollars(kpi.tooltip), border=True, **delta)
-
-
-def _delta(cell: Cell, baseline: str) -> dict[str, Any]:
-    if cell.verdict in ("baseline", "missing") or cell.delta is None:
-        return {}
-    decided = cell.verdict in ("better", "worse")
-    arrow = ("down" if cell.delta.mean < 0 else "up") if decided else "off"
-    colour = {"better": "blue", "worse": "orange"}.get(cell.verdict, "off")
-    text = dollars(cell.delta_text)
-    return {
-        "delta": text,
-        "delta_color": colour,
-        "delta_arrow": arrow,
-        "delta_description": f"against {safe(baseline)}",
-    }
-
-
-def result_card_keys(metrics: Mapping[str, float | int | None]) -> list[str]:
-    """Return the four cards that suit the data: without due dates slowdown, without prices GPUs held."""
-    late = "late_share" if metrics.get("late_share") is not None else "slowdown_mean"
-    cost = "total_cost" if metrics.get("total_cost") is not None else "allocation_ratio"
-    return ["wait_p95", late, cost, "completed"]
 
 
 def chips(entries: Sequence[Chip], key: str) -> None:

@@ -13,6 +13,12 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.ui.text import dollars, safe
 
 Metrics = Mapping[str, float | int | None]
+STYLE = """<style>
+div:has(>[data-testid=stMetricDelta]){flex-wrap:wrap}
+[data-testid=stMetricDeltaDescription] .stMarkdownEllipsis{white-space:normal}
+@media(max-width:1240px){[data-testid=stMetricValue]{font-size:20px}}
+</style>"""
+"""Differences wrap, values shrink where cards are narrow: nothing is cut off."""
 
 
 def card_keys(metrics: Metrics) -> list[str]:
@@ -51,23 +57,38 @@ def show(metrics: Metrics, comparison: Comparison | None, name: str) -> None:
     Blue better, orange worse, grey neither; arrow and colour are set by hand, because a true minus sign is read as
     an increase.
     """
+    st.html(STYLE)
     keys = card_keys(metrics)
     for column, key in zip(st.columns(len(keys)), keys, strict=True):
         row = comparison.row(key) if comparison else None
-        delta = delta_of(row.of(name), comparison) if row and comparison else {}
+        delta = delta_of(row.of(name)) if row else {}
         help_text = dollars(card_help(key, metrics))
         column.metric(KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, **delta)
+    if comparison:
+        st.markdown(f":gray[{safe(against(comparison), 200)}]")
 
 
-def delta_of(cell: Cell, comparison: Comparison) -> dict[str, Any]:
+def against(comparison: Comparison) -> str:
+    """Say what the differences on the cards are differences from, and how sure they are."""
+    if comparison.exact:
+        return f"Differences from {comparison.baseline}, exact for this trace."
+    if comparison.draws == 1:
+        return f"Differences from {comparison.baseline}, of 1 draw: rough."
+    pairs = f"means over {comparison.draws} paired draws with 95% intervals; the values are of the draw shown"
+    return f"Differences from {comparison.baseline}: {pairs}."
+
+
+def delta_of(cell: Cell) -> dict[str, Any]:
     """Return the arguments of st.metric that show a difference; none for the baseline itself."""
     if cell.verdict in ("baseline", "missing") or cell.delta is None:
         return {}
     decided = cell.verdict in ("better", "worse")
-    draws = f", {comparison.draws} draws" if comparison.draws > 1 else ""
+    size, interval, rest = cell.delta_text.partition(" ± ")
+    if not interval:
+        size, _, rest = cell.delta_text.partition(", ")
     return {
-        "delta": dollars(cell.delta_text),
+        "delta": dollars(size),
         "delta_color": {"better": "blue", "worse": "orange"}.get(cell.verdict, "off"),
         "delta_arrow": ("down" if cell.delta.mean < 0 else "up") if decided else "off",
-        "delta_description": f"vs {safe(comparison.baseline)}{draws}",
+        "delta_description": dollars(interval.lstrip() + rest),
     }

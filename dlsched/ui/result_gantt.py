@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from dlsched.figures import bars, gantt
 from dlsched.figures import jobs as job_rows
 from dlsched.figures.raster import Raster, node_raster
 from dlsched.metrics.formats import count, duration
-from dlsched.ui import charts, loaders, window
+from dlsched.ui import charts, loaders, session, window
 from dlsched.ui.result_moves import moves
 from dlsched.ui.text import safe
 from dlsched.ui.window import Window
@@ -46,8 +47,10 @@ def gpus_of_nodes(scenario: Scenario) -> np.ndarray:
 
 def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "state") -> Raster:
     """Return the overview of a window."""
-    return node_raster(
-        loaders.pieces(run_id) if colour_by == "state" else loaders.segments(run_id),
+    free = scenario.cluster.free_slots
+    pieces = loaders.pieces(run_id) if colour_by == "state" and not free else loaders.segments(run_id)
+    raster = node_raster(
+        filling_slots(pieces, scenario) if free else pieces,
         gpus_of_nodes(scenario)[shown.first_node : shown.last_node + 1],
         loaders.absences(scenario),
         shown.from_s,
@@ -56,6 +59,32 @@ def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "
         first_node=shown.first_node,
         groups=None if colour_by == "state" else loaders.groups(run_id, colour_by),
     )
+    if not free:
+        return raster
+    held = held_of_open(pieces, session.store().nodes(run_id), scenario, shown)
+    return dataclasses.replace(raster, held_share=held)
+
+
+def filling_slots(pieces: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+    """Return pieces on free slots with GPUs scaled so that a machine in full use fills its slot, whatever its size."""
+    size_of = {vm.name: max(vm.gpus, 1) for vm in scenario.cluster.vm_types}
+    scale = max(size_of.values()) / pieces["vm_type"].map(size_of).fillna(1).astype(float)
+    return pieces.assign(gpus=pieces["gpus"] * scale)
+
+
+def held_of_open(pieces: pd.DataFrame, stays: pd.DataFrame, scenario: Scenario, shown: Window) -> float:
+    """Return GPU time held out of the GPU time of the machines that were open on the slots shown."""
+    size_of = {vm.name: vm.gpus for vm in scenario.cluster.vm_types}
+    held = _seconds(pieces, shown) @ pieces["gpus"].to_numpy(float)
+    opened = _seconds(stays, shown) @ stays["vm_type"].map(size_of).to_numpy(float)
+    return float(min(held / opened, 1.0)) if opened > 0 else 0.0
+
+
+def _seconds(spans: pd.DataFrame, shown: Window) -> np.ndarray:
+    """Return how long each span lies in the window."""
+    inside = spans["node"].between(shown.first_node, shown.last_node).to_numpy()
+    length = spans["end_s"].clip(upper=shown.to_s) - spans["start_s"].clip(lower=shown.from_s)
+    return np.where(inside, np.maximum(length.to_numpy(float), 0.0), 0.0)
 
 
 @st.fragment
