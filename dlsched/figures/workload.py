@@ -59,11 +59,12 @@ def arrivals(jobs: Workload, theme: Theme) -> Chart:
     )
     mean, most = number(len(jobs) / max(hours, 1)), number(float(per_hour.max()))
     busiest = "hour" if bin_h == 1 else f"bar of {bin_h} hours"
-    title = f"Arrivals: {mean} jobs per hour on average, {most} in the busiest {busiest}"
+    title = f"Arrivals: {mean} jobs per hour, at most {most}"
+    alt = f"Arrivals: {mean} jobs per hour on average, {most} in the busiest {busiest}."
     framed(figure, theme, title=title, x=axis.title, y="Jobs per hour", height=SMALL)
     figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(range=top_of(per_hour))
-    return Chart(figure, f"{title}.", pd.DataFrame({f"time ({axis.unit})": middle, "jobs per hour": per_hour}))
+    return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": middle, "jobs per hour": per_hour}))
 
 
 def widths(jobs: Workload, theme: Theme) -> Chart:
@@ -88,7 +89,7 @@ def widths(jobs: Workload, theme: Theme) -> Chart:
             + "<extra></extra>",
         )
     big, common = int(np.argmax(of_time)), int(np.argmax(counts))
-    finding = f"jobs of {_gpu_words(names[big])} take {share(float(of_time[big]))} of the GPU time"
+    finding = f"jobs of {_gpu_words(names[big])} take {share(float(of_time[big]))} of GPU time"
     framed(figure, theme, title=f"Width: {finding}", x="GPUs per job", y="Share (%)", height=SMALL)
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(range=top_of(100 * np.concatenate([of_jobs, of_time])))
@@ -134,7 +135,7 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
         )
     )
     median, p95 = (float(value) for value in np.percentile(work, [50, 95]))
-    title = f"Run time: half run under {duration(median)}, 1 in 20 over {duration(p95)}"
+    title = f"Run time: median {duration(median)}, p95 {duration(p95)}"
     framed(figure, theme, title=title, x="Run time at the requested width (log scale)", y="Jobs", height=SMALL)
     duration_axis(figure, low, high)
     figure.update_yaxes(range=top_of(counts.astype(float), room=0.25))

@@ -24,7 +24,7 @@ from dlsched.workload.notes import is_default_note
 FIXED, FREE = "Fixed nodes", "Free machine types"
 MEANING = {
     FIXED: "The nodes below, each for as long as it is there.",
-    FREE: "Up to so many machines at once; the policy decides which type it rents in each slot, and when.",
+    FREE: "Up to so many machines at once; the policy chooses which types to rent, and when.",
 }
 
 

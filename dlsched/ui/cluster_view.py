@@ -51,9 +51,9 @@ def pool_columns() -> dict[str, Any]:
     number, text, label = st.column_config.NumberColumn, st.column_config.TextColumn, POOL_LABELS
     return {
         "vm": text(label["vm"], max_chars=80, help="Name of the machine type; the same name is the same type"),
-        "nodes": number(label["nodes"], min_value=0, max_value=100_000, step=1, help="How many of them"),
+        "nodes": number(label["nodes"], min_value=0, max_value=100_000, step=1, default=1, help="How many of them"),
         "gpu type": text(label["gpu type"], max_chars=80, help="GPU type; jobs that demand a type look at this"),
-        "gpus": number(label["gpus"], min_value=0, max_value=1024, step=1, help="GPUs of one node"),
+        "gpus": number(label["gpus"], min_value=0, max_value=1024, step=1, default=8, help="GPUs of one node"),
         "cpus": number(label["cpus"], min_value=0.0, help="CPU cores of one node; empty = not a limit"),
         "mem_gib": number(label["mem_gib"], min_value=0.0, help="Memory of one node; empty = not a limit"),
         "usd_per_h": number(
@@ -194,7 +194,7 @@ def _span(where: str, cause: str, day: float, until: float | None) -> tuple[floa
 
 def _canonical(cluster: Cluster) -> Cluster:
     """Return the cluster with its absences in one order and to the microsecond, as days in the table are."""
-    by_node = sorted(cluster.absences, key=lambda a: (a.node, a.start_s, a.until_s, a.cause))
+    by_node = sorted(cluster.absences, key=lambda a: (a.node, a.start_s, a.until_s, a.cause, a.billed))
     rounded = [
         absence.model_copy(
             update={

@@ -113,15 +113,15 @@ def _columns() -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     return {
         "class": text(LABELS["class"], max_chars=80, help="Name of the class"),
-        "share": number(LABELS["share"], min_value=0.0, help="Share of the jobs, in % or on any scale; 0 = left out"),
-        "gpus": text(LABELS["gpus"], help="GPU counts to choose from, equally likely: 1, 2, 4"),
+        "share": number(LABELS["share"], min_value=0.0, default=10.0, help="On any scale; 0 = left out"),
+        "gpus": text(LABELS["gpus"], default="1", help="GPU counts to choose from, equally likely: 1, 2, 4"),
         "run time": st.column_config.SelectboxColumn(
-            LABELS["run time"], options=list(DURATIONS), help="Distribution; “as current jobs” draws from theirs"
+            LABELS["run time"], options=list(DURATIONS), default="lognormal", help="Distribution; or theirs"
         ),
         "median min": number(
-            LABELS["median min"], min_value=0.0, help="Half of the jobs run shorter; for Pareto the shortest time"
+            LABELS["median min"], min_value=0.0, default=60.0, help="Half run shorter; for Pareto the shortest time"
         ),
-        "p90 min": number(LABELS["p90 min"], min_value=0.0, help="Nine of ten jobs run shorter (lognormal)"),
+        "p90 min": number(LABELS["p90 min"], min_value=0.0, default=240.0, help="Nine of ten run shorter (lognormal)"),
         "users": text(LABELS["users"], help="Names separated by commas; empty = nobody named"),
         "due from x": number(
             LABELS["due from x"], min_value=0.0, help="Due = submission + at least this multiple of the run time"

@@ -14,13 +14,12 @@ from dlsched.workload.readers.detection import LABELS
 
 def sample(current: Scenario) -> Scenario:
     """Let the reader pick a sample and a cluster for it; return its jobs on it."""
+    place = st.radio(
+        "Sample", range(len(SAMPLES)), key="sample", persist_state="session", horizontal=True,
+        format_func=lambda n: SAMPLES[n].label, captions=[one.words for one in SAMPLES],
+        help="Made up by this project: no real users or jobs",
+    )  # fmt: skip
     left, right = st.columns([3, 2], gap="medium")
-    with left:
-        place = st.radio(
-            "Sample", range(len(SAMPLES)), key="sample", persist_state="session", horizontal=True,
-            format_func=lambda n: SAMPLES[n].label, captions=[one.words for one in SAMPLES],
-            help="Made up by this project: no real users or jobs",
-        )  # fmt: skip
     chosen = SAMPLES[place]
     trace = _read(chosen.file)
     with right:

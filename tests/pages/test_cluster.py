@@ -161,7 +161,7 @@ def test_free_machine_types(page, store):
     switch = next(control for control in page.segmented_control if control.label == "Machines")
     app = switch.set_value("Free machine types").run()
     assert not app.exception
-    assert "the policy decides which type it rents" in shown(app)
+    assert "the policy chooses which types to rent" in shown(app)
     app = app.multiselect[0].set_value([]).run()
     assert "free slots need a catalogue of VM types" in mistake(app)
     app = app.multiselect[0].set_value(["8 x A100"]).run()

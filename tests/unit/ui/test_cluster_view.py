@@ -1,0 +1,112 @@
+"""Tables of the Cluster page and back, and which assumptions an edit ends."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.ui.cluster_view import cluster_of, events_frame, notes_of, pools_frame, with_pool
+from dlsched.workload.catalogue import vm_examples
+from dlsched.workload.defaults import describe_default
+from dlsched.workload.fill import fill_prices
+
+NODE = VmType(name="node", gpus=8)
+CLUSTER = Cluster(pools=(Pool(vm=NODE, count=4),))
+
+pools = st.builds(
+    Pool,
+    vm=st.builds(
+        VmType,
+        name=st.sampled_from("abc"),
+        gpu_type=st.sampled_from(["GPU", "A100", ""]),
+        gpus=st.integers(0, 16),
+        cpus=st.none() | st.floats(0, 512, allow_nan=False),
+        usd_per_h=st.none() | st.floats(0, 99, allow_nan=False),
+        speed=st.sampled_from([1.0, 2.5]),
+    ),
+    count=st.integers(1, 9),
+    partition=st.sampled_from(["", "p"]),
+    owned=st.booleans(),
+)
+causes = st.sampled_from(["maintenance", "fails"])
+
+
+@st.composite
+def clusters(draw):
+    made = draw(st.lists(pools, min_size=1, max_size=3, unique_by=lambda pool: pool.vm.name))
+    nodes = sum(pool.count for pool in made)
+    absences = []
+    for node in draw(st.lists(st.integers(0, nodes - 1), max_size=5)):
+        kind, start = draw(st.sampled_from(["arrives", "leaves", "other"])), draw(st.floats(1, 1e7))
+        if kind == "arrives":
+            absences.append(Absence(node=node, start_s=0.0, end_s=start, cause="arrives"))
+        elif kind == "leaves":
+            absences.append(Absence(node=node, start_s=start, cause="leaves", billed=draw(st.booleans())))
+        else:
+            end = draw(st.none() | st.floats(start + 1, 2e7))
+            absences.append(Absence(node=node, start_s=start, end_s=end, cause=draw(causes)))
+    return Cluster(pools=tuple(made), absences=tuple(absences))
+
+
+@given(cluster=clusters())
+def test_tables_that_nobody_edited_give_the_same_cluster(cluster):
+    pools_table, events = pools_frame(cluster).astype(object), events_frame(cluster).astype(object)
+    assert cluster_of(pools_table, events, cluster) is cluster
+
+
+def test_neighbouring_nodes_share_an_event():
+    absences = tuple(Absence(node=node, start_s=0.0, end_s=86_400.0, cause="arrives") for node in (0, 1, 3))
+    events = events_frame(CLUSTER.model_copy(update={"absences": absences}))
+    assert events[["what", "first node", "nodes", "from day"]].to_numpy().tolist() == [
+        ["arrives", 0, 2, 1.0],
+        ["arrives", 3, 1, 1.0],
+    ]
+
+
+def test_an_event_becomes_an_absence_for_each_node():
+    events = pd.DataFrame(
+        [("leaves", 2, 2, 0.5, None, True)],
+        columns=["what", "first node", "nodes", "from day", "to day", "billed"],
+    )
+    absences = cluster_of(pools_frame(CLUSTER), events, CLUSTER).absences
+    assert [(a.node, a.start_s, a.end_s, a.billed) for a in absences] == [(n, 43_200.0, None, True) for n in (2, 3)]
+
+
+def test_empty_rows_do_not_count_and_equal_names_must_be_equal_types():
+    empty = pd.DataFrame([[None] * 8], columns=pools_frame(CLUSTER).columns)
+    table = pd.concat([pools_frame(CLUSTER).astype(object), empty], ignore_index=True)
+    assert cluster_of(table, events_frame(CLUSTER), CLUSTER) is CLUSTER
+    other = with_pool(pools_frame(CLUSTER), NODE.model_copy(update={"gpus": 4}), 1)
+    with pytest.raises(InputError, match="two different VM types are called 'node'"):
+        cluster_of(other, events_frame(CLUSTER), CLUSTER)
+
+
+def test_the_default_note_ends_when_the_cluster_is_described():
+    notes = ("restart 15 s", describe_default(CLUSTER))
+    assert notes_of(notes, CLUSTER, CLUSTER.model_copy(update={"pools": (Pool(vm=NODE, count=9),)})) == (
+        "restart 15 s",
+    )
+
+
+def test_the_note_of_example_prices_stays_as_long_as_one_of_them():
+    from dlsched.ui import session
+
+    demo = session.demo().replace(cluster=CLUSTER, assumptions=())
+    filled = fill_prices(demo)
+    priced = filled.cluster.pools[0].vm
+    mine = priced.model_copy(update={"usd_per_h": 7.0})
+    more = Cluster(pools=(Pool(vm=priced, count=9),))
+    own = Cluster(pools=(Pool(vm=mine, count=9),))
+    assert notes_of(filled.assumptions, filled.cluster, more) == filled.assumptions
+    assert notes_of(filled.assumptions, filled.cluster, own) == ()
+
+
+def test_example_types_bring_the_note_of_their_price():
+    vm = vm_examples()[0]
+    after = Cluster(pools=(*CLUSTER.pools, Pool(vm=vm, count=1)))
+    (note,) = notes_of((), CLUSTER, after)
+    assert note.startswith(f"{vm.name}: $")
+    assert "example price, not a quote" in note
+    assert notes_of((note,), after, after) == (note,)
