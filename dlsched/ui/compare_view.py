@@ -195,7 +195,7 @@ def changes_by(pairs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], by: str) -> p
     ).dropna(subset=["wait_s_b", "wait_s_a"])
     change = joined["wait_s_a"] - joined["wait_s_b"]
     who = joined[by].fillna("")
-    size = who.map(who.value_counts()) / len(pairs)
+    size = change.groupby(who).transform("size") / len(pairs)
     small = size < LEAST_GROUP
     folded = len(set(who[small]))
     if folded > 1:

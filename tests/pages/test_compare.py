@@ -1,0 +1,139 @@
+"""The Compare page: differences in words, the same jobs, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlsched.domain.scenario import Options
+from dlsched.experiments.run import simulate
+from tests.support.runs_for_store import small_scenario
+
+ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
+PAGE = "understand/compare.py"
+
+
+@pytest.fixture
+def scenario():
+    """Twelve jobs on four GPUs, of 60 s each but the first ones of 600 s, so that orders matter."""
+    given = small_scenario(jobs=12, options=Options(**ENGINE))
+    work = given.workload.work.copy()
+    work[[0, 5]] = 600.0
+    columns = {"job_id": given.workload.job_id, "submit_s": given.workload.submit_s, "work": work,
+               "user": given.workload.user, "due_s": given.workload.due_s}  # fmt: skip
+    return given.replace(workload=given.workload.from_columns(columns))
+
+
+def run(store, scenario, policy="fifo", seed=0):
+    return store.save_run(simulate(scenario, policy, seed=seed).record())
+
+
+def plain(element) -> str:
+    return element.value.replace("\\", "")
+
+
+def cells(app):
+    """The table as metric -> run -> text."""
+    return app.table[0].value.set_index("Number")
+
+
+def texts(app) -> str:
+    return " ".join(plain(text) for text in app.markdown)
+
+
+def test_differences_from_the_baseline_in_words(store, scenario, open_page):
+    base, other = run(store, scenario), run(store, scenario, "sjf")
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert not app.exception
+    assert plain(app.header[0]).endswith("(exact for this trace).")
+    table = cells(app)
+    assert list(table.columns) == ["FIFO (B)", "SJF"]
+    assert table.loc["Completed", "SJF"] == ":gray[same]"
+    assert "better" in table.loc["Time in system, mean", "SJF"]
+    assert table.loc["Time in system, mean", "SJF"].startswith(":blue[**−")
+    assert "Rejected 0" in texts(app)  # what is the same in all runs is told in one line
+    assert "Rejected" not in table.index
+    assert app.button(key="compare-next").label == "Why? Open SJF"
+
+
+def test_the_baseline_can_be_changed(store, scenario, open_page):
+    base, other = run(store, scenario), run(store, scenario, "sjf")
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    app = app.selectbox(key=f"baseline-{base}").set_value("SJF").run()
+    assert not app.exception
+    assert app.query_params["base"] == other
+    assert list(cells(app).columns) == ["SJF (B)", "FIFO"]
+
+
+def test_a_difference_that_draws_do_not_tell_is_never_better(store, scenario, open_page):
+    given = scenario.replace(options=Options(bug_share=0.4, bug_within_s=50.0, **ENGINE))
+    runs = {policy: [run(store, given, policy, seed) for seed in range(2)] for policy in ("fifo", "sjf")}
+    app = open_page(PAGE, runs=f"{runs['fifo'][0]},{runs['sjf'][0]}", base=runs["fifo"][0])
+    assert not app.exception
+    assert plain(app.header[0]).endswith("(95%, 2 paired draws).")
+    for text in cells(app)["SJF"]:
+        assert ":gray[" in text or "better" in text or "worse" in text or "exact" in text or "pp" in text
+        assert not ("not distinguishable" in text and (":blue[" in text or ":orange[" in text))
+
+
+def test_all_parts_open(store, scenario, open_page):
+    base, other = run(store, scenario), run(store, scenario, "sjf")
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    for part in ("Distributions", "Over time", "Who wins, who loses", "What differs", "Differences"):
+        app = app.segmented_control(key="ctab").set_value(part).run()
+        assert not app.exception, part
+    app = open_page(PAGE, runs=f"{base},{other}", base=base, ctab="What differs")
+    assert "policy" in list(app.dataframe[0].value["Setting"])
+
+
+def test_unlike_sets_of_jobs_are_said_and_can_be_made_alike(store, scenario, open_page):
+    given = scenario.replace(options=Options(horizon_s=250.0, **ENGINE))
+    base, other = run(store, given), run(store, given, "sjf")
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert not app.exception
+    assert "completed different jobs" in plain(app.warning[-1])
+    assert "Machine cost" in cells(app).index or "Machine cost" in texts(app)
+    app = app.toggle(key="only-common").set_value(True).run()
+    assert not app.exception
+    assert not any("completed different jobs" in plain(warning) for warning in app.warning)
+    done = cells(app).loc["Completed"]
+    assert done["SJF"] == ":gray[same]"
+    assert int(done["FIFO (B)"]) < 12
+    assert "Machine cost" not in cells(app).index  # a machine is not up for some of the jobs only
+
+
+def test_other_jobs_are_refused_unless_some_are_common(store, scenario, open_page):
+    fewer = small_scenario(jobs=4, name="fewer", options=Options(**ENGINE))
+    base, other = run(store, scenario), run(store, fewer)
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert not app.exception
+    assert "different workloads" in plain(app.error[0])
+    assert not app.header
+    app = app.toggle(key="only-common").set_value(True).run()
+    assert not app.exception
+    assert cells(app).loc["Completed"].iloc[0] == "4"
+
+
+def test_the_bar_names_the_scenario_of_the_runs(store, scenario, open_page):
+    base, other = run(store, scenario), run(store, scenario, "sjf")
+    store.save_scenario(small_scenario(jobs=3, name="another"))
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert app.query_params["scenario"] == scenario.content_hash[:8]
+
+
+@pytest.mark.parametrize("policies", [["fifo"], []])
+def test_one_run_or_none_is_no_comparison(store, scenario, open_page, policies):
+    store.save_scenario(scenario)
+    for policy in policies:
+        run(store, scenario, policy)
+    app = open_page(PAGE, scenario=scenario.content_hash[:8])
+    assert not app.exception
+    assert app.button(key="compare-empty").label == "Go to Run"
+
+
+def test_unknown_runs_say_so(store, scenario, open_page):
+    base, other = run(store, scenario), run(store, scenario, "sjf")
+    app = open_page(PAGE, runs=f"{base},7f3a", base=base)
+    assert "Run 7f3a is not in this store" in plain(app.error[0])
+    app = app.button(key="compare-instead").click().run()
+    assert not app.exception
+    assert set(app.query_params["runs"].split(",")) == {base, other}

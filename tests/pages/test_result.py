@@ -1,0 +1,191 @@
+"""The Result page: what a run says, the view in the URL, moves without a mouse, one job's story."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlsched.domain.cluster import Cluster, VmType
+from dlsched.domain.scenario import Options
+from dlsched.experiments.run import simulate
+from dlsched.ui import result_job
+from tests.support.runs_for_store import small_scenario
+
+ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
+PAGE = "understand/result.py"
+
+
+@pytest.fixture
+def scenario():
+    """Twelve jobs on four GPUs: the later ones wait, and those with due times are late."""
+    return small_scenario(jobs=12, options=Options(**ENGINE))
+
+
+def run(store, scenario, policy="fifo", seed=0):
+    return store.save_run(simulate(scenario, policy, seed=seed).record())
+
+
+def plain(element) -> str:
+    return element.value.replace("\\", "")
+
+
+def test_the_sentence_the_cards_and_the_next_step(store, scenario, open_page):
+    app = open_page(PAGE, run=run(store, scenario))
+    assert not app.exception
+    assert plain(app.header[0]).startswith("FIFO: half of the jobs started within ")
+    assert [card.label for card in app.metric] == ["Wait, p95", "Late jobs, share", "Total cost", "Completed"]
+    assert app.metric[3].value == "12 of 12"
+    assert app.metric[1].value == "33.3% (2)"  # jobs 8 and 10 end at 183 and 203 s, due at 170 and 190 s
+    assert app.button(key="result-next").label == "Run another policy to compare"
+
+
+def test_without_due_times_and_prices_other_cards(store, open_page):
+    given = small_scenario(jobs=3, options=Options(**ENGINE))
+    free = Cluster(slots=2, catalogue=(VmType(name="two", gpus=2), VmType(name="four", gpus=4)))
+    jobs = given.workload.from_columns(
+        {"job_id": ["a", "b", "c"], "submit_s": [0.0, 1.0, 2.0], "work": [60.0] * 3, "workers": [2, 4, 2]}
+    )
+    saved = run(store, given.replace(workload=jobs, cluster=free))
+    app = open_page(PAGE, run=saved)
+    assert not app.exception
+    assert [card.label for card in app.metric] == ["Wait, p95", "Slowdown, mean", "GPUs held", "Completed"]
+    app = open_page(PAGE, run=saved, tab="Cost")
+    assert not app.exception
+    assert "No price is set" in app.info[0].value
+
+
+def test_a_baseline_shows_on_the_cards_in_words(store, scenario, open_page):
+    base, other = run(store, scenario), run(store, scenario, "sjf")
+    app = open_page(PAGE, run=other, runs=f"{base},{other}", base=base)
+    assert not app.exception
+    assert any("Differences from FIFO, exact for this trace" in plain(text) for text in app.markdown)
+    assert app.metric[3].delta == "same"
+    assert app.button(key="result-next").label == "Compare with the other run"
+
+
+def test_draws_are_chosen_one_by_one(store, open_page):
+    given = small_scenario(jobs=12, options=Options(bug_share=0.5, bug_within_s=20.0, **ENGINE))
+    runs = [run(store, given, seed=seed) for seed in range(3)]
+    app = open_page(PAGE, run=runs[0])
+    chooser = app.selectbox(key=f"draw-{runs[0]}")
+    assert chooser.options == ["Draw 1 of 3", "Draw 2 of 3", "Draw 3 of 3"]
+    app = chooser.select_index(2).run()
+    assert not app.exception
+    assert app.query_params["run"] == runs[2]
+    assert app.selectbox(key=f"draw-{runs[2]}").value == 2
+
+
+def test_unknown_run_says_so_with_two_ways_out(store, scenario, open_page):
+    run(store, scenario)
+    app = open_page(PAGE, run="7f3a", scenario=scenario.content_hash[:8])
+    assert not app.exception
+    assert "Run 7f3a is not in this store" in plain(app.error[0])
+    app = app.button(key="result-newest").click().run()
+    assert plain(app.header[0]).startswith("FIFO: ")
+
+
+def test_no_run_yet(store, scenario, open_page):
+    saved = store.save_scenario(scenario)
+    app = open_page(PAGE, scenario=saved.scenario_hash[:8])
+    assert not app.exception
+    assert app.button(key="result-empty").label == "Go to Run"
+
+
+def test_too_much_load_is_said_before_anything(store, scenario, open_page):
+    app = open_page(PAGE, run=run(store, scenario))
+    assert "Jobs ask for 164% of what 4 GPUs can do" in plain(app.warning[0])
+
+
+@pytest.fixture
+def gantt(store, scenario, open_page):
+    """The Gantt of a run of two and a half minutes or so."""
+    return open_page(PAGE, run=run(store, scenario), tab="Gantt")
+
+
+def window_of(app) -> tuple[str, ...]:
+    return tuple(app.query_params.get(name, "") for name in ("from", "to", "rows"))
+
+
+def test_moves_without_a_mouse_are_in_the_url(gantt):
+    assert not gantt.exception
+    assert window_of(gantt) == ("", "", "")
+    end_s = gantt.number_input(key="g-to").value * 60
+    app = gantt.button(key="g-in").click().run()
+    assert window_of(app) == (f"{end_s / 4:.0f}", f"{end_s * 3 / 4:.0f}", "0-1")
+    app = app.text_input(key="g-nodes").set_value("1").run()
+    assert window_of(app)[2] == "1-1"
+    app = app.text_input(key="g-nodes").set_value("one").run()
+    assert app.warning[-1].value == "Nodes are written first-last, as 0-7."
+    assert window_of(app)[2] == "1-1"
+    assert app.text_input(key="g-nodes").value == "1-1"
+    app = app.button(key="g-all").click().run()
+    assert window_of(app) == ("", "", "")
+
+
+def test_the_url_brings_the_window_back(store, scenario, open_page):
+    app = open_page(PAGE, run=run(store, scenario), tab="Gantt", **{"from": "30", "to": "90", "rows": "1-1"})
+    assert not app.exception
+    assert (app.number_input(key="g-from").value, app.number_input(key="g-to").value) == (30.0, 90.0)
+    assert app.text_input(key="g-nodes").value == "1-1"
+
+
+def test_a_job_is_found_by_its_name_and_its_story_opens(gantt):
+    app = gantt.text_input(key="g-find").set_value("job 7").run()
+    assert app.selectbox(key="gantt-job").value == "job 7"
+    app = app.text_input(key="g-find").set_value("nobody").run()
+    assert app.warning[-1].value == "No job is called nobody in this run."
+    app = app.button(key="gantt-open-job").click().run()
+    assert not app.exception
+    assert app.query_params["tab"] == "Job"
+    assert app.query_params["job"] == "7"
+    assert plain(app.header[0]).startswith("Job job 7: waited ")
+
+
+@pytest.mark.parametrize("rows", ["jobs", "users"])
+def test_rows_by_job_and_by_user(gantt, rows):
+    app = gantt.segmented_control(key="gantt-rows").set_value(rows).run()
+    assert not app.exception
+    assert app.toggle(key="table-job-bars" if rows == "jobs" else "table-users")
+
+
+def test_colour_by_user_can_highlight_one(gantt):
+    app = gantt.segmented_control(key="gantt-colour").set_value("user").run()
+    assert app.selectbox(key="gantt-light-user").options == ["all", "ann", "bob"]
+    assert not app.selectbox(key="gantt-light-user").set_value("bob").run().exception
+
+
+def test_the_story_of_the_job_in_the_url_and_a_number_nobody_has(store, scenario, open_page):
+    first, _ = run(store, scenario), run(store, scenario, "sjf")
+    app = open_page(PAGE, run=first, tab="Job", job="11")
+    assert not app.exception
+    assert plain(app.header[0]).startswith("Job job 11: waited ")
+    assert [card.label for card in app.metric] == ["Wait", "Run", "Late by", "Cost"]
+    assert app.toggle(key="table-job-runs")  # the same job under the other run
+    app = open_page(PAGE, run=first, tab="Job", job="999")
+    assert not app.exception
+    assert "12 jobs, none with number 999" in app.warning[-1].value
+
+
+def test_jobs_are_filtered(store, scenario, open_page):
+    app = open_page(PAGE, run=run(store, scenario), tab="Job")
+    app = app.text_input(key="jobs-filter").set_value("bob").run()
+    assert "6 of 6 jobs shown" in "".join(plain(text) for text in app.markdown)
+    app = app.checkbox(key="jobs-late").check().run()
+    assert "0 of 0 jobs shown" in "".join(plain(text) for text in app.markdown)
+    assert not app.exception
+
+
+def test_a_story_of_another_scenario_is_not_taken_over(store, scenario, open_page):
+    app = open_page(PAGE, run=run(store, scenario), tab="Job", job="3")
+    app.session_state[result_job.CHOSEN] = ("another scenario", 5)
+    assert plain(app.run().header[0]).startswith("Job job 3: ")
+
+
+def test_numbers_and_cost_tabs_show_every_metric(store, scenario, open_page):
+    saved = run(store, scenario)
+    app = open_page(PAGE, run=saved, tab="Numbers")
+    assert not app.exception
+    assert "wait_p95" in list(app.dataframe[0].value["Name in files"])
+    assert len(app.get("download_button")) >= 10
+    app = open_page(PAGE, run=saved, tab="Cost")
+    assert not app.exception
+    assert app.subheader[0].value == "2 late jobs, latest first"

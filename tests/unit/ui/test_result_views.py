@@ -1,0 +1,163 @@
+"""What Result and Compare compute before they draw: cards, slots, filters, who wins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.metrics.compare import compare
+from dlsched.ui import result_cards
+from dlsched.ui.compare_view import changes_by, most_stars
+from dlsched.ui.loaders import vm_types
+from dlsched.ui.result_gantt import filling_slots, held_of_open
+from dlsched.ui.result_job import filtered, readable
+from dlsched.ui.result_tabs import cost_parts
+from dlsched.ui.window import Window
+from tests.support.runs_for_store import small_scenario
+
+SMALL, LARGE = VmType(name="small", gpus=4), VmType(name="large", gpus=8)
+SLOTS = small_scenario().replace(cluster=Cluster(slots=2, catalogue=(SMALL, LARGE)))
+
+
+def test_cards_suit_the_data() -> None:
+    full = {"late_share": 0.1, "total_cost": 5.0, "preemptions": 0}
+    assert result_cards.card_keys(full) == ["wait_p95", "late_share", "total_cost", "completed"]
+    assert result_cards.card_keys({"preemptions": 3}) == [
+        "not_running_mean",
+        "slowdown_mean",
+        "allocation_ratio",
+        "completed",
+    ]
+
+
+def test_cards_name_their_parts() -> None:
+    metrics = {"late_share": 0.0613, "late_jobs": 571, "completed": 9_171, "jobs": 9_383, "rejected": 12,
+               "total_cost": 50.0, "vm_cost": 42.0, "tardiness_cost": 8.0, "rejection_cost": 0.0}  # fmt: skip
+    assert result_cards.card_text("late_share", metrics) == "6.1% (571)"
+    assert result_cards.card_text("completed", metrics) == "9,171 of 9,383"
+    assert result_cards.card_help("completed", metrics).endswith("12 rejected, 0 unfinished, 0 cancelled, 0 failed.")
+    assert result_cards.card_help("total_cost", metrics).endswith("Here: $42.00 machines + $8.00 lateness.")
+
+
+def cell(ours: list[float], exact: bool = False, key: str = "wait_p95"):
+    runs = [("A", [{key: 7_200.0}, {key: 7_300.0}, {key: 7_100.0}]), ("B", [{key: value} for value in ours])]
+    return compare([(name, draws[:1] if exact else draws) for name, draws in runs], "A", exact=exact).rows[0].of("B")
+
+
+@pytest.mark.parametrize(
+    ("ours", "exact", "delta", "colour", "arrow", "words"),
+    [
+        ([3_600.0, 3_650.0, 3_550.0], False, "−1 h", "blue", "down", "± 2 min 4 s, better"),
+        ([14_400.0, 14_450.0, 14_350.0], False, "+2 h", "orange", "up", "± 2 min 4 s, worse"),
+        ([1_000.0, 14_000.0, 7_000.0], False, "+2 min 13 s", "off", "off", "± 4 h 27 min, not distinguishable"),
+        ([7_200.0, 7_300.0, 7_100.0], False, "same", "off", "off", ""),
+        ([3_600.0], True, "−1 h", "blue", "down", "better"),
+    ],
+)
+def test_deltas_have_sign_interval_and_word(ours, exact, delta, colour, arrow, words) -> None:
+    shown = result_cards.delta_of(cell(ours, exact))
+    assert shown == {
+        "delta": delta,
+        "delta_color": colour,
+        "delta_arrow": arrow,
+        "delta_description": words,
+    }
+
+
+def test_more_of_what_is_better_higher_is_blue_and_up() -> None:
+    shown = result_cards.delta_of(cell([8_200.0, 8_300.0, 8_100.0], key="utility_total"))
+    assert (shown["delta_color"], shown["delta_arrow"]) == ("blue", "up")
+
+
+def test_vm_types_of_nodes_and_of_free_slots() -> None:
+    pieces = pd.DataFrame({"node": [1, 0, 0], "start_s": [5.0, 0.0, 10.0]}, index=[7, 8, 9])
+    fixed = SLOTS.replace(cluster=Cluster(pools=(Pool(vm=SMALL, count=1), Pool(vm=LARGE, count=1))))
+    assert vm_types(pieces, fixed, pd.DataFrame()).to_dict() == {7: "large", 8: "small", 9: "small"}
+    stays = pd.DataFrame(
+        {"node": [0, 0, 1], "start_s": [0.0, 10.0, 2.0], "vm_type": ["small", "large", "small"], "cost": 0.0}
+    )
+    assert vm_types(pieces, SLOTS, stays).to_dict() == {7: "small", 8: "small", 9: "large"}
+
+
+def test_a_machine_in_full_use_fills_its_slot_whatever_its_size() -> None:
+    pieces = pd.DataFrame({"gpus": [4.0, 4.0], "vm_type": ["small", "large"]})
+    assert filling_slots(pieces, SLOTS)["gpus"].tolist() == [8.0, 4.0]
+
+
+def test_share_held_of_the_machines_that_were_open() -> None:
+    pieces = pd.DataFrame({"node": [0, 1], "start_s": [0.0, 50.0], "end_s": [100.0, 100.0], "gpus": [2.0, 8.0]})
+    stays = pd.DataFrame(
+        {"node": [0, 1], "start_s": [0.0, 50.0], "end_s": [100.0, 150.0], "vm_type": ["small", "large"]}
+    )
+    # Held 2 x 100 + 8 x 50 of 4 x 100 + 8 x 100 GPU-seconds; then node 1 alone, and nothing at all.
+    assert held_of_open(pieces, stays, SLOTS, Window(0, 200, 0, 1)) == 0.5
+    assert held_of_open(pieces, stays, SLOTS, Window(0, 100, 1, 1)) == 1.0
+    assert held_of_open(pieces, stays, SLOTS, Window(160, 200, 0, 1)) == 0.0
+
+
+JOBS = pd.DataFrame(
+    {
+        "job_id": ["a1", "a2", "b1"],
+        "user": ["ann", None, "bob"],
+        "status": ["completed", "failed", "completed"],
+        "tardiness_s": [3_600.0, np.nan, 0.0],
+        "wait_s": [1_800.0, np.nan, 0.0],
+        "gpus": [1.0, 2.0, 1.0],
+        "utility": [np.nan] * 3,
+        "preemptions": [0, 0, 0],
+        "restarts": [0, 1, 0],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "late", "found"),
+    [
+        ("", [], False, ["a1", "a2", "b1"]),
+        ("A", [], False, ["a1", "a2"]),
+        ("ANN", [], False, ["a1"]),
+        ("1", ["completed"], False, ["a1", "b1"]),
+        ("", ["failed"], True, []),
+        ("", [], True, ["a1"]),
+        ("(", [], False, []),
+    ],
+)
+def test_filter_of_jobs(text, status, late, found) -> None:
+    assert filtered(JOBS, text, status, late)["job_id"].tolist() == found
+
+
+def test_table_of_jobs_leaves_out_what_says_nothing() -> None:
+    view = readable(JOBS)
+    assert list(view.columns) == ["Job", "Status", "User", "GPUs", "Wait (h)", "Late by (h)", "Restarts"]
+    assert view["Wait (h)"].tolist()[0] == 0.5
+
+
+def test_parts_of_the_bill_add_up() -> None:
+    metrics = {"vm_cost": 100.0, "idle_cost": 20.0, "goodput": 0.75, "tardiness_cost": 8.0, "rejection_cost": 0.0}
+    parts = cost_parts(metrics)
+    assert parts == {
+        "Useful work": 60.0,
+        "Restarts and lost work": 20.0,
+        "Paid but idle": 20.0,
+        "Lateness": 8.0,
+    }
+
+
+def test_who_wins_is_the_mean_over_draws_with_small_groups_folded() -> None:
+    users = ["ann"] * 6 + ["bob"] * 2 + ["cat"] * 2
+    before = pd.DataFrame({"job_id": [str(i) for i in range(10)], "user": users, "wait_s": 100.0})
+    sooner, later = before.assign(wait_s=40.0), before.assign(wait_s=120.0)
+    change = changes_by([(before, sooner), (before, later)], "user")
+    assert change.loc["ann"].to_dict() == {"mean": -20.0, "jobs": 6}
+    assert change.loc["2 small groups"].to_dict() == {"mean": -20.0, "jobs": 4}
+    never = before.assign(wait_s=np.nan)
+    assert changes_by([(before, never)], "user").empty
+
+
+def test_the_run_that_is_best_most_often() -> None:
+    base = {"wait_p95": 10.0, "jct_mean": 20.0, "preemptions": 0}
+    runs = [("A", base), ("B", {"wait_p95": 5.0, "jct_mean": 10.0, "preemptions": 3}), ("C", base)]
+    assert most_stars(compare(runs, "A", exact=True)) == "B"
+    assert most_stars(compare([("A", base), ("B", base)], "A", exact=True)) == "A"
