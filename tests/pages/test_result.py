@@ -83,6 +83,12 @@ def test_unknown_run_says_so_with_two_ways_out(store, scenario, open_page):
     assert plain(app.header[0]).startswith("FIFO: ")
 
 
+def test_the_newest_run_is_named_in_the_url_because_there_may_be_a_newer_one(store, scenario, open_page):
+    saved = run(store, scenario)
+    app = open_page(PAGE, scenario=scenario.content_hash[:8])
+    assert app.query_params["run"] == saved
+
+
 def test_no_run_yet(store, scenario, open_page):
     saved = store.save_scenario(scenario)
     app = open_page(PAGE, scenario=saved.scenario_hash[:8])
