@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.experiments.background import TaskState, TaskStatus
 from dlsched.experiments.code_version import code_version
@@ -15,25 +17,35 @@ from dlsched.metrics.formats import amount, duration
 from dlsched.ui import run_state, session
 from dlsched.ui.text import safe
 
-LOOK_EVERY_S = 0.7
+LOOK_EVERY_S = 0.3
 
 
 def live_queue() -> None:
-    """Show progress of all work, with cancel; keep looking only while there is work."""
-    under_way = any(not status.state.is_over for status in session.runner().status())
-    st.fragment(_look, run_every=LOOK_EVERY_S if under_way else None)()
+    """Show all work and follow it to its end, then open the result; call it last on a page.
 
-
-def _look() -> None:
-    statuses = session.runner().status()
-    under_way = any(not status.state.is_over for status in statuses)
+    The page's own run follows, not a fragment with a timer: a timer's request that is on its way while the server
+    opens another page makes Streamlit show that page empty. Any click on the page interrupts the following.
+    """
+    runner = session.runner()
+    statuses = runner.status()
+    show = _Board(statuses)
+    seen = _marks(statuses)
+    while any(not status.state.is_over for status in statuses):
+        show.update(statuses)
+        time.sleep(LOOK_EVERY_S)
+        statuses = runner.status()
+        if _marks(statuses) != seen:
+            break
     if run_state.is_over() and run_state.look_at_batch():
         session.go("understand/result.py")
-    _progress(statuses)
-    if not under_way and st.session_state.pop("queue-was-live", False):
-        st.rerun()  # the bar and the estimates of the page are those of before
-    if under_way:
-        st.session_state["queue-was-live"] = True
+    if _marks(statuses) != seen:
+        st.rerun()
+
+
+def _marks(statuses: Sequence[TaskStatus]) -> tuple[set[str], set[str], bool]:
+    """Return what changes the layout of the list: its tasks, the failed ones, and whether anything is under way."""
+    failed = {status.id for status in statuses if status.state is TaskState.FAILED}
+    return {status.id for status in statuses}, failed, any(not status.state.is_over for status in statuses)
 
 
 def summary(statuses: Sequence[TaskStatus]) -> str:
@@ -54,45 +66,60 @@ def summary(statuses: Sequence[TaskStatus]) -> str:
     return ("Cancelled. " if stopped else "") + ", ".join(parts) + "."
 
 
-def _progress(statuses: Sequence[TaskStatus]) -> None:
-    if not statuses:
-        st.markdown(":gray[Nothing runs. Results of earlier runs are on the page Runs.]")
-        return
-    active = [status for status in statuses if not status.state.is_over]
-    st.markdown(f"**{summary(statuses)}**")
-    if any(status.text.startswith(WARMING) for status in active):
-        st.markdown(":gray[Preparing fast code, once, about 20 s.]")
-    by_name: dict[str, list[TaskStatus]] = {}
+def _by_name(statuses: Sequence[TaskStatus]) -> dict[str, list[TaskStatus]]:
+    groups: dict[str, list[TaskStatus]] = {}
     for status in statuses:
-        by_name.setdefault(status.name, []).append(status)
-    with st.container(gap="xsmall"):
-        for name, group in by_name.items():
-            _line(name, group)
-    if active:
-        if st.button("Cancel all", key="cancel-all", help="Finished runs are kept"):
-            session.runner().cancel()
-            st.rerun(scope="fragment")
-    elif st.button("Clear this list", key="clear-queue", type="tertiary"):
-        session.runner().forget()
-        st.rerun(scope="fragment")
+        groups.setdefault(status.name, []).append(status)
+    return groups
 
 
-def _line(name: str, group: Sequence[TaskStatus]) -> None:
+class _Board:
+    """The list on the page: drawn once with its buttons; ``update`` changes texts and bars in their places."""
+
+    def __init__(self, statuses: Sequence[TaskStatus]) -> None:
+        self._headline, self._warming = st.empty(), st.empty()
+        self._lines: dict[str, DeltaGenerator] = {}
+        if not statuses:
+            self._headline.markdown(":gray[Nothing runs. Results of earlier runs are on the page Runs.]")
+            return
+        runner = session.runner()
+        with st.container(gap="xsmall"):
+            for name, group in _by_name(statuses).items():
+                _failures(name, group)
+                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                    self._lines[name] = st.empty()
+                    if not all(status.state.is_over for status in group):
+                        ids = [status.id for status in group]
+                        st.button("✕", key=f"cancel-{ids[0]}", help=f"Cancel {safe(name)}",
+                                  on_click=runner.cancel, args=(ids,))  # fmt: skip
+        if all(status.state.is_over for status in statuses):
+            st.button("Clear this list", key="clear-queue", type="tertiary", on_click=runner.forget)
+        else:
+            st.button("Cancel all", key="cancel-all", help="Finished runs are kept", on_click=runner.cancel)
+        self.update(statuses)
+
+    def update(self, statuses: Sequence[TaskStatus]) -> None:
+        """Show how far the tasks are."""
+        self._headline.markdown(f"**{summary(statuses)}**")
+        if any(status.text.startswith(WARMING) for status in statuses if not status.state.is_over):
+            self._warming.markdown(":gray[Preparing fast code, once, about 20 s.]")
+        else:
+            self._warming.empty()
+        for name, group in _by_name(statuses).items():
+            _line(self._lines[name], name, group)
+
+
+def _line(place: DeltaGenerator, name: str, group: Sequence[TaskStatus]) -> None:
     """Show one policy with all its draws."""
     over = [status for status in group if status.state.is_over]
     draws = f" ({len(over)} of {len(group)} draws)" if len(group) > 1 else ""
-    _failures(name, group)
     if len(over) == len(group):
-        st.markdown(f"{outcome(group)} {safe(name)}{draws}")
+        place.markdown(f"{outcome(group)} {safe(name)}{draws}")
         return
     now = next((status for status in group if status.state is TaskState.RUNNING), None)
     text = now.text if now else "waiting"
     share = sum(1.0 if status.state.is_over else status.share for status in group) / len(group)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}{draws}: {safe(text)}")
-        if st.button("✕", key=f"cancel-{group[0].id}", help=f"Cancel {safe(name)}"):
-            session.runner().cancel([status.id for status in group])
-            st.rerun(scope="fragment")
+    place.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}{draws}: {safe(text)}")
 
 
 def outcome(group: Sequence[TaskStatus]) -> str:

@@ -179,8 +179,7 @@ def _edited(info: ScenarioInfo) -> None:
 def _running() -> None:
     """Show how far background work is, on every page; or that what this session started is ready.
 
-    It is drawn with the page and has no timer of its own: a timer's request that is on its way while the server
-    opens another page makes Streamlit show that page empty.
+    It is drawn with the page and has no timer, for the reason given in run_queue.live_queue.
     """
     statuses = session.runner().status()
     under_way = sum(not status.state.is_over for status in statuses)

@@ -82,12 +82,15 @@ def starter_policies() -> None:
     st.markdown("\n".join(f"- **{find(key).label}**: {when}" for key, when in STARTERS))
 
 
+def is_busy() -> bool:
+    """Whether work is under way, or has ended that the user waits for."""
+    return any(not status.state.is_over for status in session.runner().status()) or run_state.is_followed()
+
+
 def running() -> None:
-    """Show running work on top."""
-    if any(not status.state.is_over for status in session.runner().status()) or run_state.is_followed():
-        with st.container(border=True):
-            st.subheader("Running", anchor=False)
-            live_queue()
+    """Show running work; call it last, it follows the work to its end."""
+    st.subheader("Running", anchor=False)
+    live_queue()
 
 
 @dataclass(frozen=True, slots=True)

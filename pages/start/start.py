@@ -4,7 +4,7 @@ from dlsched.experiments.code_version import code_version
 from dlsched.ui import page, run_state, session, start_view
 
 current = page.begin(run_state.START_TITLE, url=())
-start_view.running()
+on_top = st.container(border=True) if start_view.is_busy() else None
 runs = session.store().list_runs(code_version=code_version())
 any_run, own = bool((runs["state"] == "stored").any()), start_view.has_own_runs(runs)
 left, right = st.columns([3, 2], gap="large")
@@ -18,3 +18,6 @@ with left if own else right:
     if own:
         start_view.other_ways()
     start_view.steps(current)
+if on_top:
+    with on_top:
+        start_view.running()
