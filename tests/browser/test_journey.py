@@ -122,6 +122,8 @@ def test_a_second_app_on_the_store_says_so(server: Server, browser: Any) -> None
     try:
         context = browser.new_context()
         tab = context.new_page()
+        tab.goto(server.url)  # an app takes its store when the first visitor comes
+        settle(tab)
         tab.goto(second.url)
         settle(tab)
         text = tab.locator("[data-testid=stAlert]").first.inner_text()
