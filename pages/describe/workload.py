@@ -8,6 +8,8 @@ from dlsched.ui.text import safe
 SOURCES = ("Current", "Upload", "Sample", "Generate")
 
 current = page.begin("Workload")
+if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
+    st.session_state["source"] = "Current"  # the jobs taken over last time are the scenario's now
 with st.container(horizontal=True, vertical_alignment="bottom"):
     source = st.segmented_control(
         "Jobs from", SOURCES, default="Current", required=True, key="source", bind="query-params",
@@ -36,6 +38,7 @@ elif action.button(
     help=f"Becomes a scenario of its own and opens the page Cluster; “{safe(current.name)}” stays as it is",
 ):  # fmt: skip
     session.keep(shown, based_on)
+    st.session_state["jobs-used"] = True
     session.go("describe/cluster.py")
 if shown is not None:
     workload_view.profile(shown)

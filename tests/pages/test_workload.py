@@ -272,6 +272,14 @@ def test_file_is_still_there_when_the_page_was_left(drop):
     assert app.button(key="use-none").disabled
 
 
+def test_file_that_was_taken_away_is_gone(drop):
+    app = drop(table(), "mine.csv")
+    app = app.file_uploader(key="upload").clear().run()
+    assert not app.exception
+    assert "is still here" not in shown(app)
+    assert app.button(key="use-none").disabled
+
+
 def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, store):
     app = drop(table(), "mine.csv")
     app.button(key="use-jobs").click().run()
