@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dlsched.workload.catalogue import SAMPLES, data_path
+from dlsched.domain.cluster import Cluster
+from dlsched.ui import session
+from dlsched.workload.catalogue import SAMPLES, data_path, vm_examples
 
 HEAD = "job_id,submit_time_s,num_gpus,duration_s,user\n"
 ROWS = "".join(f"job{i},{60 * i},{1 + i % 4},{600 + i},ann\n" for i in range(20))
@@ -377,3 +379,39 @@ def test_form_is_as_it_was_when_the_page_was_left(open_page):
     assert not app.exception
     assert app.button(key="use-jobs").label == "Use these 300 jobs"
     assert app.session_state["gen-classes-now"]["share"].tolist() == [11.0, 37.0, 8.0]
+
+
+# ---- unusual scenarios ---------------------------------------------------------------------------
+
+
+def test_cluster_of_free_slots_has_no_load_and_the_mix_takes_a_rate(open_page, store):
+    cluster = Cluster(slots=4, catalogue=vm_examples()[:2])
+    saved = store.save_scenario(session.demo().replace(cluster=cluster, name="slots"))
+    app = open_page("describe/workload.py", scenario=saved.scenario_hash[:8])
+    assert not app.exception
+    assert next(card for card in app.metric if card.label == "Load").value == "–"
+    app = app.segmented_control(key="source").set_value("Generate").run()
+    app = app.number_input(key="gen-rate").set_value(20.0).run()
+    assert not app.exception
+    app = app.button(key="use-jobs").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Cluster"
+
+
+def test_jobs_without_gpus(drop):
+    app = drop(
+        b"job_id,submit_time_s,num_gpus,duration_s,num_cpus\n" + b"".join(b"c%d,%d,0,60,4\n" % (n, n) for n in range(9))
+    )
+    assert not app.exception
+    assert "Kept, but look: 9 × job without GPUs" in [box.label for box in app.expander]
+    app = app.button(key="use-jobs").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Cluster"
+
+
+def test_long_names_and_one_job_fit_the_pages(drop):
+    app = drop(f"{HEAD}{'j' * 300},0,1,60,{'u' * 300}\n".encode(), f"{'n' * 200}.csv")
+    assert not app.exception
+    app = app.button(key="use-jobs").click().run()
+    assert not app.exception
+    assert "Widest job (1 GPU) fits" in shown(app)
