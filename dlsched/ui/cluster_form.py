@@ -60,12 +60,12 @@ def _cards(cluster: Cluster, load: float) -> list[tuple[str, str, str]]:
     if cluster.free_slots:
         priced = [vm.usd_per_h / vm.gpus for vm in cluster.catalogue if vm.usd_per_h is not None and vm.gpus]
         most = cluster.slots * max(vm.gpus for vm in cluster.catalogue)
-        between = f"{money(min(priced))} to {money(max(priced))}" if priced else "no price set"
+        least = money(min(priced)) if priced else "no price set"
         return [
             ("Free slots", count(cluster.slots), "Machines that may be rented at once."),
             ("Machine types", count(len(cluster.catalogue)), "Types the policy may rent."),
             ("Most GPUs", count(most), "All slots with the largest type."),
-            ("Price per GPU-hour", between, "Of the cheapest and the dearest type to choose from."),
+            ("Cheapest GPU-hour", least, "Price of one GPU for an hour, of the cheapest type to choose from."),
         ]  # fmt: skip
     hourly = cluster.usd_per_h
     why = (
