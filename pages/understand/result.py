@@ -53,10 +53,11 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     )
     st.space("stretch")
     if own and len(own.seeds) > 1:
+        names = {one: f"Draw {place} of {len(own.seeds)}" for place, one in enumerate(own.seeds, 1)}
         seed = st.selectbox(
-            "Draw", own.seeds, index=own.seeds.index(info.seed), key=f"draw-{run_id}", width=140,
-            format_func=lambda one: f"Draw {own.seeds.index(one) + 1} of {len(own.seeds)}",
-            label_visibility="collapsed", help="One draw of the random jobs; this page shows this one.",
+            "Draw", list(names), index=own.seeds.index(info.seed), key=f"draw-{run_id}", width=140,
+            format_func=names.__getitem__, label_visibility="collapsed",
+            help="One draw of the random jobs; this page shows this one.",
         )  # fmt: skip
         if own.run_of(seed) != run_id:
             session.look_at_run(own.run_of(seed))

@@ -135,7 +135,13 @@ def test_table_of_jobs_leaves_out_what_says_nothing() -> None:
 
 
 def test_parts_of_the_bill_add_up() -> None:
-    metrics = {"vm_cost": 100.0, "idle_cost": 20.0, "goodput": 0.75, "tardiness_cost": 8.0, "rejection_cost": 0.0}
+    metrics: dict[str, float | int | None] = {
+        "vm_cost": 100.0,
+        "idle_cost": 20.0,
+        "goodput": 0.75,
+        "tardiness_cost": 8.0,
+        "rejection_cost": 0.0,
+    }
     parts = cost_parts(metrics)
     assert parts == {
         "Useful work": 60.0,

@@ -96,7 +96,7 @@ def test_fair_walk_serves_the_poorest_and_ties_by_row(shares: tuple[float, float
         order.append(row)
         return True
 
-    walk_fairly(np.arange(3), np.array([0, 1, 0]), np.zeros(3), shares.__getitem__, take)
+    walk_fairly(np.arange(3), np.array([0, 1, 0]), np.zeros(3, dtype=np.int64), shares.__getitem__, take)
     assert order[0] == first
     assert sorted(order) == [0, 1, 2]
 
