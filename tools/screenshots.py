@@ -77,10 +77,10 @@ def main() -> None:
         tab = browser.new_context(viewport=SIZE, color_scheme="light").new_page()  # type: ignore[arg-type]
         tab.goto(address)
         shoot(tab, "start")
-        tab.get_by_role("button", name="Run the demo").click()
+        tab.locator(".st-key-run-demo button").first.click()
         tab.wait_for_url("**/result**", timeout=180_000)
         shoot(tab, "result")
-        tab.get_by_role("button", name="Compare with the other runs").click()
+        tab.locator(".st-key-result-next button").first.click()
         tab.wait_for_url("**/compare**", timeout=60_000)
         shoot(tab, "compare")
         tab.goto(f"{address}/workload")
