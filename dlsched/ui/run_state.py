@@ -29,7 +29,7 @@ def page_opened(title: str) -> None:
 
 
 def batch() -> list[TaskStatus]:
-    """Return how the tasks are doing that this session started last."""
+    """Return how the tasks are doing that this browser tab started last."""
     return session.runner().status(st.session_state.get(BATCH, []))
 
 

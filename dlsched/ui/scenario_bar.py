@@ -177,7 +177,7 @@ def _edited(info: ScenarioInfo) -> None:
 
 
 def _running() -> None:
-    """Show how far background work is, on every page; or that what this session started is ready.
+    """Show how far background work is, on every page; or that what this tab started is ready.
 
     It is drawn with the page and has no timer, for the reason given in run_queue.live_queue.
     """

@@ -155,7 +155,7 @@ def keep(changed: Scenario, based_on: str | None = None) -> ScenarioInfo:
 
 
 def look_at(scenario_hash: str) -> None:
-    """Make a stored scenario the one that is looked at, in this session and in the next."""
+    """Make a stored scenario the one that is looked at, in this tab and at the next visit."""
     st.session_state[SCENARIO] = scenario_hash
     _drop_params("scenario")
     store().set_setting("last_scenario", scenario_hash)
