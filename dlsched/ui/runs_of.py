@@ -10,7 +10,7 @@ import pandas as pd
 from dlsched.metrics.compare import Comparison, common_jobs, compare
 from dlsched.metrics.findings import is_random
 from dlsched.metrics.summary import Metrics
-from dlsched.policies.registry import find
+from dlsched.policies.registry import POLICIES, find
 from dlsched.ui import loaders
 
 
@@ -32,9 +32,11 @@ class Series:
 def series_of(runs: pd.DataFrame) -> list[Series]:
     """Return the runs of one scenario (a frame of Store.list_runs) grouped by policy, parameters and code version.
 
-    Runs of an older version are not draws of the same thing: they come last and say so.
+    In the order of the registry, so that a comparison nobody arranged begins with the plainest policy. Runs of an
+    older version are not draws of the same thing: they come last and say so.
     """
-    ordered = runs.sort_values(["stale", "seed"], kind="stable")
+    place = {spec.key: number for number, spec in enumerate(POLICIES)}
+    ordered = runs.assign(place=runs["policy"].map(place)).sort_values(["stale", "place", "seed"], kind="stable")
     groups = ordered.groupby(["stale", "code_version", "policy", "params"], sort=False)
     found = [
         Series(

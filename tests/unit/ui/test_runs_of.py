@@ -28,3 +28,8 @@ def test_other_parameters_are_another_series_with_a_number() -> None:
 def test_runs_of_an_older_version_are_not_mixed_in() -> None:
     found = series_of(runs(("old", "fifo", "{}", 0, True, "v1"), ("new", "fifo", "{}", 0, False, "v2")))
     assert [(s.label, s.run_ids) for s in found] == [("FIFO", ("new",)), ("FIFO, older version", ("old",))]
+
+
+def test_series_stand_in_the_order_of_the_registry_whatever_ran_last() -> None:
+    found = series_of(runs(("c", "sjf", "{}", 0, False, "v2"), ("a", "fifo", "{}", 0, False, "v2")))
+    assert [s.label for s in found] == ["FIFO", "SJF"]
