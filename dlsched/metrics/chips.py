@@ -26,17 +26,20 @@ class Chip:
     where: str
 
 
-def assumptions(scenario: Scenario, *, uses_run_times: bool = False, clairvoyant: bool = False) -> list[Chip]:
+def assumptions(
+    scenario: Scenario, *, uses_run_times: bool = False, clairvoyant: bool = False, stops_jobs: bool = False
+) -> list[Chip]:
     """Return the assumptions behind any result of the scenario.
 
-    ``uses_run_times`` and ``clairvoyant`` say that one of the policies looked at does so (see PolicySpec).
+    ``uses_run_times`` and ``clairvoyant`` say that one of the policies looked at does so (see PolicySpec),
+    ``stops_jobs`` that jobs were stopped for others or changed their width.
     """
     groups = (
         _data(scenario),
         _policy(scenario, uses_run_times=uses_run_times, clairvoyant=clairvoyant),
         _prices(scenario),
         _machines(scenario),
-        _running(scenario),
+        _running(scenario, stops_jobs=stops_jobs),
         _jobs(scenario),
     )
     return [chip for group in groups for chip in group]
@@ -114,7 +117,7 @@ def _speed(vm: VmType) -> str:
     return f"{vm.name} {vm.speed:g}x"
 
 
-def _running(scenario: Scenario) -> list[Chip]:
+def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Chip]:
     options, chips = scenario.options, []
     if scenario.speed.kind == "scaling":
         label = f"speed-up {share(scenario.speed.efficiency)} per doubling"
@@ -125,6 +128,9 @@ def _running(scenario: Scenario) -> list[Chip]:
             "delayed": "A job keeps its old speed for this long after a start or a scale-up.",
         }
         chips.append(Chip(f"restart {duration(options.restart_s)}", rule[options.restart_mode], "Run"))
+    elif stops_jobs:
+        why = "Jobs that are stopped or resized go on at once and lose nothing; real restarts take time."
+        chips.append(Chip("restarts cost nothing", why, "Run"))
     if options.checkpoint_s > 0:
         label = f"checkpoint every {duration(options.checkpoint_s)}"
         chips.append(Chip(label, "A node failure loses the work since the last checkpoint.", "Run"))

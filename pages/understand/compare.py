@@ -103,6 +103,7 @@ with parts.mistakes_shown():
             scenario,
             uses_run_times=any(spec.uses_run_times for spec in specs),
             clairvoyant=any(spec.clairvoyant for spec in specs),
+            stops_jobs=any(values.get("preemptions") or values.get("resizes") for values in metrics.values()),
         )
         parts.chips(taken, "compare")
         st.space("stretch")

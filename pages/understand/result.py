@@ -89,7 +89,13 @@ if tab != "Job":
         for guard in found:
             if guard.level == "info":
                 st.badge(dollars(guard.text), color="gray", help=dollars(guard.action))
-        parts.chips(assumptions(scenario, uses_run_times=spec.uses_run_times, clairvoyant=spec.clairvoyant), "result")
+        taken = assumptions(
+            scenario,
+            uses_run_times=spec.uses_run_times,
+            clairvoyant=spec.clairvoyant,
+            stops_jobs=bool(metrics.get("preemptions") or metrics.get("resizes")),
+        )
+        parts.chips(taken, "result")
 
 with parts.mistakes_shown():
     {"Overview": result_tabs.overview_tab, "Gantt": result_gantt.gantt_tab, "Job": result_job.job_tab,

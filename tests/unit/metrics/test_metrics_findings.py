@@ -271,6 +271,12 @@ def test_what_a_policy_is_told():
     assert labels(scenario(data_kind="example"))[0] == "example data"
 
 
+def test_free_restarts_are_an_assumption_where_jobs_are_stopped():
+    assert "restarts cost nothing" in labels(scenario(), stops_jobs=True)
+    assert "restarts cost nothing" not in labels(scenario())
+    assert "restarts cost nothing" not in labels(scenario(restart_s=30), stops_jobs=True)
+
+
 # ---- guard rails -----------------------------------------------------------------------------------
 
 
