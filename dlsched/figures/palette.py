@@ -119,11 +119,6 @@ def policy_colour(key: str, palette: Theme) -> str:
     return palette.marks[_policy_place(key) % len(palette.marks)]
 
 
-def policy_dash(key: str) -> str:
-    """Return a policy's line dash, so that lines differ without colour."""
-    return DASHES[_policy_place(key) % len(DASHES)]
-
-
 def _policy_place(key: str) -> int:
     from dlsched.policies.registry import POLICIES
 

@@ -45,8 +45,10 @@ except StoreError as error:
     st.stop()
 
 chosen: list[runs_of.Series] = []
+hashes = {info.scenario_hash for info in infos.values()}
+series_in = {one: runs_of.series_of(session.runs_of(one)) for one in hashes}
 for run in ticked:
-    group = runs_of.holding(runs_of.series_of(session.runs_of(infos[run].scenario_hash)), run)
+    group = runs_of.holding(series_in[infos[run].scenario_hash], run)
     alone = runs_of.Series(find(infos[run].policy).label, infos[run].policy, "", (run,), (infos[run].seed,))
     series = group or alone
     if series not in chosen:
