@@ -1,0 +1,1 @@
+"""GPU as a service: which machine types to rent, who runs on which GPUs, at least cost (path relinking and rivals)."""
