@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dlsched.domain.cluster import Cluster, Frozen
+from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 
 FORMAT_VERSION = 1
@@ -23,16 +24,26 @@ class SpeedSpec(Frozen):
     """How the rate of a job follows from its width.
 
     rigid: only the requested width, rate 1. scaling: every doubling of the workers is worth a factor
-    2 x ``efficiency``, so speed-up(w) = w * efficiency**log2(w), relative to the requested width.
+    2 x ``efficiency``, so speed-up(w) = w * efficiency**log2(w), relative to the requested width. table: run times by
+    GPU type and number of GPUs, looked up by the job's ``profile``.
     """
 
-    kind: Literal["rigid", "scaling"] = Field("rigid", description="Fixed width, or a scaling law.")
+    kind: Literal["rigid", "scaling", "table"] = Field(
+        "rigid", description="Fixed width, a scaling law, or a table of run times by GPU type and GPUs."
+    )
     efficiency: float = Field(
         0.8, gt=0.5, le=1, description="Share of the ideal gain kept at each doubling of workers."
     )
     max_factor: float = Field(
         4.0, ge=1, le=64, description="Largest width as a multiple of the request, where a job states none."
     )
+    times: TimeTable | None = Field(None, description="Run times by profile, GPU type and GPUs.")
+
+    @model_validator(mode="after")
+    def _has_times(self) -> Self:
+        if self.kind == "table" and self.times is None:
+            raise ValueError("a speed by table needs the run times")
+        return self
 
 
 class Options(Frozen):

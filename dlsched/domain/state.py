@@ -124,7 +124,11 @@ class State(Protocol):
         ...
 
     def rate(self, rows: Ints, workers: Ints) -> Floats:
-        """Believed work per second on nodes of speed 1; 0 where the width is not legal."""
+        """Believed work per second on reference nodes (speed 1, the fastest GPU type); 0 where not legal."""
+        ...
+
+    def rate_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
+        """Believed work per second on nodes of one machine type (number into ``nodes.vm_types``); 0 = cannot."""
         ...
 
     def width_limits(self, rows: Ints) -> tuple[Ints, Ints]:

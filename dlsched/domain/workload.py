@@ -59,6 +59,7 @@ COLUMNS = (
     Column("user", "text", False, "", "Who submitted the job."),
     Column("group", "text", False, "", "Team, account or virtual cluster of the job."),
     Column("model", "text", False, "", "Network or application that is trained."),
+    Column("profile", "text", False, "", "Row of the time table that says how fast the job runs."),
     Column("job_class", "text", False, "", "Class of the job mix the job was drawn from."),
     Column("partition", "text", False, "", "Exclusive part of the cluster the job must run in."),
     Column("gpu_types", "text", False, "", "GPU types the job accepts, joined by '|'; empty accepts any."),
@@ -97,6 +98,7 @@ class Workload:
     user: Texts | None = None
     group: Texts | None = None
     model: Texts | None = None
+    profile: Texts | None = None
     job_class: Texts | None = None
     partition: Texts | None = None
     gpu_types: Texts | None = None

@@ -138,10 +138,10 @@ class Books:
 
     @cached_property
     def alone_s(self) -> Floats:
-        """Run time of each job alone on nodes of speed 1 at its requested width, else at its largest legal one."""
-        speed, rows = build_speed(self.scenario.speed, self.jobs), np.arange(len(self.jobs))
-        requested, largest = speed.rates(rows, self.jobs.workers), speed.rates(rows, speed.limits()[1])
-        return self.truth.work / np.where(requested > 0, requested, largest)
+        """Run time of each job alone on reference nodes at its requested width, else at its fastest one."""
+        speed = build_speed(self.scenario.speed, self.jobs, self.scenario.cluster.vm_types)
+        requested = speed.rates(np.arange(len(self.jobs)), self.jobs.workers)
+        return self.truth.work / np.where(requested > 0, requested, speed.fastest())
 
     @cached_property
     def slowdown(self) -> Floats:

@@ -122,6 +122,9 @@ def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Chip]:
     if scenario.speed.kind == "scaling":
         label = f"speed-up {share(scenario.speed.efficiency)} per doubling"
         chips.append(Chip(label, "Each doubling of the workers keeps this share of the ideal gain.", "Run"))
+    if scenario.speed.kind == "table":
+        why = "How long a job takes is looked up by its profile, GPU type and number of GPUs of one node."
+        chips.append(Chip("run times by table", why, "Training time"))
     if options.restart_s > 0:
         rule = {
             "pause": "A job makes no progress for this long after every start, resize or move.",

@@ -80,7 +80,7 @@ def _check_step(world: World, row: int, step: Step, now_s: float) -> None:
             raise PlanError(f"{job}: two shares on one node.")
     elif step.servers:
         raise PlanError(f"{job}: placement rules place workers only, name the shares of the servers.")
-    if world.speed.rate(row, step.workers, step.servers, 1.0) <= 0:
+    if not world.speed.legal(row, step.workers, step.servers):
         smallest, largest = (limit[row] for limit in world.speed.limits())
         raise PlanError(f"{job} cannot run with {step.workers} workers, legal are {smallest} to {largest}.")
 

@@ -70,6 +70,8 @@ def _apply_now(world: World, changes: list[Change], vms: Mapping[int, int], now_
     _change_vms(world, trial, vms)
     trial.blocked = blocked_total(blocked)
     shares = _place(world, trial, todo.values(), now_s)
+    if world.scenario.speed.kind == "table":
+        _check_speeds(world, shares, vms, now_s)
     world.use_room(trial)
     for node, vm in vms.items():
         world.set_vm(node, vm, now_s)
@@ -122,6 +124,16 @@ def _place(world: World, trial: TrialPlacer, todo: Iterable[Change], now_s: floa
     if trial.blocked is not None and (trial.free.sum(axis=0) < np.array(trial.blocked) - ROOM_TOLERANCE).any():
         raise PlanError(f"At {now_s:g} s: jobs block {trial.blocked} more than they use, free are {trial.free.sum(0)}.")
     return shares
+
+
+def _check_speeds(world: World, shares: Mapping[int, tuple[Share, ...]], vms: Mapping[int, int], now_s: float) -> None:
+    """Raise PlanError when a job would stand still: the time table has no times of it on that GPU type."""
+    for row, held in shares.items():
+        types = {vms.get(share.node, int(world.nodes.vm[share.node])) for share in held}
+        if types and world.speed.rate(row, *gang_width(held), types) <= 0:
+            names = ", ".join(world.nodes.vm_types[vm].name for vm in sorted(types))
+            job = world.jobs.job_id[row]
+            raise PlanError(f"At {now_s:g} s: job {job!r} has no run time on {names} in the time table.")
 
 
 def _no_room(world: World, trial: TrialPlacer, change: Change, now_s: float) -> str:

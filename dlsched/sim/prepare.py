@@ -32,7 +32,7 @@ def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
     that fits and work x requested / capped width, so that its GPU-seconds stay the same; one that fits at no
     width is dropped.
     """
-    scenario = _redrawn(scenario, run_seed)
+    scenario = _on_known_types(_redrawn(scenario, run_seed))
     jobs = scenario.workload
     fits = can_ever_fit(jobs, scenario.cluster, scenario.options.placement)
     if fits.all():
@@ -44,7 +44,7 @@ def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
         width = largest_width(jobs, scenario.cluster, scenario.options.placement)
     kept = width > 0
     counts = {"dropped": int((~kept).sum()), "capped": int((kept & (width < jobs.workers)).sum())}
-    scenario = scenario.replace(workload=_narrowed(jobs, width).select(kept))
+    scenario = scenario.replace(workload=_narrowed(jobs, width, by_table=scenario.speed.kind == "table").select(kept))
     return Prepared(scenario, realise(scenario, run_seed), counts)
 
 
@@ -56,10 +56,26 @@ def _redrawn(scenario: Scenario, run_seed: int) -> Scenario:
     return scenario.replace(workload=draw(dict(scenario.generator), scenario.seed + run_seed))
 
 
-def _narrowed(jobs: Workload, width: Ints) -> Workload:
-    """Return the jobs with these widths where they are above 0, at the same GPU-seconds."""
+def _on_known_types(scenario: Scenario) -> Scenario:
+    """Keep jobs off GPU types for which the time table has no times of their profile."""
+    times, jobs = scenario.speed.times, scenario.workload
+    if scenario.speed.kind != "table" or times is None or jobs.profile is None:
+        return scenario
+    at_hand = {vm.gpu_type for vm in scenario.cluster.vm_types}
+    if all(at_hand <= set(by_type) for by_type in times.rows.values()):
+        return scenario
+    accepted = jobs.gpu_types if jobs.gpu_types is not None else [""] * len(jobs)
+    known = [
+        "|".join(name for name in times.rows.get(profile, {}) if not wanted or name in wanted.split("|")) or "none"
+        for profile, wanted in zip(jobs.profile, accepted, strict=True)
+    ]
+    return scenario.replace(workload=jobs.with_columns(gpu_types=known))
+
+
+def _narrowed(jobs: Workload, width: Ints, *, by_table: bool) -> Workload:
+    """Return the jobs with these widths where they are above 0, at the same GPU-seconds; a table says it itself."""
     capped = np.where(width > 0, width, jobs.workers)
-    changes: dict[str, Any] = {"workers": capped, "work": jobs.work * (jobs.workers / capped)}
+    changes: dict[str, Any] = {"workers": capped, "work": jobs.work * (1.0 if by_table else jobs.workers / capped)}
     if jobs.min_workers is not None:
         changes["min_workers"] = np.minimum(jobs.min_workers, capped)
     return jobs.with_columns(**changes)

@@ -105,8 +105,12 @@ class PolicyView:
         return tuple(sorted(self._future_uses.get(node, ())))
 
     def rate(self, rows: Ints, workers: Ints) -> Floats:
-        """Believed work per second on nodes of speed 1; 0 where the width is not legal."""
+        """Believed work per second on reference nodes; 0 where the width is not legal."""
         return self._world.speed.rates(self._known(rows), workers)
+
+    def rate_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
+        """Believed work per second on nodes of one machine type; 0 where the job cannot run so."""
+        return self._world.speed.rates_on(self._known(rows), workers, vm)
 
     def width_limits(self, rows: Ints) -> tuple[Ints, Ints]:
         """Smallest and largest legal width."""

@@ -20,7 +20,7 @@ from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.prepare import Prepared
 from dlsched.sim.progress import Progress
 from dlsched.sim.rows import SortedRows
-from dlsched.speed import build_speed, gang_speed
+from dlsched.speed import build_speed
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -71,7 +71,7 @@ class World:
         self.agenda = agenda
         self.ledger = Ledger(len(self.jobs))
         self.progress = Progress(len(self.jobs))
-        self.speed = build_speed(scenario.speed, self.jobs)
+        self.speed = build_speed(scenario.speed, self.jobs, scenario.cluster.vm_types)
         site = Site.of(self.jobs, scenario.cluster, self.options.placement)
         self.room = TrialPlacer(site, site.capacity)
         self.nodes = LiveNodes(scenario.cluster.nodes, site, self.room)
@@ -208,7 +208,7 @@ class World:
 
     def _rate(self, row: int, shares: tuple[Share, ...]) -> float:
         workers, servers = gang_width(shares)
-        return self.speed.rate(row, workers, servers, gang_speed(float(self.nodes.speed[s.node]) for s in shares))
+        return self.speed.rate(row, workers, servers, {int(self.nodes.vm[share.node]) for share in shares})
 
     # ---- reservations -------------------------------------------------------------------------------
 

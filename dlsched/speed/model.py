@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Floats, Ints, Workload
 
 
 class SpeedModel(Protocol):
-    """Work per second of each row as a function of its width; built for one workload, never changed."""
+    """Work per second of each row by its width and machine types; built for one workload, never changed.
+
+    Machine types are numbers into the ``vm_types`` the model was built with. The slowest node of a gang holds up the
+    rest. A reference node has speed 1 and, where GPU types matter, the fastest type at hand.
+    """
 
     def limits(self) -> tuple[Ints, Ints]:
         """Return the smallest and the largest legal width, each of shape (jobs,)."""
         ...
 
-    def rate(self, row: int, workers: int, servers: int, node_speed: float) -> float:
-        """Return work per second of a gang whose slowest node has this relative speed; 0 = width not legal."""
+    def legal(self, row: int, workers: int, servers: int) -> bool:
+        """Whether a width is legal on some machine type."""
+        ...
+
+    def rate(self, row: int, workers: int, servers: int, vms: Collection[int]) -> float:
+        """Return work per second of a gang on nodes of these machine types (at least one); 0 = it cannot run so."""
         ...
 
     def rates(self, rows: Ints, workers: Ints) -> Floats:
-        """Return work per second on nodes of speed 1, shape of ``rows``; 0 where the width is not legal."""
+        """Return work per second on reference nodes, shape of ``rows``; 0 where the width is not legal."""
+        ...
+
+    def rates_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
+        """Return work per second on one machine type, shape of ``rows``; 0 where the job cannot run so."""
+        ...
+
+    def fastest(self) -> Floats:
+        """Return the largest rate of each job on reference nodes over all legal widths, shape (jobs,)."""
         ...
 
 
-def gang_speed(node_speeds: Iterable[float]) -> float:
-    """Return the speed of a gang: its slowest node holds up the rest. At least one node."""
-    return min(node_speeds)
-
-
-def build_speed(spec: SpeedSpec, workload: Workload) -> SpeedModel:
-    """Return the speed model that ``spec`` describes, for the rows of ``workload``."""
+def build_speed(spec: SpeedSpec, workload: Workload, vm_types: Sequence[VmType] = ()) -> SpeedModel:
+    """Return the speed model that ``spec`` describes, for the rows of ``workload`` on these machine types."""
     from dlsched.speed.scaling import Rigid, Scaling
+    from dlsched.speed.table import Tabled
 
+    if spec.kind == "table" and spec.times is not None:
+        return Tabled.of(workload, spec.times, vm_types)
+    speeds = tuple(vm.speed for vm in vm_types)
     if spec.kind == "rigid":
-        return Rigid(workload.workers)
-    return Scaling.of(workload, spec.efficiency, spec.max_factor)
+        return Rigid(workload.workers, speeds)
+    return Scaling.of(workload, spec.efficiency, spec.max_factor, speeds)

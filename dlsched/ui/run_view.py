@@ -159,7 +159,7 @@ def options_form(scenario: Scenario) -> None:
                 options = _in_columns(Options, scenario.options, f"opt-{tag}")
             with right:
                 st.markdown("**Speed-up of jobs**")
-                speed = model_fields(SpeedSpec, f"speed-{tag}", scenario.speed)
+                speed = speed_fields(scenario, f"speed-{tag}")
             if not st.form_submit_button("Save these rules"):
                 return
         try:
@@ -170,6 +170,13 @@ def options_form(scenario: Scenario) -> None:
         if changed.content_hash != scenario.content_hash:
             session.keep(changed, based_on=scenario.content_hash)
             st.rerun()
+
+
+def speed_fields(scenario: Scenario, key: str) -> dict[str, Any]:
+    """Show the fields of the speed-up; a table of run times is kept, and offered only where there is one."""
+    kinds = ["rigid", "scaling", *(["table"] if scenario.speed.times is not None else [])]
+    values = model_fields(SpeedSpec, key, scenario.speed, hidden=("times",), choices={"kind": kinds})
+    return values | {"times": scenario.speed.times}
 
 
 def _in_columns(model: type[Frozen], current: Frozen, key: str) -> dict[str, Any]:

@@ -40,9 +40,7 @@ class DueRule(Frozen):
 
     def values(self, workload: Workload, seed: int) -> Floats:
         """Return a due time for every job, seconds."""
-        speed = build_speed(self.speed, workload)
-        rows = np.arange(len(workload))
-        fastest_s = workload.work / speed.rates(rows, speed.limits()[1])
+        fastest_s = workload.work / build_speed(self.speed, workload).fastest()
         uniforms = job_uniforms(seed, "fill", workload.job_id, _DUE + 1)[:, _DUE]
         factor = self.low + (self.high - self.low) * uniforms
         return np.round(workload.submit_s + factor * fastest_s, _DECIMALS)

@@ -28,7 +28,7 @@ def audit(scenario: Scenario, truth: Truth, log: RunLog, rows_expected: int | No
         return found.messages()
     facts = Facts(scenario, truth, log)
     if len(log.piece_row):
-        speed = build_speed(scenario.speed, scenario.workload)
+        speed = build_speed(scenario.speed, scenario.workload, facts.vm_types)
         check_times(facts, found)
         check_shares(facts, found)
         check_widths(facts, speed, found)

@@ -18,6 +18,7 @@ from dlsched.sim.log import RunLog
 SAME_INSTANT_S = 2e-9
 SAME_TIME = 2e-12
 SAME_NUMBER = 1e-6
+MIXED_VMS = -2
 
 
 def slack_s(time_s: Any) -> Any:
@@ -91,10 +92,16 @@ class Facts:
         return self.log.share_workers[:, None] * demand
 
     @cached_property
-    def node_speed(self) -> Floats:
-        """Relative speed of the slowest node of each piece (NaN where a node has no VM)."""
-        speed = np.array([*(vm.speed for vm in self.vm_types), np.nan])
-        return np.minimum.reduceat(speed[self.vm_of_share], self.log.share_first[:-1])
+    def only_vm(self) -> Ints:
+        """The machine type of each piece; -1 where a node has none, :data:`MIXED_VMS` where nodes differ."""
+        first = self.log.share_first[:-1]
+        least, most = np.minimum.reduceat(self.vm_of_share, first), np.maximum.reduceat(self.vm_of_share, first)
+        return np.where(least == most, least, MIXED_VMS)
+
+    def vms_of(self, p: int) -> str:
+        """Return the machine types under a piece for messages."""
+        numbers = self.vm_of_share[self.log.share_first[p] : self.log.share_first[p + 1]].tolist()
+        return ", ".join(self.vm_types[vm].name if vm >= 0 else "no machine" for vm in dict.fromkeys(numbers))
 
     @cached_property
     def by_job(self) -> Ints:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.workload import Floats
-from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
+from dlsched.sim.audit.facts import MIXED_VMS, SAME_NUMBER, Facts, slack_s
 from dlsched.sim.audit.findings import Findings
 from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.speed import SpeedModel
@@ -16,18 +16,23 @@ STAYS = (PieceEnd.RESIZED, PieceEnd.MOVED, PieceEnd.VM_CHANGED)
 
 
 def check_rates(facts: Facts, speed: SpeedModel, found: Findings) -> None:
-    """The rate of a piece is the speed model's at this width, times the speed of the slowest node."""
+    """The rate of a piece is the speed model's at this width on its machine types; the slowest counts."""
     log = facts.log
-    rate = speed.rates(log.piece_row, log.piece_workers) * facts.node_speed
-    for p in np.flatnonzero(log.piece_servers > 0):
+    rate = np.full(len(log.piece_row), np.nan)
+    for vm in range(len(facts.vm_types)):
+        plain = np.flatnonzero((facts.only_vm == vm) & (log.piece_servers == 0))
+        rate[plain] = speed.rates_on(log.piece_row[plain], log.piece_workers[plain], vm)
+    for p in np.flatnonzero((facts.only_vm == MIXED_VMS) | (log.piece_servers > 0)):
         row, workers, servers = int(log.piece_row[p]), int(log.piece_workers[p]), int(log.piece_servers[p])
-        rate[p] = speed.rate(row, workers, servers, float(facts.node_speed[p]))
+        vms = facts.vm_of_share[log.share_first[p] : log.share_first[p + 1]].tolist()
+        if min(vms) >= 0:
+            rate[p] = speed.rate(row, workers, servers, set(vms))
     found.flag(
         ~_close(log.piece_rate, rate) & ~np.isnan(rate),
         log.piece_start_s,
         lambda p: (
             f"{facts.piece(p)} has rate {log.piece_rate[p]:.10g}, the speed model says {rate[p]:.10g} "
-            f"for {log.piece_workers[p]} workers on nodes of speed {facts.node_speed[p]:g}"
+            f"for {log.piece_workers[p]} workers on {facts.vms_of(p)}"
         ),
     )
 

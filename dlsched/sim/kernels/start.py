@@ -29,11 +29,12 @@ def eligible(prepared: Prepared, policy: Policy) -> bool:
     """Whether the kernel can run this: a list rule, rigid jobs of whole GPUs on fixed nodes that are always up.
 
     Not covered: CPU or memory that can be the limit, shared GPUs, GPU types, partitions, nodes of different speeds,
-    absences, restart cost, cancellations and a horizon.
+    run times by GPU type, absences, restart cost, cancellations and a horizon.
     """
     options = prepared.scenario.options
     return (
         policy.list_rule is not None
+        and prepared.scenario.speed.kind != "table"
         and options.restart_s == 0
         and options.horizon_s is None
         and len(prepared.scenario.workload) > 0

@@ -128,6 +128,7 @@ TARGETS = (
         "Team or account.",
     ),
     _t("model", "text", "model", "model_name application app network workload", "Network that is trained."),
+    _t("profile", "text", "profile", "time_profile", "Row of the time table of a scenario."),
     _t("job_class", "text", "job_class", "class job_type type category", "Class of the job."),
     _t("partition", "text", "partition", "partition_name", "Exclusive part of the cluster it must run in."),
     _t(

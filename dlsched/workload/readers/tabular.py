@@ -28,7 +28,8 @@ from dlsched.workload.readers.table import (
 
 EPOCH_FROM_S = 1e8
 _TEXTS = {
-    "job_id": "job_id", "user": "user", "group": "group", "model": "model", "job_class": "job_class",
+    "job_id": "job_id", "user": "user", "group": "group", "model": "model", "profile": "profile",
+    "job_class": "job_class",
     "partition": "partition", "gpu_types": "gpu_types", "status": "recorded_status",
 }  # fmt: skip
 _NUMBERS = {

@@ -117,7 +117,7 @@ CORRUPTIONS: dict[str, tuple[dict[str, dict[int, Any]], tuple[str, ...]]] = {
         ("at 0 s", "node 0 holds 9 gpus", "capacity is 8", "j0, job j1"),
     ),
     "rate": ({"piece_rate": {0: 1.1}}, ("at 0 s", "j0", "rate 1.1", "speed model says 1")),
-    "rate of a slow node": ({"piece_rate": {P[J2, 0]: 1.0}}, ("at 60 s", "j2", "says 0.5", "speed 0.5")),
+    "rate of a slow node": ({"piece_rate": {P[J2, 0]: 1.0}}, ("at 60 s", "j2", "says 0.5", "4 workers on slow")),
     "free start": ({"piece_progress_from_s": {0: 0.0}}, ("at 0 s", "j0", "after 0 s", "takes 5 s")),
     "free resize": ({"piece_progress_from_s": {P[J1, 1]: 30.0}}, ("at 30 s", "j1", "after 0 s", "takes 5 s")),
     "no pause": ({"piece_restart_rate": {0: 1.0}}, ("at 0 s", "j0", "rate 1 during its restart", "says 0")),
