@@ -6,20 +6,32 @@ the engine permutes the slots of the plan such that the most (VM type, job, widt
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dlsched.domain.plan import Share
+from dlsched.domain.workload import Floats, Ints
 from dlsched.optimise.assignment import max_weight_assignment
 from dlsched.sim.changes import Change
 from dlsched.sim.world import World
 
-Content = Mapping[int, set[tuple[int, int, int]]]
 Vms = Mapping[int, int]
 """Slot -> number of its VM type, -1 = none; only slots that change."""
+
+
+@dataclass(slots=True)
+class _Contents:
+    """Shares on each slot ``now`` and ``then`` (under the plan), how many of the plan's slot a stay when it becomes
+    slot b (``stays[a, b]``), and slots that must keep their name (``pinned``).
+    """
+
+    now: Counter[int] = field(default_factory=Counter)
+    then: Counter[int] = field(default_factory=Counter)
+    stays: Counter[tuple[int, int]] = field(default_factory=Counter)
+    pinned: set[int] = field(default_factory=set)
 
 
 def rename_slots(world: World, changes: Sequence[Change], vms: Vms) -> tuple[list[Change], dict[int, int]]:
@@ -27,59 +39,86 @@ def rename_slots(world: World, changes: Sequence[Change], vms: Vms) -> tuple[lis
 
     Slots keep their name when they are away, hold a job the plan does not name, or appear in a reservation.
     """
-    now, then, pinned = _contents(world, changes)
-    target = world.nodes.vm.copy()
-    for node, vm in vms.items():
-        target[node] = vm
+    vm, target = world.nodes.vm, world.nodes.vm.copy()
+    for node, number in vms.items():
+        target[node] = number
+    contents = _contents(world, changes)
     movable = [
         node
-        for node in sorted({*vms, *now, *then} - pinned)
-        if world.nodes.up[node] and (target[node] != world.nodes.vm[node] or now[node] != then[node])
+        for node in sorted({*vms, *contents.now, *contents.then} - contents.pinned)
+        if world.nodes.up[node] and (target[node] != vm[node] or not _same(contents, node, node))
     ]
     if len(movable) < 2:
         return list(changes), dict(vms)
-    columns = max_weight_assignment(_staying(world, movable, target, (now, then)))
-    name = {node: movable[column] for node, column in zip(movable, columns.tolist(), strict=True)}
-    new_target = world.nodes.vm.copy()
+    name = _names(contents, movable, target, vm)
+    new_target = vm.copy()
     for node in {*vms, *movable}:
         new_target[name.get(node, node)] = target[node]
-    changed = np.flatnonzero(new_target != world.nodes.vm)
+    changed = np.flatnonzero(new_target != vm)
     return [_renamed(change, name) for change in changes], {int(node): int(new_target[node]) for node in changed}
 
 
-def _contents(world: World, changes: Sequence[Change]) -> tuple[Content, Content, set[int]]:
-    """Return who holds what on each slot now and under the plan, and the slots that must keep their name."""
-    now: defaultdict[int, set[tuple[int, int, int]]] = defaultdict(set)
-    then: defaultdict[int, set[tuple[int, int, int]]] = defaultdict(set)
+def _same(contents: _Contents, planned: int, real: int) -> bool:
+    """Whether a slot of the plan holds exactly what a real slot holds now."""
+    return contents.then[planned] == contents.now[real] == contents.stays[planned, real]
+
+
+def _names(contents: _Contents, movable: list[int], target: Ints, vm: Ints) -> dict[int, int]:
+    """Return the real slot of each slot of the plan: whole contents that stay first, then the best assignment.
+
+    A job is on one slot of the plan and on one real slot, so a pair with the same jobs and VM is in some best
+    assignment.
+    """
+    among = set(movable)
+    name = {
+        a: b for a, b in contents.stays if a in among and b in among and target[a] == vm[b] and _same(contents, a, b)
+    }
+    taken = set(name.values())
+    planned = [node for node in movable if node not in name]
+    real = [node for node in movable if node not in taken]
+    if planned:
+        columns = max_weight_assignment(_staying(contents, planned, real, target, vm))
+        name |= {node: real[column] for node, column in zip(planned, columns.tolist(), strict=True)}
+    return name
+
+
+def _contents(world: World, changes: Sequence[Change]) -> _Contents:
+    contents = _Contents()
     named = {change.row: change for change in changes}
-    pinned: set[int] = set()
     for row, shares in world.held.items():
-        for share in shares:
-            now[share.node].add((row, share.workers, share.servers))
-            if row not in named or named[row].keeps_nodes:
-                then[share.node].add((row, share.workers, share.servers))
-                pinned.add(share.node)
+        contents.now.update(share.node for share in shares)
+        if row not in named or named[row].keeps_nodes:
+            _count(contents, shares, shares)
+            contents.pinned.update(share.node for share in shares)
     for change in changes:
-        for share in change.shares or ():
-            then[share.node].add((change.row, share.workers, share.servers))
+        if change.shares and not change.keeps_nodes:
+            _count(contents, change.shares, world.held.get(change.row, ()))
     reservations = [*world.future.values(), *(change.future for change in changes)]
-    pinned.update(share.node for steps in reservations for step in steps for share in step.shares or ())
-    return now, then, pinned
+    contents.pinned.update(share.node for steps in reservations for step in steps for share in step.shares or ())
+    return contents
 
 
-def _staying(
-    world: World, movable: list[int], target: np.ndarray, contents: tuple[Content, Content]
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _count(contents: _Contents, then: Iterable[Share], now: Iterable[Share]) -> None:
+    """Note the shares of one job under the plan, and which of them are equal to one it holds now."""
+    held: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for share in now:
+        held[share.workers, share.servers].append(share.node)
+    for share in then:
+        contents.then[share.node] += 1
+        for node in held.get((share.workers, share.servers), ()):
+            contents.stays[share.node, node] += 1
+
+
+def _staying(contents: _Contents, planned: list[int], real: list[int], target: Ints, vm: Ints) -> Floats:
     """Return how much stays when plan slot a becomes real slot b: jobs first, then leases, then names."""
-    now, then = contents
-    num = len(movable)
-    weight = np.zeros((num, num))
-    for a, planned in enumerate(movable):
-        for b, real in enumerate(movable):
-            same_vm = target[planned] == world.nodes.vm[real]
-            jobs = len(then[planned] & now[real]) if same_vm else 0
-            weight[a, b] = jobs * (3 * num + 1) + 2 * same_vm + (a == b)
-    return weight
+    same_vm = target[planned][:, None] == vm[real][None, :]
+    same_name = np.array(planned)[:, None] == np.array(real)[None, :]
+    weight = 2.0 * same_vm + same_name
+    row, column = ({node: place for place, node in enumerate(nodes)} for nodes in (planned, real))
+    for (a, b), jobs in contents.stays.items():
+        if a in row and b in column and same_vm[row[a], column[b]]:
+            weight[row[a], column[b]] += jobs * (3 * len(planned) + 1)
+    return np.asarray(weight)
 
 
 def _renamed(change: Change, name: Mapping[int, int]) -> Change:
