@@ -21,7 +21,7 @@ FOLDS = 5
 LEAST_CONFIGURATIONS = 8
 MOST_TERMS = 12
 ROWS_PER_TERM = 3
-LEAST_GAIN = 0.01
+LEAST_GAIN = 0.02
 """A further term must lower the cross-validated error by this share of it."""
 LEAST_ERROR = 1e-9
 """Errors below this are rounding; nothing is gained by another term."""

@@ -1,0 +1,39 @@
+"""Nominal speed of common GPU types, found by the many ways their names are written."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import cache
+
+from dlsched.workload.catalogue import data_path
+
+_MAKERS = ("nvidia", "tesla", "geforce")
+
+
+def gflops_of(gpu_type: str) -> float | None:
+    """Return nominal single-precision GFLOPS of one GPU; None for a type that is not in the table.
+
+    "Tesla V100-SXM2-16GB" is found as V100 SXM2: the longest known name that the given one begins with, unless a digit
+    follows that would make it another model.
+    """
+    wanted = _bare(gpu_type)
+    speeds = _speeds()
+    begins = [name for name in speeds if wanted.startswith(name) and not wanted[len(name) :][:1].isdigit()]
+    return speeds[max(begins, key=len)] if begins else None
+
+
+@cache
+def _speeds() -> dict[str, float]:
+    """Return bare names and their GFLOPS."""
+    text = data_path("gpus.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    return {_bare(row[column]): float(row["gflops"]) for column in ("also", "gpu_type") for row in rows if row[column]}
+
+
+def _bare(name: str) -> str:
+    """Return a name without maker, blanks and signs, in lower case."""
+    plain = "".join(letter for letter in name.lower() if letter.isalnum())
+    for maker in _MAKERS:
+        plain = plain.removeprefix(maker)
+    return plain
