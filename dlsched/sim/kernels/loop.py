@@ -1,19 +1,18 @@
 """The event loop, compiled: completions, arrivals, alarm, then one decision.
 
-Only :func:`advance` is kept in the cache of compiled code. Numba looks at the time stamp of this one file, so a
-fingerprint of all files of the kernel is made part of the function: a change in any of them compiles anew.
+Only :func:`advance` is kept in the cache of compiled code, see :mod:`dlsched.domain.fingerprint`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from numba import from_dtype, njit, types
 
 from dlsched.domain import plan, policy
+from dlsched.domain.fingerprint import fingerprint
 from dlsched.domain.policy import EventKind
 from dlsched.sim import log
 from dlsched.sim.kernels import tables
@@ -116,13 +115,10 @@ def _has_room(run: Run, num_gpus: int) -> bool:
     )
 
 
-def _fingerprint() -> int:
-    """Return a number that changes with any source file of the kernel, and of the codes it writes."""
+def _sources() -> list[Path]:
+    """Return the source files of the kernel, and of the codes it writes."""
     codes = [Path(str(module.__file__)) for module in (log, plan, policy)]
-    digest = blake2b(digest_size=7)
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), *codes):
-        digest.update(path.read_bytes())
-    return int.from_bytes(digest.digest(), "little")
+    return [*Path(__file__).parent.glob("*.py"), *codes]
 
 
 def _run_type() -> Any:
@@ -160,5 +156,5 @@ def _compile(fingerprint: int) -> Callable[[Run, int], int]:
     return advance
 
 
-advance = _compile(_fingerprint())
+advance = _compile(fingerprint(_sources()))
 """``advance(run, max_instants)``: go on with a run; returns an :class:`Outcome`."""

@@ -1,0 +1,71 @@
+"""One search from start to end, compiled and kept in numba's cache; see :mod:`dlsched.domain.fingerprint`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import from_dtype, njit, types
+
+from dlsched.domain.fingerprint import fingerprint
+from dlsched.policies.gpuaas.kernels import tables
+from dlsched.policies.gpuaas.kernels.construct import best_of_elite, construct, keep_if_elite, load
+from dlsched.policies.gpuaas.kernels.finish import finish, open_more
+from dlsched.policies.gpuaas.kernels.relink import relink
+from dlsched.policies.gpuaas.kernels.tables import Search
+
+
+def _search_type() -> Any:
+    records = {
+        "jobs": tables.JOB,
+        "options": tables.OPTION,
+        "configs": tables.CONFIG,
+        "families": tables.FAMILY,
+        "rule": tables.RULE,
+        "nodes": tables.NODE,
+        "held": tables.HELD,
+        "moves": tables.MOVE,
+    }
+    numbers = {"chance": types.float64, "elite_score": types.float64, "ranked": types.int16}
+    dims = {"options": 2, "ranked": 2, "chance": 2, "held": 2, "buckets": 3, "bucket_size": 2}
+    dims |= {"elite_node": 2, "elite_config": 2}
+    kinds = []
+    for name in Search._fields:
+        kind = from_dtype(records[name]) if name in records else numbers.get(name, types.int64)
+        kinds.append(types.Array(kind, dims.get(name, 1), "C"))
+    return types.NamedTuple(kinds, Search)
+
+
+def _compile(sources: int) -> Callable[[Search, int, int, int], float]:
+    @njit(
+        types.float64(_search_type(), types.int64, types.int64, types.int64),
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+    )
+    def search(s: Search, iterations: int, max_moves: int, open_nodes: int) -> float:
+        if sources < 0:
+            return 0.0
+        construct(s, False)
+        keep_if_elite(s)
+        for _ in range(iterations - 1):
+            construct(s, True)
+            keep_if_elite(s)
+        if max_moves > 0 and s.rule[0].num_elite > 1:
+            relink(s, max_moves)
+        else:
+            load(s, best_of_elite(s))
+        if open_nodes > 0:
+            open_more(s, open_nodes)
+        return finish(s)
+
+    return search
+
+
+search = _compile(fingerprint(Path(__file__).parent.glob("*.py")))
+"""``search(tables, iterations, max_moves, open_nodes)``: fill in the answer; return its score.
+
+``iterations`` constructions, the first without dice; up to ``max_moves`` moves towards each other elite schedule;
+in the end jobs spread until ``open_nodes`` nodes are open.
+"""
