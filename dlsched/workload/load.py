@@ -8,6 +8,12 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.workload.defaults import default_cluster, describe_default
 from dlsched.workload.readers import ReadOptions, TraceRead, read_trace
+from dlsched.workload.readers.gpuaas_files import (
+    is_instance_folder,
+    is_instance_zip,
+    read_instance_folder,
+    read_instance_zip,
+)
 
 SCENARIO_SUFFIXES = (".toml", ".json")
 
@@ -15,13 +21,14 @@ SCENARIO_SUFFIXES = (".toml", ".json")
 def load(path: str | Path) -> Scenario:
     """Return the scenario of a file.
 
-    A ``.toml`` file, or a ``.json`` file that holds an object, is a scenario file; anything else is a trace in a
-    format detected by content, on the default cluster (fewest 8-GPU nodes for the largest job at load 0.7).
+    A ``.toml`` file, or a ``.json`` file that holds an object, is a scenario file; a folder, or a zip of one, with the
+    tables of a GPU-as-a-service instance is that; anything else is a trace in a format detected by content, on the
+    default cluster (fewest 8-GPU nodes for the largest job at load 0.7).
 
     Raises
     ------
     InputError
-        No such file, a folder, or content that cannot be read.
+        No such file, another folder, or content that cannot be read.
     """
     file = Path(path).expanduser()
     try:
@@ -31,11 +38,15 @@ def load(path: str | Path) -> Scenario:
     if not exists:
         raise InputError(f"file {str(path)[:200]}", "there is no such file", "Check the path")
     if is_folder:
+        if is_instance_folder(file):
+            return read_instance_folder(file).scenario
         raise InputError(f"folder {file}", "a folder is not a trace", "Name the trace or scenario file inside it")
     if file.suffix.lower() in SCENARIO_SUFFIXES and not _is_json_array(file):
         from dlsched.workload.scenario_file import read_scenario
 
         return read_scenario(file)
+    if file.suffix.lower() == ".zip" and is_instance_zip(file):
+        return read_instance_zip(file, file.name).scenario
     return scenario_of(read_trace(file), file.stem)
 
 
