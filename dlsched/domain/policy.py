@@ -81,6 +81,7 @@ class Need(StrEnum):
     FIXED_NODES = "fixed nodes"
     SERVERS = "parameter-server demands"
     UTILITY = "utility functions"
+    ONE_NODE = "jobs of whole GPUs that one machine holds"
 
 
 class NoParams(Frozen):

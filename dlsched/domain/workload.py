@@ -208,6 +208,11 @@ class Workload:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
+def gpu_type_names(accepted: str) -> frozenset[str]:
+    """Return the names in a ``gpu_types`` entry, "A|B"; empty = every type."""
+    return frozenset(name.strip() for name in accepted.split("|") if name.strip())
+
+
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:
     values = np.array(values) if values.base is not None and values.flags.writeable else values
     values.flags.writeable = False

@@ -11,6 +11,7 @@ from dlsched.domain.truth import Truth
 from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import SECONDS_PER_H, usd_in_window
 from dlsched.metrics.books import Books
+from dlsched.metrics.bound import total_cost_bound
 from dlsched.metrics.steps import count_after
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
@@ -110,6 +111,7 @@ def money(books: Books) -> Metrics:
         "usd_per_useful_gpu_h": bill.total_usd / useful_h if useful_h > 0 else None,
         "rejection_cost": rejection_usd,
         "total_cost": bill.total_usd + late_usd + rejection_usd,
+        "total_cost_bound": total_cost_bound(books),
     }
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.workload import Texts, Workload
+from dlsched.domain.workload import Texts, Workload, gpu_type_names
 
 Mask = NDArray[np.bool_]
 
@@ -38,11 +38,7 @@ class Claims:
         gpu_types: Iterable[str] = blank if jobs.gpu_types is None else jobs.gpu_types
         number: dict[tuple[str, str], int] = {}
         of_row = [number.setdefault(pair, len(number)) for pair in zip(partitions, gpu_types, strict=True)]
-        return cls(tuple(Claim(partition, _split(types)) for partition, types in number), of_row)
-
-
-def _split(gpu_types: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in gpu_types.split("|") if name.strip())
+        return cls(tuple(Claim(partition, gpu_type_names(types)) for partition, types in number), of_row)
 
 
 def eligible(claim: Claim, partition: Texts, gpu_type: Texts) -> Mask | None:

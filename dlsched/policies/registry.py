@@ -7,12 +7,15 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from dlsched.domain.cluster import vm_capacity
 from dlsched.domain.errors import InputError
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.baselines import BASELINES
+from dlsched.policies.gpuaas import GPUAAS
+from dlsched.speed import build_speed
 
-POLICIES: tuple[PolicySpec, ...] = (*BASELINES,)
+POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *GPUAAS)
 
 
 def policies() -> tuple[PolicySpec, ...]:
@@ -55,6 +58,21 @@ def _has_prices(scenario: Scenario) -> bool:
     return all(vm.usd_per_h is not None for vm in vm_types)
 
 
+def _on_one_node(scenario: Scenario) -> bool:
+    """Whether GPUs come whole, some machine type can run each job alone, and GPUs run out before CPUs and memory do."""
+    jobs, vm_types = scenario.workload, [vm for vm in scenario.cluster.vm_types if vm.gpus > 0]
+    per_worker = jobs.gpus_per_worker
+    if not vm_types or (per_worker < 1).any() or (per_worker != np.floor(per_worker)).any():
+        return False
+    for vm in vm_types:
+        capacity = np.array(vm_capacity(vm))
+        if (jobs.demand * (vm.gpus / per_worker)[:, None] > capacity * (1 + 1e-9)).any():
+            return False
+    most = max(vm.gpus for vm in vm_types)
+    smallest = build_speed(scenario.speed, jobs, scenario.cluster.vm_types).limits()[0]
+    return bool((smallest * per_worker <= most).all())
+
+
 def _has_servers(scenario: Scenario) -> bool:
     """No column of a workload carries the demand of servers yet."""
     return False
@@ -70,5 +88,6 @@ _MET: Mapping[Need, Callable[[Scenario], bool]] = {
     Need.FREE_SLOTS: lambda scenario: scenario.cluster.free_slots,
     Need.FIXED_NODES: lambda scenario: not scenario.cluster.free_slots,
     Need.SERVERS: _has_servers,
+    Need.ONE_NODE: _on_one_node,
     Need.UTILITY: _any_number("utility_1", "utility_2", "utility_3"),
 }

@@ -11,7 +11,7 @@ import numpy as np
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth, realise
-from dlsched.domain.workload import Ints, Workload
+from dlsched.domain.workload import Ints, Workload, gpu_type_names
 from dlsched.placement import can_ever_fit, largest_width
 
 
@@ -66,8 +66,8 @@ def _on_known_types(scenario: Scenario) -> Scenario:
         return scenario
     accepted = jobs.gpu_types if jobs.gpu_types is not None else [""] * len(jobs)
     known = [
-        "|".join(name for name in times.rows.get(profile, {}) if not wanted or name in wanted.split("|")) or "none"
-        for profile, wanted in zip(jobs.profile, accepted, strict=True)
+        "|".join(name for name in times.rows.get(profile, {}) if not names or name in names) or "none"
+        for profile, names in zip(jobs.profile, map(gpu_type_names, accepted), strict=True)
     ]
     return scenario.replace(workload=jobs.with_columns(gpu_types=known))
 

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 
 GPU_TYPES = ("V100", "A100")
+PROFILES = ("vgg", "bert")
 PARTITIONS = ("", "vc1", "vc2")
 TICKS = st.integers(0, 40).map(lambda n: 2.5 * n)
 MONEY = st.sampled_from([0.0, 0.5, 3.06])
@@ -89,6 +91,7 @@ def workloads(draw: st.DrawFn, max_jobs: int = 8) -> Workload:
         "min_workers": [draw(st.integers(1, w)) for w in workers] if bounded else None,
         "max_workers": [draw(st.integers(w, 2 * w)) for w in workers] if bounded else None,
         "partition": maybe(st.sampled_from((*PARTITIONS, "elsewhere"))),
+        "profile": column(st.sampled_from(PROFILES)),
         "gpu_types": maybe(st.sampled_from(["", "A100", "V100|A100", "H100 | V100"])),
         "user": maybe(st.sampled_from(["ann", "bob"])),
         "priority": maybe(st.sampled_from([0.0, 1.0])),
@@ -126,13 +129,22 @@ def options() -> st.SearchStrategy[Options]:
     )
 
 
+def times() -> st.SearchStrategy[TimeTable]:
+    """Return run times of the profiles; one of them may not run on the second GPU type."""
+    row = st.lists(st.sampled_from([0.5, 1.0, 1.5, 4.0]), min_size=1, max_size=6).map(tuple)
+    everywhere = st.fixed_dictionaries(dict.fromkeys(GPU_TYPES, row))
+    profiles = {PROFILES[0]: everywhere, PROFILES[1]: everywhere | st.fixed_dictionaries({GPU_TYPES[0]: row})}
+    return st.builds(TimeTable, rows=st.fixed_dictionaries(profiles))
+
+
 def speeds() -> st.SearchStrategy[SpeedSpec]:
-    """Return the rigid law or a scaling law."""
+    """Return the rigid law, a scaling law or run times by table."""
     return st.builds(
         SpeedSpec,
-        kind=st.sampled_from(["rigid", "scaling"]),
+        kind=st.sampled_from(["rigid", "scaling", "table"]),
         efficiency=st.sampled_from([0.8, 1.0]),
         max_factor=st.sampled_from([1.0, 2.5]),
+        times=times(),
     )
 
 

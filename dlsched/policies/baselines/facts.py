@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.state import Nodes, State
-from dlsched.domain.workload import RESOURCES, Floats, Ints, Texts, Workload
+from dlsched.domain.workload import RESOURCES, Floats, Ints, Texts, Workload, gpu_type_names
 
 
 class Kind(NamedTuple):
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 
     def gpu_type_names(self) -> frozenset[str]:
         """Return the GPU types the kind accepts; empty = any."""
-        return frozenset(name.strip() for name in self.gpu_types.split("|") if name.strip())
+        return gpu_type_names(self.gpu_types)
 
     def allowed(self, nodes: Nodes) -> NDArray[np.bool_]:
         """Return which nodes the kind may use, up or not, shape (nodes,)."""

@@ -93,7 +93,7 @@ def test_has_exactly_the_contract_and_each_number_has_an_entry_in_the_dictionary
         pytest.param("usd_per_useful_gpu_h", 0.32 / (900 / 3600), id="per kept GPU-hour"),
         ("rejection_cost", 0),
         pytest.param("total_cost", 35.32, id="machines + lateness"),
-        ("total_cost_bound", None),
+        pytest.param("total_cost_bound", 5.225, id="900 GPU-s at a quarter of $0.001, b is 10 s late at best"),
         ("utility_total", None),
         ("preemptions", 1),
         ("resizes", 0),

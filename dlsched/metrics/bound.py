@@ -1,0 +1,91 @@
+"""A proven lower bound on what finishing the jobs of a run costs, under any policy.
+
+A node's bill is at least its price per GPU times the GPUs in use, so a job pays at least what its GPU-seconds cost at
+the lowest price per GPU, and it cannot end sooner than its work allows. Rounding to hours, idle machines, restarts and
+waiting only add to that. METHODS, section 2, has the bound for run times by table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.workload import Floats, Ints
+from dlsched.metrics.billing import SECONDS_PER_H
+from dlsched.metrics.books import Books
+from dlsched.sim.log import JobStatus
+from dlsched.speed import SpeedModel, build_speed
+from dlsched.speed.mixing import job_lower_bounds
+
+ROWS_AT_ONCE = 20_000
+
+
+def total_cost_bound(books: Books) -> float | None:
+    """Return the bound on machine cost plus cost of lateness, $; None where a machine type has no price.
+
+    Jobs that did not finish in this run (cancelled, rejected, unfinished) count nothing.
+    """
+    vm_types = books.scenario.cluster.vm_types
+    if any(vm.usd_per_h is None for vm in vm_types):
+        return None
+    speed = build_speed(books.scenario.speed, books.jobs, vm_types)
+    rows = np.flatnonzero(books.completed | books.is_status(JobStatus.FAILED))
+    bound = _by_table if books.scenario.speed.kind == "table" else _by_law
+    parts = (rows[at : at + ROWS_AT_ONCE] for at in range(0, len(rows), ROWS_AT_ONCE))
+    return float(sum(bound(books, speed, part).sum() for part in parts))
+
+
+def _by_table(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
+    """Return the bound of each row over all mixtures of GPU types and numbers of GPUs."""
+    offers = _offers(books.scenario.cluster)
+    widths = np.arange(1, int(speed.limits()[1][rows].max(initial=1)) + 1)
+    times = np.full((len(rows), len(offers), len(widths)), np.inf)
+    for place, vm in enumerate(offers):
+        rate = speed.rates_on(np.repeat(rows, len(widths)), np.tile(widths, len(rows)), vm)
+        rate = rate.reshape(len(rows), len(widths))
+        np.divide(books.truth.work[rows][:, None], rate, out=times[:, place], where=rate > 0)
+    slack_s, weight = _slack_s(books, rows), _weight(books, rows)
+    per_worker, found = books.jobs.gpus_per_worker[rows], np.zeros(len(rows))
+    for gpus in np.unique(per_worker):
+        these = per_worker == gpus
+        prices = gpus * np.array(list(offers.values()))
+        found[these] = job_lower_bounds(times[these], prices, slack_s[these], weight[these])
+    return found
+
+
+def _by_law(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
+    """Return least machine cost + least lateness of each row; weaker, because one width need not reach both.
+
+    Under these laws a job uses the fewest GPU-seconds at its smallest width.
+    """
+    smallest, work = speed.limits()[0][rows], books.truth.work[rows]
+    gpus = smallest * books.jobs.gpus_per_worker[rows]
+    bill = np.full(len(rows), np.inf)
+    for vm, price in _offers(books.scenario.cluster).items():
+        rate = speed.rates_on(rows, smallest, vm)
+        usd = np.divide(work * gpus * price, rate, out=np.full(len(rows), np.inf), where=rate > 0)
+        np.minimum(bill, usd, out=bill)
+    bill = np.where(gpus > 0, bill, 0.0)
+    fastest = speed.fastest()[rows] * max(vm.speed for vm in books.scenario.cluster.vm_types)
+    return bill + _weight(books, rows) * np.maximum(0.0, work / fastest - _slack_s(books, rows))
+
+
+def _offers(cluster: Cluster) -> dict[int, float]:
+    """Return the machine types with GPUs and their $ per GPU and second."""
+    return {
+        number: (vm.usd_per_h or 0.0) / SECONDS_PER_H / vm.gpus
+        for number, vm in enumerate(cluster.vm_types)
+        if vm.gpus > 0
+    }
+
+
+def _slack_s(books: Books, rows: Ints) -> Floats:
+    if books.jobs.due_s is None:
+        return np.full(len(rows), np.inf)
+    slack_s = books.jobs.due_s[rows] - books.jobs.submit_s[rows]
+    return np.where(np.isnan(slack_s), np.inf, slack_s)
+
+
+def _weight(books: Books, rows: Ints) -> Floats:
+    weight = books.jobs.weight_usd_per_s
+    return np.zeros(len(rows)) if weight is None else np.nan_to_num(weight[rows])

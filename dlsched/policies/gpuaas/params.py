@@ -1,0 +1,109 @@
+"""Parameters of the GPU-as-a-service policies."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from dlsched.domain.cluster import Frozen
+
+
+def _none_word(given: Any) -> Any:
+    """Accept the word none, as it is typed on the command line."""
+    return None if isinstance(given, str) and given.strip().lower() in {"none", ""} else given
+
+
+OptionalSeconds = Annotated[float | None, BeforeValidator(_none_word)]
+
+
+class PeriodParams(Frozen):
+    """What every policy of the family can be told."""
+
+    period_s: OptionalSeconds = Field(
+        3600.0,
+        ge=1,
+        le=604_800,
+        description="Decide again this long after the last decision if nothing happened; none = at submissions and "
+        "completions only. It is also H of the local problem (one hour where it is none).",
+        json_schema_extra={"unit": "s"},
+    )
+
+    @property
+    def horizon_s(self) -> float:
+        """H of (P1)."""
+        return 3600.0 if self.period_s is None else self.period_s
+
+
+class LocalParams(PeriodParams):
+    """Parameters of the local problem (P1)."""
+
+    postpone_factor: float = Field(
+        100.0, ge=1, le=1e6, description="How much worse a job left in the queue counts than a late one."
+    )
+    idle_penalty_usd: float = Field(
+        1.0,
+        ge=0,
+        le=1e6,
+        description="What the local problem charges for an idle GPU.",
+        json_schema_extra={"unit": "$"},
+    )
+
+
+class SearchParams(LocalParams):
+    """Parameters of the randomised searches."""
+
+    iterations: int = Field(1000, ge=1, le=100_000, description="Schedules constructed at random for each decision.")
+
+
+class RandomizedParams(SearchParams):
+    """Parameters of randomised greedy."""
+
+    guide: Literal["objective", "proxy"] = Field(
+        "objective", description="What tells good schedules from bad: (P1a), or the proxy of Eq. (1)."
+    )
+
+
+class RelinkingParams(SearchParams):
+    """Parameters of path relinking."""
+
+    elite: int = Field(10, ge=2, le=100, description="Good schedules kept to walk between.")
+
+
+class MarketParams(PeriodParams):
+    """Parameters of Market."""
+
+    mixing: bool = Field(
+        True,
+        description="Let a job run on a faster configuration first and on a cheaper one later, if that is cheaper.",
+    )
+
+
+class ExactParams(LocalParams):
+    """Parameters of the exact local problem."""
+
+    open_nodes: Literal["at most", "exactly"] = Field(
+        "at most", description="Open at most N nodes, or exactly min(N, jobs) as the paper prints it."
+    )
+    gap: float = Field(0.0, ge=0, le=1, description="Relative gap at which the solver may stop; 0 = proven optimal.")
+    node_limit: int = Field(20_000, ge=1, le=10_000_000, description="Most nodes of the solver's search tree.")
+
+
+class HierarchicalParams(ExactParams):
+    """Parameters of the Hierarchical method."""
+
+    gap: float = Field(0.05, ge=0, le=1, description="Relative gap at which each controller's solver may stop.")
+    node_limit: int = Field(2_000, ge=1, le=10_000_000, description="Most nodes of each controller's search tree.")
+    controller_nodes: int = Field(5, ge=1, le=100, description="Nodes of one local controller.")
+
+
+class DpParams(LocalParams):
+    """Parameters of the dynamic-programming rivals."""
+
+    period_s: OptionalSeconds = Field(
+        900.0,
+        ge=1,
+        le=604_800,
+        description="Time between two decisions (Delta t); decisions at submissions and completions come on top.",
+        json_schema_extra={"unit": "s"},
+    )

@@ -1,0 +1,77 @@
+"""The adapter: a core that makes schedules from instances becomes a policy of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dlsched.domain.plan import Plan
+from dlsched.domain.policy import ReviewRule
+from dlsched.domain.state import State
+from dlsched.policies.gpuaas.desk import Desk, RateTable, slots_are_free
+from dlsched.policies.gpuaas.instance import Instance, Schedule
+from dlsched.policies.gpuaas.params import LocalParams, PeriodParams
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a core answers: the schedule, when to ask again at the latest, and what a solver says of itself."""
+
+    schedule: Schedule
+    wake_in_s: float | None = None
+    status: str = ""
+    objective: float | None = None
+    bound: float | None = None
+    note: str = ""
+
+
+Core = Callable[[Instance, Desk, np.random.Generator], Choice]
+
+
+class InstancePolicy:
+    """Asks its core at submissions, completions, changes of capacity, and ``period_s`` after the last decision."""
+
+    list_rule = None
+
+    def __init__(self, core: Core, params: PeriodParams) -> None:
+        self.review = ReviewRule()
+        self._core, self._params = core, params
+        self._table: RateTable | None = None
+        self._free = False
+
+    def plan(self, state: State) -> Plan:
+        """Return who runs where from now on, the machine types, and when to look again."""
+        if self._table is None:
+            self._table, self._free = RateTable(state.nodes.vm_types), slots_are_free(state.nodes)
+        desk = Desk.of(state, self._table, self._params.horizon_s, free=self._free)
+        if not len(desk.rows):
+            return Plan(vms=desk.vms(Schedule.empty(desk.instance)))
+        choice = self._core(self._instance(desk.instance), desk, state.rng)
+        return Plan(
+            allocations=desk.allocations(choice.schedule),
+            vms=desk.vms(choice.schedule) if self._free else {},
+            wake_at_s=self._wake_at_s(state.now_s, choice.wake_in_s),
+            reasons=desk.reasons(choice.schedule),
+            note=choice.note,
+            status=choice.status,
+            objective=choice.objective,
+            bound=choice.bound,
+        )
+
+    def _instance(self, instance: Instance) -> Instance:
+        params = self._params
+        if not isinstance(params, LocalParams):
+            return instance
+        exactly = getattr(params, "open_nodes", "at most") == "exactly"
+        return replace(
+            instance,
+            postpone_factor=params.postpone_factor,
+            idle_penalty=params.idle_penalty_usd,
+            exactly=exactly,
+        )
+
+    def _wake_at_s(self, now_s: float, wake_in_s: float | None) -> float | None:
+        waits = [wait_s for wait_s in (self._params.period_s, wake_in_s) if wait_s is not None]
+        return now_s + min(waits) if waits else None

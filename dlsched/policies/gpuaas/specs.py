@@ -1,0 +1,48 @@
+"""The policies of this family (METHODS, sections 2 and 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dlsched.domain.policy import Need, PolicySpec
+from dlsched.policies.gpuaas.desk import Desk
+from dlsched.policies.gpuaas.instance import Instance, objective
+from dlsched.policies.gpuaas.params import LocalParams
+from dlsched.policies.gpuaas.policy import Choice, Core, InstancePolicy
+
+FAMILY = "GPU as a service"
+PAPER = "Filippini et al., path relinking for GPU as a service, IEEE TSC 2023"
+KNOWS = "run times, due dates, weights, prices"
+NEEDS = frozenset({Need.DUE, Need.WEIGHT, Need.PRICE, Need.ONE_NODE})
+
+
+def _greedy(_: LocalParams) -> Core:
+    from dlsched.policies.gpuaas.search import greedy  # compiled code is loaded by runs only
+
+    def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+        schedule = greedy(instance)
+        return Choice(schedule, objective=objective(instance, schedule))
+
+    return core
+
+
+def _spec(key: str, label: str, summary: str, params: Any, make: Callable[[Any], Core], **more: Any) -> PolicySpec:
+    def build(given: Any) -> InstancePolicy:
+        return InstancePolicy(make(given), given)
+
+    common: dict[str, Any] = {"needs": NEEDS, "knows": KNOWS, "paper": PAPER, "group": "pay less"}
+    return PolicySpec(key, label, FAMILY, summary, build, params, uses_run_times=True, **(common | more))
+
+
+GPUAAS = (
+    _spec(
+        "gpuaas-greedy",
+        "Greedy renting",
+        "Most pressed job first, each on its cheapest configuration that meets the due date.",
+        LocalParams,
+        _greedy,
+    ),
+)
