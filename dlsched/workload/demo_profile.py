@@ -62,7 +62,7 @@ def type_ratio(application: Application, gpu_type: str) -> float:
     """Return the time on a GPU type over the time on a K80."""
     if gpu_type == "M60":
         return application.m60_ratio
-    return (_gflops("K80") / _gflops(gpu_type)) ** USED_GFLOPS
+    return float((_gflops("K80") / _gflops(gpu_type)) ** USED_GFLOPS)
 
 
 def _gflops(gpu_type: str) -> float:

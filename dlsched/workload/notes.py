@@ -1,11 +1,17 @@
-"""Words by which assumptions about the cluster are known again, so that they end when the cluster is described."""
+"""Words by which assumptions are known again, so that they end when what they are about is described."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from datetime import date
 
 DEFAULT_CLUSTER = "Default cluster"
 EXAMPLE_PRICE = "example price, not a quote"
+PREDICTED_TIMES = "times predicted"
+LIST_PRICES = "list prices"
+STALE_DAYS = 90
+_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 
 
 def is_default_note(text: str) -> bool:
@@ -14,8 +20,34 @@ def is_default_note(text: str) -> bool:
 
 
 def is_price_note(text: str) -> bool:
-    """Whether an assumption says that prices are examples (``fill.fill_prices``)."""
-    return EXAMPLE_PRICE in text
+    """Whether an assumption says where prices come from (``fill.fill_prices``, ``prices.price_notes``)."""
+    return EXAMPLE_PRICE in text or is_list_note(text)
+
+
+def is_list_note(text: str) -> bool:
+    """Whether an assumption names the list that prices were taken from."""
+    return f"{LIST_PRICES} " in text
+
+
+def price_day(text: str) -> date | None:
+    """Return the day of the prices that a note speaks of; None when it names none."""
+    for found in _DAY.findall(text) if is_price_note(text) else ():
+        try:
+            return date.fromisoformat(found)
+        except ValueError:
+            continue
+    return None
+
+
+def stale_days(day: date | None, today: date) -> int:
+    """Return how old prices are, days, when that is more than STALE_DAYS; else 0."""
+    age = (today - day).days if day is not None else 0
+    return age if age > STALE_DAYS else 0
+
+
+def is_times_note(text: str) -> bool:
+    """Whether an assumption says that run times were predicted (``predicted_times.fill_times``)."""
+    return text.startswith(PREDICTED_TIMES)
 
 
 def cluster_notes(assumptions: Iterable[str]) -> tuple[str, ...]:

@@ -57,6 +57,8 @@ class ProfileRead:
     runs: Runs
     report: Report
     notes: tuple[str, ...]
+    named: bool = True
+    """Whether the file names the networks; else all rows are of one."""
 
 
 def template_csv() -> bytes:
@@ -65,12 +67,13 @@ def template_csv() -> bytes:
     return (TEMPLATE + "\n".join(rows) + "\n").encode()
 
 
-def read_profiling(source: Path | bytes, name: str = "") -> ProfileRead:
+def read_profiling(source: Path | bytes, name: str = "", network: str = "") -> ProfileRead:
     """Return the profiling rows of a CSV or Parquet table.
 
-    Needed are a time and the number of GPUs. Without a column for the network the file's name (for a path its folder)
-    is the network. Iterations are epochs x samples / batch size where only those are given; GFLOPS that are missing
-    come from the bundled table. Step times (column step_time) become seconds for STEP_SAMPLES samples.
+    Needed are a time and the number of GPUs. Without a column for the network all rows are of ``network``, else of the
+    file's name (for a path its folder's). Iterations are epochs x samples / batch size where only those are given;
+    GFLOPS that are missing come from the bundled table. Step times (column step_time) become seconds for STEP_SAMPLES
+    samples.
 
     Raises
     ------
@@ -87,8 +90,8 @@ def read_profiling(source: Path | bytes, name: str = "") -> ProfileRead:
     if table.rows > MOST_ROWS:
         why = f"it has {table.rows:,} rows, at most {MOST_ROWS:,} are used"
         raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
-    network = source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0]
-    return _Reading(table, found, network or "network", list(text.notes)).result()
+    given = network or (source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0])
+    return _Reading(table, found, given or "network", list(text.notes)).result()
 
 
 def find_columns(header: tuple[str, ...]) -> dict[str, str]:
@@ -139,7 +142,7 @@ class _Reading:
         if len(runs.networks) > MOST_NETWORKS:
             why = f"the column has {len(runs.networks):,} different names, at most {MOST_NETWORKS} are used"
             raise InputError(f"column {self.found['network']}", why, "Check that it names networks, not jobs")
-        return ProfileRead(runs, report, tuple(self.notes))
+        return ProfileRead(runs, report, tuple(self.notes), "network" in self.found)
 
     def _column(self, key: str) -> Any:
         return self.table.columns[self.found[key]]
@@ -273,9 +276,8 @@ def copied_times(runs: Runs) -> Bools:
     same, count = np.unique(pairs[:, :2], axis=0, return_counts=True)
     several = {tuple(row) for row in same[count > 1]}
     measured = runs.seconds * 10 != np.round(runs.seconds * 10)
-    return (
-        np.array([(group, s) in several for group, s in zip(place, runs.seconds, strict=True)], dtype=bool) & measured
-    )
+    alike = [(group, seconds) in several for group, seconds in zip(place, runs.seconds, strict=True)]
+    return np.asarray(measured & np.array(alike, dtype=bool))
 
 
 def _groups(runs: Runs, *, without: int, by_type: bool) -> np.ndarray:
