@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -11,9 +13,11 @@ import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.workload import Workload
-from dlsched.figures import bars, cluster, compare, gantt, jobs, palette, raster, result, workload
+from dlsched.figures import bars, cluster, compare, gantt, jobs, palette, raster, result, training, workload
 from dlsched.figures.base import CLEAR, TimeAxis, cut, duration_axis, plain
 from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE
+from dlsched.speed.regression import fit_all
+from dlsched.workload.demo_profile import demo_runs
 
 NASTY = '<a href="https://bad.example">%{x}</a>'
 SAFE = '&lt;a href="https://bad.example"&gt;'
@@ -30,7 +34,7 @@ NO_UNIT = {
     "GPUs held",
     "GPUs asked for",
 }
-NO_UNIT |= {"GPUs that are there", "GPUs per job", "Part of the total", "Jobs per hour"}
+NO_UNIT |= {"Network", "GPUs that are there", "GPUs per job", "Part of the total", "Jobs per hour"}
 
 
 def trace_frames():
@@ -98,6 +102,13 @@ def a_cluster():
     return Cluster(pools=tuple(Pool(vm=vm, count=4) for vm in kinds), absences=tuple(away))
 
 
+@cache
+def training_fits():
+    runs = demo_runs()
+    network = np.array([NASTY if name == "AlexNet" else f"{name} {name}" for name in runs.network], dtype=object)
+    return fit_all(replace(runs, network=network))
+
+
 def every_chart(theme):
     facts, pieces, waits, series = trace_frames()
     away = pd.DataFrame({"node": [1], "start_s": [1e5], "end_s": [2e5]})
@@ -134,6 +145,8 @@ def every_chart(theme):
         "who asks": workload.who_asks(a_workload(), theme),
         "demand": cluster.demand(a_workload(), 64, theme),
         "capacity": cluster.capacity(a_cluster(), 1e4, theme),
+        "predicted times": training.predicted_vs_measured(training_fits(), theme),
+        "prediction errors": training.network_errors(training_fits(), theme),
         "forest": compare.forest(changes, colour_of, theme, NASTY),
         "ecdf": compare.ecdf(runs, colour_of, theme, quantity="Wait"),
         "queues": compare.queues(states, colour_of, theme),
@@ -175,7 +188,7 @@ def test_user_text_is_never_markup_or_a_template(theme, name):
     figure = json.loads(CHARTS[theme][name].figure.to_json())
     shown = texts_in(figure)
     assert [part for part in shown if "<a href" in part] == []
-    if name in ("overview of jobs", "waterfall", "who wins", "capacity", "groups"):
+    if name in ("overview of jobs", "waterfall", "who wins", "capacity", "groups", "prediction errors"):
         assert any(SAFE[:10] in part for part in shown)
 
 
@@ -247,6 +260,18 @@ def test_a_box_on_the_overview_becomes_a_window():
     assert (got.first_row, got.last_row) == (2, 6)
     outside = gantt.box_window(whole, [-3, 99], [-2, 99])
     assert (outside.from_s, outside.to_s, outside.first_row, outside.last_row) == (0, 4 * 86_400, 0, 7)
+
+
+def test_predictions_are_counted_within_the_band():
+    fits = training_fits()
+    chart = training.predicted_vs_measured(fits, LIGHT)
+    near = np.mean(np.concatenate([model.errors for model in fits.models]) <= 0.2)
+    assert f"{100 * near:.1f}".rstrip("0").rstrip(".") in chart.alt
+    assert len(chart.table) == 720
+    assert sum(len(trace.x) for trace in chart.figure.data if trace.mode == "markers") <= 1500
+    errors = training.network_errors(fits, LIGHT)
+    assert errors.table["mean error"].is_monotonic_decreasing
+    assert errors.figure.data[0].x[0] == pytest.approx(100 * max(model.mape for model in fits.models))
 
 
 def test_a_thumbnail_is_tiny_and_has_words():
