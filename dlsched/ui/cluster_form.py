@@ -6,20 +6,21 @@ import numpy as np
 import streamlit as st
 from pydantic import ValidationError
 
-from dlsched.domain.cluster import Cluster
+from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.cluster import capacity
 from dlsched.metrics.findings import cluster_sentence, guards
-from dlsched.metrics.formats import count, money, share
+from dlsched.metrics.formats import amount, count, money, share
 from dlsched.placement import can_ever_fit
-from dlsched.ui import charts, session, tables
+from dlsched.ui import charts, price_lists, session, tables
 from dlsched.ui.cluster_view import cluster_of, event_columns, events_frame, pool_columns, pools_frame, with_pool
+from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import cards, guard_rails, sentence
-from dlsched.ui.text import dollars, safe
-from dlsched.workload.catalogue import vm_catalogue, vm_examples
+from dlsched.ui.text import safe
 from dlsched.workload.doctor import load_of
 from dlsched.workload.notes import is_default_note
+from dlsched.workload.prices import chosen, to_vm_types
 
 FIXED, FREE = "Fixed nodes", "Free machine types"
 MEANING = {
@@ -39,6 +40,7 @@ def headline(scenario: Scenario, *, unsaved: bool, mistake: InputError | None) -
         widest_gpus=float(jobs.gpus[~fits].max()) if never else 0.0,
     )  # fmt: skip
     guard_rails([guard for guard in found if guard.level != "info"])
+    price_lists.times_warning(scenario, cluster.vm_types)
     sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])))
     st.markdown(_standing(scenario, unsaved, mistake))
     cards(_cards(cluster, load))
@@ -97,7 +99,7 @@ def fixed(current: Scenario) -> Cluster:
         start = with_pool(start, before.catalogue[0], before.slots)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Pools of equal nodes**")
-        _add_example(pools_key, start)
+        _add_type(pools_key, start)
     pools = tables.editor(start, pools_key, pool_columns(), alt="Pools: machine type, number of nodes, size and price")
     picture = st.container()
     st.markdown("**Capacity over time** (optional): nodes that arrive, leave, are maintained, or fail")
@@ -139,20 +141,28 @@ def keys(current: Scenario) -> tuple[str, str]:
     return f"pools-{tag}", f"events-{tag}"
 
 
-def _add_example(key: str, start: object) -> None:
-    offers = {vm.name: vm for vm in vm_examples()}
+def _add_type(key: str, start: object) -> None:
+    mine = price_lists.own()
+    offers = {vm.name: vm for vm in to_vm_types(chosen(mine, [offer.name for offer in mine.offers]))}
 
-    def shown(name: str) -> str:
-        vm = offers[name]
-        return f"{name} · {money(vm.usd_per_h)}/h"
-
-    with st.popover("Add a machine type", help="Example types with example prices; change them in the table"):
-        st.markdown(f":gray[{dollars(safe(vm_catalogue().note, 300))} As of {vm_catalogue().as_of}.]")
-        name = st.selectbox("Machine type", list(offers), key="vm-example", format_func=shown)
+    with st.popover("Add a machine type", help="Types and prices of your catalogue; change them in the table"):
+        dates = sorted({f"{offer.source or 'no source'}, {offer.as_of or 'no date'}" for offer in mine.offers})
+        st.markdown(f":gray[From your catalogue: {safe('; '.join(dates), 300)}.]")
+        _to_catalogue("edit-catalogue-pools")
+        name = st.selectbox("Machine type", list(offers), key="vm-example", format_func=lambda n: _priced(offers[n]))
         nodes = st.number_input("Nodes", 1, 10_000, 1, key="vm-example-nodes")
         if st.button(f"Add {nodes} to the table", key="vm-add"):
             tables.replace(key, with_pool(tables.held(key, start), offers[name], int(nodes)))  # type: ignore[arg-type]
             st.rerun()
+
+
+def _priced(vm: VmType) -> str:
+    return f"{vm.name} · {'no price' if vm.usd_per_h is None else f'{money(vm.usd_per_h)}/h'}"
+
+
+def _to_catalogue(key: str) -> None:
+    with st.container(key=key):
+        st.page_link(SCRIPTS["Catalogue"], label="Edit in Catalogue", query_params=session.url_params())
 
 
 def free(current: Scenario) -> Cluster:
@@ -164,18 +174,23 @@ def free(current: Scenario) -> Cluster:
         When no type is chosen.
     """
     cluster, key = current.cluster, tables.widget_key(keys(current)[0])
-    offers = {vm.name: vm for vm in (*vm_examples(), *cluster.vm_types)}
-    chosen = [vm.name for vm in cluster.catalogue] or list(offers)[:3]
-    left, right = st.columns([1, 3])
+    lists = price_lists.types_to_rent(cluster)
+    left, middle, right = st.columns([1, 2, 4], vertical_alignment="bottom")
     slots = left.number_input(
         "Free slots", 1, 100_000, cluster.slots or cluster.num_nodes, key=f"slots-{key}", persist_state="session",
         help="How many machines may be rented at once",
     )  # fmt: skip
-    names = right.multiselect(
-        "Machine types to choose from", list(offers), chosen, key=f"types-{key}", persist_state="session",
-        help="Example types and those of the scenario",
-        format_func=lambda name: f"{name} · {money(offers[name].usd_per_h)}/h",
+    label = middle.selectbox(
+        "Types and prices from", list(lists), key=f"list-{key}", persist_state="session",
+        help="Prices are frozen into the scenario when it is saved: a later change of a list changes no run",
+        format_func=lambda name: f"{name}: {amount(len(lists[name]), 'type')}",
     )  # fmt: skip
+    offers = {vm.name: vm for vm in lists[label]}
+    names = right.multiselect(
+        "Machine types to choose from", list(offers), list(offers), key=f"types-{key}-{label}", persist_state="session",
+        help="Those that the policy may rent", format_func=lambda name: _priced(offers[name]),
+    )  # fmt: skip
+    _to_catalogue("edit-catalogue")
     try:
         made = Cluster(
             slots=int(slots), catalogue=tuple(offers[name] for name in names),

@@ -11,9 +11,11 @@ from pydantic import ValidationError
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
-from dlsched.metrics.formats import amount, count, money
-from dlsched.workload.catalogue import vm_catalogue, vm_examples
-from dlsched.workload.notes import EXAMPLE_PRICE, is_default_note, is_price_note
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.formats import amount, count
+from dlsched.workload.catalogue import vm_examples
+from dlsched.workload.notes import is_default_note, is_price_note
+from dlsched.workload.prices import PriceList, price_notes, to_vm_types
 
 DAY_S = 86_400.0
 POOL_LABELS = {
@@ -207,21 +209,39 @@ def _canonical(cluster: Cluster) -> Cluster:
     return cluster.model_copy(update={"absences": tuple(rounded)})
 
 
-def notes_of(assumptions: Sequence[str], before: Cluster, after: Cluster) -> tuple[str, ...]:
+def notes_of(
+    assumptions: Sequence[str], before: Cluster, after: Cluster, lists: Sequence[PriceList]
+) -> tuple[str, ...]:
     """Return the assumptions of a scenario whose cluster was edited.
 
-    The note of the default cluster goes. Notes of example prices stay while a price they may speak of is still
-    there, and are added for the example types that came.
+    The note of the default cluster goes. Notes on prices stay while a price they may speak of is still there, and are
+    added for the types that came from one of the price lists.
     """
     had = {(vm.name, vm.usd_per_h) for vm in before.vm_types if vm.usd_per_h is not None}
     have = {(vm.name, vm.usd_per_h) for vm in after.vm_types if vm.usd_per_h is not None}
     kept = [text for text in assumptions if not is_default_note(text) and not (is_price_note(text) and not had & have)]
-    new = [
-        f"{vm.name}: {money(vm.usd_per_h)}/h ({EXAMPLE_PRICE}, {vm_catalogue().as_of})"
-        for vm in vm_examples()
-        if (vm.name, vm.usd_per_h) in have - had
-    ]
-    return tuple(dict.fromkeys([*kept, *new]))
+    came = [vm for vm in after.vm_types if (vm.name, vm.usd_per_h) in have - had]
+    notes = [price_notes(came, prices, len(after.vm_types)) for prices in lists]
+    return tuple(dict.fromkeys([*kept, *next(filter(None, notes), ())]))
+
+
+def renting(scenario: Scenario, prices: PriceList) -> Scenario:
+    """Return the scenario on free slots that rent the ticked types of a price list; fixed nodes become as many slots.
+
+    Speeds of types it has already are kept. Its notes on prices are the list's from now on.
+
+    Raises
+    ------
+    InputError
+        If no type is ticked.
+    """
+    before = scenario.cluster
+    catalogue = to_vm_types(prices, {vm.name: vm.speed for vm in before.vm_types})
+    absences = before.absences if before.free_slots else ()
+    cluster = Cluster(slots=before.num_nodes, catalogue=catalogue, absences=absences)
+    kept = [text for text in scenario.assumptions if not is_default_note(text) and not is_price_note(text)]
+    notes = price_notes(catalogue, prices, len(catalogue))
+    return scenario.replace(cluster=cluster, assumptions=tuple(dict.fromkeys([*kept, *notes])))
 
 
 def _empty(value: Any) -> bool:

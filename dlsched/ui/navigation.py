@@ -10,6 +10,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "Describe": (
         ("describe/workload.py", "Workload", "📥", "workload"),
         ("describe/cluster.py", "Cluster", "🖥️", "cluster"),
+        ("describe/catalogue.py", "Catalogue", "🏷️", "catalogue"),
     ),
     "Run": (("run/run.py", "Run", "▶️", "run"), ("run/runs.py", "Runs", "🗂️", "runs")),
     "Understand": (

@@ -1,26 +1,38 @@
-"""What comes with the program: the demo, sample traces and example machine types, all labelled as examples."""
+"""What comes with the program: the demo, sample traces and price lists, all labelled as what they are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from functools import cache
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from dlsched.domain.cluster import Frozen, VmType
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.cluster import VmType
+from dlsched.domain.errors import InputError
+from dlsched.workload.prices import PriceList, chosen, to_vm_types
 
 _DATA = Path(__file__).resolve().parents[2] / "data"
 
 
-class VmCatalogue(Frozen):
-    """Example machine types, the day their prices are of, and what to think of them."""
+@dataclass(frozen=True, slots=True)
+class BundledPrices:
+    """A bundled price list: a name for choices, what to think of it, its file in the data folder."""
 
+    label: str
     note: str
-    as_of: date
-    types: tuple[VmType, ...]
+    file: str
+
+
+EXAMPLES = BundledPrices(
+    "Examples of today",
+    "Example machine types with example prices, close to list prices of their date. Not a quote: put in your own.",
+    "vm_examples.csv",
+)
+PAPER = BundledPrices(
+    "Path-relinking paper, 2022",
+    "The eight machine types of the path-relinking paper (Table 2). The two with * were made up by its authors.",
+    "vm_gpuaas_2022.csv",
+)
+PRICE_LISTS = (EXAMPLES, PAPER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +66,14 @@ def data_path(name: str) -> Path:
 
 
 @cache
-def vm_catalogue() -> VmCatalogue:
-    """Return the example machine types with their date and note."""
-    try:
-        return VmCatalogue.model_validate_json(data_path("vm_types.json").read_bytes())
-    except ValidationError as error:
-        raise from_validation("data/vm_types.json", error) from error
+def price_list(bundled: BundledPrices) -> PriceList:
+    """Return a bundled price list."""
+    from dlsched.workload.price_file import read_prices  # kept local: reading tables is slow to import
+
+    return PriceList(offers=read_prices(data_path(bundled.file)).offers)
 
 
 def vm_examples() -> tuple[VmType, ...]:
-    """Return the example machine types."""
-    return vm_catalogue().types
+    """Return the example machine types at their list prices, those for pools of CPU nodes too."""
+    prices = price_list(EXAMPLES)
+    return to_vm_types(chosen(prices, [offer.name for offer in prices.offers]))

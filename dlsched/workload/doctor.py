@@ -139,6 +139,11 @@ class Ledger:
         examples = tuple(Example(int(line), text) for line, text in zip(self._line_of(first), texts, strict=True))
         self._findings.append(Finding(kind, reason, rule, int(found.size), examples, unreadable))
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was written so far."""
+        return tuple(self._findings)
+
     def report(self) -> Report:
         """Close the books; InputError when nothing usable is left or most rows could not be understood."""
         rows, kept = len(self.alive) + self._lost, int(self.alive.sum())

@@ -1,7 +1,7 @@
 import streamlit as st
 
 from dlsched.domain.errors import InputError
-from dlsched.ui import cluster_form, fill_view, page, session, tables
+from dlsched.ui import cluster_form, fill_view, page, price_lists, session, tables
 from dlsched.ui.cluster_view import notes_of
 
 current = page.begin("Cluster")
@@ -23,7 +23,7 @@ if actions.button(
     "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster", disabled=not unsaved or not edited,
     help="Makes a new version of the scenario; “Undo last edit” in the scenario's menu goes back",
 ):  # fmt: skip
-    notes = notes_of(current.assumptions, current.cluster, shown.cluster)
+    notes = notes_of(current.assumptions, current.cluster, shown.cluster, price_lists.all_lists())
     info = session.keep(shown.replace(assumptions=notes), based_on=current.content_hash)
     for key in cluster_form.keys(current):
         tables.forget(key)

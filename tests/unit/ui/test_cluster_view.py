@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.ui.cluster_view import cluster_of, events_frame, notes_of, pools_frame, with_pool
-from dlsched.workload.catalogue import vm_examples
+from dlsched.workload.catalogue import EXAMPLES, price_list, vm_examples
 from dlsched.workload.defaults import describe_default
 from dlsched.workload.fill import fill_prices
 
 NODE = VmType(name="node", gpus=8)
 CLUSTER = Cluster(pools=(Pool(vm=NODE, count=4),))
+LISTS = [price_list(EXAMPLES)]
 
 pools = st.builds(
     Pool,
@@ -85,7 +86,7 @@ def test_empty_rows_do_not_count_and_equal_names_must_be_equal_types():
 
 def test_the_default_note_ends_when_the_cluster_is_described():
     notes = ("restart 15 s", describe_default(CLUSTER))
-    assert notes_of(notes, CLUSTER, CLUSTER.model_copy(update={"pools": (Pool(vm=NODE, count=9),)})) == (
+    assert notes_of(notes, CLUSTER, CLUSTER.model_copy(update={"pools": (Pool(vm=NODE, count=9),)}), LISTS) == (
         "restart 15 s",
     )
 
@@ -99,14 +100,13 @@ def test_the_note_of_example_prices_stays_as_long_as_one_of_them():
     mine = priced.model_copy(update={"usd_per_h": 7.0})
     more = Cluster(pools=(Pool(vm=priced, count=9),))
     own = Cluster(pools=(Pool(vm=mine, count=9),))
-    assert notes_of(filled.assumptions, filled.cluster, more) == filled.assumptions
-    assert notes_of(filled.assumptions, filled.cluster, own) == ()
+    assert notes_of(filled.assumptions, filled.cluster, more, LISTS) == filled.assumptions
+    assert notes_of(filled.assumptions, filled.cluster, own, LISTS) == ()
 
 
 def test_example_types_bring_the_note_of_their_price():
     vm = vm_examples()[0]
     after = Cluster(pools=(*CLUSTER.pools, Pool(vm=vm, count=1)))
-    (note,) = notes_of((), CLUSTER, after)
-    assert note.startswith(f"{vm.name}: $")
-    assert "example price, not a quote" in note
-    assert notes_of((note,), after, after) == (note,)
+    (note,) = notes_of((), CLUSTER, after, LISTS)
+    assert note == f"{vm.name}: list prices 2026-03-01 (example price, not a quote)"
+    assert notes_of((note,), after, after, LISTS) == (note,)

@@ -76,8 +76,25 @@ def test_vm_examples_are_priced_and_dated():
     assert {"T4", "L4", "V100", "A100", "H100"} <= {vm.gpu_type for vm in types}
     assert all(vm.usd_per_h for vm in types)
     assert len({vm.name for vm in types}) == len(types)
-    assert catalogue.vm_catalogue().as_of.isoformat() == "2026-03-01"
-    assert "Not a quote" in catalogue.vm_catalogue().note
+    offers = catalogue.price_list(catalogue.EXAMPLES).offers
+    assert {(offer.source, str(offer.as_of)) for offer in offers} == {("example price, not a quote", "2026-03-01")}
+    assert all(offer.spot_usd_per_h < offer.usd_per_h for offer in offers if offer.spot_usd_per_h)
+    assert "Not a quote" in catalogue.EXAMPLES.note
+
+
+def test_demo_has_the_price_of_the_example_type(demo):
+    (vm,) = demo.cluster.vm_types
+    assert vm in catalogue.vm_examples()
+
+
+def test_table_2_of_the_paper_is_there_to_the_cent():
+    offers = catalogue.price_list(catalogue.PAPER).offers
+    assert [(offer.name, offer.gpu_type, offer.gpus, offer.usd_per_h) for offer in offers] == [
+        ("NC6", "K80", 1, 0.56), ("NC12", "K80", 2, 1.13), ("NC24", "K80", 4, 2.25),
+        ("NV6", "M60", 1, 0.62), ("NV12", "M60", 2, 1.24), ("NV24", "M60", 4, 2.48),
+        ("NC48*", "K80", 8, 4.48), ("NV48*", "M60", 8, 4.96),
+    ]  # fmt: skip
+    assert [offer.name for offer in offers if "made-up" in offer.source] == ["NC48*", "NV48*"]
 
 
 def test_missing_bundled_file_is_named():

@@ -1,0 +1,3 @@
+from dlsched.ui import page
+
+current = page.begin("Catalogue")
