@@ -10,7 +10,7 @@ import numpy as np
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.policies.gpuaas.desk import Desk
 from dlsched.policies.gpuaas.instance import Instance, objective
-from dlsched.policies.gpuaas.params import LocalParams
+from dlsched.policies.gpuaas.params import LocalParams, RandomizedParams, RelinkingParams
 from dlsched.policies.gpuaas.policy import Choice, Core, InstancePolicy
 
 FAMILY = "GPU as a service"
@@ -24,6 +24,30 @@ def _greedy(_: LocalParams) -> Core:
 
     def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
         schedule = greedy(instance)
+        return Choice(schedule, objective=objective(instance, schedule))
+
+    return core
+
+
+def _randomized(params: RandomizedParams) -> Core:
+    from dlsched.policies.gpuaas.search import SearchSettings, randomized_greedy
+
+    settings = SearchSettings(iterations=params.iterations)
+
+    def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+        schedule = randomized_greedy(instance, rng, settings, params.guide)
+        return Choice(schedule, objective=objective(instance, schedule))
+
+    return core
+
+
+def _relinking(params: RelinkingParams) -> Core:
+    from dlsched.policies.gpuaas.search import SearchSettings, path_relinking
+
+    settings = SearchSettings(iterations=params.iterations, elite=params.elite)
+
+    def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+        schedule = path_relinking(instance, rng, settings)
         return Choice(schedule, objective=objective(instance, schedule))
 
     return core
@@ -44,5 +68,19 @@ GPUAAS = (
         "Most pressed job first, each on its cheapest configuration that meets the due date.",
         LocalParams,
         _greedy,
+    ),
+    _spec(
+        "gpuaas-randomized-greedy",
+        "Randomised greedy renting",
+        "The best of many greedy schedules drawn with dice.",
+        RandomizedParams,
+        _randomized,
+    ),
+    _spec(
+        "gpuaas-path-relinking",
+        "Path relinking",
+        "Walks between good random schedules and keeps the best on the way.",
+        RelinkingParams,
+        _relinking,
     ),
 )
