@@ -1,13 +1,15 @@
 """Workload generators, one module a kind or paper. ``draw`` turns a plain specification and a seed into jobs."""
 
 from dlsched.workload.generators.arrivals import gaps_of, hourly_rates_of
+from dlsched.workload.generators.gpuaas import GpuaasSpec
 from dlsched.workload.generators.load import expected_load, scale_to_load
 from dlsched.workload.generators.mix import JobClass, JobMixSpec
-from dlsched.workload.generators.registry import KINDS, canonical, draw, parse, plain
+from dlsched.workload.generators.registry import KINDS, canonical, draw, parse, plain, speed_of
 from dlsched.workload.generators.resample import resample_days
 
 __all__ = [
     "KINDS",
+    "GpuaasSpec",
     "JobClass",
     "JobMixSpec",
     "canonical",
@@ -19,4 +21,5 @@ __all__ = [
     "plain",
     "resample_days",
     "scale_to_load",
+    "speed_of",
 ]

@@ -150,7 +150,7 @@ def draw_job_mix(spec: JobMixSpec, seed: int) -> Workload:
     job_ids = [f"j{number:04d}" for number in range(1, spec.jobs + 1)]
     uniforms = job_uniforms(seed, "workload", job_ids, _USER + 1)
     submit_s = np.round(spec.arrivals.times_s(spec.jobs, stream(seed, "workload")), _DECIMALS)
-    class_of = _pick(uniforms[:, _CLASS], np.array([job_class.share for job_class in spec.classes]))
+    class_of = pick(uniforms[:, _CLASS], np.array([job_class.share for job_class in spec.classes]))
     columns: dict[str, Any] = {"job_id": job_ids, "submit_s": submit_s}
     for number, job_class in enumerate(spec.classes):
         rows = np.flatnonzero(class_of == number)
@@ -173,7 +173,7 @@ def _empty(name: str, length: int) -> Any:
 
 def _class_columns(job_class: JobClass, submit_s: Floats, uniforms: Floats) -> dict[str, Any]:
     """Return the columns that a class sets, for its rows."""
-    gpus = np.array(job_class.gpus)[_pick(uniforms[:, _GPUS], job_class.size_shares)]
+    gpus = np.array(job_class.gpus)[pick(uniforms[:, _GPUS], job_class.size_shares)]
     work = np.maximum(np.round(job_class.run_time.quantile_s(uniforms[:, _RUN]), _DECIMALS), 10.0**-_DECIMALS)
     workers = np.maximum(gpus, 1.0)
     columns: dict[str, Any] = {
@@ -194,7 +194,7 @@ def _class_columns(job_class: JobClass, submit_s: Floats, uniforms: Floats) -> d
         columns["weight_usd_per_s"] = (low + (high - low) * uniforms[:, _WEIGHT]) / 3600
     if job_class.users:
         skewed = 1 / np.arange(1, len(job_class.users) + 1) ** job_class.user_skew
-        columns["user"] = np.array(job_class.users, dtype=object)[_pick(uniforms[:, _USER], skewed)]
+        columns["user"] = np.array(job_class.users, dtype=object)[pick(uniforms[:, _USER], skewed)]
     return {name: values for name, values in columns.items() if values is not None}
 
 
@@ -207,7 +207,7 @@ def _due_s(due: Due, submit_s: Floats, work: Floats, uniforms: Floats) -> Floats
     return None
 
 
-def _pick(uniforms: Floats, weights: Floats) -> Ints:
+def pick(uniforms: Floats, weights: Floats) -> Ints:
     """Return which weight each uniform falls on."""
     borders = np.cumsum(weights) / np.sum(weights)
     return np.searchsorted(borders[:-1], uniforms, side="right").astype(np.int64)

@@ -11,7 +11,9 @@ from pydantic import Field, ValidationError, field_validator
 
 from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Workload
+from dlsched.workload.generators.gpuaas import GpuaasSpec, draw_gpuaas, speed_of_gpuaas
 from dlsched.workload.generators.mix import JobMixSpec, draw_job_mix
 from dlsched.workload.rules import FillRule, apply_rule
 
@@ -38,16 +40,21 @@ def _draw_filled(spec: FilledSpec, seed: int) -> Workload:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A line of the table: the model that validates a specification and the function that draws from it."""
+    """A line of the table: the model that validates a specification and the function that draws from it.
+
+    ``speed`` returns the speed model that the jobs need; None = they run as the scenario says.
+    """
 
     key: str
     model: type[Frozen]
     draw: Callable[[Any, int], Workload]
+    speed: Callable[[Any], SpeedSpec | None] = lambda spec: None
 
 
 KINDS = (
     Kind("job-mix", JobMixSpec, draw_job_mix),
-    Kind("filled", FilledSpec, _draw_filled),
+    Kind("gpuaas", GpuaasSpec, draw_gpuaas, speed_of_gpuaas),
+    Kind("filled", FilledSpec, _draw_filled, lambda spec: speed_of(spec.base)),
 )
 
 
@@ -61,6 +68,12 @@ def draw(spec: Mapping[str, Any], seed: int) -> Workload:
     """
     kind, parsed = _parse(spec)
     return kind.draw(parsed, seed)
+
+
+def speed_of(spec: Mapping[str, Any]) -> SpeedSpec | None:
+    """Return the speed model that the jobs of a specification need; None = any. Whoever makes a scenario sets it."""
+    kind, parsed = _parse(spec)
+    return kind.speed(parsed)
 
 
 def parse(spec: Mapping[str, Any]) -> Frozen:
