@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, duration, money, share
-from dlsched.workload.notes import is_default_note, is_price_note, is_times_note
+from dlsched.workload.notes import is_default_note, is_list_note, is_price_note, is_times_note, price_day, stale_days
 
 PLACEMENT = {
     "pool": ("placement: one pool", "Only totals limit jobs, nodes do not: waits come out too short."),
@@ -27,9 +28,14 @@ class Chip:
 
 
 def assumptions(
-    scenario: Scenario, *, uses_run_times: bool = False, clairvoyant: bool = False, stops_jobs: bool = False
+    scenario: Scenario,
+    *,
+    uses_run_times: bool = False,
+    clairvoyant: bool = False,
+    stops_jobs: bool = False,
+    today: date | None = None,
 ) -> list[Chip]:
-    """Return the assumptions behind any result of the scenario.
+    """Return the assumptions behind any result of the scenario; with ``today`` also that its prices are old.
 
     ``uses_run_times`` and ``clairvoyant`` say that one of the policies looked at does so (see PolicySpec),
     ``stops_jobs`` that jobs were stopped for others or changed their width.
@@ -37,7 +43,7 @@ def assumptions(
     groups = (
         _data(scenario),
         _policy(scenario, uses_run_times=uses_run_times, clairvoyant=clairvoyant),
-        _prices(scenario),
+        _prices(scenario, today),
         _machines(scenario),
         _running(scenario, stops_jobs=stops_jobs),
         _jobs(scenario),
@@ -85,7 +91,7 @@ def _policy(scenario: Scenario, *, uses_run_times: bool, clairvoyant: bool) -> l
     return chips
 
 
-def _prices(scenario: Scenario) -> list[Chip]:
+def _prices(scenario: Scenario, today: date | None) -> list[Chip]:
     vms = scenario.cluster.vm_types
     priced = [vm for vm in vms if vm.usd_per_h is not None]
     chips = []
@@ -94,7 +100,9 @@ def _prices(scenario: Scenario) -> list[Chip]:
         chips.append(Chip("no price set", f"Costs cannot be told without a price for {missing}.", "Cluster"))
     if not priced:
         return chips
-    chips.append(Chip("list prices", "Prices as typed in or listed, without discounts of yours.", "Cluster"))
+    if not any(map(is_list_note, scenario.assumptions)):
+        chips.append(Chip("list prices", "Prices as typed in or listed, without discounts of yours.", "Cluster"))
+    chips.extend(_stale(scenario, today))
     if scenario.options.billing == "hour":
         chips.append(Chip("billing per started hour", "Each stay of a machine is rounded up to the hour.", "Cluster"))
     else:
@@ -103,6 +111,13 @@ def _prices(scenario: Scenario) -> list[Chip]:
         label = f"{money(scenario.options.rejection_usd)} per rejected job"
         chips.append(Chip(label, "A planning weight for turning a job away, not money paid.", "Run"))
     return chips
+
+
+def _stale(scenario: Scenario, today: date | None) -> list[Chip]:
+    days = [day for text in scenario.assumptions if (day := price_day(text)) is not None]
+    age = stale_days(min(days), today) if days and today else 0
+    why = f"The oldest price is of {min(days)}: check it against the list of today." if age else ""
+    return [Chip(f"prices {age:,} days old", why, "Catalogue")] if age else []
 
 
 def _machines(scenario: Scenario) -> list[Chip]:

@@ -14,7 +14,7 @@ from dlsched.metrics.findings import assumptions
 from dlsched.metrics.formats import amount, money, share
 from dlsched.policies.registry import POLICIES
 from dlsched.store.scenarios import ScenarioInfo
-from dlsched.ui import run_state, session
+from dlsched.ui import price_lists, run_state, session
 from dlsched.ui.parts import chips
 from dlsched.ui.text import dollars, safe
 
@@ -42,7 +42,7 @@ def show(current: Scenario) -> None:
         if current.data_kind in DATA_CHIP:
             label, colour = DATA_CHIP[current.data_kind]
             st.badge(label, color=colour)  # type: ignore[arg-type]
-        chips(assumptions(current), "bar")
+        chips(assumptions(current, today=price_lists.today()), "bar")
         if edited:
             _edited(info)
         _running()

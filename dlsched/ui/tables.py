@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -9,21 +10,31 @@ import streamlit as st
 
 MOST_ROWS, TALL_PX = 6, 240
 
+Live = Callable[[pd.DataFrame, Mapping[int, Mapping[str, Any]]], pd.DataFrame]
 
-def editor(start: pd.DataFrame, key: str, columns: dict[str, Any], *, alt: str) -> pd.DataFrame:
+
+def editor(
+    start: pd.DataFrame, key: str, columns: dict[str, Any], *, alt: str, live: Live | None = None, height: int = TALL_PX
+) -> pd.DataFrame:
     """Show an editable table with rows to add and delete, and return what it holds now.
 
     It begins with ``start`` and goes on with the reader's rows until :func:`forget`. The widget itself loses its
     edits when its page is left; what it held then is what it begins with next time. Between the two its input must
     stay the same object, or edits would be applied twice.
+
+    ``live`` gets the rows it began with and the cells edited since, and returns those rows with the cells that follow
+    from others; such a table has no rows to add or delete by itself (Streamlit would begin anew at each edit).
     """
     widget = widget_key(key)
     if widget not in st.session_state:
         st.session_state[f"{key}-from"] = _any_cells(held(key, start))
     begin = st.session_state.get(f"{key}-from", _any_cells(start))
+    if live is not None:
+        edited = st.session_state.get(widget, {}).get("edited_rows", {})
+        begin = live(begin, {int(row): cells for row, cells in edited.items()})
     now: pd.DataFrame = st.data_editor(
-        begin, num_rows="dynamic", hide_index=True, column_config=columns, key=widget, alt=alt, placeholder="–",
-        height=TALL_PX if len(begin) > MOST_ROWS else "auto",
+        begin, num_rows="dynamic" if live is None else "fixed", hide_index=True, column_config=columns, key=widget,
+        alt=alt, placeholder="–", height=height if len(begin) > MOST_ROWS else "auto",
     )  # fmt: skip
     st.session_state[f"{key}-now"] = now
     return now

@@ -2,7 +2,7 @@ import streamlit as st
 
 from dlsched.metrics.findings import assumptions, guards
 from dlsched.metrics.formats import amount
-from dlsched.ui import page, parts, run_confirm, run_queue, run_view
+from dlsched.ui import page, parts, price_lists, run_confirm, run_queue, run_view
 from dlsched.workload.doctor import fit_of
 
 current = page.begin("Run")
@@ -34,6 +34,7 @@ with right:
         st.markdown("First decide what happens to the jobs that can never fit (rule “Oversize”), or add nodes.")
     if not valid:
         st.markdown("First correct the parameters marked in red.")
-    parts.chips(assumptions(current, uses_run_times=any(spec.uses_run_times for spec in specs)), "run")
+    informed = any(spec.uses_run_times for spec in specs)
+    parts.chips(assumptions(current, uses_run_times=informed, today=price_lists.today()), "run")
     st.subheader("Queue", anchor=False)
     run_queue.live_queue()

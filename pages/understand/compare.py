@@ -5,7 +5,7 @@ from dlsched.metrics.compare import check_same_workload, common_jobs
 from dlsched.metrics.findings import assumptions, compare_sentence, comparison_guards, guards
 from dlsched.metrics.formats import amount
 from dlsched.policies.registry import find
-from dlsched.ui import compare_view, loaders, page, parts, runs_of, session
+from dlsched.ui import compare_view, loaders, page, parts, price_lists, runs_of, session
 from dlsched.workload.doctor import load_of
 
 TABS = {
@@ -106,6 +106,7 @@ with parts.mistakes_shown():
             uses_run_times=any(spec.uses_run_times for spec in specs),
             clairvoyant=any(spec.clairvoyant for spec in specs),
             stops_jobs=any(values.get("preemptions") or values.get("resizes") for values in metrics.values()),
+            today=price_lists.today(),
         )
         parts.chips(taken, "compare")
         st.space("stretch")

@@ -3,7 +3,18 @@ import streamlit as st
 from dlsched.domain.errors import StoreError
 from dlsched.metrics.findings import assumptions, guards, result_sentence
 from dlsched.policies.registry import find
-from dlsched.ui import loaders, page, parts, result_cards, result_gantt, result_job, result_tabs, runs_of, session
+from dlsched.ui import (
+    loaders,
+    page,
+    parts,
+    price_lists,
+    result_cards,
+    result_gantt,
+    result_job,
+    result_tabs,
+    runs_of,
+    session,
+)
 from dlsched.ui.text import dollars
 from dlsched.workload.doctor import load_of
 
@@ -94,6 +105,7 @@ if tab != "Job":
             uses_run_times=spec.uses_run_times,
             clairvoyant=spec.clairvoyant,
             stops_jobs=bool(metrics.get("preemptions") or metrics.get("resizes")),
+            today=price_lists.today(),
         )
         parts.chips(taken, "result")
 
