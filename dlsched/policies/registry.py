@@ -59,10 +59,12 @@ def _has_prices(scenario: Scenario) -> bool:
 
 
 def _on_one_node(scenario: Scenario) -> bool:
-    """Whether GPUs come whole, some machine type can run each job alone, and GPUs run out before CPUs and memory do."""
+    """Whether one machine type can run each job, with whole GPUs that run out before CPUs and memory, no partitions."""
     jobs, vm_types = scenario.workload, [vm for vm in scenario.cluster.vm_types if vm.gpus > 0]
     per_worker = jobs.gpus_per_worker
-    if not vm_types or (per_worker < 1).any() or (per_worker != np.floor(per_worker)).any():
+    if not vm_types or any(pool.partition for pool in scenario.cluster.pools):
+        return False
+    if (per_worker < 1).any() or (per_worker != np.floor(per_worker)).any():
         return False
     for vm in vm_types:
         capacity = np.array(vm_capacity(vm))

@@ -122,6 +122,6 @@ def _staying(contents: _Contents, planned: list[int], real: list[int], target: I
 
 
 def _renamed(change: Change, name: Mapping[int, int]) -> Change:
-    if not change.shares:
-        return change
+    if not change.shares or all(name.get(share.node, share.node) == share.node for share in change.shares):
+        return change  # most stay, and a copy costs more than a look
     return replace(change, shares=tuple(Share(name.get(s.node, s.node), s.workers, s.servers) for s in change.shares))

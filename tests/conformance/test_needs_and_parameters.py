@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
@@ -27,6 +28,7 @@ WITHOUT: dict[Need, dict[str, Any]] = {
     Need.FIXED_NODES: {"cluster": free_slots()},
     Need.SERVERS: {},
     Need.UTILITY: {},
+    Need.ONE_NODE: {"workload": full_workload().with_columns(gpus_per_worker=np.full(36, 0.5))},
 }
 NEEDS = [(spec, need) for spec in POLICIES for need in sorted(spec.needs)]
 

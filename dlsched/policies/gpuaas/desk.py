@@ -14,6 +14,8 @@ from dlsched.policies.gpuaas.instance import Instance, Schedule
 
 SECONDS_PER_H = 3600.0
 FIRST_ROWS = 256
+LEAST_S = 1e-3
+"""A job that outlives its estimate is believed to end at once, but not sooner: costs are divided by times."""
 
 
 class RateTable:
@@ -81,9 +83,9 @@ class Desk:
         """Return the desk; ``free`` says that machine types may be chosen, ``period_s`` is H of (P1)."""
         rows = state.active
         rate = table.rates(state, rows)
-        remaining = state.remaining(rows)
-        with np.errstate(divide="ignore"):
-            times = np.where(rate > 0, remaining[:, None, None] / rate, np.inf)
+        remaining = np.broadcast_to(state.remaining(rows)[:, None, None], rate.shape)
+        times = np.divide(remaining, rate, out=np.full(rate.shape, np.inf), where=rate > 0)
+        times = np.maximum(times, LEAST_S)
         ahead_s = state.restart_ahead_s(rows)
         if ahead_s.any():
             times = times + ahead_s[:, None, None]
