@@ -6,24 +6,11 @@ from collections.abc import Sequence
 
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import Options, Scenario
+from dlsched.workload.catalogue import PAPER, price_list
 from dlsched.workload.generators import GpuaasSpec, draw, plain
 from dlsched.workload.generators.gpuaas import BASE_TYPE, OTHER_TYPE, ServiceApplication, speed_of_gpuaas
+from dlsched.workload.prices import price_notes, to_vm_types
 from dlsched.workload.rules import usd_text
-
-STUDY_TYPES = tuple(
-    VmType(name=name, gpu_type=gpu_type, gpus=gpus, usd_per_h=usd_per_h)
-    for name, gpu_type, gpus, usd_per_h in (
-        ("NC6", BASE_TYPE, 1, 0.56),
-        ("NC12", BASE_TYPE, 2, 1.13),
-        ("NC24", BASE_TYPE, 4, 2.25),
-        ("NV6", OTHER_TYPE, 1, 0.62),
-        ("NV12", OTHER_TYPE, 2, 1.24),
-        ("NV24", OTHER_TYPE, 4, 2.48),
-        ("NC48*", BASE_TYPE, 8, 4.48),
-        ("NV48*", OTHER_TYPE, 8, 4.96),
-    )
-)
-"""Table 2 of the study; the last two are made up there, twice the 4-GPU types."""
 
 PROTOTYPE = GpuaasSpec(
     nodes=2,
@@ -47,36 +34,45 @@ PROTOTYPE = GpuaasSpec(
 """Section 4.6, Table 3: six applications, one every 300 s, two nodes. The run times are this project's."""
 
 
+def study_types() -> tuple[VmType, ...]:
+    """Return the eight machine types of the study (Table 2); the last two are made up there."""
+    return to_vm_types(price_list(PAPER))
+
+
 def gpuaas_scenario(
     spec: GpuaasSpec,
     seed: int = 0,
-    catalogue: Sequence[VmType] = STUDY_TYPES,
+    catalogue: Sequence[VmType] | None = None,
     name: str = "GPU as a service",
 ) -> Scenario:
     """Return the jobs of a specification on ``spec.nodes`` free slots, with their time table.
 
-    Raises
-    ------
-    InputError
-        If a machine type of the catalogue cannot be used as it is.
+    Without a catalogue the slots hold the machine types of the study (Table 2).
     """
     plain_spec = plain(spec)
+    rented = study_types() if catalogue is None else tuple(catalogue)
     return Scenario(
         workload=draw(plain_spec, seed),
-        cluster=Cluster(slots=spec.nodes, catalogue=tuple(catalogue)),
+        cluster=Cluster(slots=spec.nodes, catalogue=rented),
         options=Options(placement="best-fit"),
         speed=speed_of_gpuaas(spec),
         seed=seed,
         name=name,
         data_kind="generated",
         generator=plain_spec,
-        assumptions=assumptions_of(spec),
+        assumptions=(*assumptions_of(spec), *price_notes(rented, price_list(PAPER), len(rented))),
     )
 
 
 def prototype_scenario(seed: int = 0) -> Scenario:
     """Return the six applications of the study's cloud experiment on the six machine types it used."""
-    return gpuaas_scenario(PROTOTYPE, seed, STUDY_TYPES[:6], "Six applications, two nodes")
+    return gpuaas_scenario(PROTOTYPE, seed, study_types()[:6], "Six applications, two nodes")
+
+
+def sample_scenario() -> Scenario:
+    """Return the bundled sample: 100 jobs of the study's applications on ten free slots."""
+    spec = GpuaasSpec(nodes=10)
+    return gpuaas_scenario(spec, 1, name=f"GPU as a service, {spec.nodes} nodes").replace(data_kind="example")
 
 
 def assumptions_of(spec: GpuaasSpec) -> tuple[str, ...]:

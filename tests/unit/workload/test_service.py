@@ -8,12 +8,12 @@ from dlsched.store import Store
 from dlsched.workload.generators import GpuaasSpec
 from dlsched.workload.load import load
 from dlsched.workload.scenario_file import read_scenario, scenario_bytes, to_document, write_scenario
-from dlsched.workload.service import PROTOTYPE, STUDY_TYPES, gpuaas_scenario, prototype_scenario
+from dlsched.workload.service import PROTOTYPE, gpuaas_scenario, prototype_scenario, sample_scenario, study_types
 
 
 def test_a_scenario_has_slots_machines_times_and_says_what_is_assumed():
     scenario = gpuaas_scenario(GpuaasSpec(nodes=4, rate="high"), 3)
-    assert (scenario.cluster.slots, scenario.cluster.catalogue) == (4, STUDY_TYPES)
+    assert (scenario.cluster.slots, scenario.cluster.catalogue) == (4, study_types())
     assert (scenario.data_kind, scenario.seed, scenario.options.placement) == ("generated", 3, "best-fit")
     assert scenario.speed.times.gpu_types == ("K80", "M60")
     assert set(scenario.workload.profile) <= set(scenario.speed.times.profiles)
@@ -22,13 +22,22 @@ def test_a_scenario_has_slots_machines_times_and_says_what_is_assumed():
     assert "rate high: fitted" in words
     assert "due = submit + 1–3 x fastest time" in words
     assert "a second late costs $0.003–$0.015" in words
+    assert "6 types: list prices 2022" in words
+    dear = tuple(vm.model_copy(update={"usd_per_h": 9.0}) for vm in study_types())
+    assert "list prices" not in "\n".join(gpuaas_scenario(GpuaasSpec(nodes=4), 3, dear).assumptions)
 
 
 def test_table_2():
-    assert [(vm.gpu_type, vm.gpus, vm.usd_per_h) for vm in STUDY_TYPES] == [
+    assert [(vm.gpu_type, vm.gpus, vm.usd_per_h) for vm in study_types()] == [
         ("K80", 1, 0.56), ("K80", 2, 1.13), ("K80", 4, 2.25), ("M60", 1, 0.62), ("M60", 2, 1.24), ("M60", 4, 2.48),
         ("K80", 8, 4.48), ("M60", 8, 4.96),
     ]  # fmt: skip
+
+
+def test_the_sample():
+    scenario = sample_scenario()
+    assert (scenario.name, scenario.data_kind) == ("GPU as a service, 10 nodes", "example")
+    assert (len(scenario.workload), scenario.cluster.slots) == (100, 10)
 
 
 def test_table_3():

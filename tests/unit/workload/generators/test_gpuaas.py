@@ -10,7 +10,7 @@ from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.timetable import TimeTable
 from dlsched.speed import build_speed
 from dlsched.workload.generators import GpuaasSpec, canonical, draw, parse, speed_of
-from dlsched.workload.service import STUDY_TYPES
+from dlsched.workload.service import study_types
 
 HALF = {"name": "half", "parallel": 0.5, "m60_ratio": 2.0, "k80_hours": [10, 30]}
 WHOLE = {"name": "whole", "parallel": 1.0, "m60_ratio": 0.5, "k80_hours": [10, 10]}
@@ -57,7 +57,7 @@ def test_times_of_the_six_applications(name, parallel, ratio):
 
 def test_the_request_is_the_fastest_configuration():
     jobs = draw(spec(), 1)
-    speed = build_speed(speed_of(spec()), jobs, STUDY_TYPES)
+    speed = build_speed(speed_of(spec()), jobs, study_types())
     rate = [[speed.rate(row, int(jobs.workers[row]), 0, [vm]) for vm in range(8)] for row in range(len(jobs))]
     np.testing.assert_allclose(np.max(rate, axis=1), 1)
     np.testing.assert_allclose(speed.fastest(), 1)
