@@ -1,0 +1,1 @@
+"""Compiled parts of Market: cheapest mixtures, the price that clears the pool, packing."""
