@@ -39,6 +39,7 @@ def predicted_vs_measured(fits: Fits, theme: Theme) -> Chart:
     near = float((table["error"] <= BAND).mean())
     title = f"{share(near)} of {amount(len(table), 'row')} predicted within ± {share(BAND)}"
     framed(figure, theme, title=title, x="Measured time (log scale)", y="Predicted time (log scale)", height=HEIGHT)
+    _legend_in_free_corner(figure, theme)
     duration_axis(figure, low, high)
     across = figure.layout.xaxis
     figure.update_yaxes(type="log", range=across.range, tickvals=across.tickvals, ticktext=across.ticktext)
@@ -46,6 +47,12 @@ def predicted_vs_measured(fits: Fits, theme: Theme) -> Chart:
     none = f" {amount(lost, 'row')} predicted at 0 s or less are not drawn." if lost else ""
     alt = f"{share(near)} of {len(table):,} rows lie within 20% of their measured time.{none}"
     return Chart(figure, alt, table.rename(columns={"error": "error (share)"}))
+
+
+def _legend_in_free_corner(figure: go.Figure, theme: Theme) -> None:
+    """Put the legend below the diagonal: the dots lie along it, and beside another chart there is no room above."""
+    place = {"orientation": "v", "x": 1, "xanchor": "right", "y": 0, "yanchor": "bottom", "traceorder": "normal"}
+    figure.update_layout(legend={**place, "bgcolor": theme.ground}, margin_t=40)
 
 
 def _rows(model: NetworkFit) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The pages of the app, in the order of the work: describe, run, understand."""
+"""The pages of the app, in the order of the work: describe, run, understand; then what lies behind the numbers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("understand/result.py", "Result", "📊", "result"),
         ("understand/compare.py", "Compare", "⚖️", "compare"),
     ),
+    "How jobs speed up": (("speed_up/training_time.py", "Training time", "⏱️", "training-time"),),
     "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
 }
 """Section -> (script below FOLDER, title, icon, url path)."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from dlsched.ui import workload_mapping
 from dlsched.ui.forms import field
 from dlsched.ui.parts import error_box, mistakes_shown
 from dlsched.ui.text import safe
+from dlsched.ui.uploads import File, file_of, kept_file
 from dlsched.ui.workload_view import doctor, on_cluster
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import (
@@ -37,7 +36,7 @@ from dlsched.workload.readers import (
 from dlsched.workload.readers.detection import LABELS
 from dlsched.workload.readers.source import open_trace
 
-FILE, READ = "upload-file", "upload-read"
+DROP, READ = "upload", "upload-read"
 LONGEST_NAME = 60
 FORMATS = ("auto", "native", "csv", "philly", "helios", "openb", "swf", "sacct")
 TABLES = ("csv", "native")
@@ -56,20 +55,14 @@ LABEL = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class File:
-    """An uploaded file; ``tag`` is its content's short hash, by which choices about it are kept."""
-
-    name: str
-    content: bytes
-    tag: str
-
-
 def upload(current: Scenario) -> Scenario | None:
     """Show the drop zone and what became of the file; return the jobs read, None until there are some."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        file = _file()
+        file = kept_file(
+            "Drop a job trace: a log, CSV, JSON or Parquet, also .gz .zip .bz2 .xz", DROP,
+            "Up to 200 MB, also when unpacked. It stays on this host.",
+        )  # fmt: skip
         if file is None:
             st.markdown(
                 ":gray[Found by content: Philly job log, Helios, Alibaba openb, SWF, Slurm sacct, or any table with "
@@ -91,32 +84,6 @@ def upload(current: Scenario) -> Scenario | None:
     if isinstance(result, FormatUnsure):
         _choose_format(result, file)
     return None
-
-
-def _file() -> File | None:
-    """Return the file in the drop zone, else the one that was there when the page was left."""
-    given = st.file_uploader(
-        "Drop a job trace: a log, CSV, JSON or Parquet, also .gz .zip .bz2 .xz", key="upload", on_change=_dropped,
-        help="Up to 200 MB, also when unpacked. It stays on this host.",
-    )  # fmt: skip
-    kept: File | None = st.session_state.get(FILE)
-    if given is None and kept is not None:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{safe(kept.name)}** is still here.")
-            if st.button("Forget it", key="forget-upload", type="tertiary"):
-                st.session_state.pop(FILE, None)
-                st.rerun()
-    return kept
-
-
-def _dropped() -> None:
-    """Keep what was dropped, or forget what was taken away; leaving the page does neither."""
-    given = st.session_state.get("upload")
-    st.session_state.pop(FILE, None)
-    if given is not None:
-        content = given.getvalue()
-        name = given.name.replace("\\", "/").rsplit("/", 1)[-1]
-        st.session_state[FILE] = File(name, content, blake2b(content, digest_size=8).hexdigest())
 
 
 def scenario_name(file_name: str) -> str:
@@ -166,7 +133,7 @@ def _key(name: str, tag: str) -> str:
 
 def choices() -> None:
     """Show how the file was or should be read: what the columns of a table mean, and the choices of its format."""
-    file: File | None = st.session_state.get(FILE)
+    file = file_of(DROP)
     result = st.session_state.get(READ, ("", None))[1]
     if file is None or result is None:
         return

@@ -52,11 +52,10 @@ TEMPLATE = "network,gpu_type,gpus,batch_size,iterations,seconds,gflops,disk_s\n"
 
 @dataclass(frozen=True, slots=True)
 class ProfileRead:
-    """Profiling rows, what became of each line of the file, and in words what was filled or assumed."""
+    """Profiling rows, and what became of each line of the file; its notes say what was filled or assumed."""
 
     runs: Runs
     report: Report
-    notes: tuple[str, ...]
     named: bool = True
     """Whether the file names the networks; else all rows are of one."""
 
@@ -120,8 +119,10 @@ class _Reading:
     """One pass over a table of profiling rows."""
 
     def __init__(self, table: Table, found: Mapping[str, str], network: str, notes: list[str]) -> None:
-        self.table, self.found, self.notes = table, found, notes
+        self.table, self.found = table, found
         self.ledger: Ledger = table.ledger(found.get("network", ""))
+        self.notes = self.ledger.notes
+        self.notes.extend(notes)
         self.default = network
 
     def result(self) -> ProfileRead:
@@ -142,7 +143,7 @@ class _Reading:
         if len(runs.networks) > MOST_NETWORKS:
             why = f"the column has {len(runs.networks):,} different names, at most {MOST_NETWORKS} are used"
             raise InputError(f"column {self.found['network']}", why, "Check that it names networks, not jobs")
-        return ProfileRead(runs, report, tuple(self.notes), "network" in self.found)
+        return ProfileRead(runs, report, "network" in self.found)
 
     def _column(self, key: str) -> Any:
         return self.table.columns[self.found[key]]
