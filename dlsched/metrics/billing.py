@@ -2,7 +2,8 @@
 
 A node's bill is price x time it is billed. At each instant the jobs on it share the price in proportion to the GPUs
 they hold there; where no GPU is in use (CPU nodes, CPU jobs) in proportion to their dominant resource. Time without
-jobs, and what rounding up to the hour adds, is idle. So shares + idle = bill.
+jobs, and what rounding up to the hour adds, is idle. So shares + idle = bill. The shares are what the jobs' own GPUs
+cost, and the spare GPUs beside them.
 """
 
 from __future__ import annotations
@@ -38,11 +39,17 @@ class Stays:
 
 @dataclass(frozen=True, eq=False)
 class Bill:
-    """``stay_usd`` per stay, ``job_usd`` per row of the workload, ``idle_usd`` what no job pays."""
+    """``stay_usd`` per stay, ``job_usd`` per row of the workload, ``idle_usd`` what no job pays.
+
+    ``own_usd`` per share of the log: the GPUs it holds at the machine's price per GPU, without the spare GPUs beside
+    them that the jobs of the machine pay for too (``spare_usd`` over all shares).
+    """
 
     stay_usd: Floats
     job_usd: Floats
     idle_usd: float
+    own_usd: Floats
+    spare_usd: float
 
     @property
     def total_usd(self) -> float:
@@ -102,7 +109,10 @@ def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Int
     job_usd = np.bincount(log.piece_row[piece_of_share], paid, minlength=len(scenario.workload)).astype(float)
     # Rounding of the sums must not show as an idle cost of -1e-12.
     idle_usd = max(float(bills.sum()) - busy_usd, 0.0)
-    return Bill(bills, job_usd, idle_usd)
+    vm_gpus = np.array([kind.gpus for kind in scenario.cluster.vm_types], dtype=float)[vm]
+    # A machine without GPUs has none to spare: its jobs use all they pay.
+    own_usd = np.where(vm_gpus > 0, price * gpus / np.maximum(vm_gpus, 1.0) * (end_s - start_s), paid)
+    return Bill(bills, job_usd, idle_usd, own_usd, max(busy_usd - float(own_usd.sum()), 0.0))
 
 
 def _stays(cluster: Cluster, log: RunLog, absences: Iterable[Absence]) -> Stays:

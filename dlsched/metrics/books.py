@@ -211,10 +211,26 @@ class Books:
         return bill_jobs(self.scenario, self.log, self.stays, self.piece_of_share, self.share_held)
 
     @cached_property
+    def restart_usd(self) -> float:
+        """What the jobs' own GPUs cost while they restarted, or made work that was lost; 0 without prices."""
+        if self.bill is None:
+            return 0.0
+        wasted = _ratio(self.piece_restarting_s + self.piece_lost_s, self.piece_length_s)
+        return float(self.bill.own_usd @ wasted[self.piece_of_share])
+
+    @cached_property
     def gpu_s_up(self) -> float:
         """GPU-seconds the nodes were up."""
+        return self._gpu_s(self.up)
+
+    @cached_property
+    def gpu_s_paid(self) -> float:
+        """GPU-seconds the nodes were billed for, without rounding up to the hour."""
+        return self._gpu_s(self.stays)
+
+    def _gpu_s(self, stays: Stays) -> float:
         gpus = np.array([vm.gpus for vm in self.scenario.cluster.vm_types], dtype=float)
-        return float(np.sum(gpus[self.up.vm] * (self.up.end_s - self.up.start_s)))
+        return float(np.sum(gpus[stays.vm] * (stays.end_s - stays.start_s)))
 
     @cached_property
     def gpu_s_held(self) -> float:

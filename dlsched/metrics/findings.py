@@ -14,6 +14,7 @@ from dlsched.metrics.chips import Chip, assumptions, is_random
 from dlsched.metrics.compare import Cell, Comparison, Row
 from dlsched.metrics.formats import Number, amount, count, duration, factor, is_missing, money, number, share
 from dlsched.metrics.guards import Guard, comparison_guards, guards
+from dlsched.metrics.savings import cost_words, gain_words
 from dlsched.metrics.summary import HOURS_PER_MONTH
 
 __all__ = [
@@ -94,9 +95,16 @@ def _price(cluster: Cluster) -> str:
     return f"{money(cluster.usd_per_h)}/h ({money(cluster.usd_per_h * HOURS_PER_MONTH)} a month)"
 
 
-def result_sentence(policy: str, metrics: Mapping[str, Number]) -> str:
-    """Return what one run says: waits, lateness or slowdown, money or use, and jobs that did not complete."""
-    parts = [_waits(metrics), _pauses(metrics), _lateness(metrics), _money(metrics), _not_completed(metrics)]
+def result_sentence(policy: str, metrics: Mapping[str, Number], *, money_first: bool = False) -> str:
+    """Return what one run says: waits, lateness or slowdown, money or use, and jobs that did not complete.
+
+    ``money_first``: machines are rented by the policy, so what it spent comes first, and what the bound leaves to gain
+    takes the place of the waits.
+    """
+    if money_first and not is_missing(metrics.get("total_cost")):
+        parts = [cost_words(metrics), _lateness(metrics), gain_words(metrics), _not_completed(metrics)]
+    else:
+        parts = [_waits(metrics), _pauses(metrics), _lateness(metrics), _money(metrics), _not_completed(metrics)]
     return f"{policy}: " + "; ".join(part for part in parts if part) + "."
 
 

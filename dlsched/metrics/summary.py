@@ -18,6 +18,11 @@ from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 Metrics = dict[str, float | int | None]
 
 HOURS_PER_MONTH = 30.4 * 24
+COSTS = (
+    "vm_cost", "idle_cost", "spare_cost", "restart_cost", "cost_month", "usd_per_useful_gpu_h", "total_cost",
+    "total_cost_bound",
+)  # fmt: skip
+"""Metrics that need a price for every machine."""
 
 
 def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
@@ -77,6 +82,8 @@ def use(books: Books) -> Metrics:
         "goodput": useful / held if held > 0 else None,
         "gpu_hours_up": up / SECONDS_PER_H,
         "gpu_hours_held": held / SECONDS_PER_H,
+        # Rounding of the sums must not show as -1e-12 hours.
+        "gpu_hours_idle": max(books.gpu_s_paid - held, 0.0) / SECONDS_PER_H,
     }
 
 
@@ -97,8 +104,7 @@ def lateness(books: Books) -> Metrics:
 def money(books: Books) -> Metrics:
     """Return the bill, in total and by what it was for."""
     rejection_usd = books.scenario.options.rejection_usd * float(books.is_status(JobStatus.REJECTED).sum())
-    keys = ("vm_cost", "idle_cost", "cost_month", "usd_per_useful_gpu_h", "total_cost", "total_cost_bound")
-    nothing: Metrics = dict.fromkeys(keys)
+    nothing: Metrics = dict.fromkeys(COSTS)
     bill = books.bill
     if bill is None:
         return nothing | {"rejection_cost": rejection_usd}
@@ -107,6 +113,8 @@ def money(books: Books) -> Metrics:
     return nothing | {
         "vm_cost": bill.total_usd,
         "idle_cost": bill.idle_usd,
+        "spare_cost": bill.spare_usd,
+        "restart_cost": books.restart_usd,
         "cost_month": _month_usd(books),
         "usd_per_useful_gpu_h": bill.total_usd / useful_h if useful_h > 0 else None,
         "rejection_cost": rejection_usd,

@@ -40,6 +40,9 @@ def test_jobs_that_share_a_node_pay_by_gpus_in_use_and_not_by_its_size():
     bill = bill_of({"gpus_per_worker": [1.0, 1.0]}, node(8), pieces)
     assert list(bill.job_usd) == pytest.approx([10 + 2.5, 7.5 + 10])
     assert bill.idle_usd == pytest.approx(0)
+    # Of 8 GPUs, 1 for 20 s and 3 for 20 s are held; 80 of 8 x 30 GPU-seconds, so a third of the $30
+    assert list(bill.own_usd) == pytest.approx([20 / 8, 60 / 8])
+    assert bill.spare_usd == pytest.approx(20)
 
 
 def test_fractional_gpus():
@@ -55,12 +58,34 @@ def test_on_cpu_nodes_the_dominant_resource_counts():
     columns = {"gpus_per_worker": [0.0, 0.0], "cpus_per_worker": [4.0, 1.0], "mem_gib_per_worker": [10.0, 25.0]}
     bill = bill_of(columns, node(0, cpus=8, mem_gib=100), [Ran(0, 0, 9, {0: 1}), Ran(1, 0, 9, {0: 1})])
     assert list(bill.job_usd) == pytest.approx([6, 3])
+    assert list(bill.own_usd) == pytest.approx([6, 3])  # no GPUs, none to spare
+    assert bill.spare_usd == 0
 
 
 def test_a_cpu_job_beside_gpu_jobs_pays_nothing_and_alone_pays_all():
     columns = {"gpus_per_worker": [1.0, 0.0], "cpus_per_worker": [1.0, 1.0]}
     bill = bill_of(columns, node(8), [Ran(0, 0, 10, {0: 1}), Ran(1, 5, 20, {0: 1})])
     assert list(bill.job_usd) == pytest.approx([10, 10])
+
+
+def test_restarts_and_gpu_hours_without_jobs():
+    # $1/s, 4 GPUs. Job 0 holds 2 GPUs for 20 s and gets on from second 5 on: a quarter of its $10 is a restart.
+    # 30 s up = 120 GPU-seconds, 40 held.
+    pieces = [Ran(0, 0, 20, {0: 2}, progress_from_s=5.0), Ran(1, 30, 30, {0: 1})]
+    inputs = books_inputs(
+        Scenario(
+            Workload.from_columns({"job_id": ["a", "b"], "submit_s": [0.0, 0.0], "work": [15.0, 1.0]}),
+            node(4),
+            Options(restart_s=5.0),
+        ),
+        pieces,
+        end_s=30.0,
+    )
+    metrics = summarise(*inputs)
+    assert metrics["restart_cost"] == pytest.approx(2.5)
+    assert metrics["spare_cost"] == pytest.approx(10)
+    assert metrics["idle_cost"] == pytest.approx(10)
+    assert metrics["gpu_hours_idle"] == pytest.approx(80 / 3600)
 
 
 def test_no_price_no_bill():

@@ -1,0 +1,139 @@
+"""What a policy saves against another one, and how much the proven bound leaves to gain at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dlsched.metrics.formats import MINUS, MISSING, PLUS_MINUS, Number, money, share
+from dlsched.metrics.intervals import Interval, mean_interval
+
+NOTHING_LEFT = 5e-4
+"""Below this share of the total cost nothing is said to be left to gain."""
+TOTAL, MACHINES, LATENESS, BOUND = "total_cost", "vm_cost", "tardiness_cost", "total_cost_bound"
+COST_PARTS = {MACHINES: "machines", LATENESS: "lateness", "rejection_cost": "rejections"}
+"""What a total cost consists of, in words."""
+
+Draws = Sequence[Mapping[str, Number]]
+"""The metrics of each draw of a run."""
+Savings = Mapping[tuple[str, str], Interval | None]
+"""(Run, other run) -> share of the other's total cost that the first saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """Mean costs of a run over its draws, $: by part (``COST_PARTS``), in total, and the proven bound on the total."""
+
+    name: str
+    parts: Mapping[str, float]
+    total: Interval
+    bound: float | None
+
+
+def left_to_gain(metrics: Mapping[str, Number]) -> float | None:
+    """Return which share of a run's total cost another policy might save at most; None without cost or bound."""
+    total, bound = metrics.get(TOTAL), metrics.get(BOUND)
+    if total is None or bound is None or total <= 0:
+        return None
+    return max(0.0, 1.0 - bound / total)
+
+
+def gain_words(metrics: Mapping[str, Number]) -> str:
+    """Return "at most 12% left to gain: no policy can do it for less than $6,100"; "" without a bound."""
+    left = left_to_gain(metrics)
+    if left is None:
+        return ""
+    if left < NOTHING_LEFT:
+        return "nothing left to gain: no policy can do it for less"
+    return f"at most {share(left)} left to gain: no policy can do it for less than {money(metrics[BOUND])}"
+
+
+def cost_words(metrics: Mapping[str, Number]) -> str:
+    """Return "$26,800 in all: $9,040 for machines and $17,700 for lateness"; parts of $0 are left out."""
+    parts = [f"{money(metrics[key])} for {word}" for key, word in COST_PARTS.items() if metrics.get(key)]
+    total = money(metrics.get(TOTAL))
+    if len(parts) < 2:
+        return f"{total} in all" + (f", all of it for {parts[0].partition(' for ')[2]}" if parts else "")
+    return f"{total} in all: {', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def saving(ours: Sequence[float], theirs: Sequence[float], *, exact: bool = False) -> Interval | None:
+    """Return the mean over paired draws of (theirs - ours) / theirs; None where a draw of theirs cost nothing.
+
+    ``exact``: nothing is random, so that a single draw has no uncertainty.
+    """
+    if any(cost <= 0 for cost in theirs):
+        return None
+    found = mean_interval([(other - this) / other for this, other in zip(ours, theirs, strict=True)])
+    return Interval(found.mean, 0.0, 1) if exact and found.n == 1 else found
+
+
+def size_words(of: Interval) -> str:
+    """Return the size of a saving without its sign: "38% ± 4 pp", "38%" without an interval."""
+    if not of.half_width:
+        return share(abs(of.mean))
+    decimals = 0 if of.half_width >= (0.01 if abs(of.mean) >= 0.1 else 0.1) else 1
+    return f"{100 * abs(of.mean):.{decimals}f}% {PLUS_MINUS} {100 * of.half_width:.{decimals}f} pp"
+
+
+def saving_words(of: Interval | None) -> str:
+    """Return a saving for a table: "38% ± 4 pp", "−13% ± 2 pp" where the run costs more, a dash where there is none."""
+    if of is None:
+        return MISSING
+    return (MINUS if of.mean < 0 and size_words(of)[0] != "0" else "") + size_words(of)
+
+
+def savings_sentence(costs: Sequence[RunCost], found: Savings, baseline: str, certainty: str) -> str:
+    """Return what each run saves against the baseline, how much nobody can save, and how sure that is.
+
+    "Against EDF ($56,100), Path relinking saves 75% ± 3 pp, PS costs 12% ± 4 pp more; nobody can save more than 80%
+    (95%, 3 paired draws)."
+    """
+    base = next(cost for cost in costs if cost.name == baseline)
+    clauses = [_clause(cost.name, found.get((cost.name, baseline))) for cost in costs if cost.name != baseline]
+    start = f"Against {baseline} ({money(base.total.mean)}), {', '.join(clauses)}"
+    limit = ""
+    if base.bound is not None and base.total.mean > 0:
+        limit = f"; nobody can save more than {share(max(0.0, 1.0 - base.bound / base.total.mean))}"
+    return f"{start}{limit} ({certainty})."
+
+
+def _clause(name: str, of: Interval | None) -> str:
+    if of is None:
+        return f"{name} has no saving that can be told"
+    if abs(of.mean) < NOTHING_LEFT and not of.half_width:
+        return f"{name} costs the same"
+    if of.half_width is not None and not of.tells_apart():
+        return f"{name} is not distinguishable ({saving_words(of)})"
+    return f"{name} saves {size_words(of)}" if of.mean > 0 else f"{name} costs {size_words(of)} more"
+
+
+def run_costs(runs: Sequence[tuple[str, Draws]], *, exact: bool = False) -> list[RunCost]:
+    """Return the costs of the runs that have one in every draw, in the given order."""
+    found = []
+    for name, draws in runs:
+        totals = [draw.get(TOTAL) for draw in draws]
+        if not totals or any(total is None for total in totals):
+            continue
+        total = mean_interval([float(value or 0.0) for value in totals])
+        bounds = [draw.get(BOUND) for draw in draws]
+        known = [float(value) for value in bounds if value is not None]
+        parts = {key: sum(float(draw.get(key) or 0.0) for draw in draws) / len(draws) for key in COST_PARTS}
+        sure = Interval(total.mean, 0.0, 1) if exact and total.n == 1 else total
+        found.append(RunCost(name, parts, sure, sum(known) / len(known) if len(known) == len(bounds) else None))
+    return found
+
+
+def savings(runs: Sequence[tuple[str, Draws]], *, exact: bool = False) -> Savings:
+    """Return (run, other run) -> what the first saves against the second, over paired draws; runs without cost out."""
+    totals = {
+        name: [float(draw[TOTAL] or 0.0) for draw in draws]
+        for name, draws in runs
+        if draws and all(draw.get(TOTAL) is not None for draw in draws)
+    }
+    return {
+        (this, other): saving(ours, theirs, exact=exact)
+        for this, ours in totals.items()
+        for other, theirs in totals.items()
+        if this != other
+    }
