@@ -50,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     _runs(commands.add_parser("runs", help="list, show, export, import and delete kept runs"))
     _scenario(commands.add_parser("scenario", help="turn a trace into a scenario file, or one kind into the other"))
     _solve(commands.add_parser("solve", help="solve instances of one problem, read from standard input"))
+    _reproduce(commands.add_parser("reproduce", help="compute a figure or table of a paper anew"))
     return parser
 
 
@@ -112,6 +113,12 @@ def _scenario(parser: argparse.ArgumentParser) -> None:
 
 def _solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", help="kind of problem")
+
+
+def _reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", metavar="KEY", nargs="?", help="figure or table; none = list them")
+    parser.add_argument("--quick", action="store_true", help="small sizes and few draws, in about a minute")
+    _json(parser)
 
 
 def _store(parser: argparse.ArgumentParser) -> None:

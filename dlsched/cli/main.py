@@ -19,6 +19,7 @@ _MODULES = {
     "runs": "dlsched.cli.runs",
     "scenario": "dlsched.cli.scenario",
     "solve": "dlsched.cli.solve",
+    "reproduce": "dlsched.cli.reproduce",
 }
 
 

@@ -1,0 +1,21 @@
+"""The list of reproductions: add one by adding it here."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from dlsched.domain.errors import InputError
+from dlsched.experiments.reproductions.model import Reproduction
+from dlsched.experiments.reproductions.path_relinking import PATH_RELINKING
+
+REPRODUCTIONS: tuple[Reproduction, ...] = (*PATH_RELINKING,)
+
+
+def find(key: str) -> Reproduction:
+    """Return the reproduction with this key; raise InputError that lists near keys, or all where none is near."""
+    by_key = {one.key: one for one in REPRODUCTIONS}
+    if key in by_key:
+        return by_key[key]
+    near = get_close_matches(key.lower().replace("_", "-"), by_key, n=3)
+    hint = f"Try {' or '.join(repr(name) for name in near)}" if near else f"Known: {', '.join(by_key)}"
+    raise InputError(f"reproduction {key[:60]!r}", "there is no reproduction with this key", hint)
