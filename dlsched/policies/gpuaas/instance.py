@@ -87,13 +87,13 @@ class Instance:
     @cached_property
     def fastest(self) -> Floats:
         """Smallest residual time of each job, (J,); infinity = it can run nowhere."""
-        return np.asarray(self.config_times.reshape(self.num_jobs, -1).min(axis=1, initial=np.inf))
+        return np.asarray(self.config_times.min(axis=(1, 2), initial=np.inf))
 
     @cached_property
     def slowest(self) -> Floats:
         """Largest finite residual time of each job, (J,): M_j of the paper; 0 = it can run nowhere."""
         known = np.where(np.isfinite(self.config_times), self.config_times, 0.0)
-        return np.asarray(known.reshape(self.num_jobs, -1).max(axis=1, initial=0.0))
+        return np.asarray(known.max(axis=(1, 2), initial=0.0))
 
     @cached_property
     def postponed_cost(self) -> Floats:
