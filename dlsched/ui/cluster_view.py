@@ -13,6 +13,7 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, count
+from dlsched.ui.tables import is_empty, number_of, text_of
 from dlsched.workload.catalogue import vm_examples
 from dlsched.workload.notes import is_default_note, is_price_note
 from dlsched.workload.prices import PriceList, price_notes, to_vm_types
@@ -114,7 +115,7 @@ def cluster_of(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Cl
     made = [
         _pool(f"pool row {row}", record, before)
         for row, record in enumerate(pools.to_dict("records"), 1)
-        if not all(_empty(value) for value in record.values())
+        if not all(is_empty(value) for value in record.values())
     ]
     try:
         cluster = Cluster(pools=tuple(made))
@@ -129,17 +130,17 @@ def cluster_of(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Cl
 
 def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
     for name in ("vm", "nodes", "gpus"):
-        if _empty(record[name]):
+        if is_empty(record[name]):
             raise InputError(f"{where}, column {POOL_LABELS[name]}", "is empty", "Fill it in, or delete the row")
-    name, partition, gpu_type = _text(record["vm"]), _text(record["partition"]), _text(record["gpu type"])
+    name, partition, gpu_type = text_of(record["vm"]), text_of(record["partition"]), text_of(record["gpu type"])
     known = next((vm for vm in (*before.vm_types, *vm_examples()) if vm.name == name), None)
     twin = next((p for p in before.pools if (p.vm.name, p.partition) == (name, partition)), None)
     if not gpu_type and record["gpus"] and not (known and known.gpu_type == ""):
         gpu_type = "GPU"
     try:
         vm = VmType(
-            name=name, gpu_type=gpu_type, gpus=record["gpus"], cpus=_maybe(record["cpus"]),
-            mem_gib=_maybe(record["mem_gib"]), usd_per_h=_maybe(record["usd_per_h"]),
+            name=name, gpu_type=gpu_type, gpus=record["gpus"], cpus=number_of(record["cpus"]),
+            mem_gib=number_of(record["mem_gib"]), usd_per_h=number_of(record["usd_per_h"]),
             speed=known.speed if known else 1.0,
         )  # fmt: skip
         return Pool(vm=vm, count=record["nodes"], partition=partition, owned=twin.owned if twin else True)
@@ -152,16 +153,16 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
 
 def _absences(events: pd.DataFrame, num_nodes: int) -> Iterable[Absence]:
     for row, record in enumerate(events.to_dict("records"), 1):
-        if all(_empty(record[name]) for name in ("what", "first node", "from day", "to day")):
+        if all(is_empty(record[name]) for name in ("what", "first node", "from day", "to day")):
             continue
         where = f"event row {row}"
         for name in ("what", "first node", "from day"):
-            if _empty(record[name]):
+            if is_empty(record[name]):
                 raise InputError(f"{where}, column {EVENT_LABELS[name]}", "is empty", "Fill it in, or delete the row")
-        first, nodes = int(record["first node"]), 1 if _empty(record["nodes"]) else int(record["nodes"])
+        first, nodes = int(record["first node"]), 1 if is_empty(record["nodes"]) else int(record["nodes"])
         _check_nodes(where, first, nodes, num_nodes)
-        start_s, end_s = _span(where, str(record["what"]), float(record["from day"]), _maybe(record["to day"]))
-        billed = not _empty(record["billed"]) and bool(record["billed"])
+        start_s, end_s = _span(where, str(record["what"]), float(record["from day"]), number_of(record["to day"]))
+        billed = not is_empty(record["billed"]) and bool(record["billed"])
         for node in range(first, first + nodes):
             yield Absence(node=node, start_s=start_s, end_s=end_s, cause=record["what"], billed=billed)
 
@@ -242,15 +243,3 @@ def renting(scenario: Scenario, prices: PriceList) -> Scenario:
     kept = [text for text in scenario.assumptions if not is_default_note(text) and not is_price_note(text)]
     notes = price_notes(catalogue, prices, len(catalogue))
     return scenario.replace(cluster=cluster, assumptions=tuple(dict.fromkeys([*kept, *notes])))
-
-
-def _empty(value: Any) -> bool:
-    return value is None or bool(pd.isna(value)) or (isinstance(value, str) and not value.strip())
-
-
-def _text(value: Any) -> str:
-    return "" if _empty(value) else str(value).strip()
-
-
-def _maybe(value: Any) -> float | None:
-    return None if _empty(value) else float(value)

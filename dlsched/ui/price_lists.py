@@ -71,7 +71,7 @@ def all_lists() -> list[PriceList]:
     return [own(), *(price_list(bundled) for bundled in PRICE_LISTS)]
 
 
-def times_warning(scenario: Scenario, vm_types: Sequence[VmType]) -> None:
+def times_warning(scenario: Scenario, vm_types: Sequence[VmType | Offer]) -> None:
     """Say which GPU types jobs cannot run on because the scenario has no run times for them, with the way to some."""
     jobs = scenario.workload
     used = set() if jobs.profile is None else {str(profile) for profile in jobs.profile}

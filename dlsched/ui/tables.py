@@ -68,3 +68,21 @@ def _any_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with cells that can hold anything: a new row begins with empty ones, also among numbers."""
     plain = frame.astype(object)
     return plain.where(plain.notna(), None)
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a cell holds nothing, or blanks."""
+    return value is None or bool(pd.isna(value)) or (isinstance(value, str) and not value.strip())
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a cell; "" for an empty one."""
+    return "" if is_empty(value) else str(value).strip()
+
+
+def number_of(value: Any) -> float | None:
+    """Return the number in a cell; None for an empty one and for one without a number."""
+    try:
+        return None if is_empty(value) else float(value)
+    except (TypeError, ValueError):
+        return None

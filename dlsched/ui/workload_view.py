@@ -106,10 +106,10 @@ def _charts(scenario: Scenario) -> None:
         charts.show(demand(jobs, float(gpus), theme), "demand", caption=True)
 
 
-def doctor(report: Report, format_label: str) -> None:
+def doctor(report: Report, format_label: str, name: str = "Trace doctor") -> None:
     """Show what the reader read, kept, repaired and dropped, with examples."""
     with st.container(border=True, gap="small"):
-        st.markdown(f"**Trace doctor** · read as {format_label}")
+        st.markdown(f"**{name}** · read as {format_label}")
         st.markdown(
             f"Kept **{count(report.kept)}** of {amount(report.rows, 'row')}; "
             f"repaired {count(report.repaired)}, dropped {count(report.dropped)}."

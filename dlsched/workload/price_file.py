@@ -7,7 +7,6 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +51,8 @@ class PriceRead:
     regions: Mapping[str, int]
 
 
-def read_prices(
-    source: Path | bytes, name: str = "", *, provider: str = "", region: str | None = None, as_of: date | None = None
-) -> PriceRead:
-    """Return the offers of a price list.
-
-    ``provider``, ``region`` (None = the cheapest of all) and ``as_of`` speak of a SkyPilot file, which does not say
-    them itself.
+def read_prices(source: Path | bytes, name: str = "", *, region: str | None = None) -> PriceRead:
+    """Return the offers of a price list; ``region`` (None = the cheapest of all) is one of a SkyPilot file.
 
     Raises
     ------
@@ -75,7 +69,7 @@ def read_prices(
     from dlsched.workload.skypilot import is_skypilot, read_skypilot  # kept local: Arrow is slow to import
 
     if is_skypilot(text):
-        return read_skypilot(text, provider=provider, region=region, as_of=as_of)
+        return read_skypilot(text, region)
     offers = _read_own(text)
     rows = len(offers)
     return PriceRead(offers, Report(rows, rows, 0, 0, (), text.notes), OWN, {})

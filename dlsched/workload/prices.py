@@ -133,6 +133,11 @@ def chosen(prices: PriceList, names: Iterable[str]) -> PriceList:
     return prices.model_copy(update={"offers": offers})
 
 
+def stamped(offers: Iterable[Offer], provider: str, as_of: date | None) -> tuple[Offer, ...]:
+    """Return offers of a file that does not say whose prices they are and of which day."""
+    return tuple(offer.model_copy(update={"provider": provider, "as_of": as_of}) for offer in offers)
+
+
 def merged(old: Sequence[Offer], new: Sequence[Offer]) -> tuple[Offer, ...]:
     """Return the old offers with the new ones: the same name of the same provider is renewed in its place.
 
@@ -162,7 +167,9 @@ def usd_per_gpu_h(usd_per_h: float | None, gpus: float | None) -> float | None:
     return usd_per_h / gpus if usd_per_h is not None and gpus else None
 
 
-def without_times(vm_types: Iterable[VmType], times: TimeTable | None, profiles: Collection[str]) -> tuple[str, ...]:
+def without_times(
+    vm_types: Iterable[VmType | Offer], times: TimeTable | None, profiles: Collection[str]
+) -> tuple[str, ...]:
     """Return the GPU types for which no profile in use has run times: jobs cannot run there. Without a table, none."""
     if times is None:
         return ()

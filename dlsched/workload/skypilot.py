@@ -6,7 +6,6 @@ import ast
 import warnings
 from collections import Counter
 from collections.abc import Mapping
-from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -37,9 +36,7 @@ def is_skypilot(text: TraceText) -> bool:
     return set(SIGNS) <= set(sniff(text.data).header)
 
 
-def read_skypilot(
-    text: TraceText, *, provider: str = "", region: str | None = None, as_of: date | None = None
-) -> PriceRead:
+def read_skypilot(text: TraceText, region: str | None = None) -> PriceRead:
     """Return the machine types with GPUs of a catalogue; one offer for each type.
 
     Without ``region`` each type is taken from where it is cheapest. Of several zones the cheapest on-demand price
@@ -64,7 +61,7 @@ def read_skypilot(
     report = ledger.report()
     where = f"region {region}" if region else "cheapest region of each type"
     source = f"SkyPilot {text.name[:100]}, {where}"[:200]
-    offers = tuple(_offers(rows[ledger.alive], provider, source, as_of))
+    offers = tuple(_offers(rows[ledger.alive], source))
     check_names(offers)
     return PriceRead(offers, report, SKYPILOT, dict(regions.most_common()))
 
@@ -223,16 +220,16 @@ def _cheapest(ledger: Ledger, rows: pd.DataFrame) -> None:
     ledger.drop(twice, "the same type in another region or zone", rule, rows["region"], unreadable=False)
 
 
-def _offers(rows: pd.DataFrame, provider: str, source: str, as_of: date | None) -> list[Offer]:
+def _offers(rows: pd.DataFrame, source: str) -> list[Offer]:
     several = rows["name"].duplicated(keep=False)
     made = []
     for row, twin in zip(rows.to_dict("records"), several, strict=True):
         ending = f" ({int(row['gpus'])} x {row['gpu_type']})" if twin else ""
         made.append(Offer(
-            name=row["name"][: LONGEST_NAME - len(ending)] + ending[:LONGEST_NAME], provider=provider,
+            name=row["name"][: LONGEST_NAME - len(ending)] + ending[:LONGEST_NAME],
             gpu_type=row["gpu_type"], gpus=int(row["gpus"]), cpus=_known(row["cpus"]), mem_gib=_known(row["mem"]),
             usd_per_h=row["usd"], spot_usd_per_h=_known(row["spot"]),
-            region="" if row["region"] == NO_REGION else row["region"][:LONGEST_NAME], source=source, as_of=as_of,
+            region="" if row["region"] == NO_REGION else row["region"][:LONGEST_NAME], source=source,
         ))  # fmt: skip
     return made
 
