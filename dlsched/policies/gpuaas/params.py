@@ -78,6 +78,17 @@ class MarketParams(PeriodParams):
         description="Let a job run on a faster configuration first and on a cheaper one later, if that is cheaper.",
     )
 
+    wait_h: float = Field(
+        10.0,
+        gt=0,
+        le=1000,
+        description="How long a job that is not run now is thought to wait, when running and waiting are weighed.",
+        json_schema_extra={"unit": "h"},
+    )
+    later_price: float = Field(
+        0.9, ge=0, lt=1, description="Price of a GPU after that wait, as a share of today's price for scarce GPUs."
+    )
+
 
 class ExactParams(LocalParams):
     """Parameters of the exact local problem."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dlsched.domain.policy import Need, PolicySpec
-from dlsched.policies.gpuaas.desk import Desk
+from dlsched.policies.gpuaas.desk import SECONDS_PER_H, Desk
 from dlsched.policies.gpuaas.instance import Instance, objective
-from dlsched.policies.gpuaas.params import LocalParams, RandomizedParams, RelinkingParams
+from dlsched.policies.gpuaas.params import LocalParams, MarketParams, RandomizedParams, RelinkingParams
 from dlsched.policies.gpuaas.policy import Choice, Core, InstancePolicy
 
 FAMILY = "GPU as a service"
@@ -53,6 +53,19 @@ def _relinking(params: RelinkingParams) -> Core:
     return core
 
 
+def _market(params: MarketParams) -> Core:
+    from dlsched.policies.gpuaas.market import MarketSettings, market
+
+    settings = MarketSettings(mixing=params.mixing, wait=params.wait_h * SECONDS_PER_H, later_price=params.later_price)
+
+    def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+        plan = market(instance, settings)
+        note = f"a GPU costs ${plan.price * SECONDS_PER_H:.2f}/h more while GPUs are short" if plan.price > 0 else ""
+        return Choice(plan.schedule, wake_in_s=plan.wake_in, note=note)
+
+    return core
+
+
 def _spec(key: str, label: str, summary: str, params: Any, make: Callable[[Any], Core], **more: Any) -> PolicySpec:
     def build(given: Any) -> InstancePolicy:
         return InstancePolicy(make(given), given)
@@ -62,6 +75,14 @@ def _spec(key: str, label: str, summary: str, params: Any, make: Callable[[Any],
 
 
 GPUAAS = (
+    _spec(
+        "gpuaas-market",
+        "Market",
+        "Each job takes what is cheapest at the price that clears the GPUs; it may change speed midway.",
+        MarketParams,
+        _market,
+        paper="ours; the study does not have it",
+    ),
     _spec(
         "gpuaas-greedy",
         "Greedy renting",
