@@ -30,7 +30,7 @@ HISTOGRAM_BINS = 40
 MAX_ARRIVAL_BARS = 1000
 MAX_WIDTHS = 24
 SMALL = 270
-OWNERS = ("user", "group", "job_class")
+OWNERS = ("user", "group", "job_class", "model")
 
 
 def profile(jobs: Workload, theme: Theme) -> Sequence[Chart]:
@@ -151,7 +151,7 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
 
 
 def who_asks(jobs: Workload, theme: Theme, most: int = 10) -> Chart | None:
-    """Return the share of GPU time by user (else group, else class); None when the trace names nobody."""
+    """Return the share of GPU time by user (else group, class, network); None when the trace names none of them."""
     named = [(name, values) for name in OWNERS if (values := getattr(jobs, name)) is not None]
     if not named:
         return None

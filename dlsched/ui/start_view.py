@@ -13,7 +13,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, money
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import find
-from dlsched.ui import charts, run_state, run_view, session
+from dlsched.ui import charts, run_state, run_view, session, workload_sample
 from dlsched.ui.demo_result import demo_result
 from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import mistakes_shown, sentence
@@ -59,6 +59,11 @@ def other_ways() -> None:
         if st.button("Build a job mix", key="start-generate", help="Arrivals, classes, sizes, due times"):
             session.go("describe/workload.py", source="Generate")
         if st.button("Look at a sample", key="start-sample", help="Small bundled traces"):
+            session.go("describe/workload.py", source="Sample")
+        if st.button(
+            "Rent GPUs by the hour", key="start-service", help="A sample: which machines, when, for which job"
+        ):
+            st.session_state[workload_sample.KEY] = workload_sample.SERVICE
             session.go("describe/workload.py", source="Sample")
         with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
             open_file()

@@ -12,7 +12,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dlsched.domain.errors import InputError, from_validation
-from dlsched.domain.scenario import Scenario
+from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.ui import tables
 from dlsched.workload.generators import (
@@ -98,9 +98,10 @@ def generate(current: Scenario) -> Scenario:
     plain_spec = canonical(plain(spec))
     with st.spinner("Drawing"):
         drawn = _drawn(json.dumps(plain_spec), int(seed))
+    speed = SpeedSpec() if current.speed.kind == "table" else current.speed  # a table knows the jobs it was made for
     return current.replace(
         workload=drawn, generator=plain_spec, seed=int(seed), data_kind="generated", name="Job mix", read={},
-        assumptions=cluster_notes(current.assumptions),
+        assumptions=cluster_notes(current.assumptions), speed=speed,
     )  # fmt: skip
 
 
@@ -137,11 +138,11 @@ def spec_of(
 ) -> JobMixSpec:
     """Return the checked specification of the form; InputError names the row and the column of the table."""
     rows = list(enumerate(table.astype(object).to_dict("records"), 1))
-    filled = [(row, record) for row, record in rows if any(_given(value) for value in record.values())]
+    filled = [(row, record) for row, record in rows if any(given(value) for value in record.values())]
     if not filled:
         raise InputError("job mix", "has no class of jobs", "Add a row to the table of classes")
     for row, record in filled:
-        if not _given(record["share"]):
+        if not given(record["share"]):
             raise _refusal(row, "share", "is empty", "Give a share, such as 10")
     used = [(row, record) for row, record in filled if record["share"] != 0]
     if not used:
@@ -173,14 +174,14 @@ def _arrivals(chosen: Mapping[str, Any], current: Scenario) -> dict[str, Any]:
 def _class(row: int, record: Mapping[Any, Any], late_usd_per_h: float, current: Scenario) -> dict[str, Any]:
     """Return one checked class of the mix."""
     made: dict[str, Any] = {
-        "name": str(record["class"]).strip() if _given(record["class"]) else f"class {row}",
+        "name": str(record["class"]).strip() if given(record["class"]) else f"class {row}",
         "share": record["share"],
         "gpus": _list(record["gpus"]),
         "run_time": _run_time(row, record, current),
         "users": _list(record["users"]),
     }
-    if _given(record["due to x"]):
-        low = record["due from x"] if _given(record["due from x"]) else 1.0
+    if given(record["due to x"]):
+        low = record["due from x"] if given(record["due from x"]) else 1.0
         made["due"] = {"kind": "run-times", "low": low, "high": record["due to x"]}
         if late_usd_per_h:
             made["late_usd_per_h"] = [late_usd_per_h, late_usd_per_h]
@@ -205,7 +206,7 @@ def _run_time(row: int, record: Mapping[Any, Any], current: Scenario) -> dict[st
         return {"kind": "empirical", "values_s": ordered[evenly].tolist()}
     needed = ("median min",) if kind == "pareto" else ("median min", "p90 min")
     for column in needed:
-        if not _given(record[column]):
+        if not given(record[column]):
             raise _refusal(row, column, "is empty", "Give a time in minutes")
     if kind == "pareto":
         return {"kind": "pareto", "shortest_s": 60 * float(record["median min"])}
@@ -213,8 +214,9 @@ def _run_time(row: int, record: Mapping[Any, Any], current: Scenario) -> dict[st
 
 
 def _list(text: Any) -> list[str]:
-    return [part.strip() for part in str(text).split(",") if part.strip()] if _given(text) else []
+    return [part.strip() for part in str(text).split(",") if part.strip()] if given(text) else []
 
 
-def _given(value: Any) -> bool:
+def given(value: Any) -> bool:
+    """Whether a cell of an editable table holds anything."""
     return value is not None and not pd.isna(value) and bool(str(value).strip())

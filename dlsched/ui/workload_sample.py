@@ -1,24 +1,51 @@
-"""Bundled sample traces on the Workload page, labelled as examples."""
+"""Bundled samples on the Workload page, labelled as examples: traces, and a scenario of GPU as a service."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.ui.text import dollars
 from dlsched.ui.workload_view import doctor, on_cluster
 from dlsched.workload.catalogue import SAMPLES, data_path
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import TraceRead, read_trace
 from dlsched.workload.readers.detection import LABELS
+from dlsched.workload.service import sample_scenario
+
+KEY = "sample"
+
+
+SERVICE = len(SAMPLES)
+"""Place of the sample that is a whole scenario."""
+_SERVICE_LABEL, _SERVICE_WORDS = "GPU as a service", "100 jobs with due times for 10 rented machines."
 
 
 def sample(current: Scenario) -> Scenario:
-    """Let the reader pick a sample and a cluster for it; return its jobs on it."""
+    """Let the reader pick a sample and, for a trace, a cluster for it; return its jobs on it."""
     place = st.radio(
-        "Sample", range(len(SAMPLES)), key="sample", persist_state="session", horizontal=True,
-        format_func=lambda n: SAMPLES[n].label, captions=[one.words for one in SAMPLES],
+        "Sample", range(SERVICE + 1), key=KEY, persist_state="session", horizontal=True,
+        format_func=[*(one.label for one in SAMPLES), _SERVICE_LABEL].__getitem__,
+        captions=[*(one.words for one in SAMPLES), _SERVICE_WORDS],
         help="Made up by this project: no real users or jobs",
     )  # fmt: skip
+    return _service() if place == SERVICE else _trace(place, current)
+
+
+def _service() -> Scenario:
+    made = _made()
+    machines = made.cluster.catalogue
+    prices = [vm.usd_per_h for vm in machines if vm.usd_per_h is not None]
+    st.markdown(
+        f"**{made.cluster.slots} free slots**: each holds one of {len(machines)} machine types at "
+        + dollars(f"${min(prices):.2f} to ${max(prices):.2f} per hour")
+        + ", which the policy chooses, changes and gives back. How long a job runs depends on GPU type and GPUs; "
+        "being late costs money too. Try the renting policies on it."
+    )
+    return made
+
+
+def _trace(place: int, current: Scenario) -> Scenario:
     left, right = st.columns([3, 2], gap="medium")
     chosen = SAMPLES[place]
     trace = _read(chosen.file)
@@ -27,6 +54,11 @@ def sample(current: Scenario) -> Scenario:
     made = scenario_of(trace, chosen.label).replace(data_kind="example")
     with left:
         return on_cluster(made, current, trace.cluster_hint, chosen.label)
+
+
+@st.cache_resource(show_spinner=False)
+def _made() -> Scenario:
+    return sample_scenario()
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)

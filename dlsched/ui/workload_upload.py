@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
+from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import DlschedError, InputError, from_validation
@@ -34,6 +35,8 @@ from dlsched.workload.readers import (
     template_csv,
 )
 from dlsched.workload.readers.detection import LABELS
+from dlsched.workload.readers.gpuaas import InstanceRead
+from dlsched.workload.readers.gpuaas_files import is_instance_zip, read_instance_zip
 from dlsched.workload.readers.source import open_trace
 
 DROP, READ = "upload", "upload-read"
@@ -66,11 +69,14 @@ def upload(current: Scenario) -> Scenario | None:
         if file is None:
             st.markdown(
                 ":gray[Found by content: Philly job log, Helios, Alibaba openb, SWF, Slurm sacct, or any table with "
-                "submission, run time and GPUs. Nothing changes before you press “Use these jobs”.]"
+                "submission, run time and GPUs; also a zip with the three tables of a GPU-as-a-service instance. "
+                "Nothing changes before you press “Use these jobs”.]"
             )
             st.download_button("Template CSV", template_csv(), "dlsched-template.csv", "text/csv", key="template",
                                on_click="ignore", help="A small table with every column name")  # fmt: skip
             return None
+        if is_instance_zip(file.content):
+            return _instance(file, right)
         result = _read(file, options_of(file.tag))
     if isinstance(result, TraceRead):
         with right:
@@ -84,6 +90,28 @@ def upload(current: Scenario) -> Scenario | None:
     if isinstance(result, FormatUnsure):
         _choose_format(result, file)
     return None
+
+
+def _instance(file: File, report_at: DeltaGenerator) -> Scenario | None:
+    """Return the scenario of a GPU-as-a-service instance; it brings its own slots, machine types and run times."""
+    st.session_state.pop(READ, None)
+    try:
+        with st.spinner("Reading"):
+            read = _instance_of(file.tag, file)
+    except DlschedError as error:
+        error_box(error)
+        return None
+    with report_at:
+        doctor(read.report, "an instance of GPU as a service")
+    cluster = read.scenario.cluster
+    types = amount(len(cluster.catalogue), "machine type")
+    st.markdown(f"A whole scenario: {amount(cluster.slots, 'free slot')}, {types} and their run times come with it.")
+    return read.scenario.replace(name=scenario_name(file.name))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _instance_of(tag: str, _file: File) -> InstanceRead:
+    return read_instance_zip(_file.content, _file.name)
 
 
 def scenario_name(file_name: str) -> str:

@@ -1,11 +1,21 @@
 import streamlit as st
 
 from dlsched.metrics.formats import amount
-from dlsched.ui import fill_view, page, session, workload_generate, workload_sample, workload_upload, workload_view
+from dlsched.ui import (
+    fill_view,
+    page,
+    session,
+    workload_generate,
+    workload_gpuaas,
+    workload_sample,
+    workload_upload,
+    workload_view,
+)
 from dlsched.ui.parts import mistakes_shown
 from dlsched.ui.text import safe
 
 SOURCES = ("Current", "Upload", "Sample", "Generate")
+KINDS = ("Job mix", "GPU as a service")
 
 current = page.begin("Workload")
 if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
@@ -25,8 +35,13 @@ with mistakes_shown():
     elif source == "Sample":
         shown = workload_sample.sample(current)
     elif source == "Generate":
-        shown = workload_generate.generate(current)
-        based_on = current.content_hash if current.data_kind == "generated" else None
+        kind = st.segmented_control(
+            "Kind of jobs", KINDS, default=KINDS[0], required=True, key="gen-kind", persist_state="session",
+            help="Classes of jobs on the current cluster, or jobs with due times for rented machines of any type",
+        )  # fmt: skip
+        shown = workload_generate.generate(current) if kind == KINDS[0] else workload_gpuaas.generate()
+        is_next = (current.generator or {}).get("kind") == (shown.generator or {}).get("kind")
+        based_on = current.content_hash if current.data_kind == "generated" and is_next else None
 
 if source == "Current":
     if action.button("Next: the cluster", type="primary", key="to-cluster"):
