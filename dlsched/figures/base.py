@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dlsched.figures.palette import Theme
+from dlsched.metrics.formats import duration
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -42,6 +43,8 @@ DURATION_TICKS: Mapping[float, str] = {
     365 * 86_400: "1 y",
     3_650 * 86_400: "10 y",
 }
+LEAST_TICKS = 3
+"""With fewer of these on an axis, finer ones are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +208,9 @@ def named_rows(figure: go.Figure, labels: Sequence[str]) -> None:
 def duration_axis(figure: go.Figure, low_s: float, high_s: float) -> None:
     """Make x a log axis of times from ``low_s`` to ``high_s`` with ticks in words; data stay in seconds."""
     ticks = {at: text for at, text in DURATION_TICKS.items() if low_s / 1.2 <= at <= high_s * 1.2}
+    if len(ticks) < LEAST_TICKS:
+        steps = [unit * step for unit in (1e-3, 1e-2, 0.1, 1, 60, 3600, 86_400) for step in (1, 2, 3, 5, 10, 20, 30)]
+        ticks = {at: duration(at) for at in sorted({*steps, *ticks}) if low_s <= at <= high_s}
     figure.update_xaxes(
         type="log",
         range=[float(np.log10(low_s)), float(np.log10(high_s))],

@@ -11,9 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Texts
+from dlsched.metrics.findings import Guard
 from dlsched.metrics.formats import amount, count, share
 from dlsched.ui import session
-from dlsched.ui.parts import mistakes_shown
+from dlsched.ui.parts import guard_rails, mistakes_shown
 from dlsched.ui.text import safe
 from dlsched.ui.training_predict import times_csv
 from dlsched.ui.training_rows import Models
@@ -22,6 +23,7 @@ from dlsched.workload.predicted_times import (
     Prediction,
     draw_networks,
     fill_times,
+    lacking_words,
     map_models,
     predict_on,
     widths_of,
@@ -66,7 +68,7 @@ def section(models: Models, current: Scenario, action: DeltaGenerator) -> None:
         "text/csv", key="times-csv", on_click="ignore", disabled=not predictions,
         help="Seconds by network, GPU type and number of GPUs, with the mean error",
     )  # fmt: skip
-    if _pressed(action, current, ready=bool(predictions)):
+    if _pressed(action, current, ready=bool(measured_on)):
         with action, mistakes_shown():
             filled = fill_times(current, predictions, network_of, measured_on, _words(models, predictions))
             session.keep(filled, based_on=current.content_hash)
@@ -81,7 +83,9 @@ def _pressed(action: DeltaGenerator, current: Scenario, *, ready: bool) -> bool:
             st.badge("times are filled", color="green")
         pressed = st.button(
             "Fill again" if filled else LABEL, key="fill-times", type="secondary" if filled else "primary",
-            disabled=not ready, help="Makes a new version of the scenario; undo it in the menu on its name",
+            disabled=not ready,
+            help="Makes a new version of the scenario; undo it in the menu on its name"
+            if ready else "No machine of this scenario has times for every network that its jobs train",
         )  # fmt: skip
         if filled and st.button("Next: run policies", type="primary", key="times-to-run"):
             session.go("run/run.py")
@@ -91,7 +95,15 @@ def _pressed(action: DeltaGenerator, current: Scenario, *, ready: bool) -> bool:
 def _words(models: Models, predictions: list[Prediction]) -> str:
     """Return the assumption that the filled scenario carries."""
     source = " from generated rows" if models.generated else ""
-    return f"{PREDICTED_TIMES}{source}, ± {share(_error(models, predictions))}"
+    told, outside = _told(predictions)
+    beyond = f", {count(outside)} of {count(told)} extrapolated" if outside else ""
+    return f"{PREDICTED_TIMES}{source}, ± {share(_error(models, predictions))}{beyond}"
+
+
+def _told(predictions: list[Prediction]) -> tuple[int, int]:
+    """Return how many times are predicted, and how many of them lie outside what was measured."""
+    told = sum(len(row) for p in predictions for row in p.rows.values())
+    return told, sum(sum(row) for p in predictions for row in p.outside.values())
 
 
 def _networks(models: Models, current: Scenario) -> Texts:
@@ -136,10 +148,10 @@ def _nearest(model: str, networks: list[str]) -> int | None:
 
 
 def _measured_on(current: Scenario, predictions: list[Prediction]) -> str:
-    """Ask on which GPU type the recorded run times are; they need not be asked for when a table is there already."""
+    """Ask on which GPU type jobs run as long as they do now."""
     types = [name for name in widths_of(current.cluster) if all(name in p.rows for p in predictions)]
-    if current.speed.kind == "table" or not types:
-        return types[0] if types else ""
+    if not types:
+        return ""
     return st.selectbox(
         "Run times of the jobs are those on", types, key=f"measured-on-{'-'.join(types)}",
         help="How long each job runs now counts as its time with the GPUs it asks for on this type; all other times "
@@ -149,23 +161,25 @@ def _measured_on(current: Scenario, predictions: list[Prediction]) -> str:
 
 def _preview(models: Models, predictions: list[Prediction], current: Scenario) -> None:
     widths = widths_of(current.cluster)
-    told = sum(len(row) for p in predictions for row in p.rows.values())
-    outside = sum(sum(row) for p in predictions for row in p.outside.values())
+    told, outside = _told(predictions)
     said = [
         f"{amount(len(predictions), 'network')} on {amount(len(widths), 'GPU type')}: {amount(told, 'time')}, "
         f"mean error {share(_error(models, predictions))}."
     ]
     if outside:
-        said.append(f"{count(outside)} of them are extrapolations beyond the rows that were measured.")
-    lacking = {f"{p.network}, {name}: {why}" for p in predictions for name, why in p.lacking.items()}
-    if lacking:
-        shown = "; ".join(safe(text, 160) for text in sorted(lacking)[:4])
+        text = (
+            f"{count(outside)} of {amount(told, 'time')} are extrapolated: a GPU type or a size that was not measured."
+        )
+        guard_rails([Guard("orange", text, "Measure a few runs there, or choose machines that were measured.")])
+    if lacking := lacking_words(predictions):
         more = f"; and {len(lacking) - 4} more" if len(lacking) > 4 else ""
-        said.append(f"Not told: {shown}{more}.")
+        said.append(f"No times: {'; '.join(safe(text, 200) for text in lacking[:4])}{more}.")
     widest = max(widths.values(), default=0)
     cut = int((current.workload.gpus > widest).sum())
     if cut and widest:
         said.append(f"{amount(cut, 'job')} that ask for more than {widest} GPUs are cut to one machine.")
+    if any(vm.speed != 1 for vm in current.cluster.vm_types):
+        said.append("Relative speeds of the machines are set to 1, as the times tell them apart.")
     if current.generator is not None:
         said.append("The jobs stay as they are drawn now: further draws would repeat them.")
     st.markdown(" ".join(said))

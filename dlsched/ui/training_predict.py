@@ -17,7 +17,7 @@ from dlsched.ui.charts import csv
 from dlsched.ui.text import safe
 from dlsched.ui.training_rows import Models
 from dlsched.workload.catalogue import vm_examples
-from dlsched.workload.predicted_times import Prediction, measured_widths, predict_on, typical, widths_of
+from dlsched.workload.predicted_times import Prediction, lacking_words, measured_widths, predict_on, typical, widths_of
 
 OUTSIDE = " *"
 SHOWN_GPUS = 8
@@ -82,8 +82,8 @@ def times_table(prediction: Prediction, key: str, error: str) -> None:
     outside = any(any(row) for row in prediction.outside.values())
     said = [f"Mean error of this network {error}."] if prediction.rows else []
     if outside:
-        said.append("* beyond the rows that were measured: an extrapolation, with an error that nobody knows.")
-    said += [f"{safe(name)}: {safe(why, 200)}." for name, why in prediction.lacking.items()]
+        said.append("* extrapolated: a GPU type or a size that was not measured, expect more than the mean error.")
+    said += [f"No times: {safe(text, 300)}." for text in lacking_words([prediction])]
     st.markdown(f":gray[{' '.join(said)}]" if said else "No machine here has GPUs.")
 
 

@@ -18,6 +18,12 @@ from dlsched.workload.profiling import ProfileRead, read_profiling, template_csv
 
 GENERATED, UPLOAD = "Generated example", "Upload"
 DROP = "profile"
+NAMED = {
+    "network": ("Name of the network", "The file names no network, so all its rows are of this one"),
+    "gpu_type": (
+        "GPU type", "The file names no GPU type, so all its rows are of this one: named as in the machine types"
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,20 +99,21 @@ def _uploaded() -> Models | None:
 
 
 def _read(file: File) -> ProfileRead:
-    """Return the rows of a file, under the name that was given to its network where it names none."""
-    name_key = f"network-name-{file.tag}"
-    read = _read_as(file.tag, file.name, str(st.session_state.get(name_key, "")).strip()[:80], file)
-    if not read.named:
+    """Return the rows of a file, with the names given here for what it does not name."""
+    given = {key: str(st.session_state.get(f"name-{key}-{file.tag}", "")).strip()[:80] for key in NAMED}
+    read = _read_as(file.tag, file.name, given["network"], given["gpu_type"], file)
+    for key in read.lacks:
+        label, hint = NAMED[key]
+        values = read.runs.network if key == "network" else read.runs.gpu_type
         st.text_input(
-            "Name of the network", placeholder=read.runs.networks[0], key=name_key, max_chars=80,
-            persist_state="session", help="The file names no network, so all its rows are of this one",
-        )  # fmt: skip
+            label, placeholder=values[0], key=f"name-{key}-{file.tag}", max_chars=80, persist_state="session", help=hint
+        )
     return read
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _read_as(tag: str, name: str, network: str, _file: File) -> ProfileRead:
-    return read_profiling(_file.content, name, network)
+def _read_as(tag: str, name: str, network: str, gpu_type: str, _file: File) -> ProfileRead:
+    return read_profiling(_file.content, name, network, gpu_type)
 
 
 def _learnt_from(read: ProfileRead, tag: str) -> tuple[Runs, str]:
@@ -121,7 +128,7 @@ def _learnt_from(read: ProfileRead, tag: str) -> tuple[Runs, str]:
     if not kept:
         raise InputError("GPU types", "none is chosen", "Choose at least one")
     runs = read.runs.where(np.isin(read.runs.gpu_type.astype(str), kept))
-    return runs, f"{tag}-{'|'.join(kept)}-{'|'.join(runs.networks)}"
+    return runs, f"{tag}-{'|'.join(kept)}-{runs.networks[0]}"
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dlsched.figures.training import network_errors, predicted_vs_measured
+from dlsched.figures.training import BAND, network_errors, predicted_vs_measured
 from dlsched.metrics.chips import Chip
 from dlsched.metrics.formats import count, share
 from dlsched.metrics.training import formula, left_out, training_guards, training_sentence, unseen_error
+from dlsched.speed.regression import Fits
 from dlsched.ui import charts
 from dlsched.ui.parts import cards, chips, guard_rails, sentence
+from dlsched.ui.text import safe
 from dlsched.ui.training_rows import Models, generated_why
+
+MOST_LISTED = 30
 
 
 def answer(models: Models) -> None:
@@ -19,11 +23,10 @@ def answer(models: Models) -> None:
     fits = models.fits
     guard_rails(training_guards(fits))
     sentence(training_sentence(fits))
-    worst = max(model.mape for model in fits.models)
     cards([
         ("Error, mean", share(fits.mape), "Mean of |predicted - measured| / measured. Each row is predicted by a model "
          "that has seen neither it nor a run of the same configuration, and whose terms were chosen without it."),
-        ("Error, worst network", share(worst), "Mean error of the network that is predicted worst."),
+        _second_card(fits),
         ("Error, GPU type left out", share(unseen_error(fits)), "Mean error for each GPU type when it is predicted "
          "from the others: what to expect of a type that was not measured. Needs three types with known GFLOPS."),
         ("Profiling rows", count(fits.rows), "Measured runs the models were fitted to and judged on."),
@@ -38,6 +41,14 @@ def answer(models: Models) -> None:
         charts.show(predicted_vs_measured(fits, theme), f"predicted-{models.tag}")
     with right:
         charts.show(network_errors(fits, theme), f"errors-{models.tag}")
+
+
+def _second_card(fits: Fits) -> tuple[str, str, str]:
+    if len(fits.models) > 1:
+        worst = max(model.mape for model in fits.models)
+        return ("Error, worst network", share(worst), "Mean error of the network that is predicted worst.")
+    near = float((fits.models[0].errors <= BAND).mean())
+    return (f"Rows within ± {share(BAND)}", share(near), "Rows whose predicted time is that near to the measured one.")
 
 
 def _assumptions(models: Models) -> list[Chip]:
@@ -55,14 +66,11 @@ def terms(models: Models) -> None:
             "Each network's time is a sum of these terms, each times a fitted number, in the order in which they were "
             "chosen. Iterations only multiply: half of them take half of what grows with them."
         )
-        rows = [
-            (model.network, f"time = {formula(model)}", left_out(model) or "–", ", ".join(model.gpu_types))
-            for model in models.fits.models
-        ]
-        st.dataframe(
-            pd.DataFrame(rows, columns=["Network", "Terms", "Not used", "GPU types measured"]), hide_index=True,
-            key=f"terms-table-{models.tag}", alt="Terms of each network's model", row_height=35,
-        )  # fmt: skip
+        for model in models.fits.models[:MOST_LISTED]:
+            unused = f" Not used: {left_out(model)}." if left_out(model) else ""
+            st.markdown(f"**{safe(model.network, 60)}**: time = {formula(model)}.{unused}")
+        if len(models.fits.models) > MOST_LISTED:
+            st.markdown(f":gray[The first {MOST_LISTED} of {count(len(models.fits.models))} networks.]")
         types = sorted({gpu_type for model in models.fits.models for gpu_type in model.unseen})
         if types:
             st.markdown("Mean error for a GPU type when it is predicted from the others:")

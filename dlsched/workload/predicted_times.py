@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.domain.cluster import Cluster
+from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Scenario, SpeedSpec
-from dlsched.domain.timetable import TimeTable
+from dlsched.domain.timetable import Row, TimeTable
 from dlsched.domain.workload import Floats, Texts, Workload
+from dlsched.speed import build_speed
 from dlsched.speed.regression import NetworkFit
 from dlsched.speed.terms import BATCH, DISK, FEATURES, GFLOPS, GPUS, ITERATIONS
 from dlsched.workload.gpu_types import gflops_of
 from dlsched.workload.notes import is_times_note
-from dlsched.workload.profiles import profile_of
 from dlsched.workload.profiling import TOO_GOOD
 
 _NETWORK = 2  # which of a job's uniforms of purpose "fill" draws its network; rules.py has the others
@@ -28,8 +28,8 @@ _NETWORK = 2  # which of a job's uniforms of purpose "fill" draws its network; r
 class Prediction:
     """Times of one network: GPU type -> seconds with 1, 2, ... GPUs, where the model can tell them.
 
-    ``outside`` says of each whether it lies beyond what was measured; ``lacking`` why a GPU type has no times, or
-    fewer than its machines have GPUs.
+    ``outside`` says of each whether it lies beyond what was measured: a feature out of range, or a GPU type without
+    rows. ``lacking`` says why a GPU type has no times, or fewer than its machines have GPUs.
     """
 
     network: str
@@ -91,7 +91,8 @@ def predict_on(
         end = 0 if reason else _usable(seconds, fit.fixed.get(GPUS))
         if end:
             rows[gpu_type] = tuple(float(value) for value in seconds[:end])
-            outside[gpu_type] = tuple(bool(value) for value in fit.outside(features)[:end])
+            beyond = fit.outside(features) | (gpu_type not in fit.gpu_types)
+            outside[gpu_type] = tuple(bool(value) for value in beyond[:end])
         if end < most:
             lacking[gpu_type] = reason or _ended(end, fit.fixed.get(GPUS))
     return Prediction(fit.network, rows, outside, lacking)
@@ -129,19 +130,13 @@ def _ended(end: int, only_gpus: float | None) -> str:
     return f"beyond {end} {'GPU' if end == 1 else 'GPUs'} the model gives impossible times"
 
 
-def table_of(predictions: Sequence[Prediction]) -> TimeTable:
-    """Return the time table of the predicted networks, each scaled so that its smallest number is 1.
-
-    Raises
-    ------
-    InputError
-        When a network has no times at all.
-    """
+def lacking_words(predictions: Sequence[Prediction]) -> list[str]:
+    """Return what has no times and why, GPU types with one reason together."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for prediction in predictions:
-        if not prediction.rows:
-            why = "; ".join(f"{name}: {reason}" for name, reason in list(prediction.lacking.items())[:3])
-            raise InputError(f"network {prediction.network[:60]!r}", why or "no machine has GPUs", "Add profiling rows")
-    return TimeTable(rows={prediction.network: profile_of(prediction.rows).rows for prediction in predictions})
+        for gpu_type, reason in prediction.lacking.items():
+            by_reason.setdefault((prediction.network, reason), []).append(gpu_type)
+    return [f"{network} on {', '.join(types)}: {reason}" for (network, reason), types in by_reason.items()]
 
 
 def map_models(workload: Workload, network_of: Mapping[str, str]) -> Texts:
@@ -162,10 +157,11 @@ def fill_times(
 ) -> Scenario:
     """Return the scenario with a time table in place of its speed model.
 
-    Jobs keep how long they run: a recorded time counts as that of the requested GPUs on type ``measured_on``, and
-    ``work`` becomes the time on the fastest configuration. Where the scenario has a table already, ``work`` is that.
-    Widths become free between 1 and the GPUs of a machine; wider requests are cut to the largest machine. Drawn jobs
-    stay as they are drawn now: another draw would not know of the table.
+    Jobs keep how long they run: the time a job takes now with the GPUs it asks for is its time on the GPU type
+    ``measured_on``, all other times follow in proportion. So each network has a row for each width that jobs ask for,
+    scaled to 1 there, and ``work`` stays the run time at the requested width. Widths become free between 1 and the
+    GPUs of a machine; wider requests are cut to the largest machine. Drawn jobs stay as they are drawn now: another
+    draw would not know of the table. Relative speeds of machines are set to 1, as the table tells them apart.
 
     Raises
     ------
@@ -174,23 +170,31 @@ def fill_times(
     """
     jobs = scenario.workload
     _check_jobs(jobs, network, predictions)
-    table = table_of([prediction for prediction in predictions if prediction.network in set(network)])
-    gpus = np.minimum(jobs.gpus, table.most_gpus).astype(np.int64)
-    changes: dict[str, Any] = {"workers": gpus, "gpus_per_worker": np.ones(len(jobs)), "profile": network}
-    per_gpu = jobs.gpus_per_worker
+    rows = {prediction.network: prediction.rows for prediction in predictions}
+    most = max(len(row) for name in set(network) for row in rows[name].values())
+    gpus = np.minimum(jobs.gpus, most).astype(np.int64)
+    profile = np.array([_profile(name, width) for name, width in zip(network, gpus, strict=True)], dtype=object)
+    wanted = {name: (str(net), int(width)) for name, net, width in zip(profile, network, gpus, strict=True)}
+    table = TimeTable(
+        rows={name: _scaled(rows[net], net, measured_on, width) for name, (net, width) in sorted(wanted.items())}
+    )
+    changes: dict[str, Any] = {"workers": gpus, "gpus_per_worker": np.ones(len(jobs)), "profile": profile}
     for name in ("cpus_per_worker", "mem_gib_per_worker"):
         if (values := getattr(jobs, name)) is not None:
-            changes[name] = values / per_gpu
-    changes |= {"min_workers": None, "max_workers": None}
-    if scenario.speed.kind != "table":
-        changes["work"] = jobs.work / _relative(table, network, measured_on, gpus)
+            changes[name] = values / jobs.gpus_per_worker
+    changes |= {"min_workers": None, "max_workers": None, "work": _run_s(scenario, measured_on)}
     notes = tuple(note for note in scenario.assumptions if not is_times_note(note))
     return scenario.replace(
         workload=jobs.with_columns(**changes),
+        cluster=_without_speeds(scenario.cluster),
         speed=SpeedSpec(kind="table", times=table),
         generator=None,
         assumptions=(*notes, words),
     )
+
+
+def _profile(network: str, gpus: int) -> str:
+    return f"{network}, {gpus} {'GPU' if gpus == 1 else 'GPUs'}"
 
 
 def _check_jobs(jobs: Workload, network: Texts, predictions: Sequence[Prediction]) -> None:
@@ -204,16 +208,37 @@ def _check_jobs(jobs: Workload, network: Texts, predictions: Sequence[Prediction
     if lost:
         count = int(sum(name in lost for name in network))
         raise InputError("jobs", f"{count:,} of them have no network with predicted times", "Map every model")
+    for prediction in predictions:
+        if not prediction.rows:
+            raise InputError("times", "; ".join(lacking_words([prediction])[:3]), "Add profiling rows")
 
 
-def _relative(table: TimeTable, network: Texts, measured_on: str, gpus: np.ndarray) -> Floats:
-    """Return for each job the time on ``measured_on`` with its GPUs, over the time on its fastest configuration."""
-    if measured_on not in table.gpu_types:
-        raise InputError(f"GPU type {measured_on[:60]!r}", "has no predicted times", "Choose one that has")
-    place = {profile: number for number, profile in enumerate(table.profiles)}
-    rows = np.array([place[name] for name in network], dtype=np.int64)
-    relative = table.seconds[rows, table.gpu_types.index(measured_on), gpus - 1]
-    if not np.isfinite(relative).all():
-        name = network[int(np.argmax(~np.isfinite(relative)))]
-        raise InputError(f"network {name[:60]!r}", f"has no times on {measured_on[:60]}", "Choose another GPU type")
-    return np.asarray(relative)
+def _scaled(rows: Mapping[str, Sequence[float]], network: str, measured_on: str, gpus: int) -> dict[str, Row]:
+    """Return the times of a network over its time with so many GPUs on one type."""
+    if measured_on not in rows:
+        raise InputError(f"network {network[:60]!r}", f"has no times on {measured_on[:60]}", "Choose another GPU type")
+    one = rows[measured_on][min(gpus, len(rows[measured_on])) - 1]
+    return {gpu_type: tuple(seconds / one for seconds in row) for gpu_type, row in rows.items()}
+
+
+def _run_s(scenario: Scenario, measured_on: str) -> Floats:
+    """Return how long each job runs now with the GPUs it asks for: on this type where a table tells types apart."""
+    jobs, vm_types = scenario.workload, scenario.cluster.vm_types
+    if scenario.speed.kind != "table":
+        return jobs.work
+    speed = build_speed(scenario.speed, jobs, vm_types)
+    rows = np.arange(len(jobs))
+    vm = next((number for number, vm in enumerate(vm_types) if vm.gpu_type == measured_on), None)
+    rate = speed.rates(rows, jobs.workers) if vm is None else speed.rates_on(rows, jobs.workers, vm)
+    if (rate <= 0).any():
+        job = jobs.job_id[int(np.argmin(rate))]
+        raise InputError(f"job {job!s:.60}", f"has no time on {measured_on[:60]} now", "Choose another GPU type")
+    return np.asarray(jobs.work / rate)
+
+
+def _without_speeds(cluster: Cluster) -> Cluster:
+    def plain(vm: VmType) -> VmType:
+        return vm.model_copy(update={"speed": 1.0})
+
+    pools = tuple(pool.model_copy(update={"vm": plain(pool.vm)}) for pool in cluster.pools)
+    return cluster.model_copy(update={"pools": pools, "catalogue": tuple(map(plain, cluster.catalogue))})

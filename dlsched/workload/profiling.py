@@ -56,8 +56,8 @@ class ProfileRead:
 
     runs: Runs
     report: Report
-    named: bool = True
-    """Whether the file names the networks; else all rows are of one."""
+    lacks: tuple[str, ...] = ()
+    """Which of "network" and "gpu_type" the file has no column for: all its rows are of one."""
 
 
 def template_csv() -> bytes:
@@ -66,13 +66,13 @@ def template_csv() -> bytes:
     return (TEMPLATE + "\n".join(rows) + "\n").encode()
 
 
-def read_profiling(source: Path | bytes, name: str = "", network: str = "") -> ProfileRead:
+def read_profiling(source: Path | bytes, name: str = "", network: str = "", gpu_type: str = "") -> ProfileRead:
     """Return the profiling rows of a CSV or Parquet table.
 
     Needed are a time and the number of GPUs. Without a column for the network all rows are of ``network``, else of the
-    file's name (for a path its folder's). Iterations are epochs x samples / batch size where only those are given;
-    GFLOPS that are missing come from the bundled table. Step times (column step_time) become seconds for STEP_SAMPLES
-    samples.
+    file's name (for a path its folder's); without one for the GPU type all are of ``gpu_type``. Iterations are epochs x
+    samples / batch size where only those are given; GFLOPS that are missing come from the bundled table. Step times
+    (column step_time) become seconds for STEP_SAMPLES samples.
 
     Raises
     ------
@@ -90,7 +90,8 @@ def read_profiling(source: Path | bytes, name: str = "", network: str = "") -> P
         why = f"it has {table.rows:,} rows, at most {MOST_ROWS:,} are used"
         raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
     given = network or (source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0])
-    return _Reading(table, found, given or "network", list(text.notes)).result()
+    names = {"network": given or "network", "gpu_type": gpu_type or ONE_TYPE}
+    return _Reading(table, found, names, list(text.notes)).result()
 
 
 def find_columns(header: tuple[str, ...]) -> dict[str, str]:
@@ -118,12 +119,12 @@ def _check_columns(file: str, header: tuple[str, ...], found: Mapping[str, str])
 class _Reading:
     """One pass over a table of profiling rows."""
 
-    def __init__(self, table: Table, found: Mapping[str, str], network: str, notes: list[str]) -> None:
+    def __init__(self, table: Table, found: Mapping[str, str], names: Mapping[str, str], notes: list[str]) -> None:
         self.table, self.found = table, found
         self.ledger: Ledger = table.ledger(found.get("network", ""))
         self.notes = self.ledger.notes
         self.notes.extend(notes)
-        self.default = network
+        self.names = names
 
     def result(self) -> ProfileRead:
         gpus = self._gpus()
@@ -133,7 +134,7 @@ class _Reading:
         features[:, BATCH], features[:, GPUS] = batch, gpus
         features[:, ITERATIONS] = self._iterations(batch)
         features[:, DISK] = self._positive("disk", "disk seconds")
-        network, gpu_type = self._text("network", self.default), self._text("gpu_type", ONE_TYPE)
+        network, gpu_type = self._text("network"), self._text("gpu_type")
         features[:, GFLOPS] = self._gflops(gpu_type)
         self._drop_half_known(network, features)
         runs = Runs(network, gpu_type, features, seconds)
@@ -143,7 +144,7 @@ class _Reading:
         if len(runs.networks) > MOST_NETWORKS:
             why = f"the column has {len(runs.networks):,} different names, at most {MOST_NETWORKS} are used"
             raise InputError(f"column {self.found['network']}", why, "Check that it names networks, not jobs")
-        return ProfileRead(runs, report, "network" in self.found)
+        return ProfileRead(runs, report, tuple(key for key in self.names if key not in self.found))
 
     def _column(self, key: str) -> Any:
         return self.table.columns[self.found[key]]
@@ -170,7 +171,8 @@ class _Reading:
         odd = (gpus != np.floor(gpus)) | (gpus > MOST_GPUS)
         self.ledger.drop(odd, "number of GPUs is not usable", f"Dropped: whole numbers from 1 to {MOST_GPUS:,}", gpus)
         rule = "Dropped: a time table holds the GPUs of one node"
-        self.ledger.drop(nodes > 1, "spread over several nodes", rule, unreadable=False)
+        shown = self._column("placement") if "placement" in self.found else nodes
+        self.ledger.drop(nodes > 1, "spread over several nodes", rule, shown, unreadable=False)
         return gpus
 
     def _placed(self) -> tuple[Floats, Floats]:
@@ -208,11 +210,11 @@ class _Reading:
         self.notes.append("Iterations = epochs x samples / batch size")
         return epochs * self._positive("samples", "samples") / batch
 
-    def _text(self, key: str, default: str) -> Texts:
+    def _text(self, key: str) -> Texts:
         if key not in self.found:
-            if key == "gpu_type":
-                self.notes.append("The file names no GPU type: all rows count as one")
-            return np.full(self.table.rows, default, dtype=object)
+            what = {"network": "network", "gpu_type": "GPU type"}[key]
+            self.notes.append(f"The file names no {what}: all rows count as {self.names[key]}")
+            return np.full(self.table.rows, self.names[key], dtype=object)
         cleaned = clean_texts(self._column(key))
         values = np.array([text[:80] for text in cleaned.values], dtype=object)
         empty = values == ""

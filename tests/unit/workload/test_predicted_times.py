@@ -16,13 +16,14 @@ from dlsched.metrics.chips import assumptions
 from dlsched.speed.regression import Runs, fit_network
 from dlsched.speed.terms import GFLOPS, GPUS, ITERATIONS
 from dlsched.workload.demo_profile import demo_runs
+from dlsched.workload.doctor import load_of
 from dlsched.workload.predicted_times import (
     Prediction,
     draw_networks,
     fill_times,
+    lacking_words,
     map_models,
     predict_on,
-    table_of,
     typical,
     widths_of,
 )
@@ -53,17 +54,19 @@ def test_predictions_follow_the_law_and_say_what_lies_outside():
     law = 20_000 * 0.4 * (0.28 + 0.72 / np.arange(1, 9))
     assert found.rows["K80"] == pytest.approx(law, rel=0.1)  # the terms can only come near GFLOPS ** 0.8
     assert found.outside["K80"] == (False,) * 8
-    assert found.outside["T4"] == (False,) * 2  # not measured, but its GFLOPS are between those that were
+    assert found.outside["T4"] == (True,) * 2  # its GFLOPS are between those of others, but no row is of it
     assert found.outside.get("H100", (True,)) == (True,)
-    assert found.lacking == {"odd": "its GFLOPS are not known"}
+    assert found.lacking["odd"] == "its GFLOPS are not known"
+    assert "AlexNet on odd: its GFLOPS are not known" in lacking_words([found])
 
 
 def test_one_measured_gpu_type_says_nothing_of_others():
     found = predict_on(a_fit(types=("V100",)), {"V100": 8, "A100": 8})
     assert list(found.rows) == ["V100"]
     assert "measured on V100 only" in found.lacking["A100"]
-    with pytest.raises(InputError, match="measured on V100 only"):
-        table_of([predict_on(a_fit(types=("V100",)), {"A100": 8})])
+    nothing = predict_on(a_fit(types=("V100",)), {"A100": 8})
+    with pytest.raises(InputError, match="AlexNet on A100: measured on V100 only"):
+        fill_times(a_scenario(), [nothing], np.array(["AlexNet"] * 3, dtype=object), "A100", "times predicted")
 
 
 def test_rows_end_where_the_model_leaves_the_possible():
@@ -97,21 +100,28 @@ def test_jobs_keep_their_time_where_they_were_measured():
     network = np.array(["net"] * 3, dtype=object)
     filled = fill_times(scenario, [prediction()], network, "T4", "times predicted, ± 5%")
     assert filled.speed.times is not None
-    assert filled.speed.times.rows["net"]["A100"] == (2.5, 1.5, 1.25, 1.0)
-    # 100 s with one T4, 40/4 of the fastest time: 10 s on four A100
-    assert filled.workload.work.tolist() == pytest.approx([100 * 4 / 40, 200 * 4 / 22, 300 * 4 / 16])
+    # two T4 take 22 s, so four A100 take 4/22 of the time that a job with two GPUs has on T4
+    assert filled.speed.times.rows["net, 2 GPUs"]["A100"] == pytest.approx((10 / 22, 6 / 22, 5 / 22, 4 / 22))
+    assert filled.workload.work.tolist() == [100, 200, 300]
     assert filled.workload.profile is not None
-    assert set(filled.workload.profile) == {"net"}
+    assert filled.workload.profile.tolist() == ["net, 1 GPU", "net, 2 GPUs", "net, 4 GPUs"]
+    assert load_of(filled.workload, filled.cluster) == load_of(scenario.workload, scenario.cluster)
     run = simulate(filled.replace(cluster=Cluster(pools=(Pool(vm=T4, count=2),))), "fifo")
     assert run.metrics["completed"] == 3
     assert run.jobs["left_s"].to_numpy() - run.jobs["first_start_s"].to_numpy() == pytest.approx([100, 200, 300])
+    faster = simulate(filled.replace(cluster=Cluster(pools=(Pool(vm=A100, count=2),))), "fifo")
+    lasted = faster.jobs["left_s"].to_numpy() - faster.jobs["first_start_s"].to_numpy()
+    assert lasted == pytest.approx([100 * 10 / 40, 200 * 6 / 22, 300 * 4 / 16])
 
 
-def test_filling_again_keeps_the_work_and_replaces_the_note():
-    network = np.array(["net"] * 3, dtype=object)
-    once = fill_times(a_scenario(), [prediction()], network, "A100", "times predicted, ± 5%")
-    twice = fill_times(once, [prediction()], network, "T4", "times predicted, ± 9%")
-    assert twice.workload.work.tolist() == once.workload.work.tolist()
+def test_filling_again_keeps_times_on_the_chosen_type_and_replaces_the_note():
+    network, machines = np.array(["net"] * 3, dtype=object), (A100, T4)
+    once = fill_times(a_scenario(*machines), [prediction()], network, "A100", "times predicted, ± 5%")
+    again = fill_times(once, [prediction()], network, "A100", "times predicted, ± 5%")
+    assert again.content_hash == once.content_hash
+    other = prediction(A100=(9.0, 8.0, 7.0, 6.0), T4=(20.0, 11.0, 9.0, 8.0))
+    twice = fill_times(once, [other], network, "T4", "times predicted, ± 9%")
+    assert twice.workload.work == pytest.approx([100 * 40 / 10, 200 * 22 / 6, 300 * 16 / 4])  # what they took on T4
     assert twice.assumptions == ("times predicted, ± 9%",)
     chip = next(chip for chip in assumptions(twice) if chip.label == "times predicted, ± 9%")
     assert chip.where == "Training time"
@@ -127,7 +137,15 @@ def test_workers_become_gpus_and_wide_jobs_are_cut_to_a_machine():
     assert filled.workload.cpus_per_worker is not None
     assert filled.workload.cpus_per_worker.tolist() == [4, 4, 4]
     assert filled.workload.min_workers is None
-    assert filled.workload.work[2] == pytest.approx(300)  # its 300 s count for the four GPUs of a machine
+    assert filled.workload.work[2] == 300  # its 300 s count for the four GPUs of a machine
+
+
+def test_relative_speeds_do_not_count_twice():
+    fast = A100.model_copy(update={"speed": 2.0})
+    filled = fill_times(
+        a_scenario(fast), [prediction()], np.array(["net"] * 3, dtype=object), "A100", "times predicted"
+    )
+    assert [vm.speed for vm in filled.cluster.vm_types] == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +153,7 @@ def test_workers_become_gpus_and_wide_jobs_are_cut_to_a_machine():
     [
         ({"gpus_per_worker": [0.5, 1, 1]}, "net", "A100", "1 jobs ask for no GPU or a part of one"),
         ({}, "other", "A100", "3 of them have no network"),
-        ({}, "net", "H100", "has no predicted times"),
+        ({}, "net", "H100", "has no times on H100"),
     ],
 )
 def test_what_cannot_be_filled_is_refused(columns, network, on, message):

@@ -58,8 +58,10 @@ def test_step_times_become_seconds_for_a_thousand_samples_on_one_node():
     assert found.runs.seconds == pytest.approx([1000 * 0.5 / 4, 1000 * 0.5 / 8])
     assert found.report.dropped == 2
     assert found.report.findings[0].reason == "spread over several nodes"
-    assert not found.named
-    assert read_profiling(text.encode(), "bert.csv", "mine").runs.networks == ("mine",)
+    assert found.lacks == ("network", "gpu_type")
+    named = read_profiling(text.encode(), "bert.csv", "mine", "T4").runs
+    assert named.networks == ("mine",)
+    assert named.features[0, GFLOPS] == 8100
 
 
 def test_own_gflops_hours_tflops_and_disk():
