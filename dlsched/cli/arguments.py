@@ -48,14 +48,14 @@ def build_parser() -> argparse.ArgumentParser:
     _policies(commands.add_parser("policies", help="list the policies, their parameters and needs"))
     _import(commands.add_parser("import", help="read a trace and say what was kept, repaired and dropped"))
     _runs(commands.add_parser("runs", help="list, show, export, import and delete kept runs"))
-    _scenario(commands.add_parser("scenario", help="turn a trace into a scenario file, or one kind into the other"))
+    _scenario(commands.add_parser("scenario", help="write a trace, drawn jobs or a scenario file as a scenario file"))
     _solve(commands.add_parser("solve", help="solve instances of one problem, read from standard input"))
     _reproduce(commands.add_parser("reproduce", help="compute a figure or table of a paper anew"))
     return parser
 
 
 def _simulate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="trace or scenario file")
+    parser.add_argument("file", metavar="FILE", help="trace or scenario file, or folder of an instance")
     parser.add_argument("--policy", required=True, metavar="KEY", help="policy, as listed by: policies")
     parser.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
@@ -76,7 +76,7 @@ def _policies(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="trace file, plain or compressed")
+    parser.add_argument("file", metavar="FILE", help="trace file, plain or compressed, or folder of an instance")
     parser.add_argument("--check", action="store_true", help="only say how it was read; keep nothing")
     _store(parser)
     _json(parser)
@@ -107,7 +107,12 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 
 
 def _scenario(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="trace or scenario file")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="trace or scenario file, or folder of an instance")
+    parser.add_argument("--generate", metavar="KIND", help="draw the jobs instead: gpuaas, job-mix")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="K=V", help="a field of the generator; may be repeated"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
     parser.add_argument("--write", required=True, metavar="OUT", help="scenario file to write: .json or .toml")
 
 

@@ -8,23 +8,27 @@ from pathlib import Path
 
 from dlsched.cli.output import print_json, printable
 from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, share
-from dlsched.workload.doctor import fit_of
+from dlsched.workload.doctor import Report, fit_of
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import read_trace
+from dlsched.workload.readers.gpuaas_files import (
+    is_instance_folder,
+    is_instance_zip,
+    read_instance_folder,
+    read_instance_zip,
+)
 
 
 def run(options: Namespace) -> int:
     """Carry out the command."""
     path = Path(options.file).expanduser()
-    if not path.is_file():
-        raise InputError(f"file {options.file}", "there is no such file", "Check the path")
-    trace = read_trace(path)
-    scenario = scenario_of(trace, path.stem)
-    fit = fit_of(trace.workload, scenario.cluster)
+    scenario, report, format_key = _read(path, options.file)
+    fit = fit_of(scenario.workload, scenario.cluster)
     answer = {
-        "format": trace.format_key,
-        "report": trace.report.as_dict(),
+        "format": format_key,
+        "report": report.as_dict(),
         "assumptions": scenario.assumptions,
         "cluster": scenario.cluster.model_dump(mode="json"),
         "load": fit.load,
@@ -40,10 +44,10 @@ def run(options: Namespace) -> int:
     if options.json:
         print_json(answer)
         return 0
-    print(f"{printable(path.name)}, format {trace.format_key}. {trace.report}")
-    for finding in trace.report.findings:
+    print(f"{printable(path.name)}, format {format_key}. {report}")
+    for finding in report.findings:
         print(f"  {printable(finding)}")
-    for note in (*trace.report.notes, *scenario.assumptions):
+    for note in (*report.notes, *scenario.assumptions):
         print(f"  {printable(note)}")
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
     print(
@@ -54,3 +58,17 @@ def run(options: Namespace) -> int:
     if not options.check:
         print(f"kept as scenario {scenario.content_hash[:8]}")
     return 0
+
+
+def _read(path: Path, typed: str) -> tuple[Scenario, Report, str]:
+    """Return scenario, report and format of a trace, or of an instance of GPU as a service."""
+    if path.is_dir() and is_instance_folder(path):
+        read = read_instance_folder(path)
+    elif path.is_file() and is_instance_zip(path):
+        read = read_instance_zip(path, path.name)
+    elif path.is_file():
+        trace = read_trace(path)
+        return scenario_of(trace, path.stem), trace.report, trace.format_key
+    else:
+        raise InputError(f"file {typed}", "there is no such file", "Check the path")
+    return read.scenario, read.report, "gpuaas"

@@ -1,19 +1,32 @@
-"""``scenario``: write what was read as a scenario file."""
+"""``scenario``: write what was read or drawn as a scenario file."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 
 from dlsched.cli.output import printable
+from dlsched.cli.simulate import parse_params
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount
-from dlsched.workload.load import load
+from dlsched.workload.load import drawn_scenario, load
 from dlsched.workload.scenario_file import write_scenario
 
 
 def run(options: Namespace) -> int:
     """Carry out the command."""
-    scenario = load(options.file)
+    scenario = _made(options)
     write_scenario(scenario, options.write)
     jobs, nodes = amount(len(scenario.workload), "job"), amount(scenario.cluster.num_nodes, "node")
     print(f"{jobs} on {nodes} written to {printable(options.write)}")
     return 0
+
+
+def _made(options: Namespace) -> Scenario:
+    if (options.file is None) == (options.generate is None):
+        raise InputError("scenario", "needs either a FILE or --generate KIND", "Give one of them")
+    if options.generate is None:
+        if options.param:
+            raise InputError("--param", "is for --generate only", "Leave it out")
+        return load(options.file)
+    return drawn_scenario({"kind": options.generate, **parse_params(options.param)}, options.seed)

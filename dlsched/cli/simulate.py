@@ -150,7 +150,9 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
         print("\r" + " " * 70 + "\r", end="", file=sys.stderr)
     cluster, read, cut = done.prepared.scenario.cluster, done.read, done.prepared.oversize
     label = registry.find(done.policy).label
-    print(f"{printable(done.scenario.name)}: {label} on {amount(cluster.num_nodes, 'node')}, {cluster.num_gpus} GPUs")
+    fixed = f"{amount(cluster.num_nodes, 'node')}, {cluster.num_gpus} GPUs"
+    size = amount(cluster.slots, "free slot") if cluster.free_slots else fixed
+    print(f"{printable(done.scenario.name)}: {label} on {size}")
     print(
         f"read {read['rows']:,} rows: kept {read['kept']:,}, repaired {read['repaired']:,}, dropped {read['dropped']:,}"
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
@@ -65,6 +67,33 @@ def scenario_of(trace: TraceRead, name: str) -> Scenario:
         data_kind="trace",
         read=trace.report.counts,
         assumptions=(*trace.assumptions, describe_default(cluster)),
+    )
+
+
+def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
+    """Return the jobs of a generator's specification: GPU as a service on free slots, others on the default cluster.
+
+    Raises
+    ------
+    InputError
+        If the specification is not valid; it names the field.
+    """
+    from dlsched.workload.generators import GpuaasSpec, draw, parse, plain
+    from dlsched.workload.service import gpuaas_scenario
+
+    parsed = parse(spec)
+    if isinstance(parsed, GpuaasSpec):
+        return gpuaas_scenario(parsed, seed)
+    workload = draw(spec, seed)
+    cluster = default_cluster(workload)
+    return Scenario(
+        workload=workload,
+        cluster=cluster,
+        seed=seed,
+        name="Job mix",
+        data_kind="generated",
+        generator=plain(parsed),
+        assumptions=(describe_default(cluster),),
     )
 
 

@@ -1,0 +1,100 @@
+"""Commands on instances of GPU as a service, and drawn scenarios."""
+
+import json
+import zipfile
+
+import pytest
+
+import dlsched
+from dlsched.cli.main import main
+from dlsched.workload.generators import GpuaasSpec
+from dlsched.workload.service import gpuaas_scenario
+
+TABLES = {
+    "Lof_Selectjobs.csv": "UniqueJobsID,SubmissionTime,Deadline,Tardinessweight\na,0,900,0.01\nb,60,500,0.02\n",
+    "SelectJobs_times.csv": (
+        "UniqueJobsID,VMtype,GPUtype,nGPUs,max_nGPUs,cost,ExecutionTime\n"
+        "a,V,K80,1,1,0.5,100\nb,V,K80,1,1,0.5,200\n"
+    ),
+    "tNodes.csv": "Nodes\nn1\nn2\nn3\n",
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "week 1"
+    made.mkdir()
+    for name, text in TABLES.items():
+        (made / name).write_text(text)
+    return made
+
+
+@pytest.fixture
+def packed(folder):
+    path = folder.with_suffix(".zip")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in TABLES:
+            archive.write(folder / name, name)
+    return path
+
+
+def printed(capsys, args):
+    assert main([str(part) for part in args]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("form", ["folder", "packed"])
+def test_import_of_an_instance_says_what_was_kept(capsys, request, form):
+    path = request.getfixturevalue(form)
+    answer = printed(capsys, ["import", "--check", path, "--json"])
+    assert answer["format"] == "gpuaas"
+    assert answer["report"]["kept"] == 2
+    assert answer["cluster"]["slots"] == 3
+    assert answer["scenario_hash"] == dlsched.load(path).content_hash
+
+
+def test_an_instance_becomes_a_scenario_file(folder, tmp_path):
+    assert main(["scenario", str(folder), "--write", str(tmp_path / "s.toml")]) == 0
+    assert dlsched.load(tmp_path / "s.toml").content_hash == dlsched.load(folder).content_hash
+
+
+def test_a_drawn_scenario_is_written(capsys, tmp_path):
+    out = tmp_path / "s.json"
+    options = ["--param", "nodes=3", "--param", "rate=high", "--param", "due=[1, 2]", "--seed", "4"]
+    assert main(["scenario", "--generate", "gpuaas", *options, "--write", str(out)]) == 0
+    assert "30 jobs on 3 nodes written" in capsys.readouterr().out
+    wanted = gpuaas_scenario(GpuaasSpec(nodes=3, rate="high", due=(1, 2)), 4)
+    assert dlsched.load(out).content_hash == wanted.content_hash
+
+
+def test_a_drawn_job_mix_gets_the_default_cluster(tmp_path):
+    out = tmp_path / "s.json"
+    classes = [{"name": "a", "share": 1, "run_time": {"kind": "pareto", "shortest_s": 60}}]
+    params = ["jobs=20", 'arrivals={"kind": "poisson", "jobs_per_h": 5}', f"classes={json.dumps(classes)}"]
+    args = ["scenario", "--generate", "job-mix", "--write", str(out)]
+    for param in params:
+        args += ["--param", param]
+    assert main(args) == 0
+    made = dlsched.load(out)
+    assert (len(made.workload), made.data_kind) == (20, "generated")
+    assert made.assumptions[0].startswith("Default cluster")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--generate", "gpuas"], "Did you mean 'gpuaas'"),
+        (["--generate", "gpuaas", "--param", "nodes=0"], "generator, nodes"),
+        (["--generate", "gpuaas", "--param", "size=3"], "generator, size"),
+        ([], "needs either a FILE or --generate"),
+        (["x.csv", "--generate", "gpuaas"], "needs either a FILE or --generate"),
+        (["x.csv", "--param", "nodes=3"], "--param: is for --generate only"),
+    ],
+)
+def test_bad_requests_are_one_line(capsys, tmp_path, args, message):
+    assert main(["scenario", *args, "--write", str(tmp_path / "s.json")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert message in err
+    assert not (tmp_path / "s.json").exists()
