@@ -52,8 +52,9 @@ def _best_pair(ends: Floats, costs: Floats, slack: Floats, slow: int) -> Floats:
     """Return the least cost of mixing the late configuration ``slow`` with one in time, ending at the due date."""
     late = np.isfinite(ends[:, slow]) & (ends[:, slow] > slack)
     pairs = late[:, None] & (ends <= slack[:, None])
-    gap = np.where(pairs, ends[:, [slow]] - ends, 1.0)
-    share = np.where(pairs, slack[:, None] - ends, 0.0) / gap
+    # Only where both are finite: infinity less infinity is no number.
+    gap = np.subtract(ends[:, [slow]], ends, out=np.ones_like(ends), where=pairs)
+    share = np.subtract(slack[:, None], ends, out=np.zeros_like(ends), where=pairs) / gap
     slow_cost, fast_cost = np.where(late, costs[:, slow], 0.0), np.where(pairs, costs, 0.0)
     mixed = share * slow_cost[:, None] + (1.0 - share) * fast_cost
     return np.asarray(np.where(pairs, mixed, np.inf).min(axis=1, initial=np.inf))

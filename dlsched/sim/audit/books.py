@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from dlsched.domain.cluster import Absence
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
-from dlsched.domain.workload import GPU, Floats, Ints
+from dlsched.domain.workload import GPU, Floats
 from dlsched.sim.audit.facts import SAME_NUMBER, Facts
 from dlsched.sim.audit.findings import Findings, Say
+from dlsched.sim.audit.shares import BillSplit, Spans, month_usd, split_bill, useful_gpu_s
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 if TYPE_CHECKING:
@@ -26,15 +27,6 @@ SECONDS_PER_H = 3600.0
 ONE_INSTANT = 1e-9
 SAME_TIME = 1e-12
 Number = float | int | None
-
-
-class Spans(NamedTuple):
-    """Times at which nodes are billed or there: node, index into Cluster.vm_types, from and to."""
-
-    node: Ints
-    vm: Ints
-    start_s: Floats
-    end_s: Floats
 
 
 def audit_books(
@@ -50,12 +42,23 @@ def audit_books(
     The log must have passed :func:`dlsched.sim.audit.audit`.
     """
     facts, found = Facts(scenario, truth, log), Findings()
-    usd = _vm_usd(facts)
-    jobs = _job_columns(facts)
-    for key, expected in {**_counts(facts), **_times(jobs), **_dues(facts, jobs), **_money(facts, jobs, usd)}.items():
+    billed = _spans(facts, tuple(absence for absence in scenario.cluster.absences if not absence.billed))
+    usd = _span_usd(facts, billed)
+    split = None if usd is None else split_bill(facts, billed, usd)
+    jobs = _job_columns(facts, split)
+    numbers = {
+        **_counts(facts),
+        **_times(jobs),
+        **_dues(facts, jobs),
+        **_money(facts, jobs, usd, split),
+        **_use(facts, billed, usd),
+    }
+    for key, expected in numbers.items():
         _compare_metric(found, metrics, key, expected)
-    _compare_jobs(found, facts, jobs_table, jobs)
-    _compare_money_tables(found, facts, metrics, jobs_table, nodes_table, usd)
+    _compare_bound(found, metrics)
+    _compare_jobs(found, facts, jobs_table, jobs, 0.0 if usd is None else math.fsum(usd))
+    if usd is not None:
+        _compare_nodes(found, facts, nodes_table, billed, usd)
     return found.messages()
 
 
@@ -73,16 +76,21 @@ def _counts(facts: Facts) -> dict[str, Number]:
     }
 
 
-def _job_columns(facts: Facts) -> dict[str, Floats]:
-    """Return wait, time in system, tardiness, utility and completion of each job; NaN where it has none."""
+def _job_columns(facts: Facts, split: BillSplit | None) -> dict[str, Floats]:
+    """Return wait, time in system, tardiness, utility, completion and costs of each job; NaN where it has none."""
     log, jobs = facts.log, facts.scenario.workload
     completion_s = np.where(log.job_status == JobStatus.COMPLETED, log.job_end_s, np.nan)
+    tardiness_s, nothing = _tardiness_s(facts), np.full(len(completion_s), np.nan)
+    weighed = jobs.due_s is not None and jobs.weight_usd_per_s is not None
+    weight = jobs.weight_usd_per_s if jobs.weight_usd_per_s is not None else nothing
     return {
         "completion_s": completion_s,
         "wait_s": log.job_first_start_s - jobs.submit_s,
         "jct_s": completion_s - jobs.submit_s,
-        "tardiness_s": _tardiness_s(facts),
+        "tardiness_s": tardiness_s,
+        "tardiness_usd": np.nan_to_num(tardiness_s * weight) if weighed else nothing,
         "utility": _utility(facts, completion_s),
+        "cost": nothing if split is None else split.job_usd,
     }
 
 
@@ -150,42 +158,57 @@ def _tardiness_usd(facts: Facts, tardiness_s: Floats) -> Number:
     return math.fsum(usd[~np.isnan(usd)])
 
 
-def _money(facts: Facts, jobs: Mapping[str, Floats], vm_usd: Floats | None) -> dict[str, Number]:
+def _money(facts: Facts, jobs: Mapping[str, Floats], usd: Floats | None, split: BillSplit | None) -> dict[str, Number]:
     rejected = int((facts.log.job_status == JobStatus.REJECTED).sum())
     rejection_usd = rejected * facts.scenario.options.rejection_usd
     late_usd = _tardiness_usd(facts, jobs["tardiness_s"]) or 0.0
-    bill = None if vm_usd is None else math.fsum(vm_usd)
+    bill = None if usd is None else math.fsum(usd)
     return {
         "vm_cost": bill,
         "rejection_cost": rejection_usd,
         "total_cost": None if bill is None else bill + late_usd + rejection_usd,
-        "allocation_ratio": _allocation_ratio(facts),
+        "idle_cost": None if split is None else split.idle_usd,
+        "spare_cost": None if split is None else split.spare_usd,
+        "restart_cost": None if split is None else split.restart_usd,
     }
 
 
-def _allocation_ratio(facts: Facts) -> Number:
-    log = facts.log
-    cluster = facts.scenario.cluster
-    gpus = np.array([vm.gpus for vm in facts.vm_types], dtype=float)
-    there = _spans(facts, cluster.absences)
-    up_gpu_s = math.fsum(gpus[there.vm] * (there.end_s - there.start_s))
-    length_s = (log.piece_end_s - log.piece_start_s)[facts.piece_of_share]
-    held_gpu_s = math.fsum(facts.held[:, GPU] * length_s)
+def _use(facts: Facts, billed: Spans, usd: Floats | None) -> dict[str, Number]:
+    held_s, useful_s = _held_gpu_s(facts), useful_gpu_s(facts)
+    paid_s = _gpu_s(facts, billed)
+    per_hour = None if usd is None or useful_s <= 0 else math.fsum(usd) / (useful_s / SECONDS_PER_H)
+    return {
+        "allocation_ratio": _allocation_ratio(facts, held_s),
+        "goodput": useful_s / held_s if held_s > 0 else None,
+        "gpu_hours_idle": max(paid_s - held_s, 0.0) / SECONDS_PER_H,
+        "usd_per_useful_gpu_h": per_hour,
+        "cost_month": None if usd is None else month_usd(facts, billed, usd),
+    }
+
+
+def _allocation_ratio(facts: Facts, held_gpu_s: float) -> Number:
+    up_gpu_s = _gpu_s(facts, _spans(facts, facts.scenario.cluster.absences))
     return held_gpu_s / up_gpu_s if up_gpu_s > 0 else None
 
 
-def _vm_usd(facts: Facts) -> Floats | None:
-    """Return the bill of each node; None when a billed node has no price."""
-    cluster, by_hour = facts.scenario.cluster, facts.scenario.options.billing == "hour"
-    billed = _spans(facts, tuple(absence for absence in cluster.absences if not absence.billed))
+def _gpu_s(facts: Facts, spans: Spans) -> float:
+    gpus = np.array([vm.gpus for vm in facts.vm_types], dtype=float)
+    return math.fsum(gpus[spans.vm] * (spans.end_s - spans.start_s))
+
+
+def _held_gpu_s(facts: Facts) -> float:
+    length_s = (facts.log.piece_end_s - facts.log.piece_start_s)[facts.piece_of_share]
+    return math.fsum(facts.held[:, GPU] * length_s)
+
+
+def _span_usd(facts: Facts, billed: Spans) -> Floats | None:
+    """Return the bill of each span; None when a billed node has no price."""
     price = np.array([np.nan if vm.usd_per_h is None else vm.usd_per_h for vm in facts.vm_types])
     hours = (billed.end_s - billed.start_s) / SECONDS_PER_H
-    if by_hour:
+    if facts.scenario.options.billing == "hour":
         hours = np.ceil(hours - ONE_INSTANT * np.maximum(1.0, hours))
-    usd = hours * price[billed.vm]
-    if np.isnan(usd).any():
-        return None
-    return np.bincount(billed.node, weights=usd, minlength=cluster.num_nodes).astype(np.float64)
+    usd = np.asarray(hours * price[billed.vm], dtype=np.float64)
+    return None if np.isnan(usd).any() else usd
 
 
 def _spans(facts: Facts, absences: tuple[Absence, ...]) -> Spans:
@@ -242,7 +265,16 @@ def _agree(given: Any, expected: Any) -> Any:
     return near | (np.isnan(given) & np.isnan(expected))
 
 
-def _compare_jobs(found: Findings, facts: Facts, table: pd.DataFrame, expected: Mapping[str, Floats]) -> None:
+def _compare_bound(found: Findings, metrics: Mapping[str, Any]) -> None:
+    """No run is cheaper than what is said to be the least possible."""
+    bound, total = metrics.get("total_cost_bound"), metrics.get("total_cost")
+    if bound is not None and total is not None and bound > total * (1 + SAME_NUMBER) + ONE_INSTANT:
+        found.add(np.nan, f"metric total_cost_bound is {bound:.10g}, above total_cost {total:.10g}")
+
+
+def _compare_jobs(
+    found: Findings, facts: Facts, table: pd.DataFrame, expected: Mapping[str, Floats], bill: float
+) -> None:
     jobs, log = facts.scenario.workload, facts.log
     if list(table["job_id"]) != list(jobs.job_id):
         found.add(np.nan, f"the jobs table has {len(table)} rows, not the {len(jobs)} jobs of the workload in order")
@@ -253,7 +285,9 @@ def _compare_jobs(found: Findings, facts: Facts, table: pd.DataFrame, expected: 
     found.flag(status != names, when_s, lambda r: f"jobs table, {facts.job(r)}: status {status[r]}, log {names[r]}")
     for column, ours in expected.items():
         given = table[column].to_numpy(dtype=float)
-        found.flag(~_job_agrees(given, ours, when_s), when_s, _say(facts, column, given, ours))
+        # A share of the bill is the difference of two sums of up to the whole bill.
+        agrees = _job_agrees(given, ours, when_s) | ((column == "cost") & (np.abs(given - ours) <= ONE_INSTANT * bill))
+        found.flag(~agrees, when_s, _say(facts, column, given, ours))
 
 
 def _job_agrees(given: Floats, ours: Floats, when_s: Floats) -> NDArray[np.bool_]:
@@ -268,27 +302,31 @@ def _say(facts: Facts, column: str, given: Floats, ours: Floats) -> Say:
     return lambda r: f"jobs table, {facts.job(r)}: {column} is {given[r]:.10g}, recomputed {ours[r]:.10g}"
 
 
-def _compare_money_tables(
-    found: Findings,
-    facts: Facts,
-    metrics: Mapping[str, Any],
-    jobs_table: pd.DataFrame,
-    nodes_table: pd.DataFrame,
-    usd: Floats | None,
-) -> None:
-    if usd is None:
+def _compare_nodes(found: Findings, facts: Facts, table: pd.DataFrame, billed: Spans, usd: Floats) -> None:
+    """The nodes table bills each node what it costs; on free slots, each lease with its machine type."""
+    cost, node = table["cost"].to_numpy(dtype=float), table["node"].to_numpy(dtype=np.int64)
+    nodes = facts.scenario.cluster.num_nodes
+    given = np.bincount(node, weights=cost, minlength=nodes)
+    ours = np.bincount(billed.node, weights=usd, minlength=nodes)
+    for place in np.flatnonzero(~_agree(given, ours)):
+        found.add(np.nan, f"nodes table, node {place}: cost {given[place]:.10g}, recomputed {ours[place]:.10g}")
+    if not facts.scenario.cluster.free_slots:
         return
-    cost = nodes_table["cost"].to_numpy(dtype=float)
-    given = np.bincount(nodes_table["node"].to_numpy(dtype=np.int64), weights=cost, minlength=len(usd))
-    for node in np.flatnonzero(~_agree(given, usd)):
-        found.add(np.nan, f"nodes table, node {node}: cost {given[node]:.10g}, recomputed {usd[node]:.10g}")
-    shares = jobs_table["cost"].to_numpy(dtype=float)
-    idle, bill = _float(metrics.get("idle_cost")), math.fsum(usd)
-    total = math.fsum(shares) + idle
-    if not abs(total - bill) <= SAME_NUMBER * max(bill, 1.0):
-        found.add(np.nan, f"the jobs' shares and idle_cost add up to {total:.10g}, the bill is {bill:.10g}")
+    if len(table) != len(billed.node):
+        found.add(np.nan, f"the nodes table has {len(table)} rows, the log has {len(billed.node)} leases")
+        return
+    theirs = np.lexsort((table["start_s"].to_numpy(dtype=float), node))
+    mine = np.lexsort((billed.start_s, billed.node))
+    names = np.array([vm.name for vm in facts.vm_types], dtype=object)[billed.vm[mine]]
+    wrong = table["vm_type"].to_numpy(dtype=object)[theirs] != names
+    wrong |= ~_agree(cost[theirs], usd[mine])
+    for column, times_s in (("start_s", billed.start_s), ("end_s", billed.end_s)):
+        wrong |= ~_agree(table[column].to_numpy(dtype=float)[theirs], times_s[mine])
     found.flag(
-        shares < -SAME_NUMBER * max(bill, 1.0),
-        facts.scenario.workload.submit_s,
-        lambda r: f"jobs table, {facts.job(r)}: cost {shares[r]:.10g} is below zero",
+        wrong,
+        billed.start_s[mine],
+        lambda i: (
+            f"nodes table: the lease of node {billed.node[mine][i]} differs from the log's {names[i]} "
+            f"for {usd[mine][i]:.10g}"
+        ),
     )
