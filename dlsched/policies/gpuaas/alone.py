@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.workload import Floats, Ints
-from dlsched.policies.gpuaas.instance import Instance
+from dlsched.policies.gpuaas.instance import Instance, Schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +50,21 @@ class Offers:
         """Return which configurations a node offers, given its machine type or -1 for free to choose; (K,)."""
         return np.asarray(~self.stays if node_vm < 0 else self.stays & (self.vm == node_vm))
 
-    def late_cost(self, instance: Instance) -> Floats:
-        """Lateness in $, omega tau, of a full run, (J, K); 0 where the job cannot run."""
-        known = np.where(np.isfinite(self.times), self.times, 0.0)
-        return np.asarray(instance.weight[:, None] * np.maximum(0.0, known - instance.slack[:, None]))
-
     @cached_property
     def cost(self) -> Floats:
         """The whole residual run alone on the machine, t x c_v, (J, K); infinity where the job cannot run."""
         can_run = np.isfinite(self.times)
         return np.where(can_run, np.where(can_run, self.times, 0.0) * self.price, np.inf)
+
+    def run_cost(self, instance: Instance) -> Floats:
+        """The whole residual run with its lateness, t x c_v + omega tau, (J, K); infinity where the job cannot run."""
+        known = np.where(np.isfinite(self.times), self.times, 0.0)
+        late = np.maximum(0.0, known - instance.slack[:, None])
+        return np.asarray(self.cost + instance.weight[:, None] * late)
+
+    def put(self, schedule: Schedule, job: int, offer: int, node: int) -> None:
+        """Give a job the configuration ``offer`` on ``node``, which becomes such a machine."""
+        schedule.node[job], schedule.gpus[job], schedule.vm[node] = node, self.gpus[offer], self.vm[offer]
 
     def cheapest_in_time(self, job: int, slack: float, offered: NDArray[np.bool_]) -> int | None:
         """Return the cheapest of the ``offered`` (K,) that meets the due date, else the fastest; None = cannot run.

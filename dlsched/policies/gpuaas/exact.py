@@ -18,7 +18,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Ints
 from dlsched.optimise.milp import PROVEN, Milp
 from dlsched.policies.gpuaas.instance import Instance, Schedule, objective
-from dlsched.policies.gpuaas.open_nodes import can_open_enough, must_open, open_enough
+from dlsched.policies.gpuaas.repair import can_open_enough, must_open, open_enough
 
 MAX_NODE_GPUS = 64
 NODE_LIMIT = 20_000
@@ -137,7 +137,7 @@ class _Program:
             more=milp.columns(np.zeros(len(tail)), upper=most * size, integer=True),
             tail=tail,
             more_gpus=more_gpus,
-            end=milp.columns(instance.idle_penalty * (size - end_at), upper=most),
+            end=milp.columns(instance.idle_penalty * (size - end_at), upper=most, integer=True),
             end_at=end_at,
         )
 
@@ -153,7 +153,7 @@ class _Program:
     def _run_once(self) -> None:
         """Every job runs in one configuration or waits."""
         jobs = np.arange(self.instance.num_jobs)
-        waits = self.milp.columns(self.instance.postponed_cost, upper=1.0)
+        waits = self.milp.columns(self.instance.postponed_cost, upper=1.0, integer=True)
         row, column = np.concatenate([self.job, jobs]), np.concatenate([self.runs, waits])
         self.milp.rows(row, column, 1.0, low=np.ones(len(jobs)), high=1.0)
 
@@ -189,7 +189,7 @@ class _Program:
         rows, columns = [np.arange(len(self.runs))], [self.runs]
         for vm in sorted({net.vm for net in self.networks}):
             mine = np.flatnonzero((self.family == instance.vm_family[vm]) & (self.gpus <= instance.vm_gpus[vm]))
-            pays = milp.columns(self.time[mine] * instance.vm_price[vm], upper=1.0)
+            pays = milp.columns(self.time[mine] * instance.vm_price[vm], upper=1.0, integer=True)
             rows.append(mine)
             columns.append(pays)
             nets = [net for net in self.networks if net.vm == vm]

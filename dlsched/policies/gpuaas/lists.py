@@ -44,5 +44,5 @@ def start_waiting(instance: Instance, order: Ints, held: Schedule) -> Schedule:
             continue
         node = next(node for node in idle if offers.from_node(int(instance.node_vm[node]))[offer])
         idle.remove(node)
-        schedule.node[job], schedule.gpus[job], schedule.vm[node] = node, offers.gpus[offer], offers.vm[offer]
+        offers.put(schedule, job, offer, node)
     return schedule
