@@ -118,3 +118,10 @@ class DpParams(LocalParams):
         description="Time between two decisions (Delta t); decisions at submissions and completions come on top.",
         json_schema_extra={"unit": "s"},
     )
+    postponed_usd: float = Field(
+        1e6,
+        ge=0,
+        le=1e12,
+        description="Cost of leaving a job in the queue, where it is a constant.",
+        json_schema_extra={"unit": "$"},
+    )

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dlsched.domain.policy import Need, PolicySpec
+from dlsched.domain.workload import Ints
+from dlsched.policies.gpuaas import lists
 from dlsched.policies.gpuaas.desk import SECONDS_PER_H, Desk
+from dlsched.policies.gpuaas.dp import Variant, plan_step
 from dlsched.policies.gpuaas.instance import Instance, objective
-from dlsched.policies.gpuaas.params import LocalParams, MarketParams, RandomizedParams, RelinkingParams
+from dlsched.policies.gpuaas.lists import start_waiting
+from dlsched.policies.gpuaas.params import (
+    DpParams,
+    ExactParams,
+    LocalParams,
+    MarketParams,
+    PeriodParams,
+    RandomizedParams,
+    RelinkingParams,
+)
 from dlsched.policies.gpuaas.policy import Choice, Core, InstancePolicy
 
 FAMILY = "GPU as a service"
@@ -53,6 +66,39 @@ def _relinking(params: RelinkingParams) -> Core:
     return core
 
 
+def _listed(order: Callable[[Instance], Ints]) -> Callable[[PeriodParams], Core]:
+    def make(_: PeriodParams) -> Core:
+        def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+            return Choice(start_waiting(instance, order(instance), desk.held))
+
+        return core
+
+    return make
+
+
+def _dynamic(variant: Variant) -> Callable[[DpParams], Core]:
+    def make(params: DpParams) -> Core:
+        def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+            return Choice(plan_step(instance, variant, params.postponed_usd))
+
+        return core
+
+    return make
+
+
+def _exact(params: ExactParams) -> Core:
+    from dlsched.policies.gpuaas.exact import solve_exact
+
+    def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+        solved = solve_exact(instance, params.gap, params.node_limit)
+        if solved.schedule is None:  # there are not enough jobs for so many nodes
+            solved = solve_exact(replace(instance, exactly=False), params.gap, params.node_limit)
+        assert solved.schedule is not None
+        return Choice(solved.schedule, None, solved.status, solved.objective, solved.bound)
+
+    return core
+
+
 def _market(params: MarketParams) -> Core:
     from dlsched.policies.gpuaas.market import MarketSettings, market
 
@@ -73,6 +119,13 @@ def _spec(key: str, label: str, summary: str, params: Any, make: Callable[[Any],
     common: dict[str, Any] = {"needs": NEEDS, "knows": KNOWS, "paper": PAPER, "group": "pay less"}
     return PolicySpec(key, label, FAMILY, summary, build, params, uses_run_times=True, **(common | more))
 
+
+DYNAMIC: tuple[tuple[Variant, str, str], ...] = (
+    ("wct", "lateness of the step", "lateness within the step against worst-case lateness of waiting"),
+    ("fastwct", "fastest", "the fastest configuration against worst-case lateness of waiting"),
+    ("fastb", "fastest, always on", "the fastest configuration; waiting costs a large constant"),
+    ("adjwct", "lateness of the whole run", "lateness of the whole run decides the configuration"),
+)
 
 GPUAAS = (
     _spec(
@@ -103,5 +156,43 @@ GPUAAS = (
         "Walks between good random schedules and keeps the best on the way.",
         RelinkingParams,
         _relinking,
+    ),
+    _spec(
+        "gpuaas-fifo",
+        "FIFO renting",
+        "One job a node, in order of submission; never changed once it runs.",
+        PeriodParams,
+        _listed(lists.by_submission),
+    ),
+    _spec(
+        "gpuaas-edf",
+        "Earliest due date renting",
+        "One job a node, earliest due date first; never changed once it runs.",
+        PeriodParams,
+        _listed(lists.by_due_date),
+    ),
+    _spec(
+        "gpuaas-priority",
+        "Priority renting",
+        "One job a node, highest lateness weight first; never changed once it runs.",
+        PeriodParams,
+        _listed(lists.by_weight),
+    ),
+    *(
+        _spec(
+            f"gpuaas-dp-{variant}",
+            f"Dynamic programming, {name}",
+            f"One job a node, decided anew every 15 min: {words}.",
+            DpParams,
+            _dynamic(variant),
+        )
+        for variant, name, words in DYNAMIC
+    ),
+    _spec(
+        "gpuaas-exact",
+        "Exact local optimum",
+        "Solves the local problem of every decision exactly. For small clusters: a decision can take minutes.",
+        ExactParams,
+        _exact,
     ),
 )
