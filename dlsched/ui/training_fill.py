@@ -116,7 +116,7 @@ def _networks(models: Models, current: Scenario) -> Texts:
         st.markdown(f"What the models of {amount(len(jobs), 'job')} are:")
         for column, model in zip(st.columns(3) * 2, listed, strict=False):
             chosen[model] = column.selectbox(
-                safe(f"{model}: {count(int(found[model]))} jobs", 60), networks, index=_nearest(model, networks),
+                safe(f"{model}: {count(int(found[model]))} jobs", 60), networks, index=nearest(model, networks),
                 key=f"map-{models.tag}-{model}", placeholder="choose a network",
                 help="The network whose predicted times these jobs get",
             ) or ""  # fmt: skip
@@ -136,7 +136,7 @@ def _networks(models: Models, current: Scenario) -> Texts:
     return np.where(named == "", drawn, named)
 
 
-def _nearest(model: str, networks: list[str]) -> int | None:
+def nearest(model: str, networks: list[str]) -> int | None:
     """Return the place of the network whose name is nearest to a model's; None when none is near."""
     plain = {"".join(letter for letter in name.lower() if letter.isalnum()): name for name in networks}
     bare = "".join(letter for letter in model.lower() if letter.isalnum())

@@ -201,7 +201,9 @@ def _check_jobs(jobs: Workload, network: Texts, predictions: Sequence[Prediction
     whole = (jobs.gpus >= 1) & (jobs.gpus_per_worker == np.floor(jobs.gpus_per_worker))
     if not whole.all():
         row = int(np.argmin(whole))
-        why = f"{int((~whole).sum()):,} jobs ask for no GPU or a part of one; a time table is for whole GPUs"
+        many = int((~whole).sum())
+        asks = "one job asks" if many == 1 else f"{many:,} jobs ask"
+        why = f"{asks} for no GPU or a part of one; a time table is for whole GPUs"
         raise InputError(f"job {jobs.job_id[row]!s:.60}", why, "Leave such jobs out of the trace")
     known = {prediction.network for prediction in predictions}
     lost = [name for name in dict.fromkeys(network) if name not in known]

@@ -38,6 +38,8 @@ def open_page(store: Store) -> Callable[..., AppTest]:
 
     def open_at(script: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_S)
+        if "_" in script:  # AppTest knows the address of a page by its file until a first run has told it
+            app.run()
         for name, value in params.items():
             app.query_params[name] = value
         return app.switch_page(f"{FOLDER}/{script}").run()

@@ -151,7 +151,7 @@ def test_relative_speeds_do_not_count_twice():
 @pytest.mark.parametrize(
     ("columns", "network", "on", "message"),
     [
-        ({"gpus_per_worker": [0.5, 1, 1]}, "net", "A100", "1 jobs ask for no GPU or a part of one"),
+        ({"gpus_per_worker": [0.5, 1, 1]}, "net", "A100", "one job asks for no GPU or a part of one"),
         ({}, "other", "A100", "3 of them have no network"),
         ({}, "net", "H100", "has no times on H100"),
     ],
