@@ -14,7 +14,7 @@ MilpStatus = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"
 """optimal = proven within PROVEN; feasible = values, bound further off; unknown = stopped without values."""
 
 PROVEN = 1e-6
-LARGEST_COST = 2.0**14
+LARGEST_COST = 2.0**20
 
 
 @dataclass(frozen=True, eq=False)

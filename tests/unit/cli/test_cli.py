@@ -303,9 +303,9 @@ def feed(monkeypatch, text):
     monkeypatch.setattr("sys.stdin", Input())
 
 
-def test_solve_knows_no_kind_yet(capsys, monkeypatch):
+def test_solve_names_the_kinds_it_knows(capsys, monkeypatch):
     feed(monkeypatch, "{}")
-    refused(capsys, ["solve", "knapsack"], "kind 'knapsack': is not known; known: none in this version")
+    refused(capsys, ["solve", "sudoku"], "kind 'sudoku': is not known; known: capacity")
 
 
 def test_solve_answers_one_or_a_list_and_marks_bad_ones(capsys, monkeypatch):
