@@ -142,7 +142,8 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
     if p95 > 1.3 * median:
         near_left = np.log(median / low) < 0.15 * np.log(high / low)
         reference_line(figure, theme, x=median, text="median", before=not near_left)
-        reference_line(figure, theme, x=p95, text="p95")
+        near_right = np.log(high / p95) < 0.1 * np.log(high / low)
+        reference_line(figure, theme, x=p95, text="p95", before=near_right)
     else:
         reference_line(figure, theme, x=median, text="median and p95")
     longest = duration(float(work.max()))
@@ -151,9 +152,12 @@ def run_times(jobs: Workload, theme: Theme) -> Chart:
 
 
 def who_asks(jobs: Workload, theme: Theme, most: int = 10) -> Chart | None:
-    """Return the share of GPU time by user (else group, class, network); None when the trace names none of them."""
+    """Return the share of GPU time by user, else group, class or network; None when the trace names nobody.
+
+    A single network asks for nothing that needs a chart.
+    """
     named = [(name, values) for name in OWNERS if (values := getattr(jobs, name)) is not None]
-    if not named:
+    if not named or (named[0][0] == "model" and len(set(named[0][1])) == 1):
         return None
     word, owner = named[0][0].replace("_", " "), pd.Series(named[0][1])
     totals = pd.Series(np.maximum(jobs.gpus, 1e-9) * jobs.work).groupby(owner.replace("", "(none)")).sum()

@@ -363,6 +363,22 @@ def test_constant_run_times_are_drawn_too():
     assert len(workload.profile(given, LIGHT)) == 3
 
 
+def test_networks_ask_where_nobody_else_is_named():
+    columns = {"job_id": ["a", "b", "c"], "submit_s": [0.0] * 3, "work": [60.0, 60.0, 120.0]}
+    chart = workload.who_asks(Workload.from_columns(columns | {"model": ["vgg", "vgg", "alexnet"]}), LIGHT)
+    assert chart.figure.layout.title.text == "Who asks: 2 models, the largest with 50%"
+    assert workload.who_asks(Workload.from_columns(columns | {"model": ["vgg"] * 3}), LIGHT) is None
+
+
+@pytest.mark.parametrize(
+    ("times", "anchor"), [([60.0] * 10 + [3600.0] * 10, "right"), ([60.0] * 11 + [3600.0] * 8 + [1e6], "left")]
+)
+def test_the_label_of_p95_stays_inside_the_plot(times, anchor):
+    jobs = {"job_id": [f"j{n}" for n in range(20)], "submit_s": np.zeros(20), "work": times}
+    notes = workload.run_times(Workload.from_columns(jobs), LIGHT).figure.layout.annotations
+    assert {note.text: note.xanchor for note in notes}["p95"] == anchor
+
+
 def test_duration_ticks_lie_inside_the_axis():
     import plotly.graph_objects as go
 
