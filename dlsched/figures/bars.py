@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,10 +25,12 @@ from dlsched.figures.base import (
     plain,
     texts,
 )
+from dlsched.figures.hover import HOVER, hover_rows
 from dlsched.figures.lanes import lanes
+from dlsched.figures.leases import add_bands, add_brackets, machines_in_words
 from dlsched.figures.palette import Theme, ink_on
 from dlsched.figures.raster import top_groups
-from dlsched.metrics.formats import amount, duration, moment, money
+from dlsched.metrics.formats import amount, moment
 
 MAX_BARS = 3000
 MAX_BAR_ROWS = 64
@@ -40,7 +41,6 @@ LETTER_PX = 7
 LABEL_TALL_PX = 14
 MARK_PX = 12
 """Bars narrower or lower than these sizes, in pixels at the usual width of a page, carry no label or end mark."""
-HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}<br>%{customdata[4]}<extra></extra>"
 REASONS: Mapping[str, str] = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
 STOPPED = ("preempted",)
 BROKEN = ("node_lost", "cancelled", "failed")
@@ -50,6 +50,7 @@ TABLE_NAMES = {
     "node": "node",
     "nodes": "nodes",
     "gpus": "GPUs",
+    "vm_type": "VM type",
     "submit_s": "submitted, s",
     "start_s": "start, s",
     "first_start_s": "first start, s",
@@ -116,6 +117,7 @@ def node_bars(
     colour_by: str = "state",
     groups: Sequence[str] | None = None,
     gpus_of_node: Mapping[int, float] | None = None,
+    leases: pd.DataFrame | None = None,
     alt: str = "",
 ) -> Chart:
     """Return bars by node, one band per node with a lane per GPU.
@@ -131,6 +133,9 @@ def node_bars(
     gpus_of_node
         The nodes to show, in order, with their GPUs, so that free GPUs and idle nodes are seen; default: the nodes
         of the segments. At most MAX_BAR_ROWS are shown.
+    leases
+        Of free slots: the machines rented there, columns node, start_s, end_s, vm_type, gpu_type, gpus, cost. Each is a
+        band between brackets, as tall as its GPUs; outside nothing is paid for.
     """
     axis = TimeAxis.over(from_s, to_s)
     size_of = gpus_of_node if gpus_of_node is not None else dict.fromkeys(sorted(set(segments["node"])), 0.0)
@@ -146,18 +151,28 @@ def node_bars(
     bars = bars_of(drawn, axis, row - 0.45 + 0.9 * (lane + height / 2) / size, 0.9 * height / size, ROW_PX, colour_by)
 
     figure = go.Figure()
-    _add_bands(figure, theme, axis, len(nodes))
+    if leases is None:
+        _add_bands(figure, theme, axis, len(nodes))
+    else:
+        leases = in_window(leases[leases["node"].isin(nodes)], axis)
+        add_bands(figure, theme, axis, leases, {n: (nodes.index(n), lanes_of[n]) for n in nodes})
     _add_groups(figure, theme, axis, bars, drawn, colour_by, groups)
     add_marks(figure, theme, axis, bars, due_hatch=colour_by != "state")
+    if leases is not None:
+        add_brackets(figure, theme, axis, leases, {n: (nodes.index(n), lanes_of[n]) for n in nodes}, PLOT_PX)
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
-    title = f"{amount(len(segments), 'piece')} of work on {amount(len(nodes), 'node')}, one lane per GPU{less}"
+    word, machines = "node" if leases is None else "slot", ""
+    if leases is not None:
+        machines = f", {amount(len(leases), 'machine')} rented: {machines_in_words(leases)}"
+    title = f"{amount(len(segments), 'piece')} of work on {amount(len(nodes), word)}, one lane per GPU{less}"
     height_px = int(np.clip(110 + ROW_PX * len(nodes), 260, 900))
-    framed(figure, theme, title=title, x=axis.title, y="Node", height=height_px)
+    framed(figure, theme, title=title, x=axis.title, y=word.capitalize(), height=height_px)
     named_rows(figure, [f"n{n}" for n in nodes])
     figure.update_xaxes(range=list(axis.range))
     figure.update_layout(barmode="overlay", dragmode="select")
     words = (
-        f"{moment(from_s)} to {moment(to_s)}: {amount(len(segments), 'piece')} of work on {amount(len(nodes), 'node')}."
+        f"{moment(from_s)} to {moment(to_s)}: {amount(len(segments), 'piece')} of work on "
+        f"{amount(len(nodes), word)}{machines}."
     )
     return Chart(figure, alt or words, readable(segments))
 
@@ -329,47 +344,6 @@ def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, du
                 name=name,
                 hoverinfo="skip",
             )
-
-
-def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
-    """Return [job id, and four lines of text] per bar, in the order of HOVER.
-
-    The end comes from the data, since with a base %{x} would be the end. Line breaks are in HOVER and not in the text,
-    where each would take nine bytes.
-    """
-    job, user, job_class, because = (texts(part, name) for name in ("job_id", "user", "job_class", "because"))
-    where = texts(part, "nodes") if "nodes" in part else np.array([f"n{n}" for n in part["node"]], dtype=object)
-    start, end, gpus, due, wait, cost = (
-        column(part, name).tolist() for name in ("start_s", "end_s", "gpus", "due_s", "wait_s", "cost")
-    )
-    rows = np.empty((len(part), 5), dtype=object)
-    for i in range(len(part)):
-        who = "".join(f", {word} {plain(name)}" for word, name in (("user", user[i]), ("class", job_class[i])) if name)
-        known = [
-            _waited(wait[i], because[i]),
-            _due(due[i], end[i]),
-            "" if math.isnan(cost[i]) else f"job's cost {money(cost[i])}",
-        ]
-        rows[i] = (
-            job[i],
-            plain(job[i]) + who,
-            f"{gpus[i]:g} GPUs on {plain(where[i])}",
-            f"{moment(start[i])} to {moment(end[i])}, lasted {duration(end[i] - start[i])}",
-            "; ".join(text for text in known if text),
-        )
-    return rows
-
-
-def _waited(wait_s: float, because: str) -> str:
-    if math.isnan(wait_s):
-        return ""
-    return f"waited {duration(wait_s)}" + (f", because: {because}" if because and wait_s > 0 else "")
-
-
-def _due(due_s: float, end_s: float) -> str:
-    if math.isnan(due_s):
-        return ""
-    return f"due {moment(due_s)}" + (f", late by {duration(end_s - due_s)}" if end_s > due_s else "")
 
 
 def whole_pieces(segments: pd.DataFrame) -> pd.DataFrame:

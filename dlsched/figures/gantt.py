@@ -25,10 +25,12 @@ from dlsched.figures.base import (
 from dlsched.figures.palette import BRICK, Theme
 from dlsched.figures.raster import (
     BUSY,
+    CLOSED,
     DOWN,
     IDLE,
     LATE,
     MAX_GROUPS,
+    OPEN_IDLE,
     PARTLY,
     PAST_DUE,
     Raster,
@@ -70,8 +72,11 @@ def overview(
         edge = {"color": theme.muted, "width": 1}
         legend_mark(figure, plain(name), symbol=_symbol(raster, name), size=12, color=tint, line=edge)
     if raster.by != "job":
-        _strike_down(figure, raster, theme, axis)
-    word = "Job" if raster.by == "job" else "Node"
+        last = len(raster.legend) - 1
+        _strike(figure, raster, axis, last, {"color": theme.ground, "width": 2})
+        if raster.rented:
+            _strike(figure, raster, axis, last - 1, {"color": theme.ink, "width": 1.5, "dash": "dot"})
+    word = "Job" if raster.by == "job" else "Slot" if raster.rented else "Node"
     framed(figure, theme, title=title or _title(raster), x=axis.title, y=word, height=height)
     lines = len(raster.row_labels)
     places = np.unique(np.linspace(0, lines - 1, min(lines, 9)).astype(int)).tolist()
@@ -121,29 +126,32 @@ def _distinct(labels: Sequence[str]) -> list[str]:
 def _title(raster: Raster) -> str:
     if raster.by == "job":
         return f"What each job does: {amount(len(raster.row_labels), 'job')}, one row each"
-    per_line = "" if raster.rows_per_line == 1 else f" (1 row = {raster.rows_per_line} nodes)"
-    return f"Nodes over time, {share(raster.held_share)} of the GPU time held{per_line}"
+    word, what = ("slots", "rented GPU time") if raster.rented else ("nodes", "GPU time")
+    per_line = "" if raster.rows_per_line == 1 else f" (1 row = {raster.rows_per_line} {word})"
+    return f"{word.capitalize()} over time, {share(raster.held_share)} of the {what} held{per_line}"
 
 
 def _tints(raster: Raster, theme: Theme, highlight: str = "") -> list[str]:
     """Return the colour of each entry of the legend."""
     if raster.by == "job":
         return [theme.card, theme.tint, theme.marks[0], theme.late]
+    # Closed slots are ground and not card: nothing is paid for there.
+    first = theme.ground if raster.rented else theme.card
+    last = ([theme.faded] if raster.rented else []) + [theme.marks[BRICK]]
     if raster.by == "state":
-        tints = [theme.ground] * 5
-        tints[IDLE], tints[PARTLY], tints[BUSY] = theme.card, theme.tint, theme.marks[0]
-        tints[LATE], tints[DOWN] = theme.late, theme.marks[BRICK]
-        return tints
-    groups = [
-        tint if highlight in ("", name) else theme.faded
-        for name, tint in zip(raster.legend[1:-2], theme.marks, strict=False)
-    ]
-    other = theme.faded if highlight not in ("", raster.legend[-2]) else theme.other
-    return [theme.card, *groups, other, theme.marks[BRICK]]
+        tints = [theme.ground] * DOWN
+        tints[IDLE], tints[PARTLY], tints[BUSY], tints[LATE] = first, theme.tint, theme.marks[0], theme.late
+        return tints + last
+    top, rest = raster.legend[1 : -1 - len(last)], raster.legend[-1 - len(last)]
+    groups = [tint if highlight in ("", name) else theme.faded for name, tint in zip(top, theme.marks, strict=False)]
+    other = theme.faded if highlight not in ("", rest) else theme.other
+    return [first, *groups, other, *last]
 
 
 def _symbol(raster: Raster, name: str) -> str:
-    return "square-x" if raster.by != "job" and name == raster.legend[-1] else "square"
+    if raster.by != "job" and name == raster.legend[-1]:
+        return "square-x"
+    return "square-dot" if raster.rented and name == OPEN_IDLE else "square"
 
 
 def _steps(tints: Sequence[str]) -> list[tuple[float, str]]:
@@ -151,18 +159,17 @@ def _steps(tints: Sequence[str]) -> list[tuple[float, str]]:
     return [(float(edge), tint) for i, tint in enumerate(tints) for edge in (edges[i], edges[i + 1])]
 
 
-def _strike_down(figure: go.Figure, raster: Raster, theme: Theme, axis: TimeAxis) -> None:
-    """Strike nodes that are not there through, so that they are told from busy ones without colour."""
-    down = raster.cell == len(raster.legend) - 1
-    if len(down) > MAX_STRUCK_ROWS or not down.any():
+def _strike(figure: go.Figure, raster: Raster, axis: TimeAxis, code: int, line: dict[str, object]) -> None:
+    """Draw a line through the cells of an entry of the legend, so that they are told from others without colour."""
+    those = raster.cell == code
+    if len(those) > MAX_STRUCK_ROWS or not those.any():
         return
-    edges = np.diff(np.pad(down.astype(np.int8), ((0, 0), (1, 1))), axis=1)
+    edges = np.diff(np.pad(those.astype(np.int8), ((0, 0), (1, 1))), axis=1)
     row, first = np.nonzero(edges == 1)
     last = np.nonzero(edges == -1)[1]
     ends = raster.from_s + np.column_stack([first, last, last]) * raster.bin_s
     x = np.where([True, True, False], ends / axis.unit_s, np.nan).ravel()
     labels = np.array(_distinct(raster.row_labels), dtype=object)
-    line = {"color": theme.ground, "width": 2}
     figure.add_scatter(x=x, y=np.repeat(labels[row], 3), mode="lines", line=line, showlegend=False, hoverinfo="skip")
 
 
@@ -170,14 +177,20 @@ def _row_table(raster: Raster) -> pd.DataFrame:
     if raster.by == "job":
         parts = {f"{name}, % of the window": (raster.cell == i).mean(axis=1) for i, name in enumerate(raster.legend)}
         return pd.DataFrame({"job": raster.row_labels} | {name: np.round(100 * of, 1) for name, of in parts.items()})
-    down = (raster.cell == len(raster.legend) - 1).mean(axis=1)
-    return pd.DataFrame(
-        {
-            "node": raster.row_labels,
-            "GPU time held, %": np.round(100 * raster.held.mean(axis=1).astype(float), 1),
-            "not there, % of the time": np.round(100 * down, 1),
+    last = len(raster.legend) - 1
+    down = (raster.cell == last).mean(axis=1)
+    columns = {
+        "node": raster.row_labels,
+        "GPU time held, %": np.round(100 * raster.held.mean(axis=1).astype(float), 1),
+        "not there, % of the time": np.round(100 * down, 1),
+    }
+    if raster.rented:
+        columns = {
+            "slot": raster.row_labels,
+            f"{CLOSED}, % of the time": np.round(100 * (raster.cell == 0).mean(axis=1), 1),
+            f"{OPEN_IDLE}, % of the time": np.round(100 * (raster.cell == last - 1).mean(axis=1), 1),
         }
-    )
+    return pd.DataFrame(columns)
 
 
 def box_window(raster: Raster, x: Sequence[float], y: Sequence[float]) -> Window:
@@ -284,9 +297,14 @@ def user_area(
 
 
 def window_alt(
-    raster: Raster, waiting_max: int | None = None, waiting_max_at_s: float = 0.0, late: int = 0, worst: str = ""
+    raster: Raster,
+    waiting_max: int | None = None,
+    waiting_max_at_s: float = 0.0,
+    late: int = 0,
+    worst: str = "",
+    machines: str = "",
 ) -> str:
-    """Return the picture of a window in words: how full, idle rows, the longest queue, late jobs."""
+    """Return the picture of a window in words: how full, idle rows, machine types, the longest queue, late jobs."""
     rows = amount(len(raster.row_labels), "job" if raster.by == "job" else "row")
     window = f"{moment(raster.from_s)} to {moment(raster.to_s)}, {rows}"
     held = raster.held_share
@@ -296,7 +314,14 @@ def window_alt(
             f"{window}: {share(held)} of the time in the system is spent running; {amount(late_rows, 'job')} past due."
         )
     idle_rows = int((raster.held.mean(axis=1) < 0.01).sum())
-    parts = [f"{share(held)} of the GPU time held", f"{amount(idle_rows, 'row')} idle throughout"]
+    if raster.rented:
+        closed, idle = (raster.cell == 0).all(axis=1), (raster.cell == len(raster.legend) - 2).any(axis=1)
+        parts = [f"{share(held)} of the rented GPU time held", f"{amount(int(closed.sum()), 'slot')} closed throughout"]
+        parts.append(f"{amount(int(idle.sum()), 'slot')} open without a job at times")
+    else:
+        parts = [f"{share(held)} of the GPU time held", f"{amount(idle_rows, 'row')} idle throughout"]
+    if machines:
+        parts.append(machines)
     if waiting_max is not None:
         at = f" at {moment(waiting_max_at_s)}"
         parts.append(f"longest queue {amount(waiting_max, 'job')}{at}" if waiting_max else "nobody waits")

@@ -16,6 +16,8 @@ MAX_ROWS = 400
 MAX_GROUPS = 5
 IDLE, PARTLY, BUSY, LATE, DOWN = range(5)
 STATE_TEXT = ("idle", "under half held", "held", "held past due", "not there")
+CLOSED, OPEN_IDLE = "closed, not paid for", "open, no job"
+"""On free slots, in place of "idle": no machine is rented, or one is and stands idle."""
 AWAY, WAITING, RUNNING, PAST_DUE = range(4)
 JOB_STATE_TEXT = ("not in the system", "waiting or stopped", "running", "past due")
 TOUCHED = 1e-3
@@ -29,7 +31,8 @@ class Raster:
     """``cell`` (rows, bins) of uint8: index into ``legend``; ``held`` (rows, bins): share of the row's GPUs held.
 
     ``held_share``: GPU time held out of the GPU time that was there, over the whole picture (jobs: time running out of
-    the time in the system). ``by`` is "state", "job" or the column that colours the cells.
+    the time in the system). ``by`` is "state", "job" or the column that colours the cells. ``rented``: rows are free
+    slots; the legend begins with CLOSED and has OPEN_IDLE before its last entry.
     """
 
     cell: NDArray[np.uint8]
@@ -42,6 +45,7 @@ class Raster:
     held_share: float
     by: str = "state"
     first_node: int = 0
+    rented: bool = False
 
     @property
     def bin_s(self) -> float:
@@ -131,6 +135,7 @@ def node_raster(
     colour_by: str = "state",
     first_node: int = 0,
     groups: Sequence[str] | None = None,
+    leases: pd.DataFrame | None = None,
     most_bins: int = MAX_BINS,
 ) -> Raster:
     """Return nodes x time.
@@ -146,6 +151,9 @@ def node_raster(
         Columns node, start_s, end_s.
     colour_by
         "state", or a text column: the values in ``groups`` (default: :func:`top_groups` of the window) and "other".
+    leases
+        Of free slots: when a machine was open, columns node, start_s, end_s. ``gpus`` of the segments are then on the
+        scale of ``gpus_of_node``: a machine in full use fills its slot, whatever its size.
     """
     nodes = len(gpus_of_node)
     to_s = max(to_s, from_s + 1.0)
@@ -157,6 +165,9 @@ def node_raster(
     amount = np.where(gpus_of_node[node] > 0, column(shown, "gpus"), 1.0) / line_size[line]
 
     held = np.clip(lines.cover(line, start, end, amount), 0, 1)
+    is_open = None if leases is None else _open(leases, lines, line_size, np.maximum(gpus_of_node, 1.0))
+    if is_open is not None:  # held of what is open there
+        held = np.clip(np.divide(held, is_open, out=np.zeros_like(held), where=is_open > TOUCHED), 0, 1)
     if colour_by == "state":
         late = end > column(shown, "due_s")
         late_from = np.maximum(start[late], column(shown, "due_s")[late])
@@ -167,12 +178,28 @@ def node_raster(
         named = texts(shown, colour_by)
         cell = _group_cells(held, named, top, lambda who: lines.cover(line[who], start[who], end[who], amount[who]))
         legend = ("idle", *(cut(name, 24) or "(none)" for name in top), "other", STATE_TEXT[DOWN])
+    if is_open is not None:
+        legend = (CLOSED, *legend[1:-1], OPEN_IDLE, legend[-1])
+        cell[(held <= TOUCHED) & (is_open >= 0.5)] = len(legend) - 2
+        cell[(is_open < 0.5) & (cell != LATE if colour_by == "state" else True)] = 0
     away = _away(absences, lines, np.maximum(gpus_of_node, 1.0)) / line_size[:, None]
     cell[away > TOUCHED] = len(legend) - 1
     there = float((line_size[:, None] * (1 - np.minimum(away, 1))).sum())
     held_share = min(float((line_size[:, None] * held).sum()) / there, 1.0) if there > 0 else 0.0
     labels, small = _labels(first_node, nodes, lines.per_line), held.astype(np.float32)
-    return Raster(cell, small, legend, labels, from_s, to_s, lines.per_line, held_share, colour_by, first_node)
+    return Raster(
+        cell,
+        small,
+        legend,
+        labels,
+        from_s,
+        to_s,
+        lines.per_line,
+        held_share,
+        colour_by,
+        first_node,
+        rented=leases is not None,
+    )
 
 
 def _state_cells(held: Floats, late: Floats) -> NDArray[np.uint8]:
@@ -186,6 +213,14 @@ def _group_cells(held: Floats, named: Names, top: Sequence[str], cover: Cover) -
     code = pd.Index(list(top), dtype=object).get_indexer(pd.Index(named))
     shares = np.stack([cover(code == place) for place in [*range(len(top)), -1]])
     return np.where(held > TOUCHED, np.argmax(shares, axis=0) + 1, 0).astype(np.uint8)
+
+
+def _open(leases: pd.DataFrame, lines: Lines, line_size: Floats, size: Floats) -> Floats:
+    """Return the share of each cell in which a machine is open, shape (lines, bins)."""
+    there, node = lines.of(leases)
+    line = node // lines.per_line
+    weight = size[node] / line_size[line]
+    return np.clip(lines.cover(line, column(there, "start_s"), column(there, "end_s"), weight), 0, 1)
 
 
 def _away(absences: pd.DataFrame, lines: Lines, size: Floats) -> Floats:

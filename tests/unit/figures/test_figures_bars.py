@@ -59,6 +59,36 @@ def test_lanes_stay_together_where_there_is_room():
     assert drawn.loc["e", "height"] == 2
 
 
+def test_a_job_that_goes_on_keeps_its_lanes():
+    # At 10 the machine changes under a and b, b first in the order of ends, and c comes; at 20 b grows, a shrinks.
+    work = pieces(
+        ("a", 0, 0, 10, 2, np.nan, 0, ""),
+        ("b", 0, 0, 10, 1, np.nan, 0, ""),
+        ("b", 0, 10, 20, 1, np.nan, 0, ""),
+        ("c", 0, 10, 20, 1, np.nan, 0, ""),
+        ("a", 0, 10, 20, 2, np.nan, 0, ""),
+        ("b", 0, 20, 30, 3, np.nan, 0, ""),
+        ("a", 0, 20, 30, 1, np.nan, 0, ""),
+    )
+    drawn = lanes(work).sort_values(["job_id", "start_s", "lane"])
+    got = [tuple(row) for row in drawn[["job_id", "start_s", "lane", "height"]].to_numpy()]
+    assert got == [
+        ("a", 0, 0, 2), ("a", 10, 0, 2), ("a", 20, 0, 1),
+        ("b", 0, 2, 1), ("b", 10, 2, 1), ("b", 20, 1, 3),
+        ("c", 10, 3, 1),
+    ]  # fmt: skip
+
+
+def test_nobody_keeps_a_lane_the_smaller_machine_does_not_have():
+    work = pieces(
+        ("a", 0, 0, 10, 2, np.nan, 0, ""),
+        ("b", 0, 0, 10, 2, np.nan, 0, ""),
+        ("b", 0, 10, 20, 1, np.nan, 0, ""),
+    )
+    drawn = lanes(work.assign(vm_gpus=[4.0, 4.0, 2.0]))
+    assert drawn["lane"].tolist() == [0, 2, 0]
+
+
 def test_a_piece_past_due_is_cut_at_the_due_time():
     chart = bars.node_bars(pieces(("a", 0, 0, 3600, 8, 1800, 0, "completed")), LIGHT, 0, 3600)
     running, late = traces(chart)["running"], traces(chart)["running past due"]

@@ -1,0 +1,60 @@
+"""What a bar says when the mouse is over it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dlsched.figures.base import column, plain, texts
+from dlsched.metrics.formats import duration, moment, money
+
+HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}<br>%{customdata[4]}<extra></extra>"
+
+
+def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
+    """Return [job id, and four lines of text] per bar, in the order of HOVER.
+
+    The end comes from the data, since with a base %{x} would be the end. Line breaks are in HOVER and not in the text,
+    where each would take nine bytes.
+    """
+    job, user, job_class, because = (texts(part, name) for name in ("job_id", "user", "job_class", "because"))
+    where = texts(part, "nodes") if "nodes" in part else np.array([f"n{n}" for n in part["node"]], dtype=object)
+    machine = [
+        f", {plain(name)}" + (f" ({plain(kind)})" if kind else "") if name else ""
+        for name, kind in zip(texts(part, "vm_type"), texts(part, "gpu_type"), strict=True)
+    ]
+    start, end, gpus, due, wait, cost = (
+        column(part, name).tolist() for name in ("start_s", "end_s", "gpus", "due_s", "wait_s", "cost")
+    )
+    rows = np.empty((len(part), 5), dtype=object)
+    for i in range(len(part)):
+        who = "".join(f", {word} {plain(name)}" for word, name in (("user", user[i]), ("class", job_class[i])) if name)
+        known = [
+            _waited(wait[i], because[i]),
+            _due(due[i], end[i]),
+            "" if math.isnan(cost[i]) else f"job's cost {money(cost[i])}",
+        ]
+        held = "1 GPU" if gpus[i] == 1 else f"{gpus[i]:g} GPUs"
+        rows[i] = (
+            job[i],
+            plain(job[i]) + who,
+            f"{held} on {plain(where[i])}{machine[i]}",
+            f"{moment(start[i])} to {moment(end[i])}, lasted {duration(end[i] - start[i])}",
+            "; ".join(text for text in known if text),
+        )
+    return rows
+
+
+def _waited(wait_s: float, because: str) -> str:
+    if math.isnan(wait_s):
+        return ""
+    return f"waited {duration(wait_s)}" + (f", because: {because}" if because and wait_s > 0 else "")
+
+
+def _due(due_s: float, end_s: float) -> str:
+    if math.isnan(due_s):
+        return ""
+    return f"due {moment(due_s)}" + (f", late by {duration(end_s - due_s)}" if end_s > due_s else "")
