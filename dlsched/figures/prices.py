@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, cut, framed, legend_mark, named_rows, plain, reference_line
+from dlsched.figures.base import Chart, cut, framed, legend_mark, named_rows, plain
 from dlsched.figures.palette import Theme, colours
 from dlsched.metrics.formats import amount, price
 from dlsched.workload.prices import Offer, PriceList, spot_or_discounted, usd_per_gpu_h
@@ -15,7 +15,7 @@ from dlsched.workload.prices import Offer, PriceList, spot_or_discounted, usd_pe
 MOST_ROWS = 40
 MOST_FAMILIES = 8
 ROW_PX, AROUND_PX = 24, 140
-HALF_PAGE_PX, LEGEND_ENTRY_PX, LETTER_PX = 340, 44, 7
+NARROW_PX, LEGEND_ENTRY_PX, LETTER_PX = 220, 44, 7
 OTHER = "other GPUs"
 
 
@@ -39,11 +39,12 @@ def price_dots(prices: PriceList, theme: Theme) -> Chart | None:
         legend_mark(figure, "ring: spot", **ring)
     left_out = f" (the cheapest {MOST_ROWS} of {len(table):,})" if len(table) > MOST_ROWS else ""
     framed(figure, theme, title=f"One GPU for an hour, by machine type{left_out}", x="Price ($ per GPU-hour)", y="",
-           height=AROUND_PX + ROW_PX * max(len(rows), 4))  # fmt: skip
+           height=AROUND_PX + ROW_PX * max(len(rows) + 2 * (prices.owned is not None), 4))  # fmt: skip
     figure.update_layout(margin_t=40 + 30 * _legend_rows(rows))
     named_rows(figure, [plain(cut(name, 24)) for name in rows["type"]])
-    _owned(figure, prices, theme)
-    figure.update_xaxes(range=[0.0, 1.15 * _largest(rows, prices)], tickprefix="$")
+    largest = _largest(rows, prices)
+    _owned(figure, prices, largest, theme)
+    figure.update_xaxes(range=[0.0, 1.18 * largest], tickprefix="$")
     shown = table.drop(columns=["family"]).rename(columns=_HEADINGS)
     return Chart(figure, _alt(table, prices), shown)
 
@@ -85,9 +86,9 @@ def _families(rows: pd.DataFrame, theme: Theme) -> dict[str, str]:
 
 
 def _legend_rows(rows: pd.DataFrame) -> int:
-    """Return how many lines the legend takes in half a page."""
+    """Return how many lines the legend takes beside a table in a narrow window."""
     names = [*rows["family"].unique(), "ring: spot"]
-    return 1 + sum(LEGEND_ENTRY_PX + LETTER_PX * len(name) for name in names) // HALF_PAGE_PX
+    return 1 + sum(LEGEND_ENTRY_PX + LETTER_PX * len(name) for name in names) // NARROW_PX
 
 
 def _lines(figure: go.Figure, rows: pd.DataFrame, theme: Theme) -> None:
@@ -123,14 +124,22 @@ def _marks(figure: go.Figure, mine: pd.DataFrame, family: str, colour: str, them
     )  # fmt: skip
 
 
-def _owned(figure: go.Figure, prices: PriceList, theme: Theme) -> None:
+def _owned(figure: go.Figure, prices: PriceList, largest: float, theme: Theme) -> None:
+    """Draw owning as two lines, their labels in rows of their own above the types."""
     if prices.owned is None:
         return
+    figure.update_yaxes(range=[figure.layout.yaxis.range[0], -2.8])
     full, present = _owned_usd(prices)
-    reference_line(figure, theme, x=full, text=f"own, full use {price(full, '')[:-1]}", before=full > present / 2)
+    lines = [(full, f"own, full use {price(full, '')[:-1]}")]
     if present > full:
-        use = f"{prices.owned.use_share * 100:g}% use"
-        reference_line(figure, theme, x=present, text=f"own, {use} {price(present, '')[:-1]}")
+        lines.append((present, f"own, {prices.owned.use_share * 100:g}% use {price(present, '')[:-1]}"))
+    for row, (at, text) in enumerate(lines):
+        figure.add_vline(x=at, line={"color": theme.worse, "dash": ("dash", "dot")[row], "width": 2}, layer="below")
+        left = at > 0.55 * largest
+        figure.add_annotation(
+            x=at, y=-2.2 + row, text=text, showarrow=False, xanchor="right" if left else "left",
+            xshift=-6 if left else 6, font={"color": theme.worse_text, "size": 13},
+        )  # fmt: skip
 
 
 def _owned_usd(prices: PriceList) -> tuple[float, float]:

@@ -165,13 +165,14 @@ def paid(prices: PriceList, options: Options) -> tuple[PriceList, Options]:
 
 def _discounts(prices: PriceList) -> dict[str, float]:
     chosen = {provider: off for provider, off in prices.discounts.items() if provider not in prices.providers}
-    given = sum(off > 0 for off in prices.discounts.values())
+    before = {name: 100 * prices.discounts.get(name, 0.0) for name in prices.providers}
+    given = sum(st.session_state.get(_key(f"discount-{name}"), off) > 0 for name, off in before.items())
     with st.popover(f"Discounts ({given})" if given else "Discounts", help="Off the list prices of a provider"):
         if not prices.providers:
             st.markdown("Discounts are by provider: fill in the column Provider first.")
-        for provider in prices.providers:
+        for provider in before:
             off = st.number_input(
-                f"{safe(provider)} (%)", 0.0, 99.0, 100 * prices.discounts.get(provider, 0.0), 1.0, format="%g",
+                f"{safe(provider)} (%)", 0.0, 99.0, before[provider], 1.0, format="%g",
                 key=_key(f"discount-{provider}"), help="Off its on-demand list prices. Spot prices are what they are.",
             )  # fmt: skip
             chosen[provider] = round(off / 100, 6)

@@ -30,6 +30,9 @@ MOST_GPUS = 1024
 MOST_INFOS = 5_000
 NO_REGION = "(no region)"
 
+Infos = list[tuple[str, int] | None]
+"""(GPU name, GPUs of one machine) of each row, by its GpuInfo."""
+
 
 def is_skypilot(text: TraceText) -> bool:
     """Whether the header is that of a SkyPilot catalogue, in any order."""
@@ -81,10 +84,12 @@ def _machines(table: Table, ledger: Ledger) -> pd.DataFrame:
     gpu_type = _names(table, ledger, "AcceleratorName")
     rule = "Dropped: only whole machines with GPUs can be rented here"
     ledger.drop(name == "", "no InstanceType: a TPU, or a GPU priced apart", rule, gpu_type, unreadable=False)
-    gpu_type, gpus = _accelerators(table, ledger, gpu_type)
+    infos = _infos(table)
+    gpu_type, gpus = _accelerators(table, ledger, gpu_type, infos)
     ledger.drop(_is_tpu(gpu_type), "a TPU", rule, gpu_type, unreadable=False)
     ledger.drop(gpu_type == "", "no accelerator: CPU only", rule, unreadable=False)
     _whole_gpus(ledger, gpus)
+    _check_infos(table, ledger, gpus, infos)
     usd, spot = _prices(table, ledger)
     region = clean_texts(table.columns["Region"]).values if "Region" in table.columns else np.full(table.rows, "")
     return pd.DataFrame({
@@ -104,39 +109,43 @@ def _names(table: Table, ledger: Ledger, column: str) -> Texts:
     return np.array([value[:LONGEST_NAME] for value in values], dtype=object)
 
 
-def _accelerators(table: Table, ledger: Ledger, named: Texts) -> tuple[Texts, Floats]:
-    """Return GPU type and GPUs of each row; GpuInfo fills what the columns do not say, and is held against them."""
+def _accelerators(table: Table, ledger: Ledger, named: Texts, infos: Infos) -> tuple[Texts, Floats]:
+    """Return GPU type and GPUs of each row; GpuInfo fills what the columns do not say."""
     count = numbers(table.columns["AcceleratorCount"])
     ledger.drop(count.bad, "AcceleratorCount is not a number", "Dropped", table.columns["AcceleratorCount"])
-    gpus = count.values.copy()
-    info = _infos(table, ledger)
-    for column, lacking in (("AcceleratorName", named == ""), ("AcceleratorCount", np.isnan(gpus))):
-        filled = lacking & np.array([found is not None for found in info], dtype=bool)
-        ledger.repair(filled, f"{column} is empty", "Taken from GpuInfo")
-        for row in np.flatnonzero(filled):
-            if column == "AcceleratorName":
-                named[row] = info[row][0]
-            else:
-                gpus[row] = info[row][1]
-    told = np.array([np.nan if found is None else found[1] for found in info])
-    differs = ~np.isnan(told) & ~np.isnan(gpus) & (told != gpus)
-    ledger.flag(differs, "GpuInfo states another number of GPUs", "AcceleratorCount is taken", told)
-    return named, gpus
+    known = np.array([info is not None for info in infos], dtype=bool)
+    no_name, no_count = known & (named == ""), known & count.missing
+    ledger.repair(no_name, "AcceleratorName is empty", "Taken from GpuInfo")
+    ledger.repair(no_count, "AcceleratorCount is empty", "Taken from GpuInfo")
+    names = [info[0] if info and lacking else name for name, info, lacking in zip(named, infos, no_name, strict=True)]
+    told = _told(infos)
+    return np.array(names, dtype=object), np.where(no_count, told, count.values)
 
 
-def _infos(table: Table, ledger: Ledger) -> list[Any]:
+def _infos(table: Table) -> Infos:
     """Return (name, GPUs) by GpuInfo of each row; None where it says nothing that can be read."""
-    if "GpuInfo" not in table.columns:
+    if "GpuInfo" not in table.columns or not table.rows:
         return [None] * table.rows
     coded = table.columns["GpuInfo"].combine_chunks().dictionary_encode()
-    distinct = coded.dictionary.to_pylist()
-    parsed = [gpu_info(text) if number < MOST_INFOS else None for number, text in enumerate(distinct)]
-    index = np.asarray(coded.indices)
-    unread = np.array([bool(text) and found is None for text, found in zip(distinct, parsed, strict=True)], dtype=bool)
-    if len(distinct):
-        rule = "Not used: the other columns say what is needed"
-        ledger.flag(unread[index], "GpuInfo cannot be read", rule, table.columns["GpuInfo"])
-    return [parsed[number] for number in index]
+    texts = coded.dictionary.to_pylist()
+    parsed = [gpu_info(text) if number < MOST_INFOS else None for number, text in enumerate(texts)]
+    return [parsed[number] for number in coded.indices.to_pylist()]
+
+
+def _told(infos: Infos) -> Floats:
+    return np.array([np.nan if info is None else info[1] for info in infos], dtype=np.float64)
+
+
+def _check_infos(table: Table, ledger: Ledger, gpus: Floats, infos: Infos) -> None:
+    """Hold the columns against GpuInfo."""
+    if "GpuInfo" not in table.columns:
+        return
+    told = _told(infos)
+    ledger.flag(~np.isnan(told) & (told != gpus), "GpuInfo states another number of GPUs", "AcceleratorCount is taken",
+                told)  # fmt: skip
+    given = ~numbers(table.columns["GpuInfo"]).missing
+    rule = "Not used: the other columns say what is needed"
+    ledger.flag(np.isnan(told) & given, "GpuInfo cannot be read", rule, table.columns["GpuInfo"])
 
 
 @lru_cache(maxsize=MOST_INFOS)
