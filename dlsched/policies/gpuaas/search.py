@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.gpuaas.instance import FREE_PRICE, Instance, Schedule
@@ -80,8 +79,8 @@ def _search(instance: Instance, settings: SearchSettings, guide: Guide, seed: in
         return Schedule.empty(instance)
     from dlsched.policies.gpuaas.kernels.search import search  # loads numba
 
-    s = _tables(instance, settings, order)
-    s.rule["random"], s.rule["by_proxy"] = seed, guide == "proxy"
+    s = _tables(instance, settings, order, guide == "proxy")
+    s.rule["random"] = seed
     must_open = min(instance.num_nodes, instance.num_jobs) if instance.exactly else 0
     search(s, settings.iterations, max_moves, must_open)
     return _schedule(instance, s)
@@ -98,73 +97,61 @@ def queue(instance: Instance) -> Ints:
 # ---- the arrays of the kernels ------------------------------------------------------------------------------
 
 
-def _tables(instance: Instance, settings: SearchSettings, order: Ints) -> Search:
+def _tables(instance: Instance, settings: SearchSettings, order: Ints, by_proxy: bool) -> Search:
     jobs, families, gpus = instance.times.shape
     nodes = instance.num_nodes
-    table, options, ranked, chance = _job_tables(instance, settings)
+    table, choices = _job_tables(instance, settings)
     integers = np.int64
     return Search(
         jobs=table,
-        options=options,
-        ranked=ranked,
-        chance=chance,
+        choices=choices,
+        options=_options(instance, by_proxy),
         order=order,
-        configs=_configs(instance),
-        families=_families(instance),
-        rule=_rule(instance, settings),
-        node=np.full(jobs, -1),
-        config=np.full(jobs, -1),
+        holders=_holders(instance),
+        rule=_rule(instance, settings, by_proxy),
         nodes=_nodes(instance),
-        held=np.zeros((nodes + tables.SCRATCH, gpus + 1), dtype=tables.HELD),
-        buckets=np.zeros((families, gpus + 1, nodes), dtype=integers),
-        bucket_size=np.zeros((families, gpus + 1), dtype=integers),
-        closed=np.zeros(nodes, dtype=integers),
+        held=np.zeros((nodes + tables.SCRATCH, gpus), dtype=tables.HELD),
+        families=_families(instance),
+        buckets=np.zeros((families, gpus + 1, 1 + nodes), dtype=integers),
+        closed=np.zeros(1 + nodes, dtype=integers),
+        renamed=np.zeros(nodes, dtype=integers),
         elite_node=np.zeros((settings.elite, jobs), dtype=integers),
         elite_config=np.zeros((settings.elite, jobs), dtype=integers),
         elite_score=np.zeros(settings.elite),
         moves=np.zeros(jobs, dtype=tables.MOVE),
         todo=np.zeros(jobs, dtype=integers),
         blocked=np.zeros(jobs, dtype=integers),
+        node=np.zeros(jobs, dtype=integers),
         gpus=np.zeros(jobs, dtype=integers),
     )
 
 
-def _job_tables(
-    instance: Instance, settings: SearchSettings
-) -> tuple[tables.Table, tables.Table, NDArray[np.int16], Floats]:
-    """Return the tables of jobs and options, the ranked configurations and the chances of the first of them."""
-    jobs = instance.num_jobs
-    times, slack = instance.config_times.reshape(jobs, -1), instance.slack[:, None]
-    can_run = np.isfinite(times)
-    in_time = can_run & (times <= slack)
-    costs = (
-        np.where(can_run, times, 0.0) * np.where(np.isfinite(instance.config_price), instance.config_price, 0.0).ravel()
-    )
-    key = np.where(in_time, costs, times)
+def _job_tables(instance: Instance, settings: SearchSettings) -> tuple[tables.Table, tables.Table]:
+    """Return what the construction knows of jobs, (J,), and their configurations best first, (J, C)."""
+    times = instance.config_times.reshape(instance.num_jobs, -1)
+    in_time = np.isfinite(times) & (times <= instance.slack[:, None])
+    key = np.where(in_time, _costs(instance).reshape(times.shape), times)
     ranked = np.lexsort((key, ~in_time))
-    num_in_time, num_ranked = in_time.sum(axis=1), can_run.sum(axis=1)
-    set_size = np.where(num_in_time > 0, num_in_time, num_ranked)
-    num_picks = np.maximum(np.minimum(2, set_size), np.floor(settings.config_share * set_size + 0.5).astype(np.int64))
-    num_picks = np.maximum(1, num_picks)
-    chance = _chances(np.take_along_axis(key, ranked, axis=1), num_picks)
-
-    table = np.zeros(jobs, dtype=tables.JOB)
+    num_in_time, num_ranked = in_time.sum(axis=1), np.isfinite(times).sum(axis=1)
+    pool = np.where(num_in_time > 0, num_in_time, num_ranked)
+    num_picks = np.maximum(np.minimum(2, pool), np.floor(settings.config_share * pool + 0.5).astype(np.int64))
+    table = np.zeros(instance.num_jobs, dtype=tables.JOB)
     table["swap"] = settings.swap + settings.swap_spread * (1 - 2 * _scaled(instance.weight))
-    table["scale"], table["postponed"] = instance.slowest, instance.postponed_cost
     table["num_ranked"], table["num_picks"] = num_ranked, num_picks
-    options = np.zeros(times.shape, dtype=tables.OPTION)
-    options["time"] = times
-    late = np.maximum(0.0, np.where(can_run, times, 0.0) - slack)
-    options["late_cost"] = instance.weight[:, None] * late
-    return table, options, ranked.astype(np.int16), chance
+    choices = np.zeros(times.shape, dtype=tables.CHOICE)
+    choices["family"], choices["gpus"] = np.divmod(ranked, instance.times.shape[2])
+    choices["gpus"] += 1
+    share = 1 / (np.take_along_axis(key, ranked, axis=1) + FREE_PRICE)
+    total = np.cumsum(share, axis=1)
+    last = np.maximum(num_picks - 1, 0)[:, None]
+    choices["chance"] = total / np.maximum(np.take_along_axis(total, last, axis=1), FREE_PRICE)
+    return table, choices
 
 
-def _chances(keys: Floats, num_picks: Ints) -> Floats:
-    """Return cumulative probabilities, inverse to cost or time, of the first configurations; shape (J, K)."""
-    places = np.arange(max(2, int(num_picks.max())))
-    share = np.where(places < num_picks[:, None], 1 / (keys[:, : len(places)] + FREE_PRICE), 0.0)
-    total: Floats = np.cumsum(share, axis=1)
-    return total / total[:, -1:]
+def _costs(instance: Instance) -> Floats:
+    """Return what each configuration costs, (J, F, G); 0 where a job cannot run."""
+    price = np.where(np.isfinite(instance.config_price), instance.config_price, 0.0)
+    return np.where(np.isfinite(instance.config_times), instance.config_times, 0.0) * price
 
 
 def _scaled(weight: Floats) -> Floats:
@@ -173,21 +160,31 @@ def _scaled(weight: Floats) -> Floats:
     return (weight - low) / (high - low) if high > low else np.full(len(weight), 0.5)
 
 
-def _configs(instance: Instance) -> tables.Table:
-    families, gpus = instance.holder.shape
-    table = np.zeros(families * gpus, dtype=tables.CONFIG)
-    table["family"], table["gpus"] = np.divmod(np.arange(families * gpus), gpus)
-    table["gpus"] += 1
-    table["holder_gpus"] = instance.vm_gpus[instance.holder].ravel()  # those of no machine are never looked at
-    table["holder_price"] = instance.config_price.ravel()
+def _options(instance: Instance, by_proxy: bool) -> tables.Table:
+    """Return what each configuration of a job adds to the score, (J, C)."""
+    times = instance.config_times
+    jobs, families, gpus = times.shape
+    late = np.maximum(0.0, np.where(np.isfinite(times), times, 0.0) - instance.slack[:, None, None])
+    late = instance.weight[:, None, None] * late
+    table = np.zeros((jobs, families * gpus), dtype=tables.OPTION)
+    table["time"] = times.reshape(jobs, -1)
+    table["gpu_time"] = (times * np.arange(1, gpus + 1)).reshape(jobs, -1)
+    beside = FREE_PRICE if by_proxy else -instance.postponed_cost[:, None, None]
+    table["late"] = (late + beside).reshape(jobs, -1)
+    table["scale"] = instance.slowest[:, None]
+    return table
+
+
+def _holders(instance: Instance) -> tables.Table:
+    table = np.zeros(instance.holder.size, dtype=tables.HOLDER)
+    table["gpus"] = instance.vm_gpus[instance.holder].ravel()  # those of no machine are never looked at
+    table["price"] = instance.config_price.ravel()
     return table
 
 
 def _families(instance: Instance) -> tables.Table:
-    families, gpus = instance.holder.shape
-    table = np.zeros(families, dtype=tables.FAMILY)
-    table["first"] = np.arange(families) * gpus - 1
-    table["largest"] = np.minimum(instance.most_gpus, gpus)
+    table = np.zeros(len(instance.most_gpus), dtype=tables.FAMILY)
+    table["largest"] = np.minimum(instance.most_gpus, instance.times.shape[2])
     return table
 
 
@@ -202,18 +199,16 @@ def _nodes(instance: Instance) -> tables.Table:
     return table
 
 
-def _rule(instance: Instance, settings: SearchSettings) -> tables.Table:
+def _rule(instance: Instance, settings: SearchSettings, by_proxy: bool) -> tables.Table:
     rule = np.zeros(1, dtype=tables.RULE)
-    rule["most_gpus"] = instance.times.shape[2]
-    rule["idle_penalty"], rule["free_price"] = instance.idle_penalty, FREE_PRICE
-    rule["node_share"] = settings.node_share
+    rule["by_proxy"], rule["most_gpus"] = by_proxy, instance.times.shape[2]
+    rule["idle_penalty"], rule["node_share"] = instance.idle_penalty, settings.node_share
     return rule
 
 
 def _schedule(instance: Instance, s: Search) -> Schedule:
     nodes = s.nodes[: instance.num_nodes]
-    busy = nodes["used"] > 0
     vm = instance.node_vm.copy()
-    free_choice = busy & (vm < 0)
-    vm[free_choice] = instance.holder[nodes["family"][free_choice], nodes["used"][free_choice] - 1]
+    chosen = np.flatnonzero((nodes["used"] > 0) & (vm < 0))
+    vm[chosen] = instance.holder[nodes["family"][chosen], nodes["used"][chosen] - 1]
     return Schedule(s.node, s.gpus, vm)

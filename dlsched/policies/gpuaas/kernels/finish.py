@@ -3,71 +3,86 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dlsched.policies.gpuaas.kernels.compiled import compiled
 from dlsched.policies.gpuaas.kernels.score import idle_gpus, score, score_node, widened
 from dlsched.policies.gpuaas.kernels.state import add, blank_node, copy_node, open_node, put, remove
-from dlsched.policies.gpuaas.kernels.tables import Search
-
-compiled = njit(nogil=True, error_model="numpy")
+from dlsched.policies.gpuaas.kernels.tables import SCRATCH, Search
 
 
 @compiled
 def open_more(s: Search, wanted: int) -> None:
     """Open nodes until ``wanted`` are: for jobs that wait, by pressure, then for jobs that share a node."""
     for job in s.order:
-        if s.rule[0].num_closed == 0 or _num_open(s) >= wanted:
-            break
-        if s.node[job] < 0:
-            config = s.ranked[job, 0]
-            add(s, job, open_node(s, s.configs[config].family), config)
-    while s.rule[0].num_closed > 0 and _num_open(s) < wanted and _spread(s):
+        if s.closed[0] == 0 or _num_open(s) >= wanted:
+            return
+        if s.moves[job].node < 0:
+            _give_own_node(s, job, s.choices[job, 0].family, s.choices[job, 0].gpus)
+    while s.closed[0] > 0 and _num_open(s) < wanted and _spread(s):
         pass
 
 
 @compiled
 def _num_open(s: Search) -> int:
-    return len(s.closed) - s.rule[0].num_closed
+    return len(s.nodes) - SCRATCH - s.closed[0]
+
+
+@compiled
+def _give_own_node(s: Search, job: int, family: int, gpus: int) -> None:
+    node = open_node(s.nodes, s.families, s.buckets, s.closed, family, s.rule[0].most_gpus)
+    add(s.nodes, s.held, s.families, s.buckets, job, node, gpus)
+    s.moves[job].node = node
 
 
 @compiled
 def _spread(s: Search) -> bool:
     """Give one job of the node with most jobs a node of its own, the one that costs least; False = nobody shares."""
     crowded = 0
-    for node in range(len(s.closed)):
+    for node in range(len(s.nodes) - SCRATCH):
         if s.nodes[node].count > s.nodes[crowded].count:
             crowded = node
     if s.nodes[crowded].count < 2:
         return False
-    best, most, a = -1, -np.inf, len(s.closed)
-    for k in range(s.nodes[crowded].count):
-        job, gpus = s.held[crowded, k].job, s.held[crowded, k].gpus
-        copy_node(s, crowded, job, a)
-        blank_node(s, a + 1, s.nodes[crowded].family)
-        put(s, job, a + 1, gpus)
-        value = score_node(s, a) + score_node(s, a + 1)
-        if value > most:
-            best, most = job, value
-    config = s.config[best]
-    remove(s, best)
-    add(s, best, open_node(s, s.configs[config].family), config)
+    family, place = s.nodes[crowded].family, _easiest_to_move(s, crowded)
+    job, gpus = s.held[crowded, place].job, s.held[crowded, place].gpus
+    remove(s.nodes, s.held, s.families, s.buckets, s.closed, job, crowded)
+    _give_own_node(s, job, family, gpus)
     return True
 
 
 @compiled
-def finish(s: Search) -> float:
-    """Give idle paid GPUs away and write down the GPUs of each job; return the score."""
-    total = score(s)
+def _easiest_to_move(s: Search, node: int) -> int:
+    """Return the place of the job whose leaving for a node of its own leaves the best score."""
+    a, best, most = len(s.nodes) - SCRATCH, -1, -np.inf
+    for k in range(s.nodes[node].count):
+        job, gpus = s.held[node, k].job, s.held[node, k].gpus
+        copy_node(s.nodes, s.held, node, job, a)
+        blank_node(s.nodes, s.families, a + 1, s.nodes[node].family, s.rule[0].most_gpus)
+        put(s.nodes, s.held, a + 1, job, gpus)
+        value = score_node(s.nodes, s.held, s.options, s.holders, s.rule, a)
+        value += score_node(s.nodes, s.held, s.options, s.holders, s.rule, a + 1)
+        if best < 0 or value > most:
+            best, most = k, value
+    return best
+
+
+@compiled
+def write_answer(s: Search) -> float:
+    """Give idle paid GPUs away and write down node and GPUs of each job; return the score."""
+    total = score(s.nodes, s.held, s.options, s.holders, s.rule)
+    s.node[:] = -1
     s.gpus[:] = 0
-    for node in range(len(s.closed)):
+    for node in range(len(s.nodes) - SCRATCH):
         here = s.nodes[node]
         if here.count == 0:
             continue
-        idle = idle_gpus(s, node)
-        place = widened(s, node, idle) if idle > 0 else -1
+        idle, place = idle_gpus(s.nodes, s.holders, node), -1
+        if idle > 0:
+            place = widened(s.nodes, s.held, s.options, node, idle, s.rule[0].most_gpus)
         if place >= 0:
             s.held[node, place].gpus += idle
             here.used += idle
         for k in range(here.count):
+            s.node[s.held[node, k].job] = node
             s.gpus[s.held[node, k].job] = s.held[node, k].gpus
     return total

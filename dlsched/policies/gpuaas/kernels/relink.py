@@ -6,14 +6,12 @@ nodes it touches on scratch copies: A = the node the job leaves, B = the node it
 
 from __future__ import annotations
 
-from numba import njit
-
-from dlsched.policies.gpuaas.kernels.construct import best_of_elite, load
+from dlsched.policies.gpuaas.kernels.compiled import compiled
+from dlsched.policies.gpuaas.kernels.elite import best_of_elite, load
 from dlsched.policies.gpuaas.kernels.score import score_node
 from dlsched.policies.gpuaas.kernels.state import add, best_fit, blank_node, copy_node, open_node, put, remove
-from dlsched.policies.gpuaas.kernels.tables import BLOCKED, TO_CLOSED, TO_QUEUE, Search
+from dlsched.policies.gpuaas.kernels.tables import BLOCKED, SCRATCH, TO_CLOSED, TO_QUEUE, Ints, Search
 
-compiled = njit(nogil=True, error_model="numpy")
 LEAST_GAIN = 1e-9
 """Relative gain below which a move counts as rounding."""
 
@@ -25,39 +23,41 @@ def relink(s: Search, max_moves: int) -> None:
     load(s, best)
     for k in range(s.rule[0].num_elite):
         if k != best:
-            _walk(s, k, max_moves)
+            _walk(s, s.elite_config[k], max_moves)
 
 
 @compiled
-def _walk(s: Search, k: int, max_moves: int) -> None:
-    """Make the best move towards schedule k of the elite until none improves the score."""
+def _walk(s: Search, goals: Ints, max_moves: int) -> None:
+    """Make the best move towards a schedule until none improves the score; two moves made at once count as one."""
     for _ in range(max_moves):
-        num_todo, num_blocked = _list_moves(s, k)
+        num_todo, num_blocked = _list_moves(s, goals)
         job, second = _best_move(s, num_todo, num_blocked)
         if job < 0:
             return
         _carry_out(s, job)
         if second >= 0:
-            s.moves[second].node = _destination(s, second)
+            s.moves[second].to = _destination(s, second)
             _carry_out(s, second)
 
 
+# ---- moves --------------------------------------------------------------------------------------------------
+
+
 @compiled
-def _list_moves(s: Search, k: int) -> tuple[int, int]:
-    """List jobs with another configuration in schedule k in ``todo``, those that fit nowhere yet in ``blocked``."""
-    num_todo = num_blocked = 0
-    for job in range(len(s.node)):
-        goal = s.elite_config[k, job]
-        if goal == s.config[job]:
-            continue
+def _list_moves(s: Search, goals: Ints) -> tuple[int, int]:
+    """List jobs that shall have another configuration: in ``todo``, those that fit nowhere yet in ``blocked``."""
+    num_todo, num_blocked, a = 0, 0, len(s.nodes) - SCRATCH
+    for job in range(len(s.moves)):
         move = s.moves[job]
-        move.goal = goal
+        if goals[job] == move.config:
+            continue
+        move.goal = goals[job]
         move.leave = 0.0
-        if s.node[job] >= 0:
-            copy_node(s, s.node[job], job, len(s.closed))
-            move.leave = score_node(s, len(s.closed)) - s.nodes[s.node[job]].value
-        move.node = _destination(s, job)
-        if move.node == BLOCKED:
+        if move.node >= 0:
+            copy_node(s.nodes, s.held, move.node, job, a)
+            move.leave = _score(s, a) - s.nodes[move.node].value
+        move.to = _destination(s, job)
+        if move.to == BLOCKED:
             s.blocked[num_blocked] = job
             num_blocked += 1
         else:
@@ -67,27 +67,53 @@ def _list_moves(s: Search, k: int) -> tuple[int, int]:
 
 
 @compiled
+def _score(s: Search, node: int) -> float:
+    return score_node(s.nodes, s.held, s.options, s.holders, s.rule, node)
+
+
+@compiled
 def _destination(s: Search, job: int) -> int:
     """Return where the configuration a job shall have fits: best fit, its own node on ties, else a closed node."""
-    goal, own = s.moves[job].goal, s.node[job]
-    if goal < 0:
+    move, nodes, most_gpus = s.moves[job], s.nodes, s.rule[0].most_gpus
+    if move.goal < 0:
         return TO_QUEUE
-    family, gpus = s.configs[goal].family, s.configs[goal].gpus
-    found = best_fit(s, family, gpus) if s.families[family].widest >= gpus else BLOCKED
-    if own >= 0 and s.nodes[own].family == family:
-        free = s.nodes[own].free + s.configs[s.config[job]].gpus
-        if free >= gpus and (found < 0 or free <= s.nodes[found].free):
-            return own
-    if found < 0 and s.rule[0].num_closed > 0:
+    family, gpus = move.goal // most_gpus, move.goal % most_gpus + 1
+    found = best_fit(s.buckets, family, gpus) if s.families[family].widest >= gpus else BLOCKED
+    if move.node >= 0 and nodes[move.node].family == family:
+        free = nodes[move.node].free + move.config % most_gpus + 1
+        if free >= gpus and (found < 0 or free <= nodes[found].free):
+            return move.node
+    if found < 0 and s.closed[0] > 0:
         return TO_CLOSED
     return found
+
+
+@compiled
+def _carry_out(s: Search, job: int) -> None:
+    """Make the move of a job and score the nodes it touches."""
+    move, most_gpus = s.moves[job], s.rule[0].most_gpus
+    own, to = move.node, move.to
+    if own >= 0:
+        remove(s.nodes, s.held, s.families, s.buckets, s.closed, job, own)
+        s.nodes[own].value = _score(s, own)
+    move.node, move.config = -1, move.goal
+    if to == TO_QUEUE:
+        return
+    if to == TO_CLOSED or s.nodes[to].family < 0:
+        to = open_node(s.nodes, s.families, s.buckets, s.closed, move.goal // most_gpus, most_gpus)
+    add(s.nodes, s.held, s.families, s.buckets, job, to, move.goal % most_gpus + 1)
+    s.nodes[to].value = _score(s, to)
+    move.node = to
+
+
+# ---- what moves are worth -----------------------------------------------------------------------------------
 
 
 @compiled
 def _best_move(s: Search, num_todo: int, num_blocked: int) -> tuple[int, int]:
     """Return the job whose move gains most, alone or with one that it enables, and the second job; -1 = none."""
     total = 0.0
-    for node in range(len(s.closed)):
+    for node in range(len(s.nodes) - SCRATCH):
         total += s.nodes[node].value
     most, best, best_second = LEAST_GAIN * abs(total), -1, -1
     for k in range(num_todo):
@@ -95,8 +121,8 @@ def _best_move(s: Search, num_todo: int, num_blocked: int) -> tuple[int, int]:
         gain = _try(s, job)
         if gain > most:
             most, best, best_second = gain, job, -1
-        if num_blocked > 0 and s.node[job] >= 0:
-            further, second = _try_enabled(s, job, num_blocked)
+        if num_blocked > 0 and s.moves[job].node >= 0:
+            second, further = _try_enabled(s, job, num_blocked)
             if second >= 0 and gain + further > most:
                 most, best, best_second = gain + further, job, second
     return best, best_second
@@ -105,90 +131,65 @@ def _best_move(s: Search, num_todo: int, num_blocked: int) -> tuple[int, int]:
 @compiled
 def _try(s: Search, job: int) -> float:
     """Return what the move of a job gains; scratch A is the node it leaves, B the node it goes to, afterwards."""
-    move, own, a = s.moves[job], s.node[job], len(s.closed)
-    if own >= 0:
-        copy_node(s, own, job, a)
-    if move.node == TO_QUEUE:
-        return move.leave
-    gpus = s.configs[move.goal].gpus
-    if move.node == own:
-        put(s, job, a, gpus)
-        s.nodes[a].free -= gpus
-        return score_node(s, a) - s.nodes[own].value
+    move, nodes, held, most_gpus = s.moves[job], s.nodes, s.held, s.rule[0].most_gpus
+    own, a = move.node, len(nodes) - SCRATCH
     b = a + 1
-    if move.node == TO_CLOSED:
-        blank_node(s, b, s.configs[move.goal].family)
-        before = 0.0
+    if own >= 0:
+        copy_node(nodes, held, own, job, a)
+    if move.to == TO_QUEUE:
+        return move.leave
+    gpus = move.goal % most_gpus + 1
+    if move.to == own:
+        put(nodes, held, a, job, gpus)
+        return _score(s, a) - nodes[own].value
+    before = 0.0
+    if move.to == TO_CLOSED:
+        blank_node(nodes, s.families, b, move.goal // most_gpus, most_gpus)
     else:
-        copy_node(s, move.node, -1, b)
-        before = s.nodes[move.node].value
-    put(s, job, b, gpus)
-    return move.leave + score_node(s, b) - before
+        copy_node(nodes, held, move.to, -1, b)
+        before = nodes[move.to].value
+    put(nodes, held, b, job, gpus)
+    return move.leave + _score(s, b) - before
 
 
 @compiled
-def _try_enabled(s: Search, job: int, num_blocked: int) -> tuple[float, int]:
-    """Return the gain of the best move that becomes possible where ``job`` leaves, and whose it is; -1 = none."""
-    a, own, most, best = len(s.closed), s.node[job], 0.0, -1
-    before = score_node(s, a)
-    is_empty = s.nodes[a].count == 0 and s.nodes[a].fixed_family < 0
+def _try_enabled(s: Search, job: int, num_blocked: int) -> tuple[int, float]:
+    """Return whose move becomes possible where ``job`` leaves and gains most, and that gain; -1 = nobody's."""
+    left, most_gpus, most, best = s.nodes[len(s.nodes) - SCRATCH], s.rule[0].most_gpus, 0.0, -1
+    before = _score(s, len(s.nodes) - SCRATCH)
+    is_empty = left.count == 0 and left.fixed_family < 0
     for k in range(num_blocked):
         other = s.blocked[k]
-        goal = s.configs[s.moves[other].goal]
-        if is_empty:
-            free = s.families[goal.family].largest
-        elif goal.family == s.nodes[a].family:
-            free = s.nodes[a].free
-        else:
+        move = s.moves[other]
+        family = move.goal // most_gpus
+        if family != left.family and not is_empty:
             continue
-        if s.node[other] == own:
-            free += s.configs[s.config[other]].gpus
-        if free < goal.gpus:
+        free = s.families[family].largest if is_empty else left.free
+        if move.node == s.moves[job].node:
+            free += move.config % most_gpus + 1
+        if free <= move.goal % most_gpus:
             continue
         gain = _worth(s, job, other, is_empty) - before
         if best < 0 or gain > most:
             most, best = gain, other
-    return most, best
+    return best, most
 
 
 @compiled
 def _worth(s: Search, job: int, other: int, is_empty: bool) -> float:
     """Return the score of A once ``other`` has come to it, with what changes where it leaves."""
-    a, b, c = len(s.closed), len(s.closed) + 1, len(s.closed) + 2
-    goal, at = s.configs[s.moves[other].goal], s.node[other]
+    a, move, most_gpus = len(s.nodes) - SCRATCH, s.moves[other], s.rule[0].most_gpus
+    b, c = a + 1, a + 2
     if is_empty:
-        blank_node(s, c, goal.family)
+        blank_node(s.nodes, s.families, c, move.goal // most_gpus, most_gpus)
     else:
-        copy_node(s, a, other, c)
-    put(s, other, c, goal.gpus)
-    worth = score_node(s, c)
-    if at >= 0 and at != s.node[job]:
-        if at == s.moves[job].node:
-            worth += _leaving_b(s, other, b)
-        else:
-            worth += s.moves[other].leave
-    return worth
-
-
-@compiled
-def _leaving_b(s: Search, other: int, b: int) -> float:
-    """Return what changes when ``other`` leaves the node the first job has gone to."""
-    c, before = b + 1, score_node(s, b)
-    copy_node(s, b, other, c)
-    return score_node(s, c) - before
-
-
-@compiled
-def _carry_out(s: Search, job: int) -> None:
-    """Make the move of a job and score the nodes it touches."""
-    move, own = s.moves[job], s.node[job]
-    to = move.node
-    if own >= 0:
-        remove(s, job)
-        s.nodes[own].value = score_node(s, own)
-    if to == TO_QUEUE:
-        return
-    if to == TO_CLOSED or s.nodes[to].family < 0:
-        to = open_node(s, s.configs[move.goal].family)
-    add(s, job, to, move.goal)
-    s.nodes[to].value = score_node(s, to)
+        copy_node(s.nodes, s.held, a, other, c)
+    put(s.nodes, s.held, c, other, move.goal % most_gpus + 1)
+    worth = _score(s, c)
+    if move.node < 0 or move.node == s.moves[job].node:
+        return worth
+    if move.node != s.moves[job].to:
+        return worth + move.leave
+    copy_node(s.nodes, s.held, b, other, c)
+    worth += _score(s, c)
+    return worth - _score(s, b)

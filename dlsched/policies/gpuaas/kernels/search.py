@@ -10,8 +10,10 @@ from numba import from_dtype, njit, types
 
 from dlsched.domain.fingerprint import fingerprint
 from dlsched.policies.gpuaas.kernels import tables
-from dlsched.policies.gpuaas.kernels.construct import best_of_elite, construct, keep_if_elite, load
-from dlsched.policies.gpuaas.kernels.finish import finish, open_more
+from dlsched.policies.gpuaas.kernels.compiled import OPTIONS
+from dlsched.policies.gpuaas.kernels.construct import construct
+from dlsched.policies.gpuaas.kernels.elite import best_of_elite, keep_if_elite, load
+from dlsched.policies.gpuaas.kernels.finish import open_more, write_answer
 from dlsched.policies.gpuaas.kernels.relink import relink
 from dlsched.policies.gpuaas.kernels.tables import Search
 
@@ -19,17 +21,17 @@ from dlsched.policies.gpuaas.kernels.tables import Search
 def _search_type() -> Any:
     records = {
         "jobs": tables.JOB,
+        "choices": tables.CHOICE,
         "options": tables.OPTION,
-        "configs": tables.CONFIG,
-        "families": tables.FAMILY,
+        "holders": tables.HOLDER,
         "rule": tables.RULE,
         "nodes": tables.NODE,
         "held": tables.HELD,
+        "families": tables.FAMILY,
         "moves": tables.MOVE,
     }
-    numbers = {"chance": types.float64, "elite_score": types.float64, "ranked": types.int16}
-    dims = {"options": 2, "ranked": 2, "chance": 2, "held": 2, "buckets": 3, "bucket_size": 2}
-    dims |= {"elite_node": 2, "elite_config": 2}
+    numbers = {"elite_score": types.float64}
+    dims = {"choices": 2, "options": 2, "held": 2, "buckets": 3, "elite_node": 2, "elite_config": 2}
     kinds = []
     for name in Search._fields:
         kind = from_dtype(records[name]) if name in records else numbers.get(name, types.int64)
@@ -38,12 +40,7 @@ def _search_type() -> Any:
 
 
 def _compile(sources: int) -> Callable[[Search, int, int, int], float]:
-    @njit(
-        types.float64(_search_type(), types.int64, types.int64, types.int64),
-        cache=True,
-        nogil=True,
-        error_model="numpy",
-    )
+    @njit(types.float64(_search_type(), types.int64, types.int64, types.int64), cache=True, **OPTIONS)
     def search(s: Search, iterations: int, max_moves: int, open_nodes: int) -> float:
         if sources < 0:
             return 0.0
@@ -58,7 +55,7 @@ def _compile(sources: int) -> Callable[[Search, int, int, int], float]:
             load(s, best_of_elite(s))
         if open_nodes > 0:
             open_more(s, open_nodes)
-        return finish(s)
+        return write_answer(s)
 
     return search
 
