@@ -156,7 +156,7 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
         figure,
         theme,
         title=plain(title, 90),
-        x="Mean error, cross-validated (%); line: folds",
+        x="Mean error (%)",
         y="Network",
         height=height,
     )
@@ -164,5 +164,5 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
     figure.update_xaxes(range=top_of(np.append(high, mean)))
     if high.max() > 100 * POOR:
         reference_line(figure, theme, x=100 * POOR, text=f"{share(POOR)}: read with care")
-    alt = f"Mean errors of {amount(len(table), 'network')}, at most {worst}."
+    alt = f"Mean errors of {amount(len(table), 'network')}, cross-validated, at most {worst}; lines: the folds."
     return Chart(figure, alt, table)

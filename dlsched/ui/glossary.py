@@ -28,11 +28,21 @@ TERMS = (
     Term("Bug job", "", "A job that dies soon after its start."),
     Term("Checkpoint", "", "Saved progress; what was done after the last one is lost when a node fails."),
     Term(
+        "Cross-validated",
+        "MAPE",
+        "Judged on rows that the model had not seen; the error is the mean of |predicted - measured| / measured.",
+    ),
+    Term(
         "Draw",
         "seed",
         "One roll of everything random. All policies see the same draw, so differences are not luck of the draw.",
     ),
     Term("Due time", "deadline", "When a job should be done; finishing later costs its weight per hour late."),
+    Term(
+        "Extrapolated",
+        "",
+        "Predicted beyond what was measured: another GPU type, more GPUs or another batch size; may be far off.",
+    ),
     Term("Gang placement", "", "All workers of a job start together or not at all."),
     Term(
         "GPUs held",
@@ -57,6 +67,7 @@ TERMS = (
     Term("Policy", "scheduler", "The rule that decides which job runs where and when."),
     Term("Pool placement", "", "Only the total of free GPUs counts; a job may be split over nodes at will."),
     Term("Preemption", "", "Stopping a job for another one; its progress is kept."),
+    Term("Profiling row", "", "One measured training run: network, GPU type, GPUs, batch size and how long it took."),
     Term(
         "Rigid, moldable, malleable",
         "",

@@ -21,6 +21,7 @@ from dlsched.workload.predicted_times import Prediction, lacking_words, measured
 
 OUTSIDE = " *"
 SHOWN_GPUS = 8
+ROUNDED_FROM = 1000
 MACHINES = ("scenario", "measured", "examples")
 
 
@@ -52,7 +53,8 @@ def form(models: Models, cluster: Cluster) -> None:
 def _number(column: DeltaGenerator, fit: NetworkFit, feature: int, key: str) -> float | None:
     """Show a number to give where the model uses the feature; return None where it does not."""
     info, middle = FEATURES[feature], float(typical(fit)[feature])
-    label = f"{info.word[:1].upper()}{info.word[1:]}" + (" (s)" if feature == DISK else "")
+    middle = round(middle) if middle >= ROUNDED_FROM else middle
+    label = "Disk (s)" if feature == DISK else f"{info.word[:1].upper()}{info.word[1:]}"
     if feature not in fit.ranges:
         why = "was the same in all rows" if feature in fit.fixed else "is not in all rows"
         value = f"{middle:g}" if feature in fit.fixed else "not used"
@@ -60,7 +62,7 @@ def _number(column: DeltaGenerator, fit: NetworkFit, feature: int, key: str) -> 
         return None
     low, high = fit.ranges[feature]
     asked = column.number_input(
-        label, min_value=1e-6, max_value=1e12, value=middle, key=f"predict-{info.key}-{key}", format="%g",
+        label, min_value=1e-6, max_value=1e12, value=float(middle), key=f"predict-{info.key}-{key}", format="%g",
         help=f"{info.help} Measured from {number(low)} to {number(high)}.",
     )  # fmt: skip
     return float(asked)

@@ -27,7 +27,7 @@ def answer(models: Models) -> None:
         ("Error, mean", share(fits.mape), "Mean of |predicted - measured| / measured. Each row is predicted by a model "
          "that has seen neither it nor a run of the same configuration, and whose terms were chosen without it."),
         _second_card(fits),
-        ("Error, GPU type left out", share(unseen_error(fits)), "Mean error for each GPU type when it is predicted "
+        ("Error, new GPU type", share(unseen_error(fits)), "Mean error for each GPU type when it is predicted "
          "from the others: what to expect of a type that was not measured. Needs three types with known GFLOPS."),
         ("Profiling rows", count(fits.rows), "Measured runs the models were fitted to and judged on."),
     ])  # fmt: skip

@@ -57,7 +57,7 @@ def test_opens_on_generated_rows_and_says_so(open_page):
     assert not app.exception
     assert "Times of 6 networks are predicted to 5.4% on average (cross-validated, 720 rows)" in shown(app)
     assert [metric.label for metric in app.metric] == [
-        "Error, mean", "Error, worst network", "Error, GPU type left out", "Profiling rows",
+        "Error, mean", "Error, worst network", "Error, new GPU type", "Profiling rows",
     ]  # fmt: skip
     assert "generated rows" in shown(app)
     assert "time = a constant + iterations × batch size / (GFLOPS × GPUs)" in shown(app)
