@@ -27,6 +27,9 @@ from dlsched.ui.parts import error_box, mistakes_shown
 from dlsched.ui.text import dollars, safe
 
 EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
+RENTING_SIX = (
+    "gpuaas-market", "gpuaas-path-relinking", "gpuaas-greedy", "gpuaas-fifo", "gpuaas-edf", "gpuaas-priority"
+)  # fmt: skip
 GROUP_TITLES = {
     "everyday": "Everyday",
     "elastic": "Elastic: change the width",
@@ -48,7 +51,7 @@ def choose(scenario: Scenario) -> list[PolicySpec]:
     """Show the policies by what the user wants and return the ticked ones, found by the search or not."""
     wanted = st.text_input("Search policies", key="policy-search", placeholder="backfill, due, fair …").lower()
     ticked, shown = [], 0
-    for group, title in GROUP_TITLES.items():
+    for group, title in sorted(GROUP_TITLES.items(), key=lambda item: item[0] != "pay less" and is_rented(scenario)):
         specs = [spec for spec in POLICIES if spec.group == group]
         matching = [spec for spec in specs if _matches(spec, wanted)]
         shown += len(matching)
@@ -63,13 +66,23 @@ def choose(scenario: Scenario) -> list[PolicySpec]:
     return ticked
 
 
+def is_rented(scenario: Scenario) -> bool:
+    """Whether machines are rented for jobs whose run time depends on them: what the renting policies are made for."""
+    return scenario.cluster.free_slots and scenario.speed.kind == "table"
+
+
+def usual(scenario: Scenario) -> tuple[str, ...]:
+    """Return the policies ticked at first."""
+    return RENTING_SIX if is_rented(scenario) else EVERYDAY_FIVE
+
+
 def _offer(spec: PolicySpec, scenario: Scenario) -> bool:
     """Show one policy: tick box, what it does, what it must know; or what it lacks, and the way to it."""
     lacks = unmet_needs(spec, scenario)
     box, words = st.columns([2, 7], vertical_alignment="top", gap="small")
     ticked = box.checkbox(
-        spec.label, value=spec.key in EVERYDAY_FIVE and not lacks, disabled=bool(lacks),
-        key=_tick_key(spec, lacks), help=dollars(spec.paper) or None,
+        spec.label, value=spec.key in usual(scenario) and not lacks, disabled=bool(lacks),
+        key=_tick_key(spec, scenario), help=dollars(spec.paper) or None,
     )  # fmt: skip
     with words:
         st.markdown(f"{dollars(spec.summary)} :gray[Knows {spec.knows}.]")
@@ -78,13 +91,14 @@ def _offer(spec: PolicySpec, scenario: Scenario) -> bool:
     return ticked and not lacks
 
 
-def _tick_key(spec: PolicySpec, lacks: tuple[Need, ...]) -> str:
-    return f"policy-{spec.key}-{bool(lacks)}"
+def _tick_key(spec: PolicySpec, scenario: Scenario) -> str:
+    kind = "-rented" if is_rented(scenario) else ""
+    return f"policy-{spec.key}-{bool(unmet_needs(spec, scenario))}{kind}"
 
 
 def _is_ticked(spec: PolicySpec, scenario: Scenario) -> bool:
     lacks = unmet_needs(spec, scenario)
-    return not lacks and bool(st.session_state.get(_tick_key(spec, lacks), spec.key in EVERYDAY_FIVE))
+    return not lacks and bool(st.session_state.get(_tick_key(spec, scenario), spec.key in usual(scenario)))
 
 
 def _way_to(spec: PolicySpec, lacks: tuple[Need, ...], scenario: Scenario) -> None:

@@ -121,10 +121,10 @@ def _spec(key: str, label: str, summary: str, params: Any, make: Callable[[Any],
 
 
 DYNAMIC: tuple[tuple[Variant, str, str], ...] = (
-    ("wct", "lateness of the step", "lateness within the step against worst-case lateness of waiting"),
-    ("fastwct", "fastest", "the fastest configuration against worst-case lateness of waiting"),
-    ("fastb", "fastest, always on", "the fastest configuration; waiting costs a large constant"),
-    ("adjwct", "lateness of the whole run", "lateness of the whole run decides the configuration"),
+    ("wct", "WCT", "lateness within the step against worst-case lateness of waiting"),
+    ("fastwct", "FastWCT", "the fastest configuration against worst-case lateness of waiting"),
+    ("fastb", "FastB", "the fastest configuration; waiting costs a large constant"),
+    ("adjwct", "AdjWCT", "lateness of the whole run decides the configuration"),
 )
 
 GPUAAS = (
@@ -138,14 +138,14 @@ GPUAAS = (
     ),
     _spec(
         "gpuaas-greedy",
-        "Greedy renting",
+        "Greedy",
         "Most pressed job first, each on its cheapest configuration that meets the due date.",
         LocalParams,
         _greedy,
     ),
     _spec(
         "gpuaas-randomized-greedy",
-        "Randomised greedy renting",
+        "Random greedy",
         "The best of many greedy schedules drawn with dice.",
         RandomizedParams,
         _randomized,
@@ -166,7 +166,7 @@ GPUAAS = (
     ),
     _spec(
         "gpuaas-edf",
-        "Earliest due date renting",
+        "EDF renting",
         "One job a node, earliest due date first; never changed once it runs.",
         PeriodParams,
         _listed(lists.by_due_date),
@@ -181,7 +181,7 @@ GPUAAS = (
     *(
         _spec(
             f"gpuaas-dp-{variant}",
-            f"Dynamic programming, {name}",
+            f"DP ({name})",
             f"One job a node, decided anew every 15 min: {words}.",
             DpParams,
             _dynamic(variant),
@@ -190,7 +190,7 @@ GPUAAS = (
     ),
     _spec(
         "gpuaas-exact",
-        "Exact local optimum",
+        "Exact (small)",
         "Solves the local problem of every decision exactly. For small clusters: a decision can take minutes.",
         ExactParams,
         _exact,
