@@ -6,8 +6,9 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.workload import Workload
-from dlsched.ui import session
+from dlsched.ui import price_lists, session
 from dlsched.workload.load import scenario_of
+from dlsched.workload.prices import Offer, PriceList
 from dlsched.workload.readers import read_trace
 
 TRACE = b"job_id,submit_time_s,num_gpus,duration_s\n" + b"".join(
@@ -196,3 +197,30 @@ def test_job_that_never_fits_is_told_with_its_size(page):
     app = edit(page, "pools", 0, nodes=1)
     assert "can never fit the cluster; the widest asks for 16 GPUs" in shown(app)
     assert "Widest job (16 GPUs) does not fit." in shown(app)
+
+
+def test_free_machines_come_from_the_bundled_lists_with_their_prices(page, store):
+    tag = page.session_state["scenario_hash"][:8]
+    app = page.segmented_control(key=f"machines-pools-{tag}-0").set_value("Free machine types").run()
+    assert not app.exception
+    lists = app.selectbox(key=f"list-pools-{tag}-0")
+    assert lists.options == ["Examples of today: 13 types", "Path-relinking paper, 2022: 8 types"]
+    app = lists.set_value("Path-relinking paper, 2022").run()
+    assert card(app, "Machine types") == "8"
+    assert card(app, "Cheapest GPU-hour") == "$0.56"
+    assert any(link.label == "Edit in Catalogue" for link in app.get("page_link"))
+    app = app.button(key="save-cluster").click().run()
+    assert not app.exception
+    saved = store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0])
+    assert [vm.name for vm in saved.cluster.catalogue][:3] == ["NC6", "NC12", "NC24"]
+    assert any("list prices 2022-07-05 (Table 2 of the path-relinking paper)" in note for note in saved.assumptions)
+
+
+def test_free_machines_come_from_the_own_catalogue_first(page):
+    mine = PriceList(offers=(Offer(name="mine", gpu_type="A100", gpus=16, usd_per_h=9.0),))
+    price_lists.save(mine)
+    tag = page.session_state["scenario_hash"][:8]
+    app = page.segmented_control(key=f"machines-pools-{tag}-0").set_value("Free machine types").run()
+    assert not app.exception
+    assert app.selectbox(key=f"list-pools-{tag}-0").value == "Your catalogue"
+    assert card(app, "Cheapest GPU-hour") == "$0.56"
