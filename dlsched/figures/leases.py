@@ -15,6 +15,7 @@ from dlsched.metrics.formats import amount, duration, moment, money
 LEAST_PX = 9
 """Leases narrower than this have no brackets, which would hide them."""
 ARM_PX = 5
+MOST_BRACKETS = 250
 MOST_NAMED = 4
 Rows = Mapping[int, tuple[int, float]]
 """Node -> its row and the number of its lanes."""
@@ -36,8 +37,8 @@ def add_bands(figure: go.Figure, theme: Theme, axis: TimeAxis, leases: pd.DataFr
             "line": {"color": theme.muted, "width": 1},
             "pattern": {"shape": ".", "fgcolor": theme.muted, "bgcolor": theme.card, "size": 8, "solidity": 0.1},
         },
-        customdata=_words(leases),
-        hovertemplate="%{customdata[0]}<br>%{customdata[1]}<extra></extra>",
+        customdata=[["", *words] for words in _words(leases)],  # where bars of jobs have the job's id
+        hovertemplate="%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
     )
 
 
@@ -47,7 +48,10 @@ def add_brackets(
     """Add [ where a machine opens and ] where it closes or another one takes its slot."""
     start, end = column(leases, "start_s"), column(leases, "end_s")
     px = (axis.to_s - axis.from_s) / plot_px
-    wide = (np.minimum(end, axis.to_s) - np.maximum(start, axis.from_s)) / px >= LEAST_PX
+    width_px = (np.minimum(end, axis.to_s) - np.maximum(start, axis.from_s)) / px
+    wide = width_px >= LEAST_PX
+    if wide.sum() > MOST_BRACKETS:
+        wide &= width_px >= np.sort(width_px)[-MOST_BRACKETS]
     low, high = _lanes(leases, rows)
     words = _words(leases)
     for name, at_s, arm_s, said in (

@@ -23,18 +23,22 @@ CUMULATED = {
 }
 
 
-def held_and_queue(series: pd.DataFrame, theme: Theme, held_share: float | None = None) -> Chart:
+def held_and_queue(
+    series: pd.DataFrame, theme: Theme, held_share: float | None = None, *, rented: bool = False
+) -> Chart:
     """Return GPUs held against GPUs there, and below it the jobs waiting; ``series`` as metrics.series_table.
 
-    ``held_share``: the run's allocation ratio; without it, it is estimated from the thinned series.
+    ``held_share``: the run's allocation ratio; without it, it is estimated from the thinned series. ``rented``: what is
+    there is what the policy rents, so the line moves.
     """
+    capacity, what = ("GPUs rented", "rented GPU time") if rented else ("GPUs there", "GPU time")
     time_s, held, there, waiting = (column(series, name) for name in ("time_s", "gpus_held", "gpus_up", "waiting"))
     axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]))
     keep = thin(time_s, [held, there, waiting], MOST_POINTS)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09, row_heights=[0.58, 0.42])
     lines = (
         ("GPUs held", held, {"color": theme.marks[0], "width": 1}, "tozeroy", 1),
-        ("GPUs there", there, {"color": theme.ink, "width": 1.5, "dash": "dash"}, None, 1),
+        (capacity, there, {"color": theme.ink, "width": 1.5, "dash": "dash"}, None, 1),
         ("jobs waiting", waiting, {"color": theme.worse, "width": 1.5}, None, 2),
     )
     for name, values, line, fill, row in lines:
@@ -55,14 +59,17 @@ def held_and_queue(series: pd.DataFrame, theme: Theme, held_share: float | None 
     used = estimate if held_share is None else held_share
     worst = int(np.argmax(waiting))
     queue = f"{amount(int(waiting[worst]), 'job')} waiting at {moment(float(time_s[worst]))}"
-    framed(figure, theme, title=f"{share(used)} of the GPU time held; at most {queue}", x="", y="", height=380)
+    framed(figure, theme, title=f"{share(used)} of the {what} held; at most {queue}", x="", y="", height=380)
     figure.update_xaxes(title_text=axis.title, row=2, col=1)
     figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(title_text="GPUs", row=1, col=1, range=top_of(np.concatenate([held, there])))
     figure.update_yaxes(title_text="Jobs waiting", row=2, col=1, range=top_of(waiting))
     figure.update_xaxes(hoverformat=".2f")
     figure.update_layout(hovermode="x")
-    table = pd.DataFrame({"time, s": time_s, "GPUs held": held, "GPUs there": there, "jobs waiting": waiting})
+    table = pd.DataFrame({"time, s": time_s, "GPUs held": held, capacity: there, "jobs waiting": waiting})
+    if rented:
+        words = f"{share(used)} of the rented GPU time is held; at most {amount(int(there.max()), 'GPU')} are rented"
+        return Chart(figure, f"{words}; at most {queue}.", table)
     return Chart(figure, f"{share(used)} of the GPU time that was there is held; at most {queue}.", table)
 
 

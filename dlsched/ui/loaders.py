@@ -12,6 +12,10 @@ from dlsched.figures.raster import top_groups
 from dlsched.store.runs import RunInfo
 from dlsched.ui.session import load_scenario, store
 
+MACHINES = ("gpu_type", "vm_type")
+MOST_MACHINES = 8
+"""Colours a chart can tell apart."""
+
 
 @st.cache_resource(max_entries=200, show_spinner=False)
 def _metrics(_path: str, run_id: str) -> dict[str, float | int | None]:
@@ -58,12 +62,34 @@ def pieces(run_id: str) -> pd.DataFrame:
 def _segments(_path: str, run_id: str) -> pd.DataFrame:
     scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
     pieces = with_jobs(store().segments(run_id), _jobs(_path, run_id), store().waits(run_id))
-    return pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id)))
+    return with_machines(pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id))), scenario)
 
 
 def segments(run_id: str) -> pd.DataFrame:
-    """Return the run's segments with what the charts tell of their jobs, and the VM type they ran on."""
+    """Return the run's segments with what the charts tell of their jobs, and the machine they ran on."""
     return _segments(str(store().path), run_id)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _stays(_path: str, run_id: str) -> pd.DataFrame:
+    scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
+    stays = with_machines(store().nodes(run_id), scenario)
+    return stays.assign(gpus=stays["vm_gpus"])
+
+
+def stays(run_id: str) -> pd.DataFrame:
+    """Return the billed stays of machines, as metrics.nodes_table, with gpu_type and gpus of the machine."""
+    return _stays(str(store().path), run_id)
+
+
+def with_machines(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+    """Return a frame that has a column ``vm_type`` with the GPU type and the GPUs of those machines."""
+    kinds = {vm.name: vm for vm in scenario.cluster.vm_types}
+    named = frame["vm_type"]
+    return frame.assign(
+        gpu_type=named.map({name: vm.gpu_type for name, vm in kinds.items()}).fillna("").astype(object),
+        vm_gpus=named.map({name: vm.gpus for name, vm in kinds.items()}).astype(float),
+    )
 
 
 def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> pd.Series:
@@ -82,15 +108,23 @@ def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> p
 
 @st.cache_resource(max_entries=40, show_spinner=False)
 def _groups(_path: str, run_id: str, by: str) -> tuple[str, ...]:
+    if by in MACHINES:
+        scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
+        kinds = sorted({vm.name if by == "vm_type" else vm.gpu_type for vm in scenario.cluster.vm_types})
+        if len(kinds) <= MOST_MACHINES:
+            return tuple(kinds)
     return top_groups(_segments(_path, run_id), by)
 
 
 def groups(run_id: str, by: str) -> tuple[str, ...]:
-    """Return the largest groups of the whole run, so that a user keeps its colour when the window moves."""
+    """Return the largest groups of the whole run, so that a user keeps its colour when the window moves.
+
+    Machine types are those of the cluster, so that they keep their colour in all runs.
+    """
     return _groups(str(store().path), run_id, by)
 
 
-def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", "vm_type")) -> list[str]:
+def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", *MACHINES)) -> list[str]:
     """Return which of these columns tell the run's pieces apart."""
     pieces = segments(run_id)
     return [name for name in names if name in pieces and (pieces[name] != pieces[name].iloc[0]).any()]

@@ -10,6 +10,7 @@ import streamlit as st
 from dlsched.metrics.compare import Cell, Comparison
 from dlsched.metrics.formats import count, money, share
 from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.savings import gain_words
 from dlsched.ui.text import dollars, safe
 
 Metrics = Mapping[str, float | int | None]
@@ -21,8 +22,14 @@ div:has(>[data-testid=stMetricDelta]){flex-wrap:wrap}
 """Differences wrap, values shrink where cards are narrow: nothing is cut off."""
 
 
-def card_keys(metrics: Metrics) -> list[str]:
-    """Return the four cards: without due dates slowdown, without prices GPUs held, with pauses time not running."""
+def card_keys(metrics: Metrics, *, money_first: bool = False) -> list[str]:
+    """Return the four cards: without due dates slowdown, without prices GPUs held, with pauses time not running.
+
+    ``money_first``: what the policy spent comes first, and its parts, where machines are rented by the policy.
+    """
+    if money_first and metrics.get("total_cost") is not None:
+        second = "late_share" if metrics.get("late_share") is not None else "wait_p95"
+        return ["total_cost", "vm_cost", second, "completed"]
     wait = "not_running_mean" if metrics.get("preemptions") else "wait_p95"
     late = "late_share" if metrics.get("late_share") is not None else "slowdown_mean"
     cost = "total_cost" if metrics.get("total_cost") is not None else "allocation_ratio"
@@ -44,21 +51,22 @@ def card_help(key: str, metrics: Metrics) -> str:
     if key == "total_cost":
         parts = (("machines", "vm_cost"), ("lateness", "tardiness_cost"), ("rejections", "rejection_cost"))
         known = [f"{money(metrics[part])} {name}" for name, part in parts if metrics.get(part)]
-        return f"{hint} Here: {' + '.join(known)}." if known else hint
+        limit = f" {gain[0].upper()}{gain[1:]}." if (gain := gain_words(metrics)) else ""
+        return (f"{hint} Here: {' + '.join(known)}." if known else hint) + limit
     if key == "completed":
         words = ("rejected", "unfinished", "cancelled", "failed")
         return f"{hint} Here: {', '.join(f'{count(metrics.get(word) or 0)} {word}' for word in words)}."
     return hint
 
 
-def show(metrics: Metrics, comparison: Comparison | None, name: str) -> None:
+def show(metrics: Metrics, comparison: Comparison | None, name: str, *, money_first: bool = False) -> None:
     """Show the cards; with a comparison, each says how run ``name`` differs from the baseline.
 
     Blue better, orange worse, grey neither; arrow and colour are set by hand, because a true minus sign is read as
     an increase.
     """
     st.html(STYLE)
-    keys = card_keys(metrics)
+    keys = card_keys(metrics, money_first=money_first)
     for column, key in zip(st.columns(len(keys)), keys, strict=True):
         row = comparison.row(key) if comparison else None
         delta = delta_of(row.of(name)) if row else {}

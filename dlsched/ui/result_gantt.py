@@ -13,14 +13,16 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import bars, gantt
 from dlsched.figures import jobs as job_rows
+from dlsched.figures.leases import machines_in_words
 from dlsched.figures.raster import Raster, node_raster
-from dlsched.metrics.formats import count, duration
-from dlsched.ui import charts, loaders, session, window
+from dlsched.metrics.formats import amount, count, duration
+from dlsched.ui import charts, loaders, window
 from dlsched.ui.result_moves import moves
 from dlsched.ui.text import safe
 from dlsched.ui.window import Window
 
-COLOURS = {"state": "State", "job_class": "Class", "user": "User", "group": "Group", "vm_type": "VM type"}
+COLOURS = {"state": "State", "job_class": "Class", "user": "User", "group": "Group",
+           "gpu_type": "GPU type", "vm_type": "VM type"}  # fmt: skip
 ROWS = {"nodes": "Nodes", "jobs": "Jobs", "users": "Users"}
 ORDERS = {
     "Longest wait": ("wait_s", False),
@@ -58,10 +60,11 @@ def raster_of(run_id: str, scenario: Scenario, shown: Window, colour_by: str = "
         colour_by=colour_by,
         first_node=shown.first_node,
         groups=None if colour_by == "state" else loaders.groups(run_id, colour_by),
+        leases=loaders.stays(run_id) if free else None,
     )
     if not free:
         return raster
-    held = held_of_open(pieces, session.store().nodes(run_id), scenario, shown)
+    held = held_of_open(pieces, loaders.stays(run_id), scenario, shown)
     return dataclasses.replace(raster, held_share=held)
 
 
@@ -95,7 +98,7 @@ def gantt_tab(run_id: str, scenario: Scenario) -> None:
     whole = whole_of(run_id, scenario)
     shown = window.current(run_id, whole)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        colour_by, highlight = _colours(run_id)
+        colour_by, highlight = _colours(run_id, scenario)
         rows = _rows(run_id)
     moves(run_id, shown, whole)
     raster = raster_of(run_id, scenario, shown, colour_by)
@@ -111,13 +114,18 @@ def gantt_tab(run_id: str, scenario: Scenario) -> None:
         _node_detail(run_id, shown, whole, scenario, colour_by)
 
 
-def _colours(run_id: str) -> tuple[str, str]:
+def _colours(run_id: str, scenario: Scenario) -> tuple[str, str]:
     """Ask what colours mean, and which group stands out."""
     choices = ["state", *loaders.groupings(run_id)]
+    if st.session_state.get("gantt-colour") not in choices:
+        st.session_state.pop("gantt-colour", None)
+    # Where the policy rents, what it rented is the first question.
+    first = next((name for name in loaders.MACHINES if scenario.cluster.free_slots and name in choices), "state")
     colour_by = str(
         st.segmented_control(
-            "Colour", choices, format_func=COLOURS.__getitem__, default="state", required=True, key="gantt-colour",
-            help="State: held, past due, not there. Class, user, group, VM type: the five largest and the rest.",
+            "Colour", choices, format_func=COLOURS.__getitem__, default=first, required=True, key="gantt-colour",
+            help="State: held, past due, not there. Class, user, group: the five largest and the rest. GPU or VM type: "
+            "the machine; bars then name it with the GPUs held.",
         )
     )  # fmt: skip
     if colour_by == "state":
@@ -153,7 +161,7 @@ def boxed(box: charts.Box, raster: Raster, shown: Window) -> Window:
 
 def _to_story(mark: Any) -> None:
     """Open the story of the job of a clicked bar; bars carry the job's id first."""
-    if mark:
+    if mark and mark[0]:
         st.session_state["open_job"] = str(mark[0])
 
 
@@ -172,7 +180,11 @@ def in_words(run_id: str, raster: Raster, shown: Window) -> str:
     if late.any():
         row = jobs[late].sort_values("tardiness_s").iloc[-1]
         worst = f"{row['job_id']} (+{duration(row['tardiness_s'])})"
-    return gantt.window_alt(raster, int(waiting.max()), at_s, int(late.sum()), worst)
+    machines = ""
+    if raster.rented:
+        there = _inside(loaders.stays(run_id), shown)
+        machines = f"{amount(len(there), 'machine')} rented: {machines_in_words(there)}"
+    return gantt.window_alt(raster, int(waiting.max()), at_s, int(late.sum()), worst, machines)
 
 
 def _inside(pieces: pd.DataFrame, shown: Window) -> pd.DataFrame:
@@ -190,10 +202,12 @@ def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, 
         limit = f"{count(bars.MAX_BARS)} pieces" if too_many else f"{bars.MAX_BAR_ROWS} nodes"
         st.info(f"{reason} here: narrow the window to at most {limit} to see single jobs.")
         return
-    if inside.empty:
-        st.info("Nothing runs in this window.")
+    free = scenario.cluster.free_slots
+    leases = _inside(loaders.stays(run_id), shown) if free else None
+    if inside.empty and (leases is None or leases.empty):
+        st.info("Nothing is rented in this window." if free else "Nothing runs in this window.")
         return
-    sizes = gpus_of_nodes(scenario) if not scenario.cluster.free_slots else np.zeros(whole.num_nodes)
+    sizes = gpus_of_nodes(scenario) if leases is None else tallest(leases, whole.num_nodes)
     chart = bars.node_bars(
         inside,
         charts.page_theme(),
@@ -202,9 +216,18 @@ def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, 
         colour_by=colour_by,
         groups=None if colour_by == "state" else loaders.groups(run_id, colour_by),
         gpus_of_node={node: float(sizes[node]) for node in range(shown.first_node, shown.last_node + 1)},
+        leases=leases,
     )
     charts.show(chart, "bars", on_point=_to_story)
-    _open_job(list(dict.fromkeys(inside["job_id"])))
+    if len(inside):
+        _open_job(list(dict.fromkeys(inside["job_id"])))
+
+
+def tallest(leases: pd.DataFrame, slots: int) -> np.ndarray:
+    """Return the GPUs of the largest machine on each slot, 0 where there is none."""
+    sizes = np.zeros(slots)
+    np.maximum.at(sizes, leases["node"].to_numpy(int), leases["gpus"].to_numpy(float))
+    return sizes
 
 
 def _job_detail(run_id: str, shown: Window) -> None:

@@ -1,4 +1,4 @@
-"""The tabs Overview, Cost and Numbers of a result."""
+"""The tabs Overview and Numbers of a result."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.figures import gantt, result
-from dlsched.figures.base import Chart
-from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import amount, count, duration, money
+from dlsched.figures import gantt, rented, result
+from dlsched.metrics.formats import count, duration, money
 from dlsched.metrics.kpi import KPIS
 from dlsched.ui import charts, loaders, session
 from dlsched.ui.result_gantt import boxed, in_words, raster_of, whole_of
 from dlsched.ui.text import dollars
 from dlsched.ui.window import show as show_window
 
-MAX_LATE = 200
+RENT = "rent"
+"""What is rented over time, beside the quantities that grow."""
 
 
 def main_picture(run_id: str, scenario: Scenario) -> None:
@@ -40,77 +39,23 @@ def main_picture(run_id: str, scenario: Scenario) -> None:
 def overview_tab(run_id: str, scenario: Scenario) -> None:
     """Show GPUs held, the queue and money over time."""
     series, theme = loaders.series(run_id), charts.page_theme()
-    held = loaders.metrics(run_id).get("allocation_ratio")
-    charts.show(result.held_and_queue(series, theme, held), "held", caption=True)
-    columns = [name for name in result.CUMULATED if name in series and series[name].max() > 0]
-    if columns:
-        labels = {name: result.CUMULATED[name][1] for name in columns}
-        chosen = st.segmented_control("Also over time", columns, format_func=labels.__getitem__, default=columns[0],
-                                      required=True, key="over-time")  # fmt: skip
-        charts.show(result.over_time(series, str(chosen), theme), "over")
-
-
-def cost_tab(run_id: str, scenario: Scenario) -> None:
-    """Show where the money went: parts, VM types, users, late jobs."""
-    metrics, jobs = loaders.metrics(run_id), loaders.jobs(run_id)
-    theme = charts.page_theme()
-    if metrics.get("vm_cost") is None:
-        st.info("No price is set for this cluster, so there is no cost. Set prices on the page Cluster and run again.")
-    else:
-        charts.show(result.cost_waterfall(cost_parts(metrics), theme), "waterfall", caption=True)
-        left, right = st.columns(2)
-        with left:
-            by_type = session.store().nodes(run_id).groupby("vm_type")["cost"].sum()
-            chart = result.group_bars(
-                by_type, theme, title="Machine cost by VM type", x="Cost ($)", y="VM type", unit="$"
-            )
-            charts.show(chart, "by-type")
-        who = next((n for n in ("user", "group", "job_class") if n in jobs and jobs[n].fillna("").any()), None)
-        if who:
-            with right:
-                charts.show(_cost_by(who, jobs, theme), "by-user")
-    _late_jobs(jobs)
-
-
-def _cost_by(who: str, jobs: pd.DataFrame, theme: Theme) -> Chart:
-    word = {"job_class": "class"}.get(who, who)
-    by_user = jobs.groupby(who)["cost"].sum()
-    top = f", top {result.MOST_GROUPS} of {count(len(by_user))}" if len(by_user) > result.MOST_GROUPS else ""
-    title = f"Machine cost by {word}{top}"
-    return result.group_bars(by_user, theme, title=title, x="Cost ($)", y=word.capitalize(), unit="$")
-
-
-def _late_jobs(jobs: pd.DataFrame) -> None:
-    late = jobs[jobs["tardiness_s"] > 0]
-    if late.empty:
-        return
-    weighed = bool(late["tardiness_usd"].notna().any())
-    order = "dearest" if weighed else "latest"
-    top = late.sort_values("tardiness_usd" if weighed else "tardiness_s", ascending=False).head(MAX_LATE)
-    st.subheader(f"{amount(len(late), 'late job')}, {order} first", anchor=False)
-    columns = {"Job": top["job_id"], "Late by (h)": top["tardiness_s"] / 3600}
-    if weighed:
-        columns["Cost of lateness ($)"] = top["tardiness_usd"]
-    shapes = {name: st.column_config.NumberColumn(format="%.2f") for name in list(columns)[1:]}
-    st.dataframe(pd.DataFrame(columns), hide_index=True, key="late-jobs", column_config=shapes, width="content",
-                 alt=f"The first {count(len(top))} of {amount(len(late), 'late job')}")  # fmt: skip
-    if len(late) > len(top):
-        st.markdown(f":gray[First {count(len(top))}; the download of jobs on Numbers has all.]")
-
-
-def cost_parts(metrics: dict[str, float | int | None]) -> dict[str, float]:
-    """Return label -> dollars: the machine bill split by the share of held GPU time that was useful, and lateness."""
-    bill, idle = float(metrics["vm_cost"] or 0), float(metrics.get("idle_cost") or 0)
-    goodput = metrics.get("goodput")
-    useful = (bill - idle) * (1.0 if goodput is None else float(goodput))
-    parts = {
-        "Useful work": useful,
-        "Restarts and lost work": bill - idle - useful,
-        "Paid but idle": idle,
-        "Lateness": float(metrics.get("tardiness_cost") or 0),
-        "Rejections": float(metrics.get("rejection_cost") or 0),
-    }
-    return {label: value for label, value in parts.items() if value > 0.005 or label == "Useful work"}
+    held, free = loaders.metrics(run_id).get("allocation_ratio"), scenario.cluster.free_slots
+    charts.show(result.held_and_queue(series, theme, held, rented=free), "held", caption=True)
+    labels = {name: result.CUMULATED[name][1] for name in result.CUMULATED
+              if name in series and series[name].max() > 0}  # fmt: skip
+    if free and "cost_usd" in labels:
+        labels = {RENT: "Price of what is rented"} | labels
+    if labels:
+        chosen = st.segmented_control("Also over time", list(labels), format_func=labels.__getitem__,
+                                      default=next(iter(labels)), required=True, key="over-time")  # fmt: skip
+        if chosen == RENT:
+            whole = whole_of(run_id, scenario)
+            by = next((name for name in loaders.MACHINES if len(loaders.groups(run_id, name)) > 1), "vm_type")
+            chart = rented.rent_over_time(loaders.stays(run_id), theme, whole.from_s, whole.to_s, by=by,
+                                          groups=loaders.groups(run_id, by))  # fmt: skip
+            charts.show(chart, "rent", caption=True)
+        else:
+            charts.show(result.over_time(series, str(chosen), theme), "over")
 
 
 def numbers_tab(run_id: str, scenario: Scenario) -> None:

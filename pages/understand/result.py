@@ -2,6 +2,7 @@ import streamlit as st
 
 from dlsched.domain.errors import StoreError
 from dlsched.metrics.findings import assumptions, guards, result_sentence
+from dlsched.metrics.savings import gain_words
 from dlsched.policies.registry import find
 from dlsched.ui import (
     loaders,
@@ -9,6 +10,7 @@ from dlsched.ui import (
     parts,
     price_lists,
     result_cards,
+    result_cost,
     result_gantt,
     result_job,
     result_tabs,
@@ -87,10 +89,11 @@ load = load_of(scenario.workload, scenario.cluster)
 left_out = 0 if scenario.generator else len(scenario.workload) - int(metrics.get("jobs") or 0)
 found = guards(scenario, metrics, audit=info.audit, draws=draws, load=load, left_out=left_out)
 parts.guard_rails([guard for guard in found if guard.level != "info"])
+rents = scenario.cluster.free_slots
 if tab != "Job":
-    parts.sentence(result_sentence(spec.label, metrics))
+    parts.sentence(result_sentence(spec.label, metrics, money_first=rents))
 if tab == "Overview":
-    result_cards.show(metrics, comparison, own.label if own else "")
+    result_cards.show(metrics, comparison, own.label if own else "", money_first=rents)
     result_tabs.main_picture(run_id, scenario)
 if tab != "Job":
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -100,6 +103,10 @@ if tab != "Job":
         for guard in found:
             if guard.level == "info":
                 st.badge(dollars(guard.text), color="gray", help=dollars(guard.action))
+        if (gain := gain_words(metrics)) and not rents:  # there the sentence says it
+            st.badge(
+                dollars(gain.partition(":")[0]), color="gray", help=dollars(f"{gain[0].upper()}{gain[1:]} (proven).")
+            )
         taken = assumptions(
             scenario,
             uses_run_times=spec.uses_run_times,
@@ -111,4 +118,4 @@ if tab != "Job":
 
 with parts.mistakes_shown():
     {"Overview": result_tabs.overview_tab, "Gantt": result_gantt.gantt_tab, "Job": result_job.job_tab,
-     "Cost": result_tabs.cost_tab, "Numbers": result_tabs.numbers_tab}[tab](run_id, scenario)  # fmt: skip
+     "Cost": result_cost.cost_tab, "Numbers": result_tabs.numbers_tab}[tab](run_id, scenario)  # fmt: skip

@@ -11,9 +11,9 @@ from dlsched.metrics.compare import compare
 from dlsched.ui import result_cards
 from dlsched.ui.compare_view import changes_by, most_stars
 from dlsched.ui.loaders import vm_types
+from dlsched.ui.result_cost import cost_parts
 from dlsched.ui.result_gantt import filling_slots, held_of_open
 from dlsched.ui.result_job import filtered, readable
-from dlsched.ui.result_tabs import cost_parts
 from dlsched.ui.window import Window
 from tests.support.runs_for_store import small_scenario
 

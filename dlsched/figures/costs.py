@@ -1,0 +1,93 @@
+"""Total costs of several runs side by side, in their parts, with the proven bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import Chart, cut, framed, hatched, named_rows, plain, reference_line, top_of
+from dlsched.figures.palette import Theme
+from dlsched.metrics.formats import money, show_interval
+from dlsched.metrics.savings import COST_PARTS, RunCost
+
+
+def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
+    """Return a bar per run: machines and lateness add up to the total; whiskers are its 95% interval over the draws.
+
+    The dashed line is the proven bound: no policy gets below it.
+    """
+    figure = go.Figure()
+    looks = {
+        "vm_cost": hatched(theme.marks[0], "", theme.ground),
+        "tardiness_cost": hatched(theme.late, "/", theme.ink),
+        "rejection_cost": hatched(theme.other, "x", theme.ground),
+    }
+    rows = np.arange(len(costs))
+    for key, word in COST_PARTS.items():
+        values = np.array([cost.parts.get(key, 0.0) for cost in costs])
+        if not values.any():
+            continue
+        figure.add_bar(
+            x=values,
+            y=rows,
+            orientation="h",
+            width=0.62,
+            name=word,
+            showlegend=True,
+            marker=looks[key],
+            customdata=[[plain(cost.name), money(value)] for cost, value in zip(costs, values, strict=True)],
+            hovertemplate=f"<b>%{{customdata[0]}}</b><br>{word} %{{customdata[1]}}<extra></extra>",
+        )
+    totals = np.array([cost.total.mean for cost in costs])
+    half = np.array([cost.total.half_width or 0.0 for cost in costs])
+    labels = [show_interval("usd", cost.total.mean, cost.total.half_width) for cost in costs]
+    figure.add_scatter(
+        x=totals,
+        y=rows,
+        mode="markers+text" if not half.any() else "markers",
+        marker={"symbol": "line-ns", "size": 1, "color": theme.ink},
+        error_x={"type": "data", "array": half, "color": theme.ink, "thickness": 2, "width": 5, "visible": half.any()},
+        showlegend=False,
+        text=[f" {label}" for label in labels],
+        textposition="middle right",
+        textfont={"color": theme.ink},
+        cliponaxis=False,
+        hoverinfo="skip",
+    )
+    if half.any():  # beside the whisker, not on it
+        for row, label in enumerate(labels):
+            figure.add_annotation(
+                x=totals[row] + half[row], y=row, text=f" {label}", showarrow=False, xanchor="left", font_size=13
+            )
+    first = min(costs, key=lambda cost: cost.total.mean)
+    last = max(costs, key=lambda cost: cost.total.mean)
+    finding = f"{plain(first.name, 30)} {money(first.total.mean)}"
+    if last is not first:
+        finding += f" to {plain(last.name, 30)} {money(last.total.mean)}"
+    height = int(np.clip(140 + 34 * len(costs), 210, 420))
+    framed(figure, theme, title=f"Total cost: {finding}", x="Mean cost of a draw ($)", y="Run", height=height)
+    named_rows(figure, [plain(cost.name, 24) for cost in costs])
+    figure.update_yaxes(range=[len(costs) - 0.4, -1.0])
+    figure.update_xaxes(range=top_of(totals + half, room=0.25))
+    figure.update_layout(barmode="stack", legend_traceorder="normal")
+    bounds = [cost.bound for cost in costs if cost.bound is not None]
+    least = ""
+    if bounds:
+        reference_line(figure, theme, x=min(bounds), text=f"least possible {money(min(bounds))}")
+        least = f"; no policy can do it for less than {money(min(bounds))}"
+    words = ", ".join(f"{cut(cost.name)} {label}" for cost, label in zip(costs, labels, strict=True))
+    table = pd.DataFrame(
+        {
+            "run": [cost.name for cost in costs],
+            **{f"{word}, $": [cost.parts.get(key, 0.0) for cost in costs] for key, word in COST_PARTS.items()},
+            "total, $": totals,
+            "low, $": [np.nan if cost.total.low is None else cost.total.low for cost in costs],
+            "high, $": [np.nan if cost.total.high is None else cost.total.high for cost in costs],
+            "least possible, $": [np.nan if cost.bound is None else cost.bound for cost in costs],
+            "draws": [cost.total.n for cost in costs],
+        }
+    )
+    return Chart(figure, f"Total cost: {words}{least}.", table)

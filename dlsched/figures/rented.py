@@ -1,0 +1,185 @@
+"""Charts of rented machines: what is paid per hour over time, the bill by type, the cost of lateness by job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import Chart, TimeAxis, area_hatch, column, cut, framed, hatched, named_rows, plain, top_of
+from dlsched.figures.palette import Theme
+from dlsched.figures.raster import bins_for, group_use
+from dlsched.metrics.formats import amount, count, duration, money, number, share
+
+AREA_BINS = 400
+MOST_TYPES = 12
+MOST_JOBS = 15
+SHADES = ("", "/", ".", "x", "\\", "-", "|", "+")
+
+
+def rent_over_time(
+    stays: pd.DataFrame, theme: Theme, from_s: float, to_s: float, *, by: str, groups: Sequence[str]
+) -> Chart:
+    """Return the price of what is rented over time, $/h, stacked by machine.
+
+    ``stays`` as metrics.nodes_table with the column ``by``; ``groups`` are named in the order of their colours, others
+    are one area.
+    """
+    axis = TimeAxis.over(from_s, to_s)
+    bins = bins_for(axis.from_s, axis.to_s, AREA_BINS)
+    usd = group_use(stays.assign(gpus=column(stays, "usd_per_h")), by, groups, axis.from_s, axis.to_s, bins)
+    x = np.linspace(*axis.range, bins + 1)
+    figure = go.Figure()
+    names = [*groups, "other"]
+    for place, name in enumerate(names):
+        if not usd[place].any():
+            continue
+        tint = theme.marks[place] if place < min(len(groups), len(theme.marks)) else theme.other
+        figure.add_scatter(
+            x=x,
+            y=np.round(np.append(usd[place], usd[place, -1]), 4),
+            mode="lines",
+            line={"shape": "hv", "width": 1, "color": theme.ground},
+            fillcolor=tint,
+            fillpattern=area_hatch(place, tint, theme.ground),
+            stackgroup="usd",
+            name=plain(name),
+            showlegend=True,
+            hovertemplate="%{fullData.name}: $%{y:.2f}/h<extra></extra>",
+        )
+    total = usd.sum(axis=0)
+    mean, most = float(total.mean()), float(total.max(initial=0.0))
+    finding = f"{money(mean)}/h on average, at most {money(most)}/h"
+    framed(figure, theme, title=f"What is rented: {finding}", x=axis.title, y="Price ($/h)", height=300)
+    figure.update_xaxes(range=list(axis.range), hoverformat=".2f")
+    figure.update_yaxes(range=top_of(total))
+    figure.update_layout(hovermode="x unified")
+    table = pd.DataFrame(
+        {f"from ({axis.unit})": x[:-1]} | {f"$/h, {n}": np.round(u, 4) for n, u in zip(names, usd, strict=True)}
+    )
+    return Chart(figure, f"Rented machines cost {finding}.", table)
+
+
+def bill_bars(machines: pd.DataFrame, theme: Theme) -> Chart:
+    """Return the bill by machine type with its GPU-hours; ``machines`` as metrics.machines.bill_by_machine.
+
+    The colour is the GPU type, as on all pages; types of one GPU type differ by their place and name.
+    """
+    shown = machines.head(MOST_TYPES)
+    cost = column(shown, "cost")
+    kinds = sorted(set(machines["gpu_type"]))
+    tints = {kind: theme.marks[i] if i < len(theme.marks) else theme.other for i, kind in enumerate(kinds)}
+    hatches = {kind: SHADES[i % len(SHADES)] for i, kind in enumerate(kinds)}
+    texts = [_label(shown.iloc[i]) for i in range(len(shown))]
+    figure = go.Figure()
+    for kind in kinds:
+        mine = np.flatnonzero((shown["gpu_type"] == kind).to_numpy())
+        if not len(mine):
+            continue
+        figure.add_bar(
+            x=cost[mine],
+            y=mine,
+            orientation="h",
+            name=plain(kind or "no GPU"),
+            showlegend=len(kinds) > 1,
+            marker=hatched(tints[kind], hatches[kind], theme.ground),
+            text=[texts[i] for i in mine],
+            textposition="outside",
+            textfont={"color": theme.ink},
+            cliponaxis=False,
+            customdata=[[plain(shown["vm_type"].iloc[i]), _hover(shown.iloc[i])] for i in mine],
+            hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<extra></extra>",
+        )
+    hours, held = float(machines["gpu_hours"].sum()), float(machines["gpu_hours_held"].sum())
+    finding = f"{money(float(machines['cost'].sum()))} for {number(hours)} GPU-hours"
+    framed(figure, theme, title=f"Machine cost by type: {finding}", x="Cost ($)", y="Machine type",
+           height=int(np.clip(130 + 26 * len(shown), 190, 420)))  # fmt: skip
+    named_rows(figure, [f"{plain(name, 22)}" for name in shown["vm_type"]])
+    figure.update_layout(barmode="overlay")
+    figure.update_xaxes(range=top_of(cost, room=0.75))
+    first = f"; most for {cut(shown['vm_type'].iloc[0])} with {money(float(cost[0]))}" if len(shown) else ""
+    idle = f"; {number(max(hours - held, 0.0))} GPU-hours were paid for and not held" if hours else ""
+    return Chart(figure, f"{finding}{first}{idle}.", _machine_table(machines))
+
+
+def _label(row: pd.Series) -> str:
+    size = f"{number(row['gpu_hours'])} GPU-h" if row["gpus"] else f"{number(row['hours'])} h"
+    return f"{money(row['cost'])}, {size}, opened {count(row['stays'])} x"
+
+
+def _hover(row: pd.Series) -> str:
+    idle = f", {share(1 - row['gpu_hours_held'] / row['gpu_hours'])} of them not held" if row["gpu_hours"] else ""
+    size = f"{row['gpus']:g} {plain(row['gpu_type'])}" if row["gpus"] else "no GPU"
+    return (
+        f"{size}, opened {count(row['stays'])} times for {duration(3600 * row['hours'])} in all<br>"
+        f"{number(row['gpu_hours'])} GPU-hours{idle}<br>{money(row['cost'])}"
+    )
+
+
+def _machine_table(machines: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "machine type": machines["vm_type"],
+            "GPU type": machines["gpu_type"],
+            "GPUs each": machines["gpus"],
+            "times opened": machines["stays"],
+            "hours": machines["hours"].round(3),
+            "GPU-hours": machines["gpu_hours"].round(3),
+            "GPU-hours held by jobs": machines["gpu_hours_held"].round(3),
+            "GPU-hours not held": (machines["gpu_hours"] - machines["gpu_hours_held"]).clip(lower=0.0).round(3),
+            "cost, $": machines["cost"],
+        }
+    )
+
+
+def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
+    """Return what each late job costs, dearest first; ``late`` as metrics.machines.late_by_cost with a price.
+
+    Without weights the bars are hours late.
+    """
+    weighed = bool(late["tardiness_usd"].notna().any())
+    hours = column(late, "tardiness_s") / 3600
+    values = np.nan_to_num(column(late, "tardiness_usd")) if weighed else hours
+    shown = late.head(MOST_JOBS)
+    top = values[: len(shown)]
+
+    def said(value: float) -> str:
+        return money(value) if weighed else f"{number(value)} h"
+
+    figure = go.Figure(
+        go.Bar(
+            x=top,
+            base=np.zeros(len(shown)),
+            y=np.arange(len(shown)),
+            orientation="h",
+            marker=hatched(theme.late, "/", theme.ink),
+            text=[
+                f"{said(v)}, {duration(3600 * h)} late" if weighed else said(v)
+                for v, h in zip(top, hours, strict=False)
+            ],
+            textposition="outside",
+            textfont={"color": theme.ink},
+            cliponaxis=False,
+            customdata=[[job, plain(job)] for job in shown["job_id"]],
+            hovertemplate="<b>%{customdata[1]}</b><br>%{text}<extra></extra>",
+        )
+    )
+    total = float(values.sum())
+    part = (
+        f", the first {len(shown)} carry {share(float(top.sum()) / total)}" if len(late) > len(shown) and total else ""
+    )
+    finding = f"{amount(len(late), 'late job')} cost {said(total)}" if weighed else f"{amount(len(late), 'late job')}"
+    title = f"{finding}{part}" if weighed else f"{finding}, {said(total)} in all{part}"
+    framed(figure, theme, title=title, x="Cost of lateness ($)" if weighed else "Late by (h)", y="Job",
+           height=int(np.clip(100 + 24 * len(shown), 170, 460)))  # fmt: skip
+    named_rows(figure, [plain(job, 18) for job in shown["job_id"]])
+    figure.update_xaxes(range=top_of(top, room=0.45))
+    columns = {"job": late["job_id"], "late by, h": hours.round(4)}
+    if weighed:
+        usd_per_h = np.divide(values, hours, out=np.zeros(len(late)), where=hours > 0)
+        columns |= {"weight, $/h": usd_per_h.round(4), "cost of lateness, $": values}
+    worst = f"; the dearest is {cut(shown['job_id'].iloc[0])} with {said(float(top[0]))}" if weighed else (
+        f"; the latest is {cut(shown['job_id'].iloc[0])} with {said(float(top[0]))}")  # fmt: skip
+    return Chart(figure, f"{title}{worst}.", pd.DataFrame(columns))
