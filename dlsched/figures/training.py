@@ -18,8 +18,9 @@ from dlsched.speed.terms import BATCH, GPUS, ITERATIONS
 HEIGHT = 380
 MOST_DOTS = 1500
 MOST_COLOURS = 5
-MOST_BARS = 20
+MOST_BARS = 12
 BAND = 0.2
+LONGEST_NAME = 20
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
 
@@ -111,7 +112,7 @@ def _add_dots(figure: go.Figure, name: str, part: pd.DataFrame, marker: dict[str
         x=part["measured (s)"],
         y=part["predicted (s)"],
         mode="markers",
-        name=plain(name, 24),
+        name=plain(name, LONGEST_NAME),
         marker=marker,
         customdata=hover,
         hovertemplate="%{customdata[0]}<extra></extra>",
@@ -126,7 +127,7 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
     shown = table.head(MOST_BARS)
     mean = 100 * shown["mean error"].to_numpy(float)
     low, high = 100 * shown["smallest fold"].to_numpy(float), 100 * shown["largest fold"].to_numpy(float)
-    labels = [plain(name, 22) for name in shown["network"]]
+    labels = [plain(name, LONGEST_NAME) for name in shown["network"]]
     figure = go.Figure(
         go.Bar(
             x=mean,
@@ -150,12 +151,12 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
         )
     )
     worst = f"{cut(str(table['network'][0]), 24)} {share(float(table['mean error'][0]))}"
-    title = f"Error by network: at most {worst}" if len(table) > 1 else f"Error: {worst}"
+    title = f"Error by network: at most {share(float(table['mean error'][0]))}"
     height = int(np.clip(120 + 28 * len(shown), 180, HEIGHT + 240))
     framed(
         figure,
         theme,
-        title=plain(title, 90),
+        title=title,
         x="Mean error (%)",
         y="Network",
         height=height,
@@ -163,6 +164,7 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
     named_rows(figure, labels)
     figure.update_xaxes(range=top_of(np.append(high, mean)))
     if high.max() > 100 * POOR:
-        reference_line(figure, theme, x=100 * POOR, text=f"{share(POOR)}: read with care")
+        figure.update_yaxes(range=[len(shown) - 0.4, -1.2])  # room for the label
+        reference_line(figure, theme, x=100 * POOR, text=share(POOR))
     alt = f"Mean errors of {amount(len(table), 'network')}, cross-validated, at most {worst}; lines: the folds."
     return Chart(figure, alt, table)

@@ -11,6 +11,7 @@ from dlsched.metrics.guards import Guard
 from dlsched.speed.regression import Fits, NetworkFit
 from dlsched.speed.terms import FEATURES, words
 
+LONGEST_NAME = 32
 POOR = 0.2
 """A mean error above this is read with care: the differences a planner looks for are of that size."""
 
@@ -21,12 +22,18 @@ def training_sentence(fits: Fits) -> str:
     far = f"one row in twenty is off by more than {share(float(np.percentile(errors, 95)))}"
     sure = f"cross-validated, {amount(fits.rows, 'row')}"
     if len(fits.models) == 1:
-        return f"{fits.models[0].network}: times are predicted to {share(fits.mape)} on average ({sure}); {far}."
+        return (
+            f"{_short(fits.models[0].network)}: times are predicted to {share(fits.mape)} on average ({sure}); {far}."
+        )
     worst = max(fits.models, key=lambda model: model.mape)
     return (
         f"Times of {amount(len(fits.models), 'network')} are predicted to {share(fits.mape)} on average ({sure}); "
-        f"worst is {worst.network} with {share(worst.mape)}; {far}."
+        f"worst is {_short(worst.network)} with {share(worst.mape)}; {far}."
     )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def unseen_error(fits: Fits) -> float | None:
@@ -40,15 +47,18 @@ def training_guards(fits: Fits) -> list[Guard]:
     guards = []
     poor = [model for model in fits.models if model.mape > POOR]
     if poor:
-        names = ", ".join(f"{model.network} {share(model.mape)}" for model in poor[:5])
-        text = f"Mean errors above {share(POOR)}: {names}. Configurations that differ by less cannot be told apart."
+        names = ", ".join(f"{_short(model.network)} {share(model.mape)}" for model in poor[:3])
+        more = f" and {len(poor) - 3} more" if len(poor) > 3 else ""
+        text = (
+            f"Mean errors above {share(POOR)}: {names}{more}. Configurations that differ by less cannot be told apart."
+        )
         guards.append(Guard("orange", text, "Give more rows, or leave out a GPU type that does not follow the others."))
     unseen = unseen_error(fits)
     if unseen is not None and unseen > POOR:
         text = f"For a GPU type that was not measured the mean error is {share(unseen)}: GFLOPS do not tell enough."
         guards.append(Guard("orange", text, "Use the times of measured GPU types only."))
     if fits.refused:
-        names = "; ".join(f"{network}: {why}" for network, why in list(fits.refused.items())[:3])
+        names = "; ".join(f"{_short(network)}: {why}" for network, why in list(fits.refused.items())[:3])
         more = f" and {len(fits.refused) - 3} more" if len(fits.refused) > 3 else ""
         guards.append(Guard("info", f"Not predicted: {names}{more}.", ""))
     return guards
