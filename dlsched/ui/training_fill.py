@@ -177,7 +177,9 @@ def _preview(models: Models, predictions: list[Prediction], current: Scenario) -
     widest = max(widths.values(), default=0)
     cut = int((current.workload.gpus > widest).sum())
     if cut and widest:
-        said.append(f"{amount(cut, 'job')} that ask for more than {widest} GPUs are cut to one machine.")
+        said.append(
+            f"{amount(cut, 'job')} that ask for more than {widest} GPUs are cut to one machine, for as much longer."
+        )
     if any(vm.speed != 1 for vm in current.cluster.vm_types):
         said.append("Relative speeds of the machines are set to 1, as the times tell them apart.")
     if current.generator is not None:

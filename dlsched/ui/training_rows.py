@@ -73,7 +73,7 @@ def _uploaded() -> Models | None:
         file = kept_file(
             "Drop profiling rows: CSV or Parquet, also .gz .zip .bz2 .xz", DROP,
             "A row for each measured run: network, gpu_type, gpus, batch_size, iterations (or epochs and samples), "
-            "seconds. Up to 20,000 rows. The file stays on this host.",
+            "seconds. Up to 10,000 rows. The file stays on this host.",
         )  # fmt: skip
         if file is None:
             st.markdown(

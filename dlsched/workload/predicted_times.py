@@ -160,7 +160,7 @@ def fill_times(
     Jobs keep how long they run: the time a job takes now with the GPUs it asks for is its time on the GPU type
     ``measured_on``, all other times follow in proportion. So each network has a row for each width that jobs ask for,
     scaled to 1 there, and ``work`` stays the run time at the requested width. Widths become free between 1 and the
-    GPUs of a machine; wider requests are cut to the largest machine. Drawn jobs stay as they are drawn now: another
+    GPUs of a machine; wider requests are cut to the largest machine, for as much longer. Drawn jobs stay as they are drawn now: another
     draw would not know of the table. Relative speeds of machines are set to 1, as the table tells them apart.
 
     Raises
@@ -182,7 +182,7 @@ def fill_times(
     for name in ("cpus_per_worker", "mem_gib_per_worker"):
         if (values := getattr(jobs, name)) is not None:
             changes[name] = values / jobs.gpus_per_worker
-    changes |= {"min_workers": None, "max_workers": None, "work": _run_s(scenario, measured_on)}
+    changes |= {"min_workers": None, "max_workers": None, "work": _run_s(scenario, measured_on) * jobs.gpus / gpus}
     notes = tuple(note for note in scenario.assumptions if not is_times_note(note))
     return scenario.replace(
         workload=jobs.with_columns(**changes),

@@ -20,7 +20,7 @@ from dlsched.workload.readers.source import open_trace
 from dlsched.workload.readers.table import Table, parquet_table, read_table, sniff
 from dlsched.workload.readers.tabular import table_head
 
-MOST_ROWS, MOST_NETWORKS, MOST_GPUS = 20_000, 200, 1024
+MOST_ROWS, MOST_NETWORKS, MOST_GPUS = 10_000, 200, 1024
 ONE_TYPE = "GPU"
 STEP_SAMPLES = 1000
 """A file of step times becomes the time for so many samples, which more GPUs make shorter."""

@@ -137,7 +137,7 @@ def test_workers_become_gpus_and_wide_jobs_are_cut_to_a_machine():
     assert filled.workload.cpus_per_worker is not None
     assert filled.workload.cpus_per_worker.tolist() == [4, 4, 4]
     assert filled.workload.min_workers is None
-    assert filled.workload.work[2] == 300  # its 300 s count for the four GPUs of a machine
+    assert filled.workload.work.tolist() == [100, 200, 600]  # 300 s on eight GPUs are 600 s on the four of a machine
 
 
 def test_relative_speeds_do_not_count_twice():
