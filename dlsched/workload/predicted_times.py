@@ -160,8 +160,9 @@ def fill_times(
     Jobs keep how long they run: the time a job takes now with the GPUs it asks for is its time on the GPU type
     ``measured_on``, all other times follow in proportion. So each network has a row for each width that jobs ask for,
     scaled to 1 there, and ``work`` stays the run time at the requested width. Widths become free between 1 and the
-    GPUs of a machine; wider requests are cut to the largest machine, for as much longer. Drawn jobs stay as they are drawn now: another
-    draw would not know of the table. Relative speeds of machines are set to 1, as the table tells them apart.
+    GPUs of a machine; wider requests are cut to the largest machine, for as much longer. Drawn jobs stay as they are
+    drawn now: another draw would not know of the table. Relative speeds of machines are set to 1, as the table tells
+    them apart.
 
     Raises
     ------
