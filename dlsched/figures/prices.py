@@ -87,7 +87,7 @@ def _families(rows: pd.DataFrame, theme: Theme) -> dict[str, str]:
 
 def _legend_rows(rows: pd.DataFrame) -> int:
     """Return how many lines the legend takes beside a table in a narrow window."""
-    names = [*rows["family"].unique(), "ring: spot"]
+    names = [*rows["family"].unique(), *["ring: spot"] * bool(rows["spot"].notna().any())]
     return 1 + sum(LEGEND_ENTRY_PX + LETTER_PX * len(name) for name in names) // NARROW_PX
 
 

@@ -121,7 +121,8 @@ def _begin_with(scenario: Scenario, *, disabled: bool) -> None:
     lists = [(bundled.label, bundled.note, price_list(bundled)) for bundled in PRICE_LISTS]
     if of_scenario.offers:
         lists.append(("The scenario's types", "Names, sizes and prices only.", of_scenario))
-    with st.popover("Begin with", help="Another list in place of this one", disabled=disabled):
+    hint = "Another list in place of this one"
+    with st.popover("Begin with", help=hint, disabled=disabled, key=_key("begin")):
         for place, (label, note, prices) in enumerate(lists):
             if st.button(f"{label}: {amount(len(prices.offers), 'type')}", key=f"begin-with-{place}"):
                 replace(prices)

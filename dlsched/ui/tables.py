@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-MOST_ROWS, TALL_PX = 6, 240
+ROW_PX, TALL_PX = 40, 240
 
 Live = Callable[[pd.DataFrame, Mapping[int, Mapping[str, Any]]], pd.DataFrame]
 
@@ -34,7 +34,7 @@ def editor(
         begin = live(begin, {int(row): cells for row, cells in edited.items()})
     now: pd.DataFrame = st.data_editor(
         begin, num_rows="dynamic" if live is None else "fixed", hide_index=True, column_config=columns, key=widget,
-        alt=alt, placeholder="–", height=height if len(begin) > MOST_ROWS else "auto",
+        alt=alt, placeholder="–", height=height if ROW_PX * len(begin) > height else "auto",
     )  # fmt: skip
     st.session_state[f"{key}-now"] = now
     return now

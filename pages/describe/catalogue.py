@@ -37,5 +37,6 @@ if actions.button(
     info = session.keep(changed, based_on=current.content_hash)
     st.toast(f"Saved as version {info.version}.")
     st.rerun()
-if actions.button("Next: choose policies", type="secondary" if unsaved else "primary", key="to-run"):
+settled = shown.mistake is None and not unsaved
+if actions.button("Next: choose policies", type="primary" if settled else "secondary", key="to-run"):
     session.go("run/run.py")

@@ -94,7 +94,7 @@ def test_table_2_of_the_paper_is_there_to_the_cent():
         ("NV6", "M60", 1, 0.62), ("NV12", "M60", 2, 1.24), ("NV24", "M60", 4, 2.48),
         ("NC48*", "K80", 8, 4.48), ("NV48*", "M60", 8, 4.96),
     ]  # fmt: skip
-    assert [offer.name for offer in offers if "made-up" in offer.source] == ["NC48*", "NV48*"]
+    assert [offer.name for offer in offers if offer.provider == "synthetic"] == ["NC48*", "NV48*"]
 
 
 def test_missing_bundled_file_is_named():
