@@ -7,7 +7,8 @@ import sys
 import tempfile
 import traceback
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from dlsched.cli.arguments import build_parser
@@ -37,7 +38,28 @@ def main(args: Sequence[str]) -> int:
         return 0
     if options.command is None:
         parser.error("no command given")
-    return _carry_out(options)
+    with _answers_only():
+        return _carry_out(options)
+
+
+@contextmanager
+def _answers_only() -> Iterator[None]:
+    """Keep standard output for our answers: what libraries write there goes to standard error (solvers do at times)."""
+    given = sys.__stdout__
+    if given is None or sys.stdout is not given or given.fileno() != 1:  # a caller's own stream
+        yield
+        return
+    given.flush()
+    with os.fdopen(os.dup(1), "w", encoding=given.encoding, errors="replace") as ours:
+        ours.reconfigure(line_buffering=ours.isatty())
+        os.dup2(2, 1)
+        sys.stdout = ours
+        try:
+            yield
+        finally:
+            ours.flush()
+            os.dup2(ours.fileno(), 1)
+            sys.stdout = given
 
 
 def _carry_out(options: Namespace) -> int:

@@ -14,6 +14,7 @@ MilpStatus = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"
 """optimal = proven within PROVEN; feasible = values, bound further off; unknown = stopped without values."""
 
 PROVEN = 1e-6
+SOLVER_TOLERANCE = 1e-6
 LARGEST_COST = 2.0**20
 
 
@@ -97,8 +98,8 @@ class Milp:
         # A power of two changes no digit; the solver's absolute tolerances then mean the same in $ and in cents.
         largest = float(np.abs(cost).max())
         scale = 2.0 ** np.floor(np.log2(LARGEST_COST / largest)) if largest > 0 else 1.0
-        result = self._run(cost * scale, options)
-        if result.status == 4:  # infeasible or unbounded, the solver's preparation could not tell which
+        result = self._run(cost * scale, dict(options))  # scipy empties what it is given
+        if result.status == 4 and "infeasible" in result.message:  # or unbounded: its preparation could not tell which
             result = self._run(cost * scale, options | {"presolve": False})
         return self._answer(result, cost, scale)
 
@@ -130,7 +131,7 @@ class Milp:
             return MilpAnswer("unknown", None, np.inf, bound, nodes)
         values = np.where(np.concatenate(self._integer), np.round(result.x), result.x)
         objective = float(cost @ values)
-        near = PROVEN * max(abs(objective), float(np.abs(cost * values).max()))
+        near = max(PROVEN * abs(objective), SOLVER_TOLERANCE / scale)
         if result.status == 0 and result.mip_dual_bound is None:  # without integer columns the answer is proven
             bound = objective
         status: MilpStatus = "optimal" if objective - bound <= near else "feasible"

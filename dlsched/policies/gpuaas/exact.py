@@ -59,8 +59,9 @@ def solve_exact(instance: Instance, gap: float = 0.0, node_limit: int = NODE_LIM
     else:
         schedule = program.decode(answer.values)
     cost = objective(instance, schedule)
-    bound = min(cost, answer.bound)
-    return Solved(schedule, "optimal" if cost - bound <= PROVEN * abs(cost) else "feasible", cost, bound)
+    bound = min(cost, max(0.0, answer.bound))  # every term of (P1a) is at least 0
+    proven = answer.status == "optimal" or cost - bound <= PROVEN * cost
+    return Solved(schedule, "optimal" if proven else "feasible", cost, bound)
 
 
 # ---- the program --------------------------------------------------------------------------------------------

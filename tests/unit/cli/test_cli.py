@@ -385,3 +385,24 @@ def test_the_process_ends_as_the_contract_says(scenario_file, store_file):
 def test_json_has_no_nan_and_terminals_get_no_escapes():
     assert plain({"a": float("nan"), "b": (float("inf"), 1, True, None)}) == {"a": None, "b": [None, 1, True, None]}
     assert printable("a\x1b[31mb\n") == "a?[31mb?"
+
+
+NOISY = """
+import os, sys
+from dlsched.cli import solve
+from dlsched.cli.main import main
+
+def noisy(instance):
+    os.write(1, b"a solver talks\\n")
+    return {"value": 1}
+
+solve.KINDS["noisy"] = noisy
+status = main(["solve", "noisy"])
+print("after")
+sys.exit(status)
+"""
+
+
+def test_what_a_library_prints_is_not_part_of_the_answer():
+    done = subprocess.run([sys.executable, "-c", NOISY], input="{}", capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '{"value": 1}\nafter\n', "a solver talks\n")
