@@ -73,16 +73,12 @@ def _score(s: Search, node: int) -> float:
 
 @compiled
 def _destination(s: Search, job: int) -> int:
-    """Return where the configuration a job shall have fits: best fit, its own node on ties, else a closed node."""
-    move, nodes, most_gpus = s.moves[job], s.nodes, s.rule[0].most_gpus
+    """Return where the configuration a job shall have fits what is free now: best fit, else a closed node."""
+    move, most_gpus = s.moves[job], s.rule[0].most_gpus
     if move.goal < 0:
         return TO_QUEUE
     family, gpus = move.goal // most_gpus, move.goal % most_gpus + 1
     found = best_fit(s.buckets, family, gpus) if s.families[family].widest >= gpus else BLOCKED
-    if move.node >= 0 and nodes[move.node].family == family:
-        free = nodes[move.node].free + move.config % most_gpus + 1
-        if free >= gpus and (found < 0 or free <= nodes[found].free):
-            return move.node
     if found < 0 and s.closed[0] > 0:
         return TO_CLOSED
     return found
@@ -165,8 +161,6 @@ def _try_enabled(s: Search, job: int, num_blocked: int) -> tuple[int, float]:
         if family != left.family and not is_empty:
             continue
         free = s.families[family].largest if is_empty else left.free
-        if move.node == s.moves[job].node:
-            free += move.config % most_gpus + 1
         if free <= move.goal % most_gpus:
             continue
         gain = _worth(s, job, other, is_empty) - before
