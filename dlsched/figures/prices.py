@@ -15,7 +15,7 @@ from dlsched.workload.prices import Offer, PriceList, spot_or_discounted, usd_pe
 MOST_ROWS = 40
 MOST_FAMILIES = 8
 ROW_PX, AROUND_PX = 24, 140
-NARROW_PX, LEGEND_ENTRY_PX, LETTER_PX = 220, 44, 7
+NARROW_PX, LEGEND_ENTRY_PX, LETTER_PX = 170, 44, 7
 OTHER = "other GPUs"
 
 

@@ -10,8 +10,6 @@ from dlsched.workload.notes import stale_days
 from dlsched.workload.owned import OwnedNode
 from dlsched.workload.prices import Offer, PriceList, price_paid, usd_per_gpu_h
 
-MOST_SOURCES = 2
-
 
 def price_sentence(prices: PriceList) -> str:
     """Return "12 types, $0.35 to $4.10 per GPU-hour. List prices of 2026-03-01: example price, not a quote."."""
@@ -44,7 +42,7 @@ def _when(offers: tuple[Offer, ...]) -> str:
 
 def _sources(offers: tuple[Offer, ...]) -> str:
     found = list(dict.fromkeys(offer.source or "no source" for offer in offers))
-    return "; ".join(found) if len(found) <= MOST_SOURCES else amount(len(found), "source")
+    return found[0] if len(found) == 1 else amount(len(found), "source")
 
 
 def age_words(prices: PriceList, today: date) -> str:

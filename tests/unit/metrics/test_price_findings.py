@@ -31,7 +31,7 @@ def test_sentence_names_count_span_day_and_source():
 def test_undated_prices_are_called_so():
     (first, second, *_) = PRICES.offers
     undated = PriceList(offers=(first, second.model_copy(update={"as_of": None, "source": ""})))
-    assert "2026-03-01, some without a date: example price, not a quote; no source" in price_sentence(undated)
+    assert "2026-03-01, some without a date: 2 sources." in price_sentence(undated)
     nothing = PriceList(offers=(second.model_copy(update={"as_of": None}),))
     assert "unknown date" in price_sentence(nothing)
 
