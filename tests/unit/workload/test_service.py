@@ -22,7 +22,7 @@ def test_a_scenario_has_slots_machines_times_and_says_what_is_assumed():
     assert "rate high: fitted" in words
     assert "due = submit + 1–3 x fastest time" in words
     assert "a second late costs $0.003–$0.015" in words
-    assert "6 types: list prices 2022" in words
+    assert "list prices 2022-07-05 (Table 2" in words
     dear = tuple(vm.model_copy(update={"usd_per_h": 9.0}) for vm in study_types())
     assert "list prices" not in "\n".join(gpuaas_scenario(GpuaasSpec(nodes=4), 3, dear).assumptions)
 
