@@ -75,13 +75,15 @@ class Offers:
         in_time = np.isfinite(times) & (times <= slack)
         if in_time.any():
             return int(np.argmin(np.where(in_time, self.cost[job], np.inf)))
-        return int(least(times[None], self.price)[0]) if np.isfinite(times).any() else None
+        return int(least(times, self.price)) if np.isfinite(times).any() else None
 
 
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-def least(key: Floats, tie: Floats) -> Ints:
-    """Return for each row of ``key`` the column of the least value; ties by ``tie`` (K,), then the first column."""
-    order = np.argsort(tie, kind="stable")
-    return np.asarray(order[np.argmin(key[:, order], axis=1)])
+def least(*keys: Floats) -> Ints:
+    """Return for each row the column of the least first key, ties by the next, at last the first column; (J,).
+
+    Every key is (J, K) or, the same for all rows, (K,).
+    """
+    return np.asarray(np.lexsort(np.broadcast_arrays(*reversed(keys)), axis=-1)[..., 0])

@@ -34,9 +34,9 @@ def plan_step(instance: Instance, variant: Variant, postponed_usd: float = POSTP
 
     DP(WCT): F1 = F2 = F_WCT. DP(FastWCT): the fastest configuration, F2 = F_WCT. DP(FastB): the fastest, postponing
     costs ``postponed_usd``. DP(AdjWCT): F1 with the adjusted tardiness, F2 = F_WCT. Configurations that tie go to the
-    cheaper machine, then to catalogue order; gains that tie to jobs that run, then to the earlier row. Where no gain
-    is positive the job with the largest gain executes, so that work goes on. Nodes that stay and differ are dealt out
-    by the assignment with the largest total gain.
+    cheaper machine, then to the faster, then to catalogue order; gains that tie to jobs that run, then to the earlier
+    row. Where no gain is positive the job with the largest gain executes, so that work goes on. Nodes that stay and
+    differ are dealt out by the assignment with the largest total gain.
     """
     schedule = Schedule.empty(instance)
     if not instance.num_jobs or not instance.num_nodes:
@@ -63,7 +63,7 @@ def _best(
         first = _executed(instance, times, offers.price, np.inf)
     else:
         first = times
-    chosen = least(first, offers.price)
+    chosen = least(first, offers.price, times)
     postponed = np.full(instance.num_jobs, postponed_usd) if variant == "fastb" else instance.postponed_cost
     return chosen, postponed - step[np.arange(len(chosen)), chosen]
 
