@@ -94,7 +94,8 @@ class PolicySpec:
 
     ``knows`` is what the policy must know of the jobs, in plain words ("run times"); ``summary`` one line of what
     it does; ``group`` what the user wants. A clairvoyant policy is built with the whole workload as second
-    argument of ``build``.
+    argument of ``build``. ``draws`` says that it decides with random numbers of its own, so that another run seed gives
+    another result on the same jobs; ``compiled`` that its core is compiled when it is first used on a machine.
     """
 
     key: str
@@ -109,6 +110,8 @@ class PolicySpec:
     group: Literal["everyday", "elastic", "pay less", "who gets in"] = "everyday"
     clairvoyant: bool = False
     uses_run_times: bool = False
+    draws: bool = False
+    compiled: bool = False
 
     def parse(self, values: dict[str, Any] | None) -> Frozen:
         """Return validated parameters; raise InputError naming the policy and the parameter."""

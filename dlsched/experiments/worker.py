@@ -29,6 +29,7 @@ from dlsched.sim.prepare import Prepared
 from dlsched.sim.simulate import Cancelled
 from dlsched.store.columns import to_arrow
 from dlsched.store.record import RunRecord
+from dlsched.workload.service import PROTOTYPE, gpuaas_scenario
 
 WARMING = "Preparing fast code, once"
 _EVERY_S = 0.1
@@ -124,7 +125,7 @@ def carry_out(order: Order) -> Path | bytes:
 
 def get_ready() -> None:
     """Load, and on a new machine compile, the fast code before anybody waits for it."""
-    for policy in ("fifo", "srtf"):
+    for policy in ("fifo", "srtf", *(spec.key for spec in registry.POLICIES if spec.compiled)):
         _warm_up(policy)
 
 
@@ -166,16 +167,20 @@ def _placeholder() -> Scenario:
 
 @cache
 def _warm_up(policy: str) -> None:
-    """Compile the fast code of a policy on three jobs: seconds on a new machine, nothing after that.
+    """Compile the fast code of a policy on a few jobs: seconds on a new machine, nothing after that.
 
     Done apart from the run, so that the user is told what takes long and the run's time is its own.
     """
+    # Six jobs on two slots with different machines: enough for a search to come through all of its code.
+    tiny = gpuaas_scenario(PROTOTYPE) if registry.find(policy).compiled else _placeholder()
     with contextlib.suppress(DlschedError):
-        simulate(_placeholder(), policy)
+        simulate(tiny, policy)
 
 
 def _takes_fast_code(scenario: Scenario, policy: str, params: Mapping[str, Any]) -> bool:
     spec = registry.find(policy)
+    if spec.compiled:
+        return True
     if spec.clairvoyant or (built := spec.build(spec.parse(dict(params)))).list_rule is None:
         return False
     from dlsched.sim import kernels

@@ -35,6 +35,7 @@ def guards(
     left_out: int = 0,
     audit: Sequence[str] = (),
     draws: int = 1,
+    policy_draws: bool = False,
 ) -> list[Guard]:
     """Return the guard rails of a scenario, or of one policy's result on it; worst first.
 
@@ -52,6 +53,8 @@ def guards(
         What the audit found; empty = clean.
     draws
         Number of random draws behind the numbers.
+    policy_draws
+        Whether the policy decides with random numbers of its own.
     """
     found = [*_scenario_guards(scenario, load, never_fit, widest_gpus), *_audit_guards(audit)]
     if left_out:
@@ -60,7 +63,7 @@ def guards(
                   "Add a node type that holds them, or cap their width")
         )  # fmt: skip
     if metrics is not None:
-        found += [*_unfinished_guards(metrics), *_certainty_guards(scenario, draws)]
+        found += [*_unfinished_guards(metrics), *_certainty_guards(scenario, draws, policy_draws)]
     return sorted(found, key=lambda guard: ORDER[guard.level])
 
 
@@ -122,8 +125,11 @@ def _unfinished_guards(metrics: Mapping[str, Number]) -> list[Guard]:
     return [Guard("orange", f"{left}; times are means over the others.", "Run for longer, or add nodes")]
 
 
-def _certainty_guards(scenario: Scenario, draws: int) -> list[Guard]:
-    if not is_random(scenario):
+def _certainty_guards(scenario: Scenario, draws: int, policy_draws: bool) -> list[Guard]:
+    if policy_draws and draws == 1 and not is_random(scenario):
+        text = "1 draw of a policy that decides with random numbers: rough."
+        return [Guard("info", text, "Run 10 draws to see how far it moves on the same jobs")]
+    if not is_random(scenario) and not policy_draws:
         text = "Exact for this trace, not a forecast: nothing in it is random."
         return [Guard("info", text, "Vary run times, failures or days to see how far it holds")]
     if draws == 1:

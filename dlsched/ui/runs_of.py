@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -72,7 +72,7 @@ def compared(chosen: list[Series], baseline: Series) -> Comparison:
     runs = [
         (series.label, [loaders.metrics(series.run_of(seed)) for seed in shared_seeds(chosen)]) for series in chosen
     ]
-    return compare(runs, baseline.label, exact=is_exact(baseline))
+    return compare(runs, baseline.label, exact=are_exact(chosen))
 
 
 def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], Comparison]:
@@ -84,7 +84,7 @@ def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], 
         counts.append(common)
         for label, values in of_draw.items():
             metrics[label].append(values)
-    return counts, compare(list(metrics.items()), baseline.label, exact=is_exact(baseline))
+    return counts, compare(list(metrics.items()), baseline.label, exact=are_exact(chosen))
 
 
 def shared_seeds(chosen: list[Series]) -> list[int]:
@@ -92,9 +92,9 @@ def shared_seeds(chosen: list[Series]) -> list[int]:
     return sorted(set.intersection(*(set(series.seeds) for series in chosen)))
 
 
-def is_exact(series: Series) -> bool:
-    """Whether nothing is random in the scenario of a series, so that one draw says all."""
-    return not is_random(loaders.scenario_of(series.run_ids[0]))
+def are_exact(chosen: Sequence[Series]) -> bool:
+    """Whether nothing is random in the scenario nor in the policies of these series, so that one draw says all."""
+    return not any(find(s.policy).draws or is_random(loaders.scenario_of(s.run_ids[0])) for s in chosen)
 
 
 def distinct(chosen: list[Series], scenario_names: Mapping[str, str]) -> list[Series]:

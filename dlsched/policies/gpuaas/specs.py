@@ -134,6 +134,7 @@ GPUAAS = (
         "Each job takes what is cheapest at the price that clears the GPUs; it may change speed midway.",
         MarketParams,
         _market,
+        compiled=True,
         paper="ours; the study does not have it",
     ),
     _spec(
@@ -142,6 +143,7 @@ GPUAAS = (
         "Most pressed job first, each on its cheapest configuration that meets the due date.",
         LocalParams,
         _greedy,
+        compiled=True,
     ),
     _spec(
         "gpuaas-randomized-greedy",
@@ -149,6 +151,8 @@ GPUAAS = (
         "The best of many greedy schedules drawn with dice.",
         RandomizedParams,
         _randomized,
+        compiled=True,
+        draws=True,
     ),
     _spec(
         "gpuaas-path-relinking",
@@ -156,6 +160,8 @@ GPUAAS = (
         "Walks between good random schedules and keeps the best on the way.",
         RelinkingParams,
         _relinking,
+        compiled=True,
+        draws=True,
     ),
     _spec(
         "gpuaas-fifo",

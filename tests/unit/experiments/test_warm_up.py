@@ -1,0 +1,44 @@
+"""Compiled code is loaded before a run's own time begins, for every policy that has some."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlsched.experiments import worker
+from dlsched.policies import registry
+from dlsched.policies.registry import POLICIES, unmet_needs
+from dlsched.sim.kernels import eligible
+from dlsched.sim.prepare import prepare
+from tests.support.runs_for_store import small_scenario
+
+COMPILED = {"gpuaas-market", "gpuaas-greedy", "gpuaas-randomized-greedy", "gpuaas-path-relinking"}
+
+
+@pytest.fixture
+def warmed(monkeypatch):
+    found = {}
+    monkeypatch.setattr(worker, "simulate", lambda scenario, policy: found.setdefault(policy, scenario))
+    worker._warm_up.cache_clear()
+    yield found
+    worker._warm_up.cache_clear()
+
+
+def test_a_worker_gets_ready_for_all_compiled_code(warmed):
+    assert {spec.key for spec in POLICIES if spec.compiled} == COMPILED
+    worker.get_ready()
+    assert set(warmed) == {"fifo", "srtf"} | COMPILED
+
+
+def test_what_warms_up_is_a_run_that_the_policy_can_do(warmed):
+    worker.get_ready()
+    for key, scenario in warmed.items():
+        assert unmet_needs(registry.find(key), scenario) == ()
+        assert scenario.cluster.free_slots == (key in COMPILED)
+
+
+def test_the_reader_is_told_where_code_is_compiled():
+    given = small_scenario(jobs=3)
+    assert worker._takes_fast_code(given, "gpuaas-market", {})
+    assert worker._takes_fast_code(given, "fifo", {}) == eligible(prepare(given, 0), registry.find("fifo").build(
+        registry.find("fifo").parse({})))  # fmt: skip
+    assert not worker._takes_fast_code(given, "gpuaas-edf", {})
