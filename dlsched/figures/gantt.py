@@ -68,7 +68,9 @@ def overview(
     axis = TimeAxis.over(raster.from_s, raster.to_s)
     tints = _tints(raster, theme, highlight)
     figure = go.Figure(_heatmap(raster, tints, axis))
-    for name, tint in zip(raster.legend, tints, strict=True):
+    for code, (name, tint) in enumerate(zip(raster.legend, tints, strict=True)):
+        if raster.rented and code not in (0, len(tints) - 2) and not (raster.cell == code).any():
+            continue  # machine types, lateness and absences that are not in the picture
         edge = {"color": theme.muted, "width": 1}
         legend_mark(figure, plain(name), symbol=_symbol(raster, name), size=12, color=tint, line=edge)
     if raster.by != "job":
@@ -316,8 +318,9 @@ def window_alt(
     idle_rows = int((raster.held.mean(axis=1) < 0.01).sum())
     if raster.rented:
         closed, idle = (raster.cell == 0).all(axis=1), (raster.cell == len(raster.legend) - 2).any(axis=1)
-        parts = [f"{share(held)} of the rented GPU time held", f"{amount(int(closed.sum()), 'slot')} closed throughout"]
-        parts.append(f"{amount(int(idle.sum()), 'slot')} open without a job at times")
+        parts = [f"{share(held)} of the rented GPU time held"]
+        rare = ((closed, "closed throughout"), (idle, "open without a job at times"))
+        parts += [f"{amount(int(rows_of.sum()), 'slot')} {words}" for rows_of, words in rare if rows_of.any()]
     else:
         parts = [f"{share(held)} of the GPU time held", f"{amount(idle_rows, 'row')} idle throughout"]
     if machines:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from dlsched.figures.base import Chart, TimeAxis, area_hatch, column, cut, framed, hatched, named_rows, plain, top_of
 from dlsched.figures.palette import Theme
 from dlsched.figures.raster import bins_for, group_use
-from dlsched.metrics.formats import amount, count, duration, money, number, share
+from dlsched.metrics.formats import amount, duration, money, number, share
 
 AREA_BINS = 400
 MOST_TYPES = 12
@@ -106,14 +106,14 @@ def bill_bars(machines: pd.DataFrame, theme: Theme) -> Chart:
 
 def _label(row: pd.Series) -> str:
     size = f"{number(row['gpu_hours'])} GPU-h" if row["gpus"] else f"{number(row['hours'])} h"
-    return f"{money(row['cost'])}, {size}, opened {count(row['stays'])} x"
+    return f"{money(row['cost'])}, {size}, opened {amount(int(row['stays']), 'time')}"
 
 
 def _hover(row: pd.Series) -> str:
     idle = f", {share(1 - row['gpu_hours_held'] / row['gpu_hours'])} of them not held" if row["gpu_hours"] else ""
     size = f"{row['gpus']:g} {plain(row['gpu_type'])}" if row["gpus"] else "no GPU"
     return (
-        f"{size}, opened {count(row['stays'])} times for {duration(3600 * row['hours'])} in all<br>"
+        f"{size}, opened {amount(int(row['stays']), 'time')} for {duration(3600 * row['hours'])} in all<br>"
         f"{number(row['gpu_hours'])} GPU-hours{idle}<br>{money(row['cost'])}"
     )
 

@@ -107,12 +107,18 @@ def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Int
     start_s, end_s = log.piece_start_s[piece_of_share], log.piece_end_s[piece_of_share]
     paid, busy_usd = _split(log.share_node, start_s, end_s, price, _whole(gpus), np.maximum(_whole(dominant), 1))
     job_usd = np.bincount(log.piece_row[piece_of_share], paid, minlength=len(scenario.workload)).astype(float)
-    # Rounding of the sums must not show as an idle cost of -1e-12.
-    idle_usd = max(float(bills.sum()) - busy_usd, 0.0)
+    bill_usd = float(bills.sum())
+    idle_usd = _less(bill_usd, busy_usd, bill_usd)
     vm_gpus = np.array([kind.gpus for kind in scenario.cluster.vm_types], dtype=float)[vm]
     # A machine without GPUs has none to spare: its jobs use all they pay.
     own_usd = np.where(vm_gpus > 0, price * gpus / np.maximum(vm_gpus, 1.0) * (end_s - start_s), paid)
-    return Bill(bills, job_usd, idle_usd, own_usd, max(busy_usd - float(own_usd.sum()), 0.0))
+    return Bill(bills, job_usd, idle_usd, own_usd, _less(busy_usd, float(own_usd.sum()), bill_usd))
+
+
+def _less(usd: float, other_usd: float, bill_usd: float) -> float:
+    """Return a difference of sums of the bill; its rounding must not show as a cost of 1e-12 or of -1e-12."""
+    difference = usd - other_usd
+    return difference if difference > SAME_TIME * bill_usd else 0.0
 
 
 def _stays(cluster: Cluster, log: RunLog, absences: Iterable[Absence]) -> Stays:

@@ -24,6 +24,8 @@ TABLE_ROWS = (
     "late_share", "tardiness_cost", "utility_total", "vm_cost", "cost_month", "total_cost", "idle_cost",
     "allocation_ratio", "goodput", "preemptions", "resizes",
 )  # fmt: skip
+MONEY_ROWS = ("completed", "total_cost", "vm_cost", "tardiness_cost", "late_share", "idle_cost")
+"""What comes first where the policy rents the machines."""
 COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not distinguishable": "gray", "rough": "gray"}
 QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
 LEAST_GROUP = 5
@@ -42,9 +44,10 @@ def colours_of(chosen: list[Series]) -> dict[str, str]:
     return used
 
 
-def table(comparison: Comparison) -> None:
+def table(comparison: Comparison, *, money_first: bool = False) -> None:
     """Show metric x run: the baseline's value, and the difference of each other run with its interval and word."""
-    rows = [row for key in TABLE_ROWS if (row := comparison.row(key)) is not None]
+    keys = dict.fromkeys((*(MONEY_ROWS if money_first else ()), *TABLE_ROWS))
+    rows = [row for key in keys if (row := comparison.row(key)) is not None]
     shown = [row for row in rows if row.kpi.key == "completed" or not _is_same(row)]
     records = [
         {"Number": row.kpi.label, **{_heading(cell.name, comparison): _words(cell) for cell in row.cells}}

@@ -5,10 +5,11 @@ from dlsched.metrics.compare import check_same_workload, common_jobs
 from dlsched.metrics.findings import assumptions, compare_sentence, comparison_guards, guards
 from dlsched.metrics.formats import amount
 from dlsched.policies.registry import find
-from dlsched.ui import compare_view, loaders, page, parts, price_lists, runs_of, session
+from dlsched.ui import compare_costs, compare_view, loaders, page, parts, price_lists, runs_of, session
 from dlsched.workload.doctor import load_of
 
 TABS = {
+    "Savings": compare_costs.savings_tab,
     "Differences": compare_view.differences,
     "Distributions": compare_view.distributions,
     "Over time": compare_view.over_time,
@@ -88,7 +89,9 @@ with parts.mistakes_shown():
     if only_common:
         found = [guard for guard in found if guard.level == "info"]
     parts.guard_rails([guard for guard in [*overload, *found] if guard.level != "info"])
-    parts.sentence(compare_sentence(comparison))
+    rents = scenario.cluster.free_slots and not only_common
+    saved = compare_costs.sentence(comparison, compare_costs.costs_of(chosen)) if rents else ""
+    parts.sentence(saved or compare_sentence(comparison))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         options = [series.label for series in chosen]
         picked = st.selectbox("Baseline", options, key=f"baseline-{base.run_ids[0]}", width=230,
@@ -115,11 +118,15 @@ with parts.mistakes_shown():
         if st.button(f"Why? Open {target.label}", type="primary", key="compare-next", help="The result of this run"):
             session.look_at_run(target.run_ids[0])
             session.go("understand/result.py", run=target.run_ids[0])
-    compare_view.table(comparison)
+    compare_view.table(comparison, money_first=bool(saved))
     for guard in found:
         if guard.level == "info":
             st.markdown(f":gray[{guard.text} {guard.action}.]")
-    tabs = TABS if len(chosen) <= compare_view.MOST_COLUMNS else {"What differs": TABS["What differs"]}
+    shown = [name for name in TABS if name != "Savings" or (comparison.row("total_cost") and not only_common)]
+    if not saved:  # where machines are not rented, times come first
+        shown.sort(key=lambda name: name == "Savings")
+    few = len(chosen) <= compare_view.MOST_COLUMNS
+    tabs = {name: TABS[name] for name in shown if few or name in ("Savings", "What differs")}
     part = st.segmented_control("Part", list(tabs), default=next(iter(tabs)), required=True, key="ctab",
                                 bind="query-params", label_visibility="collapsed")  # fmt: skip
     tabs[part](comparison, chosen)
