@@ -47,7 +47,8 @@ def begin() -> PriceList:
     before: PriceList | None = st.session_state.get(BASE)
     if before is not None and before != kept:
         tables.forget(TABLE)
-        st.toast("The catalogue was changed elsewhere; this is what it is now.")
+        if price_lists.saved() is not None:
+            st.toast("The catalogue was changed elsewhere; this is what it is now.")
     st.session_state[BASE] = kept
     return kept
 

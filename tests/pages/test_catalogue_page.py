@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from dlsched.domain.cluster import Cluster, VmType
+from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 from dlsched.ui import price_lists, uploads
-from dlsched.workload.catalogue import PAPER, price_list
+from dlsched.workload.catalogue import EXAMPLES, PAPER, price_list
+from dlsched.workload.prices import to_vm_types
 from tests.support.runs_for_store import small_scenario
 
 SKYPILOT = b"""Region,Price,SpotPrice,InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo
@@ -217,3 +218,11 @@ def test_a_hostile_name_stays_text(page):
     app = edit(page, 0, name="[x](http://evil) $5 :red[a]", provider="=cmd()", source="<script>")
     assert not app.exception
     assert price_lists.own().offers[0].name == "[x](http://evil) $5 :red[a]"
+
+
+def test_an_untouched_catalogue_is_the_list_the_scenario_rents_from():
+    paper = to_vm_types(price_list(PAPER))
+    assert price_lists.first_list(Cluster(slots=2, catalogue=paper[:6])) == price_list(PAPER)
+    other = paper[0].model_copy(update={"usd_per_h": 9.0})
+    assert price_lists.first_list(Cluster(slots=2, catalogue=(other,))) == price_list(EXAMPLES)
+    assert price_lists.first_list(Cluster(pools=(Pool(vm=paper[0], count=1),))) == price_list(EXAMPLES)
