@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, from_validation
-from dlsched.domain.workload import Ints
+from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.gpuaas.exact import solve_exact
 from dlsched.policies.gpuaas.instance import Instance, Schedule, objective, proxy
 from dlsched.policies.gpuaas.repair import can_open_enough, open_enough
@@ -161,7 +161,7 @@ def _check_sizes(fields: CapacityInput) -> None:
         raise InputError("instance, times", f"must be at most {MOST_TIMES:,}, got {jobs * sum(fields.vm_gpus):,}")
 
 
-def _gpu_types(per_vm: np.ndarray, vm_gpus: Ints) -> tuple[list[int], Ints]:
+def _gpu_types(per_vm: Floats, vm_gpus: Ints) -> tuple[list[int], Ints]:
     """Return the largest machine type of each GPU type, and the GPU type of each machine type."""
     largest: list[int] = []
     family = np.full(len(vm_gpus), -1)

@@ -23,10 +23,11 @@ def can_open_enough(instance: Instance) -> bool:
 
 
 def open_enough(instance: Instance, schedule: Schedule) -> Schedule:
-    """Return the schedule with closed nodes opened until (P1n) holds; the instance must be able to.
+    """Return the schedule with closed nodes opened until (P1n) holds.
 
-    A new node gets a waiting job that can run, else one that shares its node or is on a node that stays; always the
-    one that runs there at least cost, t x c_v + omega tau.
+    The instance must be able to, and no more nodes may be open already. A new node gets a waiting job that can run,
+    else one that shares its node or is on a node that stays; always the one that runs there at least cost,
+    t x c_v + omega tau.
     """
     missing = must_open(instance) - int((schedule.vm >= 0).sum())
     if missing <= 0:
