@@ -18,6 +18,7 @@ from dlsched.policies.gpuaas.lists import start_waiting
 from dlsched.policies.gpuaas.params import (
     DpParams,
     ExactParams,
+    HierarchicalParams,
     LocalParams,
     MarketParams,
     PeriodParams,
@@ -95,6 +96,17 @@ def _exact(params: ExactParams) -> Core:
             solved = solve_exact(replace(instance, exactly=False), params.gap, params.node_limit)
         assert solved.schedule is not None
         return Choice(solved.schedule, None, solved.status, solved.objective, solved.bound)
+
+    return core
+
+
+def _hierarchical(params: HierarchicalParams) -> Core:
+    from dlsched.policies.gpuaas.hierarchical import hierarchical, num_controllers
+
+    def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+        controllers = num_controllers(len(desk.state.nodes.vm), params.controller_nodes)
+        schedule = hierarchical(instance, desk.rows % controllers, controllers, params.gap, params.node_limit)
+        return Choice(schedule, objective=objective(instance, schedule))
 
     return core
 
@@ -193,6 +205,13 @@ GPUAAS = (
             _dynamic(variant),
         )
         for variant, name, words in DYNAMIC
+    ),
+    _spec(
+        "gpuaas-hierarchical",
+        "Hierarchical",
+        "Five nodes to a controller, which solves the local problem for its own jobs. Slow: for small clusters.",
+        HierarchicalParams,
+        _hierarchical,
     ),
     _spec(
         "gpuaas-exact",
