@@ -16,6 +16,7 @@ from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.gpuaas.instance import FREE_PRICE, Instance, Schedule
 from dlsched.policies.gpuaas.kernels import tables
 from dlsched.policies.gpuaas.kernels.tables import Search
+from dlsched.policies.gpuaas.repair import must_open
 
 Guide = Literal["objective", "proxy"]
 """What a search minimises or maximises: (P1a) or Eq. (1)."""
@@ -81,8 +82,7 @@ def _search(instance: Instance, settings: SearchSettings, guide: Guide, seed: in
 
     s = _tables(instance, settings, order, guide == "proxy")
     s.rule["random"] = seed
-    must_open = min(instance.num_nodes, instance.num_jobs) if instance.exactly else 0
-    search(s, settings.iterations, max_moves, must_open)
+    search(s, settings.iterations, max_moves, instance.exactly)
     return _schedule(instance, s)
 
 
@@ -114,7 +114,6 @@ def _tables(instance: Instance, settings: SearchSettings, order: Ints, by_proxy:
         families=_families(instance),
         buckets=np.zeros((families, gpus + 1, 1 + nodes), dtype=integers),
         closed=np.zeros(1 + nodes, dtype=integers),
-        renamed=np.zeros(nodes, dtype=integers),
         elite_node=np.zeros((settings.elite, jobs), dtype=integers),
         elite_config=np.zeros((settings.elite, jobs), dtype=integers),
         elite_score=np.zeros(settings.elite),
@@ -196,6 +195,9 @@ def _nodes(instance: Instance) -> tables.Table:
     table["fixed_family"][stays] = instance.vm_family[vm]
     table["fixed_gpus"][stays] = instance.vm_gpus[vm]
     table["fixed_price"][stays] = instance.vm_price[vm]
+    free = np.flatnonzero(instance.node_vm < 0)
+    most = must_open(instance) - len(stays) if instance.exactly else len(free)
+    table["may_open"][free[: max(0, most)]] = 1
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlsched.policies.gpuaas.kernels.compiled import compiled
 from dlsched.policies.gpuaas.kernels.score import score
-from dlsched.policies.gpuaas.kernels.state import add, clear, open_node
+from dlsched.policies.gpuaas.kernels.state import add, clear, list_closed, open_as
 from dlsched.policies.gpuaas.kernels.tables import SCRATCH, Ints, Search, Table
 
 SAME_SCORE = 1e-9
@@ -70,21 +70,17 @@ def best_of_elite(s: Search) -> int:
 
 @compiled
 def load(s: Search, k: int) -> None:
-    """Make a schedule of the elite the one at hand; nodes get other numbers, jobs the same companions."""
+    """Make a schedule of the elite the one at hand."""
     most_gpus = s.rule[0].most_gpus
     clear(s.nodes, s.families, s.buckets, s.closed, most_gpus)
-    renamed = s.renamed
-    renamed[:] = -1
     for job in range(len(s.moves)):
         node, config = s.elite_node[k, job], s.elite_config[k, job]
-        s.moves[job].node, s.moves[job].config = -1, config
+        s.moves[job].node, s.moves[job].config = node, config
         if node < 0:
             continue
         family = config // most_gpus
-        if s.nodes[node].fixed_family >= 0:
-            renamed[node] = node
-        elif renamed[node] < 0:
-            renamed[node] = open_node(s.nodes, s.families, s.buckets, s.closed, family, most_gpus)
-        s.moves[job].node = renamed[node]
-        add(s.nodes, s.held, s.families, s.buckets, job, renamed[node], config - family * most_gpus + 1)
+        if s.nodes[node].family < 0:
+            open_as(s.nodes, s.families, s.buckets, node, family, most_gpus)
+        add(s.nodes, s.held, s.families, s.buckets, job, node, config - family * most_gpus + 1)
+    list_closed(s.nodes, s.closed)
     score(s.nodes, s.held, s.options, s.holders, s.rule)

@@ -1,4 +1,4 @@
-"""The end of a search: the nodes that must be open, and the GPUs each job is given."""
+"""The end of a search: opening the nodes that must be open, and the GPUs each job is given."""
 
 from __future__ import annotations
 
@@ -11,20 +11,13 @@ from dlsched.policies.gpuaas.kernels.tables import SCRATCH, Search
 
 
 @compiled
-def open_more(s: Search, wanted: int) -> None:
-    """Open nodes until ``wanted`` are: for jobs that wait, by pressure, then for jobs that share a node."""
+def open_all(s: Search) -> None:
+    """Open every node that may be: for jobs that wait, by pressure, then for jobs whose node stays open anyway."""
     for job in s.order:
-        if s.closed[0] == 0 or _num_open(s) >= wanted:
-            return
-        if s.moves[job].node < 0:
+        if s.closed[0] > 0 and s.moves[job].node < 0:
             _give_own_node(s, job, s.choices[job, 0].family, s.choices[job, 0].gpus)
-    while s.closed[0] > 0 and _num_open(s) < wanted and _spread(s):
+    while s.closed[0] > 0 and _spread(s):
         pass
-
-
-@compiled
-def _num_open(s: Search) -> int:
-    return len(s.nodes) - SCRATCH - s.closed[0]
 
 
 @compiled
@@ -36,12 +29,13 @@ def _give_own_node(s: Search, job: int, family: int, gpus: int) -> None:
 
 @compiled
 def _spread(s: Search) -> bool:
-    """Give one job of the node with most jobs a node of its own, the one that costs least; False = nobody shares."""
-    crowded = 0
+    """Give one job of the node that can spare most a node of its own, the one that costs least; False = none can."""
+    crowded, most = -1, 0
     for node in range(len(s.nodes) - SCRATCH):
-        if s.nodes[node].count > s.nodes[crowded].count:
-            crowded = node
-    if s.nodes[crowded].count < 2:
+        spare = s.nodes[node].count - (s.nodes[node].fixed_family < 0)  # a node that stays may be left empty
+        if spare > most:
+            crowded, most = node, spare
+    if crowded < 0:
         return False
     family, place = s.nodes[crowded].family, _easiest_to_move(s, crowded)
     job, gpus = s.held[crowded, place].job, s.held[crowded, place].gpus

@@ -13,7 +13,7 @@ from dlsched.policies.gpuaas.kernels import tables
 from dlsched.policies.gpuaas.kernels.compiled import OPTIONS
 from dlsched.policies.gpuaas.kernels.construct import construct
 from dlsched.policies.gpuaas.kernels.elite import best_of_elite, keep_if_elite, load
-from dlsched.policies.gpuaas.kernels.finish import open_more, write_answer
+from dlsched.policies.gpuaas.kernels.finish import open_all, write_answer
 from dlsched.policies.gpuaas.kernels.relink import relink
 from dlsched.policies.gpuaas.kernels.tables import Search
 
@@ -39,9 +39,9 @@ def _search_type() -> Any:
     return types.NamedTuple(kinds, Search)
 
 
-def _compile(sources: int) -> Callable[[Search, int, int, int], float]:
-    @njit(types.float64(_search_type(), types.int64, types.int64, types.int64), cache=True, **OPTIONS)
-    def search(s: Search, iterations: int, max_moves: int, open_nodes: int) -> float:
+def _compile(sources: int) -> Callable[[Search, int, int, bool], float]:
+    @njit(types.float64(_search_type(), types.int64, types.int64, types.boolean), cache=True, **OPTIONS)
+    def search(s: Search, iterations: int, max_moves: int, opens_all: bool) -> float:
         if sources < 0:
             return 0.0
         construct(s, False)
@@ -53,16 +53,16 @@ def _compile(sources: int) -> Callable[[Search, int, int, int], float]:
             relink(s, max_moves)
         else:
             load(s, best_of_elite(s))
-        if open_nodes > 0:
-            open_more(s, open_nodes)
+        if opens_all:
+            open_all(s)
         return write_answer(s)
 
     return search
 
 
 search = _compile(fingerprint(Path(__file__).parent.glob("*.py")))
-"""``search(tables, iterations, max_moves, open_nodes)``: fill in the answer; return its score.
+"""``search(tables, iterations, max_moves, opens_all)``: fill in the answer; return its score.
 
 ``iterations`` constructions, the first without dice; up to ``max_moves`` moves towards each other elite schedule;
-in the end jobs spread until ``open_nodes`` nodes are open.
+in the end jobs are spread over all nodes that may be opened, if ``opens_all``.
 """

@@ -14,22 +14,30 @@ from dlsched.policies.gpuaas.kernels.tables import SCRATCH, Ints, Table
 def clear(nodes: Table, families: Table, buckets: Ints, closed: Ints, most_gpus: int) -> None:
     """Empty every node and close those that may be closed."""
     buckets[:, :, 0] = 0
-    closed[0] = 0
     for family in range(len(families)):
         families[family].widest = families[family].roomy = 0
-    for node in range(len(nodes) - SCRATCH - 1, -1, -1):  # the lowest number is on top of the stack
+    for node in range(len(nodes) - SCRATCH):
         here = nodes[node]
+        here.family = -1
         here.count = here.used = 0
-        if here.fixed_family < 0:
-            here.family = -1
-            closed[0] += 1
-            closed[closed[0]] = node
-        else:
-            _open_as(nodes, families, buckets, node, here.fixed_family, most_gpus)
+        if here.fixed_family >= 0:
+            open_as(nodes, families, buckets, node, here.fixed_family, most_gpus)
+    list_closed(nodes, closed)
 
 
 @compiled
-def _open_as(nodes: Table, families: Table, buckets: Ints, node: int, family: int, most_gpus: int) -> None:
+def list_closed(nodes: Table, closed: Ints) -> None:
+    """Put the nodes that may be opened on their stack, the lowest number on top."""
+    closed[0] = 0
+    for node in range(len(nodes) - SCRATCH - 1, -1, -1):
+        if nodes[node].family < 0 and nodes[node].may_open:
+            closed[0] += 1
+            closed[closed[0]] = node
+
+
+@compiled
+def open_as(nodes: Table, families: Table, buckets: Ints, node: int, family: int, most_gpus: int) -> None:
+    """Open a node as the largest machine of a GPU type that it may be; it must not be on the stack."""
     here = nodes[node]
     here.family = family
     here.first = family * most_gpus - 1
@@ -39,10 +47,10 @@ def _open_as(nodes: Table, families: Table, buckets: Ints, node: int, family: in
 
 @compiled
 def open_node(nodes: Table, families: Table, buckets: Ints, closed: Ints, family: int, most_gpus: int) -> int:
-    """Open the closed node on top of the stack as the largest machine of a GPU type; return its number."""
+    """Open the closed node on top of the stack; return its number."""
     node = closed[closed[0]]
     closed[0] -= 1
-    _open_as(nodes, families, buckets, node, family, most_gpus)
+    open_as(nodes, families, buckets, node, family, most_gpus)
     return node
 
 

@@ -46,6 +46,7 @@ NODE = np.dtype(
         ("count", "i8"),  # jobs
         ("place", "i8"),  # in its bucket
         ("value", "f8"),  # what the node adds to the score
+        ("may_open", "i8"),
         ("fixed_family", "i8"),  # the machine that is there already and stays, -1 = none
         ("fixed_gpus", "i8"),
         ("fixed_price", "f8"),
@@ -57,11 +58,11 @@ MOVE = np.dtype(
         ("node", "i8"),  # where the job is in the schedule at hand, -1 = waits
         ("config", "i8"),
         ("goal", "i8"),  # configuration in the schedule the path leads to, -1 = waits
-        ("to", "i8"),  # where the move leads: a node or one of the three below
+        ("to", "i8"),  # where the move leads: a node or one of the three below, none of which is a `node`
         ("leave", "f8"),  # what the score gains when the job leaves its node
     ]
 )
-BLOCKED, TO_QUEUE, TO_CLOSED = -3, -2, -1
+BLOCKED, TO_QUEUE, TO_CLOSED = -4, -3, -2
 RULE = np.dtype(
     [
         ("random", "u8"),  # state of the generator
@@ -89,8 +90,8 @@ class Search(NamedTuple):
     pressure, ``holders`` (C,), ``rule`` (1,).
     The schedule at hand: ``nodes`` (N + SCRATCH,) and the jobs they hold, ``held`` (N + SCRATCH, G); ``families``
     (F,); open nodes by GPUs free, ``buckets`` (F, G + 1, 1 + N): how many, then which; the stack ``closed`` (1 + N,)
-    likewise. Elite: ``elite_node`` and ``elite_config`` (sigma, J), -1 = waits, ``elite_score`` (sigma,); ``renamed``
-    (N,) for loading one. Paths: ``moves``, ``todo`` and ``blocked`` (J,). Answer: ``node`` and ``gpus`` (J,).
+    likewise. Elite: ``elite_node`` and ``elite_config`` (sigma, J), -1 = waits, ``elite_score`` (sigma,).
+    Paths: ``moves``, ``todo`` and ``blocked`` (J,). Answer: ``node`` and ``gpus`` (J,).
     """
 
     jobs: Table
@@ -104,7 +105,6 @@ class Search(NamedTuple):
     families: Table
     buckets: Ints
     closed: Ints
-    renamed: Ints
     elite_node: Ints
     elite_config: Ints
     elite_score: NDArray[np.float64]
