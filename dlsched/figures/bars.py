@@ -156,7 +156,7 @@ def node_bars(
     else:
         leases = in_window(leases[leases["node"].isin(nodes)], axis)
         add_bands(figure, theme, axis, leases, {n: (nodes.index(n), lanes_of[n]) for n in nodes})
-    _add_groups(figure, theme, axis, bars, drawn, colour_by, groups)
+    add_groups(figure, theme, axis, bars, drawn, colour_by, groups)
     add_marks(figure, theme, axis, bars, due_hatch=colour_by != "state")
     if leases is not None:
         add_brackets(figure, theme, axis, leases, {n: (nodes.index(n), lanes_of[n]) for n in nodes}, PLOT_PX)
@@ -247,7 +247,7 @@ def _add_bands(figure: go.Figure, theme: Theme, axis: TimeAxis, rows: int) -> No
     )
 
 
-def _add_groups(
+def add_groups(
     figure: go.Figure,
     theme: Theme,
     axis: TimeAxis,
@@ -256,6 +256,7 @@ def _add_groups(
     colour_by: str,
     groups: Sequence[str] | None,
 ) -> None:
+    """Add bars in the colours of their groups, others grey; ``groups`` as :func:`node_bars`."""
     if colour_by == "state":
         add_state_sets(figure, theme, axis, bars)
         return

@@ -43,13 +43,21 @@ def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
         )
     totals = np.array([cost.total.mean for cost in costs])
     half = np.array([cost.total.half_width or 0.0 for cost in costs])
+    has_whiskers = bool(half.any())
     labels = [show_interval("usd", cost.total.mean, cost.total.half_width) for cost in costs]
     figure.add_scatter(
         x=totals,
         y=rows,
-        mode="markers+text" if not half.any() else "markers",
+        mode="markers" if has_whiskers else "markers+text",
         marker={"symbol": "line-ns", "size": 1, "color": theme.ink},
-        error_x={"type": "data", "array": half, "color": theme.ink, "thickness": 2, "width": 5, "visible": half.any()},
+        error_x={
+            "type": "data",
+            "array": half,
+            "color": theme.ink,
+            "thickness": 2,
+            "width": 5,
+            "visible": has_whiskers,
+        },
         showlegend=False,
         text=[f" {label}" for label in labels],
         textposition="middle right",
@@ -57,7 +65,7 @@ def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
         cliponaxis=False,
         hoverinfo="skip",
     )
-    if half.any():  # beside the whisker, not on it
+    if has_whiskers:  # beside the whisker, not on it
         for row, label in enumerate(labels):
             figure.add_annotation(
                 x=totals[row] + half[row], y=row, text=f" {label}", showarrow=False, xanchor="left", font_size=13

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from dlsched.figures.bars import (
     MAX_BAR_ROWS,
     MAX_BARS,
     REASONS,
+    add_groups,
     add_marks,
     add_state_sets,
     bars_of,
@@ -202,6 +203,8 @@ def job_spans(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, until
             "what": "running",
             "reason": "",
             "nodes": texts(pieces, "nodes"),
+            "vm_type": texts(pieces, "vm_type"),
+            "gpu_type": texts(pieces, "gpu_type"),
             "gpus": column(pieces, "gpus"),
             "progress_from_s": column(pieces, "progress_from_s"),
             "end_reason": texts(pieces, "end_reason"),
@@ -237,7 +240,15 @@ def _by_reason(low: float, high: float, waits: pd.DataFrame) -> list[tuple[float
     return [*spans, (at, high, NOT_RECORDED)] if at < high else spans
 
 
-def job_timeline(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, theme: Theme, until_s: float) -> Chart:
+def job_timeline(
+    job: pd.Series,
+    segments: pd.DataFrame,
+    waits: pd.DataFrame,
+    theme: Theme,
+    until_s: float,
+    *,
+    machines: Sequence[str] | None = None,
+) -> Chart:
     """Return one job's story: waiting (hatched by reason), running (height = GPUs held), stopped, due line, end.
 
     Parameters
@@ -248,6 +259,8 @@ def job_timeline(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, th
         Its rows of the segments table (with ``gpus`` per share) and of the waits table.
     until_s
         End of the run, for a job that did not leave.
+    machines
+        Where machines are rented: the GPU types in the order of their colours. Bars then name machine and GPUs.
     """
     spans = job_spans(job, segments, waits, until_s)
     due, submit = float(job.get("due_s", np.nan)), float(job["submit_s"])
@@ -258,7 +271,7 @@ def job_timeline(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, th
     tall = max(float(np.nanmax(column(spans, "gpus"), initial=0.0)), float(job["gpus"]), 1e-9)
     figure = go.Figure()
     _add_idle(figure, theme, axis, spans, float(job["gpus"]) or tall)
-    _add_running(figure, theme, axis, spans, str(job["job_id"]), due, tall)
+    _add_running(figure, theme, axis, spans, str(job["job_id"]), due, tall, machines)
     ran = spans["what"] == "running"
     waited = float((column(spans, "to_s") - column(spans, "from_s"))[~ran].sum())
     held = float((column(spans, "to_s") - column(spans, "from_s"))[ran].sum())
@@ -285,6 +298,7 @@ def _story(spans: pd.DataFrame) -> pd.DataFrame:
             "what": spans["what"],
             "because": reasons,
             "where": texts(spans, "nodes"),
+            "machine": texts(spans, "vm_type"),
             "GPUs": column(spans, "gpus"),
             "ended by": texts(spans, "end_reason"),
         }
@@ -311,16 +325,25 @@ def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFra
 
 
 def _add_running(
-    figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFrame, job_id: str, due: float, tall: float
+    figure: go.Figure,
+    theme: Theme,
+    axis: TimeAxis,
+    spans: pd.DataFrame,
+    job_id: str,
+    due: float,
+    tall: float,
+    machines: Sequence[str] | None,
 ) -> None:
     ran = spans[spans["what"] == "running"].rename(columns={"from_s": "start_s", "to_s": "end_s"})
     if ran.empty:
         return
     ran = ran.assign(job_id=job_id, due_s=due)
     gpus = np.maximum(column(ran, "gpus"), 0.04 * tall)
-    bars = bars_of(ran, axis, gpus / 2, gpus, TIMELINE_PX / tall)
-    bars.label[:] = [
-        f"{plain(where, 24)} x{held:g}" for where, held in zip(ran["nodes"], column(ran, "gpus"), strict=True)
-    ]
-    add_state_sets(figure, theme, axis, bars)
-    add_marks(figure, theme, axis, bars, due_hatch=False)
+    bars = bars_of(ran, axis, gpus / 2, gpus, TIMELINE_PX / tall, "state" if machines is None else "gpu_type")
+    if machines is None:
+        places = zip(ran["nodes"], column(ran, "gpus"), strict=True)
+        bars.label[:] = [f"{plain(where, 24)} x{held:g}" for where, held in places]
+        add_state_sets(figure, theme, axis, bars)
+    else:
+        add_groups(figure, theme, axis, bars, ran, "gpu_type", machines)
+    add_marks(figure, theme, axis, bars, due_hatch=machines is not None)

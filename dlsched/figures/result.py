@@ -98,27 +98,51 @@ def over_time(series: pd.DataFrame, quantity: str, theme: Theme) -> Chart:
     return Chart(figure, f"{name} grows to {total} in {length}.", table)
 
 
+WASTED = ("Restarts and lost work", "Spare GPUs beside jobs", "Paid but idle")
+LATE = ("Lateness", "Rejections")
+"""Parts of the cost by name: what was paid for and not used, and what is no bill at all."""
+
+
+def _look(label: str, theme: Theme) -> tuple[str, str]:
+    """Return colour and hatching of a part: useful work plain, waste hatched and weak, lateness as everywhere."""
+    if label in LATE:
+        return theme.late, "/"
+    return (theme.tint, ".") if label in WASTED else (theme.marks[0], "")
+
+
 def cost_waterfall(parts: Mapping[str, float], theme: Theme) -> Chart:
     """Return where the total cost comes from; ``parts`` label -> dollars in drawing order."""
     labels, values = list(parts), np.array(list(parts.values()), dtype=float)
     total = float(values.sum())
     named = [plain(label, 24) for label in labels]
-    figure = go.Figure(
-        go.Waterfall(
-            x=[*named, "Total"],
-            y=[*values, total],
-            measure=["relative"] * len(values) + ["total"],
-            text=[money(value) for value in [*values, total]],
-            textposition="outside",
-            textfont={"color": theme.ink},
-            cliponaxis=False,
-            connector={"line": {"color": theme.muted, "width": 1}},
-            increasing={"marker": {"color": theme.marks[0]}},
-            decreasing={"marker": {"color": theme.marks[2]}},
-            totals={"marker": {"color": theme.other}},
-            hovertemplate="%{x}: %{text}<extra></extra>",
-        )
+    ends = np.cumsum(values)
+    figure = go.Figure()
+    looks = [_look(label, theme) for label in labels]
+    figure.add_bar(
+        x=[*named, "Total"],
+        y=[*values, total],
+        base=[*(ends - values), 0.0],
+        marker={
+            "color": [*(look[0] for look in looks), theme.other],
+            "pattern": {
+                "shape": [*(look[1] for look in looks), ""],
+                "fillmode": "overlay",
+                "fgcolor": theme.ink,
+                "fgopacity": 0.5,
+                "size": 8,
+                "solidity": 0.15,
+            },
+        },
+        text=[money(value) for value in [*values, total]],
+        textposition="outside",
+        textfont={"color": theme.ink},
+        cliponaxis=False,
+        showlegend=False,
+        hovertemplate="%{x}: %{text}<extra></extra>",
     )
+    for place, end in enumerate(ends):  # from bar to bar
+        line = {"color": theme.muted, "width": 1}
+        figure.add_shape(type="line", x0=place, x1=place + 1, y0=float(end), y1=float(end), line=line, layer="below")
     framed(figure, theme, title=f"Where {money(total)} goes", x="Part of the total", y="Cost ($)", height=320)
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(range=top_of(np.append(np.cumsum(values), total), room=0.18))

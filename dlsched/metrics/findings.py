@@ -7,12 +7,12 @@ escaped here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from dlsched.domain.cluster import Cluster
 from dlsched.metrics.chips import Chip, assumptions, is_random
 from dlsched.metrics.compare import Cell, Comparison, Row
-from dlsched.metrics.formats import Number, amount, count, duration, factor, is_missing, money, number, share
+from dlsched.metrics.formats import Number, amount, count, duration, factor, is_missing, listed, money, number, share
 from dlsched.metrics.guards import Guard, comparison_guards, guards
 from dlsched.metrics.savings import cost_words, gain_words
 from dlsched.metrics.summary import HOURS_PER_MONTH
@@ -86,7 +86,7 @@ def _gpus_by_type(cluster: Cluster) -> str:
     if len(totals) > MOST_GPU_TYPES:
         return f"{amount(sum(totals.values()), 'GPU')} of {len(totals)} types"
     named = [amount(gpus, "GPU") if kind == "GPU" else f"{count(gpus)} {kind}" for kind, gpus in totals.items()]
-    return _listed(named) if named else "no GPUs"
+    return listed(named) if named else "no GPUs"
 
 
 def _price(cluster: Cluster) -> str:
@@ -224,7 +224,7 @@ def _changes(pairs: Iterable[tuple[Row, Cell]], base: str, told: set[str]) -> st
     """Return "cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min ± 15 min) and ...", empty without pairs."""
     changes = [_change(row, cell, base, again=row.kpi.key in told) for row, cell in pairs]
     told.update(row.kpi.key for row, _ in pairs)
-    return _listed(changes) if changes else ""
+    return listed(changes) if changes else ""
 
 
 def _change(row: Row, cell: Cell, base: str, *, again: bool = False) -> str:
@@ -257,13 +257,9 @@ def _no_difference(cells: Mapping[str, tuple[Row, Cell]], name: str, base: str) 
     rough = [key for key, cell in compared.items() if cell.verdict == "rough"]
     if rough:
         pairs = [(cells[key][0], cells[key][1]) for key in rough]
-        seen = _listed([f"{HEADLINES[row.kpi.key]} {cell.text} against {row.of(base).text}" for row, cell in pairs])
+        seen = listed([f"{HEADLINES[row.kpi.key]} {cell.text} against {row.of(base).text}" for row, cell in pairs])
         return f"{name} has {seen} of {base}, which one draw cannot tell apart"
     unsure = [HEADLINES[key] for key, cell in compared.items() if cell.verdict == "not distinguishable"]
     if unsure:
-        return f"{name} is not distinguishable from {base} in {_listed(unsure)}"
-    return f"{name} does the same as {base} in {_listed([HEADLINES[key] for key in compared])}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+        return f"{name} is not distinguishable from {base} in {listed(unsure)}"
+    return f"{name} does the same as {base} in {listed([HEADLINES[key] for key in compared])}"

@@ -7,7 +7,7 @@ number (None, NaN) is a dash, never 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -242,3 +242,8 @@ def moment(seconds: Number, time_zero: str = "", time_zone: str = "") -> str:
 def amount(number_of: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun: 1 job, 9,383 jobs."""
     return f"{number_of:,} {noun if number_of == 1 else plural or noun + 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them: a, b and c."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

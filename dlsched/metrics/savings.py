@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dlsched.metrics.formats import MINUS, MISSING, PLUS_MINUS, Number, money, share
+from dlsched.metrics.formats import MINUS, MISSING, PLUS_MINUS, Number, listed, money, share
 from dlsched.metrics.intervals import Interval, mean_interval
 
 NOTHING_LEFT = 5e-4
 """Below this share of the total cost nothing is said to be left to gain."""
+MOST_TOLD = 4
 TOTAL, MACHINES, LATENESS, BOUND = "total_cost", "vm_cost", "tardiness_cost", "total_cost_bound"
 COST_PARTS = {MACHINES: "machines", LATENESS: "lateness", "rejection_cost": "rejections"}
 """What a total cost consists of, in words."""
@@ -50,11 +51,11 @@ def gain_words(metrics: Mapping[str, Number]) -> str:
 
 def cost_words(metrics: Mapping[str, Number]) -> str:
     """Return "$26,800 in all: $9,040 for machines and $17,700 for lateness"; parts of $0 are left out."""
-    parts = [f"{money(metrics[key])} for {word}" for key, word in COST_PARTS.items() if metrics.get(key)]
-    total = money(metrics.get(TOTAL))
-    if len(parts) < 2:
-        return f"{total} in all" + (f", all of it for {parts[0].partition(' for ')[2]}" if parts else "")
-    return f"{total} in all: {', '.join(parts[:-1])} and {parts[-1]}"
+    there = [(key, word) for key, word in COST_PARTS.items() if metrics.get(key)]
+    total = f"{money(metrics.get(TOTAL))} in all"
+    if len(there) < 2:
+        return total + (f", all of it for {there[0][1]}" if there else "")
+    return f"{total}: {listed([f'{money(metrics[key])} for {word}' for key, word in there])}"
 
 
 def saving(ours: Sequence[float], theirs: Sequence[float], *, exact: bool = False) -> Interval | None:
@@ -84,28 +85,29 @@ def saving_words(of: Interval | None) -> str:
 
 
 def savings_sentence(costs: Sequence[RunCost], found: Savings, baseline: str, certainty: str) -> str:
-    """Return what each run saves against the baseline, how much nobody can save, and how sure that is.
+    """Return what each run saves against the baseline, most first, how much nobody can save, and how sure that is.
 
-    "Against EDF ($56,100), Path relinking saves 75% ± 3 pp, PS costs 12% ± 4 pp more; nobody can save more than 80%
-    (95%, 3 paired draws)."
+    "Against EDF ($56,100), PR saves 75% ± 3 pp, RG saves 74% ± 3 pp and PS costs 12% ± 4 pp more; LAS and FIFO are not
+    distinguishable; nobody can save more than 80% (95%, 3 paired draws)."
     """
     base = next(cost for cost in costs if cost.name == baseline)
-    clauses = [_clause(cost.name, found.get((cost.name, baseline))) for cost in costs if cost.name != baseline]
-    start = f"Against {baseline} ({money(base.total.mean)}), {', '.join(clauses)}"
-    limit = ""
+    pairs = [(cost.name, of) for cost in costs if (of := found.get((cost.name, baseline))) is not None]
+    pairs.sort(key=lambda pair: -pair[1].mean)
+    same = [name for name, of in pairs if of.half_width == 0 and abs(of.mean) < NOTHING_LEFT]
+    unsure = [name for name, of in pairs if of.half_width and not of.tells_apart()]
+    told = [
+        f"{name} saves {size_words(of)}" if of.mean > 0 else f"{name} costs {size_words(of)} more"
+        for name, of in pairs
+        if name not in same and name not in unsure
+    ]
+    if len(told) > MOST_TOLD:
+        told[MOST_TOLD - 1 :] = [f"{len(told) - MOST_TOLD + 1} more in the table"]
+    parts = [listed(told)] if told else []
+    parts += [f"{listed(same)} {'cost' if len(same) > 1 else 'costs'} the same"] if same else []
+    parts += [f"{listed(unsure)} {'are' if len(unsure) > 1 else 'is'} not distinguishable"] if unsure else []
     if base.bound is not None and base.total.mean > 0:
-        limit = f"; nobody can save more than {share(max(0.0, 1.0 - base.bound / base.total.mean))}"
-    return f"{start}{limit} ({certainty})."
-
-
-def _clause(name: str, of: Interval | None) -> str:
-    if of is None:
-        return f"{name} has no saving that can be told"
-    if abs(of.mean) < NOTHING_LEFT and not of.half_width:
-        return f"{name} costs the same"
-    if of.half_width is not None and not of.tells_apart():
-        return f"{name} is not distinguishable ({saving_words(of)})"
-    return f"{name} saves {size_words(of)}" if of.mean > 0 else f"{name} costs {size_words(of)} more"
+        parts.append(f"nobody can save more than {share(max(0.0, 1.0 - base.bound / base.total.mean))}")
+    return f"Against {baseline} ({money(base.total.mean)}), {'; '.join(parts)} ({certainty})."
 
 
 def run_costs(runs: Sequence[tuple[str, Draws]], *, exact: bool = False) -> list[RunCost]:

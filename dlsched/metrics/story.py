@@ -22,7 +22,8 @@ HELD_BY_OTHERS = (WaitReason.NO_ROOM.name.lower(), WaitReason.SPLIT.name.lower()
 class Span:
     """A stretch of a job's time: it ``waited`` before its first start, ``ran``, or was ``paused`` later.
 
-    ``reason`` in words for waits and pauses; nodes, workers, GPUs, rate and ``end_reason`` for runs.
+    ``reason`` in words for waits and pauses; nodes, workers, GPUs, rate and ``end_reason`` for runs, and ``machine``
+    ("K80 x4" for 4 GPUs of such a machine) where the segments name it.
     """
 
     kind: Literal["waited", "ran", "paused"]
@@ -34,6 +35,7 @@ class Span:
     gpus: float = 0.0
     rate: float = 0.0
     end_reason: str = ""
+    machine: str = ""
 
     @property
     def length_s(self) -> float:
@@ -83,13 +85,24 @@ class JobStory:
     due_s: float | None
     late_s: float | None
     cost: float | None
+    late_usd: float | None
     spans: tuple[Span, ...]
     holders: Holders
     sentence: str
 
 
-def job_story(job_id: str, jobs: pd.DataFrame, segments: pd.DataFrame, waits: pd.DataFrame, end_s: float) -> JobStory:
+def job_story(
+    job_id: str,
+    jobs: pd.DataFrame,
+    segments: pd.DataFrame,
+    waits: pd.DataFrame,
+    end_s: float,
+    *,
+    rented: bool = False,
+) -> JobStory:
     """Return the story of one job from the jobs, segments and waits tables of its run, which ended at ``end_s``.
+
+    ``rented``: the policy chose the machines, so they are named, and lateness is a cost beside theirs.
 
     Raises
     ------
@@ -120,9 +133,10 @@ def job_story(job_id: str, jobs: pd.DataFrame, segments: pd.DataFrame, waits: pd
         due_s=_known(job["due_s"]),
         late_s=_known(job["tardiness_s"]),
         cost=_known(job["cost"]),
+        late_usd=_known(job.get("tardiness_usd")),
         spans=spans,
         holders=holders,
-        sentence=_sentence(job, spans, holders),
+        sentence=_sentence(job, spans, holders, rented=rented),
     )
 
 
@@ -145,9 +159,15 @@ def _ran(segments: pd.DataFrame) -> tuple[Span, ...]:
                 gpus=float(piece["gpus"].sum()),
                 rate=float(first["rate"]),
                 end_reason=str(first["end_reason"]),
+                machine=_machine(first, float(piece["gpus"].sum())),
             )
         )
     return tuple(sorted(spans, key=lambda span: span.from_s))
+
+
+def _machine(piece: pd.Series, gpus: float) -> str:
+    kind = str(piece.get("gpu_type") or piece.get("vm_type") or "")
+    return f"{kind} x{gpus:g}" if kind else ""
 
 
 def _timeline(submit_s: float, left_s: float, ran: tuple[Span, ...], waits: pd.DataFrame) -> tuple[Span, ...]:
@@ -192,11 +212,25 @@ def _holders(job: dict[str, Any], ran: tuple[Span, ...], jobs: pd.DataFrame, seg
     return Holders(tuple(str(name) for name in named["job_id"]), users, len(by_job), until_s)
 
 
-def _sentence(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> str:
-    parts = [_waited(job, spans, holders), _running(job, spans), _paused(spans), _outcome(job)]
+def _sentence(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders, *, rented: bool) -> str:
+    machines = _machines(spans) if rented else ""
+    parts = [_waited(job, spans, holders), _running(job, spans) + machines, _paused(spans), _outcome(job)]
     if not pd.isna(job["cost"]):
-        parts.append(f"cost {money(job['cost'])}")
+        late_usd = _known(job.get("tardiness_usd")) if rented else None
+        parts.append(f"cost {money(job['cost'])}" + (f" and {money(late_usd)} for lateness" if late_usd else ""))
     return "; ".join(part for part in parts if part) + "."
+
+
+def _machines(spans: tuple[Span, ...]) -> str:
+    """Return " with K80 x4, then K80 x8": what a job held, in order; their number where there are many."""
+    held = [span.machine for span in spans if span.kind == "ran" and span.machine]
+    changes = [name for place, name in enumerate(held) if place == 0 or held[place - 1] != name]
+    if not changes:
+        return ""
+    kinds = len(set(changes))
+    if len(changes) > MOST_NAMED:
+        return f" with {amount(kinds, 'configuration')}, changed {amount(len(changes) - 1, 'time')}"
+    return f" with {', then '.join(changes)}"
 
 
 def _waited(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> str:

@@ -25,7 +25,8 @@ TABLE_ROWS = (
     "allocation_ratio", "goodput", "preemptions", "resizes",
 )  # fmt: skip
 MONEY_ROWS = ("completed", "total_cost", "vm_cost", "tardiness_cost", "late_share", "idle_cost")
-"""What comes first where the policy rents the machines."""
+"""What comes first where the policy rents the machines. A cost per month of the time in which jobs arrive would flatter
+a policy that rents little then and runs the jobs later."""
 COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not distinguishable": "gray", "rough": "gray"}
 QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
 LEAST_GROUP = 5
@@ -46,7 +47,8 @@ def colours_of(chosen: list[Series]) -> dict[str, str]:
 
 def table(comparison: Comparison, *, money_first: bool = False) -> None:
     """Show metric x run: the baseline's value, and the difference of each other run with its interval and word."""
-    keys = dict.fromkeys((*(MONEY_ROWS if money_first else ()), *TABLE_ROWS))
+    keys = [key for key in TABLE_ROWS if key not in MONEY_ROWS and key != "cost_month"] if money_first else TABLE_ROWS
+    keys = [*MONEY_ROWS, *keys] if money_first else keys
     rows = [row for key in keys if (row := comparison.row(key)) is not None]
     shown = [row for row in rows if row.kpi.key == "completed" or not _is_same(row)]
     records = [

@@ -16,7 +16,8 @@ from dlsched.ui.parts import cards, sentence
 TABLE = {
     "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs",
     "submit_s": "Submitted (h)", "wait_s": "Wait (h)", "run_s": "Run (h)", "jct_s": "In system (h)",
-    "tardiness_s": "Late by (h)", "slowdown": "Slowdown (x)", "cost": "Cost ($)", "preemptions": "Preemptions",
+    "tardiness_s": "Late by (h)", "slowdown": "Slowdown (x)", "cost": "Cost ($)",
+    "tardiness_usd": "Cost of lateness ($)", "preemptions": "Preemptions",
     "restarts": "Restarts",
 }  # fmt: skip
 ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Dearest": "cost", "Submission": "submit_s"}
@@ -60,30 +61,40 @@ def job_tab(run_id: str, scenario: Scenario) -> None:
     else:
         if st.query_params.get("job") != str(row):
             st.query_params["job"] = str(row)
-        _story(run_id, found.iloc[0])
+        _story(run_id, found.iloc[0], rented=scenario.cluster.free_slots)
     _table(run_id, row)
 
 
-def _story(run_id: str, job: pd.Series) -> None:
+def _story(run_id: str, job: pd.Series, *, rented: bool) -> None:
     job_id, pieces = str(job["job_id"]), loaders.segments(run_id)
     waits = session.store().waits(run_id, job=job_id)
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
-    story = job_story(job_id, loaders.jobs(run_id), pieces, waits, end_s)
+    story = job_story(job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented)
     sentence(f"Job {job_id}: {story.sentence[0].lower()}{story.sentence[1:]}")
-    cards(_facts(story))
-    timeline = job_timeline(job, pieces[pieces["row"] == job["row"]], waits, charts.page_theme(), end_s)
+    cards(facts(story, rented=rented))
+    machines = loaders.groups(run_id, "gpu_type") if rented else None
+    own = pieces[pieces["row"] == job["row"]]
+    timeline = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines)
     charts.show(timeline, "story")
     with st.expander(f"What happened to it, entry by entry ({count(len(story.spans))})"):
-        st.dataframe(_entries(story).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
+        st.dataframe(_entries(story, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
                      alt=f"{amount(len(story.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
     _under_other_runs(run_id, job)
 
 
-def _facts(story: JobStory) -> list[tuple[str, str, str]]:
+def facts(story: JobStory, *, rented: bool = False) -> list[tuple[str, str, str]]:
+    """Return a job's cards (label, value, help); on rented machines its two costs instead of its run time."""
     wait = ("Wait", duration(story.wait_s), "Submission to the first start.")
     if story.paused_s:
         hint = f"{duration(story.wait_s)} before the first start and {duration(story.paused_s)} in pauses."
         wait = ("Time not running", duration((story.wait_s or 0.0) + story.paused_s), hint)
+    if rented and story.late_usd is not None:
+        return [
+            wait,
+            ("Late by", duration(story.late_s), "Time past the due time; 0 s when in time."),
+            ("Machine cost", money(story.cost), "Its part of the bill of the machines it used: by GPUs in use there."),
+            ("Cost of lateness", money(story.late_usd), "Hours past due times its weight: a planning weight."),
+        ]
     return [
         wait,
         ("Run", duration(story.run_s), "Time it held its GPUs."),
@@ -92,14 +103,16 @@ def _facts(story: JobStory) -> list[tuple[str, str, str]]:
     ]
 
 
-def _entries(story: JobStory) -> pd.DataFrame:
+def _entries(story: JobStory, *, rented: bool) -> pd.DataFrame:
     rows = [
         {"From": moment(span.from_s), "To": moment(span.to_s), "Lasted": duration(span.length_s), "What": span.kind,
-         "Where": ", ".join(f"n{node}" for node in span.nodes), "GPUs": span.gpus if span.nodes else None,
+         "Where": ", ".join(f"n{node}" for node in span.nodes), "Machine": span.machine,
+         "GPUs": span.gpus if span.nodes else None,
          "Why, or how it ended": span.reason or span.end_reason.replace("_", " ")}
         for span in story.spans
     ]  # fmt: skip
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table if rented else table.drop(columns="Machine", errors="ignore")
 
 
 def _under_other_runs(run_id: str, job: pd.Series) -> None:

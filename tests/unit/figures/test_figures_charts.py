@@ -13,9 +13,24 @@ import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.workload import Workload
-from dlsched.figures import bars, cluster, compare, gantt, jobs, palette, raster, result, training, workload
+from dlsched.figures import (
+    bars,
+    cluster,
+    compare,
+    costs,
+    gantt,
+    jobs,
+    palette,
+    raster,
+    rented,
+    result,
+    training,
+    workload,
+)
 from dlsched.figures.base import CLEAR, TimeAxis, cut, duration_axis, plain
 from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE
+from dlsched.metrics.machines import bill_by_machine, late_by_cost
+from dlsched.metrics.savings import run_costs
 from dlsched.speed.regression import fit_all
 from dlsched.workload.demo_profile import demo_runs
 
@@ -34,7 +49,8 @@ NO_UNIT = {
     "GPUs held",
     "GPUs asked for",
 }
-NO_UNIT |= {"Network", "GPUs that are there", "GPUs per job", "Part of the total", "Jobs per hour"}
+NO_UNIT |= {"Network", "GPUs that are there", "GPUs per job", "Part of the total", "Jobs per hour", "Slot", "Run"}
+NO_UNIT |= {"Machine type"}
 
 
 def trace_frames():
@@ -109,6 +125,29 @@ def training_fits():
     return fit_all(replace(runs, network=network))
 
 
+KINDS = {"nc24": ("K80", 4.0), "nv6": ("M60", 1.0), NASTY: (NASTY, 8.0)}
+
+
+def rented_frames():
+    """Return pieces on machines that are rented slot by slot, and the leases."""
+    _, pieces, _, _ = trace_frames()
+    names = list(KINDS)
+    kind = np.array(names, dtype=object)[pieces["node"] % 3]
+    pieces = pieces.assign(vm_type=kind, gpu_type=[KINDS[name][0] for name in kind])
+    start = np.tile(np.arange(0, 5e5, 5e4), 8)
+    stays = pd.DataFrame({"node": np.repeat(np.arange(8), 10), "start_s": start, "end_s": start + 4e4})
+    stays["vm_type"] = [names[node % 3] for node in stays["node"]]
+    stays["gpu_type"] = [KINDS[name][0] for name in stays["vm_type"]]
+    stays["gpus"] = [KINDS[name][1] for name in stays["vm_type"]]
+    return pieces, stays.assign(cost=25.0, usd_per_h=2.25)
+
+
+def some_costs():
+    draws = [{"total_cost": 100.0 + d, "vm_cost": 60.0, "tardiness_cost": 40.0 + d, "total_cost_bound": 30.0}
+             for d in (0.0, 10.0)]  # fmt: skip
+    return run_costs([("EDF", draws), (NASTY, draws[:1])])
+
+
 def every_chart(theme):
     facts, pieces, waits, series = trace_frames()
     away = pd.DataFrame({"node": [1], "start_s": [1e5], "end_s": [2e5]})
@@ -123,12 +162,25 @@ def every_chart(theme):
         for i, (name, verdict) in enumerate(zip(runs, ("better", "worse", "not distinguishable"), strict=False))
     ]
     per_user = facts.groupby("user")["wait_s"].mean()
+    on_slots, leases = rented_frames()
+    slots = {by: raster.node_raster(on_slots, gpus, away, 0, 5e5, colour_by=by, leases=leases)
+             for by in ("state", "gpu_type")}  # fmt: skip
+    late = late_by_cost(facts.assign(tardiness_s=facts["wait_s"], tardiness_usd=facts["wait_s"] / 90))
     wins = {"quantity": "wait", "baseline": NASTY, "run": NASTY}
     one = facts.iloc[0]
     return {
         "overview": gantt.overview(nodes, theme),
         "overview by user": gantt.overview(by_user, theme, highlight="ben"),
         "overview of jobs": gantt.overview(raster.job_raster(facts, pieces, 0, 5e5), theme),
+        "overview of slots": gantt.overview(slots["state"], theme),
+        "overview of slots by GPU type": gantt.overview(slots["gpu_type"], theme, highlight="K80"),
+        "slot bars": bars.node_bars(on_slots, theme, 0, 5e5, colour_by="gpu_type", leases=leases),
+        "rent": rented.rent_over_time(leases, theme, 0, 5e5, by="vm_type", groups=sorted(KINDS)),
+        "bill by machine": rented.bill_bars(bill_by_machine(leases, on_slots), theme),
+        "late jobs": rented.tardiness_bars(late, theme),
+        "late jobs without weights": rented.tardiness_bars(late.assign(tardiness_usd=np.nan), theme),
+        "costs": costs.cost_split(some_costs(), theme),
+        "held of rented": result.held_and_queue(series, theme, rented=True),
         "users": gantt.user_area(pieces, theme, 0, 5e5, gpus=64),
         "node bars": bars.node_bars(pieces, theme, 0, 5e5),
         "node bars by user": bars.node_bars(pieces, theme, 0, 5e5, colour_by="user"),

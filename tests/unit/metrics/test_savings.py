@@ -73,17 +73,22 @@ def test_savings_and_costs_of_several_runs_in_one_sentence():
     costs = run_costs(runs)
     assert [cost.parts["vm_cost"] for cost in costs] == [75.0, 18.5, 83.75, 77.5]
     found = savings(runs)
-    # PS: -10% and -12.5%, mean -11.25%, t(1) = 12.7062: 12.7062 x 1.25 = 15.9 pp, which covers 0
+    # PS: -10% and -12.5%, mean -11.25%, t(1) = 12.7062: 12.7062 x 1.25 = 15.9 pp, which covers 0; so does RG
     assert savings_sentence(costs, found, "EDF", "95%, 2 paired draws") == (
-        "Against EDF ($150), PR saves 76% ± 6 pp, PS is not distinguishable (−11% ± 16 pp), "
-        "RG is not distinguishable (0% ± 127 pp); nobody can save more than 86.7% (95%, 2 paired draws)."
+        "Against EDF ($150), PR saves 76% ± 6 pp; RG and PS are not distinguishable; "
+        "nobody can save more than 86.7% (95%, 2 paired draws)."
     )
-    exact = savings([("EDF", draws(100)), ("PR", draws(100)), ("PS", draws(112))], exact=True)
-    assert (
-        savings_sentence(
-            run_costs([("EDF", draws(100)), ("PR", draws(100)), ("PS", draws(112))], exact=True), exact, "EDF", "exact"
-        )
-        == "Against EDF ($100), PR costs the same, PS costs 12% more; nobody can save more than 80% (exact)."
+    assert saving_words(found["PS", "EDF"]) == "−11% ± 16 pp"
+    assert saving_words(found["RG", "EDF"]) == "0% ± 127 pp"
+
+
+def test_the_sentence_of_a_trace_names_the_largest_savings_first():
+    totals = {"EDF": 100.0, "PR": 30.0, "RG": 40.0, "same": 100.0, "PS": 112.0, "LAS": 120.0, "FIFO": 130.0}
+    runs = [(name, draws(total)) for name, total in totals.items()]
+    told = savings_sentence(run_costs(runs, exact=True), savings(runs, exact=True), "EDF", "exact")
+    assert told == (
+        "Against EDF ($100), PR saves 70%, RG saves 60%, PS costs 12% more and 2 more in the table; "
+        "same costs the same; nobody can save more than 80% (exact)."
     )
 
 
