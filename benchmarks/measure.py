@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,20 @@ class Line:
 
 def command(*args: str, repeat: int = 1) -> Cost:
     """Run ``python -m dlsched`` and return the cheapest of ``repeat`` tries; RuntimeError when it fails."""
-    return min((_once(args) for _ in range(repeat)), key=lambda cost: cost.cpu_s)
+    tries = [_once("-m", "dlsched", *args) for _ in range(repeat)]
+    cost = min(tries, key=lambda cost: cost.cpu_s)
+    return replace(cost, answer=json.loads(cost.answer)) if "--json" in args else cost
 
 
-def _once(args: tuple[str, ...]) -> Cost:
+def script(code: str, repeat: int = 1) -> Cost:
+    """Run Python code in a fresh process and return the cheapest of ``repeat`` tries; RuntimeError when it fails."""
+    return min((_once("-c", code) for _ in range(repeat)), key=lambda cost: cost.cpu_s)
+
+
+def _once(*args: str) -> Cost:
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = subprocess.Popen([sys.executable, "-m", "dlsched", *args], stdout=out, stderr=err, cwd=ROOT, env=env)
+        child = subprocess.Popen([sys.executable, *args], stdout=out, stderr=err, cwd=ROOT, env=env)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)  # tells Popen that the child was collected
         out.seek(0)
@@ -54,5 +61,4 @@ def _once(args: tuple[str, ...]) -> Cost:
         if child.returncode:
             raise RuntimeError(f"{' '.join(args)} ended with {child.returncode}: {err.read().decode()}")
         text = out.read().decode()
-    answer = json.loads(text) if "--json" in args else text
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, answer)
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, text)

@@ -1,0 +1,72 @@
+"""GPU as a service: one rescheduling point, and the first one of a fresh process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Line, script
+from dlsched.policies.gpuaas.instance import Instance, Schedule, violations
+from dlsched.policies.gpuaas.search import greedy, path_relinking
+
+SIZES = {"K80": (0.56, 1.13, 2.25, 4.48), "M60": (0.62, 1.24, 2.48, 4.96)}
+"""$/h of 1, 2, 4 and 8 GPUs (Table 2 of the path relinking paper)."""
+PARALLEL = (0.88, 0.82, 0.80, 0.72, 0.95, 0.93)
+M60_BY_K80 = (0.85, 0.80, 0.93, 1.02, 0.88, 0.95)
+FIRST_DECISION = """
+import numpy as np
+from benchmarks.renting import point
+from dlsched.policies.gpuaas.search import path_relinking
+path_relinking(point(450, 100), np.random.default_rng(0))
+"""
+
+
+def point(jobs: int, nodes: int) -> Instance:
+    """Return a rescheduling point as Section 4.1 draws jobs: partly done, due after 1 to 3 times their fastest run."""
+    dice = np.random.default_rng(jobs)
+    network = dice.integers(0, len(PARALLEL), jobs)
+    share = np.take(PARALLEL, network)[:, None]
+    alone_s = dice.uniform(40, 160, jobs) * 3600
+    times = (alone_s * dice.uniform(0.2, 1, jobs))[:, None] * (1 - share + share / np.arange(1, 9))
+    times = np.stack([times, times * np.take(M60_BY_K80, network)[:, None]], axis=1)
+    return Instance(
+        times=times,
+        slack=times.min(axis=(1, 2)) * dice.uniform(0.5, 3, jobs),
+        weight=dice.uniform(0.003, 0.015, jobs),
+        vm_family=np.repeat([0, 1], 4),
+        vm_gpus=np.tile([1, 2, 4, 8], 2),
+        vm_price=np.concatenate([SIZES["K80"], SIZES["M60"]]) / 3600,
+        node_vm=np.full(nodes, -1),
+        running=np.zeros(jobs, dtype=bool),
+    )
+
+
+def lines(folder: Path) -> Iterator[Line]:
+    """Yield each promise about rescheduling points, measured."""
+    for jobs, nodes, target_ms in ((150, 100, 20), (450, 100, 20), (3000, 1000, 500)):
+        given = point(jobs, nodes)
+        if violations(given, _relinked(given)):
+            raise RuntimeError(f"path relinking: infeasible with {jobs} jobs")
+        spent_ms = _cpu_ms(partial(_relinked, given))
+        yield Line(f"path relinking, {jobs:,} jobs, {nodes:,} nodes", "CPU ms", target_ms, spent_ms)
+    given = point(450, 100)
+    yield Line("greedy, 450 jobs, 100 nodes", "CPU ms", 2, _cpu_ms(partial(greedy, given)))
+    yield Line("first path relinking of a process", "CPU s", 1.0, script(FIRST_DECISION, repeat=3).cpu_s)
+
+
+def _relinked(given: Instance) -> Schedule:
+    return path_relinking(given, np.random.default_rng(0))
+
+
+def _cpu_ms(call: Callable[[], Any], tries: int = 5) -> float:
+    best = np.inf
+    for _ in range(tries):
+        before = time.process_time()
+        call()
+        best = min(best, time.process_time() - before)
+    return 1000 * best
