@@ -53,7 +53,14 @@ HATCH: Mapping[str, str] = {
 
 
 def job_bars(
-    jobs: pd.DataFrame, segments: pd.DataFrame, theme: Theme, from_s: float, to_s: float, *, alt: str = ""
+    jobs: pd.DataFrame,
+    segments: pd.DataFrame,
+    theme: Theme,
+    from_s: float,
+    to_s: float,
+    *,
+    machines: Sequence[str] | None = None,
+    alt: str = "",
 ) -> Chart:
     """Return one row a job: an outline while it waits, a bar while it runs, dotted joins between pieces, due ticks.
 
@@ -65,6 +72,9 @@ def job_bars(
         At most MAX_BAR_ROWS rows in drawing order: job_id, submit_s, first_start_s, due_s; left_s, gpus where known.
     segments
         Pieces of these jobs (one row per piece or node share) with the columns :func:`bars.node_bars` needs.
+    machines
+        Where machines are rented: the GPU types in the order of their colours. The policy chooses the width, so there
+        is no request to outline.
     """
     axis = TimeAxis.over(from_s, to_s)
     jobs = jobs.iloc[:MAX_BAR_ROWS]
@@ -80,13 +90,17 @@ def job_bars(
     figure = go.Figure()
     _add_waits(figure, theme, axis, jobs)
     if elastic:
-        _add_requests(figure, theme, axis, jobs, pieces, row)
+        if machines is None:
+            _add_requests(figure, theme, axis, jobs, pieces, row)
         bars.label[:] = [number(gpus) for gpus in column(pieces, "gpus")]
     else:
         bars.label[:] = ""
-    add_state_sets(figure, theme, axis, bars)
+    if machines is None:
+        add_state_sets(figure, theme, axis, bars)
+    else:
+        add_groups(figure, theme, axis, bars, pieces, "gpu_type", machines)
     _add_joins(figure, theme, axis, every_piece, place)
-    add_marks(figure, theme, axis, bars, due_hatch=False)
+    add_marks(figure, theme, axis, bars, due_hatch=machines is not None)
     _add_due(figure, theme, axis, jobs)
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
     scale = ", bar height = GPUs held" if elastic else ""
@@ -268,9 +282,11 @@ def job_timeline(
     last = max(end, due) if not np.isnan(due) else end
     room = 0.02 * max(last - submit, 1.0)
     axis = TimeAxis.over(submit - room, last + room)
-    tall = max(float(np.nanmax(column(spans, "gpus"), initial=0.0)), float(job["gpus"]), 1e-9)
+    held_gpus = float(np.nanmax(column(spans, "gpus"), initial=0.0))
+    asked = float(job["gpus"]) if machines is None or held_gpus == 0 else held_gpus
+    tall = max(held_gpus, asked, 1e-9)
     figure = go.Figure()
-    _add_idle(figure, theme, axis, spans, float(job["gpus"]) or tall)
+    _add_idle(figure, theme, axis, spans, asked or tall)
     _add_running(figure, theme, axis, spans, str(job["job_id"]), due, tall, machines)
     ran = spans["what"] == "running"
     waited = float((column(spans, "to_s") - column(spans, "from_s"))[~ran].sum())

@@ -82,6 +82,7 @@ def bill_bars(machines: pd.DataFrame, theme: Theme) -> Chart:
             x=cost[mine],
             y=mine,
             orientation="h",
+            width=0.8,
             name=plain(kind or "no GPU"),
             showlegend=len(kinds) > 1,
             marker=hatched(tints[kind], hatches[kind], theme.ground),
@@ -154,6 +155,7 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
             base=np.zeros(len(shown)),
             y=np.arange(len(shown)),
             orientation="h",
+            width=0.7,
             marker=hatched(theme.late, "/", theme.ink),
             text=[
                 f"{said(v)}, {duration(3600 * h)} late" if weighed else said(v)
@@ -170,7 +172,10 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     part = (
         f", the first {len(shown)} carry {share(float(top.sum()) / total)}" if len(late) > len(shown) and total else ""
     )
-    finding = f"{amount(len(late), 'late job')} cost {said(total)}" if weighed else f"{amount(len(late), 'late job')}"
+    costs = "costs" if len(late) == 1 else "cost"
+    finding = (
+        f"{amount(len(late), 'late job')} {costs} {said(total)}" if weighed else f"{amount(len(late), 'late job')}"
+    )
     title = f"{finding}{part}" if weighed else f"{finding}, {said(total)} in all{part}"
     framed(figure, theme, title=title, x="Cost of lateness ($)" if weighed else "Late by (h)", y="Job",
            height=int(np.clip(100 + 24 * len(shown), 170, 460)))  # fmt: skip

@@ -74,7 +74,7 @@ def size_words(of: Interval) -> str:
     if not of.half_width:
         return share(abs(of.mean))
     decimals = 0 if of.half_width >= (0.01 if abs(of.mean) >= 0.1 else 0.1) else 1
-    return f"{100 * abs(of.mean):.{decimals}f}% {PLUS_MINUS} {100 * of.half_width:.{decimals}f} pp"
+    return f"{100 * abs(of.mean):,.{decimals}f}% {PLUS_MINUS} {100 * of.half_width:,.{decimals}f} pp"
 
 
 def saving_words(of: Interval | None) -> str:
@@ -84,22 +84,26 @@ def saving_words(of: Interval | None) -> str:
     return (MINUS if of.mean < 0 and size_words(of)[0] != "0" else "") + size_words(of)
 
 
-def savings_sentence(costs: Sequence[RunCost], found: Savings, baseline: str, certainty: str) -> str:
+def savings_sentence(
+    costs: Sequence[RunCost], found: Savings, baseline: str, certainty: str, dollars: Mapping[str, float] | None = None
+) -> str:
     """Return what each run saves against the baseline, most first, how much nobody can save, and how sure that is.
 
     "Against EDF ($56,100), PR saves 75% ± 3 pp, RG saves 74% ± 3 pp and PS costs 12% ± 4 pp more; LAS and FIFO are not
-    distinguishable; nobody can save more than 80% (95%, 3 paired draws)."
+    distinguishable; nobody can save more than 80% (95%, 3 paired draws)." ``dollars``: by run, the difference from the
+    baseline where that is told apart from 0; it is named where the share is not.
     """
+    dollars = dollars or {}
     base = next(cost for cost in costs if cost.name == baseline)
     pairs = [(cost.name, of) for cost in costs if (of := found.get((cost.name, baseline))) is not None]
     pairs.sort(key=lambda pair: -pair[1].mean)
     same = [name for name, of in pairs if of.half_width == 0 and abs(of.mean) < NOTHING_LEFT]
-    unsure = [name for name, of in pairs if of.half_width and not of.tells_apart()]
-    told = [
-        f"{name} saves {size_words(of)}" if of.mean > 0 else f"{name} costs {size_words(of)} more"
-        for name, of in pairs
-        if name not in same and name not in unsure
-    ]
+    vague = [name for name, of in pairs if of.half_width and not of.tells_apart()]
+    unsure = [name for name in vague if name not in dollars]
+    sizes = {name: money(abs(dollars[name])) if name in vague else size_words(of) for name, of in pairs
+             if name not in same and name not in unsure}  # fmt: skip
+    saves = {name: dollars[name] < 0 if name in vague else of.mean > 0 for name, of in pairs if name in sizes}
+    told = [f"{name} saves {size}" if saves[name] else f"{name} costs {size} more" for name, size in sizes.items()]
     if len(told) > MOST_TOLD:
         told[MOST_TOLD - 1 :] = [f"{len(told) - MOST_TOLD + 1} more in the table"]
     parts = [listed(told)] if told else []

@@ -44,7 +44,15 @@ def sentence(comparison: Comparison, costs: Costs) -> str:
     """Return what each run saves against the baseline; "" where the baseline has no cost."""
     if not costs or comparison.baseline not in {cost.name for cost in costs.runs}:
         return ""
-    return savings_sentence(costs.runs, costs.savings, comparison.baseline, certainty(comparison))
+    row = comparison.row("total_cost")
+    cells = [cell for cell in row.cells if cell.verdict in ("better", "worse")] if row else []
+    dollars = {cell.name: cell.delta.mean for cell in cells if cell.delta is not None}
+    return savings_sentence(costs.runs, costs.savings, comparison.baseline, certainty(comparison), dollars)
+
+
+def cheapest(costs: Costs) -> str:
+    """Return the run with the least mean total cost."""
+    return min(costs.runs, key=lambda cost: cost.total.mean).name
 
 
 def savings_tab(comparison: Comparison, chosen: list[Series]) -> None:

@@ -109,7 +109,7 @@ def gantt_tab(run_id: str, scenario: Scenario) -> None:
     if rows == "users":
         _user_detail(run_id, shown, whole, scenario)
     elif rows == "jobs":
-        _job_detail(run_id, shown)
+        _job_detail(run_id, shown, by_machine=scenario.cluster.free_slots and colour_by in loaders.MACHINES)
     else:
         _node_detail(run_id, shown, whole, scenario, colour_by)
 
@@ -230,7 +230,7 @@ def tallest(leases: pd.DataFrame, slots: int) -> np.ndarray:
     return sizes
 
 
-def _job_detail(run_id: str, shown: Window) -> None:
+def _job_detail(run_id: str, shown: Window, *, by_machine: bool) -> None:
     choices = [name for name in ORDERS if name != "Latest" or loaders.jobs(run_id)["due_s"].notna().any()]
     order = st.segmented_control(
         "Jobs sorted by", choices, default=choices[0], required=True, key="gantt-order",
@@ -246,7 +246,8 @@ def _job_detail(run_id: str, shown: Window) -> None:
     pieces = loaders.segments(run_id)
     of_top = pieces[pieces["row"].isin(set(top["row"]))]
     st.markdown(f":gray[{count(len(top))} of {count(len(inside))} jobs that are there in this window, on any node.]")
-    chart = job_rows.job_bars(top, of_top, charts.page_theme(), shown.from_s, shown.to_s)
+    machines = loaders.groups(run_id, "gpu_type") if by_machine else None
+    chart = job_rows.job_bars(top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines)
     charts.show(chart, "job-bars", on_point=_to_story)
     _open_job(list(top["job_id"]))
 

@@ -92,7 +92,8 @@ with parts.mistakes_shown():
         found = [guard for guard in found if guard.level == "info"]
     parts.guard_rails([guard for guard in [*overload, *found] if guard.level != "info"])
     rents = scenario.cluster.free_slots and not only_common
-    saved = compare_costs.sentence(comparison, compare_costs.costs_of(chosen)) if rents else ""
+    costs = compare_costs.costs_of(chosen)
+    saved = compare_costs.sentence(comparison, costs) if rents else ""
     parts.sentence(saved or compare_sentence(comparison))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         options = [series.label for series in chosen]
@@ -115,7 +116,7 @@ with parts.mistakes_shown():
         )
         parts.chips(taken, "compare")
         st.space("stretch")
-        best = compare_view.most_stars(comparison)
+        best = compare_costs.cheapest(costs) if saved else compare_view.most_stars(comparison)
         target = next((series for series in chosen if series.label == best), base)
         if st.button(f"Why? Open {target.label}", type="primary", key="compare-next", help="The result of this run"):
             session.look_at_run(target.run_ids[0])

@@ -162,12 +162,12 @@ def every_chart(theme):
         for i, (name, verdict) in enumerate(zip(runs, ("better", "worse", "not distinguishable"), strict=False))
     ]
     per_user = facts.groupby("user")["wait_s"].mean()
+    one = facts.iloc[0]
     on_slots, leases = rented_frames()
     slots = {by: raster.node_raster(on_slots, gpus, away, 0, 5e5, colour_by=by, leases=leases)
              for by in ("state", "gpu_type")}  # fmt: skip
     late = late_by_cost(facts.assign(tardiness_s=facts["wait_s"], tardiness_usd=facts["wait_s"] / 90))
     wins = {"quantity": "wait", "baseline": NASTY, "run": NASTY}
-    one = facts.iloc[0]
     return {
         "overview": gantt.overview(nodes, theme),
         "overview by user": gantt.overview(by_user, theme, highlight="ben"),
@@ -175,6 +175,12 @@ def every_chart(theme):
         "overview of slots": gantt.overview(slots["state"], theme),
         "overview of slots by GPU type": gantt.overview(slots["gpu_type"], theme, highlight="K80"),
         "slot bars": bars.node_bars(on_slots, theme, 0, 5e5, colour_by="gpu_type", leases=leases),
+        "job bars by machine": jobs.job_bars(
+            facts.iloc[:60], on_slots, theme, 0, 5e5, machines=sorted({kind for kind, _ in KINDS.values()})
+        ),
+        "job timeline by machine": jobs.job_timeline(
+            one, on_slots[on_slots["job_id"] == one["job_id"]], waits.iloc[:1], theme, 5e5, machines=["K80", "M60"]
+        ),
         "rent": rented.rent_over_time(leases, theme, 0, 5e5, by="vm_type", groups=sorted(KINDS)),
         "bill by machine": rented.bill_bars(bill_by_machine(leases, on_slots), theme),
         "late jobs": rented.tardiness_bars(late, theme),

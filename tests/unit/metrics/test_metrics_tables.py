@@ -331,3 +331,30 @@ def test_a_large_run_is_fast():
     assert time.process_time() - began < 1.5
     assert len(tables[3]) <= 2_000
     assert isinstance(tables[0], pd.DataFrame)
+
+
+def test_story_of_a_job_on_rented_machines_names_them_and_both_costs():
+    jobs = pd.DataFrame(
+        {
+            "job_id": ["a"], "status": ["completed"], "gpus": [8.0], "submit_s": [0.0], "first_start_s": [0.0],
+            "left_s": [7200.0], "wait_s": [0.0], "run_s": [7200.0], "restarts": [0], "due_s": [3600.0],
+            "tardiness_s": [3600.0], "tardiness_usd": [25.0], "cost": [9.0], "row": [0],
+        }
+    )  # fmt: skip
+    pieces = pd.DataFrame(
+        {
+            "row": 0, "job_id": "a", "piece": [0, 1, 2], "start_s": [0.0, 3600.0, 5400.0],
+            "end_s": [3600.0, 5400.0, 7200.0], "node": [0, 0, 1], "workers": [8, 4, 4], "gpus": [8.0, 4.0, 4.0],
+            "rate": 1.0, "end_reason": ["resized", "moved", "completed"], "gpu_type": ["K80", "M60", "M60"],
+        }
+    )  # fmt: skip
+    waits = pd.DataFrame(columns=["row", "from_s", "to_s", "reason"])
+    story = job_story("a", jobs, pieces, waits, 7200.0, rented=True)
+    assert story.sentence == (
+        "Started at once; ran 2 h on n0, n1 with K80 x8, then M60 x4; 1 h late; cost $9.00 and $25.00 for lateness."
+    )
+    assert story.late_usd == 25.0
+    often = pd.concat([pieces, pieces.assign(piece=pieces["piece"] + 3, start_s=9e3, end_s=9e3)])
+    told = job_story("a", jobs, often, waits, 7200.0, rented=True).sentence
+    assert "with 2 configurations, changed 3 times" in told
+    assert "K80" not in job_story("a", jobs, pieces, waits, 7200.0).sentence

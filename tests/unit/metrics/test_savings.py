@@ -8,6 +8,7 @@ import pytest
 
 from dlsched.metrics.findings import result_sentence
 from dlsched.metrics.savings import (
+    Draws,
     gain_words,
     left_to_gain,
     run_costs,
@@ -78,13 +79,15 @@ def test_savings_and_costs_of_several_runs_in_one_sentence():
         "Against EDF ($150), PR saves 76% ± 6 pp; RG and PS are not distinguishable; "
         "nobody can save more than 86.7% (95%, 2 paired draws)."
     )
+    in_dollars = savings_sentence(costs, found, "EDF", "95%", {"PS": 17.5, "PR": -113.0})
+    assert "PR saves 76% ± 6 pp and PS costs $17.50 more; RG is not distinguishable;" in in_dollars
     assert saving_words(found["PS", "EDF"]) == "−11% ± 16 pp"
     assert saving_words(found["RG", "EDF"]) == "0% ± 127 pp"
 
 
 def test_the_sentence_of_a_trace_names_the_largest_savings_first():
     totals = {"EDF": 100.0, "PR": 30.0, "RG": 40.0, "same": 100.0, "PS": 112.0, "LAS": 120.0, "FIFO": 130.0}
-    runs = [(name, draws(total)) for name, total in totals.items()]
+    runs: list[tuple[str, Draws]] = [(name, draws(total)) for name, total in totals.items()]
     told = savings_sentence(run_costs(runs, exact=True), savings(runs, exact=True), "EDF", "exact")
     assert told == (
         "Against EDF ($100), PR saves 70%, RG saves 60%, PS costs 12% more and 2 more in the table; "

@@ -1,0 +1,125 @@
+"""Result and Compare where the policy rents its machines: money first, the bound, machine types, savings."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dlsched.experiments.run import simulate
+from dlsched.ui import loaders, runs_of, session
+from dlsched.ui.compare_costs import cheapest, costs_of, saving_table
+from dlsched.ui.result_cost import draw_words, idle_words, over_draws
+from dlsched.workload.service import PROTOTYPE, gpuaas_scenario
+
+RESULT, COMPARE = "understand/result.py", "understand/compare.py"
+SEEDS = (0, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def records():
+    """Three draws of six jobs on two free slots under two of the study's lists, and one of FIFO on 8 GPUs."""
+    scenario = gpuaas_scenario(PROTOTYPE, name="tiny service")
+    runs = {(key, seed): simulate(scenario, key, seed=seed) for key in ("gpuaas-fifo", "gpuaas-edf") for seed in SEEDS}
+    runs["fifo", 0] = simulate(scenario, "fifo", {"vm_type": "NC48*"})
+    assert [run.audit() for run in runs.values()] == [[]] * len(runs)
+    return {name: run.record() for name, run in runs.items()}
+
+
+@pytest.fixture
+def saved(store, records):
+    return {name: store.save_run(record) for name, record in records.items()}
+
+
+def plain(element) -> str:
+    return element.value.replace("\\", "")
+
+
+def test_money_comes_first_with_what_is_left_to_gain(saved, open_page):
+    app = open_page(RESULT, run=saved["gpuaas-edf", 0])
+    assert not app.exception
+    said = plain(app.header[0])
+    assert re.match(r"EDF renting: \$[\d.,]+ in all", said)
+    assert re.search(r"at most [\d.]+% left to gain: no policy can do it for less than \$[\d.,]+\.$", said)
+    assert [card.label for card in app.metric] == ["Total cost", "Machine cost", "Late jobs, share", "Completed"]
+    assert "left to gain" in app.metric[0].help
+    assert app.segmented_control(key="over-time").options[0] == "Price of what is rented"
+
+
+def test_the_cost_tab_names_parts_hours_draws_rule_and_prices(saved, open_page):
+    app = open_page(RESULT, run=saved["fifo", 0], tab="Cost")
+    assert not app.exception
+    texts = " ".join(plain(text) for text in app.markdown)
+    assert "GPU-hours were paid for and not held" in texts
+    assert "for spare GPUs beside jobs" in texts
+    assert "Billing per second" in texts
+    assert "NC6 $0.56/h" in texts
+    assert "Source: list prices 2022-07-05" in texts
+    app = open_page(RESULT, run=saved["gpuaas-fifo", 1], tab="Cost")
+    assert any("over all 3 the total is" in plain(text) for text in app.markdown)
+
+
+def test_the_gantt_colours_machines_and_names_them_in_words(saved, open_page):
+    app = open_page(RESULT, run=saved["gpuaas-edf", 0], tab="Gantt")
+    assert not app.exception
+    assert any(re.search(r"\d+ machines? rented: \d+ [KM]\d\d x\d", plain(text)) for text in app.markdown)
+    pieces = loaders.segments(saved["gpuaas-edf", 0])
+    assert set(pieces["gpu_type"]) <= {"K80", "M60"}
+    assert (pieces["gpus"] <= pieces["vm_gpus"]).all()
+    assert loaders.groups(saved["gpuaas-edf", 0], "gpu_type") == ("K80", "M60")
+    app.segmented_control(key="gantt-rows").set_value("jobs").run()
+    assert not app.exception
+
+
+def test_a_job_says_on_which_machines_it_ran_and_what_lateness_cost(saved, open_page):
+    app = open_page(RESULT, run=saved["gpuaas-edf", 0], tab="Job", job="0")
+    assert not app.exception
+    assert re.search(r"ran .+ on n\d with [KM]\d\d x\d", plain(app.header[0]))
+    assert [card.label for card in app.metric] == ["Wait", "Late by", "Machine cost", "Cost of lateness"]
+    assert "Machine" in app.dataframe[0].value.columns
+
+
+def test_compare_says_what_is_saved_against_the_baseline(saved, open_page):
+    runs = [saved["gpuaas-fifo", 0], saved["gpuaas-edf", 0]]
+    app = open_page(COMPARE, runs=",".join(runs), base=runs[0])
+    assert not app.exception
+    said = plain(app.header[0])
+    assert said.startswith("Against FIFO renting ($")
+    assert said.endswith("(95%, 3 paired draws).")
+    assert "nobody can save more than" in said
+    numbers = app.table[0].value
+    assert numbers["Number"].tolist()[:2] == ["Completed", "Total cost"]
+    assert "Cost per month" not in numbers["Number"].tolist()
+    assert [column.replace("\\", "") for column in app.table[1].value.columns] == [
+        "Run",
+        "against FIFO renting",
+        "against EDF renting",
+    ]
+
+
+def test_savings_of_both_sides_and_the_cheapest(saved, records):
+    series = [s for s in runs_of.series_of(session.runs_of(loaders.info(saved["fifo", 0]).scenario_hash))
+              if len(s.seeds) == len(SEEDS)]  # fmt: skip
+    costs = costs_of(series)
+    totals = {
+        key: [records[key, seed].metrics["total_cost"] for seed in SEEDS] for key in ("gpuaas-fifo", "gpuaas-edf")
+    }
+    shares = [(a - b) / a for a, b in zip(*totals.values(), strict=True)]
+    found = costs.savings["EDF renting", "FIFO renting"]
+    assert found is not None
+    assert found.mean == pytest.approx(sum(shares) / 3)
+    assert found.n == 3
+    assert cheapest(costs) == min(costs.runs, key=lambda cost: cost.total.mean).name
+    assert len(saving_table(costs)) == 2
+    mean = over_draws(saved["gpuaas-edf", 0])
+    assert mean is not None
+    assert mean.total.mean == pytest.approx(sum(totals["gpuaas-edf"]) / 3)
+    assert draw_words(mean).startswith("this is one draw; over all 3 the total is $")
+
+
+def test_idle_gpu_hours_in_words():
+    assert idle_words({"gpu_hours_idle": 12.0, "gpu_hours_held": 108.0, "idle_cost": 3.0, "spare_cost": 4.5}) == (
+        "12 GPU-hours were paid for and not held, 10% of all: $3.00 for machines without a job and $4.50 for spare "
+        "GPUs beside jobs"
+    )
+    assert idle_words({"gpu_hours_idle": 0.0, "idle_cost": 0.0}) == "no GPU-hour was paid for without a job holding it"
