@@ -23,10 +23,11 @@ OF_THE_PAPER = (*STATIC, *SEARCHES, *DYNAMIC, HIERARCHICAL)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is run: numbers of nodes, seeds, and the largest number of nodes for the slow Hierarchical method."""
+    """What is run: numbers of nodes, seeds, jobs a node, most nodes for the slow Hierarchical method."""
 
     nodes: tuple[int, ...]
     seeds: tuple[int, ...]
+    jobs_per_node: int
     most_for_hierarchical: int
 
     def policies(self, nodes: int, wanted: Sequence[str]) -> list[str]:
@@ -34,8 +35,8 @@ class Plan:
         return [key for key in wanted if key != HIERARCHICAL or nodes <= self.most_for_hierarchical]
 
 
-QUICK = Plan((5, 10), (0, 1), 5)
-FULL = Plan((10, 20, 50), (0, 1, 2), 20)
+QUICK = Plan((5, 10), (0, 1), jobs_per_node=5, most_for_hierarchical=5)
+FULL = Plan((10, 20, 50), (0, 1, 2), jobs_per_node=10, most_for_hierarchical=20)
 
 Cell = tuple[str, int, str]
 """Rate, nodes, policy."""
@@ -54,7 +55,8 @@ def run_grid(setting: Setting, rates: Sequence[str], wanted: Sequence[str]) -> d
     with open_pool().executor as executor:
         for number, (rate, nodes) in enumerate(todo):
             scenario = gpuaas_scenario(
-                GpuaasSpec.model_validate({"nodes": nodes, "rate": rate}), name=f"{rate}, {nodes} nodes"
+                GpuaasSpec.model_validate({"nodes": nodes, "rate": rate, "jobs": plan.jobs_per_node * nodes}),
+                name=f"{rate}, {nodes} nodes",
             )
             choices: list[tuple[str, Mapping[str, Any]]] = [(key, {}) for key in plan.policies(nodes, wanted)]
 
