@@ -69,6 +69,25 @@ def crowd(jobs=30, nodes=4, seed=0, gpus=8):
     )
 
 
+def test_of_two_payers_with_as_many_gpus_the_first_to_end_pays_the_dearer_machine():
+    # Machines with 1 GPU at $1 and 2 at $2.5; three jobs that use one GPU each: 2 x 2.5 + 10 x 1 = 15.
+    instance = Instance(
+        times=np.array([10.0, 2.0, 12.0]).reshape(3, 1, 1),
+        slack=np.full(3, 20.0),
+        weight=np.ones(3),
+        vm_family=np.array([0, 0]),
+        vm_gpus=np.array([1, 2]),
+        vm_price=np.array([1.0, 2.5]),
+        node_vm=np.full(2, -1),
+        running=np.zeros(3, dtype=bool),
+        period=20.0,
+    )
+    solved = solve_exact(instance)
+    assert solved.schedule is not None
+    assert solved.objective == pytest.approx(15.0)
+    assert solved.schedule.node[1] == solved.schedule.node[2] != solved.schedule.node[0]
+
+
 def test_limits_leave_a_feasible_schedule_and_a_bound_below_every_other():
     instance = crowd()
     best = solve_exact(instance)
