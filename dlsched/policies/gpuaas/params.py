@@ -118,6 +118,9 @@ class DpParams(LocalParams):
         description="Time between two decisions (Delta t); decisions at submissions and completions come on top.",
         json_schema_extra={"unit": "s"},
     )
+    postpone_factor: float = Field(
+        1.0, ge=0, le=1e6, description="How much worse a job left in the queue counts than a late one."
+    )
     postponed_usd: float = Field(
         1e6,
         ge=0,
@@ -125,3 +128,8 @@ class DpParams(LocalParams):
         description="Cost of leaving a job in the queue, where it is a constant.",
         json_schema_extra={"unit": "$"},
     )
+
+    @property
+    def horizon_s(self) -> float:
+        """Delta t."""
+        return 900.0 if self.period_s is None else self.period_s

@@ -13,6 +13,7 @@ from dlsched.domain.state import State
 from dlsched.policies.gpuaas.desk import Desk, RateTable, slots_are_free
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 from dlsched.policies.gpuaas.params import LocalParams, PeriodParams
+from dlsched.policies.gpuaas.repair import start_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,14 @@ class InstancePolicy:
         desk = Desk.of(state, self._table, self._params.horizon_s, free=self._free)
         if not len(desk.rows):
             return Plan(vms=desk.vms(Schedule.empty(desk.instance)))
-        choice = self._core(self._instance(desk.instance), desk, state.rng)
+        instance = self._instance(desk.instance)
+        choice = self._core(instance, desk, state.rng)
+        schedule = choice.schedule if len(choice.schedule.runs) else start_one(instance, choice.schedule)
         return Plan(
-            allocations=desk.allocations(choice.schedule),
-            vms=desk.vms(choice.schedule) if self._free else {},
+            allocations=desk.allocations(schedule),
+            vms=desk.vms(schedule) if self._free else {},
             wake_at_s=self._wake_at_s(state.now_s, choice.wake_in_s),
-            reasons=desk.reasons(choice.schedule),
+            reasons=desk.reasons(schedule),
             note=choice.note,
             status=choice.status,
             objective=choice.objective,

@@ -45,7 +45,8 @@ def held(run: Run) -> list[tuple[str, int, str]]:
     """Job, GPUs and machine type of every piece, in order of time."""
     pieces = run.segments.sort_values(["start_s", "job_id"])
     vm_at = run.nodes.set_index(["node", "start_s"])["vm_type"]
-    return [(p.job_id, p.gpus, vm_at[p.node, p.start_s]) for p in pieces.itertuples()]
+    columns = (pieces[name].tolist() for name in ("job_id", "gpus", "node", "start_s"))
+    return [(job, gpus, vm_at[node, start_s]) for job, gpus, node, start_s in zip(*columns, strict=True)]
 
 
 def test_one_job_rents_the_cheapest_machine_that_is_in_time():
@@ -114,6 +115,12 @@ def test_market_asks_again_when_a_job_shall_switch():
     assert run.metrics["total_cost_bound"] == pytest.approx(1.1)
     pure = clean(simulate(scenario([80.0]), "gpuaas-market", {"period_s": None, "mixing": False}))
     assert pure.metrics["total_cost"] == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize("policy", ["gpuaas-exact", "gpuaas-hierarchical", "gpuaas-greedy", "gpuaas-market"])
+def test_jobs_without_a_due_date_are_run_all_the_same(policy: str):
+    run = clean(simulate(scenario([200.0, np.nan, np.nan]), policy, {"period_s": None}))
+    assert run.metrics["completed"] == 3
 
 
 def test_restarts_are_in_the_residual_times():
