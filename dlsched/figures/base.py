@@ -21,7 +21,9 @@ Names = NDArray[np.object_]
 FONT = "Source Sans, Source Sans Pro, sans-serif"
 HEIGHT = 320
 CLEAR = "rgba(0,0,0,0)"
-LEGEND_PX = 1100
+LEGEND_PX = 700
+"""Width of a chart in a window of 1,024 px, where legends wrap first."""
+MOST_LEGEND_ROWS = 4
 TIME_UNITS = (
     (2 * 86_400.0, 86_400.0, "days"),
     (2 * 3_600.0, 3_600.0, "hours"),
@@ -136,7 +138,11 @@ def _legend_rows(figure: go.Figure) -> int:
     named = [trace for trace in figure.data if trace.showlegend is not False]
     if len(named) < 2 and not any(trace.showlegend for trace in named):
         return 0
-    return int(np.ceil(sum(44 + 6 * len(trace.name or "") for trace in named) / LEGEND_PX))
+    widths = [44 + 6 * len(trace.name or "") for trace in named]
+    if sum(widths) <= LEGEND_PX:
+        return 1
+    # Entries that do not fit on one line stand in columns as wide as the widest.
+    return min(int(np.ceil(len(widths) / max(LEGEND_PX // max(widths), 1))), MOST_LEGEND_ROWS)
 
 
 def hatched(colour: str, shape: str, ink: str) -> dict[str, Any]:

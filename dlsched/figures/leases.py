@@ -31,7 +31,7 @@ def add_bands(figure: go.Figure, theme: Theme, axis: TimeAxis, leases: pd.DataFr
         y=(low + high) / 2,
         width=high - low,
         orientation="h",
-        name="rented, no job on it",
+        name="rented, no job",
         marker={
             "color": theme.card,
             "line": {"color": theme.muted, "width": 1},
@@ -55,8 +55,8 @@ def add_brackets(
     low, high = _lanes(leases, rows)
     words = _words(leases)
     for name, at_s, arm_s, said in (
-        ("[ machine opens", start, ARM_PX * px, "opens"),
-        ("] machine closes", end, -ARM_PX * px, "closes"),
+        ("[ opens", start, ARM_PX * px, "opens"),
+        ("] closes", end, -ARM_PX * px, "closes"),
     ):
         seen = np.flatnonzero(wide & (at_s >= axis.from_s) & (at_s <= axis.to_s))
         if not len(seen):

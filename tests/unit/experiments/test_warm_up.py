@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dlsched.domain.scenario import Scenario
 from dlsched.experiments import worker
 from dlsched.policies import registry
 from dlsched.policies.registry import POLICIES, unmet_needs
@@ -16,7 +17,7 @@ COMPILED = {"gpuaas-market", "gpuaas-greedy", "gpuaas-randomized-greedy", "gpuaa
 
 @pytest.fixture
 def warmed(monkeypatch):
-    found = {}
+    found: dict[str, Scenario] = {}
     monkeypatch.setattr(worker, "simulate", lambda scenario, policy: found.setdefault(policy, scenario))
     worker._warm_up.cache_clear()
     yield found

@@ -96,6 +96,6 @@ def test_the_sentence_of_a_trace_names_the_largest_savings_first():
 
 
 def test_runs_without_costs_are_left_out():
-    runs = [("A", draws(100)), ("B", [{"total_cost": None}])]
+    runs: list[tuple[str, Draws]] = [("A", draws(100)), ("B", [{"total_cost": None}])]
     assert [cost.name for cost in run_costs(runs)] == ["A"]
     assert savings(runs) == {}
