@@ -62,14 +62,14 @@ def rent_over_time(
     return Chart(figure, f"Rented machines cost {finding}.", table)
 
 
-def bill_bars(machines: pd.DataFrame, theme: Theme) -> Chart:
+def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = ()) -> Chart:
     """Return the bill by machine type with its GPU-hours; ``machines`` as metrics.machines.bill_by_machine.
 
-    The colour is the GPU type, as on all pages; types of one GPU type differ by their place and name.
+    The colour is the GPU type, as on all pages: ``gpu_types`` are those of the cluster in the order of their colours.
     """
     shown = machines.head(MOST_TYPES)
     cost = column(shown, "cost")
-    kinds = sorted(set(machines["gpu_type"]))
+    kinds = list(dict.fromkeys([*gpu_types, *sorted(set(machines["gpu_type"]))]))
     tints = {kind: theme.marks[i] if i < len(theme.marks) else theme.other for i, kind in enumerate(kinds)}
     hatches = {kind: SHADES[i % len(SHADES)] for i, kind in enumerate(kinds)}
     texts = [_label(shown.iloc[i]) for i in range(len(shown))]
@@ -84,7 +84,7 @@ def bill_bars(machines: pd.DataFrame, theme: Theme) -> Chart:
             orientation="h",
             width=0.8,
             name=plain(kind or "no GPU"),
-            showlegend=len(kinds) > 1,
+            showlegend=machines["gpu_type"].nunique() > 1,
             marker=hatched(tints[kind], hatches[kind], theme.ground),
             text=[texts[i] for i in mine],
             textposition="outside",

@@ -100,7 +100,8 @@ def draw_words(mean: RunCost) -> str:
 def _machines(run_id: str, jobs: pd.DataFrame, theme: Theme) -> None:
     machines = bill_by_machine(loaders.stays(run_id), loaders.segments(run_id))
     by_user = [name for name in ("user", "group", "job_class") if name in jobs and jobs[name].fillna("").any()]
-    drawn: list[tuple[str, Callable[[], Chart]]] = [("by-type", lambda: rented.bill_bars(machines, theme))]
+    kinds = loaders.groups(run_id, "gpu_type")
+    drawn: list[tuple[str, Callable[[], Chart]]] = [("by-type", lambda: rented.bill_bars(machines, theme, kinds))]
     if by_user:
         drawn.append(("by-user", lambda: _cost_by(by_user[0], jobs, theme)))
     for column, (key, draw) in zip(st.columns(len(drawn)), drawn, strict=True):

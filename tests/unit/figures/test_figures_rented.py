@@ -118,6 +118,8 @@ def test_the_bill_by_machine_by_hand():
     chart = rented.bill_bars(table, LIGHT)
     assert "3 GPU-hours were paid for and not held" in chart.alt
     assert trace(chart, "M60").marker.color == LIGHT.marks[1]
+    alone = rented.bill_bars(table[1:], LIGHT, gpu_types=("K80", "M60"))  # a type keeps its colour where it is alone
+    assert trace(alone, "M60").marker.color == LIGHT.marks[1]
 
 
 def test_what_is_rented_per_hour_adds_up():
