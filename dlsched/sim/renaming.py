@@ -66,14 +66,16 @@ def _same(contents: _Contents, planned: int, real: int) -> bool:
 def _names(contents: _Contents, movable: list[int], target: Ints, vm: Ints) -> dict[int, int]:
     """Return the real slot of each slot of the plan: whole contents that stay first, then the best assignment.
 
-    A job is on one slot of the plan and on one real slot, so a pair with the same jobs and VM is in some best
-    assignment.
+    A pair of slots with the same jobs and VM is in some best assignment: what is on one slot of the plan is on no
+    other. Only the shares of a spread job can be alike; of these the first pair is taken.
     """
-    among = set(movable)
-    name = {
-        a: b for a, b in contents.stays if a in among and b in among and target[a] == vm[b] and _same(contents, a, b)
-    }
-    taken = set(name.values())
+    among, taken = set(movable), set[int]()
+    name: dict[int, int] = {}
+    for a, b in contents.stays:
+        fresh = a in among and b in among and a not in name and b not in taken
+        if fresh and target[a] == vm[b] and _same(contents, a, b):
+            name[a] = b
+            taken.add(b)
     planned = [node for node in movable if node not in name]
     real = [node for node in movable if node not in taken]
     if planned:

@@ -228,6 +228,16 @@ def test_slots_of_a_plan_are_renamed_so_that_jobs_stay_put():
     assert leases(log) == [(0, 0, 0, 10), (1, 1, 0, 10), (2, 0, 1, 10)]
 
 
+def test_alike_shares_of_a_spread_job_keep_slots_of_their_own():
+    plans = {
+        0.0: Plan({0: on((0, 2), (1, 2))}, vms={0: "small", 1: "small"}),
+        1.0: Plan({0: on((2, 2), (3, 2))}, vms={0: None, 1: None, 2: "small", 3: "small"}),
+    }
+    log = simulate(scenario(jobs((0, 10, 4), (1, 30, 1)), slots(4), horizon_s=20), Fake(script(plans)))
+    assert pieces(log, 0) == [(0, 10, 4, DONE)]
+    assert [lease[0] for lease in leases(log)] == [0, 1]
+
+
 def test_slots_of_jobs_the_plan_does_not_name_keep_their_name():
     plans = {
         0.0: Plan({0: on((0, 2)), 1: on((1, 2))}, vms={0: "small", 1: "small"}),
