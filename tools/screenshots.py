@@ -85,6 +85,15 @@ def main() -> None:
         shoot(tab, "compare")
         tab.goto(f"{address}/workload")
         shoot(tab, "workload")
+        tab.goto(address)
+        tab.get_by_role("button", name="Rent GPUs by the hour").click()
+        tab.get_by_role("button", name="Use these 100 jobs").click()
+        tab.wait_for_url("**/cluster**", timeout=60_000)
+        tab.goto(tab.url.replace("/cluster", "/run"))
+        tab.get_by_role("button", name="Run 6 policies").click()
+        tab.wait_for_url("**/result**", timeout=180_000)
+        tab.goto(f"{tab.url}&tab=Gantt")
+        shoot(tab, "renting")
         browser.close()
 
 

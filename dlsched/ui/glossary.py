@@ -52,7 +52,16 @@ TERMS = (
     Term("Head-of-line blocking", "", "The first job in the queue does not fit, and all behind it wait with it."),
     Term("Knows", "", "What a policy must be told of a job before it runs; run times are rarely known exactly."),
     Term("Load", "utilisation asked for", "GPU time that jobs ask for, over GPU time that is there while jobs arrive."),
+    Term(
+        "Lower bound on cost",
+        "",
+        "What the jobs cost at least under any policy: GPU time at the lowest price per GPU, plus lateness nobody avoids.",
+    ),
     Term("Makespan", "", "First submission to last completion; set by the longest jobs."),
+    Term("Market", "", "A policy: each job picks what is cheapest at a price of GPUs that clears the demand."),
+    Term(
+        "Mixing", "", "A job runs on a faster, dearer configuration first and on a cheaper one later, to end when due."
+    ),
     Term("Node", "machine, server", "One machine with its GPUs, CPUs and memory."),
     Term(
         "Not distinguishable", "", "The interval of the difference covers zero: these draws do not show who is better."
@@ -64,15 +73,21 @@ TERMS = (
         "Options are compared draw by draw, which makes the interval of the difference narrower.",
     ),
     Term("Partition", "virtual cluster", "A part of the cluster that only its own jobs may use."),
+    Term("Path relinking", "", "A search that walks between good schedules and keeps the best on the way."),
     Term("Policy", "scheduler", "The rule that decides which job runs where and when."),
     Term("Pool placement", "", "Only the total of free GPUs counts; a job may be split over nodes at will."),
     Term("Preemption", "", "Stopping a job for another one; its progress is kept."),
+    Term("Pressure", "", "How close a job is to being late, on its fastest configuration."),
     Term("Profiling row", "", "One measured training run: network, GPU type, GPUs, batch size and how long it took."),
     Term(
         "Rigid, moldable, malleable",
         "",
         "The width is fixed; chosen at the start; may change while the job runs (elastic).",
     ),
+    Term(
+        "Shadow price", "lambda, dual", "What one more GPU-hour would save at the moment; 0 when there are enough GPUs."
+    ),
+    Term("Slot", "free node", "Room for one rented machine, whose type the policy chooses, changes and gives back."),
     Term("Slowdown", "stretch", "Time in system over the run time at the requested width."),
     Term("Speed-up", "", "How much faster a job is than with one worker."),
     Term("Spread", "", "Placement on as many nodes as possible, the emptiest first."),
