@@ -55,7 +55,7 @@ TERMS = (
     Term(
         "Lower bound on cost",
         "",
-        "What the jobs cost at least under any policy: GPU time at the lowest price per GPU, plus lateness nobody avoids.",
+        "What the jobs cost at least under any policy: GPU time at the lowest price, plus lateness nobody avoids.",
     ),
     Term("Makespan", "", "First submission to last completion; set by the longest jobs."),
     Term("Market", "", "A policy: each job picks what is cheapest at a price of GPUs that clears the demand."),
