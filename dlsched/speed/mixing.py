@@ -35,12 +35,12 @@ def job_lower_bounds(times: Floats, price_per_gpu: Floats, slack: Floats, weight
 
     A job that can run nowhere has the bound infinity.
     """
-    count, _, largest = times.shape
+    count, families, largest = times.shape
     gpus = np.arange(1, largest + 1)
     rentable = np.isfinite(times) & np.isfinite(price_per_gpu)[None, :, None]
-    ends = np.where(rentable, times, np.inf).reshape(count, -1)
+    ends = np.where(rentable, times, np.inf).reshape(count, families * largest)
     costs = np.where(rentable, times, 0.0) * gpus * np.where(np.isfinite(price_per_gpu), price_per_gpu, 0.0)[:, None]
-    costs = np.where(rentable, costs, np.inf).reshape(count, -1)
+    costs = np.where(rentable, costs, np.inf).reshape(count, families * largest)
     late = np.maximum(0.0, np.where(np.isfinite(ends), ends, 0.0) - slack[:, None])
     best = (costs + weight[:, None] * late).min(axis=1, initial=np.inf)
     for slow in range(ends.shape[1]):

@@ -16,24 +16,32 @@ import numpy as np
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 from dlsched.policies.gpuaas.market_kernels.tables import Market, Rules
+from dlsched.policies.gpuaas.repair import can_open_enough, must_open, open_enough
+
+SHORTEST_WAKE = 0.05
+"""While GPUs are short, switches are this part of ``wait`` apart at least: events come soon enough then."""
 
 
 @dataclass(frozen=True)
 class MarketSettings:
     """What Market is told.
 
-    ``mixing``: jobs may change their configuration, fast first; off = pure-configuration Market. ``wait`` (W, in the
-    instance's time unit) and ``later_price`` (theta) price the choice to wait. ``steps``: most bisections of the price.
+    ``mixing``: jobs may change their configuration, fast first; off = pure-configuration Market. A job that waits
+    pays ``later_price`` (theta) times the extra price, after the part of the time in which that price falls to
+    nothing; ``horizon`` scales this time. ``wait`` (W, in the instance's time unit) is the longest wait priced.
+    ``steps``: most bisections of the price.
     """
 
     mixing: bool = True
     wait: float = 36_000.0
-    later_price: float = 0.9
+    later_price: float = 0.95
+    horizon: float = 1.0
     steps: int = 40
 
     def __post_init__(self) -> None:
-        if not (self.wait > 0 and 0 <= self.later_price < 1 and self.steps >= 1):
-            raise ValueError(f"Expected wait above 0, later_price in [0, 1) and steps of at least 1, got {self}.")
+        if not (self.wait > 0 and 0 <= self.later_price < 1 and self.steps >= 1 and self.horizon > 0):
+            rule = "wait and horizon above 0, later_price in [0, 1) and steps of at least 1"
+            raise ValueError(f"Expected {rule}, got {self}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +67,36 @@ def market(instance: Instance, settings: MarketSettings | None = None) -> Market
     from dlsched.policies.gpuaas.market_kernels.decide import decide  # loads numba
 
     tables = _tables(instance)
-    wake_in = decide(tables, Rules(settings.mixing, settings.later_price, settings.wait, settings.steps))
+    rules = _rules(tables, settings)
+    wake_in = decide(tables, rules)
+    if tables.extra.max() > 0:
+        wake_in = max(wake_in, rules.wait * SHORTEST_WAKE)
     schedule = _schedule(instance, tables)
+    if can_open_enough(instance):
+        schedule = open_enough(instance, schedule)
     prices = tables.extra.copy()
     return MarketPlan(schedule, wake_in if math.isfinite(wake_in) else None, float(prices.max(initial=0.0)), prices)
+
+
+def _rules(tables: Market, settings: MarketSettings) -> Rules:
+    """Return the rules of one decision: the more there is to do, the longer jobs are ready to wait.
+
+    The extra price is taken to fall to nothing within the time all nodes need for all jobs at their thriftiest (the
+    backlog) plus the mean time of such a run (what comes meanwhile), times ``horizon``. Nothing here has a time
+    unit, so decisions are the same for jobs of minutes and jobs of days.
+    """
+    parts = np.arange(1, tables.times.shape[2] + 1) / np.maximum(tables.most, 1)[:, None]
+    rows = np.arange(len(tables.slack))
+    needs = (tables.times * parts).reshape(len(rows), -1)
+    thriftiest = needs.argmin(axis=1)
+    can_run = np.isfinite(needs[rows, thriftiest])
+    if not can_run.any():
+        return Rules(settings.mixing, settings.later_price, 0.0, settings.steps)
+    backlog = needs[rows, thriftiest][can_run].sum() / len(tables.room)
+    typical = tables.times.reshape(len(rows), -1)[rows, thriftiest][can_run].mean()
+    fall = settings.horizon * float(backlog + typical)
+    wait = min(settings.wait, (1.0 - settings.later_price) * fall)
+    return Rules(settings.mixing, settings.later_price, wait, settings.steps)
 
 
 def _tables(instance: Instance) -> Market:
@@ -73,20 +107,24 @@ def _tables(instance: Instance) -> Market:
     kind = np.where(stays, instance.vm_family[instance.node_vm], -1)
     return Market(
         times=np.where(np.arange(1, largest + 1) <= most[:, None], instance.config_times, np.inf),
-        slack=np.ascontiguousarray(instance.slack, dtype=np.float64),
-        weight=np.ascontiguousarray(instance.weight, dtype=np.float64),
+        slack=np.array(instance.slack, dtype=np.float64),
+        weight=np.array(instance.weight, dtype=np.float64),
         price=_prices(instance) if not stays.all() else np.zeros(families),
         most=most,
         fixed=fixed,
         vm_gpus=np.where(holder >= 0, instance.vm_gpus[holder], 0),
-        bill=instance.config_price,
-        room=np.where(stays, instance.vm_gpus[instance.node_vm], 0),
+        bill=np.array(instance.config_price, dtype=np.float64),
+        room=_room(instance),
         time=np.zeros(shape),
         gpus=np.zeros(shape, dtype=np.int64),
         family=np.zeros(shape, dtype=np.int64),
-        count=np.zeros(jobs, dtype=np.int64),
+        num_configs=np.zeros(jobs, dtype=np.int64),
         extra=np.zeros(families),
-        runs=np.zeros(jobs, dtype=np.bool_),
+        choice=np.full(jobs, -1, dtype=np.int64),
+        at_low=np.full(jobs, -1, dtype=np.int64),
+        at_high=np.full(jobs, -1, dtype=np.int64),
+        unsure=np.zeros(jobs, dtype=np.int64),
+        is_short=np.zeros(1, dtype=np.int64),
         now=np.zeros(jobs, dtype=np.int64),
         later=np.full(jobs, -1, dtype=np.int64),
         span=np.full(jobs, np.inf),
@@ -98,8 +136,9 @@ def _tables(instance: Instance) -> Market:
         free=np.zeros(instance.num_nodes, dtype=np.int64),
         hull=np.zeros(shape[1], dtype=np.int64),
         cost=np.zeros(shape[1]),
-        demand=np.zeros(families),
+        demand=np.zeros(families, dtype=np.int64),
         quote=np.zeros(families),
+        later_quote=np.zeros(families),
     )
 
 
@@ -111,6 +150,16 @@ def _node_sizes(instance: Instance) -> tuple[Ints, Ints]:
     fixed = np.zeros_like(most)
     np.add.at(fixed, instance.vm_family[vms], instance.vm_gpus[vms])
     return np.minimum(most, instance.times.shape[2]), fixed
+
+
+def _room(instance: Instance) -> Ints:
+    """Return GPUs of the nodes that stay, 0 for free ones, -1 for those beyond the number that may be open, (N,)."""
+    stays = instance.node_vm >= 0
+    room = np.where(stays, instance.vm_gpus[instance.node_vm], 0)
+    if instance.exactly:
+        may_open = max(0, must_open(instance) - int(stays.sum()))
+        room[np.flatnonzero(~stays)[may_open:]] = -1
+    return room
 
 
 def _prices(instance: Instance) -> Floats:

@@ -12,17 +12,17 @@ from dlsched.domain.fingerprint import fingerprint
 from dlsched.policies.gpuaas.market_kernels.mix import list_configs
 from dlsched.policies.gpuaas.market_kernels.packing import grow, next_switch, pack
 from dlsched.policies.gpuaas.market_kernels.price import clear_market
+from dlsched.policies.gpuaas.market_kernels.spread import spread
 from dlsched.policies.gpuaas.market_kernels.tables import Market, Rules
 
 
 def _market_type() -> Any:
-    integers = {"most", "fixed", "vm_gpus", "room", "gpus", "family", "count", "now", "later", "node", "held", "kind"}
-    integers |= {"free", "hull"}
+    floats = {"times", "slack", "weight", "price", "bill", "time", "extra", "span", "run_cost", "wait_cost"}
+    floats |= {"cost", "quote", "later_quote"}
     dims = {"times": 3, "vm_gpus": 2, "bill": 2, "time": 2, "gpus": 2, "family": 2}
-    kinds = []
-    for name in Market._fields:
-        kind = types.int64 if name in integers else types.boolean if name == "runs" else types.float64
-        kinds.append(types.Array(kind, dims.get(name, 1), "C"))
+    kinds = [
+        types.Array(types.float64 if name in floats else types.int64, dims.get(name, 1), "C") for name in Market._fields
+    ]
     return types.NamedTuple(kinds, Market)
 
 
@@ -36,11 +36,14 @@ def _compile(sources: int) -> Callable[[Market, Rules], float]:
         list_configs(m)
         clear_market(m, rules)
         pack(m)
+        spread(m)
         grow(m)
         return next_switch(m)
 
     return decide
 
 
-decide = _compile(fingerprint(Path(__file__).parent.glob("*.py")))
+_HERE = Path(__file__).parent
+_OPTIONS = _HERE.parent / "kernels" / "compiled.py"
+decide = _compile(fingerprint([*_HERE.glob("*.py"), _OPTIONS]))
 """``decide(market, rules)``: fill in prices and schedule; return the time until the first planned switch."""

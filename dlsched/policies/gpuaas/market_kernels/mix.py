@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dlsched.domain.workload import Floats
+from dlsched.policies.gpuaas.kernels.compiled import compiled
 from dlsched.policies.gpuaas.market_kernels.tables import Market
 
-compiled = njit(nogil=True, error_model="numpy")
 IN_TIME = 1e-7
 """Ending later than this part of the run time is late; without it a switch would be put off for ever."""
 
@@ -30,7 +29,7 @@ def list_configs(m: Market) -> None:
             if not _is_beaten(m, job, kept, k):
                 _write(m, job, kept, m.time[job, k], m.gpus[job, k], m.family[job, k])
                 kept += 1
-        m.count[job] = kept
+        m.num_configs[job] = kept
 
 
 @compiled
@@ -90,7 +89,7 @@ def cheapest(m: Market, job: int, quote: Floats, slack: float, mixing: bool) -> 
 def _hull(m: Market, job: int, quote: Floats) -> int:
     """Put the lower left convex hull over (time, cost) into ``hull``, fastest first; return its size."""
     size = 0
-    for k in range(m.count[job]):
+    for k in range(m.num_configs[job]):
         time, cost = m.time[job, k], m.time[job, k] * m.gpus[job, k] * quote[m.family[job, k]]
         m.cost[k] = cost
         if size > 0 and cost >= m.cost[m.hull[size - 1]]:
@@ -111,7 +110,7 @@ def _hull(m: Market, job: int, quote: Floats) -> int:
 @compiled
 def _single(m: Market, job: int, quote: Floats, slack: float) -> tuple[float, int, int, float]:
     best, least = -1, np.inf
-    for k in range(m.count[job]):
+    for k in range(m.num_configs[job]):
         late = max(0.0, m.time[job, k] - slack)
         cost = m.time[job, k] * m.gpus[job, k] * quote[m.family[job, k]] + m.weight[job] * late
         if cost < least:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from dlsched.domain.workload import Ints
-from dlsched.policies.gpuaas.market_kernels.tables import Market
+from dlsched.policies.gpuaas.market_kernels.tables import CLOSED, SHUT, Market
 
 compiled = njit(nogil=True, error_model="numpy")
 LEAST_GAIN = 1e-9
@@ -18,13 +18,12 @@ def pack(m: Market) -> None:
     m.node[:] = -1
     m.held[:] = 0
     for node in range(len(m.room)):
-        if m.room[node] == 0:
-            m.kind[node], m.free[node] = -1, 0
-        else:
-            m.free[node] = m.room[node]
+        m.free[node] = max(m.room[node], 0)
+        if m.room[node] <= 0:
+            m.kind[node] = CLOSED if m.room[node] == 0 else SHUT
     for job in _by_size(m):
         _place(m, job)
-    if m.extra.max() > 0:
+    if m.is_short[0]:
         for job in _by_eagerness(m):
             _place(m, job)
 
@@ -32,7 +31,7 @@ def pack(m: Market) -> None:
 @compiled
 def _by_size(m: Market) -> Ints:
     """Return the jobs that run: most GPUs first, then those that lose most by waiting."""
-    jobs = np.flatnonzero(m.runs)
+    jobs = np.flatnonzero(m.choice >= 0)
     jobs = jobs[np.argsort(m.run_cost[jobs] - m.wait_cost[jobs], kind="mergesort")]
     wide = np.zeros(len(jobs), np.int64)
     for k in range(len(jobs)):
@@ -43,7 +42,7 @@ def _by_size(m: Market) -> Ints:
 @compiled
 def _by_eagerness(m: Market) -> Ints:
     """Return the jobs that wait and could run, least reluctant first: cost of running over cost of waiting."""
-    jobs = np.flatnonzero((m.node < 0) & (m.count > 0))
+    jobs = np.flatnonzero((m.node < 0) & (m.num_configs > 0))
     return jobs[np.argsort(m.run_cost[jobs] / np.maximum(m.wait_cost[jobs], LEAST_GAIN), kind="mergesort")]
 
 
@@ -53,7 +52,7 @@ def _place(m: Market, job: int) -> None:
     family, gpus = m.family[job, m.now[job]], m.gpus[job, m.now[job]]
     best, closed = -1, -1
     for node in range(len(m.kind)):
-        if m.kind[node] < 0:
+        if m.kind[node] == CLOSED:
             closed = node if closed < 0 else closed
         elif m.kind[node] == family and m.free[node] >= gpus and (best < 0 or m.free[node] < m.free[best]):
             best = node
@@ -80,8 +79,16 @@ def _second_choice(m: Market, job: int) -> tuple[int, int]:
 
 
 @compiled
+def _time(m: Market, job: int, family: int, gpus: int) -> float:
+    """Return a job's run time; a node that stays may have more GPUs than any job can use."""
+    if gpus > m.times.shape[2]:
+        return np.inf
+    return m.times[job, family, gpus - 1]
+
+
+@compiled
 def _cost(m: Market, job: int, family: int, gpus: int, price: float) -> float:
-    time = m.times[job, family, gpus - 1]
+    time = _time(m, job, family, gpus)
     if not np.isfinite(time):
         return np.inf
     return time * gpus * price + m.weight[job] * max(0.0, time - m.slack[job])
@@ -100,7 +107,7 @@ def grow(m: Market) -> None:
         jobs = np.flatnonzero(m.node == node)
         if len(jobs) == 0:
             continue
-        if m.extra.max() > 0:
+        if m.is_short[0]:
             _grow_for_cost(m, node, jobs)
         _grow_for_time(m, node, jobs)
 
@@ -133,7 +140,7 @@ def _grow_for_time(m: Market, node: int, jobs: Ints) -> None:
         for job in jobs:
             time = m.times[job, family, m.held[job] - 1]
             for added in range(1, idle + 1):
-                faster = time - m.times[job, family, m.held[job] + added - 1]
+                faster = time - _time(m, job, family, m.held[job] + added)
                 if faster > most:
                     chosen, more, most = job, added, faster
         if chosen < 0:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dlsched.domain.workload import Floats, Ints
+
+CLOSED, SHUT = -1, -2
+"""No GPU type: a node that may be opened, and one that may not."""
 
 
 class Rules(NamedTuple):
@@ -24,13 +24,15 @@ class Market(NamedTuple):
 
     The problem: ``times`` (J, F, G), infinite where no node could hold it; ``slack``, ``weight`` (J,);
     ``price``, ``most`` (F,) per GPU, and GPUs of the largest node; ``fixed`` (F,) GPUs of nodes that stay;
-    ``vm_gpus`` (F, G) GPUs of the machine that holds g+1; ``bill`` (F, G) its price;
-    ``room`` (N,) GPUs of nodes that stay, 0 = free to choose.
-    Configurations worth considering, fastest first: ``time``, ``gpus``, ``family`` (J, C), ``count`` (J,).
-    What a job does at the prices ``extra`` (F,): ``runs``, ``now`` and ``later`` (J,) configurations, later = -1
-    if it never changes; ``span`` (J,) time until then; ``run_cost``, ``wait_cost`` (J,).
-    The schedule: ``node``, ``held`` (J,) GPUs; ``kind`` (N,) GPU type, -1 = closed; ``free`` (N,) GPUs.
-    Scratch: ``hull`` and ``cost`` (C,), ``demand`` and ``quote`` (F,).
+    ``vm_gpus``, ``bill`` (F, G) GPUs and price of the machine that holds g+1;
+    ``room`` (N,) GPUs of nodes that stay, 0 = free to choose, -1 = must remain closed.
+    Configurations worth considering, fastest first: ``time``, ``gpus``, ``family`` (J, C), ``num_configs`` (J,).
+    What a job does at the prices ``extra`` (F,): ``choice`` (J,) configuration, -1 = it waits; if it runs, ``now``
+    and ``later`` (J,), -1 = it never changes; ``span`` (J,) time until then; ``run_cost``, ``wait_cost`` (J,).
+    ``at_low``, ``at_high`` (J,) are the choices at the ends of the bracket, ``demand`` (F,) the GPUs asked for;
+    ``unsure`` (J,) lists jobs in between; ``is_short`` (1,) whether any price is above 0.
+    The schedule: ``node``, ``held`` (J,) GPUs; ``kind`` (N,) GPU type, CLOSED or SHUT; ``free`` (N,) GPUs.
+    ``quote``, ``later_quote`` (F,) are all a GPU costs now, and after waiting. Scratch: ``hull``, ``cost`` (C,).
     """
 
     times: Floats
@@ -45,9 +47,13 @@ class Market(NamedTuple):
     time: Floats
     gpus: Ints
     family: Ints
-    count: Ints
+    num_configs: Ints
     extra: Floats
-    runs: NDArray[np.bool_]
+    choice: Ints
+    at_low: Ints
+    at_high: Ints
+    unsure: Ints
+    is_short: Ints
     now: Ints
     later: Ints
     span: Floats
@@ -59,5 +65,6 @@ class Market(NamedTuple):
     free: Ints
     hull: Ints
     cost: Floats
-    demand: Floats
+    demand: Ints
     quote: Floats
+    later_quote: Floats
