@@ -18,8 +18,10 @@ from dlsched.policies.gpuaas.instance import Instance, Schedule
 from dlsched.policies.gpuaas.market_kernels.tables import Market, Rules
 from dlsched.policies.gpuaas.repair import can_open_enough, must_open, open_enough
 
-SHORTEST_WAKE = 0.05
-"""While GPUs are short, switches are this part of ``wait`` apart at least: events come soon enough then."""
+BACKLOG_SHARE = 0.4
+"""What the backlog counts beside the mean run in the time the extra price takes to fall."""
+SHORTEST_WAKE = 0.0025
+"""While GPUs are short, switches are this part of that time apart at least: events come soon enough then."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class MarketSettings:
 
     mixing: bool = True
     wait: float = 36_000.0
-    later_price: float = 0.95
-    horizon: float = 1.0
+    later_price: float = 0.99
+    horizon: float = 1.25
     steps: int = 40
 
     def __post_init__(self) -> None:
@@ -67,10 +69,10 @@ def market(instance: Instance, settings: MarketSettings | None = None) -> Market
     from dlsched.policies.gpuaas.market_kernels.decide import decide  # loads numba
 
     tables = _tables(instance)
-    rules = _rules(tables, settings)
-    wake_in = decide(tables, rules)
-    if tables.extra.max() > 0:
-        wake_in = max(wake_in, rules.wait * SHORTEST_WAKE)
+    fall = _time_to_fall(tables, settings)
+    wake_in = decide(tables, _rules(settings, fall))
+    if tables.is_short[0]:
+        wake_in = max(wake_in, SHORTEST_WAKE * fall)
     schedule = _schedule(instance, tables)
     if can_open_enough(instance):
         schedule = open_enough(instance, schedule)
@@ -78,12 +80,12 @@ def market(instance: Instance, settings: MarketSettings | None = None) -> Market
     return MarketPlan(schedule, wake_in if math.isfinite(wake_in) else None, float(prices.max(initial=0.0)), prices)
 
 
-def _rules(tables: Market, settings: MarketSettings) -> Rules:
-    """Return the rules of one decision: the more there is to do, the longer jobs are ready to wait.
+def _time_to_fall(tables: Market, settings: MarketSettings) -> float:
+    """Return the time in which the extra price is taken to fall to nothing; 0 = nobody can run.
 
-    The extra price is taken to fall to nothing within the time all nodes need for all jobs at their thriftiest (the
-    backlog) plus the mean time of such a run (what comes meanwhile), times ``horizon``. Nothing here has a time
-    unit, so decisions are the same for jobs of minutes and jobs of days.
+    It grows with the backlog, the time all nodes need for all jobs at their thriftiest, and with the mean length of
+    such a run, for what comes meanwhile. Nothing here has a time unit, so decisions are the same for jobs of minutes
+    and jobs of days.
     """
     parts = np.arange(1, tables.times.shape[2] + 1) / np.maximum(tables.most, 1)[:, None]
     rows = np.arange(len(tables.slack))
@@ -91,10 +93,14 @@ def _rules(tables: Market, settings: MarketSettings) -> Rules:
     thriftiest = needs.argmin(axis=1)
     can_run = np.isfinite(needs[rows, thriftiest])
     if not can_run.any():
-        return Rules(settings.mixing, settings.later_price, 0.0, settings.steps)
+        return 0.0
     backlog = needs[rows, thriftiest][can_run].sum() / len(tables.room)
     typical = tables.times.reshape(len(rows), -1)[rows, thriftiest][can_run].mean()
-    fall = settings.horizon * float(backlog + typical)
+    return settings.horizon * float(typical + BACKLOG_SHARE * backlog)
+
+
+def _rules(settings: MarketSettings, fall: float) -> Rules:
+    """Return the rules of one decision; a price that falls to nothing in ``fall`` is at theta after the wait."""
     wait = min(settings.wait, (1.0 - settings.later_price) * fall)
     return Rules(settings.mixing, settings.later_price, wait, settings.steps)
 

@@ -82,11 +82,12 @@ class MarketParams(PeriodParams):
         10.0,
         gt=0,
         le=1000,
-        description="How long a job that is not run now is thought to wait, when running and waiting are weighed.",
+        description="Longest time a job that is not run now is thought to wait, when running and waiting are weighed; "
+        "less where the backlog is short.",
         json_schema_extra={"unit": "h"},
     )
     later_price: float = Field(
-        0.9, ge=0, lt=1, description="Price of a GPU after that wait, as a share of today's price for scarce GPUs."
+        0.99, ge=0, lt=1, description="Price of a GPU after that wait, as a share of today's price for scarce GPUs."
     )
 
 

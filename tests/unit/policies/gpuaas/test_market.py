@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.policies.gpuaas.instance import Instance, violations
-from dlsched.policies.gpuaas.market import MarketSettings, _rules, _tables, market
+from dlsched.policies.gpuaas.market import MarketSettings, _rules, _tables, _time_to_fall, market
 from dlsched.policies.gpuaas.market_kernels.decide import decide
 from dlsched.policies.gpuaas.repair import can_open_enough
 from dlsched.speed.mixing import job_lower_bounds
@@ -27,6 +27,10 @@ SPEED_UP = [[10.0, 6.0]]
 
 def chosen(plan: Any) -> list[int]:
     return plan.schedule.gpus.tolist()
+
+
+def rules_of(tables: Any) -> Any:
+    return _rules(MarketSettings(), _time_to_fall(tables, MarketSettings()))
 
 
 # ---- one job --------------------------------------------------------------------------------------------
@@ -131,7 +135,7 @@ def test_the_price_clears_the_pool_and_a_lower_one_does_not(seed):
     rng = np.random.default_rng(seed)
     point = law_instance(rng, jobs=25, nodes=3)
     plan = market(point)
-    rules = _rules(_tables(point), MarketSettings())
+    rules = rules_of(_tables(point))
     per_gpu = np.array([0.56, 0.62])
 
     def demand(extra: float) -> int:
@@ -152,7 +156,7 @@ def test_the_price_clears_the_pool_and_a_lower_one_does_not(seed):
 def test_costs_of_running_are_the_least_over_all_pairs(seed):
     point = law_instance(np.random.default_rng(seed), jobs=25, nodes=3)
     tables = _tables(point)
-    decide(tables, _rules(tables, MarketSettings()))
+    decide(tables, rules_of(tables))
     for job in range(point.num_jobs):
         expected, _ = plain_choice(point, job, tables.quote, point.slack[job])
         assert tables.run_cost[job] == pytest.approx(expected)
@@ -205,6 +209,14 @@ def test_decisions_do_not_depend_on_the_unit_of_time(seed, jobs):
     assert other.price * 1024 == pytest.approx(one.price)
     wakes = [INF if plan.wake_in is None else plan.wake_in for plan in (one, other)]
     assert wakes[1] == pytest.approx(wakes[0] * 1024)
+
+
+def test_the_price_is_taken_to_fall_with_the_backlog_and_the_mean_run():
+    # thriftiest: one GPU, half a node, for 10 and 30; backlog (5 + 15) / 1 node = 20, mean 20
+    point = instance([[[10.0, 6.0]], [[30.0, 20.0]], [[INF, INF]]], 1.0, ONE_TO_TWO, 1)
+    assert _time_to_fall(_tables(point), MarketSettings(horizon=1.0)) == pytest.approx(20 + 0.4 * 20)
+    nobody = instance([[[INF, INF]]], 1.0, ONE_TO_TWO, 1)
+    assert _time_to_fall(_tables(nobody), MarketSettings()) == 0.0
 
 
 # ---- packing --------------------------------------------------------------------------------------------
