@@ -130,7 +130,7 @@ def plain_choice(point: Instance, job: int, price: np.ndarray, slack: float) -> 
     return best
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(9))  # with 7 and 8 a job asks for more at a higher price
 def test_the_price_clears_the_pool_and_a_lower_one_does_not(seed):
     rng = np.random.default_rng(seed)
     point = law_instance(rng, jobs=25, nodes=3)
