@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from dlsched.workload.generators import draw, parse
+from dlsched.workload.generators import draw
 from dlsched.workload.generators.gpuaas import DEFAULT_APPLICATIONS
 from dlsched.workload.readers.gpuaas import FILES, JOBS
 from dlsched.workload.service import gpuaas_scenario, sample_scenario, study_types
@@ -157,4 +157,4 @@ def test_a_bad_instance_gets_one_message(open_page, store):
 def test_the_forms_scenario_is_that_of_the_library(form, store):
     form.button(key="use-jobs").click().run()
     made = kept(store)
-    assert made.content_hash == gpuaas_scenario(parse(made.generator), 1).content_hash
+    assert made.content_hash == gpuaas_scenario(GpuaasSpec.model_validate(made.generator), 1).content_hash

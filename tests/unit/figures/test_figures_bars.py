@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.figures import bars, jobs
+from dlsched.figures.hover import hover_rows
 from dlsched.figures.lanes import lanes
 from dlsched.figures.palette import LIGHT
 
@@ -118,7 +119,7 @@ def test_idle_nodes_and_free_gpus_are_shown():
 def test_the_hover_text_names_job_width_times_wait_due_and_cost():
     work = pieces(("a", 7, 0, 7200, 4, 3600, 0, "")).assign(user="ana", job_class="cv", wait_s=60.0, cost=31.0)
     work["because"] = "not enough GPUs free"
-    job, title, width, times, rest = bars.hover_rows(work)[0]
+    job, title, width, times, rest = hover_rows(work)[0]
     assert job == "a"
     assert title == "a, user ana, class cv"
     assert width == "4 GPUs on n7"

@@ -424,6 +424,7 @@ def test_constant_run_times_are_drawn_too():
 def test_networks_ask_where_nobody_else_is_named():
     columns = {"job_id": ["a", "b", "c"], "submit_s": [0.0] * 3, "work": [60.0, 60.0, 120.0]}
     chart = workload.who_asks(Workload.from_columns(columns | {"model": ["vgg", "vgg", "alexnet"]}), LIGHT)
+    assert chart is not None
     assert chart.figure.layout.title.text == "Who asks: 2 models, the largest with 50%"
     assert workload.who_asks(Workload.from_columns(columns | {"model": ["vgg"] * 3}), LIGHT) is None
 
