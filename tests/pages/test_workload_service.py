@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from dlsched.workload.generators import draw
+from dlsched.workload.generators import GpuaasSpec, draw
 from dlsched.workload.generators.gpuaas import DEFAULT_APPLICATIONS
 from dlsched.workload.readers.gpuaas import FILES, JOBS
 from dlsched.workload.service import gpuaas_scenario, sample_scenario, study_types
