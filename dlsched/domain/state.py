@@ -99,6 +99,11 @@ class State(Protocol):
         """GPU-seconds held so far."""
         ...
 
+    @property
+    def change_s(self) -> float:
+        """Seconds without progress that a resize or move costs a running job; 0 where its old width keeps running."""
+        ...
+
     def restart_ahead_s(self, rows: Ints) -> Floats:
         """Seconds without progress ahead: what is left of a running row's restart, a whole one for a waiting row."""
         ...

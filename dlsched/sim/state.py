@@ -74,6 +74,12 @@ class PolicyView:
         """GPU-seconds held so far."""
         return self._world.progress.attained_at(rows, self.now_s)
 
+    @property
+    def change_s(self) -> float:
+        """Seconds without progress that a resize or move costs a running job; 0 where its old width keeps running."""
+        options = self._world.options
+        return options.restart_s if options.restart_mode == "pause" else 0.0
+
     def restart_ahead_s(self, rows: Ints) -> Floats:
         """Seconds without progress ahead: what is left of a running row's restart, a whole one for a waiting row."""
         books = self._world.progress

@@ -85,13 +85,10 @@ class Desk:
         rate = table.rates(state, rows)
         remaining = np.broadcast_to(state.remaining(rows)[:, None, None], rate.shape)
         times = np.divide(remaining, rate, out=np.full(rate.shape, np.inf), where=rate > 0)
-        times = np.maximum(times, LEAST_S)
-        ahead_s = state.restart_ahead_s(rows)
-        if ahead_s.any():
-            times = times + ahead_s[:, None, None]
         slots = np.flatnonzero(state.nodes.up)
         now_vm = state.nodes.vm[slots]
         held = _held(state, rows, slots, now_vm)
+        times = np.maximum(times, LEAST_S) + _restarts_s(state, rows, held, table, times.shape)
         instance = Instance(
             times=times,
             slack=_or_none(state.jobs.due_s, rows, np.inf) - state.now_s,
@@ -153,6 +150,19 @@ def _held(state: State, rows: Ints, slots: Ints, now_vm: Ints) -> Schedule:
             node[number] = place[shares[0].node]
             gpus[number] = sum(share.workers for share in shares) * int(demand[row, GPU])
     return Schedule(node, gpus, now_vm.astype(np.int64))
+
+
+def _restarts_s(state: State, rows: Ints, held: Schedule, table: RateTable, shape: tuple[int, ...]) -> Floats:
+    """Return the time without progress before each configuration of each job: going on as it is spares a restart."""
+    ahead_s = state.restart_ahead_s(rows)
+    restarts_s = np.broadcast_to(ahead_s[:, None, None], shape)
+    runs = held.runs
+    if state.change_s == 0 or not len(runs):
+        return restarts_s
+    restarts_s = restarts_s.copy()
+    restarts_s[runs] = state.change_s
+    restarts_s[runs, table.vm_family[held.vm[held.node[runs]]], held.gpus[runs] - 1] = ahead_s[runs]
+    return restarts_s
 
 
 def _or_none(column: Floats | None, rows: Ints, missing: float) -> Floats:

@@ -75,9 +75,9 @@ class MarketParams(PeriodParams):
 
     mixing: bool = Field(
         True,
-        description="Let a job run on a faster configuration first and on a cheaper one later, if that is cheaper.",
+        description="Let a job run on a faster configuration first and on a cheaper one later, if that is cheaper; "
+        "not where a change costs a restart.",
     )
-
     wait_h: float = Field(
         10.0,
         gt=0,

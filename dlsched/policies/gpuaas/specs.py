@@ -114,9 +114,12 @@ def _hierarchical(params: HierarchicalParams) -> Core:
 def _market(params: MarketParams) -> Core:
     from dlsched.policies.gpuaas.market import MarketSettings, market
 
-    settings = MarketSettings(mixing=params.mixing, wait=params.wait_h * SECONDS_PER_H, later_price=params.later_price)
-
     def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+        settings = MarketSettings(
+            mixing=params.mixing and desk.state.change_s == 0,
+            wait=params.wait_h * SECONDS_PER_H,
+            later_price=params.later_price,
+        )
         plan = market(instance, settings)
         note = f"a GPU costs ${plan.price * SECONDS_PER_H:.2f}/h more while GPUs are short" if plan.price > 0 else ""
         return Choice(plan.schedule, wake_in_s=plan.wake_in, note=note)
