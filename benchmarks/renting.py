@@ -1,4 +1,4 @@
-"""GPU as a service: one rescheduling point, and the first one of a fresh process."""
+"""GPU as a service: one rescheduling point, the first one of a fresh process, and whole runs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,31 @@ import numpy as np
 
 from benchmarks.measure import Line, script
 from dlsched.policies.gpuaas.instance import Instance, Schedule, violations
+from dlsched.policies.gpuaas.market import market
 from dlsched.policies.gpuaas.search import greedy, path_relinking
 
 SIZES = {"K80": (0.56, 1.13, 2.25, 4.48), "M60": (0.62, 1.24, 2.48, 4.96)}
 """$/h of 1, 2, 4 and 8 GPUs (Table 2 of the path relinking paper)."""
 PARALLEL = (0.88, 0.82, 0.80, 0.72, 0.95, 0.93)
 M60_BY_K80 = (0.85, 0.80, 0.93, 1.02, 0.88, 0.95)
-FIRST_DECISION = """
+FIRST_DECISIONS = {
+    "path relinking": """
 import numpy as np
 from benchmarks.renting import point
 from dlsched.policies.gpuaas.search import path_relinking
 path_relinking(point(450, 100), np.random.default_rng(0))
+""",
+    "Market": """
+from benchmarks.renting import point
+from dlsched.policies.gpuaas.market import market
+market(point(450, 100))
+""",
+}
+WHOLE_RUN = """
+from dlsched.experiments.run import simulate
+from dlsched.workload.generators import GpuaasSpec
+from dlsched.workload.service import gpuaas_scenario
+simulate(gpuaas_scenario(GpuaasSpec(nodes=100, rate="high450")), "{policy}")
 """
 
 
@@ -55,8 +69,15 @@ def lines(folder: Path) -> Iterator[Line]:
         spent_ms = _cpu_ms(partial(_relinked, given))
         yield Line(f"path relinking, {jobs:,} jobs, {nodes:,} nodes", "CPU ms", target_ms, spent_ms)
     given = point(450, 100)
+    if violations(given, market(given).schedule):
+        raise RuntimeError("Market: infeasible with 450 jobs")
+    yield Line("Market, 450 jobs, 100 nodes", "CPU ms", 10, _cpu_ms(partial(market, given)))
     yield Line("greedy, 450 jobs, 100 nodes", "CPU ms", 2, _cpu_ms(partial(greedy, given)))
-    yield Line("first path relinking of a process", "CPU s", 1.0, script(FIRST_DECISION, repeat=3).cpu_s)
+    for name, code in FIRST_DECISIONS.items():
+        yield Line(f"first decision of a process, {name}", "CPU s", 1.0, script(code, repeat=3).cpu_s)
+    for policy, target_s in (("gpuaas-market", 20), ("gpuaas-path-relinking", 60)):
+        code = WHOLE_RUN.format(policy=policy)
+        yield Line(f"1,000 jobs, 100 nodes, rate high450, {policy}", "CPU s", target_s, script(code, repeat=1).cpu_s)
 
 
 def _relinked(given: Instance) -> Schedule:
