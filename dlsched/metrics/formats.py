@@ -41,7 +41,7 @@ def duration(seconds: Number, *, exact: bool = False) -> str:
 
 def _in_units(seconds: float) -> str:
     if seconds < 0.9995:
-        return "0 s" if seconds == 0 else "under 1 ms" if seconds < 0.0005 else f"{round(seconds * 1000)} ms"
+        return _in_ms(seconds * 1000)
     if seconds < 9.95:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     # Round to the smaller of the two units first, so that 59.6 s is 1 min and not 60 s.
@@ -52,6 +52,12 @@ def _in_units(seconds: float) -> str:
     if seconds < 100 * DAY_S - HOUR_S / 2:
         return _two(round(seconds / HOUR_S) * HOUR_S, (DAY_S, "d"), (HOUR_S, "h"))
     return f"{round(seconds / DAY_S):,} d"
+
+
+def _in_ms(ms: float) -> str:
+    if ms < 0.5:
+        return "0 s" if ms == 0 else "under 1 ms"
+    return f"{ms:.1f}".removesuffix(".0") + " ms" if ms < 9.95 else f"{round(ms)} ms"
 
 
 def _two(whole_s: int, large: tuple[int, str], small: tuple[int, str]) -> str:

@@ -59,6 +59,7 @@ def test_exact_duration_adds_the_seconds():
 
 
 @given(st.floats(0.001, 1e9))
+@example(0.0025)
 @example(59.5)
 @example(599.5)
 @example(86_369.9)
