@@ -12,6 +12,7 @@ from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import SECONDS_PER_H, usd_in_window
 from dlsched.metrics.books import Books
 from dlsched.metrics.bound import total_cost_bound
+from dlsched.metrics.intervals import SAME_NUMBER
 from dlsched.metrics.steps import count_after
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
@@ -77,13 +78,14 @@ def times(books: Books) -> Metrics:
 def use(books: Books) -> Metrics:
     """Return how much of the GPU-time was held, and how much of that moved work forward."""
     up, held, useful = books.gpu_s_up, books.gpu_s_held, books.gpu_s_useful
+    spare = books.gpu_s_paid - held
     return {
         "allocation_ratio": held / up if up > 0 else None,
         "goodput": useful / held if held > 0 else None,
         "gpu_hours_up": up / SECONDS_PER_H,
         "gpu_hours_held": held / SECONDS_PER_H,
-        # Rounding of the sums must not show as -1e-12 hours.
-        "gpu_hours_idle": max(books.gpu_s_paid - held, 0.0) / SECONDS_PER_H,
+        # Rounding of the sums must not show as 1e-12 hours.
+        "gpu_hours_idle": spare / SECONDS_PER_H if spare > SAME_NUMBER * held else 0.0,
     }
 
 
