@@ -200,7 +200,8 @@ def question(
     spec = registry.find(policy)
     parsed = spec.parse(dict(params or {}))
     values = parsed.model_dump(mode="json")
-    _check_quantum(spec.key, getattr(parsed, "quantum_s", None), scenario.options.restart_s)
+    for name in ("quantum_s", "period_s"):
+        _check_turn(spec.key, name, getattr(parsed, name, None), scenario.options.restart_s)
     unmet = registry.unmet_needs(spec, scenario)
     if unmet:
         names = " and ".join(need.value for need in unmet)
@@ -210,13 +211,11 @@ def question(
     return spec, values
 
 
-def _check_quantum(key: str, quantum_s: float | None, restart_s: float) -> None:
-    """Refuse a quantum no longer than a restart: jobs would take turns for ever without progress."""
-    if quantum_s is not None and quantum_s <= restart_s:
-        why = f"must be above the restart of {restart_s:g} s, or no job ever gets further, got {quantum_s:g} s"
-        raise InputError(
-            f"policy {key}, quantum_s", why, f"Give more than {restart_s:g} s, or lower the option restart_s"
-        )
+def _check_turn(key: str, name: str, turn_s: float | None, restart_s: float) -> None:
+    """Refuse a time between decisions no longer than a restart: jobs could change for ever without progress."""
+    if turn_s is not None and turn_s <= restart_s:
+        why = f"must be above the restart of {restart_s:g} s, or no job ever gets further, got {turn_s:g} s"
+        raise InputError(f"policy {key}, {name}", why, f"Give more than {restart_s:g} s, or lower the option restart_s")
 
 
 def key_of(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None, seed: int = 0) -> str:

@@ -17,15 +17,17 @@ from dlsched.domain.workload import Floats, Ints, Workload
 
 @dataclass(frozen=True, eq=False)
 class Tabled:
-    """Rates from a table; a worker is one GPU.
+    """Rates from a table by the GPUs a job holds; part of a GPU counts as one.
 
     ``rate_by`` (profiles, machine types, GPUs) work per second, 0 where a profile cannot run; ``reference`` (profiles,
-    GPUs) the fastest of the GPU types at hand; ``profile`` (jobs,) the row of the table of each job.
+    GPUs) the fastest of the GPU types at hand; ``profile`` (jobs,) the row of the table of each job, ``per_worker``
+    (jobs,) the GPUs one of its workers holds.
     """
 
     profile: Ints
     rate_by: Floats
     reference: Floats
+    per_worker: Floats
 
     @classmethod
     def of(cls, workload: Workload, table: TimeTable, vm_types: Sequence[VmType]) -> Self:
@@ -37,48 +39,57 @@ class Tabled:
         types = [column.get(vm.gpu_type, -1) for vm in vm_types]
         speeds = np.array([vm.speed for vm in vm_types])
         at_hand = padded[:, sorted(set(types) - {-1})] if set(types) - {-1} else by_type
-        return cls(_profiles(workload, table), padded[:, types] * speeds[:, None], at_hand.max(axis=1))
+        return cls(
+            _profiles(workload, table),
+            padded[:, types] * speeds[:, None],
+            at_hand.max(axis=1),
+            workload.gpus_per_worker,
+        )
 
     @property
     def _most(self) -> int:
         return int(self.reference.shape[1])
 
     def limits(self) -> tuple[Ints, Ints]:
-        """Return 1 and the largest number of GPUs of the table."""
-        jobs = len(self.profile)
-        return np.ones(jobs, dtype=np.int64), np.full(jobs, self._most, dtype=np.int64)
+        """Return 1 and the largest width the table has times for."""
+        most = np.floor(self._most / np.where(self.per_worker > 0, self.per_worker, 1.0) + 1e-9).astype(np.int64)
+        return np.ones(len(self.profile), dtype=np.int64), np.maximum(most, 1)
 
     def legal(self, row: int, workers: int, servers: int) -> bool:
         """Whether the table has times for so many GPUs; there are no servers."""
-        return 1 <= workers <= self._most and servers == 0
+        return workers >= 1 and servers == 0 and bool(workers * self.per_worker[row] <= self._most + 1e-9)
 
     def rate(self, row: int, workers: int, servers: int, vms: Collection[int]) -> float:
         """Return work per second on nodes of these machine types: the slowest of them holds up the rest."""
         if not self.legal(row, workers, servers):
             return 0.0
-        return float(min(self.rate_by[self.profile[row], vm, workers - 1] for vm in vms))
+        column = max(0, int(np.ceil(workers * self.per_worker[row] - 1e-9)) - 1)
+        return float(min(self.rate_by[self.profile[row], vm, column] for vm in vms))
 
     def rates(self, rows: Ints, workers: Ints) -> Floats:
         """Return work per second on the fastest GPU type at hand."""
-        legal, column = self._columns(workers)
+        legal, column = self._columns(rows, workers)
         return np.where(legal, self.reference[self.profile[rows], column], 0.0)
 
     def rates_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
         """Return work per second on one machine type."""
-        legal, column = self._columns(workers)
+        legal, column = self._columns(rows, workers)
         return np.where(legal, self.rate_by[self.profile[rows], vm, column], 0.0)
 
     @cached_property
     def _fastest(self) -> Floats:
-        return np.asarray(self.reference.max(axis=1)[self.profile])
+        rows = np.arange(len(self.profile))
+        widths = np.arange(1, int(self.limits()[1].max(initial=1)) + 1)
+        every = self.rates(np.repeat(rows, len(widths)), np.tile(widths, len(rows))).reshape(len(rows), len(widths))
+        return np.asarray(every.max(axis=1, initial=0.0))
 
     def fastest(self) -> Floats:
         """Return the largest rate of each job over all widths and GPU types at hand."""
         return self._fastest
 
-    def _columns(self, workers: Ints) -> tuple[np.ndarray, np.ndarray]:
-        workers = np.asarray(workers)
-        return (workers >= 1) & (workers <= self._most), np.clip(workers, 1, self._most) - 1
+    def _columns(self, rows: Ints, workers: Ints) -> tuple[np.ndarray, np.ndarray]:
+        gpus = np.ceil(np.asarray(workers) * self.per_worker[rows] - 1e-9).astype(np.int64)
+        return (np.asarray(workers) >= 1) & (gpus <= self._most), np.clip(gpus, 1, self._most) - 1
 
 
 def _profiles(workload: Workload, table: TimeTable) -> Ints:

@@ -95,3 +95,13 @@ def test_impossible_tables_are_refused(rows, words):
 def test_a_speed_by_table_needs_the_table():
     with pytest.raises(ValidationError, match="needs the run times"):
         SpeedSpec(kind="table")
+
+
+def test_the_table_goes_by_gpus_and_not_by_workers():
+    wide = jobs("a", "a", gpus_per_worker=[2.0, 0.5])
+    model = build_speed(SpeedSpec(kind="table", times=TIMES), wide, VMS)
+    assert model.rate(0, 1, 0, {2}) == pytest.approx(1 / 2.5)
+    assert model.rate(1, 3, 0, {2}) == pytest.approx(1 / 2.5)  # one and a half GPUs count as two
+    assert model.rates(np.array([0, 1]), np.array([1, 1])) == pytest.approx([1 / 1.0, 1 / 2])
+    assert model.limits()[1].tolist() == [1, 6]
+    assert model.fastest() == pytest.approx([1 / 1.0, 1 / 0.8])

@@ -7,6 +7,7 @@ import pytest
 
 import dlsched
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
@@ -170,3 +171,9 @@ def test_costs_of_the_studys_own_program(folder: str, shared_data):
     for policy, usd in COSTS[folder].items():
         run = clean(simulate(given, policy, {"period_s": None}))
         assert run.metrics["total_cost"] == pytest.approx(usd, abs=0.5 * 10.0 ** -len(str(usd).split(".")[1])), policy
+
+
+def test_a_period_no_longer_than_a_restart_is_refused():
+    slow = scenario([1000.0]).replace(options=Options(restart_s=3600.0))
+    with pytest.raises(InputError, match="period_s: must be above the restart of 3600 s"):
+        simulate(slow, "gpuaas-greedy")
