@@ -26,6 +26,7 @@ from dlsched.workload.readers.source import open_trace
 from dlsched.workload.readers.table import Table, need_columns, read_table, sniff
 
 JOBS, TIMES, NODES = FILES = ("Lof_Selectjobs.csv", "SelectJobs_times.csv", "tNodes.csv")
+MOST_SLOTS = 100_000
 _JOB_COLUMNS = ("UniqueJobsID", "SubmissionTime", "Deadline", "Tardinessweight")
 _JOB_LABELS = ("Application", "Jobs")
 _TIME_COLUMNS = ("UniqueJobsID", "VMtype", "GPUtype", "nGPUs", "max_nGPUs", "cost", "ExecutionTime")
@@ -143,7 +144,10 @@ class _File:
 
 
 def _slots(file: _File) -> int:
-    return len(file.distinct_names("Nodes"))
+    slots = len(file.distinct_names("Nodes"))
+    if slots > MOST_SLOTS:
+        raise InputError(NODES, f"has {slots:,} nodes, the limit is {MOST_SLOTS:,}", "Keep fewer lines")
+    return slots
 
 
 # ---- machine types and times ---------------------------------------------------------------------
