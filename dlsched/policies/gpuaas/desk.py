@@ -79,7 +79,7 @@ class Desk:
     held: Schedule
 
     @classmethod
-    def of(cls, state: State, table: RateTable, period_s: float, *, free: bool, exactly: bool = False) -> Desk:
+    def of(cls, state: State, table: RateTable, period_s: float, *, free: bool) -> Desk:
         """Return the desk; ``free`` says that machine types may be chosen, ``period_s`` is H of (P1)."""
         rows = state.active
         rate = table.rates(state, rows)
@@ -99,7 +99,6 @@ class Desk:
             node_vm=np.full(len(slots), -1, dtype=np.int64) if free else now_vm.astype(np.int64),
             running=held.node >= 0,
             period=period_s,
-            exactly=exactly,
         )
         return cls(state, instance, rows, slots, held)
 

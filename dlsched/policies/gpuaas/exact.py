@@ -9,7 +9,7 @@ payer the first to end: the cheapest choice of paths, jobs and payers is the opt
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -62,6 +62,15 @@ def solve_exact(instance: Instance, gap: float = 0.0, node_limit: int = NODE_LIM
     bound = min(cost, max(0.0, answer.bound))  # every term of (P1a) is at least 0
     proven = answer.status == "optimal" or cost - bound <= PROVEN * cost
     return Solved(schedule, "optimal" if proven else "feasible", cost, bound)
+
+
+def solve_or_open_fewer(instance: Instance, gap: float = 0.0, node_limit: int = NODE_LIMIT) -> tuple[Schedule, Solved]:
+    """Return the schedule and what is proven of it; where (P1n) as printed is impossible, at most N nodes open."""
+    solved = solve_exact(instance, gap, node_limit)
+    if solved.schedule is None:
+        solved = solve_exact(replace(instance, exactly=False), gap, node_limit)
+    assert solved.schedule is not None  # only (P1n) as printed can be impossible
+    return solved.schedule, solved
 
 
 # ---- the program --------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dlsched.domain.workload import Ints
-from dlsched.policies.gpuaas.exact import solve_exact
+from dlsched.policies.gpuaas.exact import solve_or_open_fewer
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 
 CONTROLLER_NODES = 5
@@ -34,9 +34,7 @@ def hierarchical(
         if not len(jobs) or not len(nodes):
             continue
         local = _part(instance, jobs, nodes)
-        solved = solve_exact(local, gap, node_limit)
-        schedule = solved.schedule or solve_exact(replace(local, exactly=False), gap, node_limit).schedule
-        assert schedule is not None  # only (P1n) as printed can be impossible
+        schedule, _ = solve_or_open_fewer(local, gap, node_limit)
         runs = schedule.node >= 0
         merged.node[jobs[runs]] = nodes[schedule.node[runs]]
         merged.gpus[jobs] = schedule.gpus

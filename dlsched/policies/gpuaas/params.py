@@ -31,8 +31,9 @@ class PeriodParams(Frozen):
 
     @property
     def horizon_s(self) -> float:
-        """H of (P1)."""
-        return 3600.0 if self.period_s is None else self.period_s
+        """H of (P1): the period, by default that of the policy."""
+        default: float = type(self).model_fields["period_s"].default
+        return default if self.period_s is None else self.period_s
 
 
 class LocalParams(PeriodParams):
@@ -129,8 +130,3 @@ class DpParams(LocalParams):
         description="Cost of leaving a job in the queue, where it is a constant.",
         json_schema_extra={"unit": "$"},
     )
-
-    @property
-    def horizon_s(self) -> float:
-        """Delta t."""
-        return 900.0 if self.period_s is None else self.period_s

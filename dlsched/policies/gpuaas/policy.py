@@ -12,7 +12,7 @@ from dlsched.domain.policy import ReviewRule
 from dlsched.domain.state import State
 from dlsched.policies.gpuaas.desk import Desk, RateTable, slots_are_free
 from dlsched.policies.gpuaas.instance import Instance, Schedule
-from dlsched.policies.gpuaas.params import LocalParams, PeriodParams
+from dlsched.policies.gpuaas.params import ExactParams, LocalParams, PeriodParams
 from dlsched.policies.gpuaas.repair import start_one
 
 
@@ -51,7 +51,7 @@ class InstancePolicy:
             return Plan(vms=desk.vms(Schedule.empty(desk.instance)))
         instance = self._instance(desk.instance)
         choice = self._core(instance, desk, state.rng)
-        schedule = choice.schedule if len(choice.schedule.runs) else start_one(instance, choice.schedule)
+        schedule = start_one(instance, choice.schedule)
         return Plan(
             allocations=desk.allocations(schedule),
             vms=desk.vms(schedule) if self._free else {},
@@ -67,7 +67,7 @@ class InstancePolicy:
         params = self._params
         if not isinstance(params, LocalParams):
             return instance
-        exactly = getattr(params, "open_nodes", "at most") == "exactly"
+        exactly = isinstance(params, ExactParams) and params.open_nodes == "exactly"
         return replace(
             instance,
             postpone_factor=params.postpone_factor,

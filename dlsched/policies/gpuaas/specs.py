@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,14 +87,11 @@ def _dynamic(variant: Variant) -> Callable[[DpParams], Core]:
 
 
 def _exact(params: ExactParams) -> Core:
-    from dlsched.policies.gpuaas.exact import solve_exact
+    from dlsched.policies.gpuaas.exact import solve_or_open_fewer
 
     def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
-        solved = solve_exact(instance, params.gap, params.node_limit)
-        if solved.schedule is None:  # there are not enough jobs for so many nodes
-            solved = solve_exact(replace(instance, exactly=False), params.gap, params.node_limit)
-        assert solved.schedule is not None
-        return Choice(solved.schedule, None, solved.status, solved.objective, solved.bound)
+        schedule, solved = solve_or_open_fewer(instance, params.gap, params.node_limit)
+        return Choice(schedule, None, solved.status, solved.objective, solved.bound)
 
     return core
 

@@ -83,13 +83,9 @@ def _raise_price(m: Market, rules: Rules, family: int) -> None:
 @compiled
 def _list_unsure(m: Market) -> int:
     """List the jobs that do not choose the same at both ends of the bracket; the high end is at hand."""
-    size = 0
     for job in range(len(m.choice)):
-        m.at_high[job] = m.choice[job]
-        if m.at_low[job] != m.at_high[job]:
-            m.unsure[size] = job
-            size += 1
-    return size
+        m.unsure[job] = job
+    return _narrow_unsure(m, len(m.choice), False)
 
 
 @compiled
