@@ -54,14 +54,33 @@ class ListRule:
     thresholds_gpu_s: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ElasticRule:
+    """A policy that hands out widths, in a form that the compiled kernel understands.
+
+    width: what a job gets of a speed curve, and with it the order: hell by S/E, knee and fastest by the time left,
+    smallest by submission. alpha: threshold of the knee. fills: nodes that are left go to the job they make the
+    shortest. moldable: the width of the first start stays; blocking: who waits for it holds up all behind.
+    gamma: weight of progress for early termination. chunk: above 0, chunks of so many nodes with a queue each.
+    """
+
+    width: Literal["hell", "knee", "fastest", "smallest"]
+    alpha: float = 0.0
+    fills: bool = False
+    moldable: bool = False
+    blocking: bool = False
+    gamma: float = 0.0
+    chunk: int = 0
+
+
 class Policy(Protocol):
-    """A scheduling policy. ``list_rule`` is set when the compiled kernel may stand in for :meth:`plan`."""
+    """A scheduling policy. ``kernel_rule`` is set when a compiled kernel may stand in for :meth:`plan`."""
 
     @property
     def review(self) -> ReviewRule: ...
 
     @property
-    def list_rule(self) -> ListRule | None: ...
+    def kernel_rule(self) -> ListRule | ElasticRule | None: ...
 
     def plan(self, state: State) -> Plan:
         """Return a patch of the plan for the state."""

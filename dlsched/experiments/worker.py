@@ -181,7 +181,7 @@ def _takes_fast_code(scenario: Scenario, policy: str, params: Mapping[str, Any])
     spec = registry.find(policy)
     if spec.compiled:
         return True
-    if spec.clairvoyant or (built := spec.build(spec.parse(dict(params)))).list_rule is None:
+    if spec.clairvoyant or (built := spec.build(spec.parse(dict(params)))).kernel_rule is None:
         return False
     from dlsched.sim import kernels
 

@@ -12,10 +12,11 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.baselines import BASELINES
+from dlsched.policies.elastic_queueing import ELASTIC
 from dlsched.policies.gpuaas import GPUAAS
 from dlsched.speed import build_speed
 
-POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *GPUAAS)
+POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *ELASTIC, *GPUAAS)
 
 
 def policies() -> tuple[PolicySpec, ...]:

@@ -21,7 +21,7 @@ from tests.support.conformance_scenarios import (
 )
 
 PARAMS: dict[str, dict[str, Any]] = {"las": {"quantum_s": 7.0}, "dlas": {"thresholds_gpu_s": (5.0, 20.0)}}
-LISTED = [spec for spec in POLICIES if spec.build(spec.parse(None)).list_rule is not None]
+LISTED = [spec for spec in POLICIES if spec.build(spec.parse(None)).kernel_rule is not None]
 every_listed = pytest.mark.parametrize("spec", LISTED, ids=lambda spec: spec.key)
 
 
@@ -29,9 +29,9 @@ def check_equal(spec: PolicySpec, drawn: Scenario) -> None:
     prepared = prepare(drawn)
     policy = built(spec, prepared, PARAMS.get(spec.key))
     assert eligible(prepared, policy)
-    assert policy.list_rule is not None
+    assert policy.kernel_rule is not None
     by_engine = engine_log(spec, prepared, PARAMS.get(spec.key))
-    by_kernel = run_kernel(prepared, policy.list_rule)
+    by_kernel = run_kernel(prepared, policy.kernel_rule)
     assert first_difference(by_engine, by_kernel) == ""
     assert (by_engine.start_s, by_engine.end_s) == pytest.approx((by_kernel.start_s, by_kernel.end_s))
 

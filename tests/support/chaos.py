@@ -16,7 +16,7 @@ from dlsched.domain.workload import GPU
 class Chaos:
     """Rolls the state's own dice. ``calls`` limits the moves that cost progress, so that every run ends."""
 
-    list_rule: ListRule | None = None
+    kernel_rule: ListRule | None = None
 
     def __init__(self, *, free_slots: bool, every_s: float | None = None, calls: int = 60) -> None:
         self._free_slots = free_slots

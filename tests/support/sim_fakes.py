@@ -37,7 +37,7 @@ def scenario(workload: Workload, cluster: Cluster | None = None, speed: str = "r
 class Fake:
     """A policy that is a function of the state; ``seen`` keeps what every call saw."""
 
-    list_rule: ListRule | None = None
+    kernel_rule: ListRule | None = None
 
     def __init__(self, plan: Callable[[State], Plan], review: ReviewRule | None = None) -> None:
         self.review = review or ReviewRule()

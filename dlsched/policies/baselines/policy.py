@@ -31,7 +31,7 @@ class ListPolicy:
     ----------
     order, discipline
         What a queue is sorted by, and who of it runs.
-    list_rule
+    kernel_rule
         The same in the form of the compiled kernel; None where the kernel cannot stand in.
     alarm
         Times to decide at besides the events.
@@ -43,12 +43,12 @@ class ListPolicy:
         self,
         order: Order,
         discipline: Discipline,
-        list_rule: ListRule | None,
+        kernel_rule: ListRule | None,
         alarm: Alarm | None = None,
         vm_type: str | None = None,
     ) -> None:
         self.review = ReviewRule()
-        self.list_rule = list_rule
+        self.kernel_rule = kernel_rule
         self._order, self._discipline, self._alarm, self._vm_type = order, discipline, alarm, vm_type
         self._facts = JobFacts()
         self._stopped: set[int] = set()

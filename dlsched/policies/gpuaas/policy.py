@@ -34,7 +34,7 @@ Core = Callable[[Instance, Desk, np.random.Generator], Choice]
 class InstancePolicy:
     """Asks its core at submissions, completions, changes of capacity, and ``period_s`` after the last decision."""
 
-    list_rule = None
+    kernel_rule = None
 
     def __init__(self, core: Core, params: PeriodParams) -> None:
         self.review = ReviewRule()

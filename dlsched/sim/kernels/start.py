@@ -33,7 +33,7 @@ def eligible(prepared: Prepared, policy: Policy) -> bool:
     """
     options = prepared.scenario.options
     return (
-        policy.list_rule is not None
+        isinstance(policy.kernel_rule, ListRule)
         and prepared.scenario.speed.kind != "table"
         and options.restart_s == 0
         and options.horizon_s is None

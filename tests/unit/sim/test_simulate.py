@@ -80,7 +80,7 @@ def test_progress_is_told_and_may_cancel():
 
 
 class Listed(Fake):
-    list_rule = ListRule("submit", blocking=True)
+    kernel_rule = ListRule("submit", blocking=True)
 
 
 def test_engine_and_kernel_are_the_same_call():

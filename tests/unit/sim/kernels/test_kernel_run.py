@@ -30,8 +30,8 @@ TWO = jobs((0, 10, 2), (1, 10, 8))
 def run(key: str, prepared: Prepared, progress: Any = None) -> RunLog:
     policy = find(key).build(find(key).parse(None))
     assert kernels.eligible(prepared, policy)
-    assert policy.list_rule is not None
-    return kernels.run_kernel(prepared, policy.list_rule, progress)
+    assert policy.kernel_rule is not None
+    return kernels.run_kernel(prepared, policy.kernel_rule, progress)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_eligible(given: Scenario, runs: bool):
     assert kernels.eligible(prepare(fitting), find("fifo").build(find("fifo").parse(None))) is runs
 
 
-def test_policies_without_a_list_rule_are_not_for_the_kernel():
+def test_policies_without_a_kernel_rule_are_not_for_the_kernel():
     assert not kernels.eligible(prepare(scenario(TWO)), find("drf").build(find("drf").parse(None)))
 
 

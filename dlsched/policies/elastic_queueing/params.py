@@ -1,0 +1,100 @@
+"""Parameters of the elastic policies."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from dlsched.domain.cluster import Frozen
+
+
+class ElasticParams(Frozen):
+    """What every policy of the family can be told."""
+
+    vm_type: str | None = Field(
+        None,
+        min_length=1,
+        max_length=80,
+        description="VM type put on free slots; empty = the cheapest per GPU. No effect on fixed nodes.",
+    )
+
+
+class OrderedParams(ElasticParams):
+    """Parameters of policies that serve the shortest first."""
+
+    gamma: float = Field(
+        0.0,
+        ge=0,
+        le=10,
+        description="Early termination: a job counts as (1 / (1 - progress)) ** gamma longer than it is, so that new "
+        "jobs come first and show early results; 0 = plain shortest first. The study uses 1 to 1.05.",
+    )
+
+
+class FillParams(OrderedParams):
+    """Parameters of policies that hand out what is left."""
+
+    filling: bool = Field(
+        True, description="Give nodes that are left to the job they make the one with the least time left, Eq. (5)."
+    )
+
+
+class MoldableParams(OrderedParams):
+    """Parameters of policies that never change a width."""
+
+    blocking: bool = Field(
+        False, description="A job that waits for its width holds up all behind it, instead of letting them go ahead."
+    )
+
+
+class KneeParams(FillParams):
+    """Parameters of malleable KNEE."""
+
+    alpha: float = Field(
+        0.01,
+        gt=0,
+        lt=1,
+        description="A node must shorten the run time by this share to be worth it; larger = fewer nodes a job.",
+    )
+
+
+class MoldableKneeParams(MoldableParams):
+    """Parameters of moldable KNEE: alpha = alpha_low + load x (alpha_high - alpha_low).
+
+    The study gives no numbers for the two ends.
+    """
+
+    alpha_low: float = Field(
+        0.01, gt=0, lt=1, description="alpha of an empty cluster; assumed, the study has no number."
+    )
+    alpha_high: float = Field(0.1, gt=0, lt=1, description="alpha at load 1; assumed, the study has no number.")
+    load: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Load the cluster is expected to have, work asked over work possible on one node each.",
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.alpha_low > self.alpha_high:
+            raise ValueError(f"alpha_low must not be above alpha_high, got {self.alpha_low:g} > {self.alpha_high:g}")
+        return self
+
+    @property
+    def alpha(self) -> float:
+        """The threshold at this load."""
+        return self.alpha_low + self.load * (self.alpha_high - self.alpha_low)
+
+
+class JsqParams(ElasticParams):
+    """Parameters of JSQ-Chunk."""
+
+    chunk: int = Field(
+        10,
+        ge=1,
+        le=100_000,
+        description="Nodes of a chunk; what is left over when the cluster is cut stays idle. At least what the widest "
+        "job needs.",
+    )
