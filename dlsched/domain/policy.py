@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import IntFlag, StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.names import names_hint
 from dlsched.domain.plan import Plan
 
 if TYPE_CHECKING:
@@ -146,6 +146,5 @@ class PolicySpec:
         known = list(self.params.model_fields)
         for name in values:
             if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f"Try {near[0]!r}" if near else f"Known: {', '.join(known) or 'none'}"
-                raise InputError(f"policy {self.key}, {name:.80}", "there is no such parameter", hint)
+                what = f"policy {self.key}, {name:.80}"
+                raise InputError(what, "there is no such parameter", names_hint(name, known))

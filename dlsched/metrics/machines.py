@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-SECONDS_PER_H = 3600.0
+from dlsched.metrics.billing import SECONDS_PER_H
 
 
 def bill_by_machine(stays: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame:

@@ -65,8 +65,17 @@ def saving(ours: Sequence[float], theirs: Sequence[float], *, exact: bool = Fals
     """
     if any(cost <= 0 for cost in theirs):
         return None
-    found = mean_interval([(other - this) / other for this, other in zip(ours, theirs, strict=True)])
-    return Interval(found.mean, 0.0, 1) if exact and found.n == 1 else found
+    return _sure(mean_interval(saved_shares(ours, theirs)), exact=exact)
+
+
+def saved_shares(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+    """Return (theirs - ours) / theirs of each paired draw; theirs above 0."""
+    return [(other - this) / other for this, other in zip(ours, theirs, strict=True)]
+
+
+def _sure(of: Interval, *, exact: bool) -> Interval:
+    """Return the interval; a single draw of what is not random has no width."""
+    return Interval(of.mean, 0.0, 1) if exact and of.n == 1 else of
 
 
 def size_words(of: Interval) -> str:
@@ -125,8 +134,11 @@ def run_costs(runs: Sequence[tuple[str, Draws]], *, exact: bool = False) -> list
         bounds = [draw.get(BOUND) for draw in draws]
         known = [float(value) for value in bounds if value is not None]
         parts = {key: sum(float(draw.get(key) or 0.0) for draw in draws) / len(draws) for key in COST_PARTS}
-        sure = Interval(total.mean, 0.0, 1) if exact and total.n == 1 else total
-        found.append(RunCost(name, parts, sure, sum(known) / len(known) if len(known) == len(bounds) else None))
+        found.append(
+            RunCost(
+                name, parts, _sure(total, exact=exact), sum(known) / len(known) if len(known) == len(bounds) else None
+            )
+        )
     return found
 
 

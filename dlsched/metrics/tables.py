@@ -14,7 +14,7 @@ from dlsched.domain.policy import EventKind
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import GPU
-from dlsched.metrics.billing import stay_usd, usd_per_h
+from dlsched.metrics.billing import SECONDS_PER_H, stay_usd, usd_per_h
 from dlsched.metrics.books import Books
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
@@ -181,7 +181,7 @@ def group_table(jobs: pd.DataFrame, by: str) -> pd.DataFrame:
         gpu_hours=("gpu_s", "sum"),
     )
     frame.insert(3, "wait_p95", groups["wait_s"].quantile(0.95))
-    frame["gpu_hours"] /= 3600.0
+    frame["gpu_hours"] /= SECONDS_PER_H
     # A group without any due time or price has no such number, rather than 0.
     frame["tardiness_s"] = groups["tardiness_s"].sum(min_count=1)
     frame["cost"] = groups["cost"].sum(min_count=1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 
 import numpy as np
 
 from dlsched.domain.cluster import vm_capacity
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import names_hint
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.baselines import BASELINES
@@ -29,8 +29,7 @@ def find(key: str) -> PolicySpec:
     by_key = {spec.key: spec for spec in POLICIES}
     if key in by_key:
         return by_key[key]
-    near = get_close_matches(key.lower().replace("_", "-"), by_key, n=3)
-    hint = f"Try {' or '.join(repr(name) for name in near)}" if near else f"Known: {', '.join(by_key)}"
+    hint = names_hint(key.lower().replace("_", "-"), by_key, most=3)
     raise InputError(f"policy {key!r}", "there is no policy with this key", hint)
 
 

@@ -82,7 +82,7 @@ def _offer(spec: PolicySpec, scenario: Scenario) -> bool:
     box, words = st.columns([2, 7], vertical_alignment="top", gap="small")
     ticked = box.checkbox(
         spec.label, value=spec.key in usual(scenario) and not lacks, disabled=bool(lacks),
-        key=_tick_key(spec, scenario), help=dollars(spec.paper) or None,
+        key=_tick_key(spec, scenario, lacks), help=dollars(spec.paper) or None,
     )  # fmt: skip
     with words:
         st.markdown(f"{dollars(spec.summary)} :gray[Knows {spec.knows}.]")
@@ -91,14 +91,14 @@ def _offer(spec: PolicySpec, scenario: Scenario) -> bool:
     return ticked and not lacks
 
 
-def _tick_key(spec: PolicySpec, scenario: Scenario) -> str:
+def _tick_key(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...]) -> str:
     kind = "-rented" if is_rented(scenario) else ""
-    return f"policy-{spec.key}-{bool(unmet_needs(spec, scenario))}{kind}"
+    return f"policy-{spec.key}-{bool(lacks)}{kind}"
 
 
 def _is_ticked(spec: PolicySpec, scenario: Scenario) -> bool:
     lacks = unmet_needs(spec, scenario)
-    return not lacks and bool(st.session_state.get(_tick_key(spec, scenario), spec.key in usual(scenario)))
+    return not lacks and bool(st.session_state.get(_tick_key(spec, scenario, lacks), spec.key in usual(scenario)))
 
 
 def _way_to(spec: PolicySpec, lacks: tuple[Need, ...], scenario: Scenario) -> None:

@@ -17,6 +17,7 @@ from dlsched.ui import tables
 from dlsched.ui.text import dollars
 from dlsched.ui.workload_generate import given
 from dlsched.workload.generators import GpuaasSpec, parse, plain
+from dlsched.workload.generators.arrivals import HOUR_S
 from dlsched.workload.generators.gpuaas import DEFAULT_APPLICATIONS, ServiceApplication
 from dlsched.workload.service import gpuaas_scenario
 
@@ -35,7 +36,6 @@ APPLICATIONS = pd.DataFrame(
     ],
     columns=[*LABELS],
 )  # fmt: skip
-HOUR_S = 3600.0
 
 
 def generate() -> Scenario:

@@ -11,6 +11,7 @@ from dlsched.experiments.batch import Draw, run_batch
 from dlsched.experiments.executor import open_pool
 from dlsched.experiments.reproductions.model import Setting
 from dlsched.metrics.intervals import Interval, mean_interval
+from dlsched.metrics.savings import saved_shares
 from dlsched.workload.generators import GpuaasSpec
 from dlsched.workload.service import gpuaas_scenario
 
@@ -91,7 +92,4 @@ def saving(draws: Sequence[Draw], others: Sequence[Draw]) -> list[float]:
 
     Eq. (3) of the paper, the percentage cost reduction.
     """
-    return [
-        (other - own) / other
-        for own, other in zip(column(draws, "total_cost"), column(others, "total_cost"), strict=True)
-    ]
+    return saved_shares(column(draws, "total_cost"), column(others, "total_cost"))

@@ -10,6 +10,7 @@ from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.reproductions.model import Outcome, Setting, Verdict
 from dlsched.experiments.run import Run, simulate
+from dlsched.metrics.billing import SECONDS_PER_H
 from dlsched.metrics.formats import duration, share
 from dlsched.workload.service import prototype_scenario
 
@@ -19,7 +20,6 @@ ESTIMATE_ERROR = 0.11
 REBOOT_S = 60.0
 """A machine boots and a job restarts for so long in the "actual" run; an assumption of ours."""
 PAPER_DIFFERENCE = 0.05
-SECONDS_PER_H = 3600.0
 
 
 def figure_6(setting: Setting) -> Outcome:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import names_hint
 from dlsched.experiments.reproductions.model import Reproduction
 from dlsched.experiments.reproductions.path_relinking import PATH_RELINKING
 
@@ -16,6 +15,5 @@ def find(key: str) -> Reproduction:
     by_key = {one.key: one for one in REPRODUCTIONS}
     if key in by_key:
         return by_key[key]
-    near = get_close_matches(key.lower().replace("_", "-"), by_key, n=3)
-    hint = f"Try {' or '.join(repr(name) for name in near)}" if near else f"Known: {', '.join(by_key)}"
+    hint = names_hint(key.lower().replace("_", "-"), by_key, most=3)
     raise InputError(f"reproduction {key[:60]!r}", "there is no reproduction with this key", hint)

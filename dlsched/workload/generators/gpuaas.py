@@ -18,10 +18,10 @@ from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.workload.applications import APPLICATIONS, Application
+from dlsched.workload.generators.arrivals import HOUR_S
 from dlsched.workload.generators.mix import MOST_JOBS, pick
 from dlsched.workload.profiles import Profile, profile_of
 
-HOUR_S = 3600.0
 JOBS_PER_NODE = 10
 MIXED_BLOCK = 10
 """Submissions after which the rate mixed goes from high to low and back."""
