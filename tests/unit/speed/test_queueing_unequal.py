@@ -1,0 +1,135 @@
+"""Unequal workers: against the single chain, a recursion written down as it is printed, and a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlsched.domain.errors import InputError
+from dlsched.metrics.intervals import mean_interval
+from dlsched.speed.queueing import NETWORKS, StepTimes, throughput
+from dlsched.speed.queueing_unequal import MOST_UNEQUAL, unequal_throughput
+from tests.support.closed_network import simulated_throughput
+from tests.support.known import known
+
+LINKS, SERVER = (1, 3), 2
+
+
+def step(worker_s: float, uplink_s: float, server_s: float, downlink_s: float) -> StepTimes:
+    return StepTimes(worker_s=worker_s, uplink_s=uplink_s, server_s=server_s, downlink_s=downlink_s)
+
+
+PAPER = step(0.029, 0.072, 0.018, 0.072)
+MIXED = (step(0.1, 0.05, 0.02, 0.03), step(0.3, 0.02, 0.04, 0.08), step(0.02, 0.09, 0.01, 0.05))
+seconds = st.one_of(st.just(0.0), st.floats(-2, 1).map(lambda power: 10**power))
+some_times = st.tuples(seconds, seconds, seconds, seconds).filter(any).map(lambda given: step(*given))
+crews = st.lists(some_times, min_size=1, max_size=4)
+
+
+def printed(times: Sequence[StepTimes], network: str) -> float:
+    """Total throughput by Eqs. (1) and (2) as printed, class by class; no hybrid."""
+
+    @cache
+    def solved(members: frozenset[int]) -> dict[int, tuple[float, list[float]]]:
+        answer = {}
+        for k in members:
+            own = times[k].stations_s
+            others = solved(members - {k})
+            response = [own[0]]
+            for station in (1, 2, 3):
+                if network == "exact" or station == SERVER:
+                    waiting = own[station] * sum(x * t[station] for x, t in others.values())
+                else:
+                    waiting = sum(
+                        times[j].stations_s[station] * (x * t[station] - x * times[j].stations_s[station] / 2)
+                        for j, (x, t) in others.items()
+                    )
+                response.append(own[station] + waiting)
+            answer[k] = (1 / sum(response), response)
+        return answer
+
+    return sum(x for x, _ in solved(frozenset(range(len(times)))).values())
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("servers", [1, 3])
+def test_equal_workers_are_a_single_chain(network, servers):
+    rates = unequal_throughput([PAPER] * 8, network, servers)
+    assert rates == pytest.approx(throughput(PAPER, 8, network, servers), rel=1e-9)
+
+
+@given(times=some_times, workers=st.integers(1, 5))
+def test_any_equal_workers_are_a_single_chain(times, workers):
+    for network in NETWORKS:
+        rates = unequal_throughput([times] * workers, network)
+        assert rates == pytest.approx(throughput(times, workers, network), rel=1e-9)
+
+
+@given(times=crews, network=st.sampled_from(["exact", "fcfs"]))
+def test_the_recursion_as_printed(times, network):
+    wanted = [printed(times[:workers], network) for workers in range(1, len(times) + 1)]
+    assert unequal_throughput(times, network) == pytest.approx(wanted)
+
+
+@given(times=crews)
+def test_hybrid_is_a_fixed_point_for_two_workers(times):
+    """With all weights of sharing known, two workers are an easy sum: what comes out must give those weights again."""
+    first, second = (np.array(own.stations_s) for own in (times[0], times[-1]))
+    total = unequal_throughput([times[0], times[-1]], "hybrid")[1]
+
+    up, down = np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 101))
+    weight = np.stack([np.ones_like(up), up, np.ones_like(up), down], axis=-1)
+    rates = []
+    for own, other in ((first, second), (second, first)):
+        busy = other / other.sum()  # one alone waits nowhere: Q = U
+        shared, queued = own * (1 + busy), own + other * busy / 2
+        rates.append(1 / (own[0] + (weight * shared + (1 - weight) * queued)[..., 1:].sum(axis=-1)))
+    used = rates[0][..., None] * first + rates[1][..., None] * second
+    wanted = np.clip((used - 0.8) / 0.2, 0, 1)
+    miss = np.abs(wanted - weight)[..., LINKS].max(axis=-1)
+    assert total == pytest.approx((rates[0] + rates[1]).ravel()[miss.argmin()], rel=0.02)
+
+
+def test_hybrid_lies_between_the_two_where_all_send_equally_long():
+    """Links of one length, unequal workers: sharing is the slower for everybody."""
+    times = [step(worker_s, 0.072, 0.018, 0.072) for worker_s in (0.01, 0.03, 0.1, 0.3, 0.9)]
+    exact, fcfs, hybrid = (unequal_throughput(times, network)[:3] for network in ("exact", "fcfs", "hybrid"))
+    assert (exact <= hybrid).all()
+    assert (hybrid <= fcfs).all()
+    assert exact[2] < hybrid[2] < fcfs[2]
+
+
+def test_exact_lies_in_the_interval_of_a_simulation():
+    """All shared, the server too: product form whatever the times."""
+    found = mean_interval(simulated_throughput(MIXED, shared=(True, True, True)), 0.99)
+    assert abs(unequal_throughput(MIXED, "exact")[-1] - found.mean) < known(found.half_width)
+    assert known(found.half_width) < 0.01 * found.mean
+
+
+@pytest.mark.parametrize("network", ["fcfs", "hybrid"])
+def test_one_after_the_other_is_near_a_simulation(network):
+    found = mean_interval(simulated_throughput(MIXED, shared=(False, False, False)), 0.99)
+    assert unequal_throughput(MIXED, network)[-1] == pytest.approx(found.mean, rel=0.02)
+
+
+def test_order_of_the_workers_does_not_matter_for_all_of_them():
+    for network in NETWORKS:
+        forth, back = unequal_throughput(MIXED, network), unequal_throughput(MIXED[::-1], network)
+        assert forth[-1] == pytest.approx(back[-1], rel=1e-8)
+        assert forth[0] == pytest.approx(1 / 0.2)
+
+
+def test_bad_questions():
+    with pytest.raises(InputError, match=r"number of unequal workers: must be from 1 to 12, .* got 13"):
+        unequal_throughput([PAPER] * (MOST_UNEQUAL + 1), "exact")
+    with pytest.raises(InputError, match=r"number of unequal workers: .* got 0"):
+        unequal_throughput([], "exact")
+    with pytest.raises(InputError, match="network 'ps': is not known"):
+        unequal_throughput([PAPER], "ps")
+    with pytest.raises(InputError, match="number of servers"):
+        unequal_throughput([PAPER], "exact", 0)
