@@ -39,17 +39,19 @@ class CurveBook:
 
     def learn(self, state: State) -> None:
         """Take in the rows submitted since the last call."""
-        seen, submitted = self._seen, len(state.jobs)
-        if submitted == seen:
-            return
+        rows = np.arange(self._seen, len(state.jobs))
+        if len(rows):
+            self.add(rows, state.rate)
+
+    def add(self, rows: Ints, rate: Callable[[Ints, Ints], Floats]) -> None:
+        """Take in the next rows; ``rate`` answers rows and workers with work per second."""
         known = len(self._rates)
-        if submitted > len(self._of):
-            self._of = np.concatenate([self._of, np.zeros(submitted, dtype=np.int64)])
-        rows = np.arange(seen, submitted)
+        self._seen += len(rows)
+        if self._seen > len(self._of):
+            self._of = np.concatenate([self._of, np.zeros(self._seen, dtype=np.int64)])
         widths = np.arange(1, self._most + 1)
-        rates = state.rate(np.repeat(rows, self._most), np.tile(widths, len(rows))).reshape(len(rows), self._most)
+        rates = rate(np.repeat(rows, self._most), np.tile(widths, len(rows))).reshape(len(rows), self._most)
         self._of[rows] = [self._number_of(row) for row in rates]
-        self._seen = submitted
         if len(self._rates) > known:
             self._tabulate()
 
@@ -79,7 +81,7 @@ class CurveBook:
 
 def by_time(rates: Floats) -> Floats:
     """Return 1 / X(w): jobs come in the order of their remaining time at the width, infinity where not legal."""
-    return np.divide(1.0, rates, out=np.full(len(rates), np.inf), where=rates > 0)
+    return np.asarray(np.divide(1.0, rates, out=np.full(len(rates), np.inf), where=rates > 0))
 
 
 def by_hell(rates: Floats) -> Floats:
@@ -89,7 +91,7 @@ def by_hell(rates: Floats) -> Floats:
         return np.full(len(rates), np.inf)
     first = int(legal[0])
     widths = np.arange(1, len(rates) + 1)
-    return by_time(rates) ** 2 * (rates[first] / (first + 1)) * widths
+    return np.asarray(by_time(rates) ** 2 * (rates[first] / (first + 1)) * widths)
 
 
 def by_submission(rates: Floats) -> Floats:

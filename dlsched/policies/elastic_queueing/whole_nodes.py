@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from dlsched.domain.cluster import VmType
 from dlsched.domain.plan import Allocation, Share, run_on
 from dlsched.domain.state import State
-from dlsched.domain.workload import GPU, Ints, gpu_type_names
+from dlsched.domain.workload import GPU, Floats, Ints, Workload, gpu_type_names
 
 ROOM = 1e-9
 
 
 def one_worker_a_node(state: State, rows: Ints) -> bool:
     """Whether all nodes are alike and each holds one worker, and no more, of any of these rows."""
-    nodes, jobs = state.nodes, state.jobs
+    nodes = state.nodes
     if not len(nodes.vm) or (nodes.vm < 0).any() or len(set(nodes.vm.tolist())) > 1 or any(nodes.partition):
         return False
-    vm = nodes.vm_types[int(nodes.vm[0])]
     capacity = nodes.capacity[nodes.up][0] if nodes.up.any() else np.zeros(nodes.capacity.shape[1])
+    return holds_one_worker(nodes.vm_types[int(nodes.vm[0])], capacity, state.jobs, rows)
+
+
+def holds_one_worker(vm: VmType, capacity: Floats, jobs: Workload, rows: Ints) -> bool:
+    """Whether a node of this machine type and capacity holds one worker, and no more, of any of these rows."""
     demand = jobs.demand[rows]
     if not (demand[:, GPU] > 0).all() or (demand > capacity + ROOM).any():
         return False
@@ -29,7 +34,7 @@ def one_worker_a_node(state: State, rows: Ints) -> bool:
         return False
     if jobs.gpu_types is None:
         return True
-    named = [gpu_type_names(jobs.gpu_types[row]) for row in rows.tolist()]
+    named = [gpu_type_names(names) for names in set(jobs.gpu_types[rows].tolist())]
     return all(not names or vm.gpu_type in names for names in named)
 
 
