@@ -71,19 +71,22 @@ def scenario_of(trace: TraceRead, name: str) -> Scenario:
 
 
 def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
-    """Return the jobs of a generator's specification: GPU as a service on free slots, others on the default cluster.
+    """Return the jobs of a generator's specification on the cluster it is for, a job mix on the default cluster.
 
     Raises
     ------
     InputError
         If the specification is not valid; it names the field.
     """
-    from dlsched.workload.generators import GpuaasSpec, draw, parse, plain
+    from dlsched.workload.generators import GpuaasSpec, StreamSpec, draw, parse, plain
     from dlsched.workload.service import gpuaas_scenario
+    from dlsched.workload.streams import stream_scenario
 
     parsed = parse(spec)
     if isinstance(parsed, GpuaasSpec):
         return gpuaas_scenario(parsed, seed)
+    if isinstance(parsed, StreamSpec):
+        return stream_scenario(parsed, seed)
     workload = draw(spec, seed)
     cluster = default_cluster(workload)
     return Scenario(

@@ -9,6 +9,7 @@ from datetime import date
 DEFAULT_CLUSTER = "Default cluster"
 EXAMPLE_PRICE = "example price, not a quote"
 PREDICTED_TIMES = "times predicted"
+SPEED_CURVE = "speed curve"
 LIST_PRICES = "list prices"
 STALE_DAYS = 90
 _DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
@@ -48,6 +49,11 @@ def stale_days(day: date | None, today: date) -> int:
 def is_times_note(text: str) -> bool:
     """Whether an assumption says that run times were predicted (``predicted_times.fill_times``)."""
     return text.startswith(PREDICTED_TIMES)
+
+
+def is_speed_note(text: str) -> bool:
+    """Whether an assumption says how run times follow from GPUs: predicted times, or a speed curve (``streams``)."""
+    return is_times_note(text) or text.startswith(SPEED_CURVE)
 
 
 def cluster_notes(assumptions: Iterable[str]) -> tuple[str, ...]:

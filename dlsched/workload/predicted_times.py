@@ -18,7 +18,7 @@ from dlsched.speed import build_speed
 from dlsched.speed.regression import NetworkFit
 from dlsched.speed.terms import BATCH, DISK, FEATURES, GFLOPS, GPUS, ITERATIONS
 from dlsched.workload.gpu_types import gflops_of
-from dlsched.workload.notes import is_times_note
+from dlsched.workload.notes import is_speed_note
 from dlsched.workload.profiling import TOO_GOOD
 
 _NETWORK = 2  # which of a job's uniforms of purpose "fill" draws its network; rules.py has the others
@@ -184,7 +184,7 @@ def fill_times(
         if (values := getattr(jobs, name)) is not None:
             changes[name] = values / jobs.gpus_per_worker
     changes |= {"min_workers": None, "max_workers": None, "work": _run_s(scenario, measured_on) * jobs.gpus / gpus}
-    notes = tuple(note for note in scenario.assumptions if not is_times_note(note))
+    notes = tuple(note for note in scenario.assumptions if not is_speed_note(note))
     return scenario.replace(
         workload=jobs.with_columns(**changes),
         cluster=_without_speeds(scenario.cluster),

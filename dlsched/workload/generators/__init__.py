@@ -6,12 +6,14 @@ from dlsched.workload.generators.load import expected_load, scale_to_load
 from dlsched.workload.generators.mix import JobClass, JobMixSpec
 from dlsched.workload.generators.registry import KINDS, canonical, draw, parse, plain, speed_of
 from dlsched.workload.generators.resample import resample_days
+from dlsched.workload.generators.training_stream import StreamSpec
 
 __all__ = [
     "KINDS",
     "GpuaasSpec",
     "JobClass",
     "JobMixSpec",
+    "StreamSpec",
     "canonical",
     "draw",
     "expected_load",

@@ -1,0 +1,187 @@
+"""A stream of training jobs for a cluster of equal nodes (Section V of the HELL/KNEE study).
+
+A job trains one of a few networks, by asynchronous steps with a parameter server, for a drawn number of epochs. How its
+rate grows with the nodes it holds follows from a queueing network (:mod:`dlsched.speed.queueing`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from scipy.special import ndtr, ndtri
+
+from dlsched.domain.cluster import Frozen
+from dlsched.domain.randomness import job_uniforms, stream
+from dlsched.domain.scenario import SpeedSpec
+from dlsched.domain.timetable import MOST_GPUS, TimeTable
+from dlsched.domain.workload import Floats, Workload
+from dlsched.speed.queueing import Network, StepTimes, node_rates
+from dlsched.workload.generators.mix import MOST_JOBS, pick
+
+K520_TFLOPS = 1.229
+"""Speed of the study's GPU, an NVIDIA Grid K520, TFLOP/s."""
+LINK_BITS_PER_S = 1e9
+BATCH = 1024
+"""Examples in a mini-batch."""
+LEAST_EPOCHS = 0.01
+"""Draws of epochs below this are raised to it; with the study's means, 37 and more deviations away, none is."""
+_DECIMALS = 3  # milliseconds: ndtri and log may differ in the last bit between machines, times must not
+_NETWORK, _EPOCHS = range(2)  # which of a job's uniforms decides what; new draws go to the end
+
+
+class TrainingNetwork(Frozen):
+    """A network that jobs train: seconds of a step with one worker and one server, and steps of a job."""
+
+    name: str = Field(min_length=1, max_length=80, description="Name of the network.")
+    share: float = Field(1.0, gt=0, le=1e9, description="Share of the jobs, relative to the other networks.")
+    times: StepTimes = Field(description="Seconds per mini-batch at worker, uplink, server and downlink.")
+    steps_per_epoch: float = Field(gt=0, le=1e12, description="Mini-batches in an epoch.")
+    epochs: float = Field(ge=LEAST_EPOCHS, le=1e6, description="Epochs of a job, mean of the normal distribution.")
+    epoch_variance: float = Field(2.0, ge=0, le=1e12, description="Variance of the epochs.")
+
+    @property
+    def mean_epochs(self) -> float:
+        """Mean epochs of a job: E[max(LEAST_EPOCHS, N(epochs, epoch_variance))]."""
+        deviation = math.sqrt(self.epoch_variance)
+        if deviation == 0:
+            return self.epochs
+        cut = (LEAST_EPOCHS - self.epochs) / deviation
+        density = math.exp(-cut * cut / 2) / math.sqrt(2 * math.pi)
+        return float(LEAST_EPOCHS * ndtr(cut) + self.epochs * ndtr(-cut) + deviation * density)
+
+    def steps(self, uniforms: Floats) -> Floats:
+        """Return mini-batches of jobs, by inverse distribution function; shape of ``uniforms``, in (0, 1)."""
+        epochs = self.epochs + math.sqrt(self.epoch_variance) * ndtri(uniforms)
+        steps: Floats = self.steps_per_epoch * np.maximum(epochs, LEAST_EPOCHS)
+        return steps
+
+
+def from_paper(name: str, examples: float, model_mb: float, tflops_per_1024: float, epochs: float) -> TrainingNetwork:
+    """Return a network by what Table III says of it, on nodes with one K520 and a link of 1 Gbit/s.
+
+    ``examples`` in the data set, ``model_mb`` in MB of 1e6 bytes, ``tflops_per_1024`` TFLOP forward and backward for a
+    mini-batch of 1,024. The server takes no time.
+    """
+    link_s = model_mb * 8e6 / LINK_BITS_PER_S
+    times = StepTimes(worker_s=tflops_per_1024 / K520_TFLOPS, uplink_s=link_s, server_s=0.0, downlink_s=link_s)
+    return TrainingNetwork(name=name, times=times, steps_per_epoch=examples / BATCH, epochs=epochs)
+
+
+TABLE_III = (
+    from_paper("NiN", 50_000, 30, 6.7, 200),
+    from_paper("GoogLeNet", 1.2e6, 54, 9.7, 200),
+    from_paper("AlexNet", 1.2e6, 249, 7.0, 90),
+    from_paper("VGG19", 1.2e6, 575, 120, 74),
+)
+LARGE = TABLE_III[2:]
+PRESETS = {"table-iii": TABLE_III, "large": LARGE}
+"""Names that stand for networks: the four of Table III (Fig. 12a), the two large ones (Fig. 12b)."""
+
+
+def _preset(networks: Any) -> Any:
+    if not isinstance(networks, str):
+        return networks
+    if networks not in PRESETS:
+        raise ValueError(f"a preset is one of {', '.join(PRESETS)}")
+    return PRESETS[networks]
+
+
+def _stable(load: float) -> float:
+    if load >= 1:
+        raise ValueError("must be below 1: jobs ask for more than the cluster can do; the queue would grow without end")
+    return load
+
+
+Networks = Annotated[tuple[TrainingNetwork, ...], BeforeValidator(_preset), Field(min_length=1, max_length=100)]
+
+
+class StreamSpec(Frozen):
+    """Training jobs for ``nodes`` nodes of one GPU: load = jobs per second x mean run time on one node / nodes."""
+
+    kind: Literal["training-stream"] = "training-stream"
+    nodes: int = Field(100, ge=1, le=MOST_GPUS, description="Nodes of the cluster, of one GPU each.")
+    jobs: int = Field(4000, ge=1, le=MOST_JOBS, description="Number of jobs.")
+    load: Annotated[float, AfterValidator(_stable)] = Field(
+        0.7, gt=0, description="Node time asked for, were each job on one node, over node time there is; below 1."
+    )
+    networks: Networks = Field(TABLE_III, description="Networks, or a preset: table-iii (the four), large (two).")
+    network_model: Network = Field(
+        "hybrid", description="Links of the queueing network: exact (shared), fcfs (one after the other) or hybrid."
+    )
+    servers: int = Field(1, ge=1, le=MOST_GPUS, description="Server nodes of a job on several nodes.")
+    shared_server: bool = Field(False, description="Whether servers share the nodes of workers.")
+    gpu_type: str = Field("K520", min_length=1, max_length=80, description="GPU type of the nodes.")
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [one.name for one in self.networks]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"two networks are called {twice[0]!r}")
+        return self
+
+    def curve(self, network: TrainingNetwork, nodes: int | None = None) -> Floats:
+        """Return mini-batches per second of a job on 1, 2, ... nodes, shape (``nodes``,), else of the cluster."""
+        return node_rates(
+            network.times, nodes or self.nodes, self.network_model, self.servers, shared_server=self.shared_server
+        )
+
+    def one_node_s(self, network: TrainingNetwork) -> float:
+        """Return seconds of a mini-batch on one node."""
+        return 1.0 / float(self.curve(network, 1)[0])
+
+
+def mean_alone_s(spec: StreamSpec) -> float:
+    """Return E[S(1)], the mean run time of a job on one node, seconds."""
+    shares = np.array([one.share for one in spec.networks])
+    means_s = [one.mean_epochs * one.steps_per_epoch * spec.one_node_s(one) for one in spec.networks]
+    return float(shares @ np.array(means_s) / shares.sum())
+
+
+def mean_gap_s(spec: StreamSpec) -> float:
+    """Return the mean time between submissions, 1 / lambda = E[S(1)] / (load x nodes), seconds."""
+    return mean_alone_s(spec) / (spec.load * spec.nodes)
+
+
+def draw_stream(spec: StreamSpec, seed: int) -> Workload:
+    """Return the jobs at a seed, in a Poisson stream; the first comes at 0 s.
+
+    What a job is depends on (seed, its number) only; ``work`` is its run time on one node, seconds.
+    """
+    job_ids = [f"j{number:04d}" for number in range(1, spec.jobs + 1)]
+    uniforms = job_uniforms(seed, "workload", job_ids, _EPOCHS + 1)
+    which = pick(uniforms[:, _NETWORK], np.array([one.share for one in spec.networks]))
+    work = np.empty(spec.jobs)
+    for number, network in enumerate(spec.networks):
+        mine = which == number
+        work[mine] = spec.one_node_s(network) * network.steps(uniforms[mine, _EPOCHS])
+    gaps_s = mean_gap_s(spec) * stream(seed, "workload").standard_exponential(spec.jobs - 1)
+    names = np.array([one.name for one in spec.networks], dtype=object)[which]
+    columns = {
+        "job_id": job_ids,
+        "submit_s": np.round(np.append(0.0, np.cumsum(gaps_s)), _DECIMALS),
+        "work": np.maximum(np.round(work, _DECIMALS), 10.0**-_DECIMALS),
+        "model": names,
+        "profile": names,
+    }
+    return Workload.from_columns(columns, {"source": f"generated, seed {seed}"})
+
+
+def speed_of_stream(spec: StreamSpec) -> SpeedSpec:
+    """Return the time table of the networks: X(1) / X(w) on w = 1, 2, ... nodes of the cluster."""
+    rows = {one.name: {spec.gpu_type: seconds_per_work(spec.curve(one))} for one in spec.networks}
+    return SpeedSpec(kind="table", times=TimeTable(rows=rows))
+
+
+def seconds_per_work(rates: Floats, width: int = 1) -> tuple[float, ...]:
+    """Return a row of a time table from a speed curve, 1 at ``width``; rates on 1, 2, ... nodes, shape (nodes,).
+
+    A table has no widths that cannot run. Where the curve has 0, nodes that bring nothing stay idle: the job runs as
+    on the most nodes below. The first rate is above 0.
+    """
+    last = np.maximum.accumulate(np.where(rates > 0, np.arange(len(rates)), 0))
+    used = rates[last]
+    return tuple(float(seconds) for seconds in used[width - 1] / used)
