@@ -22,6 +22,13 @@ def _capacity(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return _timed(lambda: solve(task))
 
 
+def _throughput(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    from dlsched.speed.throughput_instance import read, solve
+
+    task = read(given)
+    return _timed(lambda: solve(task))
+
+
 def _timed(solver: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return an answer with the CPU seconds of finding it, without those of reading the instance."""
     before_s = time.process_time()
@@ -29,7 +36,7 @@ def _timed(solver: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     return {**found, "cpu_s": time.process_time() - before_s}
 
 
-KINDS: dict[str, Solver] = {"capacity": _capacity}
+KINDS: dict[str, Solver] = {"capacity": _capacity, "throughput": _throughput}
 """Kind -> function of one instance, which raises InputError for a bad one. A method's core is added here."""
 
 
