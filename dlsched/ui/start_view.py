@@ -65,6 +65,12 @@ def other_ways() -> None:
         ):
             st.session_state[workload_sample.KEY] = workload_sample.SERVICE
             session.go("describe/workload.py", source="Sample")
+        if st.button(
+            "Speed up training jobs", key="start-stream",
+            help="A sample: how do training jobs speed up? HELL and KNEE on 100 nodes",
+        ):  # fmt: skip
+            st.session_state[workload_sample.KEY] = workload_sample.STREAM
+            session.go("describe/workload.py", source="Sample")
         with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
             open_file()
 

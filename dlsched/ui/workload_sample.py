@@ -1,4 +1,4 @@
-"""Bundled samples on the Workload page, labelled as examples: traces, and a scenario of GPU as a service."""
+"""Bundled samples on the Workload page, labelled as examples: traces, and whole scenarios of two studies."""
 
 from __future__ import annotations
 
@@ -12,24 +12,37 @@ from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import TraceRead, read_trace
 from dlsched.workload.readers.detection import LABELS
 from dlsched.workload.service import sample_scenario
+from dlsched.workload.streams import sample_stream
 
 KEY = "sample"
-
-
-SERVICE = len(SAMPLES)
-"""Place of the sample that is a whole scenario."""
-_SERVICE_LABEL, _SERVICE_WORDS = "GPU as a service", "100 jobs with due times for 10 rented machines."
+SERVICE, STREAM = len(SAMPLES), len(SAMPLES) + 1
+"""Places of the samples that are whole scenarios."""
+_LABELS = (*(one.label for one in SAMPLES), "GPU as a service", "Training jobs")
+_WORDS = (
+    *(one.words for one in SAMPLES),
+    "100 jobs with due times for 10 rented machines.",
+    "400 jobs that speed up with the nodes they get, on 100 nodes.",
+)
 
 
 def sample(current: Scenario) -> Scenario:
     """Let the reader pick a sample and, for a trace, a cluster for it; return its jobs on it."""
     place = st.radio(
-        "Sample", range(SERVICE + 1), key=KEY, persist_state="session", horizontal=True,
-        format_func=[*(one.label for one in SAMPLES), _SERVICE_LABEL].__getitem__,
-        captions=[*(one.words for one in SAMPLES), _SERVICE_WORDS],
-        help="Made up by this project: no real users or jobs",
+        "Sample", range(len(_LABELS)), key=KEY, persist_state="session", horizontal=True,
+        format_func=_LABELS.__getitem__, captions=_WORDS, help="Made up by this project: no real users or jobs",
     )  # fmt: skip
+    if place == STREAM:
+        return _training()
     return _service() if place == SERVICE else _trace(place, current)
+
+
+def _training() -> Scenario:
+    made = _made_stream()
+    st.markdown(
+        f"**{made.cluster.num_nodes} nodes** of one GPU train four networks with a parameter server. More nodes make a "
+        "job faster, but by less and less. How many for whom? Try the policies HELL and KNEE on it."
+    )
+    return made
 
 
 def _service() -> Scenario:
@@ -59,6 +72,11 @@ def _trace(place: int, current: Scenario) -> Scenario:
 @st.cache_resource(show_spinner=False)
 def _made() -> Scenario:
     return sample_scenario()
+
+
+@st.cache_resource(show_spinner=False)
+def _made_stream() -> Scenario:
+    return sample_stream()
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)

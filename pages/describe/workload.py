@@ -8,6 +8,7 @@ from dlsched.ui import (
     workload_generate,
     workload_gpuaas,
     workload_sample,
+    workload_stream,
     workload_upload,
     workload_view,
 )
@@ -15,7 +16,7 @@ from dlsched.ui.parts import mistakes_shown
 from dlsched.ui.text import safe
 
 SOURCES = ("Current", "Upload", "Sample", "Generate")
-KINDS = ("Job mix", "GPU as a service")
+KINDS = ("Job mix", "GPU as a service", "Training jobs on a cluster (HELL/KNEE study)")
 
 current = page.begin("Workload")
 if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
@@ -37,9 +38,11 @@ with mistakes_shown():
     elif source == "Generate":
         kind = st.segmented_control(
             "Kind of jobs", KINDS, default=KINDS[0], required=True, key="gen-kind", persist_state="session",
-            help="Classes of jobs on the current cluster, or jobs with due times for rented machines of any type",
+            help="Classes of jobs on the current cluster, jobs with due times for rented machines of any type, or "
+            "training jobs that speed up with the nodes they get",
         )  # fmt: skip
-        shown = workload_generate.generate(current) if kind == KINDS[0] else workload_gpuaas.generate()
+        forms = (lambda: workload_generate.generate(current), workload_gpuaas.generate, workload_stream.generate)
+        shown = forms[KINDS.index(kind)]()
         is_next = (current.generator or {}).get("kind") == (shown.generator or {}).get("kind")
         based_on = current.content_hash if current.data_kind == "generated" and is_next else None
 

@@ -7,8 +7,10 @@ import pytest
 
 import dlsched
 from dlsched.cli.main import main
-from dlsched.workload.generators import GpuaasSpec
+from dlsched.workload.generators import GpuaasSpec, StreamSpec
+from dlsched.workload.generators.training_stream import LARGE
 from dlsched.workload.service import gpuaas_scenario
+from dlsched.workload.streams import stream_scenario
 
 TABLES = {
     "Lof_Selectjobs.csv": "UniqueJobsID,SubmissionTime,Deadline,Tardinessweight\na,0,900,0.01\nb,60,500,0.02\n",
@@ -67,6 +69,17 @@ def test_a_drawn_scenario_is_written(capsys, tmp_path):
     assert dlsched.load(out).content_hash == wanted.content_hash
 
 
+def test_a_drawn_stream_is_written_and_simulated(capsys, tmp_path):
+    out = tmp_path / "s.toml"
+    options = ["--param", "nodes=6", "--param", "jobs=20", "--param", "networks=large", "--seed", "4"]
+    assert main(["scenario", "--generate", "training-stream", *options, "--write", str(out)]) == 0
+    assert "20 jobs on 6 nodes written" in capsys.readouterr().out
+    wanted = stream_scenario(StreamSpec(nodes=6, jobs=20, networks=LARGE), 4)
+    assert dlsched.load(out).content_hash == wanted.content_hash
+    assert main(["simulate", str(out), "--policy", "hell-malleable"]) == 0
+    assert "audit: clean" in capsys.readouterr().out
+
+
 def test_a_drawn_job_mix_gets_the_default_cluster(tmp_path):
     out = tmp_path / "s.json"
     classes = [{"name": "a", "share": 1, "run_time": {"kind": "pareto", "shortest_s": 60}}]
@@ -86,6 +99,7 @@ def test_a_drawn_job_mix_gets_the_default_cluster(tmp_path):
         (["--generate", "gpuas"], "Did you mean 'gpuaas'"),
         (["--generate", "gpuaas", "--param", "nodes=0"], "generator, nodes"),
         (["--generate", "gpuaas", "--param", "size=3"], "generator, size"),
+        (["--generate", "training-stream", "--param", "load=1"], "the queue would grow without end"),
         ([], "needs either a FILE or --generate"),
         (["x.csv", "--generate", "gpuaas"], "needs either a FILE or --generate"),
         (["x.csv", "--param", "nodes=3"], "--param: is for --generate only"),
