@@ -1,0 +1,22 @@
+"""The training job that the Throughput page hands to the Steady state page, kept in the session."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dlsched.workload.generators import StreamSpec
+
+KEY = "stream_network"
+"""Session key of a StreamSpec with one network: its times, steps and epochs, ``network_model``, ``servers``,
+``shared_server``. Nodes, jobs and load are its defaults; the Steady state page asks for them."""
+
+
+def keep(spec: StreamSpec) -> None:
+    """Make this the reader's own network on the Steady state page."""
+    st.session_state[KEY] = spec
+
+
+def kept() -> StreamSpec | None:
+    """Return the reader's own network; None when none was handed over."""
+    spec: StreamSpec | None = st.session_state.get(KEY)
+    return spec
