@@ -7,8 +7,8 @@ import numpy as np
 from dlsched.domain.plan import Share, WaitReason
 from dlsched.domain.state import Placer, State
 from dlsched.domain.workload import GPU, Floats, Ints
-from dlsched.policies.baselines.facts import JobFacts
-from dlsched.policies.baselines.slots import OpeningPlacer
+from dlsched.policies.shared.facts import JobFacts
+from dlsched.policies.shared.slots import OpeningPlacer
 
 ROOM_TOLERANCE = 1e-9
 

@@ -11,7 +11,8 @@ from dlsched.domain.workload import Ints
 from dlsched.policies.baselines.desk import Desk
 from dlsched.policies.baselines.orders import Order, sorted_rows
 from dlsched.policies.baselines.totals import Totals
-from dlsched.policies.baselines.walks import walk, walk_fairly
+from dlsched.policies.baselines.walks import walk_fairly
+from dlsched.policies.shared.walk import walk
 
 Left = tuple[Ints, Ints]
 Discipline = Callable[[Desk, Ints, Order, Totals], Left]

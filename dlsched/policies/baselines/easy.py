@@ -11,7 +11,8 @@ from dlsched.policies.baselines.desk import Desk
 from dlsched.policies.baselines.disciplines import Left, split
 from dlsched.policies.baselines.orders import Order, in_ticks, remaining_s
 from dlsched.policies.baselines.totals import Totals
-from dlsched.policies.baselines.walks import Beside, walk, walk_beside
+from dlsched.policies.baselines.walks import Beside, walk_beside
+from dlsched.policies.shared.walk import walk
 
 
 def easy_backfill(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:

@@ -13,10 +13,10 @@ from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.baselines.desk import Desk
 from dlsched.policies.baselines.disciplines import Discipline
-from dlsched.policies.baselines.facts import JobFacts
 from dlsched.policies.baselines.orders import Order
-from dlsched.policies.baselines.slots import cheapest_vm, opening_placer, vm_changes, vm_named
 from dlsched.policies.baselines.totals import Totals
+from dlsched.policies.shared.facts import JobFacts
+from dlsched.policies.shared.slots import cheapest_vm, opening_placer, vm_changes, vm_named
 
 Alarm = Callable[[State, Ints], float | None]
 """When to be asked again, given the running rows; called only while somebody waits."""

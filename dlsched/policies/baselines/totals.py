@@ -9,7 +9,7 @@ import numpy as np
 
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
-from dlsched.policies.baselines.facts import JobFacts
+from dlsched.policies.shared.facts import JobFacts
 
 _LITTLE = 1e-9
 

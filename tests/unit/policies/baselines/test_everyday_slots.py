@@ -9,9 +9,9 @@ import pytest
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
-from dlsched.policies.baselines.facts import Kind
-from dlsched.policies.baselines.slots import cheapest_vm
 from dlsched.policies.registry import find
+from dlsched.policies.shared.facts import Kind
+from dlsched.policies.shared.slots import cheapest_vm
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import prepare
 from tests.support.conformance_scenarios import free_slots

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.policies.baselines.walks import Beside, walk, walk_beside, walk_fairly
+from dlsched.policies.baselines.walks import Beside, walk_beside, walk_fairly
+from dlsched.policies.shared.walk import walk
 
 
 class Room:

@@ -1,4 +1,4 @@
-"""What a list policy must know of each job, worked out once when the job is submitted."""
+"""What a policy must know of each job, worked out once when the job is submitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everyday policies on free slots: open VMs as needed, release them when empty."""
+"""Policies on free slots: open VMs as needed, release them when empty."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.plan import Share
 from dlsched.domain.state import Nodes, Placer
 from dlsched.domain.workload import GPU, Floats
-from dlsched.policies.baselines.facts import Kind
+from dlsched.policies.shared.facts import Kind
 
 ChooseVm = Callable[[int], str | None]
 
