@@ -121,11 +121,16 @@ def batch_means(series: Values, batches: int = 20, level: float = LEVEL) -> Inte
     ValueError
         With fewer than 2 batches or fewer values than batches.
     """
+    return mean_interval(means_of_batches(series, batches), level)
+
+
+def means_of_batches(series: Values, batches: int) -> NDArray[np.float64]:
+    """Return the means of equal batches of consecutive values, shape (batches,); see :func:`batch_means`."""
     values = np.asarray(series, dtype=float)
     if batches < 2 or values.size < batches:
         raise ValueError(f"need at least 2 batches and a value for each, got {values.size} values, {batches} batches")
-    kept = values[values.size % batches :]
-    return mean_interval(kept.reshape(batches, -1).mean(axis=1), level)
+    means: NDArray[np.float64] = values[values.size % batches :].reshape(batches, -1).mean(axis=1)
+    return means
 
 
 def _t_quantile(freedom: int, level: float) -> float:
