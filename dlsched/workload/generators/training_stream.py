@@ -70,6 +70,22 @@ def from_paper(name: str, examples: float, model_mb: float, tflops_per_1024: flo
     return TrainingNetwork(name=name, times=times, steps_per_epoch=examples / BATCH, epochs=epochs)
 
 
+def on_nodes(network: TrainingNetwork, batch: float, tflops_per_s: float, gbit_per_s: float) -> TrainingNetwork:
+    """Return a network of ``TABLE_III`` on nodes with another GPU, link or mini-batch.
+
+    Assumed: a mini-batch computes in proportion to its examples, over nominal TFLOP/s; what is sent stays.
+    """
+    slower = LINK_BITS_PER_S / (gbit_per_s * 1e9)
+    times = StepTimes(
+        worker_s=network.times.worker_s * (batch / BATCH) * (K520_TFLOPS / tflops_per_s),
+        uplink_s=network.times.uplink_s * slower,
+        server_s=network.times.server_s,
+        downlink_s=network.times.downlink_s * slower,
+    )
+    steps = network.steps_per_epoch * BATCH / batch
+    return network.model_copy(update={"times": times, "steps_per_epoch": steps})
+
+
 TABLE_III = (
     from_paper("NiN", 50_000, 30, 6.7, 200),
     from_paper("GoogLeNet", 1.2e6, 54, 9.7, 200),

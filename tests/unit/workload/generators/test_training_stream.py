@@ -12,6 +12,8 @@ from dlsched.domain.errors import InputError
 from dlsched.speed.queueing import StepTimes
 from dlsched.workload.generators import StreamSpec, canonical, draw, parse, speed_of
 from dlsched.workload.generators.training_stream import (
+    BATCH,
+    K520_TFLOPS,
     LARGE,
     LEAST_EPOCHS,
     TABLE_III,
@@ -19,6 +21,7 @@ from dlsched.workload.generators.training_stream import (
     from_paper,
     mean_alone_s,
     mean_gap_s,
+    on_nodes,
     seconds_per_work,
 )
 from tests.support.known import known
@@ -48,6 +51,14 @@ def test_table_3_by_hand():
     assert hours == pytest.approx([16.09, 570.1, 283.58, 2573.6], rel=2e-4)
     assert hours[2] / 24 == pytest.approx(11.8, abs=0.05)
     assert mean_alone_s(StreamSpec()) / 3600 == pytest.approx(sum(hours) / 4)
+
+
+def test_other_nodes_by_hand():
+    faster = on_nodes(TABLE_III[2], batch=512, tflops_per_s=2.458, gbit_per_s=10)
+    assert faster.times.worker_s == pytest.approx(TABLE_III[2].times.worker_s / 4)  # half the examples, twice as fast
+    assert (faster.times.uplink_s, faster.times.downlink_s) == pytest.approx((0.1992, 0.1992))
+    assert faster.steps_per_epoch == 2 * 1_171.875  # the same examples
+    assert on_nodes(TABLE_III[2], BATCH, K520_TFLOPS, 1) == TABLE_III[2]
 
 
 @pytest.mark.parametrize(("network_model", "at_30", "at_100"), [("exact", 4.69, 4.81), ("hybrid", 4.71, 4.81)])
