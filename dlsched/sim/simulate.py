@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlsched.domain.policy import ListRule, Policy
+from dlsched.domain.policy import Policy
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import RunLog
 from dlsched.sim.meter import ProgressCall
@@ -26,7 +26,7 @@ def run_policy(
     Raises PlanError when the policy asks for something impossible, and lets what ``progress`` raises through.
     """
     rule = policy.kernel_rule
-    if use_kernel and isinstance(rule, ListRule):
+    if use_kernel and rule is not None:
         from dlsched.sim import kernels  # importing a compiler costs time, so only where a rule can use it
 
         if kernels.eligible(prepared, policy):

@@ -16,7 +16,7 @@ def run_log(run: Run) -> RunLog:
     waits = run.waits[: run.counts[Count.WAITS]]
     waits = waits[np.lexsort((waits["row"], waits["from_s"]))]
     decisions = run.decisions[: run.counts[Count.DECISIONS]]
-    entries, share_first = _share_entries(pieces["first_share"], pieces["num_shares"])
+    entries, share_first = share_entries(pieces["first_share"], pieces["num_shares"])
     count, speed = len(pieces), float(run.rule["speed"][0])
     nothing = np.zeros(0, dtype=np.int64)
     unknown = np.full(len(decisions), np.nan)
@@ -37,7 +37,7 @@ def run_log(run: Run) -> RunLog:
         share_workers=run.shares["workers"][entries],
         share_servers=np.zeros(len(entries), dtype=np.int64),
         job_status=run.jobs["status"].copy(),
-        job_first_start_s=_first_starts(pieces["row"], pieces["start_s"], len(run.jobs)),
+        job_first_start_s=first_starts(pieces["row"], pieces["start_s"], len(run.jobs)),
         job_end_s=run.jobs["end_s"].copy(),
         lease_node=nothing,
         lease_vm=nothing,
@@ -58,14 +58,15 @@ def run_log(run: Run) -> RunLog:
     )
 
 
-def _share_entries(first: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+def share_entries(first: Ints, lengths: Ints) -> tuple[Ints, Ints]:
     """Return which share entries the pieces have, one after the other, and where each piece's begin."""
     begins = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     entries = np.arange(begins[-1]) + np.repeat(first - begins[:-1], lengths)
     return entries, begins
 
 
-def _first_starts(rows: Ints, starts_s: Floats, num_jobs: int) -> Floats:
+def first_starts(rows: Ints, starts_s: Floats, num_jobs: int) -> Floats:
+    """Return the first start of each row from pieces sorted by start; NaN = never."""
     first = np.full(num_jobs, np.nan)
     first[rows[::-1]] = starts_s[::-1]  # pieces are sorted by start: the earliest is written last
     return first

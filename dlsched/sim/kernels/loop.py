@@ -18,6 +18,7 @@ from dlsched.sim import log
 from dlsched.sim.kernels import tables
 from dlsched.sim.kernels.books import ENDED, HEAD, RUNNING, TAIL, complete, enqueue, pop_running
 from dlsched.sim.kernels.decide import decide
+from dlsched.sim.kernels.instants import instant_s
 from dlsched.sim.kernels.tables import Count, Outcome, Run
 
 compiled = njit(nogil=True)
@@ -25,14 +26,6 @@ SUBMITTED, PIECES, SHARES = int(Count.SUBMITTED), int(Count.PIECES), int(Count.S
 DECISIONS, WAITS = int(Count.DECISIONS), int(Count.WAITS)
 _COMPLETION, _ARRIVAL, _TIMER = int(EventKind.COMPLETION), int(EventKind.ARRIVAL), int(EventKind.TIMER)
 _MORE, _DONE, _FULL = int(Outcome.MORE), int(Outcome.DONE), int(Outcome.FULL)
-SAME_INSTANT_S = 1e-9
-SAME_TIME = 1e-12
-
-
-@compiled
-def _instant_s(time_s: float) -> float:
-    """Return how far apart two times around this one may be and still be one instant."""
-    return max(SAME_INSTANT_S, SAME_TIME * abs(time_s))
 
 
 @compiled
@@ -75,7 +68,7 @@ def _complete_until(run: Run, until: float, now: float) -> tuple[float, bool]:
 def _step(run: Run) -> None:
     """Handle one instant, see :mod:`dlsched.sim.agenda`; its time is the latest of its events."""
     first = _first_due(run)
-    until = first + _instant_s(first)
+    until = first + instant_s(first)
     now, any_completed = _complete_until(run, until, first)
     cause = _COMPLETION if any_completed else 0
     first_new = run.counts[SUBMITTED]
@@ -95,14 +88,14 @@ def _step(run: Run) -> None:
     decision.time_s, decision.cause = now, cause
     run.counts[DECISIONS] += 1
     alarm = decide(run, now, first_new, row)
-    run.clock[1] = max(alarm, now + 2 * _instant_s(now))  # the next instant that can be told apart
+    run.clock[1] = max(alarm, now + 2 * instant_s(now))  # the next instant that can be told apart
 
 
 @compiled
 def _has_room(run: Run, num_gpus: int) -> bool:
     """Whether the log surely holds what the next instant can bring."""
     first = _first_due(run)
-    until = first + _instant_s(first)
+    until = first + instant_s(first)
     row = run.counts[SUBMITTED]
     while row < len(run.jobs) and run.jobs[row].submit_s <= until:
         row += 1

@@ -1,0 +1,74 @@
+"""The compiled loop of elastic rules and the engine with the Python policy write the same log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlsched.domain.policy import ElasticRule, PolicySpec
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import POLICIES, find
+from dlsched.sim.kernels import eligible, run_kernel
+from dlsched.sim.prepare import prepare
+from tests.support.conformance_scenarios import built, engine_log, first_difference
+from tests.support.elastic_scenarios import elastic_scenarios, training_stream
+
+ELASTIC = [spec for spec in POLICIES if isinstance(spec.build(spec.parse(None)).kernel_rule, ElasticRule)]
+every_elastic = pytest.mark.parametrize("spec", ELASTIC, ids=lambda spec: spec.key)
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "gamma": (0.0, 1.05),
+    "filling": (True, False),
+    "blocking": (True, False),
+    "alpha": (0.01, 0.2),
+    "chunk": (1, 2, 3, 10),
+}
+
+
+def check_equal(spec: PolicySpec, params: dict[str, Any], drawn: Scenario) -> None:
+    prepared = prepare(drawn)
+    policy = built(spec, prepared, params)
+    assert eligible(prepared, policy)
+    assert policy.kernel_rule is not None
+    by_engine = engine_log(spec, prepared, params)
+    by_kernel = run_kernel(prepared, policy.kernel_rule)
+    assert first_difference(by_engine, by_kernel) == ""
+    assert (by_engine.start_s, by_engine.end_s) == (by_kernel.start_s, by_kernel.end_s)
+    assert by_engine.stalled == by_kernel.stalled
+    for name, column in vars(by_engine).items():
+        if isinstance(column, np.ndarray):
+            assert getattr(by_kernel, name).dtype == column.dtype, name
+
+
+def drawn_params(data: st.DataObject, spec: PolicySpec) -> dict[str, Any]:
+    choices = {name: st.sampled_from(CHOICES[name]) for name in CHOICES if name in spec.params.model_fields}
+    return data.draw(st.fixed_dictionaries(choices))
+
+
+def test_all_seven_are_here():
+    assert len(ELASTIC) == 7
+
+
+@every_elastic
+@settings(max_examples=150)
+@given(drawn=elastic_scenarios(), data=st.data())
+def test_small_workloads_with_many_ties(spec: PolicySpec, drawn: Scenario, data: st.DataObject):
+    check_equal(spec, drawn_params(data, spec), drawn)
+
+
+@every_elastic
+@pytest.mark.parametrize("error", [0.0, 0.3])
+def test_a_stream_of_training_jobs(spec: PolicySpec, error: float):
+    given = training_stream(jobs=150, nodes=12, load=0.8)
+    options = given.options.model_copy(update={"estimate_error": error, "bug_share": error, "bug_within_s": 1e5})
+    check_equal(spec, {}, given.replace(options=options))
+
+
+def test_a_cluster_that_stands_still_is_told():
+    given = training_stream(jobs=5, nodes=3)
+    rigid = given.replace(workload=given.workload.with_columns(workers=[1, 3, 1, 1, 1]), speed=type(given.speed)())
+    check_equal(find("jsq-chunk"), {"chunk": 2}, rigid)
+    assert run_kernel(prepare(rigid), ElasticRule("fastest", chunk=2)).stalled

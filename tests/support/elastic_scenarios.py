@@ -1,0 +1,98 @@
+"""Scenarios for elastic policies: equal nodes that hold one worker each, and the four networks of Table III."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.timetable import TimeTable
+from dlsched.domain.workload import Workload
+
+NETWORKS = {
+    "NiN": (24.4, 0.24, 200),
+    "GoogLeNet": (43.9, 0.432, 200),
+    "AlexNet": (202.6, 1.992, 90),
+    "VGG19": (468, 4.6, 74),
+}
+"""Seconds of a mini-batch of 1024 pictures on a worker and on a link, and epochs; rounded from Table III."""
+
+
+def one_gpu_nodes(count: int, gpus: int = 1, gpu_type: str = "GPU", speed: float = 1.0) -> Cluster:
+    """Return equal nodes."""
+    vm = VmType(name="node", gpus=gpus, gpu_type=gpu_type, speed=speed)
+    return Cluster(pools=(Pool(vm=vm, count=count),))
+
+
+def table_speed(curves: dict[str, tuple[float, ...]], gpu_type: str = "GPU") -> SpeedSpec:
+    """Return the speed model of profiles by their speed-ups on 1, 2, ... nodes."""
+    rows = {name: {gpu_type: tuple(1 / factor for factor in factors)} for name, factors in curves.items()}
+    return SpeedSpec(kind="table", times=TimeTable(rows=rows))
+
+
+def training_stream(jobs: int, nodes: int = 20, load: float = 0.7, seed: int = 0) -> Scenario:
+    """Return Poisson arrivals of the four networks; speed-ups by the exact network of an idle server."""
+    dice = np.random.default_rng(seed)
+    rates = {name: _rates(worker_s, link_s, nodes) for name, (worker_s, link_s, _) in NETWORKS.items()}
+    alone_s = {name: epochs * 1000 / rates[name][0] for name, (_, _, epochs) in NETWORKS.items()}
+    names = dice.choice(list(NETWORKS), jobs)
+    work_s = np.array([alone_s[name] for name in names]) * dice.uniform(0.98, 1.02, jobs)
+    mean_s = float(np.mean(list(alone_s.values())))
+    workload = Workload.from_columns(
+        {
+            "job_id": [f"j{number}" for number in range(jobs)],
+            "submit_s": np.cumsum(dice.exponential(mean_s / (load * nodes), jobs)),
+            "work": work_s,
+            "workers": np.ones(jobs, dtype=np.int64),
+            "profile": names.astype(object),
+        }
+    )
+    curves = {name: tuple((found / found[0]).tolist()) for name, found in rates.items()}
+    return Scenario(workload, one_gpu_nodes(nodes), speed=table_speed(curves))
+
+
+def _rates(worker_s: float, link_s: float, nodes: int) -> np.ndarray:
+    """Return mini-batches per second on 1..nodes nodes, one of which is the server where there are several."""
+    queue, found = np.zeros(2), []
+    for workers in range(1, max(nodes, 2)):
+        wait_s = link_s * (1 + queue)
+        found.append(workers / (worker_s + wait_s.sum()))
+        queue = found[-1] * wait_s
+    return np.array([found[0], *found])[:nodes]
+
+
+@st.composite
+def elastic_scenarios(draw: st.DrawFn) -> Scenario:
+    """Draw few distinct times, sizes and curves, so that ties are the rule; curves rise, fall, or end early."""
+    nodes, count = draw(st.integers(1, 7)), draw(st.integers(1, 20))
+    unit, begin_s = draw(st.sampled_from([1.0, 10.0, 0.1, 1 / 3])), draw(st.sampled_from([0.0, 1.5e9]))
+    gpus = draw(st.sampled_from([1, 2]))
+
+    def numbers(low: int, high: int) -> list[int]:
+        return draw(st.lists(st.integers(low, high), min_size=count, max_size=count))
+
+    columns = {
+        "job_id": [f"j{number}" for number in range(count)],
+        "submit_s": begin_s + np.array(numbers(0, 8)) * unit,
+        "work": np.array(numbers(1, 12)) * unit,
+        "workers": np.minimum(numbers(1, 4), nodes),
+        "gpus_per_worker": np.full(count, float(gpus)),
+    }
+    kind = draw(st.sampled_from(["rigid", "scaling", "table"]))
+    speed = SpeedSpec(kind=kind) if kind != "table" else table_speed(_drawn_curves(draw, gpus * nodes))
+    if kind == "table":
+        columns["workers"] = np.ones(count, dtype=np.int64)
+        columns["profile"] = np.array(["abc"[number] for number in numbers(0, 2)], dtype=object)
+    options = Options(
+        estimate_error=draw(st.sampled_from([0.0, 0.5])),
+        bug_share=draw(st.sampled_from([0.0, 0.4])),
+        bug_within_s=5.0,
+    )
+    cluster = one_gpu_nodes(nodes, gpus, speed=draw(st.sampled_from([1.0, 3.0])))
+    return Scenario(Workload.from_columns(columns), cluster, options, speed)
+
+
+def _drawn_curves(draw: st.DrawFn, most: int) -> dict[str, tuple[float, ...]]:
+    factor = st.sampled_from([0.5, 1.0, 1.0, 1.5, 2.0, 3.0, 4.0])
+    return {name: tuple(draw(st.lists(factor, min_size=most, max_size=most))) for name in "abc"}
