@@ -348,20 +348,22 @@ def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, du
 
 
 def whole_pieces(segments: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per piece of a job: its node shares summed, ``nodes`` in words, earliest first."""
+    """Return one row per piece of a job: its node shares summed, ``nodes`` in words, ``num_nodes``, earliest first."""
     if segments.empty:
-        return segments.assign(nodes="")
+        return segments.assign(nodes="", num_nodes=0)
     grouped = segments.sort_values(["start_s", "node"], kind="stable").groupby(["job_id", "start_s"], sort=False)
     pieces = grouped.first()
     pieces["gpus"] = grouped["gpus"].sum()
     pieces["nodes"] = grouped["node"].agg(node_words)
+    pieces["num_nodes"] = grouped["node"].nunique()
     return pieces.reset_index()
 
 
 def node_words(nodes: pd.Series) -> str:
-    """Return nodes in words: n3, n7 and 6 more."""
+    """Return nodes in words: n3, n7, n8; 8 nodes (n3, n7, n8 and 5 more) where they are many."""
     names = [f"n{node}" for node in nodes]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    first = ", ".join(names[:3])
+    return first if len(names) <= 3 else f"{len(names)} nodes ({first} and {len(names) - 3} more)"
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:

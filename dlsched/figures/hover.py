@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from dlsched.figures.base import column, plain, texts
-from dlsched.metrics.formats import duration, moment, money
+from dlsched.metrics.formats import duration, moment, money, number
 
 HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}<br>%{customdata[4]}<extra></extra>"
+THEN: Mapping[str, str] = {
+    "completed": "then done",
+    "preempted": "then stopped for another job",
+    "resized": "then its width changed",
+    "moved": "then moved",
+    "node_lost": "then its node was lost",
+    "cancelled": "then cancelled",
+    "failed": "then it died of its own bug",
+    "overrun": "then its reservation was over",
+    "run_ended": "then the run ended",
+    "vm_changed": "then its machine changed",
+}
+"""Why a piece of a run ended, in words."""
 
 
 def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
@@ -20,14 +34,16 @@ def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
     The end comes from the data, since with a base %{x} would be the end. Line breaks are in HOVER and not in the text,
     where each would take nine bytes.
     """
-    job, user, job_class, because = (texts(part, name) for name in ("job_id", "user", "job_class", "because"))
+    job, user, job_class, because, ended = (
+        texts(part, name) for name in ("job_id", "user", "job_class", "because", "end_reason")
+    )
     where = texts(part, "nodes") if "nodes" in part else np.array([f"n{n}" for n in part["node"]], dtype=object)
     machine = [
         f", {plain(name)}" + (f" ({plain(kind)})" if kind else "") if name else ""
         for name, kind in zip(texts(part, "vm_type"), texts(part, "gpu_type"), strict=True)
     ]
-    start, end, gpus, due, wait, cost = (
-        column(part, name).tolist() for name in ("start_s", "end_s", "gpus", "due_s", "wait_s", "cost")
+    start, end, gpus, due, wait, cost, rate = (
+        column(part, name).tolist() for name in ("start_s", "end_s", "gpus", "due_s", "wait_s", "cost", "rate")
     )
     rows = np.empty((len(part), 5), dtype=object)
     for i in range(len(part)):
@@ -41,11 +57,22 @@ def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
         rows[i] = (
             job[i],
             plain(job[i]) + who,
-            f"{held} on {plain(where[i])}{machine[i]}",
-            f"{moment(start[i])} to {moment(end[i])}, lasted {duration(end[i] - start[i])}",
+            f"{held} on {plain(where[i])}{machine[i]}{_rate(rate[i])}",
+            ", ".join(
+                (
+                    f"{moment(start[i])} to {moment(end[i])}",
+                    f"lasted {duration(end[i] - start[i])}",
+                    *filter(None, [THEN.get(ended[i], "")]),
+                )
+            ),
             "; ".join(text for text in known if text),
         )
     return rows
+
+
+def _rate(rate: float) -> str:
+    """Return the rate in words where it says something: trace jobs work at rate 1 all the time."""
+    return "" if math.isnan(rate) or rate == 1 else f", {number(rate)} units of work/s"
 
 
 def _waited(wait_s: float, because: str) -> str:

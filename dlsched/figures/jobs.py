@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.figures import elastic
 from dlsched.figures.bars import (
     MAX_BAR_ROWS,
     MAX_BARS,
+    PLOT_PX,
     REASONS,
+    Bars,
     add_groups,
     add_marks,
     add_state_sets,
@@ -24,7 +27,7 @@ from dlsched.figures.bars import (
 from dlsched.figures.base import (
     CLEAR,
     Chart,
-    Floats,
+    Names,
     TimeAxis,
     column,
     cut,
@@ -40,6 +43,8 @@ from dlsched.metrics.formats import amount, duration, moment, number
 
 NOT_RECORDED = "not_recorded"
 TIMELINE_PX = 120
+ELASTIC_PX = 1800
+WAIT_HEIGHT = 0.5
 HATCH: Mapping[str, str] = {
     NOT_RECORDED: "",
     "no_room": "/",
@@ -64,7 +69,9 @@ def job_bars(
 ) -> Chart:
     """Return one row a job: an outline while it waits, a bar while it runs, dotted joins between pieces, due ticks.
 
-    Where a job changes its width, the height of every bar is its GPUs on one common scale, and its request is outlined.
+    Where a job changes its width, or holds another than it asked for, bars stand on the foot of their row; their height
+    is the nodes held (GPUs, where a node has several) on one common scale, with the number where it changes, and what
+    was asked for is outlined.
 
     Parameters
     ----------
@@ -80,37 +87,49 @@ def job_bars(
     jobs = jobs.iloc[:MAX_BAR_ROWS]
     place = {job: i for i, job in enumerate(jobs["job_id"])}
     every_piece = whole_pieces(segments[segments["job_id"].isin(place)])
-    # Every piece may have an outline of its request, and every job one of its wait.
-    pieces, left_out = longest(in_window(every_piece, axis), axis, (MAX_BARS - len(jobs)) * 3 // 4)
+    # Every job may have an outline of its wait.
+    pieces, left_out = longest(in_window(every_piece, axis), axis, MAX_BARS - len(jobs))
     row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
-    elastic = _changes_width(pieces)
-    row_px = 46 if elastic else 22
-    bars = bars_of(pieces, axis, row, _heights(column(pieces, "gpus"), elastic), row_px)
+    asked = None if machines is not None else dict(zip(jobs["job_id"], column(jobs, "gpus").tolist(), strict=True))
+    scale = elastic.scale_of(pieces, asked)
+    row_px = 22.0 if scale is None else float(np.clip(ELASTIC_PX / max(len(jobs), 1), 30, 46))
+    height = np.full(len(row), 0.72) if scale is None else scale.heights(column(pieces, "gpus"))
+    middle = row if scale is None else row + elastic.FOOT - height / 2
+    bars = bars_of(pieces, axis, middle, height, row_px)
+    bars.label[:] = ""
 
     figure = go.Figure()
-    _add_waits(figure, theme, axis, jobs)
-    if elastic:
-        if machines is None:
-            _add_requests(figure, theme, axis, jobs, pieces, row)
-        bars.label[:] = [number(gpus) for gpus in column(pieces, "gpus")]
-    else:
-        bars.label[:] = ""
+    _add_waits(figure, theme, axis, jobs, at_foot=scale is not None)
     if machines is None:
         add_state_sets(figure, theme, axis, bars)
     else:
         add_groups(figure, theme, axis, bars, pieces, "gpu_type", machines)
-    _add_joins(figure, theme, axis, every_piece, place)
+    if scale is not None:
+        tints = _tints_at_left(theme, bars, pieces, machines)
+        if asked is not None:
+            elastic.add_requests(figure, theme, axis, pieces, row, asked, scale)
+        elastic.add_numbers(figure, theme, axis, pieces, row, scale, row_px, PLOT_PX, tints)
+    _add_joins(figure, theme, axis, every_piece, place, below=0.0 if scale is None else elastic.FOOT)
     add_marks(figure, theme, axis, bars, due_hatch=machines is not None)
     _add_due(figure, theme, axis, jobs)
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
-    scale = ", bar height = GPUs held" if elastic else ""
-    title = f"{amount(len(jobs), 'job')}: waiting, running, due times{scale}{less}"
-    height = int(np.clip(120 + row_px * len(jobs), 260, 1400))
-    framed(figure, theme, title=title, x=axis.title, y="Job", height=height)
+    tall = "" if scale is None else f", bar height = {scale.unit} held (tallest {number(scale.widest)})"
+    title = f"{amount(len(jobs), 'job')}: waiting, running, due times{tall}{less}"
+    height_px = int(np.clip(120 + row_px * len(jobs), 260, 2000))
+    framed(figure, theme, title=title, x=axis.title, y="Job", height=height_px)
     named_rows(figure, [plain(job, 18) for job in jobs["job_id"]])
     figure.update_xaxes(range=list(axis.range))
     figure.update_layout(barmode="overlay", dragmode="select")
-    return Chart(figure, alt or _jobs_alt(jobs, from_s, to_s), readable(jobs))
+    chart = Chart(figure, alt or _jobs_alt(jobs, from_s, to_s), readable(jobs))
+    return chart if scale is None else elastic.with_widths(chart, jobs, pieces, scale)
+
+
+def _tints_at_left(theme: Theme, bars: Bars, pieces: pd.DataFrame, machines: Sequence[str] | None) -> Names:
+    """Return the colour of each bar at its left end, as :func:`add_state_sets` and :func:`add_groups` draw it."""
+    if machines is None:
+        return np.where(bars.start_s >= bars.due_s, theme.late, theme.marks[0]).astype(object)
+    of = dict(zip(machines, theme.marks, strict=False))
+    return np.array([of.get(kind, theme.other) for kind in texts(pieces, "gpu_type")], dtype=object)
 
 
 def _jobs_alt(jobs: pd.DataFrame, from_s: float, to_s: float) -> str:
@@ -124,18 +143,7 @@ def _jobs_alt(jobs: pd.DataFrame, from_s: float, to_s: float) -> str:
     return f"{window}: the longest wait is {duration(float(wait[worst]))}, of {cut(jobs['job_id'].iloc[worst])}."
 
 
-def _changes_width(pieces: pd.DataFrame) -> bool:
-    widths = pieces.groupby("job_id")["gpus"]
-    return bool((widths.max() > widths.min()).any())
-
-
-def _heights(gpus: Floats, elastic: bool) -> Floats:
-    if not elastic:
-        return np.full(len(gpus), 0.72)
-    return np.maximum(0.9 * gpus / max(float(gpus.max(initial=0.0)), 1e-9), 0.12)
-
-
-def _add_waits(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFrame) -> None:
+def _add_waits(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFrame, *, at_foot: bool) -> None:
     """Add an outline from submission to the first start; a job that never starts waits until it leaves."""
     submit, first, left = (column(jobs, name) for name in ("submit_s", "first_start_s", "left_s"))
     never = np.where(np.isnan(left), axis.to_s, left)
@@ -146,8 +154,8 @@ def _add_waits(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFra
     figure.add_bar(
         x=(end - begin)[seen] / axis.unit_s,
         base=begin[seen] / axis.unit_s,
-        y=seen,
-        width=0.5,
+        y=seen + (elastic.FOOT - WAIT_HEIGHT / 2 if at_foot else 0.0),
+        width=WAIT_HEIGHT,
         orientation="h",
         name="waiting",
         marker={"color": CLEAR, "line": {"color": theme.muted, "width": 1}},
@@ -156,29 +164,10 @@ def _add_waits(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFra
     )
 
 
-def _add_requests(
-    figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFrame, pieces: pd.DataFrame, row: Floats
+def _add_joins(
+    figure: go.Figure, theme: Theme, axis: TimeAxis, pieces: pd.DataFrame, place: Mapping[str, int], *, below: float
 ) -> None:
-    wanted = dict(zip(jobs["job_id"], column(jobs, "gpus"), strict=True))
-    asked = np.array([wanted[job] for job in pieces["job_id"]], dtype=float)
-    if np.isnan(asked).all():
-        return
-    scale = max(float(column(pieces, "gpus").max()), 1e-9)
-    begin = np.maximum(column(pieces, "start_s"), axis.from_s)
-    figure.add_bar(
-        x=(np.minimum(column(pieces, "end_s"), axis.to_s) - begin) / axis.unit_s,
-        base=begin / axis.unit_s,
-        y=row,
-        width=np.minimum(0.9 * asked / scale, 0.98),
-        orientation="h",
-        name="requested width",
-        marker={"color": CLEAR, "line": {"color": theme.muted, "width": 1}},
-        hoverinfo="skip",
-    )
-
-
-def _add_joins(figure: go.Figure, theme: Theme, axis: TimeAxis, pieces: pd.DataFrame, place: Mapping[str, int]) -> None:
-    """Join the pieces of a job that was stopped by a dotted line."""
+    """Join the pieces of a job that was stopped by a dotted line, ``below`` the middle of its row."""
     row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
     start, end = column(pieces, "start_s"), column(pieces, "end_s")
     order = np.lexsort((start, row))
@@ -188,7 +177,7 @@ def _add_joins(figure: go.Figure, theme: Theme, axis: TimeAxis, pieces: pd.DataF
         return
     ends = np.column_stack([end[before], start[after], np.full(len(before), np.nan)])[gap] / axis.unit_s
     line = {"color": theme.muted, "dash": "dot", "width": 1.5}
-    y = np.repeat(row[before][gap], 3)
+    y = np.repeat(row[before][gap] + below, 3)
     figure.add_scatter(x=ends.ravel(), y=y, mode="lines", line=line, name="stopped", hoverinfo="skip")
 
 
@@ -358,8 +347,14 @@ def _add_running(
     bars = bars_of(ran, axis, gpus / 2, gpus, TIMELINE_PX / tall, "state" if machines is None else "gpu_type")
     if machines is None:
         places = zip(ran["nodes"], column(ran, "gpus"), strict=True)
-        bars.label[:] = [f"{plain(where, 24)} x{held:g}" for where, held in places]
+        bars.label[:] = [_place_words(where, held) for where, held in places]
         add_state_sets(figure, theme, axis, bars)
     else:
         add_groups(figure, theme, axis, bars, ran, "gpu_type", machines)
     add_marks(figure, theme, axis, bars, due_hatch=machines is not None)
+
+
+def _place_words(where: str, held: float) -> str:
+    """Return where a job runs, short enough for its bar: n3 x4, or 25 nodes."""
+    many, _, named = where.partition(" (")
+    return plain(many) if named else f"{plain(where, 24)} x{held:g}"

@@ -262,6 +262,9 @@ def _gpus(number_of: float) -> str:
 def _running(job: dict[str, Any], spans: tuple[Span, ...]) -> str:
     if not job["run_s"]:
         return "never started"
+    widths = {len(span.nodes) for span in spans if span.kind == "ran"}
+    if len(widths) > 1:
+        return f"ran {duration(job['run_s'])} on {min(widths)} to {max(widths)} nodes at a time"
     nodes = sorted({node for span in spans if span.kind == "ran" for node in span.nodes})
     named = ", ".join(f"n{node}" for node in nodes) if len(nodes) <= MOST_NAMED else f"{len(nodes)} nodes"
     return f"ran {duration(job['run_s'])} on {named}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
 import pandas as pd
 import streamlit as st
 
@@ -106,13 +109,20 @@ def facts(story: JobStory, *, rented: bool = False) -> list[tuple[str, str, str]
 def _entries(story: JobStory, *, rented: bool) -> pd.DataFrame:
     rows = [
         {"From": moment(span.from_s), "To": moment(span.to_s), "Lasted": duration(span.length_s), "What": span.kind,
-         "Where": ", ".join(f"n{node}" for node in span.nodes), "Machine": span.machine,
+         "Where": node_ranges(span.nodes), "Machine": span.machine,
          "GPUs": span.gpus if span.nodes else None,
          "Why, or how it ended": span.reason or span.end_reason.replace("_", " ")}
         for span in story.spans
     ]  # fmt: skip
     table = pd.DataFrame(rows)
     return table if rented else table.drop(columns="Machine", errors="ignore")
+
+
+def node_ranges(nodes: Sequence[int]) -> str:
+    """Return nodes in words, neighbours together: n1, n4–n9."""
+    ordered = sorted(nodes)
+    runs = [[node for _, node in part] for _, part in groupby(enumerate(ordered), key=lambda at: at[1] - at[0])]
+    return ", ".join(f"n{run[0]}" if len(run) == 1 else f"n{run[0]}–n{run[-1]}" for run in runs)
 
 
 def _under_other_runs(run_id: str, job: pd.Series) -> None:

@@ -124,6 +124,9 @@ def test_the_hover_text_names_job_width_times_wait_due_and_cost():
     assert title == "a, user ana, class cv"
     assert width == "4 GPUs on n7"
     assert times == "day 1, 00:00 to day 1, 02:00, lasted 2 h"
+    _, _, width, times, _ = hover_rows(work.assign(rate=6.25, end_reason="resized"))[0]
+    assert width == "4 GPUs on n7, 6.25 units of work/s"
+    assert times == "day 1, 00:00 to day 1, 02:00, lasted 2 h, then its width changed"
     assert rest == "waited 1 min, because: not enough GPUs free; due day 1, 01:00, late by 1 h; job's cost $31.00"
 
 
@@ -175,7 +178,8 @@ def test_shares_of_a_piece_become_one_bar():
     work = pieces(*[("a", node, 0, 100, 8, np.nan, 0, "") for node in (5, 3, 9, 7)])
     whole = bars.whole_pieces(work)
     assert whole["gpus"].tolist() == [32]
-    assert whole["nodes"].tolist() == ["n3, n5, n7 and 1 more"]
+    assert whole["nodes"].tolist() == ["4 nodes (n3, n5, n7 and 1 more)"]
+    assert whole["num_nodes"].tolist() == [4]
 
 
 def test_equal_names_stay_separate_rows():
@@ -186,17 +190,6 @@ def test_equal_names_stay_separate_rows():
     chart = jobs.job_bars(facts, pieces(), LIGHT, 0, 100)
     assert traces(chart)["waiting"].y.tolist() == [0, 1]
     assert len(chart.figure.layout.yaxis.ticktext) == 2
-
-
-def test_rows_of_elastic_jobs_share_one_scale():
-    facts = pd.DataFrame(
-        {"job_id": ["a"], "submit_s": [0.0], "first_start_s": [0.0], "due_s": [np.nan], "left_s": [100.0], "gpus": [4]}
-    )
-    work = pieces(("a", 0, 0, 50, 6, np.nan, 0, "resized"), ("a", 0, 50, 100, 8, np.nan, 50, ""))
-    chart = jobs.job_bars(facts, work, LIGHT, 0, 100)
-    assert traces(chart)["running"].width.tolist() == pytest.approx([0.9 * 6 / 8, 0.9])
-    assert traces(chart)["running"].text.tolist() == ["6", "8"]
-    assert traces(chart)["requested width"].width.tolist() == pytest.approx([0.45, 0.45])
 
 
 def test_the_story_of_a_job_has_no_gaps():

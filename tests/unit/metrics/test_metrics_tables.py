@@ -281,6 +281,14 @@ def test_holders_that_went_before_the_job_could_start_held_only_at_first():
     assert story_of(books, "c").sentence == "Waited 9 s because its GPU was held, at first by job a; ran 5 s on n0."
 
 
+def test_story_of_a_job_that_changes_its_width_says_between_which():
+    jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [30.0]})
+    cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=5),))
+    pieces = [Ran(0, 0, 5, {0: 1, 1: 1}), Ran(0, 5, 9, {2: 1, 3: 1, 4: 1}), Ran(0, 9, 17, {0: 1})]
+    books = Books(*books_inputs(Scenario(jobs, cluster), pieces))
+    assert story_of(books, "a").sentence == "Started at once; ran 17 s on 1 to 3 nodes at a time."
+
+
 def test_story_of_an_unknown_job(books):
     with pytest.raises(InputError, match="'nobody': is not in this run"):
         story_of(books, "nobody")

@@ -13,7 +13,7 @@ from dlsched.ui.compare_view import changes_by, most_stars
 from dlsched.ui.loaders import vm_types
 from dlsched.ui.result_cost import cost_parts
 from dlsched.ui.result_gantt import filling_slots, held_of_open
-from dlsched.ui.result_job import filtered, readable
+from dlsched.ui.result_job import filtered, node_ranges, readable
 from dlsched.ui.window import Window
 from tests.support.runs_for_store import small_scenario
 
@@ -167,3 +167,9 @@ def test_the_run_that_is_best_most_often() -> None:
     runs = [("A", base), ("B", {"wait_p95": 5.0, "jct_mean": 10.0, "preemptions": 3}), ("C", base)]
     assert most_stars(compare(runs, "A", exact=True)) == "B"
     assert most_stars(compare([("A", base), ("B", base)], "A", exact=True)) == "A"
+
+
+def test_neighbouring_nodes_are_named_together():
+    assert node_ranges([9, 1, 4, 5, 6]) == "n1, n4–n6, n9"
+    assert node_ranges(range(100)) == "n0–n99"
+    assert node_ranges([]) == ""

@@ -1,0 +1,165 @@
+"""Rows of jobs whose width changes: how tall a bar is, which number stands at it, and the request beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dlsched.figures.base import Chart, Floats, Mask, TimeAxis, column
+from dlsched.figures.palette import Theme, ink_on
+from dlsched.metrics.formats import amount, number
+
+FOOT = 0.45
+"""How far below the middle of its row a bar stands, in rows; y grows downwards."""
+TALLEST, LEAST = 0.9, 0.06
+"""Heights in rows of the widest piece, and of pieces too narrow to be seen on the common scale."""
+DIGIT_PX, NUMBER_TALL_PX = 7, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The common scale of a picture: the widest piece, and the word of what its height counts (nodes or GPUs)."""
+
+    widest: float
+    unit: str
+
+    def heights(self, gpus: Floats) -> Floats:
+        """Return heights in rows; what is too low to be seen is drawn LEAST high."""
+        return np.maximum(TALLEST * gpus / max(self.widest, 1e-9), LEAST)
+
+
+def scale_of(pieces: pd.DataFrame, asked: Mapping[str, float] | None) -> Scale | None:
+    """Return the common scale where widths are worth a picture, None where every job keeps what it asked for.
+
+    Parameters
+    ----------
+    pieces
+        One row per piece, as :func:`bars.whole_pieces`.
+    asked
+        GPUs each job asked for (NaN where not known); None where the policy chooses machines and no request counts.
+    """
+    gpus = column(pieces, "gpus")
+    widths = pieces.groupby("job_id")["gpus"]
+    elastic = bool((widths.max() > widths.min()).any())
+    if asked is not None:
+        wanted = np.array([asked[job] for job in pieces["job_id"]], dtype=float)
+        elastic |= bool((np.isfinite(wanted) & (wanted != gpus)).any())
+    if not elastic:
+        return None
+    one_each = asked is not None and bool((gpus == column(pieces, "num_nodes")).all())
+    return Scale(float(gpus.max()), "nodes" if one_each else "GPUs")
+
+
+def add_numbers(
+    figure: go.Figure,
+    theme: Theme,
+    axis: TimeAxis,
+    pieces: pd.DataFrame,
+    row: Floats,
+    scale: Scale,
+    row_px: float,
+    plot_px: float,
+    tints: NDArray[np.object_],
+) -> None:
+    """Print how many a job holds where that changes and there is room: above the bar, in it where it is tall.
+
+    ``tints`` are the colours of the bars at their left ends.
+    """
+    gpus = column(pieces, "gpus")
+    begin = np.maximum(column(pieces, "start_s"), axis.from_s)
+    end = np.minimum(column(pieces, "end_s"), axis.to_s)
+    words = np.array([number(held) for held in gpus], dtype=object)
+    wide = (end - begin) / (axis.to_s - axis.from_s) * plot_px
+    shown = changes(pieces, row) & (wide >= DIGIT_PX * np.array([len(word) for word in words], dtype=float))
+    if not shown.any():
+        return
+    height = scale.heights(gpus)
+    above = (2 * FOOT + 0.1 - height) * row_px >= NUMBER_TALL_PX
+    figure.add_scatter(
+        x=begin[shown] / axis.unit_s,
+        y=(row + FOOT - height)[shown],
+        mode="text",
+        text=words[shown],
+        textposition=np.where(above, "top right", "bottom right")[shown],
+        textfont={
+            "size": 11,
+            "color": [
+                theme.ink if up else ink_on(tint, theme) for up, tint in zip(above[shown], tints[shown], strict=True)
+            ],
+        },
+        name=f"{scale.unit} held",
+        showlegend=False,
+        hoverinfo="skip",
+    )
+
+
+def changes(pieces: pd.DataFrame, row: Floats) -> Mask:
+    """Return which pieces hold another width than the piece of that job before them; the first of a job does."""
+    order = np.lexsort((column(pieces, "start_s"), row))
+    gpus = column(pieces, "gpus")[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (gpus[1:] != gpus[:-1]) | (row[order][1:] != row[order][:-1])
+    out = np.empty(len(order), dtype=bool)
+    out[order] = new
+    return out
+
+
+def add_requests(
+    figure: go.Figure,
+    theme: Theme,
+    axis: TimeAxis,
+    pieces: pd.DataFrame,
+    row: Floats,
+    asked: Mapping[str, float],
+    scale: Scale,
+) -> None:
+    """Outline what each job asked for beside what it holds; a request above the scale ends at the row's edge.
+
+    Requests too low to be seen on the scale are left out, like those that are not known.
+    """
+    wanted = np.array([asked[job] for job in pieces["job_id"]], dtype=float)
+    known = TALLEST * wanted / scale.widest >= LEAST
+    if not known.any():
+        return
+    begin = np.maximum(column(pieces, "start_s"), axis.from_s) / axis.unit_s
+    end = np.minimum(column(pieces, "end_s"), axis.to_s) / axis.unit_s
+    low, high = row + FOOT, row + FOOT - np.minimum(TALLEST * wanted / scale.widest, 1.0)
+    gap = np.full(len(row), np.nan)
+    figure.add_scatter(
+        x=np.column_stack([begin, begin, end, end, gap])[known].ravel(),
+        y=np.column_stack([low, high, high, low, gap])[known].ravel(),
+        mode="lines",
+        line={"color": theme.ink, "width": 1, "dash": "dash"},
+        name="requested width",
+        hoverinfo="skip",
+    )
+
+
+def width_table(jobs: pd.DataFrame, pieces: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Return per job of ``jobs`` the fewest and most it holds in these pieces, and how often that changes."""
+    place = {job: i for i, job in enumerate(jobs["job_id"])}
+    row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
+    turns = pd.Series(changes(pieces, row)).groupby(pieces["job_id"].to_numpy()).sum() - 1
+    widths = pieces.groupby("job_id")["gpus"]
+    return pd.DataFrame(
+        {
+            f"fewest {unit} held": widths.min().reindex([*place]).to_numpy(),
+            f"most {unit} held": widths.max().reindex([*place]).to_numpy(),
+            "changes of width": turns.reindex([*place], fill_value=0).to_numpy(),
+        }
+    )
+
+
+def with_widths(chart: Chart, jobs: pd.DataFrame, pieces: pd.DataFrame, scale: Scale) -> Chart:
+    """Return a chart of job rows whose table and text alternative tell the widths too."""
+    widths = width_table(jobs, pieces, scale.unit)
+    turns = int(widths["changes of width"].sum())
+    narrowest = float(column(pieces, "gpus").min())
+    words = f"They hold {number(narrowest)} to {number(scale.widest)} {scale.unit} and change {amount(turns, 'time')}."
+    table = pd.concat([chart.table, widths], axis=1)
+    return Chart(chart.figure, f"{chart.alt} {words}", table)
