@@ -57,13 +57,17 @@ def warm_up(num_jobs: int) -> int:
 def before_the_end(submit_s: Floats, end_s: Floats) -> int:
     """Return how many of the first jobs had enough others come after them; the rest met a cluster running empty.
 
-    Left out are jobs submitted less than the 99% quantile of the time in system before the last submission, at most a
-    quarter of all. Cutting by submission, not by end, keeps long and short jobs in their proportion.
+    Left out are jobs submitted less than the 99% quantile of the time in system before the last submission. Cutting by
+    submission, not by end, keeps long and short jobs in their proportion.
     Columns of equal shape (jobs,), sorted by submission; every job has ended.
     """
     late_s = float(np.quantile(end_s - submit_s, LATE_QUANTILE))
-    kept = int(np.searchsorted(submit_s, submit_s[-1] - late_s, side="right"))
-    return max(kept, math.ceil((1 - MOST_LEFT_OUT_AT_END) * len(submit_s)))
+    return int(np.searchsorted(submit_s, submit_s[-1] - late_s, side="right"))
+
+
+def least_kept(num_jobs: int) -> int:
+    """Return how many of the first jobs are kept in any case; a run that would have to keep fewer is too short."""
+    return math.ceil((1 - MOST_LEFT_OUT_AT_END) * num_jobs)
 
 
 def steady_mean(series: Floats, level: float = LEVEL) -> SteadyMean:

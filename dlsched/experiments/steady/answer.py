@@ -41,7 +41,8 @@ class SteadyPoint(Frozen):
     jobs_simulated
         Of the last run; ``jobs_warm_up`` first and ``jobs_end`` last ones are left out, ``jobs_measured`` are left.
     batches, lag_1, settled
-        Batch means behind the interval and the correlation of neighbours; not settled = the interval is too narrow.
+        Batch means behind the interval and the correlation of neighbours. Not settled: the run is short for this
+        queue, since even the longest batches are alike or too many jobs met a cluster running empty.
     quantiles_h
         Quantiles of the response at (i + 0.5) / 200, shape (200,), for its distribution.
     fractions_h
@@ -90,7 +91,7 @@ class SteadyPoint(Frozen):
         if self.relative_half_width is None:
             half = f" ± {self.growth.half_width:.1f}" if self.growth.half_width is not None else ""
             return f"queue grows by {self.growth.mean:.1f}{half} jobs per 100 arrivals"
-        doubt = "" if self.settled else " at least: batches are still alike"
+        doubt = "" if self.settled else " at least: the run is short for this queue"
         return f"{self.state}, ± {self.relative_half_width:.1%}{doubt}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from dlsched.metrics.steady import (
     before_the_end,
     found_in_system,
     grows,
+    least_kept,
     steady_mean,
     warm_up,
 )
@@ -49,6 +51,7 @@ class _Reading:
     growth: Interval
     first: int
     last: int
+    long_enough: bool
     mean: SteadyMean
 
     @property
@@ -62,7 +65,7 @@ class _Reading:
     def state(self, target: float) -> State:
         if grows(self.growth):
             return "queue grows"
-        return "within target" if self.mean.within(target) else "cap reached"
+        return "within target" if self.long_enough and self.mean.within(target) else "cap reached"
 
 
 def solve_point(spec: SteadySpec, policy: SteadyPolicy, load: float, progress: Progress | None = None) -> Solved:
@@ -70,17 +73,17 @@ def solve_point(spec: SteadySpec, policy: SteadyPolicy, load: float, progress: P
 
     Raises what ``simulate`` raises, and what ``progress`` raises.
     """
-    chunks, cpu_s = _pilot(spec, policy, load, progress) if _wants(policy, "chunk") else ((), 0.0)
+    before_s = time.process_time()
+    chunks = _pilot(spec, policy, load, progress) if _wants(policy, "chunk") else ()
     params = params_at(policy, load, chunks)
     found: list[str] = []
     jobs = spec.first_jobs
     while True:
         reading = _read(spec, policy.key, params, load, jobs, spec.seed, _part(progress, jobs, spec))
         found += [f"{jobs:,} jobs: {text}" for text in _complaints(reading.run)]
-        cpu_s += sum(reading.run.cpu_s.values())
         state = reading.state(spec.target)
         if state != "cap reached" or jobs == spec.most_jobs:
-            return _solved(spec, policy, load, reading, state, chunks, tuple(found), cpu_s)
+            return _solved(spec, policy, load, reading, state, chunks, tuple(found), before_s)
         jobs = min(2 * jobs, spec.most_jobs)
 
 
@@ -104,20 +107,16 @@ def _wants(policy: SteadyPolicy, name: str) -> bool:
     return name in registry.find(policy.key).params.model_fields and name not in policy.params
 
 
-def _pilot(
-    spec: SteadySpec, policy: SteadyPolicy, load: float, progress: Progress | None
-) -> tuple[tuple[ChunkTried, ...], float]:
-    """Return how each chunk does on other jobs than those of the point, and the CPU seconds it took."""
+def _pilot(spec: SteadySpec, policy: SteadyPolicy, load: float, progress: Progress | None) -> tuple[ChunkTried, ...]:
+    """Return how each chunk does on other jobs than those of the point."""
     tried: list[ChunkTried] = []
-    cpu_s = 0.0
     for chunk in sorted({min(chunk, spec.stream.nodes) for chunk in spec.chunks}):
         params = {**policy.params, "chunk": chunk}
         tell = None if progress is None else lambda share, text: progress(0.0, "trying chunk sizes")
         reading = _read(spec, policy.key, params, load, spec.first_jobs, spec.seed + PILOT_SEED, tell)
         mean_h = None if grows(reading.growth) else reading.mean.interval.mean
         tried.append(ChunkTried(chunk=chunk, response_h=mean_h, jobs=reading.last - reading.first))
-        cpu_s += sum(reading.run.cpu_s.values())
-    return tuple(tried), cpu_s
+    return tuple(tried)
 
 
 def _read(
@@ -125,9 +124,10 @@ def _read(
 ) -> _Reading:
     run = simulate(stream_scenario(spec.stream_at(load, jobs), seed), key, params, progress=tell)
     submit_s, end_s = run.prepared.scenario.workload.submit_s, run.log.job_end_s
-    first, last = warm_up(jobs), before_the_end(submit_s, end_s)
+    first, kept = warm_up(jobs), before_the_end(submit_s, end_s)
+    last = max(kept, least_kept(jobs))
     mean = steady_mean((end_s - submit_s)[first:last] / 3600)
-    return _Reading(run, backlog_growth(found_in_system(submit_s, end_s)), first, last, mean)
+    return _Reading(run, backlog_growth(found_in_system(submit_s, end_s)), first, last, kept == last, mean)
 
 
 def _complaints(run: Run) -> list[str]:
@@ -150,7 +150,7 @@ def _solved(
     state: State,
     chunks: tuple[ChunkTried, ...],
     found: tuple[str, ...],
-    cpu_s: float,
+    before_s: float,
 ) -> Solved:
     run, scenario = reading.run, reading.run.prepared.scenario
     steady = state != "queue grows"
@@ -171,7 +171,7 @@ def _solved(
         jobs_measured=reading.last - reading.first,
         batches=reading.mean.batches,
         lag_1=reading.mean.lag_1,
-        settled=reading.mean.settled,
+        settled=reading.mean.settled and reading.long_enough,
         quantiles_h=_quantiles(response_h) if steady else (),
         fractions_h=_fractions(spec, reading) if steady else (),
         nodes_per_job=nodes_per_job(run.log, reading.submit_s),
@@ -179,7 +179,7 @@ def _solved(
         load_drawn=load_of(scenario.workload, scenario.cluster) or 0.0,
         chunks_tried=chunks,
         audit=found,
-        cpu_s=cpu_s,
+        cpu_s=time.process_time() - before_s,
     )
     return Solved(point, reading.first, response_h)
 
