@@ -1,10 +1,11 @@
-"""What is kept of a run, and the key that makes the same question the same run."""
+"""What is kept of a run and of an experiment, and the keys that make the same question the same answer."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -68,3 +69,36 @@ class RunRecord:
         """The question this run answers."""
         scenario = self.scenario
         return RunLabel(self.key, scenario.content_hash, scenario.name, self.policy, self.params, self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class ExperimentRecord:
+    """An experiment that was computed: its kind, question and answer in JSON's own types."""
+
+    kind: str
+    spec: Mapping[str, Any]
+    answer: Mapping[str, Any]
+    code_version: str
+    name: str = ""
+
+    @property
+    def key(self) -> str:
+        """The experiment's key."""
+        return experiment_key(self.kind, self.spec, self.code_version)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentInfo:
+    """One line of the list of experiments; ``made_at`` is UTC."""
+
+    experiment_id: str
+    kind: str
+    name: str
+    code_version: str
+    made_at: datetime
+
+
+def experiment_key(kind: str, spec: Mapping[str, Any], code_version: str) -> str:
+    """Return the hash of all that determines an answer (32 hex digits); ``spec`` in its canonical form."""
+    parts = [kind, dict(spec), code_version]
+    return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()

@@ -118,6 +118,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE settings (key VARCHAR, value VARCHAR, changed_at TIMESTAMP)",
         *_run_tables(),
     ),
+    (
+        """CREATE TABLE experiments (experiment_key VARCHAR, experiment_id VARCHAR, kind VARCHAR, name VARCHAR,
+            spec VARCHAR, answer VARCHAR, code_version VARCHAR, made_at TIMESTAMP)""",
+    ),
 )
 """Step i (from 0) brings a file of version i to version i + 1. A released step is never edited."""
 

@@ -16,10 +16,10 @@ import pandas as pd
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.store import portable, runs, scenarios, windows
+from dlsched.store import experiments, portable, runs, scenarios, windows
 from dlsched.store.connection import connect, store_path
 from dlsched.store.portable import ImportReport
-from dlsched.store.record import RunLabel, RunRecord
+from dlsched.store.record import ExperimentInfo, ExperimentRecord, RunLabel, RunRecord
 from dlsched.store.runs import LIST_METRICS, RunInfo
 from dlsched.store.scenarios import ScenarioInfo
 from dlsched.store.schema import STEPS, migrate, version_of
@@ -34,7 +34,7 @@ def _now() -> datetime:
 
 
 class Store:
-    """One DuckDB file with scenarios, runs and settings.
+    """One DuckDB file with scenarios, runs, answers of experiments and settings.
 
     Parameters
     ----------
@@ -269,6 +269,28 @@ class Store:
         """Return (jobs, wall seconds) of earlier runs of a policy on this machine."""
         with self._reading() as cursor:
             return runs.past_seconds(cursor, policy)
+
+    # ---- experiments ---------------------------------------------------------------------------------
+
+    def find_experiment(self, key: str) -> str | None:
+        """Return the id of the experiment with this key, None when the question was not asked yet."""
+        with self._reading() as cursor:
+            return experiments.find(cursor, key)
+
+    def save_experiment(self, record: ExperimentRecord) -> str:
+        """Keep an answer and return its id."""
+        with self._writing() as cursor:
+            return experiments.save(cursor, record, _now())
+
+    def get_experiment(self, experiment_id: str) -> ExperimentRecord:
+        """Return a question with its answer; StoreError when unknown."""
+        with self._reading() as cursor:
+            return experiments.get(cursor, experiment_id)
+
+    def list_experiments(self, kind: str | None = None) -> list[ExperimentInfo]:
+        """Return the experiments of a kind, all without one, newest first."""
+        with self._reading() as cursor:
+            return experiments.listed(cursor, kind)
 
     # ---- files ---------------------------------------------------------------------------------------
 
