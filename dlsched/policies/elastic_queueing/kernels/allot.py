@@ -10,11 +10,12 @@ from numba import njit, types
 
 from dlsched.domain.fingerprint import fingerprint
 from dlsched.policies.elastic_queueing.kernels.compiled import OPTIONS, compiled
-from dlsched.policies.elastic_queueing.kernels.queues import join_queues, serve_queues
+from dlsched.policies.elastic_queueing.kernels.queues import chunk_size, join_queues, serve_queues
 from dlsched.policies.elastic_queueing.kernels.serve import fill, serve_malleable, serve_moldable, set_sizes
 from dlsched.policies.elastic_queueing.kernels.tables import (
     MALLEABLE,
     MOLDABLE,
+    ROUNDING,
     Answer,
     Curves,
     Jobs,
@@ -27,7 +28,8 @@ from dlsched.policies.elastic_queueing.kernels.tables import (
 def allot(rule: Rule, curves: Curves, jobs: Jobs, queues: Queues, capacity: float, answer: Answer) -> int:
     """Fill in who gets how many workers; return how many jobs were served.
 
-    ``queues`` matters for the kind QUEUES only; new jobs join theirs.
+    ``queues`` matters for the kind QUEUES only; new jobs join theirs. Its scratch holds the chunks of ``rule.chunk``;
+    where a job needs larger ones there are fewer.
     """
     set_sizes(jobs, rule.gamma, answer)
     if rule.kind == MALLEABLE:
@@ -35,8 +37,10 @@ def allot(rule: Rule, curves: Curves, jobs: Jobs, queues: Queues, capacity: floa
     elif rule.kind == MOLDABLE:
         served, left = serve_moldable(curves, jobs, capacity, rule.blocking, answer)
     else:
-        join_queues(queues.chunk, queues.lengths)
-        served, left = serve_queues(curves, jobs, queues.chunk, rule.chunk, queues.first, answer)
+        chunk = chunk_size(curves, jobs, capacity, rule.chunk)
+        chunks = min(len(queues.lengths), max(1, int(capacity / chunk + ROUNDING))) if chunk > 0 else 1
+        join_queues(queues.chunk, queues.lengths, chunks)
+        served, left = serve_queues(curves, jobs, queues.chunk, chunks, chunk, queues.first, answer)
     if rule.fills:
         fill(curves, jobs, left, answer)
     return served

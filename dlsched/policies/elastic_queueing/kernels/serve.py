@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dlsched.policies.elastic_queueing.kernels.compiled import compiled
 from dlsched.policies.elastic_queueing.kernels.heap import pop, push
-from dlsched.policies.elastic_queueing.kernels.tables import Answer, Curves, Jobs
+from dlsched.policies.elastic_queueing.kernels.tables import ROUNDING, Answer, Curves, Jobs
 
 LEAST_WORK = 1e-9
 """A job that outlives its estimate counts as this share of its work: sizes stay above 0."""
-ROUNDING = 1e-9
 
 
 @compiled
@@ -39,15 +38,16 @@ def serve_malleable(curves: Curves, jobs: Jobs, capacity: float, answer: Answer)
     so that an old key is a lower bound: a job is served when its key at the top of the heap is still true.
     Return how many were served and the capacity that is left.
     """
-    count = 0
+    count, least = 0, capacity
     for k in range(len(jobs.curve)):
         answer.given[k] = 0
         width = _wanted(curves, jobs, k, capacity)
         if width > 0:
+            least = min(least, jobs.cost[k])
             answer.key[k] = answer.size[k] * curves.weight[jobs.curve[k], width]
             count = push(answer.heap, answer.key, count, k)
     left, served = capacity, 0
-    while count > 0:
+    while count > 0 and left / least + ROUNDING >= 1.0:  # a long queue is not worth a look when nothing is left
         k = answer.heap[0]
         width = _wanted(curves, jobs, k, left)
         key = answer.size[k] * curves.weight[jobs.curve[k], width] if width > 0 else answer.key[k]

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+ROUNDING = 1e-9
+"""Parts of a worker that a division may lose."""
 
 
 class Curves(NamedTuple):
