@@ -1,4 +1,4 @@
-"""Runs in the background: a queue, worker processes, progress, cancelling; results go into the store.
+"""Runs and experiments in the background: a queue, worker processes, progress, cancelling; results go into the store.
 
 Knows no page library. The app keeps one ``Runner`` for the whole server, so that work goes on when a tab is closed.
 """
@@ -6,70 +6,42 @@ Knows no page library. The app keeps one ``Runner`` for the whole server, so tha
 from __future__ import annotations
 
 import logging
-import pickle
 import queue
 import shutil
 import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from dlsched.domain.errors import DlschedError
-from dlsched.domain.scenario import Scenario
 from dlsched.experiments import worker
-from dlsched.experiments.code_version import code_version
-from dlsched.experiments.estimate import estimate_s
+from dlsched.experiments.entries import Entry, Question, QuestionEntry, RunEntry, Task, TaskState, entry_of
 from dlsched.experiments.executor import Pool, open_pool
-from dlsched.experiments.run import question
 from dlsched.sim.simulate import Cancelled
-from dlsched.store.record import RunLabel, RunRecord, run_key
+from dlsched.store.record import ExperimentRecord, RunRecord
 
 if TYPE_CHECKING:
     from dlsched.store import Store
+
+__all__ = ["Question", "Runner", "Task", "TaskState", "TaskStatus"]
 
 log = logging.getLogger(__name__)
 _TRIES = 2
 _SHARE_FOR_ETA = 0.03
 
 
-class TaskState(StrEnum):
-    """Where a task is. DONE: computed, on its way into the store (or there is none)."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    STORED = "stored"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more happens to the task."""
-        return self in {TaskState.STORED, TaskState.FAILED, TaskState.CANCELLED}
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """One question: a scenario under a policy, at a seed."""
-
-    scenario: Scenario
-    policy: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    name: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """What a page shows of a task: ``share`` done from 0 to 1, ``eta_s`` seconds of computing left (rough)."""
+    """What a page shows of a task: ``share`` done from 0 to 1, ``eta_s`` seconds of computing left (rough).
+
+    ``run_id`` of a run, ``experiment_id`` of a question: where its result is in the store.
+    """
 
     id: str
     name: str
@@ -79,30 +51,11 @@ class TaskStatus:
     eta_s: float | None
     message: str
     run_id: str | None
-
-
-@dataclass(eq=False)
-class _Entry:
-    task: Task
-    name: str
-    id: str = field(default_factory=lambda: uuid4().hex[:12])
-    key: str = ""
-    params: dict[str, Any] = field(default_factory=dict)
-    state: TaskState = TaskState.QUEUED
-    message: str = ""
-    run_id: str | None = None
-    tries: int = 0
-    guess_s: float = 0.0
-    started_s: float = 0.0
-
-    @property
-    def label(self) -> RunLabel:
-        scenario = self.task.scenario
-        return RunLabel(self.key, scenario.content_hash, scenario.name, self.task.policy, self.params, self.task.seed)
+    experiment_id: str | None = None
 
 
 class Runner:
-    """A queue of runs over a pool of workers.
+    """A queue of runs and questions over a pool of workers.
 
     Parameters
     ----------
@@ -117,10 +70,9 @@ class Runner:
         self._pool: Pool | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="dlsched-"))
         self._lock = threading.RLock()
-        self._entries: dict[str, _Entry] = {}
-        self._waiting: deque[_Entry] = deque()
-        self._in_flight: dict[str, _Entry] = {}
-        self._records: dict[str, RunRecord] = {}
+        self._entries: dict[str, Entry] = {}
+        self._waiting: deque[Entry] = deque()
+        self._in_flight: dict[str, Entry] = {}
         self._events: queue.SimpleQueue[tuple[str, Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -141,12 +93,20 @@ class Runner:
         One that was computed before is answered at once; one that is under way gets the id it has; one that cannot
         be run is listed as failed with the reason, and the others go on.
         """
-        entries: list[_Entry] = []
+        return self._submit(tasks)
+
+    def ask(self, question: Question) -> str:
+        """Queue a question and return its id; answered, shared and listed as failed as runs are."""
+        return self._submit([question])[0]
+
+    def _submit(self, tasks: Iterable[Task | Question]) -> list[str]:
+        entries: list[Entry] = []
         for task in tasks:
             entries.append(self._admit(task, entries))
         fresh = {e.id: e for e in entries if e.state is TaskState.QUEUED and e.id not in self._entries}
-        if self._store is not None and fresh:
-            self._store.mark_running([entry.label for entry in fresh.values()])
+        runs = [entry.label for entry in fresh.values() if isinstance(entry, RunEntry)]
+        if self._store is not None and runs:
+            self._store.mark_running(runs)
         with self._lock:
             for entry in entries:
                 self._entries.setdefault(entry.id, entry)
@@ -155,15 +115,27 @@ class Runner:
         return [entry.id for entry in entries]
 
     def status(self, ids: Sequence[str] | None = None) -> list[TaskStatus]:
-        """Return how tasks are doing, oldest first; all of them without ``ids``."""
+        """Return how tasks are doing, oldest first; all runs without ``ids``."""
         with self._lock:
-            chosen = self._entries.values() if ids is None else (self._entries[i] for i in ids if i in self._entries)
+            chosen = self._runs() if ids is None else [self._entries[i] for i in ids if i in self._entries]
             return [self._status(entry) for entry in chosen]
 
-    def cancel(self, ids: Sequence[str] | None = None) -> None:
-        """Stop tasks, all of them without ``ids``; finished ones stay."""
+    def questions(self) -> list[TaskStatus]:
+        """Return how questions are doing, oldest first."""
         with self._lock:
-            named = [*self._entries.values()] if ids is None else [self._entries[i] for i in ids]
+            return [self._status(entry) for entry in self._entries.values() if isinstance(entry, QuestionEntry)]
+
+    def cancel(self, ids: Sequence[str] | None = None) -> None:
+        """Stop tasks, all runs without ``ids``; finished ones stay. Of a question that is stopped nothing is kept."""
+        with self._lock:
+            named = self._runs() if ids is None else [self._entries[i] for i in ids]
+        self._cancel(named)
+
+    def _runs(self) -> list[RunEntry]:
+        return [entry for entry in self._entries.values() if isinstance(entry, RunEntry)]
+
+    def _cancel(self, named: Iterable[Entry]) -> None:
+        with self._lock:
             chosen = [entry for entry in named if entry.state in {TaskState.QUEUED, TaskState.RUNNING}]
             for entry in chosen:
                 if entry.state is TaskState.QUEUED:
@@ -174,24 +146,33 @@ class Runner:
         self._tell_store(chosen)
 
     def record(self, task_id: str) -> RunRecord | None:
-        """Return the record of a task when there is no store; None otherwise."""
-        return self._records.get(task_id)
+        """Return the record of a run when there is no store; None otherwise."""
+        return next((run.kept for run in self._runs() if run.id == task_id), None)
+
+    def answer(self, task_id: str) -> ExperimentRecord | None:
+        """Return question and answer when there is no store; None otherwise."""
+        entry = self._entries.get(task_id)
+        return entry.kept if isinstance(entry, QuestionEntry) else None
 
     def task(self, task_id: str) -> Task:
-        """Return what was asked; KeyError when it is no longer on the list."""
-        return self._entries[task_id].task
+        """Return which run was asked for; KeyError when it is no longer on the list."""
+        entry = self._entries[task_id]
+        if not isinstance(entry, RunEntry):
+            raise KeyError(task_id)
+        return entry.task
 
     def forget(self) -> None:
-        """Take finished tasks off the list."""
+        """Take finished runs off the list; questions stay on theirs, which :meth:`status` does not show unasked."""
         with self._lock:
-            self._entries = {i: entry for i, entry in self._entries.items() if not self._is_over(entry)}
+            over = {run.id for run in self._runs() if run.is_over}
+            self._entries = {i: entry for i, entry in self._entries.items() if i not in over}
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until nothing is queued or running; return whether that came true in time."""
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             with self._lock:
-                if all(self._is_over(entry) for entry in self._entries.values()) and not self._in_flight:
+                if all(entry.is_over for entry in self._entries.values()) and not self._in_flight:
                     return True
             if until is not None and time.monotonic() > until:
                 return False
@@ -199,7 +180,7 @@ class Runner:
 
     def close(self) -> None:
         """Cancel everything, end the workers and remove the temporary files."""
-        self.cancel()
+        self._cancel([*self._entries.values()])
         with self._lock:
             self._closed = True
             pool, thread = self._pool, self._thread
@@ -212,24 +193,20 @@ class Runner:
 
     # ---- taking in -----------------------------------------------------------------------------------
 
-    def _admit(self, task: Task, batch: Sequence[_Entry]) -> _Entry:
+    def _admit(self, task: Task | Question, batch: Sequence[Entry]) -> Entry:
         """Return the entry of a task, which may be one that is under way or came before it in the same batch."""
-        entry = _Entry(task, task.name or task.policy + (f", draw {task.seed}" if task.seed else ""))
+        entry = entry_of(task)
         try:
-            spec, entry.params = question(task.scenario, task.policy, task.params)
-            entry.name = task.name or spec.label + (f", draw {task.seed}" if task.seed else "")
-            entry.key = run_key(task.scenario.content_hash, spec.key, entry.params, task.seed, code_version())
-            entry.run_id = self._store.find_run(entry.key) if self._store is not None else None
-            entry.guess_s = estimate_s(task.scenario, task.policy, self._store).seconds
+            entry.admit(self._store)
         except DlschedError as error:
             entry.state, entry.message = TaskState.FAILED, str(error)
             return entry
-        if entry.run_id is not None:
+        if entry.kept_id is not None:
             entry.state, entry.message = TaskState.STORED, "Answered from the store"
             return entry
         with self._lock:
             others = [*self._entries.values(), *batch]
-            return next((e for e in others if e.key == entry.key and not self._is_over(e)), entry)
+            return next((e for e in others if e.key == entry.key and not e.is_over), entry)
 
     # ---- computing -----------------------------------------------------------------------------------
 
@@ -253,26 +230,11 @@ class Runner:
                 return
             self._start(self._waiting.popleft(), self._pool)
 
-    def _start(self, entry: _Entry, pool: Pool) -> None:
-        task, key = entry.task, entry.task.scenario.content_hash
-        path = worker.scenario_file(self._folder, key)
-        content = pickle.dumps(task.scenario, protocol=5) if pool.remote or not path.exists() else None
-        if not pool.remote and content is not None:
-            path.write_bytes(content)
-        order = worker.Order(
-            entry.id,
-            self._folder,
-            key,
-            task.policy,
-            entry.params,
-            task.seed,
-            entry.name,
-            content if pool.remote else None,
-        )
+    def _start(self, entry: Entry, pool: Pool) -> None:
         entry.state, entry.started_s = TaskState.RUNNING, time.monotonic()
         self._in_flight[entry.id] = entry
         try:
-            future = pool.executor.submit(worker.carry_out, order)
+            future = entry.send(pool, self._folder)
         except BrokenProcessPool as error:
             future = Future()
             future.set_exception(error)
@@ -293,10 +255,10 @@ class Runner:
                 for path in self._folder.glob(f"{task_id}.*"):
                     path.unlink(missing_ok=True)
 
-    def _outcome(self, entry: _Entry, future: Future[Any]) -> Path | bytes | None:
+    def _outcome(self, entry: Entry, future: Future[Any]) -> Any:
         """Return what a worker made, None when it made nothing; say so in the entry."""
         try:
-            outcome: Path | bytes = future.result()
+            outcome = future.result()
         except (Cancelled, CancelledError):
             self._end(entry, TaskState.CANCELLED, "Cancelled")
         except BrokenProcessPool:
@@ -318,14 +280,14 @@ class Runner:
                 return outcome
         return None
 
-    def _keep(self, entry: _Entry, outcome: Path | bytes) -> None:
+    def _keep(self, entry: Entry, outcome: Any) -> None:
         """Write a result into the store (seconds for a large one, so without the lock)."""
         try:
-            record = worker.record_of(outcome, entry.task.scenario)
+            record = entry.result(outcome)
             if self._store is None:
-                self._records[entry.id] = record
+                entry.kept = record
                 return
-            entry.run_id = self._store.save_run(record)
+            entry.kept_id = entry.save(self._store, record)
         except Exception as error:
             log.exception("Result of %s was not kept", entry.name, exc_info=error)
             with self._lock:
@@ -333,20 +295,21 @@ class Runner:
             return
         entry.state = TaskState.STORED
 
-    def _end(self, entry: _Entry, state: TaskState, message: str) -> None:
+    def _end(self, entry: Entry, state: TaskState, message: str) -> None:
         if entry.state.is_over:
             return
         entry.state, entry.message = state, message
         self._tell_store([entry])
 
-    def _tell_store(self, ended: Sequence[_Entry]) -> None:
+    def _tell_store(self, ended: Sequence[Entry]) -> None:
         """Take runs off the store's list of those under way, all in one transaction."""
-        if self._store is None or not ended:
+        runs = [entry for entry in ended if isinstance(entry, RunEntry)]
+        if self._store is None or not runs:
             return
         try:
-            self._store.clear_running([entry.key for entry in ended])
+            self._store.clear_running([entry.key for entry in runs])
         except DlschedError:
-            log.warning("The store could not be told that %s ended", ", ".join(entry.name for entry in ended))
+            log.warning("The store could not be told that %s ended", ", ".join(entry.name for entry in runs))
 
     def _tidy(self) -> None:
         """Remove the scenario files when nothing is left to do."""
@@ -356,10 +319,7 @@ class Runner:
 
     # ---- telling -------------------------------------------------------------------------------------
 
-    def _is_over(self, entry: _Entry) -> bool:
-        return entry.state.is_over or entry.id in self._records
-
-    def _status(self, entry: _Entry) -> TaskStatus:
+    def _status(self, entry: Entry) -> TaskStatus:
         share, text, eta_s = 0.0, entry.message, None
         if entry.state is TaskState.QUEUED:
             ahead = list(self._waiting).index(entry) if entry in self._waiting else 0
@@ -369,9 +329,10 @@ class Runner:
             text, eta_s = text or "Starting a worker", self._seconds_left(entry, share)
         elif entry.state in {TaskState.DONE, TaskState.STORED}:
             share = 1.0
-        return TaskStatus(entry.id, entry.name, entry.state, share, text, eta_s, entry.message, entry.run_id)
+        kept = (entry.kept_id, None) if isinstance(entry, RunEntry) else (None, entry.kept_id)
+        return TaskStatus(entry.id, entry.name, entry.state, share, text, eta_s, entry.message, *kept)
 
-    def _seconds_left(self, entry: _Entry, share: float) -> float | None:
+    def _seconds_left(self, entry: Entry, share: float) -> float | None:
         gone_s = time.monotonic() - entry.started_s
         if share >= _SHARE_FOR_ETA:
             return gone_s * (1 - share) / share

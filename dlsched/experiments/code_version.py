@@ -12,12 +12,15 @@ import dlsched
 INFLUENCE = ("domain", "speed", "placement", "optimise", "policies", "sim", "metrics", "workload/generators")
 
 
-@lru_cache(maxsize=1)
-def code_version() -> str:
-    """Return version and source hash, as in ``0.1.0+3f2a9c1d04e7``; runs of another one are shown as older."""
+@lru_cache(maxsize=8)
+def code_version(more: tuple[str, ...] = ()) -> str:
+    """Return version and source hash, as in ``0.1.0+3f2a9c1d04e7``; runs of another one are shown as older.
+
+    ``more`` names folders that decide an answer beyond a run.
+    """
     root = Path(dlsched.__file__).parent
     digest = blake2b(digest_size=6)
-    for folder in INFLUENCE:
+    for folder in (*INFLUENCE, *more):
         for file in sorted((root / folder).rglob("*.py")):
             digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return f"{dlsched.__version__}+{digest.hexdigest()}"

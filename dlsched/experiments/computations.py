@@ -1,0 +1,97 @@
+"""Named computations beyond a run: from a plain question to a plain answer, in a worker process or here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.names import names_hint
+from dlsched.experiments.code_version import code_version
+from dlsched.experiments.run import Progress
+from dlsched.experiments.steady import read_spec, run_steady
+from dlsched.experiments.steady.run import check
+from dlsched.experiments.worker import Reporter
+from dlsched.store.record import ExperimentRecord
+
+_STEADY_POINT_S = 3.0
+"""CPU seconds of a point with 64,000 jobs, about; for the time that is shown before anything is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A line of the table.
+
+    ``canonical`` returns the one plain form of a question, or raises InputError for a bad one. ``answer`` computes; it
+    may call its progress, and lets what that raises through. ``guess_s``: about how long, seconds. ``sources``:
+    folders of the package that decide the answer, beyond those that decide a run.
+    """
+
+    kind: str
+    label: str
+    canonical: Callable[[Mapping[str, Any]], dict[str, Any]]
+    answer: Callable[[Mapping[str, Any], Progress | None], dict[str, Any]]
+    guess_s: Callable[[Mapping[str, Any]], float]
+    sources: tuple[str, ...]
+
+    @property
+    def version(self) -> str:
+        """The code that decides the answer."""
+        return code_version(self.sources)
+
+
+def _steady(plain: Mapping[str, Any]) -> dict[str, Any]:
+    spec = read_spec(plain)
+    check(spec)
+    return spec.model_dump(mode="json")
+
+
+COMPUTATIONS = (
+    Computation(
+        "steady",
+        "Steady state",
+        _steady,
+        lambda spec, progress: run_steady(read_spec(spec), progress=progress).to_plain(),
+        lambda spec: _STEADY_POINT_S * len(spec["loads"]) * len(spec["policies"]),
+        ("experiments/steady", "workload"),
+    ),
+)
+
+
+def find(kind: str) -> Computation:
+    """Return the computation of this kind; raise InputError that lists what there is."""
+    for one in COMPUTATIONS:
+        if one.kind == kind:
+            return one
+    raise InputError(
+        f"experiment {kind!r:.80}", "there is none of this kind", names_hint(kind, [one.kind for one in COMPUTATIONS])
+    )
+
+
+def compute(kind: str, spec: Mapping[str, Any], progress: Progress | None = None, name: str = "") -> ExperimentRecord:
+    """Return question and answer, ready for the store; InputError for a bad question."""
+    found = find(kind)
+    asked = found.canonical(spec)
+    return ExperimentRecord(kind, asked, found.answer(asked, progress), found.version, name or found.label)
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionOrder:
+    """A question as it travels to a worker."""
+
+    task_id: str
+    folder: Path
+    kind: str
+    spec: Mapping[str, Any]
+    name: str
+
+
+def carry_out_question(order: QuestionOrder) -> ExperimentRecord:
+    """Compute in a worker process; progress and cancelling go through files in the folder."""
+    report = Reporter(order.folder, order.task_id)
+    report.force(0.0, "Starting")
+    record = compute(order.kind, order.spec, report, order.name)
+    report.force(1.0, "Saving")
+    return record
