@@ -1,0 +1,213 @@
+"""The main chart of a steady-state experiment: mean time in system by load, and the table of all points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.experiments.steady import SteadyAnswer, SteadyPoint
+from dlsched.figures.base import Chart, cut, framed, legend_mark, plain
+from dlsched.figures.palette import DASHES, Theme, policy_colour
+from dlsched.metrics.formats import amount, number
+from dlsched.metrics.intervals import Interval
+
+HEIGHT = 380
+SYMBOLS = ("circle", "square", "diamond", "pentagon", "star", "hexagon", "cross")
+GROWS = "triangle-up-open"
+STEP = 1.22
+"""Between triangles at the top edge, one above the other: they share their loads."""
+APART = 0.006
+"""How far apart points of one load stand, so that bars do not cover each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a policy looks: its colour everywhere; dash and symbol tell it without colour."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+def looks(answer: SteadyAnswer, theme: Theme) -> dict[str, Look]:
+    """Return the look of each policy by label; variants of one policy share colour and symbol and differ in dash."""
+    found: dict[str, Look] = {}
+    keys = list(dict.fromkeys(point.policy for point in answer.points))
+    labels = list(dict.fromkeys(point.label for point in answer.points))
+    for place, label in enumerate(labels):
+        key = next(point.policy for point in answer.points if point.label == label)
+        symbol = SYMBOLS[keys.index(key) % len(SYMBOLS)]
+        found[label] = Look(policy_colour(key, theme), DASHES[place % len(DASHES)], symbol)
+    return found
+
+
+def load_words(load: float) -> str:
+    """Return a load as the page writes it: 0.7."""
+    return f"{load:.4g}"
+
+
+def hours(interval: Interval) -> str:
+    """Return a mean in hours with its half width: 78.5 h ± 7.3."""
+    half = "" if interval.half_width is None else f" ± {number(interval.half_width)}"
+    return f"{number(interval.mean)} h{half}"
+
+
+def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
+    """Return mean time in system by load, log, a line with 95% bars per policy.
+
+    Filled = within the target, hollow = the cap was reached before it; a queue that grows has no mean and stands as a
+    triangle at the top edge.
+    """
+    steady = [point.response_h for point in answer.points if point.response_h is not None]
+    ends = [of.mean + (of.half_width or 0.0) for of in steady] + [of.mean for of in steady]
+    lows = [max(of.mean - (of.half_width or 0.0), of.mean / 3) for of in steady]
+    high, low = max(ends, default=100.0), min(lows, default=10.0)
+    look, figure = looks(answer, theme), go.Figure()
+    for place, label in enumerate(look):
+        points = [point for point in answer.points if point.label == label]
+        shift = APART * (place - (len(look) - 1) / 2)
+        _add_line(figure, theme, points, look[label], shift)
+        _add_growing(figure, points, look[label], shift, high * STEP ** (place + 1.5))
+    states = {point.state for point in answer.points}
+    for state, symbol, word in (
+        ("cap reached", "circle-open", "hollow: cap reached, less sure"),
+        ("queue grows", GROWS, "queue grows, no mean"),
+    ):
+        if state in states:
+            legend_mark(figure, word, symbol=symbol, size=11, color=theme.muted, line={"width": 2})
+    framed(
+        figure, theme, title=_main_title(answer), x="Load (work asked for over work possible on one node each)",
+        y="Mean time in system (h, log scale)", height=HEIGHT,
+    )  # fmt: skip
+    room = STEP ** (len(look) + 2) if "queue grows" in states else 1.15
+    _log_hours(figure, low / 1.15, high * room)
+    _wall(figure, theme)
+    return Chart(figure, response_alt(answer), points_table(answer))
+
+
+def _main_title(answer: SteadyAnswer) -> str:
+    loads = answer.spec.loads
+    span = load_words(loads[0]) if len(loads) == 1 else f"{load_words(loads[0])} to {load_words(loads[-1])}"
+    return f"Mean time in system at load {span}, with 95% intervals"
+
+
+def _add_line(figure: go.Figure, theme: Theme, points: Sequence[SteadyPoint], look: Look, shift: float) -> None:
+    known = [(point, point.response_h) for point in points if point.response_h is not None]
+    sure = [point.state == "within target" for point, _ in known]
+    label = points[0].label
+    figure.add_scatter(
+        x=[point.load + shift for point, _ in known],
+        y=[of.mean for _, of in known],
+        mode="lines+markers",
+        name=plain(label),
+        showlegend=True,
+        line={"color": look.colour, "width": 2, "dash": look.dash},
+        marker={
+            "symbol": [look.symbol if ok else f"{look.symbol}-open" for ok in sure],
+            "size": 10,
+            "color": look.colour,
+            "line": {"width": 2, "color": look.colour},
+        },
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [of.half_width or 0.0 for _, of in known],
+            # A log axis has no place for bars that reach 0 or below.
+            "arrayminus": [min(of.half_width or 0.0, 0.9 * of.mean) for _, of in known],
+            "color": look.colour,
+            "thickness": 1.5,
+            "width": 4,
+        },
+        customdata=[point_words(point) for point, _ in known],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+
+
+def _add_growing(figure: go.Figure, points: Sequence[SteadyPoint], look: Look, shift: float, at: float) -> None:
+    growing = [point for point in points if point.state == "queue grows"]
+    if growing:
+        figure.add_scatter(
+            x=[point.load + shift for point in growing],
+            y=[at] * len(growing),
+            mode="markers",
+            name=f"{plain(points[0].label)}: queue grows",
+            showlegend=False,
+            marker={"symbol": GROWS, "size": 11, "color": look.colour, "line": {"width": 2}},
+            customdata=[point_words(point) for point in growing],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+
+
+def point_words(point: SteadyPoint) -> str:
+    """Return what the mouse tells of a point."""
+    mean = "" if point.response_h is None else f"{hours(point.response_h)}<br>"
+    return (
+        f"<b>{plain(point.label)}</b>, load {load_words(point.load)}<br>{mean}{point.words}<br>"
+        f"{amount(point.jobs_measured, 'job')} measured of {point.jobs_simulated:,}"
+    )
+
+
+def _wall(figure: go.Figure, theme: Theme) -> None:
+    """Draw load 1, beyond which no queue is stable."""
+    figure.add_vline(x=1, line={"color": theme.muted, "width": 3})
+    figure.add_annotation(
+        text="load 1: no queue is stable from here on", x=1, xref="x", y=0.5, yref="paper", textangle=-90,
+        xanchor="right", showarrow=False, font={"size": 12, "color": theme.muted}, xshift=-3,
+    )  # fmt: skip
+    figure.update_xaxes(range=[0, 1.02], tickvals=np.round(np.arange(0, 1.05, 0.1), 1).tolist(), zeroline=False)
+
+
+def _log_hours(figure: go.Figure, low: float, high: float) -> None:
+    steps = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
+    ticks = [at for at in steps if low <= at <= high]
+    figure.update_yaxes(
+        type="log", range=[float(np.log10(low)), float(np.log10(high))], tickvals=ticks,
+        ticktext=[number(at) for at in ticks],
+    )  # fmt: skip
+
+
+def response_alt(answer: SteadyAnswer) -> str:
+    """Return the main picture in one sentence."""
+    parts = []
+    for label in dict.fromkeys(point.label for point in answer.points):
+        points = [point for point in answer.points if point.label == label]
+        known = [(point, point.response_h) for point in points if point.response_h is not None]
+        ends = [known[0], known[-1]] if len(known) > 1 else known
+        words = [f"{hours(of)} at load {load_words(point.load)}" for point, of in ends]
+        growing = [load_words(point.load) for point in points if point.state == "queue grows"]
+        words += [f"queue grows at load {', '.join(growing)}"] * bool(growing)
+        parts.append(f"{cut(label)} {', '.join(words)}")
+    return f"Mean time in system with 95% intervals: {'; '.join(parts)}."
+
+
+def points_table(answer: SteadyAnswer) -> pd.DataFrame:
+    """Return every point: mean, interval, percentiles, growth of the queue, jobs used, state, parameters."""
+    return pd.DataFrame([_row(point) for point in answer.points])
+
+
+def _row(point: SteadyPoint) -> dict[str, object]:
+    of = point.response_h
+    params = {name: value for name, value in point.params.items() if value is not None}
+    return {
+        "policy": point.label,
+        "load": point.load,
+        "state": point.words,
+        "mean time in system, h": None if of is None else round(of.mean, 4),
+        "± h (95%)": None if of is None or of.half_width is None else round(of.half_width, 4),
+        "median, h": None if point.p50_h is None else round(point.p50_h, 4),
+        "p95, h": None if point.p95_h is None else round(point.p95_h, 4),
+        "queue grows by, jobs per 100 arrivals": round(point.growth.mean, 3),
+        "± jobs (95%)": None if point.growth.half_width is None else round(point.growth.half_width, 3),
+        "jobs simulated": point.jobs_simulated,
+        "left out at the start": point.jobs_warm_up,
+        "left out at the end": point.jobs_end,
+        "jobs measured": point.jobs_measured,
+        "batches": point.batches,
+        "load of these jobs": round(point.load_drawn, 4),
+        "parameters": ", ".join(f"{name} {value}" for name, value in params.items()),
+        "audit": "; ".join(point.audit) or "ok",
+    }

@@ -1,0 +1,158 @@
+"""One load of a steady-state experiment: distribution, early results, nodes and jobs over time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.experiments.steady import Curve, SteadyAnswer, SteadyPoint
+from dlsched.figures.base import Chart, TimeAxis, cut, duration_axis, framed, plain, top_of
+from dlsched.figures.palette import Theme
+from dlsched.figures.steady import hours, load_words, looks
+from dlsched.metrics.formats import duration, number, share
+
+HEIGHT = 340
+LOG_RATIO = 30.0
+"""From here on jobs in the system need a log axis: a growing queue would flatten all others."""
+EARLY = 40.0
+"""Share of the work, in %, that titles and sentences speak of: the study's early results."""
+Quantity = Literal["nodes", "jobs"]
+OVER_TIME: dict[Quantity, tuple[str, str]] = {
+    "nodes": ("Nodes of a running job, mean", "Nodes per running job"),
+    "jobs": ("Jobs in the system", "Jobs in the system"),
+}
+
+
+def response_cdf(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | None:
+    """Return the share of jobs done within a time at a load, a line per policy; None where every queue grows."""
+    points = [point for point in answer.points if point.load == load and point.quantiles_h]
+    if not points:
+        return None
+    look, figure = looks(answer, theme), go.Figure()
+    shares = 100 * (np.arange(len(points[0].quantiles_h)) + 0.5) / len(points[0].quantiles_h)
+    for point in points:
+        seconds = 3600 * np.array(point.quantiles_h)
+        figure.add_scatter(
+            x=seconds, y=shares, mode="lines", name=plain(point.label), showlegend=True,
+            line={"color": look[point.label].colour, "width": 2, "dash": look[point.label].dash},
+            customdata=[duration(at) for at in seconds.tolist()],
+            hovertemplate="%{fullData.name}: %{y:.1f}% within %{customdata}<extra></extra>",
+        )  # fmt: skip
+    framed(
+        figure, theme, title=f"Time in system at load {load_words(load)}: share of jobs within a time",
+        x="Time in system (log scale)", y="Share of jobs (%)", height=HEIGHT,
+    )  # fmt: skip
+    every = 3600 * np.array([at for point in points for at in (point.quantiles_h[0], point.quantiles_h[-1])])
+    duration_axis(figure, max(float(every.min()), 1e-3) / 1.1, float(every.max()) * 1.1)
+    figure.update_yaxes(range=[0, 103], tickvals=[0, 25, 50, 75, 95])
+    halves = [f"{cut(point.label)} {number(point.p50_h)} h (95 of 100: {number(point.p95_h)} h)" for point in points]
+    missing = [cut(point.label) for point in answer.points if point.load == load and not point.quantiles_h]
+    less = f" No distribution where the queue grows: {', '.join(missing)}." if missing else ""
+    table = pd.DataFrame(
+        {"share of jobs, %": shares} | {f"{point.label}, h": np.round(point.quantiles_h, 4) for point in points}
+    )
+    return Chart(figure, f"Half of the jobs are done within: {'; '.join(halves)}.{less}", table)
+
+
+def early_results(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | None:
+    """Return the mean time from submission to each share of the work, a line with 95% bars per policy.
+
+    None where every queue grows, or the experiment asked for no shares.
+    """
+    points = [point for point in answer.points if point.load == load and point.fractions_h]
+    shares = 100 * np.array(answer.spec.fractions)
+    if not points or not len(shares):
+        return None
+    look, figure = looks(answer, theme), go.Figure()
+    for place, point in enumerate(points):
+        figure.add_scatter(
+            x=shares + 0.5 * (place - (len(points) - 1) / 2),
+            y=[of.mean for of in point.fractions_h],
+            mode="lines+markers",
+            name=plain(point.label),
+            showlegend=True,
+            line={"color": look[point.label].colour, "width": 2, "dash": look[point.label].dash},
+            marker={"symbol": look[point.label].symbol, "size": 8, "color": look[point.label].colour},
+            error_y={
+                "type": "data",
+                "array": [of.half_width or 0.0 for of in point.fractions_h],
+                "color": look[point.label].colour,
+                "thickness": 1.5,
+                "width": 3,
+            },
+            customdata=[f"{share(part / 100)} of the work after {hours(of)}"
+                        for part, of in zip(shares.tolist(), point.fractions_h, strict=True)],
+            hovertemplate="%{fullData.name}: %{customdata}<extra></extra>",
+        )  # fmt: skip
+    at = int(np.argmin(np.abs(shares - EARLY)))
+    first = min(points, key=lambda point: point.fractions_h[at].mean)
+    part = share(float(shares[at]) / 100)
+    title = f"{part} of a job's work is done after {number(first.fractions_h[at].mean)} h under {plain(first.label)}"
+    framed(figure, theme, title=title, x="Share of a job's work (%)", y="Mean time since submission (h)", height=HEIGHT)
+    tops = [of.mean + (of.half_width or 0.0) for point in points for of in point.fractions_h]
+    figure.update_yaxes(range=top_of(np.array(tops)))
+    figure.update_xaxes(range=[0, 104], tickvals=shares.tolist())
+    words = "; ".join(f"{cut(point.label)} {hours(point.fractions_h[at])}" for point in points)
+    alt = f"Mean time until {part} of a job's work is done at load {load_words(load)}: {words}."
+    table = pd.DataFrame(
+        [
+            {"policy": point.label, "share of the work, %": part, "mean time, h": of.mean, "± h (95%)": of.half_width}
+            for point in points
+            for part, of in zip(shares.tolist(), point.fractions_h, strict=True)
+        ]
+    )
+    return Chart(figure, alt, table.round(4))
+
+
+def over_time(answer: SteadyAnswer, load: float, quantity: Quantity, theme: Theme) -> Chart:
+    """Return nodes per running job, or jobs in the system, over the time of submissions, a line per policy."""
+    points = [point for point in answer.points if point.load == load]
+    curves = {point.label: curve_of(point, quantity) for point in points}
+    ends_s = {label: 3600 * curve.at_h[-1] for label, curve in curves.items()}
+    axis = TimeAxis.over(0.0, max(ends_s.values()))
+    look, figure = looks(answer, theme), go.Figure()
+    for label, curve in curves.items():
+        figure.add_scatter(
+            x=3600 * np.array(curve.at_h) / axis.unit_s,
+            y=list(curve.value),
+            mode="lines",
+            name=plain(label),
+            showlegend=True,
+            line={"color": look[label].colour, "width": 1.5, "dash": look[label].dash, "shape": "hv"},
+            hovertemplate="%{fullData.name}: %{y:,.3~g} after %{x:.1f} " + axis.unit + "<extra></extra>",
+        )
+    means = {label: time_mean(curve) for label, curve in curves.items()}
+    most = {label: max(curve.value) for label, curve in curves.items()}
+    title, y = OVER_TIME[quantity]
+    values = np.array([value for curve in curves.values() for value in curve.value])
+    x = f"Time since the first submission ({axis.unit})"
+    wide = quantity == "jobs" and float(values.max()) > LOG_RATIO * max(min(most.values()), 1.0)
+    scale = " (log scale)" if wide else ""
+    framed(figure, theme, title=f"{title} at load {load_words(load)}", x=x, y=y + scale, height=HEIGHT)
+    figure.update_xaxes(range=list(axis.range))
+    if wide:
+        figure.update_yaxes(type="log", range=[-0.1, float(np.log10(values.max())) + 0.1], dtick=1)
+    else:
+        figure.update_yaxes(range=top_of(values))
+    words = "; ".join(f"{cut(label)} {number(means[label])} (at most {number(most[label])})" for label in curves)
+    table = pd.concat(
+        [pd.DataFrame({"policy": label, "from, h": c.at_h, y.lower(): c.value}) for label, c in curves.items()],
+        ignore_index=True,
+    )
+    return Chart(figure, f"{title} at load {load_words(load)}, mean over time: {words}.", table.round(4))
+
+
+def curve_of(point: SteadyPoint, quantity: Quantity) -> Curve:
+    """Return the curve of a point that :func:`over_time` draws."""
+    return point.nodes_per_job if quantity == "nodes" else point.in_system
+
+
+def time_mean(curve: Curve) -> float:
+    """Return the mean over time of a curve from its first to its last time; its only value where there is one."""
+    lengths = np.diff(curve.at_h)
+    if not lengths.sum() > 0:
+        return float(curve.value[0])
+    return float(np.average(curve.value[:-1], weights=lengths))
