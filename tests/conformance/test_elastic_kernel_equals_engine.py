@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from dlsched.domain.policy import ElasticRule, PolicySpec
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import realise
 from dlsched.policies.registry import POLICIES, find
 from dlsched.sim.kernels import eligible, run_kernel
-from dlsched.sim.prepare import prepare
+from dlsched.sim.prepare import Prepared, prepare
 from tests.support.conformance_scenarios import built, engine_log, first_difference
-from tests.support.elastic_scenarios import elastic_scenarios, training_stream
+from tests.support.elastic_scenarios import elastic_scenarios, one_gpu_nodes, training_stream
+from tests.support.sim_fakes import jobs
 
 ELASTIC = [spec for spec in POLICIES if isinstance(spec.build(spec.parse(None)).kernel_rule, ElasticRule)]
 every_elastic = pytest.mark.parametrize("spec", ELASTIC, ids=lambda spec: spec.key)
@@ -68,7 +70,13 @@ def test_a_stream_of_training_jobs(spec: PolicySpec, error: float):
 
 
 def test_a_cluster_that_stands_still_is_told():
-    given = training_stream(jobs=5, nodes=3)
-    rigid = given.replace(workload=given.workload.with_columns(workers=[1, 3, 1, 1, 1]), speed=type(given.speed)())
-    check_equal(find("jsq-chunk"), {"chunk": 2}, rigid)
-    assert run_kernel(prepare(rigid), ElasticRule("fastest", chunk=2)).stalled
+    """A job without a legal width, as only a caller without :func:`prepare` can have it, waits for ever."""
+    given = Scenario(jobs((0, 5, 1), (1, 5, 9), (2, 5, 1)), one_gpu_nodes(2))
+    prepared = Prepared(given, realise(given))
+    spec = find("srpt-all-nodes")
+    rule = spec.build(spec.parse(None)).kernel_rule
+    assert rule is not None
+    by_engine, by_kernel = engine_log(spec, prepared), run_kernel(prepared, rule)
+    assert first_difference(by_engine, by_kernel) == ""
+    assert (by_kernel.stalled, by_kernel.start_s, by_kernel.end_s) == (True, by_engine.start_s, by_engine.end_s)
+    assert by_kernel.job_end_s[[0, 2]].tolist() == [5, 7]

@@ -56,7 +56,7 @@ def _first_due(run: Run) -> float:
 def _step(run: Run, first: float) -> None:
     """Handle the instant that begins at ``first``, see :mod:`dlsched.sim.agenda`; its time is the latest event's."""
     until = first + instant_s(first)
-    now, cause, kept = max(run.clock[0], first), 0, 0
+    now, cause, kept = first, 0, 0
     for k in range(run.counts[ACTIVE]):
         row = run.active[k]
         if run.jobs[row].finish_s <= until:

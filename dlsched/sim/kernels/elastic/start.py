@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.policy import ElasticRule, Policy
-from dlsched.domain.workload import GPU, Floats, Workload
+from dlsched.domain.workload import Floats, Workload
 from dlsched.policies.elastic_queueing.curves import CurveBook
 from dlsched.policies.elastic_queueing.kernels.tables import Jobs, answer_for, queues_for
 from dlsched.policies.elastic_queueing.rules import kernel_rule, weights_of, widths_of
@@ -19,8 +19,6 @@ from dlsched.sim.kernels.tables import DECISION, NOT_SAID, WAIT
 from dlsched.sim.log import JobStatus
 from dlsched.sim.prepare import Prepared
 from dlsched.speed import SpeedModel, build_speed
-
-RATES_AT_ONCE = 1_000_000
 
 
 def eligible(prepared: Prepared, policy: Policy) -> bool:
@@ -61,7 +59,7 @@ def new_run(prepared: Prepared, rule: ElasticRule) -> Run:
     scenario, truth = prepared.scenario, prepared.truth
     num_jobs, num_nodes = len(scenario.workload), scenario.cluster.num_nodes
     speed = build_speed(scenario.speed, scenario.workload, scenario.cluster.vm_types)
-    book = _curve_book(scenario.workload, scenario.cluster, rule, speed)
+    book = _curve_book(scenario.workload, num_nodes, rule, speed)
     jobs = np.zeros(num_jobs, dtype=JOB)
     jobs["submit_s"], jobs["curve"] = scenario.workload.submit_s, book.of(np.arange(num_jobs))
     jobs["work"], jobs["believed"], jobs["is_bug"] = truth.work, truth.believed_work, truth.is_bug
@@ -100,13 +98,11 @@ def grown(run: Run) -> Run:
     return run._replace(**changes)
 
 
-def _curve_book(jobs: Workload, cluster: Cluster, rule: ElasticRule, speed: SpeedModel) -> CurveBook:
+def _curve_book(jobs: Workload, num_nodes: int, rule: ElasticRule, speed: SpeedModel) -> CurveBook:
     """Return the curves of all jobs as the policy learns them one by one: each depends on its own job alone."""
-    most = int(cluster.nodes.capacity[:, GPU].sum())
-    book = CurveBook(widths_of(rule), weights_of(rule), most)
-    step = max(1, RATES_AT_ONCE // most)
-    for first in range(0, len(jobs), step):
-        book.add(np.arange(first, min(first + step, len(jobs))), speed.rates)
+    smallest, largest = speed.limits()
+    book = CurveBook(widths_of(rule), weights_of(rule))
+    book.add(np.arange(len(jobs)), speed.rates, smallest, np.minimum(largest, num_nodes))
     return book
 
 
