@@ -39,6 +39,17 @@ def _usd(text: str) -> float:
 _usd.__name__ = "price"
 
 
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(part) for part in text.split(",")]
+
+
+_numbers.__name__ = "list of numbers"
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser; ``command`` in its result names the module of the command."""
     parser = Parser(prog="dlsched", description="Plan deep-learning training clusters: simulate, compare, keep runs.")
@@ -51,6 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     _scenario(commands.add_parser("scenario", help="write a trace, drawn jobs or a scenario file as a scenario file"))
     _solve(commands.add_parser("solve", help="solve instances of one problem, read from standard input"))
     _reproduce(commands.add_parser("reproduce", help="compute a figure or table of a paper anew"))
+    _steady(commands.add_parser("steady", help="time in system by load and policy, with intervals"))
     return parser
 
 
@@ -123,6 +135,17 @@ def _solve(parser: argparse.ArgumentParser) -> None:
 def _reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY", nargs="?", help="figure or table; none = list them")
     parser.add_argument("--quick", action="store_true", help="small sizes and few draws, in about a minute")
+    _json(parser)
+
+
+def _steady(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="SPEC", nargs="?", help="JSON file with the experiment; options go before it")
+    parser.add_argument("--policies", type=_names, metavar="A,B", help="policies, as listed by: policies")
+    parser.add_argument("--loads", type=_numbers, metavar="X,Y", help="loads, each above 0 and below 1")
+    parser.add_argument("--nodes", type=_whole(1), metavar="N", help="nodes of one GPU (100)")
+    parser.add_argument("--jobs-most", type=_whole(1), metavar="N", help="never simulate more jobs than this (64000)")
+    parser.add_argument("--target", type=float, metavar="T", help="half width of the interval over the mean (0.05)")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the jobs (1)")
     _json(parser)
 
 

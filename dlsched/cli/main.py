@@ -21,6 +21,7 @@ _MODULES = {
     "scenario": "dlsched.cli.scenario",
     "solve": "dlsched.cli.solve",
     "reproduce": "dlsched.cli.reproduce",
+    "steady": "dlsched.cli.steady",
 }
 
 

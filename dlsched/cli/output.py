@@ -1,10 +1,12 @@
-"""Printing: one JSON object without NaN, or lines for people."""
+"""Printing: one JSON object without NaN, or lines for people, and progress for a person who waits."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -40,6 +42,27 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def progress_line(quiet: bool) -> Callable[[float, str], None] | None:
+    """Return a call that shows progress to a person who waits, None for scripts."""
+    if quiet or not sys.stderr.isatty():
+        return None
+    told_s = time.monotonic()
+
+    def show(share: float, text: str) -> None:
+        nonlocal told_s
+        if time.monotonic() - told_s > 0.3:
+            told_s = time.monotonic()
+            print(f"\r{share:4.0%} {text:<70.70}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def clear_line() -> None:
+    """Take the line of progress away."""
+    if sys.stderr.isatty():
+        print("\r" + " " * 75 + "\r", end="", file=sys.stderr)
 
 
 def print_metrics(metrics: Mapping[str, float | int | None]) -> None:

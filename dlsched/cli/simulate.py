@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -12,12 +11,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dlsched.cli.output import print_json, print_metrics, printable
+from dlsched.cli.output import clear_line, print_json, print_metrics, printable, progress_line
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.code_version import code_version
-from dlsched.experiments.run import Progress, Run, question, simulate, timed
+from dlsched.experiments.run import Run, question, simulate, timed
 from dlsched.metrics.formats import amount
 from dlsched.policies import registry
 from dlsched.workload.load import load
@@ -37,7 +36,7 @@ def run(options: Namespace) -> int:
             from dlsched.store import Store
 
             store = stack.enter_context(Store(options.store))  # before the run: another process may hold it
-        done = simulate(scenario, options.policy, params, options.seed, _progress(options))
+        done = simulate(scenario, options.policy, params, options.seed, progress_line(options.json))
         answer = summary(done, cpu_s)
         if store is not None:
             answer["run_id"] = store.save_run(done.record())
@@ -127,27 +126,11 @@ def with_prices(cluster: Cluster, usd_per_h: float | None) -> Cluster:
     return cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
 
 
-def _progress(options: Namespace) -> Progress | None:
-    """Return a call that shows progress to a person who waits, None for scripts."""
-    if options.json or not sys.stderr.isatty():
-        return None
-    told_s = time.monotonic()
-
-    def show(share: float, text: str) -> None:
-        nonlocal told_s
-        if time.monotonic() - told_s > 0.3:
-            told_s = time.monotonic()
-            print(f"\r{share:4.0%} {text:<60}", end="", file=sys.stderr, flush=True)
-
-    return show
-
-
 def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     if options.json:
         print_json(answer)
         return
-    if sys.stderr.isatty():
-        print("\r" + " " * 70 + "\r", end="", file=sys.stderr)
+    clear_line()
     cluster, read, cut = done.prepared.scenario.cluster, done.read, done.prepared.oversize
     label = registry.find(done.policy).label
     fixed = f"{amount(cluster.num_nodes, 'node')}, {cluster.num_gpus} GPUs"

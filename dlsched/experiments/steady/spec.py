@@ -22,7 +22,7 @@ PILOT_SEED = 1_000_000
 def _stable(load: float) -> float:
     if not 0 < load < 1:
         why = "at load 1 and above jobs ask for more than the cluster can do, so that the queue grows without end"
-        raise ValueError(f"a load must be above 0 and below 1, got {load:g}" + (f"; {why}" if load >= 1 else ""))
+        raise ValueError("a load must be above 0 and below 1" + (f"; {why}" if load >= 1 else ""))
     return load
 
 
