@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.experiments.steady import SteadyAnswer, SteadyPoint
+from dlsched.experiments.steady.answer import SteadyAnswer, SteadyPoint
 from dlsched.figures.base import Chart, cut, framed, legend_mark, plain
 from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.metrics.formats import amount, number

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.experiments.steady import Curve, SteadyAnswer, SteadyPoint
+from dlsched.experiments.steady.answer import Curve, SteadyAnswer, SteadyPoint
 from dlsched.figures.base import Chart, TimeAxis, cut, duration_axis, framed, plain, top_of
 from dlsched.figures.palette import Theme
 from dlsched.figures.steady import hours, load_words, looks
