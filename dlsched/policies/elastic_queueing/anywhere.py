@@ -87,9 +87,10 @@ class Placing:
     def resume(self, row: int) -> bool:
         """Give a row that was stopped in this decision its own nodes back; False when somebody has them."""
         held = self._state.held(row)
+        if not held:
+            return False
         demand = np.asarray(self._facts.kind(row).demand)
-        free = self.placer.free
-        if not held or any((share.workers * demand > free[share.node] + ROOM).any() for share in held):
+        if any((share.workers * demand > self.placer.free[share.node] + ROOM).any() for share in held):
             return False
         self.placer.take(row, held)
         del self.shares[row]
