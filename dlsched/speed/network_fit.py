@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
+from math import isclose
 
 import numpy as np
 
@@ -25,6 +26,8 @@ AS_GOOD = 1.02
 """A station more must lower the sum of squares by about 2%."""
 EXACT_ERROR = 1e-7
 """Relative errors below this are rounding; nothing is gained by another station."""
+ALIKE = 1e-3
+"""Two times this close, relative to the longer one, are not told apart."""
 PARTS = ("worker", "links", "server")
 START_SPLITS = (0.02, 0.15, 0.4, 0.6, 0.85, 0.98)
 """Shares that a search begins with."""
@@ -122,14 +125,14 @@ def fit_times(measured: Measurements, network: str) -> NetworkFit:
 
 def exchanged(times: StepTimes) -> StepTimes | None:
     """Return the times (W + L - S, S, L) of worker, links and server that fcfs cannot tell from (W, L, S); None where
-    that is no network or the same.
+    that is no network or nearly the same.
 
     With V = T - L/2, Eq. (2) is V(n) = L/2 + L X V(n-1), half of what it is at a server with time L: two equal links
     are one server of time L and a delay of L.
     """
     worker_s, link_s, server_s, _ = times.stations_s
     delay_s = worker_s + link_s - server_s
-    if not (delay_s >= 0 and link_s > 0 and server_s > 0 and link_s != server_s):
+    if not (delay_s >= 0 and min(link_s, server_s) > 0 and not isclose(link_s, server_s, rel_tol=ALIKE)):
         return None
     return StepTimes(worker_s=delay_s, uplink_s=server_s, server_s=link_s, downlink_s=server_s)
 

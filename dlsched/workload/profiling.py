@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dlsched.domain.errors import InputError
-from dlsched.domain.workload import LARGEST_NUMBER, Floats, Texts
+from dlsched.domain.workload import Floats, Texts
 from dlsched.speed.regression import Runs
 from dlsched.speed.terms import BATCH, DISK, FEATURES, GFLOPS, GPUS, ITERATIONS
-from dlsched.workload.doctor import Bools, Ledger, Report
+from dlsched.workload.doctor import Bools, Report
 from dlsched.workload.gpu_types import gflops_of
-from dlsched.workload.readers.convert import clean_texts, numbers, strings, texts
+from dlsched.workload.measured_rows import MeasuredRows, find_columns
+from dlsched.workload.readers.convert import clean_texts
 from dlsched.workload.readers.source import open_trace
 from dlsched.workload.readers.table import Table, parquet_table, read_table, sniff
 from dlsched.workload.readers.tabular import table_head
@@ -81,7 +81,7 @@ def read_profiling(source: Path | bytes, name: str = "", network: str = "", gpu_
     """
     text = open_trace(source, name)
     header, _ = table_head(text)
-    found = find_columns(header)
+    found = find_columns(header, NAMES)
     _check_columns(text.name, header, found)
     table = (
         parquet_table(text, found.values()) if text.is_parquet else read_table(text, sniff(text.data), found.values())
@@ -92,12 +92,6 @@ def read_profiling(source: Path | bytes, name: str = "", network: str = "", gpu_
     given = network or (source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0])
     names = {"network": given or "network", "gpu_type": gpu_type or ONE_TYPE}
     return _Reading(table, found, names, list(text.notes)).result()
-
-
-def find_columns(header: tuple[str, ...]) -> dict[str, str]:
-    """Return what each recognised column is -> its name in the file; the first name of a list in NAMES wins."""
-    bare = {"".join(letter for letter in name.lower() if letter.isalnum()): name for name in reversed(header)}
-    return {key: bare[known[0]] for key, names in NAMES.items() if (known := [name for name in names if name in bare])}
 
 
 def _check_columns(file: str, header: tuple[str, ...], found: Mapping[str, str]) -> None:
@@ -116,24 +110,21 @@ def _check_columns(file: str, header: tuple[str, ...], found: Mapping[str, str])
         )
 
 
-class _Reading:
+class _Reading(MeasuredRows):
     """One pass over a table of profiling rows."""
 
     def __init__(self, table: Table, found: Mapping[str, str], names: Mapping[str, str], notes: list[str]) -> None:
-        self.table, self.found = table, found
-        self.ledger: Ledger = table.ledger(found.get("network", ""))
-        self.notes = self.ledger.notes
-        self.notes.extend(notes)
+        super().__init__(table, found, notes, found.get("network", ""))
         self.names = names
 
     def result(self) -> ProfileRead:
         gpus = self._gpus()
-        batch = self._positive("batch", "batch size")
+        batch = self.positive("batch", "batch size")
         seconds = self._seconds(gpus, batch)
         features = np.full((self.table.rows, len(FEATURES)), np.nan)
         features[:, BATCH], features[:, GPUS] = batch, gpus
         features[:, ITERATIONS] = self._iterations(batch)
-        features[:, DISK] = self._positive("disk", "disk seconds")
+        features[:, DISK] = self.positive("disk", "disk seconds")
         network, gpu_type = self._text("network"), self._text("gpu_type")
         features[:, GFLOPS] = self._gflops(gpu_type)
         self._drop_half_known(network, features)
@@ -146,51 +137,25 @@ class _Reading:
             raise InputError(f"column {self.found['network']}", why, "Check that it names networks, not jobs")
         return ProfileRead(runs, report, tuple(key for key in self.names if key not in self.found))
 
-    def _column(self, key: str) -> Any:
-        return self.table.columns[self.found[key]]
-
-    def _positive(self, key: str, what: str, *, needed: bool = False) -> Floats:
-        """Return a column of positive numbers; rows with anything else are dropped, rows without any only if needed."""
-        if key not in self.found:
-            return np.full(self.table.rows, np.nan)
-        column = self._column(key)
-        read = numbers(column)
-        self.ledger.drop(read.bad, f"{what} cannot be read", "Dropped: not a number", column)
-        if needed:
-            self.ledger.drop(read.missing, f"no {what}", "Dropped: a profiling row needs it")
-        wrong = (read.values <= 0) | (read.values > LARGEST_NUMBER)
-        self.ledger.drop(wrong, f"{what} out of range", "Dropped: it must be above 0 and at most 1e15", column)
-        return np.where(wrong, np.nan, read.values)
-
     def _gpus(self) -> Floats:
         if "placement" in self.found:
-            gpus, nodes = self._placed()
+            gpus, nodes = self.placed()
         else:
-            gpus = self._positive("gpus", "number of GPUs", needed=True)
-            nodes = self._positive("nodes", "number of nodes")
+            gpus = self.positive("gpus", "number of GPUs", needed=True)
+            nodes = self.positive("nodes", "number of nodes")
         odd = (gpus != np.floor(gpus)) | (gpus > MOST_GPUS)
         self.ledger.drop(odd, "number of GPUs is not usable", f"Dropped: whole numbers from 1 to {MOST_GPUS:,}", gpus)
         rule = "Dropped: a time table holds the GPUs of one node"
-        shown = self._column("placement") if "placement" in self.found else nodes
+        shown = self.column("placement") if "placement" in self.found else nodes
         self.ledger.drop(nodes > 1, "spread over several nodes", rule, shown, unreadable=False)
         return gpus
 
-    def _placed(self) -> tuple[Floats, Floats]:
-        """Return GPUs and nodes of placements such as 4 (one node) or 211 (three nodes): a digit for each node."""
-        written = texts(strings(self._column("placement")))
-        digits = np.array([text.isascii() and text.isdigit() and "0" not in text for text in written], dtype=bool)
-        rule = "Dropped: it must be digits, the GPUs on each node"
-        self.ledger.drop(~digits, "placement cannot be read", rule, written)
-        kept = [text if good else "" for text, good in zip(written, digits, strict=True)]
-        gpus = np.array([sum(map(int, text)) if text else np.nan for text in kept], dtype=np.float64)
-        return gpus, np.array([len(text) for text in kept], dtype=np.float64)
-
     def _seconds(self, gpus: Floats, batch: Floats) -> Floats:
         if "seconds" in self.found:
-            return self._positive("seconds", "training time", needed=True)
+            return self.positive("seconds", "training time", needed=True)
         if "hours" in self.found:
-            return self._positive("hours", "training time", needed=True) * 3600.0
-        step_s = self._positive("step_s", "step time", needed=True)
+            return self.positive("hours", "training time", needed=True) * 3600.0
+        step_s = self.positive("step_s", "step time", needed=True)
         self.notes.append(
             f"Step times were turned into seconds for {STEP_SAMPLES:,} samples: "
             f"{STEP_SAMPLES:,} x step time / (batch size of a GPU x GPUs)"
@@ -200,22 +165,22 @@ class _Reading:
 
     def _iterations(self, batch: Floats) -> Floats:
         if "iterations" in self.found:
-            return self._positive("iterations", "iterations")
+            return self.positive("iterations", "iterations")
         if "epochs" not in self.found:
             return np.full(self.table.rows, np.nan)
-        epochs = self._positive("epochs", "epochs")
+        epochs = self.positive("epochs", "epochs")
         if "samples" not in self.found or "batch" not in self.found:
             self.notes.append("Iterations are epochs here: the file does not say how many steps an epoch has")
             return epochs
         self.notes.append("Iterations = epochs x samples / batch size")
-        return epochs * self._positive("samples", "samples") / batch
+        return epochs * self.positive("samples", "samples") / batch
 
     def _text(self, key: str) -> Texts:
         if key not in self.found:
             what = {"network": "network", "gpu_type": "GPU type"}[key]
             self.notes.append(f"The file names no {what}: all rows count as {self.names[key]}")
             return np.full(self.table.rows, self.names[key], dtype=object)
-        cleaned = clean_texts(self._column(key))
+        cleaned = clean_texts(self.column(key))
         values = np.array([text[:80] for text in cleaned.values], dtype=object)
         empty = values == ""
         self.ledger.drop(empty, f"no {key.replace('_', ' ')}", "Dropped: a profiling row needs it")
@@ -223,9 +188,9 @@ class _Reading:
         return values
 
     def _gflops(self, gpu_type: Texts) -> Floats:
-        given = self._positive("gflops", "GFLOPS")
+        given = self.positive("gflops", "GFLOPS")
         if "gflops" not in self.found:
-            given = 1000.0 * self._positive("tflops", "TFLOPS")
+            given = 1000.0 * self.positive("tflops", "TFLOPS")
         types = sorted(set(gpu_type[np.isnan(given) & self.ledger.alive]))
         known = {name: value for name in types if (value := gflops_of(name)) is not None}
         if known:
