@@ -171,10 +171,14 @@ def _warm_up(policy: str) -> None:
 
     Done apart from the run, so that the user is told what takes long and the run's time is its own.
     """
-    # Six jobs on two slots with different machines: enough for a search to come through all of its code.
-    tiny = gpuaas_scenario(PROTOTYPE) if registry.find(policy).compiled else _placeholder()
-    with contextlib.suppress(DlschedError):
-        simulate(tiny, policy)
+    # Six jobs on two slots with different machines: enough for a search to come through all of its code. One-GPU nodes:
+    # what the simulator's own loops can run.
+    spec = registry.find(policy)
+    tiny = [_placeholder(), gpuaas_scenario(PROTOTYPE)] if spec.compiled else [_placeholder()]
+    for scenario in tiny:
+        if not registry.unmet_needs(spec, scenario):
+            with contextlib.suppress(DlschedError):
+                simulate(scenario, policy)
 
 
 def _takes_fast_code(scenario: Scenario, policy: str, params: Mapping[str, Any]) -> bool:
