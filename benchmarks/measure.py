@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +51,16 @@ def command(*args: str, repeat: int = 1) -> Cost:
 def script(code: str, repeat: int = 1) -> Cost:
     """Run Python code in a fresh process and return the cheapest of ``repeat`` tries; RuntimeError when it fails."""
     return min((_once("-c", code) for _ in range(repeat)), key=lambda cost: cost.cpu_s)
+
+
+def cpu_ms(call: Callable[[], Any], tries: int = 5) -> float:
+    """Return CPU milliseconds of the cheapest of ``tries`` calls in this process."""
+    best = math.inf
+    for _ in range(tries):
+        before = time.process_time()
+        call()
+        best = min(best, time.process_time() - before)
+    return 1000 * best
 
 
 def _once(*args: str) -> Cost:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Line, script
+from benchmarks.measure import Line, cpu_ms, script
 from dlsched.policies.gpuaas.instance import Instance, Schedule, violations
 from dlsched.policies.gpuaas.market import market
 from dlsched.policies.gpuaas.search import greedy, path_relinking
@@ -66,13 +64,13 @@ def lines(folder: Path) -> Iterator[Line]:
         given = point(jobs, nodes)
         if violations(given, _relinked(given)):
             raise RuntimeError(f"path relinking: infeasible with {jobs} jobs")
-        spent_ms = _cpu_ms(partial(_relinked, given))
+        spent_ms = cpu_ms(partial(_relinked, given))
         yield Line(f"path relinking, {jobs:,} jobs, {nodes:,} nodes", "CPU ms", target_ms, spent_ms)
     given = point(450, 100)
     if violations(given, market(given).schedule):
         raise RuntimeError("Market: infeasible with 450 jobs")
-    yield Line("Market, 450 jobs, 100 nodes", "CPU ms", 10, _cpu_ms(partial(market, given)))
-    yield Line("greedy, 450 jobs, 100 nodes", "CPU ms", 2, _cpu_ms(partial(greedy, given)))
+    yield Line("Market, 450 jobs, 100 nodes", "CPU ms", 10, cpu_ms(partial(market, given)))
+    yield Line("greedy, 450 jobs, 100 nodes", "CPU ms", 2, cpu_ms(partial(greedy, given)))
     for name, code in FIRST_DECISIONS.items():
         yield Line(f"first decision of a process, {name}", "CPU s", 1.0, script(code, repeat=3).cpu_s)
     for policy, target_s in (("gpuaas-market", 20), ("gpuaas-path-relinking", 60)):
@@ -82,12 +80,3 @@ def lines(folder: Path) -> Iterator[Line]:
 
 def _relinked(given: Instance) -> Schedule:
     return path_relinking(given, np.random.default_rng(0))
-
-
-def _cpu_ms(call: Callable[[], Any], tries: int = 5) -> float:
-    best = np.inf
-    for _ in range(tries):
-        before = time.process_time()
-        call()
-        best = min(best, time.process_time() - before)
-    return 1000 * best

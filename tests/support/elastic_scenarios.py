@@ -1,4 +1,4 @@
-"""Scenarios for elastic policies: equal nodes that hold one worker each, and the four networks of Table III."""
+"""Scenarios for elastic policies: equal nodes that hold one worker each."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
-
-NETWORKS = {
-    "NiN": (24.4, 0.24, 200),
-    "GoogLeNet": (43.9, 0.432, 200),
-    "AlexNet": (202.6, 1.992, 90),
-    "VGG19": (468, 4.6, 74),
-}
-"""Seconds of a mini-batch of 1024 pictures on a worker and on a link, and epochs; rounded from Table III."""
+from dlsched.workload.generators.training_stream import StreamSpec
+from dlsched.workload.streams import stream_scenario
 
 
 def one_gpu_nodes(count: int, gpus: int = 1, gpu_type: str = "GPU", speed: float = 1.0) -> Cluster:
@@ -32,34 +26,8 @@ def table_speed(curves: dict[str, tuple[float, ...]], gpu_type: str = "GPU") -> 
 
 
 def training_stream(jobs: int, nodes: int = 20, load: float = 0.7, seed: int = 0) -> Scenario:
-    """Return Poisson arrivals of the four networks; speed-ups by the exact network of an idle server."""
-    dice = np.random.default_rng(seed)
-    rates = {name: _rates(worker_s, link_s, nodes) for name, (worker_s, link_s, _) in NETWORKS.items()}
-    alone_s = {name: epochs * 1000 / rates[name][0] for name, (_, _, epochs) in NETWORKS.items()}
-    names = dice.choice(list(NETWORKS), jobs)
-    work_s = np.array([alone_s[name] for name in names]) * dice.uniform(0.98, 1.02, jobs)
-    mean_s = float(np.mean(list(alone_s.values())))
-    workload = Workload.from_columns(
-        {
-            "job_id": [f"j{number}" for number in range(jobs)],
-            "submit_s": np.cumsum(dice.exponential(mean_s / (load * nodes), jobs)),
-            "work": work_s,
-            "workers": np.ones(jobs, dtype=np.int64),
-            "profile": names.astype(object),
-        }
-    )
-    curves = {name: tuple((found / found[0]).tolist()) for name, found in rates.items()}
-    return Scenario(workload, one_gpu_nodes(nodes), speed=table_speed(curves))
-
-
-def _rates(worker_s: float, link_s: float, nodes: int) -> np.ndarray:
-    """Return mini-batches per second on 1..nodes nodes, one of which is the server where there are several."""
-    queue, found = np.zeros(2), []
-    for workers in range(1, max(nodes, 2)):
-        wait_s = link_s * (1 + queue)
-        found.append(workers / (worker_s + wait_s.sum()))
-        queue = found[-1] * wait_s
-    return np.array([found[0], *found])[:nodes]
+    """Return Poisson arrivals of the four networks of the study, on nodes of one GPU."""
+    return stream_scenario(StreamSpec(jobs=jobs, nodes=nodes, load=load), seed)
 
 
 @st.composite
