@@ -102,6 +102,13 @@ def test_linear_growth_needs_a_worker_only():
     assert "Links and server at 0: more would hardly make the fit better" in found.notes
 
 
+def test_least_squared_relative_errors_by_hand():
+    """Workers alone, c n mini-batches/s: (c - 1)^2 + (2 c / 3 - 1)^2 is least at c = 15/13."""
+    found = fit_times(Measurements(np.array([1, 2]), np.array([1.0, 3.0])), "exact")
+    assert found.times.worker_s == pytest.approx(13 / 15)
+    assert found.errors == pytest.approx([2 / 13, 3 / 13])
+
+
 def test_a_flat_curve_is_one_station_that_is_always_in_use():
     """Of the exact network only: a single link or server gives 1 / S whatever the workers; two links would not."""
     found = fit_times(Measurements(np.array([1, 2, 8]), np.array([4.0, 4.0, 4.0])), "exact")
