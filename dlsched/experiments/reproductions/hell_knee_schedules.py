@@ -114,10 +114,8 @@ def outcome_of(study: Study, checks: Sequence[Check], loads: Sequence[float], mo
     data: dict[str, Any] = tables(study)
     data["checks"] = [{"claim": check.text, "holds": check.holds} for check in checks]
     ours = "Mean response, 95% intervals. " + ". ".join(_sentence(study.sentence(load)) for load in loads)
-    why = " ".join(
-        part for part in (missed(checks) or "Every part of the claim is seen.", _capped(study), more) if part
-    )
-    return Outcome(f"{ours}.", verdict_of(checks), why, data)
+    why = (missed(checks) or "Every part of the claim is seen.", _chunks(study, loads), _capped(study), more)
+    return Outcome(f"{ours}.", verdict_of(checks), " ".join(part for part in why if part), data)
 
 
 def _chunks(study: Study, loads: Sequence[float]) -> str:

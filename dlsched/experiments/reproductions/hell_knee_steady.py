@@ -139,10 +139,11 @@ class Study:
 
     def words(self, name: str, load: float) -> str:
         """Return the mean response with its half width, or that the queue grows."""
-        response = self.point(name, load).response_h
-        if response is None:
+        point = self.point(name, load)
+        if point.response_h is None:
             return f"{name}: queue grows"
-        half = "" if response.half_width is None else f" {PLUS_MINUS} {response.half_width:.1f}"
+        response, least = point.response_h, "" if point.settled else "at least "
+        half = "" if response.half_width is None else f" {PLUS_MINUS} {least}{response.half_width:.1f}"
         return f"{name} {response.mean:.1f}{half} h"
 
     def sentence(self, load: float) -> str:

@@ -166,6 +166,9 @@ def test_an_interval_that_cannot_be_relied_on_shows_nothing():
     assert not study.shorter("hell", "knee", 0.5)
     assert not study_of((0.5,), {"hell": [50], "knee": [50]}, settled=False).alike("hell", "knee", 0.5)
     assert study.compared("hell", "knee", 0.5) == "no interval to rely on"
+    unsure = study.point("hell", 0.5).model_copy(update={"settled": False})
+    doubtful = Study(study.answer.model_copy(update={"points": (unsure,)}))
+    assert doubtful.words("hell", 0.5) == "hell 50.0 ± at least 1.0 h"
 
 
 @pytest.mark.parametrize(
@@ -227,6 +230,7 @@ def test_the_numbers_of_figure_12(answered):
     assert data["state"]["srpt"]["0.7"] == "queue grows"
     assert data["best_chunk"]["jsq-chunk"]["0.3"] == 14
     assert data["best_chunk"]["hell"]["0.3"] is None
+    assert "JSQ-Chunk's best chunks: 14 nodes at load 0.1, 14 nodes at load 0.7." in outcome.why
     assert "Load 0.7: hell 76.0 ± 1.0 h, knee 120.0 ± 1.0 h, srpt: queue grows" in outcome.ours
 
 
