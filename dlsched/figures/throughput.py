@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,14 +12,15 @@ from dlsched.figures.base import Chart, area_hatch, framed, legend_mark
 from dlsched.figures.palette import BLUE, ORANGE, PINK, TEAL, Theme
 from dlsched.metrics.formats import amount, factor, share
 from dlsched.metrics.throughput import MEASURED, NETWORK_WORDS, SpeedCurves, station_table, width_table
-from dlsched.speed.queueing import NETWORKS, STATIONS
+from dlsched.speed.queueing import NETWORKS, STATIONS, Network
 
 HEIGHT = 350
 AROUND_PX = 110
 """Height that title, legend and the x axis take."""
 LABEL_PX = 17
 ROOM = 1.15
-LINES = {"hybrid": (BLUE, "solid"), "exact": (TEAL, "dash"), "fcfs": (PINK, "dot")}
+LINES: Mapping[Network, tuple[int, str]] = {"hybrid": (BLUE, "solid"), "exact": (TEAL, "dash"), "fcfs": (PINK, "dot")}
+STROKES = {"solid": "━━", "dash": "╍╍", "dot": "┅┅"}
 KNEE = {"symbol": "circle-open", "size": 19, "line": {"width": 3}}
 HELL = {"symbol": "star", "size": 15}
 DOT = {"symbol": "circle", "size": 8}
@@ -48,7 +49,8 @@ def speed_up_chart(curves: SpeedCurves, theme: Theme, batch: float | None = None
         _dots(figure, curves, theme, batch)
     _points(figure, curves, theme)
     hell, knee = (factor(curves.speed_up(width)) for width in (curves.hell, curves.knee))
-    title = f"{hell} as fast on {amount(curves.hell, 'node')} (HELL), {knee} on {curves.knee:,} (KNEE)"
+    title = f"{hell} as fast on {amount(curves.hell, 'node')} (HELL"
+    title += " and KNEE)" if curves.hell == curves.knee else f"), {knee} on {curves.knee:,} (KNEE)"
     framed(figure, theme, title=title, x="Nodes", y="Speed-up against one node (x)", height=HEIGHT)
     figure.update_xaxes(range=[0, curves.layout.nodes * 1.01 + 0.2], zeroline=False)
     figure.update_yaxes(range=[0, top])
@@ -87,7 +89,7 @@ def _limit(curves: SpeedCurves) -> str:
 
 
 def _ideal_and_bound(figure: go.Figure, curves: SpeedCurves, theme: Theme, x: Ints, top: float) -> None:
-    grey = {"color": theme.faded, "width": 2}
+    grey = {"color": theme.other, "width": 2}
     end = min(top, float(x[-1]))
     figure.add_scatter(x=[0, end], y=[0, end], mode="lines", line=grey, name="ideal", hoverinfo="skip", showlegend=True)
     line = {"color": theme.muted, "width": 1}
@@ -145,21 +147,27 @@ def _points(figure: go.Figure, curves: SpeedCurves, theme: Theme) -> None:
 def _labels(figure: go.Figure, curves: SpeedCurves, theme: Theme, top: float) -> None:
     """Write the names of the lines at their right ends, the limit among them, moved apart where they would touch."""
     ends = [
-        (float(curves.rates[network][-1]) / curves.one_node, NETWORK_WORDS[network], theme.marks[LINES[network][0]])
+        (float(curves.rates[network][-1]) / curves.one_node, NETWORK_WORDS[network], _stroke(network, theme))
         for network in NETWORKS
     ]
     bound = float(curves.bound[-1]) / curves.one_node
     if bound <= top:
         reached = abs(bound - curves.limit) <= 1e-9 * bound
-        ends.append((bound, f"limit {factor(bound)}" if reached else "bound", theme.muted))
+        ends.append((bound, f"limit {factor(bound)}" if reached else "bound", ""))
     ends.sort(key=lambda end: end[0])
     places = moved_apart([end[0] for end in ends], LABEL_PX / (HEIGHT - AROUND_PX) * top, top)
-    for (_, text, colour), y in zip(ends, places, strict=True):
+    for (_, text, stroke), y in zip(ends, places, strict=True):
         figure.add_annotation(
-            x=1, xref="paper", xanchor="left", xshift=4, y=y, yanchor="middle", text=text, showarrow=False,
-            font={"color": colour, "size": 13},
+            x=1, xref="paper", xanchor="left", xshift=4, y=y, yanchor="middle", text=f"{stroke}{text}",
+            showarrow=False, font={"color": theme.ink, "size": 13},
         )  # fmt: skip
-    figure.update_layout(margin_r=80)
+    figure.update_layout(margin_r=96)
+
+
+def _stroke(network: Network, theme: Theme) -> str:
+    """Return a piece of the network's line: text in its colour would be too faint."""
+    colour, dash = LINES[network]
+    return f'<span style="color:{theme.marks[colour]}">{STROKES[dash]}</span> '
 
 
 def moved_apart(values: Sequence[float], least: float, top: float) -> list[float]:
@@ -194,8 +202,10 @@ def station_chart(curves: SpeedCurves, theme: Theme) -> Chart:
             hovertemplate="%{fullData.name}: %{y:.1f}%<extra></extra>",
         )  # fmt: skip
     at = min(curves.knee, curves.layout.nodes)
-    links = float(curves.shares[at - 1, [1, 3]].sum())
-    title = f"On {amount(at, 'node')} {share(links)} of a step is on the links"
+    told_apart = curves.measured is None  # throughput does not tell links from server
+    away = float(curves.shares[at - 1, [1, 3] if told_apart else [1, 2, 3]].sum())
+    where = "on the links" if told_apart else "at links or server"
+    title = f"On {amount(at, 'node')} {share(away)} of a step is {where}"
     framed(figure, theme, title=title, x="Nodes", y="Time of a step (%)", height=HEIGHT)
     figure.update_layout(hovermode="x unified", legend_traceorder="normal")
     figure.update_xaxes(range=[1, max(curves.layout.nodes, 2)])

@@ -8,7 +8,15 @@ from datetime import date
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, duration, money, share
-from dlsched.workload.notes import is_default_note, is_list_note, is_price_note, is_times_note, price_day, stale_days
+from dlsched.workload.notes import (
+    is_default_note,
+    is_list_note,
+    is_price_note,
+    is_speed_note,
+    is_times_note,
+    price_day,
+    stale_days,
+)
 
 PLACEMENT = {
     "pool": ("placement: one pool", "Only totals limit jobs, nodes do not: waits come out too short."),
@@ -65,14 +73,17 @@ def _data(scenario: Scenario) -> list[Chip]:
         chips.append(
             Chip(f"generated, seed {scenario.seed}", "The jobs are drawn from a stated mix, not recorded.", "Workload")
         )
-    return chips + [_filled(rule) for rule in scenario.assumptions]
+    return chips + [_filled(rule, drawn=scenario.generator is not None) for rule in scenario.assumptions]
 
 
-def _filled(rule: str) -> Chip:
-    """Return the chip of a rule that filled what the data did not say."""
+def _filled(rule: str, *, drawn: bool) -> Chip:
+    """Return the chip of a rule that filled what the data did not say; ``drawn`` jobs brought their speed with them."""
     if is_times_note(rule):
         why = "By a regression on profiling rows; the share is its mean error on rows it had not seen."
         return Chip(rule, why, "Training time")
+    if is_speed_note(rule):
+        why = "How much faster a job is with more GPUs follows from this; the data did not say."
+        return Chip(rule, why, "Workload" if drawn else "Throughput")
     where = "Cluster" if is_default_note(rule) or is_price_note(rule) else "Workload"
     return Chip(rule, "The data did not say; it was filled by this rule.", where)
 

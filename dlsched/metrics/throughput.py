@@ -12,7 +12,7 @@ import pandas as pd
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.formats import amount, factor, share
-from dlsched.metrics.guards import Guard
+from dlsched.metrics.guards import Guard, Level
 from dlsched.speed.measurements import ENOUGH, Measurements
 from dlsched.speed.network_fit import NetworkFits
 from dlsched.speed.queueing import (
@@ -226,8 +226,9 @@ def _limit_words(curves: SpeedCurves) -> str:
         return ""
     if curves.bottleneck == "workers":
         return "nothing limits more workers"
-    verb = "are" if curves.bottleneck.startswith("links") else "is"
-    return f"the {curves.bottleneck} {verb} the limit ({factor(curves.limit)})"
+    verb = "are" if curves.bottleneck == "links" else "is"
+    found = curves.bottleneck.replace("links or", "link or the")
+    return f"the {found} {verb} the limit ({factor(curves.limit)})"
 
 
 def fit_guards(fits: NetworkFits) -> list[Guard]:
@@ -240,7 +241,8 @@ def fit_guards(fits: NetworkFits) -> list[Guard]:
             f"Measure {ENOUGH} or more."
         )
         guards.append(Guard("orange", text, ""))
-    return [*guards, *(Guard("orange", f"{found}.", "") for found in measured.findings)]
+    level: Level = "orange" if best.finding else "info"  # where a network comes near, a fall may be noise
+    return [*guards, *(Guard(level, f"{found}.", "") for found in measured.findings)]
 
 
 def fit_table(fits: NetworkFits) -> pd.DataFrame:
@@ -257,7 +259,7 @@ def fit_table(fits: NetworkFits) -> pd.DataFrame:
 
 
 def width_table(curves: SpeedCurves, batch: float | None = None) -> pd.DataFrame:
-    """Return a row for each width: nodes, workers, servers, mini-batches/s of each network, speed-up, efficiency.
+    """Return a row for each width: nodes, workers, servers, speed-up, efficiency, mini-batches/s of each network.
 
     Where there are measurements also those, and the error of each network in % of them. With ``batch`` also examples/s.
     """
@@ -266,13 +268,13 @@ def width_table(curves: SpeedCurves, batch: float | None = None) -> pd.DataFrame
     looked_at = np.full(lay.nodes, np.nan)
     looked_at[: len(curves.curve)] = curves.curve
     table = pd.DataFrame({"nodes": widths, "workers": lay.num_workers, "servers": lay.num_servers})
-    for network in NETWORKS:
-        table[f"{NETWORK_WORDS[network]} (mini-batches/s)"] = curves.rates[network]
     word = NETWORK_WORDS[curves.chosen]
     table[f"speed-up, {word}"] = looked_at / curves.one_node
     table[f"efficiency, {word} (%)"] = 100 * looked_at / curves.one_node / widths
     if batch is not None:
         table[f"examples/s, {word}"] = batch * looked_at
+    for network in NETWORKS:
+        table[f"{NETWORK_WORDS[network]} (mini-batches/s)"] = curves.rates[network]
     if curves.measured is not None:
         known = dict(zip(curves.measured.workers.tolist(), curves.measured.throughput.tolist(), strict=True))
         measured = np.array([known.get(workers, np.nan) for workers in lay.num_workers.tolist()])

@@ -20,6 +20,11 @@ TERMS = (
         "Something the answer takes for granted, such as a made-up due time; listed in the bar on top.",
     ),
     Term(
+        "Asynchronous",
+        "async",
+        "Workers do not wait for each other: each sends its gradient and gets parameters as it goes; else synchronous.",
+    ),
+    Term(
         "Backfill", "", "Short jobs fill holes in the schedule as long as the first job in line is not delayed by them."
     ),
     Term("Baseline", "", "The run that others are compared with; marked B."),
@@ -38,6 +43,7 @@ TERMS = (
         "One roll of everything random. All policies see the same draw, so differences are not luck of the draw.",
     ),
     Term("Due time", "deadline", "When a job should be done; finishing later costs its weight per hour late."),
+    Term("Efficiency", "", "Speed-up over the number of nodes: 100% when twice the nodes are twice as fast."),
     Term(
         "Extrapolated",
         "",
@@ -50,6 +56,12 @@ TERMS = (
         "Share of the GPU time that was given to jobs; says nothing about how busy the chips are.",
     ),
     Term("Head-of-line blocking", "", "The first job in the queue does not fit, and all behind it wait with it."),
+    Term(
+        "HELL point",
+        "HELL",
+        "The width with the best product of speed and efficiency; more nodes cost more than they bring.",
+    ),
+    Term("Knee", "KNEE, alpha", "The last width whose nodes each still cut the time by a given share, alpha, say 1%."),
     Term("Knows", "", "What a policy must be told of a job before it runs; run times are rarely known exactly."),
     Term("Load", "utilisation asked for", "GPU time that jobs ask for, over GPU time that is there while jobs arrive."),
     Term(
@@ -59,6 +71,9 @@ TERMS = (
     ),
     Term("Makespan", "", "First submission to last completion; set by the longest jobs."),
     Term("Market", "", "A policy: each job picks what is cheapest at a price of GPUs that clears the demand."),
+    Term(
+        "Mini-batch", "step, batch", "The examples from which a worker computes one gradient, and one update is made."
+    ),
     Term(
         "Mixing", "", "A job runs on a faster, dearer configuration first and on a cheaper one later, to end when due."
     ),
@@ -71,6 +86,11 @@ TERMS = (
         "Paired draws",
         "common random numbers",
         "Options are compared draw by draw, which makes the interval of the difference narrower.",
+    ),
+    Term(
+        "Parameter server",
+        "",
+        "Holds the parameters of a training job: gathers gradients from its workers and sends new parameters back.",
     ),
     Term("Partition", "virtual cluster", "A part of the cluster that only its own jobs may use."),
     Term("Path relinking", "", "A search that walks between good schedules and keeps the best on the way."),
@@ -93,6 +113,11 @@ TERMS = (
     Term("Spread", "", "Placement on as many nodes as possible, the emptiest first."),
     Term("Tardiness", "", "Time past the due time; zero for jobs that are early."),
     Term("Time in system", "JCT, response time", "Submission to completion."),
+    Term(
+        "Uplink, downlink time",
+        "",
+        "How long one gradient takes to the server, and parameters back, while nobody else sends or receives.",
+    ),
     Term("Useful share", "goodput", "Share of the held GPU time that moved work forward."),
     Term("Utility", "", "What finishing a job at a given time is worth; without a unit."),
     Term("VM type", "machine type, flavour", "The kind of a node: GPU type, GPUs, CPUs, memory and price."),

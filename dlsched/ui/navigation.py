@@ -17,7 +17,10 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("understand/result.py", "Result", "📊", "result"),
         ("understand/compare.py", "Compare", "⚖️", "compare"),
     ),
-    "How jobs speed up": (("speed_up/training_time.py", "Training time", "⏱️", "training-time"),),
+    "How jobs speed up": (
+        ("speed_up/throughput.py", "Throughput", "📈", "throughput"),
+        ("speed_up/training_time.py", "Training time", "⏱️", "training-time"),
+    ),
     "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
 }
 """Section -> (script below FOLDER, title, icon, url path)."""

@@ -43,9 +43,12 @@ def _dropped(key: str) -> None:
     given = st.session_state.get(key)
     st.session_state.pop(_state(key), None)
     if given is not None:
-        content = given.getvalue()
-        name = given.name.replace("\\", "/").rsplit("/", 1)[-1]
-        st.session_state[_state(key)] = File(name, content, blake2b(content, digest_size=8).hexdigest())
+        put(key, given.name.replace("\\", "/").rsplit("/", 1)[-1], given.getvalue())
+
+
+def put(key: str, name: str, content: bytes) -> None:
+    """Put a file of our own into a drop zone."""
+    st.session_state[_state(key)] = File(name, content, blake2b(content, digest_size=8).hexdigest())
 
 
 def _state(key: str) -> str:

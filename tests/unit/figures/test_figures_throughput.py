@@ -25,6 +25,11 @@ def trace(chart, name):
     return next(trace for trace in chart.figure.data if trace.name == name and trace.x[0] is not None)
 
 
+def names(chart):
+    """Labels at the ends of the lines, without the stroke before them."""
+    return [note.text.rpartition("</span> ")[2] for note in chart.figure.layout.annotations]
+
+
 def test_ring_and_star_lie_on_the_chosen_curve():
     found = curves(chosen="exact")
     chart = speed_up_chart(found, LIGHT)
@@ -40,6 +45,8 @@ def test_ring_and_star_lie_on_the_chosen_curve():
 def test_title_and_text_say_the_numbers():
     chart = speed_up_chart(curves(), LIGHT, batch=8)
     assert chart.figure.layout.title.text == "2.2x as fast on 4 nodes (HELL), 2.4x on 8 (KNEE)"
+    alike = speed_up_chart(curves(FAST, 3), LIGHT).figure.layout.title.text
+    assert alike == "2.0x as fast on 3 nodes (HELL and KNEE)"
     assert "2.2x on 4 nodes (3 workers) at the HELL point" in chart.alt
     assert "limit of the model 2.7x" in chart.alt
     assert trace(chart, "hybrid").customdata[3] == (
@@ -57,10 +64,9 @@ def test_all_curves_fit_under_the_top_and_ideal_is_cut_there():
 
 
 def test_line_ends_are_named_and_the_limit_only_where_it_is_seen():
-    labels = [note.text for note in speed_up_chart(curves(), LIGHT).figure.layout.annotations]
+    labels = names(speed_up_chart(curves(), LIGHT))
     assert set(labels) == {"exact", "hybrid", "FCFS", "limit 2.7x"}
-    free = speed_up_chart(curves(FAST, 3), LIGHT).figure.layout.annotations
-    assert "bound" in [note.text for note in free]
+    assert "bound" in names(speed_up_chart(curves(FAST, 3), LIGHT))
     far = StepTimes(worker_s=1.0, uplink_s=0.1, server_s=0.0, downlink_s=0.0)
     assert "limit" not in " ".join(
         note.text for note in speed_up_chart(curves(far, 6), LIGHT).figure.layout.annotations
@@ -83,6 +89,8 @@ def test_station_shares_are_stacked_to_all():
     heights = np.sum([trace.y for trace in chart.figure.data], axis=0)
     assert heights == pytest.approx(np.full(16, 100.0))
     assert chart.figure.layout.title.text == "On 8 nodes 90.6% of a step is on the links"
+    fitted = curves(measured=Measurements(np.array([1, 2]), np.array([5.2, 9.1])))
+    assert station_chart(fitted, LIGHT).figure.layout.title.text == "On 8 nodes 94.8% of a step is at links or server"
     assert [trace.name for trace in chart.figure.data] == ["worker", "uplink", "server", "downlink"]
 
 

@@ -264,6 +264,15 @@ def test_every_rule_that_is_not_neutral_has_a_chip():
     assert all(chip.why.endswith(".") and chip.where for chip in assumptions(given))
 
 
+def test_a_speed_curve_is_changed_where_it_was_made():
+    given = scenario(assumptions=("speed curve: AlexNet, one server",))
+    (chip,) = [chip for chip in assumptions(given) if chip.label.startswith("speed curve")]
+    assert (chip.label, chip.where) == ("speed curve: AlexNet, one server", "Throughput")
+    drawn = given.replace(generator={"kind": "training-stream"})
+    (chip,) = [chip for chip in assumptions(drawn) if chip.label.startswith("speed curve")]
+    assert chip.where == "Workload"
+
+
 def test_what_a_policy_is_told():
     assert "perfect estimates" in labels(scenario(), uses_run_times=True)
     assert "knows the future" in labels(scenario(), clairvoyant=True)

@@ -105,6 +105,8 @@ def test_words_of_every_limit():
 def test_last_width_worth_its_nodes_by_hand():
     assert last_worth(np.array([1.0, 1.0, 2.0, 2.1])) == 3  # two nodes double the speed, the next adds 5%
     assert last_worth(np.array([1.0, 1.05, 1.05, 2.0])) == 4  # a jump after a little step counts
+    assert last_worth(np.array([1.0, 1.0, 1.15])) == 1  # 15% for two nodes is 7.2% for each
+    assert last_worth(np.array([1.0, 1.05, 1.2])) == 3  # 14% against the width before
     assert last_worth(np.array([1.0, 0.9])) == 1
     assert last_worth(np.array([2.0])) == 1
     assert last_worth(np.array([1.0, 1.1])) == 2
