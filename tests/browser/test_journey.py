@@ -150,7 +150,9 @@ def test_a_link_opens_on_a_server_that_nobody_has_visited(tmp_path: Path, browse
         fresh.kill()
 
 
-@pytest.mark.parametrize("path", ["", "workload", "cluster", "run", "runs", "result", "compare", "glossary"])
+@pytest.mark.parametrize(
+    "path", ["", "workload", "cluster", "run", "runs", "result", "compare", "throughput", "glossary"]
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_opens_without_sideways_scroll(server: Server, browser: Any, path: str, scheme: str) -> None:
     context = browser.new_context(viewport={"width": 1024, "height": 800}, color_scheme=scheme)
