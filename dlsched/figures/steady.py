@@ -12,16 +12,16 @@ import plotly.graph_objects as go
 from dlsched.experiments.steady.answer import SteadyAnswer, SteadyPoint
 from dlsched.figures.base import Chart, cut, framed, legend_mark, plain
 from dlsched.figures.palette import DASHES, Theme, policy_colour
-from dlsched.metrics.formats import amount, number
+from dlsched.metrics.formats import MINUS, amount, number
 from dlsched.metrics.intervals import Interval
 
 HEIGHT = 380
 SYMBOLS = ("circle", "square", "diamond", "pentagon", "star", "hexagon", "cross")
 GROWS = "triangle-up-open"
-STEP = 1.22
-"""Between triangles at the top edge, one above the other: they share their loads."""
-APART = 0.006
-"""How far apart points of one load stand, so that bars do not cover each other."""
+APART, EDGE_APART = 0.006, 0.02
+"""How far apart points of one load stand, so that bars, and triangles at the edge, do not cover each other."""
+EDGE_ROOM = 0.16
+"""Share of the height that is kept at the top for queues that grow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,19 @@ def load_words(load: float) -> str:
 
 
 def hours(interval: Interval) -> str:
-    """Return a mean in hours with its half width: 78.5 h ± 7.3."""
-    half = "" if interval.half_width is None else f" ± {number(interval.half_width)}"
-    return f"{number(interval.mean)} h{half}"
+    """Return a mean in hours with its half width: 75.8 h ± 2.9."""
+    mean, half = with_half(interval)
+    return f"{mean} h ± {half}" if half else f"{mean} h"
+
+
+def with_half(interval: Interval) -> tuple[str, str]:
+    """Return mean and half width with decimals alike, two figures of the half width; "" where there is none."""
+    half = interval.half_width
+    if half is None or not half > 0:
+        return number(interval.mean), ""
+    decimals = int(np.clip(1 - np.floor(np.log10(half)), 0, 6))
+    mean = f"{interval.mean:,.{decimals}f}".replace("-", MINUS)
+    return mean, f"{half:,.{decimals}f}"
 
 
 def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
@@ -64,15 +74,17 @@ def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
     """
     steady = [point.response_h for point in answer.points if point.response_h is not None]
     ends = [of.mean + (of.half_width or 0.0) for of in steady] + [of.mean for of in steady]
-    lows = [max(of.mean - (of.half_width or 0.0), of.mean / 3) for of in steady]
+    lows = [max(of.mean - (of.half_width or 0.0), of.mean / 3) for of in steady]  # no bar reaches 0 on a log axis
     high, low = max(ends, default=100.0), min(lows, default=10.0)
+    states = {point.state for point in answer.points}
+    low, high = low / 1.15, high * 1.15
+    top = (high / low) ** (1 / (1 - EDGE_ROOM)) * low if "queue grows" in states else high
     look, figure = looks(answer, theme), go.Figure()
     for place, label in enumerate(look):
         points = [point for point in answer.points if point.label == label]
-        shift = APART * (place - (len(look) - 1) / 2)
-        _add_line(figure, theme, points, look[label], shift)
-        _add_growing(figure, points, look[label], shift, high * STEP ** (place + 1.5))
-    states = {point.state for point in answer.points}
+        beside = place - (len(look) - 1) / 2
+        _add_line(figure, points, look[label], APART * beside)
+        _add_growing(figure, points, look[label], EDGE_APART * beside, float(np.sqrt(high * top)))
     for state, symbol, word in (
         ("cap reached", "circle-open", "hollow: cap reached, less sure"),
         ("queue grows", GROWS, "queue grows, no mean"),
@@ -83,8 +95,9 @@ def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
         figure, theme, title=_main_title(answer), x="Load (work asked for over work possible on one node each)",
         y="Mean time in system (h, log scale)", height=HEIGHT,
     )  # fmt: skip
-    room = STEP ** (len(look) + 2) if "queue grows" in states else 1.15
-    _log_hours(figure, low / 1.15, high * room)
+    _log_hours(figure, low, high, top)
+    if "queue grows" in states:
+        _edge(figure, theme, high)
     _wall(figure, theme)
     return Chart(figure, response_alt(answer), points_table(answer))
 
@@ -95,7 +108,7 @@ def _main_title(answer: SteadyAnswer) -> str:
     return f"Mean time in system at load {span}, with 95% intervals"
 
 
-def _add_line(figure: go.Figure, theme: Theme, points: Sequence[SteadyPoint], look: Look, shift: float) -> None:
+def _add_line(figure: go.Figure, points: Sequence[SteadyPoint], look: Look, shift: float) -> None:
     known = [(point, point.response_h) for point in points if point.response_h is not None]
     sure = [point.state == "within target" for point, _ in known]
     label = points[0].label
@@ -116,7 +129,6 @@ def _add_line(figure: go.Figure, theme: Theme, points: Sequence[SteadyPoint], lo
             "type": "data",
             "symmetric": False,
             "array": [of.half_width or 0.0 for _, of in known],
-            # A log axis has no place for bars that reach 0 or below.
             "arrayminus": [min(of.half_width or 0.0, 0.9 * of.mean) for _, of in known],
             "color": look.colour,
             "thickness": 1.5,
@@ -155,17 +167,27 @@ def _wall(figure: go.Figure, theme: Theme) -> None:
     """Draw load 1, beyond which no queue is stable."""
     figure.add_vline(x=1, line={"color": theme.muted, "width": 3})
     figure.add_annotation(
-        text="load 1: no queue is stable from here on", x=1, xref="x", y=0.5, yref="paper", textangle=-90,
-        xanchor="right", showarrow=False, font={"size": 12, "color": theme.muted}, xshift=-3,
+        text="from load 1 on every queue grows", x=1, xref="x", y=0.02, yref="paper", textangle=-90,
+        xanchor="right", yanchor="bottom", showarrow=False, font={"size": 12, "color": theme.muted}, xshift=-3,
     )  # fmt: skip
     figure.update_xaxes(range=[0, 1.02], tickvals=np.round(np.arange(0, 1.05, 0.1), 1).tolist(), zeroline=False)
 
 
-def _log_hours(figure: go.Figure, low: float, high: float) -> None:
+def _edge(figure: go.Figure, theme: Theme, high: float) -> None:
+    """Set the top edge apart from the hours below."""
+    figure.add_hline(y=high, line={"color": theme.muted, "width": 1, "dash": "dot"})
+    figure.add_annotation(
+        text="queue grows", x=0, xref="paper", xanchor="left", y=float(np.log10(high)), yref="y", yanchor="bottom",
+        showarrow=False, font={"size": 12, "color": theme.muted}, xshift=4,
+    )  # fmt: skip
+
+
+def _log_hours(figure: go.Figure, low: float, high: float, top: float) -> None:
+    """Make y a log axis of hours up to ``top``, with ticks up to ``high``."""
     steps = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
     ticks = [at for at in steps if low <= at <= high]
     figure.update_yaxes(
-        type="log", range=[float(np.log10(low)), float(np.log10(high))], tickvals=ticks,
+        type="log", range=[float(np.log10(low)), float(np.log10(top))], tickvals=ticks,
         ticktext=[number(at) for at in ticks],
     )  # fmt: skip
 

@@ -13,16 +13,18 @@ from dlsched.figures.base import Chart, TimeAxis, cut, duration_axis, framed, pl
 from dlsched.figures.palette import Theme
 from dlsched.figures.steady import hours, load_words, looks
 from dlsched.metrics.formats import duration, number, share
+from dlsched.workload.generators.training_stream import mean_gap_s
 
 HEIGHT = 340
 LOG_RATIO = 30.0
 """From here on jobs in the system need a log axis: a growing queue would flatten all others."""
+STRETCHES = 80
 EARLY = 40.0
 """Share of the work, in %, that titles and sentences speak of: the study's early results."""
 Quantity = Literal["nodes", "jobs"]
 OVER_TIME: dict[Quantity, tuple[str, str]] = {
     "nodes": ("Nodes of a running job, mean", "Nodes per running job"),
-    "jobs": ("Jobs in the system", "Jobs in the system"),
+    "jobs": ("Most jobs in the system, by stretch of time", "Jobs in the system, at most"),
 }
 
 
@@ -108,11 +110,12 @@ def early_results(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | No
 
 
 def over_time(answer: SteadyAnswer, load: float, quantity: Quantity, theme: Theme) -> Chart:
-    """Return nodes per running job, or jobs in the system, over the time of submissions, a line per policy."""
+    """Return nodes per running job, or most jobs in the system, by stretches of time at a load, a line per policy."""
     points = [point for point in answer.points if point.load == load]
-    curves = {point.label: curve_of(point, quantity) for point in points}
-    ends_s = {label: 3600 * curve.at_h[-1] for label, curve in curves.items()}
-    axis = TimeAxis.over(0.0, max(ends_s.values()))
+    curves = {point.label: point.nodes_per_job for point in points}
+    if quantity == "jobs":
+        curves = {point.label: most_by_stretch(point.in_system, STRETCHES) for point in points}
+    axis = TimeAxis.over(0.0, 3600 * max(curve.at_h[-1] for curve in curves.values()))
     look, figure = looks(answer, theme), go.Figure()
     for label, curve in curves.items():
         figure.add_scatter(
@@ -121,15 +124,14 @@ def over_time(answer: SteadyAnswer, load: float, quantity: Quantity, theme: Them
             mode="lines",
             name=plain(label),
             showlegend=True,
-            line={"color": look[label].colour, "width": 1.5, "dash": look[label].dash, "shape": "hv"},
+            line={"color": look[label].colour, "width": 2, "dash": look[label].dash, "shape": "hv"},
             hovertemplate="%{fullData.name}: %{y:,.3~g} after %{x:.1f} " + axis.unit + "<extra></extra>",
         )
-    means = {label: time_mean(curve) for label, curve in curves.items()}
-    most = {label: max(curve.value) for label, curve in curves.items()}
     title, y = OVER_TIME[quantity]
     values = np.array([value for curve in curves.values() for value in curve.value])
     x = f"Time since the first submission ({axis.unit})"
-    wide = quantity == "jobs" and float(values.max()) > LOG_RATIO * max(min(most.values()), 1.0)
+    tops = [max(curve.value) for curve in curves.values()]
+    wide = quantity == "jobs" and max(tops) > LOG_RATIO * max(min(tops), 1.0)
     scale = " (log scale)" if wide else ""
     framed(figure, theme, title=f"{title} at load {load_words(load)}", x=x, y=y + scale, height=HEIGHT)
     figure.update_xaxes(range=list(axis.range))
@@ -137,17 +139,36 @@ def over_time(answer: SteadyAnswer, load: float, quantity: Quantity, theme: Them
         figure.update_yaxes(type="log", range=[-0.1, float(np.log10(values.max())) + 0.1], dtick=1)
     else:
         figure.update_yaxes(range=top_of(values))
-    words = "; ".join(f"{cut(label)} {number(means[label])} (at most {number(most[label])})" for label in curves)
+    words = "; ".join(f"{cut(point.label)} {_over_time_words(answer, point, quantity)}" for point in points)
     table = pd.concat(
         [pd.DataFrame({"policy": label, "from, h": c.at_h, y.lower(): c.value}) for label, c in curves.items()],
         ignore_index=True,
     )
-    return Chart(figure, f"{title} at load {load_words(load)}, mean over time: {words}.", table.round(4))
+    return Chart(figure, f"{title} at load {load_words(load)}: {words}.", table.round(4))
 
 
-def curve_of(point: SteadyPoint, quantity: Quantity) -> Curve:
-    """Return the curve of a point that :func:`over_time` draws."""
-    return point.nodes_per_job if quantity == "nodes" else point.in_system
+def _over_time_words(answer: SteadyAnswer, point: SteadyPoint, quantity: Quantity) -> str:
+    if quantity == "nodes":
+        return f"{number(time_mean(point.nodes_per_job))} in the mean over time"
+    most = f"at most {number(max(point.in_system.value))}"
+    if point.response_h is None:
+        return f"{most}, growing"
+    # The curve keeps extremes and no means; Little's law has the mean from rate and time in system.
+    gap_h = mean_gap_s(answer.spec.stream_at(point.load, point.jobs_simulated)) / 3600
+    return f"{number(point.response_h.mean / gap_h)} in the mean (rate x time in system), {most}"
+
+
+def most_by_stretch(curve: Curve, stretches: int) -> Curve:
+    """Return the largest value of a step curve in each of so many equal stretches of its time."""
+    at, value = np.array(curve.at_h), np.array(curve.value)
+    if at[-1] <= at[0]:
+        return Curve(at_h=(float(at[0]),), value=(float(value.max()),))
+    edges = np.linspace(at[0], at[-1], stretches + 1)
+    first = np.searchsorted(at, edges[:-1], side="right") - 1  # what holds as a stretch begins
+    last = np.maximum(np.searchsorted(at, edges[1:], side="left"), first + 1)
+    last[-1] = len(at)
+    most = [float(value[a:b].max()) for a, b in zip(first, last, strict=True)]
+    return Curve(at_h=tuple(edges[:-1].tolist()), value=tuple(most))
 
 
 def time_mean(curve: Curve) -> float:

@@ -31,6 +31,7 @@ TERMS = (
     Term("Best fit", "", "Placement on the node with the fewest free GPUs that still fit the job."),
     Term("Bound", "", "A value that no policy can beat."),
     Term("Bug job", "", "A job that dies soon after its start."),
+    Term("Chunk", "JSQ-Chunk", "One of the equal parts a cluster is cut into; each serves its own queue."),
     Term("Checkpoint", "", "Saved progress; what was done after the last one is lost when a node fails."),
     Term(
         "Cross-validated",
@@ -43,6 +44,11 @@ TERMS = (
         "One roll of everything random. All policies see the same draw, so differences are not luck of the draw.",
     ),
     Term("Due time", "deadline", "When a job should be done; finishing later costs its weight per hour late."),
+    Term(
+        "Early termination",
+        "gamma",
+        "Jobs far along count as longer, so that new ones come first and show early whether they are worth finishing.",
+    ),
     Term("Efficiency", "", "Speed-up over the number of nodes: 100% when twice the nodes are twice as fast."),
     Term(
         "Extrapolated",
@@ -56,6 +62,11 @@ TERMS = (
         "Share of the GPU time that was given to jobs; says nothing about how busy the chips are.",
     ),
     Term("Head-of-line blocking", "", "The first job in the queue does not fit, and all behind it wait with it."),
+    Term(
+        "Growing queue",
+        "unstable",
+        "Jobs come faster than they are done, for good: means then say only how long was simulated.",
+    ),
     Term(
         "HELL point",
         "HELL",
@@ -111,6 +122,11 @@ TERMS = (
     Term("Slowdown", "stretch", "Time in system over the run time at the requested width."),
     Term("Speed-up", "", "How much faster a job is than with one worker."),
     Term("Spread", "", "Placement on as many nodes as possible, the emptiest first."),
+    Term(
+        "Steady state",
+        "",
+        "What a cluster settles to after its start where the queue does not grow: longer simulation does not move it.",
+    ),
     Term("Tardiness", "", "Time past the due time; zero for jobs that are early."),
     Term("Time in system", "JCT, response time", "Submission to completion."),
     Term(

@@ -20,6 +20,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "How jobs speed up": (
         ("speed_up/throughput.py", "Throughput", "📈", "throughput"),
         ("speed_up/training_time.py", "Training time", "⏱️", "training-time"),
+        ("speed_up/steady_state.py", "Steady state", "⚓", "steady-state"),
     ),
     "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
 }

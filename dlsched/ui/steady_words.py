@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlsched.experiments.steady import Pair, SteadyAnswer, SteadyPoint, SteadySpec
-from dlsched.figures.steady import hours, load_words
+from dlsched.figures.steady import hours, load_words, with_half
 from dlsched.metrics.chips import Chip
 from dlsched.metrics.findings import Guard
 from dlsched.metrics.formats import amount, listed, number, share
@@ -74,8 +74,8 @@ def _against(answer: SteadyAnswer, best: SteadyPoint) -> str:
     if apart is not None:
         label, of = apart
         less = "less" if of.mean < 0 else "more"
-        half = "" if of.half_width is None else f" (± {number(of.half_width)})"
-        words += f", {number(abs(of.mean))} h{half} {less} than {named(label)}"
+        mean, half = with_half(Interval(abs(of.mean), of.half_width, of.n, of.level))
+        words += f", {mean} h{f' (± {half})' if half else ''} {less} than {named(label)}"
     if alike:
         words += f"{', and' if words else ','} not distinguishable from {listed(alike)}"
     return words
@@ -154,11 +154,11 @@ def steady_cards(answer: SteadyAnswer) -> list[tuple[str, str, str]]:
     ]  # fmt: skip
     if apart is not None:
         other, of = apart
-        cards.append(("Against the next that differs", hours(of), f"{about} minus {named(other)}, over the {of.n:,} "
+        cards.append(("Against the next policy", hours(of), f"{about} minus {named(other)}, over the {of.n:,} "
                       "jobs measured under both, with the 95% interval of the paired differences."))  # fmt: skip
     stable = [point.load for point in answer.points if point.label == best.label and point.state != "queue grows"]
-    cards.append(("Highest load with a mean", load_words(max(stable)), f"Of the loads tried, by {named(best.label)}; "
-                  "where its queue grows a mean would say how long was simulated."))  # fmt: skip
+    cards.append(("No growth up to", f"load {load_words(max(stable))}", f"The highest load tried at which the queue of "
+                  f"{named(best.label)} does not grow."))  # fmt: skip
     return cards
 
 
@@ -173,14 +173,14 @@ def state_words(point: SteadyPoint) -> tuple[str, str]:
     return f"{named(point.label)}: {'stopped at' if within else 'cap reached,'} {half}", "blue" if within else "orange"
 
 
-def steady_guards(answer: SteadyAnswer, code_version: str) -> list[Guard]:
-    """Return banners: what the auditor found, and an answer computed by another version of the program."""
+def steady_guards(answer: SteadyAnswer, *, stale: bool) -> list[Guard]:
+    """Return banners: what the auditor found, and that another version of the program computed the answer."""
     found = []
     bad = [point for point in answer.points if point.audit]
     if bad:
         first = f"{named(bad[0].label)} at load {load_words(bad[0].load)}: {bad[0].audit[0]}"
         found.append(Guard("red", f"The auditor found violations in {amount(len(bad), 'point')}. {first}", ""))
-    if answer.code_version != code_version:
+    if stale:
         found.append(Guard("info", "Computed by another version of this program.", "Compute it again to be sure."))
     return found
 

@@ -55,8 +55,6 @@ def point(
 def answer(
     points: Sequence[SteadyPoint],
     differences: Mapping[tuple[str, str, float], tuple[float, float]] | None = None,
-    *,
-    version: str = "",
 ) -> SteadyAnswer:
     """Return the answer of these points; ``differences`` (policy, other, load) -> mean and half width in hours."""
     labels = list(dict.fromkeys(one.label for one in points))
@@ -69,9 +67,7 @@ def answer(
         for (one, other, load), (mean, half) in (differences or {}).items()
     )
     spec = SteadySpec(loads=loads, policies=policies)
-    return SteadyAnswer(
-        spec=spec, points=tuple(points), pairs=pairs, audited="All logs.", code_version=version or code_version()
-    )
+    return SteadyAnswer(spec=spec, points=tuple(points), pairs=pairs, audited="All logs.", code_version=code_version())
 
 
 def three_policies() -> SteadyAnswer:

@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dlsched.experiments.steady import Curve
 from dlsched.figures import steady, steady_detail
 from dlsched.figures.base import Chart
 from dlsched.figures.palette import DARK, LIGHT, Theme
+from dlsched.metrics.intervals import Interval
+from dlsched.workload.generators.training_stream import mean_gap_s
 from tests.support.steady_answers import HELL, KNEE, SRPT, answer, point, three_policies
 
 ANSWER = three_policies()
@@ -29,20 +33,36 @@ def test_a_line_per_policy_with_bars_and_hollow_marks_where_the_cap_was_reached(
     assert np.round(hell.x, 1).tolist() == [0.1, 0.5, 0.7]
 
 
-def test_growing_queues_stand_above_all_means_and_inside_the_picture() -> None:
+def test_growing_queues_stand_above_all_means_in_an_edge_of_their_own() -> None:
     chart = steady.response_by_load(ANSWER, LIGHT)
     tops = [trace(chart, f"{label}: queue grows") for label in (HELL, KNEE, SRPT)]
     assert [len(top.x) for top in tops] == [1, 1, 3]
     low, high = (10**end for end in chart.figure.layout.yaxis.range)
-    assert all(140 < top.y[0] < high for top in tops)
-    assert len({top.y[0] for top in tops}) == 3
-    assert low < 49
+    (edge,) = (shape.y0 for shape in chart.figure.layout.shapes if shape.y0 == shape.y1)
+    assert low < 49 < 140 < edge
+    assert all(edge < top.y[0] < high for top in tops)
+    assert max(chart.figure.layout.yaxis.tickvals) < edge
+    assert np.diff([top.x[-1] for top in tops]).min() >= 0.019
     assert {top.marker.symbol for top in tops} == {"triangle-up-open"}
+
+
+def test_without_growing_queues_there_is_no_edge() -> None:
+    chart = steady.response_by_load(answer([point(HELL, 0.5, 10.0)]), LIGHT)
+    assert [shape.x0 for shape in chart.figure.layout.shapes] == [1]
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "said"),
+    [(75.83, 2.897, "75.8 h ± 2.9"), (-45.08, 12.79, "\N{MINUS SIGN}45 h ± 13"), (4184.2, 350, "4,184 h ± 350"),
+     (0.5, 0.0123, "0.500 h ± 0.012"), (5.25, 0.0, "5.25 h"), (5.25, None, "5.25 h")],
+)  # fmt: skip
+def test_means_have_as_many_decimals_as_their_intervals(mean: float, half: float | None, said: str) -> None:
+    assert steady.hours(Interval(mean, half, 9)) == said
 
 
 def test_the_wall_at_load_one_is_in_the_picture() -> None:
     chart = steady.response_by_load(ANSWER, LIGHT)
-    assert [shape.x0 for shape in chart.figure.layout.shapes] == [1]
+    assert 1 in [shape.x0 for shape in chart.figure.layout.shapes]
     assert chart.figure.layout.xaxis.range[1] > 1
 
 
@@ -82,7 +102,7 @@ def test_the_table_has_every_point_with_interval_jobs_and_state() -> None:
 
 def test_the_picture_in_words_names_both_ends_and_who_grows() -> None:
     assert steady.response_alt(ANSWER).startswith(
-        "Mean time in system with 95% intervals: HELL, malleable 50 h ± 1 at load 0.1, 80 h ± 8 at load 0.7, "
+        "Mean time in system with 95% intervals: HELL, malleable 50.0 h ± 1.0 at load 0.1, 80.0 h ± 8.0 at load 0.7, "
         "queue grows at load 0.9; "
     )
 
@@ -104,16 +124,44 @@ def test_early_results_name_who_is_first_at_two_fifths_of_the_work() -> None:
     chart = steady_detail.early_results(ANSWER, 0.7, LIGHT)
     assert chart is not None
     assert chart.figure.layout.title.text == "40% of a job's work is done after 32 h under HELL, malleable"
-    assert "KNEE, malleable 48 h ± 0.5" in chart.alt
+    assert "KNEE, malleable 48.00 h ± 0.50" in chart.alt
     assert len(chart.table) == 10
     assert steady_detail.early_results(ANSWER, 0.9, LIGHT) is None
 
 
 def test_over_time_tells_means_weighted_by_time() -> None:
     chart = steady_detail.over_time(ANSWER, 0.1, "nodes", LIGHT)
-    assert "HELL, malleable 7 (at most 8)" in chart.alt  # (10 x 4 + 30 x 8) / 40
-    assert chart.figure.layout.yaxis.type is None
+    assert "HELL, malleable 7 in the mean over time" in chart.alt  # (10 x 4 + 30 x 8) / 40
     assert steady_detail.time_mean(Curve(at_h=(5.0,), value=(3.0,))) == 3
+
+
+def test_jobs_in_the_system_have_their_mean_by_littles_law() -> None:
+    chart = steady_detail.over_time(ANSWER, 0.5, "jobs", LIGHT)
+    per_hour = 3600 / mean_gap_s(ANSWER.spec.stream_at(0.5, 1000))
+    assert f"HELL, malleable {60 * per_hour:.3g} in the mean (rate x time in system), at most 3" in chart.alt
+    assert chart.alt.endswith("SRPT, all nodes at most 400, growing.")
+
+
+def test_the_most_of_each_stretch_counts_what_holds_as_it_begins() -> None:
+    steps = Curve(at_h=(0.0, 1.0, 9.0, 10.0), value=(5.0, 2.0, 7.0, 1.0))
+    found = steady_detail.most_by_stretch(steps, 5)
+    assert list(found.at_h) == [0, 2, 4, 6, 8]
+    assert list(found.value) == [5, 2, 2, 2, 7]
+    assert list(steady_detail.most_by_stretch(Curve(at_h=(3.0, 3.0), value=(1.0, 4.0)), 5).value) == [4]
+
+
+step_curves = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 50)), min_size=2, max_size=40)
+
+
+@given(step_curves, st.integers(1, 30))
+def test_no_extreme_is_lost_in_stretches(steps: list[tuple[int, int]], stretches: int) -> None:
+    at = np.cumsum([gap for gap, _ in steps]).astype(float)
+    curve = Curve(at_h=tuple(at.tolist()), value=tuple(float(value) for _, value in steps))
+    found = steady_detail.most_by_stretch(curve, stretches)
+    assert max(found.value) == max(curve.value)
+    for low, high, most in zip(found.at_h, (*found.at_h[1:], curve.at_h[-1]), found.value, strict=True):
+        middle = (low + high) / 2
+        assert most >= curve.value[int(np.searchsorted(at, middle, side="right")) - 1]
 
 
 def test_a_growing_queue_beside_stable_ones_gets_a_log_axis() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dlsched.experiments.code_version import code_version
 from dlsched.experiments.steady import ChunkTried, SteadyAnswer, SteadyPolicy, SteadySpec
 from dlsched.ui import steady_words as words
 from dlsched.workload.generators import StreamSpec
@@ -27,7 +26,7 @@ def test_what_cannot_be_told_apart_is_not_called_less() -> None:
         {(KNEE, HELL, 0.5): (1.0, 2.0), (SRPT, HELL, 0.5): (30.0, 3.0), (SRPT, KNEE, 0.5): (29.0, 3.0)},
     )
     assert words.steady_sentence(alike) == (
-        "At load 0.5 HELL malleable keeps jobs 60 h (± 1.7%) in the system, 30 h (± 3) less than SRPT all nodes, "
+        "At load 0.5 HELL malleable keeps jobs 60 h (± 1.7%) in the system, 30.0 h (± 3.0) less than SRPT all nodes, "
         "and not distinguishable from KNEE malleable."
     )
 
@@ -35,7 +34,7 @@ def test_what_cannot_be_told_apart_is_not_called_less() -> None:
 def test_a_shorter_mean_may_still_be_longer_job_by_job() -> None:
     # Other jobs are measured under the two, so that the difference over the common ones may point the other way.
     odd = answer([point(HELL, 0.5, 60.0), point(KNEE, 0.5, 61.0)], {(HELL, KNEE, 0.5): (3.0, 1.0)})
-    assert "3 h (± 1) more than KNEE malleable" in words.steady_sentence(odd)
+    assert "3.0 h (± 1.0) more than KNEE malleable" in words.steady_sentence(odd)
 
 
 def test_an_interval_that_cannot_be_relied_on_is_at_least_so_wide() -> None:
@@ -77,10 +76,10 @@ def test_who_grows_where(said: str) -> None:
 def test_cards_agree_with_the_sentence() -> None:
     found = {label: value for label, value, _ in words.steady_cards(ANSWER)}
     assert found == {
-        "Time in system, mean": "80 h ± 8",
+        "Time in system, mean": "80.0 h ± 8.0",
         "Time in system, p95": "240 h",
-        "Against the next that differs": "\N{MINUS SIGN}40 h ± 15",
-        "Highest load with a mean": "0.7",
+        "Against the next policy": "\N{MINUS SIGN}40 h ± 15",
+        "No growth up to": "load 0.7",
     }
     assert len(words.steady_cards(answer([point(HELL, 0.5, 60.0)]))) == 3
 
@@ -94,9 +93,9 @@ def test_states_are_told_in_words_and_colours() -> None:
 
 
 def test_audit_findings_and_other_versions_stand_above_the_answer() -> None:
-    assert words.steady_guards(ANSWER, code_version()) == []
-    bad = answer([point(KNEE, 0.5, 5.0, audit=["node 3 is used twice"])], version="older")
-    red, old = words.steady_guards(bad, code_version())
+    assert words.steady_guards(ANSWER, stale=False) == []
+    bad = answer([point(KNEE, 0.5, 5.0, audit=["node 3 is used twice"])])
+    red, old = words.steady_guards(bad, stale=True)
     assert (red.level, old.level) == ("red", "info")
     assert "KNEE malleable at load 0.5: node 3 is used twice" in red.text
 
