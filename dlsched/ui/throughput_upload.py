@@ -76,9 +76,8 @@ def series_of(file: File, read: MeasurementRead) -> Source:
     name = names[0]
     if len(names) > 1:
         name = st.selectbox(
-            "Series", names, key=f"series-{file.tag}", width=190, help="One of the training jobs that the file names",
-            format_func=lambda shown: safe(shown, 40),
-        )  # fmt: skip
+            "Series", names, key=f"series-{file.tag}", width=190, help="One of the training jobs that the file names"
+        )
     found, tag = read.series[name], f"{file.tag}-{names.index(name)}"
     made_up = file.content == demo_csv()
     if isinstance(found, ProfiledTimes):
