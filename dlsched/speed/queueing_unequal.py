@@ -86,8 +86,9 @@ class _Level:
         """Return weights of sharing g (subsets, 2) of uplink and downlink that agree with the utilisations they give.
 
         Bisection on the downlink's, and for each on the uplink's; both sides differ in sign at 0 and at 1, so that
-        each bisection ends at a root. With equal workers it is the only one (``queueing.hybrid_rate``); else that is
-        not proven, for a worker that sends quickly may gain by sharing.
+        each bisection ends at a root. With equal workers it is the only one (``queueing.hybrid_rate``). Where one
+        sends far longer than another there can be several, because the quick one gains by sharing; what is returned
+        is then always the same one, not the only possible answer.
         """
 
         def both(down: Floats) -> Floats:

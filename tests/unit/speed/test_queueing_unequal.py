@@ -76,23 +76,48 @@ def test_the_recursion_as_printed(times, network):
     assert unequal_throughput(times, network) == pytest.approx(wanted)
 
 
-@given(times=crews)
-def test_hybrid_is_a_fixed_point_for_two_workers(times):
-    """With all weights of sharing known, two workers are an easy sum: what comes out must give those weights again."""
-    first, second = (np.array(own.stations_s) for own in (times[0], times[-1]))
-    total = unequal_throughput([times[0], times[-1]], "hybrid")[1]
-
-    up, down = np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 101))
+def two_workers(first: StepTimes, second: StepTimes, up: np.ndarray, down: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Total throughput of two workers with these weights of sharing, and how far the weights that the utilisations
+    then ask for are above them, (..., 2).
+    """
     weight = np.stack([np.ones_like(up), up, np.ones_like(up), down], axis=-1)
+    seconds = [np.array(first.stations_s), np.array(second.stations_s)]
     rates = []
-    for own, other in ((first, second), (second, first)):
+    for own, other in (seconds, seconds[::-1]):
         busy = other / other.sum()  # one alone waits nowhere: Q = U
         shared, queued = own * (1 + busy), own + other * busy / 2
         rates.append(1 / (own[0] + (weight * shared + (1 - weight) * queued)[..., 1:].sum(axis=-1)))
-    used = rates[0][..., None] * first + rates[1][..., None] * second
-    wanted = np.clip((used - 0.8) / 0.2, 0, 1)
-    miss = np.abs(wanted - weight)[..., LINKS].max(axis=-1)
-    assert total == pytest.approx((rates[0] + rates[1]).ravel()[miss.argmin()], rel=0.02)
+    used = rates[0][..., None] * seconds[0] + rates[1][..., None] * seconds[1]
+    return rates[0] + rates[1], (np.clip((used - 0.8) / 0.2, 0, 1) - weight)[..., LINKS]
+
+
+def corners(values: np.ndarray) -> np.ndarray:
+    return np.stack([values[:-1, :-1], values[1:, :-1], values[:-1, 1:], values[1:, 1:]])
+
+
+@given(first=some_times, second=some_times)
+def test_hybrid_is_a_fixed_point_for_two_workers(first, second):
+    """Of all cells of a fine grid of weights, the answer lies in one where both weights can be what they ask for."""
+    total = unequal_throughput([first, second], "hybrid")[1]
+    up, down = np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 101))
+    rates, above = two_workers(first, second, up, down)
+    signs = corners(above)
+    possible = ((signs.min(axis=0) <= 1e-9) & (signs.max(axis=0) >= -1e-9)).all(axis=-1)
+    near = (0.999 * corners(rates).min(axis=0) <= total) & (total <= 1.001 * corners(rates).max(axis=0))
+    assert (possible & near).any()
+
+
+def test_far_unequal_links_can_have_several_fixed_points():
+    """A link taken for 1 s and 10 s: both "always shared" and "half shared" agree with their own utilisation."""
+    quick, slow = step(0, 0, 0, 1), step(0, 0, 0, 10)
+    weights = np.linspace(0, 1, 100_001)
+    rates, above = two_workers(quick, slow, np.zeros_like(weights), weights)
+    change = np.flatnonzero(np.diff(np.sign(above[:-1, 1])) != 0)
+    assert weights[change] == pytest.approx([0.516], abs=0.001)
+    assert above[-1, 1] == pytest.approx(0, abs=1e-12)  # weight 1: a utilisation of 1
+    total = unequal_throughput([quick, slow], "hybrid")[1]
+    assert total == pytest.approx(rates[change[0]], rel=1e-4)
+    assert rates[-1] > 1.7 * total
 
 
 def test_hybrid_lies_between_the_two_where_all_send_equally_long():
