@@ -14,7 +14,6 @@ from dlsched.metrics.formats import amount, count
 from dlsched.metrics.throughput import MEASURED, NETWORK_WORDS, Layout, SpeedCurves, measured_curve
 from dlsched.speed.queueing import node_rates
 from dlsched.ui import session, stream_network
-from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import mistakes_shown
 from dlsched.ui.text import safe
 from dlsched.ui.throughput_source import Source, stations_words
@@ -124,7 +123,7 @@ def _simulate(curves: SpeedCurves, source: Source) -> None:
             st.markdown(f"{safe(source.name)}, {source.study.epochs:g} epochs as in Table III.")
         if curves.chosen == MEASURED:
             st.markdown(f"The stream takes the fitted {NETWORK_WORDS[curves.model]} network, not the measured curve.")
-        if st.button("Open Steady state", key="to-steady", disabled="Steady state" not in SCRIPTS):
+        if st.button("Open Steady state", key="to-steady"):
             stream_network.keep(stream_of(curves, source, mini_batches))
             session.go("speed_up/steady_state.py")
 

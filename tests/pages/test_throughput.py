@@ -222,6 +222,8 @@ def test_names_are_shown_letter_by_letter(drop):
     raw = "\n".join(part.value for part in [*app.markdown, *app.header, *app.warning, *app.info])
     assert "](http://" not in raw
     assert "<b>" not in raw
+    (series,) = [box for box in app.selectbox if box.label == "Series"]
+    assert series.options == ["[a](http://b) <b>", "=x"]  # options are plain text already
 
 
 def test_the_curve_goes_to_the_jobs_as_a_new_version(open_page, store):
@@ -273,6 +275,24 @@ def test_a_cluster_without_gpus_is_told(open_page, store):
     assert not app.exception
     assert app.button(key="use-curve").disabled
     assert "has no GPUs" in app.button(key="use-curve").help.replace("\\", "")
+
+
+def test_the_network_goes_to_the_steady_state_page(open_page):
+    app = open_page(PAGE, source="Network of the study", links="exact")
+    app = app.button(key="to-steady").click().run()
+    assert not app.exception
+    spec = app.session_state[stream_network.KEY]
+    assert spec.networks == (TABLE_III[2],)
+    assert (spec.network_model, spec.servers, spec.shared_server) == ("exact", 1, False)
+
+
+def test_a_job_of_the_readers_own_has_the_steps_that_are_given(open_page):
+    app = open_page(PAGE, worker_ms="100")
+    app.number_input(key="job_steps").set_value(5000)
+    app = app.button(key="to-steady").click().run()
+    (network,) = app.session_state[stream_network.KEY].networks
+    assert network.times.worker_s == pytest.approx(0.1)
+    assert network.steps_per_epoch * network.epochs == 5000
 
 
 def test_the_example_file_is_what_the_button_shows(drop):
