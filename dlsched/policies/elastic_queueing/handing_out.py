@@ -17,8 +17,8 @@ from dlsched.policies.elastic_queueing.kernels.tables import ROUNDING, Answer, C
 class Queue(NamedTuple):
     """Active rows that share an amount, those served first, in the order of the rule; columns of shape (rows,).
 
-    ``held`` and ``given`` workers; ``wanted`` the one width of a moldable job, else the smallest it can do with;
-    ``behind`` whether another job of its chunk comes first. ``partition`` is where they all queue.
+    ``held`` and ``given`` workers; ``wanted`` the one width of a moldable job, else the smallest it can do with,
+    0 = none now; ``behind`` whether another job of its chunk comes first. ``partition`` is where they all queue.
     """
 
     rows: Ints
@@ -78,7 +78,7 @@ def _start(placing: Placing, rule: ElasticRule, queue: Queue) -> None:
 
 def _use_rest(placing: Placing, rule: ElasticRule, queue: Queue) -> None:
     """Offer what is free to those who wait: room that no width fitted, or that the amounts did not know of."""
-    waiting = queue.rows[~placing.runs(queue.rows)]
+    waiting = queue.rows[~placing.runs(queue.rows) & (queue.wanted > 0)]
     if not placing.may_hold_any(waiting):
         return
     if rule.moldable:
