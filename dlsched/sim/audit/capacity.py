@@ -12,6 +12,9 @@ from dlsched.domain.workload import RESOURCES, Floats, Ints
 from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
 
+_SHARES_AT_ONCE = 500_000
+"""A sweep takes about 300 bytes for each share: long runs are swept a few nodes at a time."""
+
 
 class Sweep(NamedTuple):
     """State of a node from ``time_s`` to ``until_s``, one entry per event, sorted by node and time.
@@ -31,9 +34,14 @@ class Sweep(NamedTuple):
 
 def check_capacity(facts: Facts, found: Findings) -> None:
     """No node holds more than it has at any instant, and nothing runs on a node that is not there."""
-    if not facts.log.share_node.size:
-        return
-    sweep = _sweep(facts)
+    shares_of = np.bincount(facts.log.share_node)
+    group_of = np.cumsum(shares_of) // _SHARES_AT_ONCE
+    for group in np.unique(group_of[shares_of > 0]):
+        nodes = np.flatnonzero(group_of == group)
+        _check_nodes(facts, _sweep(facts, int(nodes[0]), int(nodes[-1])), found)
+
+
+def _check_nodes(facts: Facts, sweep: Sweep, found: Findings) -> None:
     lasting = sweep.until_s - sweep.time_s > slack_s(sweep.time_s)
     gone = lasting & (sweep.shares > 0) & ((sweep.away > 0) | (sweep.vm < 0))
     found.flag(gone, sweep.time_s, lambda e: f"{_who(facts, sweep, e)} on node {sweep.node[e]}, {_why_gone(sweep, e)}")
@@ -65,17 +73,21 @@ def _who(facts: Facts, sweep: Sweep, e: int) -> str:
     return ", ".join(facts.job(int(row)) for row in rows[:4]) + (" and more" if rows.size > 4 else "")
 
 
-def _sweep(facts: Facts) -> Sweep:
-    log, owner, cluster = facts.log, facts.piece_of_share, facts.scenario.cluster
-    held = facts.held
-    shares = len(owner)
-    off_node, off_s, off_change = _absence_events(cluster.absences)
+def _sweep(facts: Facts, first: int, last: int) -> Sweep:
+    """Return the sweep over nodes ``first`` to ``last``."""
+    log, cluster = facts.log, facts.scenario.cluster
+    mine = np.flatnonzero((log.share_node >= first) & (log.share_node <= last))
+    owner, held = facts.piece_of_share[mine], facts.held[mine]
+    shares = len(mine)
+    off_node, off_s, off_change = _absence_events(a for a in cluster.absences if first <= a.node <= last)
     leased = cluster.free_slots
-    lease_node, lease_s = log.lease_node, (log.lease_start_s, log.lease_end_s)
-    leases = len(lease_node) if leased else 0
-    node = np.concatenate([log.share_node, log.share_node, off_node, lease_node[:leases], lease_node[:leases]])
+    lease = np.flatnonzero((log.lease_node >= first) & (log.lease_node <= last) & leased)
+    leases = len(lease)
+    node = np.concatenate(
+        [log.share_node[mine], log.share_node[mine], off_node, log.lease_node[lease], log.lease_node[lease]]
+    )
     time_s = np.concatenate(
-        [log.piece_start_s[owner], log.piece_end_s[owner], off_s, lease_s[0][:leases], lease_s[1][:leases]]
+        [log.piece_start_s[owner], log.piece_end_s[owner], off_s, log.lease_start_s[lease], log.lease_end_s[lease]]
     )
     order = np.lexsort((time_s, node))
     change = np.zeros((len(node), held.shape[1] + 3))
@@ -83,8 +95,8 @@ def _sweep(facts: Facts) -> Sweep:
     change[:shares, -3], change[shares : 2 * shares, -3] = 1, -1
     change[2 * shares : 2 * shares + len(off_node), -2] = off_change
     if leases:
-        change[-2 * leases : -leases, -1] = log.lease_vm + 1
-        change[-leases:, -1] = -(log.lease_vm + 1)
+        change[-2 * leases : -leases, -1] = log.lease_vm[lease] + 1
+        change[-leases:, -1] = -(log.lease_vm[lease] + 1)
     node, time_s = node[order], time_s[order]
     level = _running_sum(change[order], node)
     until_s = np.append(np.where(node[1:] == node[:-1], time_s[1:], np.inf), np.inf)
