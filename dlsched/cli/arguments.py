@@ -143,7 +143,7 @@ def _steady(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policies", type=_names, metavar="A,B", help="policies, as listed by: policies")
     parser.add_argument("--loads", type=_numbers, metavar="X,Y", help="loads, each above 0 and below 1")
     parser.add_argument("--nodes", type=_whole(1), metavar="N", help="nodes of one GPU (100)")
-    parser.add_argument("--jobs-most", type=_whole(1), metavar="N", help="never simulate more jobs than this (64000)")
+    parser.add_argument("--jobs-most", type=_whole(100), metavar="N", help="never simulate more jobs than this (64000)")
     parser.add_argument("--target", type=float, metavar="T", help="half width of the interval over the mean (0.05)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the jobs (1)")
     _json(parser)

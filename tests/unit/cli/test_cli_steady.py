@@ -59,7 +59,7 @@ def test_a_violation_is_told_and_is_a_failure(capsys, monkeypatch):
         (["--policies", "fifoo"], "policy 'fifoo'"),
         (["--policies", "edf"], "needs due dates"),
         (["--nodes", "0"], "must be at least 1, got 0"),
-        (["--jobs-most", "5"], "most_jobs: Input should be greater than or equal to 100"),
+        (["--jobs-most", "5"], "--jobs-most: must be at least 100, got 5"),
         (["--target", "9"], "target: Input should be less than or equal to 0.5"),
         (["nowhere.json"], "nowhere.json: cannot be read"),
         (["{broken}"], "is not JSON"),
