@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, from_validation
-from dlsched.domain.policy import Need, PolicySpec
+from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
 from dlsched.experiments.background import Task
 from dlsched.experiments.estimate import estimate_s
@@ -18,24 +18,11 @@ from dlsched.experiments.executor import num_workers
 from dlsched.experiments.run import key_of
 from dlsched.metrics.findings import is_random
 from dlsched.metrics.formats import share
-from dlsched.policies.registry import POLICIES, unmet_needs
 from dlsched.ui import session
-from dlsched.ui.fill_view import OFFERS
 from dlsched.ui.forms import field, label_of, model_fields
-from dlsched.ui.navigation import SCRIPTS
-from dlsched.ui.parts import error_box, mistakes_shown
-from dlsched.ui.text import dollars, safe
+from dlsched.ui.parts import error_box
+from dlsched.ui.text import safe
 
-EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
-RENTING_SIX = (
-    "gpuaas-market", "gpuaas-path-relinking", "gpuaas-greedy", "gpuaas-fifo", "gpuaas-edf", "gpuaas-priority"
-)  # fmt: skip
-GROUP_TITLES = {
-    "everyday": "Everyday",
-    "elastic": "Elastic: change the width",
-    "pay less": "Pay less",
-    "who gets in": "Who gets in",
-}
 ASK_ABOVE_S = 60.0
 TENTH = 10
 LEAST_JOBS_FOR_TENTH = 100
@@ -45,81 +32,6 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "5% of jobs are cancelled": {"cancel_share": 0.05},
 }
 """What can be made random in a recorded trace, as changes of the options."""
-
-
-def choose(scenario: Scenario) -> list[PolicySpec]:
-    """Show the policies by what the user wants and return the ticked ones, found by the search or not."""
-    wanted = st.text_input("Search policies", key="policy-search", placeholder="backfill, due, fair …").lower()
-    ticked, shown = [], 0
-    for group, title in sorted(GROUP_TITLES.items(), key=lambda item: item[0] != "pay less" and is_rented(scenario)):
-        specs = [spec for spec in POLICIES if spec.group == group]
-        matching = [spec for spec in specs if _matches(spec, wanted)]
-        shown += len(matching)
-        if matching:
-            st.subheader(title, anchor=False)
-        with st.container(gap="xsmall"):
-            for spec in specs:
-                if _offer(spec, scenario) if spec in matching else _is_ticked(spec, scenario):
-                    ticked.append(spec)
-    if not shown:
-        st.markdown(f"No policy matches “{safe(wanted)}”.")
-    return ticked
-
-
-def is_rented(scenario: Scenario) -> bool:
-    """Whether machines are rented for jobs whose run time depends on them: what the renting policies are made for."""
-    return scenario.cluster.free_slots and scenario.speed.kind == "table"
-
-
-def usual(scenario: Scenario) -> tuple[str, ...]:
-    """Return the policies ticked at first."""
-    return RENTING_SIX if is_rented(scenario) else EVERYDAY_FIVE
-
-
-def _offer(spec: PolicySpec, scenario: Scenario) -> bool:
-    """Show one policy: tick box, what it does, what it must know; or what it lacks, and the way to it."""
-    lacks = unmet_needs(spec, scenario)
-    box, words = st.columns([2, 7], vertical_alignment="top", gap="small")
-    ticked = box.checkbox(
-        spec.label, value=spec.key in usual(scenario) and not lacks, disabled=bool(lacks),
-        key=_tick_key(spec, scenario, lacks), help=dollars(spec.paper) or None,
-    )  # fmt: skip
-    with words:
-        st.markdown(f"{dollars(spec.summary)} :gray[Knows {spec.knows}.]")
-        if lacks:
-            _way_to(spec, lacks, scenario)
-    return ticked and not lacks
-
-
-def _tick_key(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...]) -> str:
-    kind = "-rented" if is_rented(scenario) else ""
-    return f"policy-{spec.key}-{bool(lacks)}{kind}"
-
-
-def _is_ticked(spec: PolicySpec, scenario: Scenario) -> bool:
-    lacks = unmet_needs(spec, scenario)
-    return not lacks and bool(st.session_state.get(_tick_key(spec, scenario, lacks), spec.key in usual(scenario)))
-
-
-def _way_to(spec: PolicySpec, lacks: tuple[Need, ...], scenario: Scenario) -> None:
-    """Say what a policy lacks and offer to fill it by its stated rule, or name the page where it can be had."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f":orange[Needs {' and '.join(need.value for need in lacks)}.]", width="content")
-        for need in lacks:
-            if need in OFFERS:
-                label, rule, change = OFFERS[need]
-                if st.button(label, key=f"fill-{spec.key}-{need.name}", type="tertiary", help=dollars(rule)):
-                    with mistakes_shown():
-                        session.keep(change(scenario), based_on=scenario.content_hash)
-                        st.rerun()
-            elif need in (Need.FREE_SLOTS, Need.FIXED_NODES):
-                st.page_link(SCRIPTS["Cluster"], label="Change on Cluster", query_params=session.url_params())
-            elif need is Need.SPEED:
-                st.markdown("Choose a scaling law under the rules below.", width="content")
-
-
-def _matches(spec: PolicySpec, wanted: str) -> bool:
-    return not wanted or wanted in f"{spec.key} {spec.label} {spec.summary} {spec.knows} {spec.paper}".lower()
 
 
 def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, dict[str, Any]], bool]:

@@ -2,7 +2,7 @@ import streamlit as st
 
 from dlsched.metrics.findings import assumptions, guards
 from dlsched.metrics.formats import amount
-from dlsched.ui import page, parts, price_lists, run_confirm, run_queue, run_view
+from dlsched.ui import page, parts, policy_choice, price_lists, run_confirm, run_queue, run_view
 from dlsched.workload.doctor import fit_of
 
 current = page.begin("Run")
@@ -15,7 +15,7 @@ parts.guard_rails([guard for guard in found if guard.level != "info"])
 headline = st.container()
 left, right = st.columns([5, 2], gap="large")
 with left:
-    specs = run_view.choose(current)
+    specs = policy_choice.choose(current)
     params, valid = run_view.parameters(specs, current)
     run_view.options_form(current)
 with right:

@@ -9,7 +9,7 @@ from dlsched.domain.scenario import Options
 from dlsched.experiments.background import Runner, Task
 from dlsched.experiments.estimate import LEAST_S
 from dlsched.experiments.executor import Pool
-from dlsched.ui import run_view, session
+from dlsched.ui import policy_choice, run_view, session
 from tests.support.runs_for_store import record, small_scenario
 
 ENGINE = Options(restart_s=1.0)  # restarts are beyond the compiled kernel, which would take long to compile here
@@ -118,7 +118,7 @@ def test_runs_are_made_and_the_result_is_looked_at(page, store, runner):
 
 def test_whoever_leaves_is_not_pulled_away(page, store, runner):
     scenario = store.get_scenario(page.session_state["scenario_hash"])
-    keys = run_view.EVERYDAY_FIVE
+    keys = policy_choice.EVERYDAY_FIVE
     page.session_state["batch"] = runner.submit([Task(scenario, key, name=key) for key in keys])
     page.session_state["batch-followed"] = True
     page.switch_page("pages/help/glossary.py").run()

@@ -1,0 +1,132 @@
+"""Choose policies: by what the user wants, with what each must know, what it lacks and the way to it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dlsched.domain.policy import Need, PolicySpec
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import POLICIES, unmet_needs
+from dlsched.ui import session
+from dlsched.ui.fill_view import OFFERS
+from dlsched.ui.navigation import SCRIPTS
+from dlsched.ui.parts import mistakes_shown
+from dlsched.ui.text import dollars, safe
+
+EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
+RENTING_SIX = (
+    "gpuaas-market", "gpuaas-path-relinking", "gpuaas-greedy", "gpuaas-fifo", "gpuaas-edf", "gpuaas-priority"
+)  # fmt: skip
+ELASTIC_FIVE = ("fifo-skip", "hell-malleable", "knee-malleable", "knee-moldable", "jsq-chunk")
+GROUP_TITLES = {
+    "everyday": "Everyday",
+    "elastic": "Elastic: change the width",
+    "pay less": "Pay less",
+    "who gets in": "Who gets in",
+}
+
+
+def choose(scenario: Scenario) -> list[PolicySpec]:
+    """Show the policies by what the user wants and return the ticked ones, found by the search or not."""
+    wanted = st.text_input("Search policies", key="policy-search", placeholder="backfill, due, fair …").lower()
+    ticked: list[PolicySpec] = []
+    shown = 0
+    first = _first_group(scenario)
+    for group, title in sorted(GROUP_TITLES.items(), key=lambda item: item[0] != first):
+        specs = [spec for spec in POLICIES if spec.group == group]
+        lacks = {spec.key: unmet_needs(spec, scenario) for spec in specs}
+        matching = [spec for spec in specs if _matches(spec, wanted)]
+        shown += len(matching)
+        told = _lacked_by_all([lacks[spec.key] for spec in matching])
+        if matching:
+            st.subheader(title, anchor=False)
+        with st.container(gap="xsmall"):
+            if told:
+                _way_to(group, told, scenario)
+            if group == "elastic" and matching and scenario.speed.kind == "rigid":
+                st.markdown(
+                    ":orange[Every job has one fixed width here: these policies can only choose the order. Choose a "
+                    "scaling law under the rules below, or a curve on Throughput.]"
+                )
+            for spec in specs:
+                if spec in matching:
+                    is_ticked = _offer(spec, scenario, lacks[spec.key], told)
+                else:
+                    is_ticked = _is_ticked(spec, scenario, lacks[spec.key])
+                ticked += [spec] if is_ticked else []
+    if not shown:
+        st.markdown(f"No policy matches “{safe(wanted)}”.")
+    return ticked
+
+
+def is_rented(scenario: Scenario) -> bool:
+    """Whether machines are rented for jobs whose run time depends on them: what the renting policies are made for."""
+    return scenario.cluster.free_slots and scenario.speed.kind == "table"
+
+
+def has_curves(scenario: Scenario) -> bool:
+    """Whether jobs on fixed nodes come with speed curves: what the elastic policies are made for."""
+    return not scenario.cluster.free_slots and scenario.speed.kind == "table"
+
+
+def usual(scenario: Scenario) -> tuple[str, ...]:
+    """Return the policies ticked at first."""
+    if is_rented(scenario):
+        return RENTING_SIX
+    return ELASTIC_FIVE if has_curves(scenario) else EVERYDAY_FIVE
+
+
+def _first_group(scenario: Scenario) -> str:
+    return "pay less" if is_rented(scenario) else "elastic" if has_curves(scenario) else "everyday"
+
+
+def _lacked_by_all(lacks: list[tuple[Need, ...]]) -> tuple[Need, ...]:
+    """Return the needs that no policy of a group of several has met, to be told once."""
+    if len(lacks) < 2:
+        return ()
+    return tuple(need for need in lacks[0] if all(need in other for other in lacks))
+
+
+def _offer(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...], told: tuple[Need, ...]) -> bool:
+    """Show one policy: tick box, what it does, what it must know; or what it lacks beyond what is told already."""
+    box, words = st.columns([2, 7], vertical_alignment="top", gap="small")
+    ticked = box.checkbox(
+        spec.label, value=spec.key in usual(scenario) and not lacks, disabled=bool(lacks),
+        key=_tick_key(spec, scenario, lacks), help=dollars(spec.paper) or None,
+    )  # fmt: skip
+    own = tuple(need for need in lacks if need not in told)
+    with words:
+        st.markdown(f"{dollars(spec.summary)} :gray[Knows {spec.knows}.]")
+        if own:
+            _way_to(spec.key, own, scenario)
+    return ticked and not lacks
+
+
+def _tick_key(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...]) -> str:
+    kind = "-rented" if is_rented(scenario) else "-curves" if has_curves(scenario) else ""
+    return f"policy-{spec.key}-{bool(lacks)}{kind}"
+
+
+def _is_ticked(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...]) -> bool:
+    return not lacks and bool(st.session_state.get(_tick_key(spec, scenario, lacks), spec.key in usual(scenario)))
+
+
+def _way_to(whose: str, lacks: tuple[Need, ...], scenario: Scenario) -> None:
+    """Say what a policy or a whole group lacks and offer to fill it by its stated rule, or name the page for it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f":orange[Needs {' and '.join(need.value for need in lacks)}.]", width="content")
+        for need in lacks:
+            if need in OFFERS:
+                label, rule, change = OFFERS[need]
+                if st.button(label, key=f"fill-{whose}-{need.name}", type="tertiary", help=dollars(rule)):
+                    with mistakes_shown():
+                        session.keep(change(scenario), based_on=scenario.content_hash)
+                        st.rerun()
+            elif need in (Need.FREE_SLOTS, Need.FIXED_NODES):
+                st.page_link(SCRIPTS["Cluster"], label="Change on Cluster", query_params=session.url_params())
+            elif need is Need.SPEED:
+                st.markdown("Choose a scaling law under the rules below.", width="content")
+
+
+def _matches(spec: PolicySpec, wanted: str) -> bool:
+    return not wanted or wanted in f"{spec.key} {spec.label} {spec.summary} {spec.knows} {spec.paper}".lower()
