@@ -32,7 +32,7 @@ NO_MEAN = "Every queue grows at this load: there is nothing to show but how fast
 def show(answer: SteadyAnswer, *, stale: bool) -> None:
     """Show banners, sentence, cards, states and the main chart."""
     guard_rails(steady_guards(answer, stale=stale))
-    sentence(steady_sentence(answer))
+    sentence(steady_sentence(answer).replace("± ", "±\N{NO-BREAK SPACE}"))
     cards(steady_cards(answer))
     load = focus_load(answer)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -154,8 +154,9 @@ def steady_cards(answer: SteadyAnswer) -> list[tuple[str, str, str]]:
     ]  # fmt: skip
     if apart is not None:
         other, of = apart
-        cards.append(("Against the next policy", hours(of), f"{about} minus {named(other)}, over the {of.n:,} "
-                      "jobs measured under both, with the 95% interval of the paired differences."))  # fmt: skip
+        mean, half = with_half(of)
+        why = f"{about} minus {named(other)}, over the {of.n:,} jobs measured under both; ± is the 95% interval."
+        cards.append(("Against next policy, h", f"{mean} ± {half}" if half else mean, why))
     stable = [point.load for point in answer.points if point.label == best.label and point.state != "queue grows"]
     cards.append(("No growth up to", f"load {load_words(max(stable))}", f"The highest load tried at which the queue of "
                   f"{named(best.label)} does not grow."))  # fmt: skip

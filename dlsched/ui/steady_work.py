@@ -20,7 +20,7 @@ from dlsched.ui.steady_words import spec_words
 from dlsched.ui.text import safe
 
 KIND, PARAM = "steady", "experiment"
-SHOWN, TASK, ENDED = "steady-shown", "steady-task", "steady-ended"
+SHOWN, TASK, SPEC, ENDED = "steady-shown", "steady-task", "steady-spec", "steady-ended"
 LOOK_EVERY_S = 0.3
 
 
@@ -81,7 +81,7 @@ def known(spec: SteadySpec) -> str | None:
 
 def button_words(spec: SteadySpec, *, stored: bool) -> str:
     """Return what the button says: Compute 20 points, about 1 min."""
-    points = amount(len(spec.loads) * len(spec.policies), "point")
+    points = amount(num_points(spec), "point")
     if stored:
         return f"Show {points} from the store"
     return f"Compute {points}, about {duration(computations.find(KIND).guess_s(spec.model_dump(mode='json')))}"
@@ -92,6 +92,12 @@ def start(spec: SteadySpec) -> None:
     st.session_state.pop(ENDED, None)
     question = Question(KIND, spec.model_dump(mode="json"), f"Steady state, {spec_words(spec)}")
     st.session_state[TASK] = session.runner().ask(question)
+    st.session_state[SPEC] = spec
+
+
+def is_asked(spec: SteadySpec) -> bool:
+    """Whether this session waits for the answer to this question."""
+    return bool(st.session_state.get(TASK)) and st.session_state.get(SPEC) == spec
 
 
 def under_way() -> list[TaskStatus]:
@@ -133,9 +139,21 @@ def board() -> dict[str, DeltaGenerator]:
 
 
 def _show(place: DeltaGenerator, status: TaskStatus) -> None:
+    spec: SteadySpec | None = st.session_state.get(SPEC) if status.id == st.session_state.get(TASK) else None
+    text = progress_words(status, None if spec is None else num_points(spec))
+    place.progress(min(max(status.share, 0.0), 1.0), text=safe(text, 300))
+
+
+def num_points(spec: SteadySpec) -> int:
+    """Return how many points an experiment has."""
+    return len(spec.loads) * len(spec.policies)
+
+
+def progress_words(status: TaskStatus, points: int | None) -> str:
+    """Return how far a question is: 14 of 20 points, SRPT at load 0.5: 4,000 jobs; its name where it is another's."""
+    done = status.name if points is None else f"{int(status.share * points)} of {amount(points, 'point')}"
     left = "" if status.eta_s is None else f", about {duration(max(1.0, round(status.eta_s)))} left"
-    text = f"{safe(status.name, 200)}: {safe(status.text or 'waiting', 120)}{left}"
-    place.progress(min(max(status.share, 0.0), 1.0), text=text)
+    return f"{done}, {status.text or 'waiting'}{left}"
 
 
 def follow(places: dict[str, DeltaGenerator]) -> None:

@@ -16,6 +16,7 @@ except DlschedError as error:
 if is_other:
     steady_form.fill(shown.answer.spec)
 
+places = steady_work.board()
 left, right = st.columns([4, 1.3], vertical_alignment="top")
 with left:
     spec = steady_form.form(shown.answer.spec)
@@ -24,10 +25,10 @@ with right:
         steady_view.next_step(shown.answer)
     else:
         stored = steady_work.known(spec)
-        if st.button(steady_work.button_words(spec, stored=stored is not None), type="primary", key="steady-compute"):
+        words, waits = steady_work.button_words(spec, stored=stored is not None), steady_work.is_asked(spec)
+        if st.button(words, type="primary", key="steady-compute", disabled=waits):
             steady_work.start(spec)
             st.rerun()
-places = steady_work.board()
 if spec is not None and spec != shown.answer.spec:
     st.markdown(":gray[Below is the answer to another question than the form asks.]")
 steady_view.show(shown.answer, stale=shown.stale)

@@ -78,7 +78,7 @@ def test_cards_agree_with_the_sentence() -> None:
     assert found == {
         "Time in system, mean": "80.0 h ± 8.0",
         "Time in system, p95": "240 h",
-        "Against the next policy": "\N{MINUS SIGN}40 h ± 15",
+        "Against next policy, h": "\N{MINUS SIGN}40 ± 15",
         "No growth up to": "load 0.7",
     }
     assert len(words.steady_cards(answer([point(HELL, 0.5, 60.0)]))) == 3
