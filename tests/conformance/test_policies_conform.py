@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dlsched.domain.cluster import Absence
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import realise
@@ -24,6 +25,7 @@ from tests.support.conformance_scenarios import (
     full_workload,
     scenario,
 )
+from tests.support.elastic_scenarios import training_stream
 
 every_policy = pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.key)
 
@@ -78,6 +80,24 @@ def test_free_slots(spec: PolicySpec):
     if Need.FIXED_NODES in spec.needs:
         pytest.skip("runs on fixed nodes only")
     check_ends(suitable(spec).replace(cluster=free_slots()), spec)
+
+
+@every_policy
+@pytest.mark.parametrize("feature", ["plain", "restart-delayed", "all"])
+def test_widths_by_a_time_table_on_one_gpu_nodes_that_fail(spec: PolicySpec, feature: str):
+    drawn = training_stream(jobs=40, nodes=8)
+    columns = full_workload(40).columns() | {name: getattr(drawn.workload, name) for name in ("work", "workers")}
+    jobs = Workload.from_columns(columns | {"submit_s": drawn.workload.submit_s, "profile": drawn.workload.profile})
+    days = {"bug_within_s": 1e5, "restart_s": 900.0, "checkpoint_s": 3600.0}
+    options = scenario(feature).options
+    options = options.model_copy(update={name: value for name, value in days.items() if getattr(options, name)})
+    third_s = float(np.quantile(jobs.submit_s, 1 / 3))
+    away = tuple(Absence(node=node, start_s=third_s, end_s=third_s * (2 + node)) for node in range(3))
+    cluster = drawn.cluster.model_copy(update={"absences": away})
+    given = Scenario(jobs, cluster, options, drawn.speed)
+    if unmet_needs(spec, given):
+        pytest.skip(f"the stream has no {', '.join(unmet_needs(spec, given))}")
+    check_ends(given, spec)
 
 
 @every_policy
@@ -149,7 +169,7 @@ def test_no_look_ahead(spec: PolicySpec, feature: str):
 @every_policy
 def test_wait_reasons_are_given(spec: PolicySpec):
     log = engine_log(spec, prepare(suitable(spec)))
-    if spec.family == "everyday":
+    if spec.family in ("everyday", "elastic"):
         assert len(log.wait_reason)
         assert 0 not in log.wait_reason
 

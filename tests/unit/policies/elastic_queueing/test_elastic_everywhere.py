@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from dlsched.domain.cluster import Cluster, Pool, VmType, vm_capacity
+from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.placement import Site, TrialPlacer
