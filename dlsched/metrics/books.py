@@ -138,8 +138,13 @@ class Books:
 
     @cached_property
     def alone_s(self) -> Floats:
-        """Run time of each job alone on reference nodes at its requested width, else at its fastest one."""
+        """Run time of each job alone on reference nodes at its requested width, else at its fastest one.
+
+        A job with a time table takes what it gets: its request only tells policies with fixed widths what to give.
+        """
         speed = build_speed(self.scenario.speed, self.jobs, self.scenario.cluster.vm_types)
+        if self.scenario.speed.kind == "table":
+            return self.truth.work / speed.fastest()
         requested = speed.rates(np.arange(len(self.jobs)), self.jobs.workers)
         return self.truth.work / np.where(requested > 0, requested, speed.fastest())
 

@@ -56,7 +56,7 @@ _ENTRIES: tuple[KPI, ...] = (
         f"99 of 100 jobs were done within this time. {_DONE_ONLY}", "Service"),
     KPI("slowdown_mean", "Slowdown, mean", "factor", "lower",
         "Time in system divided by the run time alone at the requested width, completed jobs only. 2x: as long again "
-        "waiting as running.", "Service"),
+        "waiting as running. Jobs with run times by number of GPUs: divided by the shortest of them.", "Service"),
     KPI("slowdown_bounded_mean", "Slowdown, bounded", "factor", "lower",
         "As slowdown, with run times under 10 min counted as 10 min, so that very short jobs do not dominate.",
         "Service"),

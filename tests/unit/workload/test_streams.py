@@ -98,7 +98,7 @@ def test_one_job_alone_on_three_nodes():
         log = simulate(scenario, Fake(script({0.0: {0: (Step(width),)}})))
         metrics = summarise(prepared.scenario, prepared.truth, log)
         assert metrics["jct_mean"] == pytest.approx(seconds)
-        assert metrics["slowdown_mean"] == pytest.approx(seconds / 100)
+        assert metrics["slowdown_mean"] == pytest.approx(seconds / 56.25)
         assert metrics["gpu_hours_held"] == pytest.approx(width * seconds / 3600)
 
 
