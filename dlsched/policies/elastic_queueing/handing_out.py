@@ -41,11 +41,15 @@ def queue_of(
 ) -> Queue:
     """Return a decision as a queue: the served in their order, then the others by key and source order."""
     first = answer.order[:served]
-    others = np.setdiff1d(np.arange(len(rows)), first, assume_unique=True)
+    waits = np.ones(len(rows), dtype=bool)
+    waits[first] = False
+    others = np.flatnonzero(waits)
     order = np.concatenate([first, others[np.argsort(answer.key[others], kind="stable")]])
     behind = np.zeros(len(rows), dtype=bool)
     if chunk is not None:
-        behind = (answer.given == 0) & np.isin(chunk, chunk[answer.given > 0])
+        busy = np.zeros(int(chunk.max(initial=0)) + 1, dtype=bool)
+        busy[chunk[first]] = True
+        behind = waits & busy[chunk]
     return Queue(rows[order], jobs.held[order], answer.given[order], wanted[order], behind[order], partition)
 
 

@@ -19,6 +19,8 @@ from dlsched.policies.elastic_queueing.rules import kernel_rule, weights_of, wid
 from dlsched.policies.shared.facts import JobFacts, Kind
 from dlsched.policies.shared.slots import cheapest_vm, opening_placer, vm_changes, vm_named
 
+NOTHING_YET = -1
+
 
 class ElasticPolicy:
     """Hands out the cluster anew at every submission, completion, cancellation and change of capacity.
@@ -44,6 +46,7 @@ class ElasticPolicy:
         self._seen = 0
         self._chunk = np.zeros(0, dtype=np.int64)
         self._width = np.zeros(0, dtype=np.int64)
+        self._told = np.zeros(0, dtype=np.int64)
         self._ever: list[int] = []
         self._amounts: tuple[tuple[object, ...], Amounts] | None = None
 
@@ -69,6 +72,7 @@ class ElasticPolicy:
         if self._seen > len(self._width):
             more = np.zeros(self._seen, dtype=np.int64)
             self._width, self._chunk = np.append(self._width, more), np.append(self._chunk, more - 1)
+            self._told = np.append(self._told, more + NOTHING_YET)
         self._whole = self._whole and whole_nodes.one_worker_a_node(state, rows)
         offered = self._offered(state) if self._on_slots else ()
         self._ever += [most_ever(kind, state.nodes, offered) for kind in self._facts.kinds[len(self._ever) :]]
@@ -116,20 +120,24 @@ class ElasticPolicy:
         waits = given == 0
         code = WaitReason.NO_ROOM if given.sum() >= capacity else WaitReason.HELD_BACK
         codes = np.where(jobs.fixed > 0, int(WaitReason.PREEMPTED), int(code))
-        return Plan(whole_nodes.allocations(state, rows, given), reasons=(rows[waits], codes[waits]))
+        reasons = self._news(rows[waits], codes[waits], rows[~waits])
+        return Plan(whole_nodes.allocations(state, rows, given), reasons=reasons)
 
     def _anywhere(self, state: State, rows: Ints) -> Plan:
         found = self._amounts_of(state)
         group = found.group[self._facts.kind_of(rows)]
-        queues = [self._queue(state, rows[group == number], found) for number in np.unique(group).tolist()]
+        queues = [
+            self._queue(state, rows[group == number], found) for number in np.flatnonzero(np.bincount(group)).tolist()
+        ]
         placing = Placing(state, self._facts, self._book, found, self._placer(state))
         hand_out(placing, self.kernel_rule, queues)
         for row, shares in placing.shares.items():
             self._width[row] = sum(share.workers for share in shares)
         told = [self._explain(state, placing, queue) for queue in queues]
-        reasons = np.concatenate([part[0] for part in told]), np.concatenate([part[1] for part in told])
+        waiting, codes = np.concatenate([part[0] for part in told]), np.concatenate([part[1] for part in told])
         vms = self._vm_changes(state, placing)
-        return Plan(placing.allocations(), vms=vms, wake_at_s=_wake_at_s(state, vms, len(reasons[0])), reasons=reasons)
+        reasons = self._news(waiting, codes, rows[placing.runs(rows)])
+        return Plan(placing.allocations(), vms=vms, wake_at_s=_wake_at_s(state, vms, len(waiting)), reasons=reasons)
 
     def _queue(self, state: State, rows: Ints, found: Amounts) -> Queue:
         kinds, rule = self._facts.kind_of(rows), self.kernel_rule
@@ -143,6 +151,13 @@ class ElasticPolicy:
     def _explain(self, state: State, placing: Placing, queue: Queue) -> tuple[Ints, Ints]:
         ran = state.first_workers(queue.rows) > 0
         return explain(placing, self.kernel_rule, queue, self._book.smallest(queue.rows), ran)
+
+    def _news(self, waiting: Ints, codes: Ints, running: Ints) -> tuple[Ints, Ints]:
+        """Return the rows told another reason than last time: every plan is kept, and a queue may be long."""
+        self._told[running] = NOTHING_YET
+        changed = self._told[waiting] != codes
+        self._told[waiting] = codes
+        return waiting[changed], codes[changed]
 
     # ---- nodes ----------------------------------------------------------------------------------------
 
