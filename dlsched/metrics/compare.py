@@ -23,8 +23,8 @@ SAME_SHARE = 5e-4
 COMPARED = (
     "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "wait_mean", "not_running_mean", "jct_mean",
     "jct_p95", "slowdown_mean", "late_share", "tardiness_total", "tardiness_cost", "utility_total", "vm_cost",
-    "cost_month", "total_cost", "idle_cost", "usd_per_useful_gpu_h", "allocation_ratio", "goodput", "preemptions",
-    "resizes", "restarts",
+    "cost_month", "total_cost", "idle_cost", "usd_per_useful_gpu_h", "allocation_ratio", "goodput", "other_width_share",
+    "preemptions", "resizes", "restarts",
 )  # fmt: skip
 
 

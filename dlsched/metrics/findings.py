@@ -34,6 +34,7 @@ __all__ = [
 
 HEADLINES: Mapping[str, str] = {
     "completed": "completed jobs",
+    "jct_mean": "the mean time in system",
     "wait_p95": "the p95 wait",
     "not_running_mean": "the mean time not running",
     "late_share": "late jobs",
@@ -43,7 +44,8 @@ HEADLINES: Mapping[str, str] = {
 """The metrics a comparison speaks of, as they are called in a sentence.
 
 Slowdown only where jobs have no due times; time not running in place of the wait where a policy stops jobs, because
-the wait ends at the first start.
+the wait ends at the first start. Where a policy changes widths the time in system takes the place of both: a job can
+start at once and crawl.
 """
 COST = "vm_cost"
 MOST_CLAUSES = 2
@@ -109,6 +111,9 @@ def result_sentence(policy: str, metrics: Mapping[str, Number], *, money_first: 
 
 
 def _waits(metrics: Mapping[str, Number]) -> str:
+    if metrics.get("other_width_share") and metrics.get("jct_mean") is not None:
+        mean, middle, late = (duration(metrics.get(f"jct_{part}")) for part in ("mean", "median", "p95"))
+        return f"jobs take {mean} on average, half of them up to {middle}, 1 in 20 over {late}"
     half, most = metrics.get("wait_p50"), metrics.get("wait_p95")
     if half is None or most is None:
         return "no job started"
@@ -125,6 +130,8 @@ def _pauses(metrics: Mapping[str, Number]) -> str:
     still = metrics.get("not_running_mean")
     if not metrics.get("preemptions") or still is None:
         return ""
+    if metrics.get("other_width_share"):
+        return f"{duration(still)} of it not running"
     return f"with pauses, {duration(still)} not running on average"
 
 
@@ -213,11 +220,19 @@ def _of_verdict(rows: Mapping[str, tuple[Row, Cell]], verdict: str) -> list[tupl
 
 def _headline_rows(comparison: Comparison) -> list[Row]:
     has_due = comparison.row("late_share") is not None
-    stops = comparison.row("preemptions")
-    has_pauses = stops is not None and any(cell.value is not None and cell.value.mean > 0 for cell in stops.cells)
-    left_out = {"slowdown_mean" if has_due else "", "wait_p95" if has_pauses else "not_running_mean"}
+    if _any_above_zero(comparison, "other_width_share"):
+        left_out = {"wait_p95", "not_running_mean"}
+    else:
+        left_out = {"jct_mean", "wait_p95" if _any_above_zero(comparison, "preemptions") else "not_running_mean"}
+    if has_due:
+        left_out.add("slowdown_mean")
     keys = [key for key in HEADLINES if key not in left_out]
     return [row for key in keys if (row := comparison.row(key)) is not None]
+
+
+def _any_above_zero(comparison: Comparison, key: str) -> bool:
+    row = comparison.row(key)
+    return row is not None and any(cell.value is not None and cell.value.mean > 0 for cell in row.cells)
 
 
 def _changes(pairs: Iterable[tuple[Row, Cell]], base: str, told: set[str]) -> str:

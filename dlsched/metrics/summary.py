@@ -82,11 +82,18 @@ def use(books: Books) -> Metrics:
     return {
         "allocation_ratio": held / up if up > 0 else None,
         "goodput": useful / held if held > 0 else None,
+        "other_width_share": _other_width_share(books),
         "gpu_hours_up": up / SECONDS_PER_H,
         "gpu_hours_held": held / SECONDS_PER_H,
         # Rounding of the sums must not show as 1e-12 hours.
         "gpu_hours_idle": spare / SECONDS_PER_H if spare > SAME_NUMBER * held else 0.0,
     }
+
+
+def _other_width_share(books: Books) -> float | None:
+    other = books.log.piece_workers != books.jobs.workers[books.log.piece_row]
+    run_s = float(books.piece_length_s.sum())
+    return float(books.piece_length_s[other].sum()) / run_s if run_s > 0 else None
 
 
 def lateness(books: Books) -> Metrics:

@@ -23,14 +23,17 @@ div:has(>[data-testid=stMetricDelta]){flex-wrap:wrap}
 
 
 def card_keys(metrics: Metrics, *, money_first: bool = False) -> list[str]:
-    """Return the four cards: without due dates slowdown, without prices GPUs held, with pauses time not running.
+    """Return the four cards that suit the data.
 
-    ``money_first``: what the policy spent comes first, and its parts, where machines are rented by the policy.
+    Without due dates slowdown, without prices GPUs held, with pauses time not running, with changed widths time in
+    system. ``money_first``: what the policy spent comes first, and its parts, where machines are rented by the policy.
     """
     if money_first and metrics.get("total_cost") is not None:
         second = "late_share" if metrics.get("late_share") is not None else "wait_p95"
         return ["total_cost", "vm_cost", second, "completed"]
     wait = "not_running_mean" if metrics.get("preemptions") else "wait_p95"
+    if metrics.get("other_width_share"):
+        wait = "jct_mean"
     late = "late_share" if metrics.get("late_share") is not None else "slowdown_mean"
     cost = "total_cost" if metrics.get("total_cost") is not None else "allocation_ratio"
     return [wait, late, cost, "completed"]

@@ -89,6 +89,19 @@ def test_cluster_sentence(cluster, widest, fits, text):
         ),
         ({"wait_p50": 0, "wait_p95": 0, "wait_max": 9}, "FIFO: 95 of 100 jobs started at once."),
         (
+            {
+                "wait_p50": 0,
+                "wait_p95": 60,
+                "other_width_share": 0.2,
+                "jct_mean": 7200,
+                "jct_median": 3600,
+                "jct_p95": 36_000,
+                "preemptions": 3,
+                "not_running_mean": 1800,
+            },
+            "FIFO: jobs take 2 h on average, half of them up to 1 h, 1 in 20 over 10 h; 30 min of it not running.",
+        ),
+        (
             {"wait_p50": None, "wait_p95": None, "jobs": 2, "unfinished": 2},
             "FIFO: no job started; of 2 jobs 2 unfinished.",
         ),
@@ -103,6 +116,14 @@ FIFO = {"completed": 9_383, "wait_p95": 13_980.0, "late_share": 0.14, "vm_cost":
 
 def sentence(other, *, exact=True, base=FIFO):
     return compare_sentence(compare([("FIFO", base), ("EASY", {**FIFO, **other})], "FIFO", exact=exact))
+
+
+def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
+    base = {**FIFO, "jct_mean": 7_200.0, "other_width_share": 0.0}
+    told = sentence({"wait_p95": 60.0, "jct_mean": 10_800.0, "other_width_share": 0.4}, base=base)
+    assert told.startswith("EASY raises the mean time in system from 2 h to 3 h (+1 h) against FIFO")
+    same_widths = sentence({"wait_p95": 60.0, "jct_mean": 10_800.0, "other_width_share": 0.0}, base=base)
+    assert same_widths.startswith("EASY cuts the p95 wait")
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def test_has_exactly_the_contract_and_each_number_has_an_entry_in_the_dictionary
         ("utility_total", None),
         ("preemptions", 1),
         ("resizes", 0),
+        ("other_width_share", 0),
         ("restarts", 1),
         pytest.param("queue_max", 1, id="c from 50, then b from 60"),
         pytest.param("fairness_max", 1.6, id="b: 160 s; alone on 1/2 of 8 GPUs (2 jobs on average) 100 s"),
@@ -256,6 +257,12 @@ def test_leases_are_billed_at_the_price_of_their_own_type():
     assert metrics["allocation_ratio"] == pytest.approx((50 + 50 + 100) / (50 + 240))
     assert metrics["restarts"] == 1
     assert list(jobs_table(*given)["cost"]) == pytest.approx([0.05 + 0.5 / 3, 1.0 / 3])
+
+
+def test_running_at_another_width_than_asked_for():
+    pieces = [Ran(0, 0, 30, {0: 2}, PieceEnd.RESIZED, rate=2), Ran(0, 30, 70, {0: 1}), Ran(1, 70, 100, {0: 1})]
+    metrics = summarise(*books_inputs(Scenario(workload([0, 0], [100, 30], [1, 1]), fixed()), pieces))
+    assert metrics["other_width_share"] == pytest.approx(30 / 100)
 
 
 def test_a_job_alone_on_a_faster_node_can_be_faster_than_its_run_time():

@@ -32,6 +32,11 @@ def test_cards_suit_the_data() -> None:
     ]
 
 
+def test_where_widths_change_the_first_card_is_the_time_in_system() -> None:
+    assert result_cards.card_keys({"preemptions": 3, "other_width_share": 0.1})[0] == "jct_mean"
+    assert result_cards.card_keys({"preemptions": 0, "other_width_share": 0.0})[0] == "wait_p95"
+
+
 def test_cards_name_their_parts() -> None:
     metrics = {"late_share": 0.0613, "late_jobs": 571, "completed": 9_171, "jobs": 9_383, "rejected": 12,
                "total_cost": 50.0, "vm_cost": 42.0, "tardiness_cost": 8.0, "rejection_cost": 0.0}  # fmt: skip
