@@ -54,6 +54,8 @@ def unequal_throughput(times: Sequence[StepTimes], network: str, servers: int = 
         shared = demand_s * (1.0 + ahead[others])
         first = demand_s + first_s[others]
         first[..., SERVER] = shared[..., SERVER]
+        if network == "exact":
+            first = shared  # not as first + (shared - first): the digits of a quick worker would be lost
         level = _Level(inside, delay_s, demand_s, first, shared - first)
         weight = np.full((len(sets), 2), float(network == "exact"))
         if network == "hybrid":

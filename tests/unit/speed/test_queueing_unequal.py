@@ -76,6 +76,13 @@ def test_the_recursion_as_printed(times, network):
     assert unequal_throughput(times, network) == pytest.approx(wanted)
 
 
+def test_a_quick_worker_keeps_its_digits_beside_a_slow_one():
+    """The slow one's uplink takes 1e15 times as long; the wait behind it must not swallow what the quick one needs."""
+    crew = (step(0, 1e6, 0, 0), step(1e-9, 1e-9, 1e-9, 0))
+    assert unequal_throughput(crew, "exact")[-1] == pytest.approx(printed(crew, "exact"), rel=1e-12)
+    assert unequal_throughput(crew, "exact")[-1] == pytest.approx(0.25e9)
+
+
 def two_workers(first: StepTimes, second: StepTimes, up: np.ndarray, down: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Total throughput of two workers with these weights of sharing, and how far the weights that the utilisations
     then ask for are above them, (..., 2).
