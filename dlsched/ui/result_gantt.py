@@ -99,7 +99,7 @@ def gantt_tab(run_id: str, scenario: Scenario) -> None:
     shown = window.current(run_id, whole)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         colour_by, highlight = _colours(run_id, scenario)
-        rows = _rows(run_id)
+        rows = _rows(run_id, scenario)
     moves(run_id, shown, whole)
     raster = raster_of(run_id, scenario, shown, colour_by)
     alt = in_words(run_id, raster, shown)
@@ -138,10 +138,13 @@ def _colours(run_id: str, scenario: Scenario) -> tuple[str, str]:
     return colour_by, str(highlight)
 
 
-def _rows(run_id: str) -> str:
+def _rows(run_id: str, scenario: Scenario) -> str:
+    # Where a policy changes widths, what a job held when is the first question.
+    is_elastic = bool(loaders.metrics(run_id).get("other_width_share")) and not scenario.cluster.free_slots
     choices = list(ROWS) if loaders.groupings(run_id, ("user", "group", "job_class")) else ["nodes", "jobs"]
     rows = st.segmented_control(
-        "Rows below", choices, format_func=ROWS.__getitem__, default="nodes", required=True, key="gantt-rows",
+        "Rows below", choices, format_func=ROWS.__getitem__, default="jobs" if is_elastic else "nodes",
+        required=True, key="gantt-rows",
         help="Nodes: where is waste? Jobs: what happened to mine? Users: who holds what?",
     )  # fmt: skip
     return str(rows)
