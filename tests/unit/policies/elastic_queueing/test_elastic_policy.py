@@ -161,6 +161,42 @@ def test_whose_width_stays_keeps_its_nodes_and_who_shrinks_keeps_the_largest_sha
     assert used(log, B) == [[1]]
 
 
+def test_who_shrinks_keeps_the_fewest_nodes():
+    pools = tuple(Pool(vm=VmType(name=f"n{gpus}", gpus=gpus), count=1) for gpus in (2, 4))
+    workload = jobs((0, 60, 3), (2, 2, 1)).with_columns(min_workers=[1, 1], max_workers=[6, 2])
+    log = run("srpt-all-nodes", scenario(workload, Cluster(pools=pools)))
+    assert used(log, A)[:2] == [[0, 1], [1]]
+
+
+def test_who_was_stopped_for_nothing_goes_on_where_it_was():
+    # X keeps a GPU of the second node, so that A, which needs three empty nodes, cannot have those of B
+    x, y, b, a = range(4)
+    workload = jobs((0, 10, 1), (0, 5, 2), (0, 100, 2), (6, 20, 5))
+    log = run("hell-moldable", scenario(workload, nodes(3, 2), SpeedSpec()))
+    assert [used(log, row)[0] for row in (x, y, b)] == [[1], [0], [2]]
+    assert told(log, a) == [(6, WaitReason.NO_ROOM)]
+    assert widths(log, b)[0] == (0, 10, 2)  # the first node was free as well, but a move costs a restart
+    assert widths(log, a) == [(10, 30, 5)]
+
+
+def test_room_that_the_amounts_did_not_know_of_goes_to_who_can_use_it():
+    pools = tuple(Pool(vm=VmType(name=name, gpu_type=name, gpus=1), count=1) for name in ("A100", "V100"))
+    workload = jobs((0, 4, 1), (0, 4, 1), (0, 9, 1), gpu_types=["A100", "A100", "V100"])
+    for key in ("hell-malleable", "hell-moldable"):
+        log = run(key, scenario(workload, Cluster(pools=pools), SpeedSpec()))
+        assert [widths(log, row) for row in (A, B, C)] == [[(0, 4, 1)], [(4, 8, 1)], [(0, 9, 1)]]
+
+
+def test_blocking_holds_also_where_only_the_placement_fails():
+    workload = jobs((0, 10, 1), (1, 20, 5), (1, 40, 2))
+    given = scenario(workload, nodes(2, 4), SpeedSpec())
+    assert widths(run("hell-moldable", given), C)[0][0] == 1
+    log = run("hell-moldable", given, blocking=True)
+    assert widths(log, B) == [(10, 30, 5)]  # five workers take two empty nodes
+    assert widths(log, C)[0][0] == 10
+    assert told(log, C)[0] == (1, WaitReason.BEHIND)
+
+
 def test_partitions_share_no_nodes_and_no_decision():
     pools = tuple(
         Pool(vm=VmType(name=name, gpus=4), count=1, partition=partition) for name, partition in (("x", "p"), ("y", ""))
