@@ -261,6 +261,12 @@ def test_a_rigid_job_wider_than_a_chunk_is_not_forgotten():
         assert not log.stalled
 
 
+@pytest.mark.parametrize("cluster", [one_gpu_nodes(2), nodes(1, 2)], ids=["whole", "general"])
+def test_whoever_is_stopped_twice_is_told_twice(cluster: Cluster):
+    log = run("srpt-all-nodes", scenario(jobs((0, 40, 1), (1, 2, 1), (5, 2, 1)), cluster))
+    assert told(log, A) == [(1, WaitReason.PREEMPTED), (5, WaitReason.PREEMPTED)]
+
+
 # ---- free slots ----------------------------------------------------------------------------------------------
 
 
