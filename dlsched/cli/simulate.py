@@ -141,6 +141,9 @@ def _show(done: Run, answer: dict[str, Any], options: Namespace) -> None:
     )
     if any(cut.values()):
         print(f"jobs that can never fit: {cut['dropped']:,} dropped, {cut['capped']:,} capped")
+    remark = registry.find(done.policy).remark_on(dict(done.params), done.prepared.scenario)
+    if remark:
+        print(f"note: {remark}")
     print_metrics(answer["metrics"])
     print("audit: " + ("clean" if not answer["audit"] else amount(len(answer["audit"]), "violation")))
     for line in answer["audit"]:

@@ -33,7 +33,7 @@ def run(options: Namespace) -> int:
 def asked(options: Namespace) -> dict[str, Any]:
     """Return the specification: that of the file, if any, with what was typed."""
     spec = _read(Path(options.file)) if options.file else {}
-    if options.policies:
+    if options.policies is not None:
         spec["policies"] = [{"key": key} for key in options.policies]
     if options.nodes:
         stream = spec.get("stream", {})

@@ -13,6 +13,7 @@ from dlsched.domain.names import names_hint
 from dlsched.domain.plan import Plan
 
 if TYPE_CHECKING:
+    from dlsched.domain.scenario import Scenario
     from dlsched.domain.state import State
 
 
@@ -115,6 +116,7 @@ class PolicySpec:
     it does; ``group`` what the user wants. A clairvoyant policy is built with the whole workload as second
     argument of ``build``. ``draws`` says that it decides with random numbers of its own, so that another run seed gives
     another result on the same jobs; ``compiled`` that its core is compiled when it is first used on a machine.
+    ``remark`` says what a reader of a result with these parameters on this scenario should know; "" = nothing.
     """
 
     key: str
@@ -131,6 +133,11 @@ class PolicySpec:
     uses_run_times: bool = False
     draws: bool = False
     compiled: bool = False
+    remark: Callable[[Any, Scenario], str] | None = None
+
+    def remark_on(self, values: dict[str, Any] | None, scenario: Scenario) -> str:
+        """Return the remark on a run with these parameters; "" without one."""
+        return "" if self.remark is None else self.remark(self.parse(values), scenario)
 
     def parse(self, values: dict[str, Any] | None) -> Frozen:
         """Return validated parameters; raise InputError naming the policy and the parameter."""

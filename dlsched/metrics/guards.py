@@ -36,6 +36,7 @@ def guards(
     audit: Sequence[str] = (),
     draws: int = 1,
     policy_draws: bool = False,
+    remark: str = "",
 ) -> list[Guard]:
     """Return the guard rails of a scenario, or of one policy's result on it; worst first.
 
@@ -55,8 +56,12 @@ def guards(
         Number of random draws behind the numbers.
     policy_draws
         Whether the policy decides with random numbers of its own.
+    remark
+        What the policy says of itself on this scenario.
     """
     found = [*_scenario_guards(scenario, load, never_fit, widest_gpus), *_audit_guards(audit)]
+    if remark:
+        found.append(Guard("orange", remark))
     if left_out:
         found.append(
             Guard("orange", f"{_jobs(left_out)} too large for the cluster {_were(left_out)} left out of this run.",

@@ -170,7 +170,7 @@ class _Engine:
         changed = apply_plan(world, plan, now_s)
         self._set_wake(plan.wake_at_s, now_s)
         world.ledger.explain(now_s, world.is_waiting, plan.reasons)
-        world.ledger.decisions.append(Decision(now_s, cause, cpu_s, plan))
+        world.ledger.decisions.append(Decision.of(plan, now_s, cause, cpu_s))
         idle = cause == EventKind.TIMER and not changed and not world.held
         self.idle_calls = self.idle_calls + 1 if idle else 0
 

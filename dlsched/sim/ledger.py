@@ -35,12 +35,20 @@ class Piece(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """One call of the policy."""
+    """One call of the policy, and what it said of its plan; not the plan itself, which may be long."""
 
     time_s: float
     cause: EventKind
     cpu_s: float
-    plan: Plan
+    status: str
+    objective: float | None
+    bound: float | None
+    note: str
+
+    @classmethod
+    def of(cls, plan: Plan, time_s: float, cause: EventKind, cpu_s: float) -> Decision:
+        """Return the record of a plan."""
+        return cls(time_s, cause, cpu_s, plan.status, plan.objective, plan.bound, plan.note)
 
 
 @dataclass
@@ -205,10 +213,10 @@ def _decision_columns(decisions: list[Decision]) -> dict[str, Any]:
         "decision_s": _floats(d.time_s for d in decisions),
         "decision_cause": _bytes(d.cause for d in decisions),
         "decision_cpu_s": _floats(d.cpu_s for d in decisions),
-        "decision_status": np.array([d.plan.status for d in decisions], dtype=object),
-        "decision_objective": _floats(number(d.plan.objective) for d in decisions),
-        "decision_bound": _floats(number(d.plan.bound) for d in decisions),
-        "decision_note": np.array([d.plan.note for d in decisions], dtype=object),
+        "decision_status": np.array([d.status for d in decisions], dtype=object),
+        "decision_objective": _floats(number(d.objective) for d in decisions),
+        "decision_bound": _floats(number(d.bound) for d in decisions),
+        "decision_note": np.array([d.note for d in decisions], dtype=object),
     }
 
 

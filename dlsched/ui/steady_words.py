@@ -168,6 +168,8 @@ def state_words(point: SteadyPoint) -> tuple[str, str]:
     if point.state == "queue grows":
         return f"{named(point.label)}: queue grows", "gray"
     half = "rough" if point.relative_half_width is None else f"± {share(point.relative_half_width)}"
+    if point.may_grow:
+        return f"{named(point.label)}: cap reached, {half}, may grow without end", "orange"
     if not point.settled:
         return f"{named(point.label)}: cap reached, at least {half}", "orange"
     within = point.state == "within target"

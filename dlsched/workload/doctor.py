@@ -144,13 +144,16 @@ class Ledger:
         """What was written so far."""
         return tuple(self._findings)
 
-    def report(self) -> Report:
-        """Close the books; InputError when nothing usable is left or most rows could not be understood."""
+    def report(self, what: str = "file", way_out: str = "Check the column mapping and the export") -> Report:
+        """Close the books; InputError when nothing usable is left or most rows could not be understood.
+
+        ``what`` names the file and ``way_out`` says what to do then.
+        """
         rows, kept = len(self.alive) + self._lost, int(self.alive.sum())
         drops = [f for f in self._findings if f.kind == "dropped"]
         unreadable = sum(f.count for f in drops if f.unreadable)
         if not rows:
-            raise InputError("file", "it has no rows besides the header", "Export the jobs again, with data rows")
+            raise InputError(what, "it has no rows besides the header", "Export it again, with data rows")
         worst = max(drops, key=lambda f: f.count, default=None)
         if worst is not None and (kept == 0 or unreadable > LARGEST_UNREADABLE_SHARE * rows):
             about = "no row can be used" if kept == 0 else f"most rows cannot be read: {unreadable:,} of {rows:,}"
@@ -158,7 +161,7 @@ class Ledger:
                 f", for example line {worst.examples[0].line}: {worst.examples[0].value!r}" if worst.examples else ""
             )
             why = f"{about}; most often ({worst.count:,} times): {worst.reason}{shown}"
-            raise InputError("file", why, "Check the column mapping and the export")
+            raise InputError(what, why, way_out)
         return Report(
             rows=rows,
             kept=kept,

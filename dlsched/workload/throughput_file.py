@@ -29,6 +29,7 @@ from dlsched.workload.readers.tabular import table_head
 
 MOST_ROWS, MOST_SERIES = 10_000, 200
 LONGEST_NAME = 80
+WAY_OUT = "Correct these rows, or leave them out; a curve needs 2 numbers of workers with a throughput above 0"
 NAMES: Mapping[str, tuple[str, ...]] = {
     "name": ("name", "series", "model", "modelname", "network", "net", "dnn", "application", "app"),
     "workers": ("workers", "numworkers", "nworkers", "worker", "k"),
@@ -89,7 +90,7 @@ def read_measurements(source: Path | bytes, name: str = "") -> MeasurementRead:
         why = f"it has {table.rows:,} rows, at most {MOST_ROWS:,} are used"
         raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
     given = source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0]
-    reading = _Reading(table, found, list(text.notes), given or "measured")
+    reading = _Reading(table, found, list(text.notes), given or "measured", f"file {text.name}")
     return reading.times(stations) if profiled else reading.curves()
 
 
@@ -127,9 +128,9 @@ def _check_columns(
 class _Reading(MeasuredRows):
     """One pass over a table of measurements."""
 
-    def __init__(self, table: Table, found: Mapping[str, str], notes: list[str], name: str) -> None:
+    def __init__(self, table: Table, found: Mapping[str, str], notes: list[str], name: str, file: str) -> None:
         super().__init__(table, found, notes, found.get("name", ""))
-        self.default = name
+        self.default, self.file = name, file
 
     def curves(self) -> MeasurementRead:
         workers, per_node = self._workers()
@@ -142,7 +143,7 @@ class _Reading(MeasuredRows):
         alone = np.array([len(measured.get(label, ())) == 1 for label in labels], dtype=bool)
         rule = "Dropped: a curve needs 2 different numbers of workers"
         self.ledger.drop(alone, "series with one number of workers", rule, labels, unreadable=False)
-        report = self.ledger.report()
+        report = self.ledger.report(self.file, WAY_OUT)
         synchronous = "sync" in self.found
         series: dict[str, Measurements | ProfiledTimes] = {}
         for label in self._distinct(labels):
@@ -155,7 +156,7 @@ class _Reading(MeasuredRows):
         labels = self._labels(None)
         nothing = seconds.sum(axis=1) == 0
         self.ledger.drop(nothing, "all four times are 0", "Dropped: a mini-batch takes some time")
-        report = self.ledger.report()
+        report = self.ledger.report(self.file, WAY_OUT)
         return MeasurementRead(
             {label: mean_times(seconds[self.ledger.alive & (labels == label)]) for label in self._distinct(labels)},
             report,

@@ -88,7 +88,7 @@ draws = len(own.seeds) if own else 1
 load = load_of(scenario.workload, scenario.cluster)
 left_out = 0 if scenario.generator else len(scenario.workload) - int(metrics.get("jobs") or 0)
 found = guards(scenario, metrics, audit=info.audit, draws=draws, load=load, left_out=left_out,
-               policy_draws=spec.draws)  # fmt: skip
+               policy_draws=spec.draws, remark=spec.remark_on(dict(info.params), scenario))  # fmt: skip
 parts.guard_rails([guard for guard in found if guard.level != "info"])
 rents = scenario.cluster.free_slots
 if tab != "Job":

@@ -40,6 +40,13 @@ def test_the_time_in_system_comes_first_and_jobs_are_the_rows(saved, open_page):
     assert app.segmented_control(key="gantt-rows").value == "nodes"
 
 
+def test_nodes_in_no_chunk_are_told_above_the_result(store, open_page):
+    done = simulate(stream_scenario(StreamSpec(nodes=12, jobs=8)), "jsq-chunk", {"chunk": 5})
+    app = open_page(RESULT, run=store.save_run(done.record()))
+    assert not app.exception
+    assert any("Chunks of 5 leave 2 of 12 GPUs in no chunk" in part.value for part in app.warning)
+
+
 def test_a_comparison_speaks_of_the_time_in_system(saved, open_page):
     base, other = saved["fifo-skip", 0], saved["hell-malleable", 0]
     app = open_page(COMPARE, runs=f"{base},{other}", base=base)

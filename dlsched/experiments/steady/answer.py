@@ -13,6 +13,8 @@ from dlsched.experiments.steady.spec import SteadySpec
 from dlsched.metrics.intervals import Interval
 
 State = Literal["within target", "cap reached", "queue grows"]
+WIDE = 0.2
+"""Relative half width at the cap above which a queue that grows without end cannot be ruled out."""
 
 
 class Curve(Frozen):
@@ -86,12 +88,23 @@ class SteadyPoint(Frozen):
         return self.response_h.half_width / self.response_h.mean
 
     @property
+    def may_grow(self) -> bool:
+        """Whether the run is too short to rule out a queue that grows without end, which has no mean.
+
+        Near load 1 such queues reach the cap without an alarm, with wide intervals.
+        """
+        wide = self.relative_half_width is not None and self.relative_half_width > WIDE
+        return self.state == "cap reached" and wide and self.growth.mean > 0
+
+    @property
     def words(self) -> str:
         """The state in words, as in "cap reached, ± 11%"."""
         if self.relative_half_width is None:
             half = f" ± {self.growth.half_width:.1f}" if self.growth.half_width is not None else ""
             return f"queue grows by {self.growth.mean:.1f}{half} jobs per 100 arrivals"
         doubt = "" if self.settled else " at least: the run is short for this queue"
+        if self.may_grow:
+            doubt += "; it may grow without end"
         return f"{self.state}, ± {self.relative_half_width:.1%}{doubt}"
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from dlsched.domain.policy import ElasticRule, PolicySpec
+from dlsched.domain.scenario import Scenario
 from dlsched.policies.elastic_queueing.params import (
     ElasticParams,
     FillParams,
@@ -13,10 +17,12 @@ from dlsched.policies.elastic_queueing.params import (
     OrderedParams,
 )
 from dlsched.policies.elastic_queueing.policy import ElasticPolicy
+from dlsched.speed import build_speed
 
 FAMILY = "elastic"
 PAPER = "Lin et al., A model-based approach to streamlining distributed training for asynchronous SGD, MASCOTS 2018"
 KNOWS = "work left and speed-up"
+Remark = Callable[[Any, Scenario], str]
 
 
 def _hell_malleable(params: FillParams) -> ElasticPolicy:
@@ -50,7 +56,30 @@ def _jsq(params: JsqParams) -> ElasticPolicy:
     return ElasticPolicy(ElasticRule("fastest", chunk=params.chunk), params.vm_type)
 
 
-def _spec(key: str, label: str, summary: str, build: object, params: object) -> PolicySpec:
+def _only_orders(params: ElasticParams, scenario: Scenario) -> str:
+    if scenario.speed.kind != "rigid":
+        return ""
+    return "Every job has one fixed width here: the policy could only choose the order."
+
+
+def _beside_chunks(params: JsqParams, scenario: Scenario) -> str:
+    """Name the nodes in no chunk, and jobs that no chunk of this size holds."""
+    cluster, jobs = scenario.cluster, scenario.workload
+    if cluster.free_slots:
+        return _only_orders(params, scenario)
+    gpus = cluster.num_gpus
+    chunk = min(params.chunk, gpus)
+    parts = [f"Chunks of {chunk:,} leave {gpus % chunk:,} of {gpus:,} GPUs in no chunk."] if gpus % chunk else []
+    smallest = build_speed(scenario.speed, jobs, cluster.vm_types).limits()[0] * jobs.gpus_per_worker
+    widest = float(smallest.max(initial=0.0))
+    if widest > chunk:
+        parts.append(f"While a job is there that needs {widest:g} GPUs or more, chunks are as large as that.")
+    return " ".join([*parts, _only_orders(params, scenario)]).strip()
+
+
+def _spec(
+    key: str, label: str, summary: str, build: object, params: object, remark: Remark = _only_orders
+) -> PolicySpec:
     return PolicySpec(
         key,
         label,
@@ -63,6 +92,7 @@ def _spec(key: str, label: str, summary: str, build: object, params: object) -> 
         group="elastic",
         uses_run_times=True,
         compiled=True,
+        remark=remark,
     )
 
 
@@ -120,5 +150,6 @@ ELASTIC: tuple[PolicySpec, ...] = (
         "served.",
         _jsq,
         JsqParams,
+        _beside_chunks,
     ),
 )

@@ -28,6 +28,8 @@ BATCH = 1024
 """Examples in a mini-batch."""
 LEAST_EPOCHS = 0.01
 """Draws of epochs below this are raised to it; with the study's means, 37 and more deviations away, none is."""
+LONGEST_S = 1e13
+"""Longest stream and longest mean run time, seconds: times in milliseconds stay exact."""
 _DECIMALS = 3  # milliseconds: ndtri and log may differ in the last bit between machines, times must not
 _NETWORK, _EPOCHS = range(2)  # which of a job's uniforms decides what; new draws go to the end
 
@@ -121,7 +123,7 @@ class StreamSpec(Frozen):
     nodes: int = Field(100, ge=1, le=MOST_GPUS, description="Nodes of the cluster, of one GPU each.")
     jobs: int = Field(4000, ge=1, le=MOST_JOBS, description="Number of jobs.")
     load: Annotated[float, AfterValidator(_stable)] = Field(
-        0.7, gt=0, description="Node time asked for, were each job on one node, over node time there is; below 1."
+        0.7, ge=0.001, description="Node time asked for, were each job on one node, over node time there is; below 1."
     )
     networks: Networks = Field(TABLE_III, description="Networks, or a preset: table-iii (the four), large (two).")
     network_model: Network = Field(
@@ -137,6 +139,16 @@ class StreamSpec(Frozen):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"two networks are called {twice[0]!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _fits_a_clock(self) -> Self:
+        span_s = self.jobs * mean_gap_s(self)
+        if span_s > LONGEST_S or mean_alone_s(self) > LONGEST_S:
+            raise ValueError(
+                f"jobs run {mean_alone_s(self):.2g} s and arrive for {span_s:.2g} s in the mean, at most {LONGEST_S:g} s "
+                "each: take fewer epochs or jobs, or a higher load"
+            )
         return self
 
     def curve(self, network: TrainingNetwork, nodes: int | None = None) -> Floats:

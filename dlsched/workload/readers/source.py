@@ -59,7 +59,7 @@ def open_trace(source: Path | bytes, name: str = "") -> TraceText:
             break
         data = unpacked
     if not data.strip():
-        raise InputError(f"file {name}", "it is empty", "Export the jobs again")
+        raise InputError(f"file {name}", "it is empty", "Export it again")
     if data.startswith(PARQUET_MAGIC):
         return TraceText(data, name, tuple(notes), is_parquet=True)
     return TraceText(_as_text(data, name, notes), name, tuple(notes))
@@ -197,7 +197,7 @@ def _as_text(data: bytes, name: str, notes: list[str]) -> bytes:
     head = data[: 1 << 16]
     strange = len(head) - len(head.translate(None, _CONTROLS))
     if strange > LARGEST_CONTROL_SHARE * len(head):
-        raise InputError(f"file {name}", "it is not a text file", "Give a CSV, JSON, SWF or sacct export")
+        raise InputError(f"file {name}", "it is not a text file", "Give a text file such as CSV, or the export itself")
     nuls = data.count(b"\0")
     if nuls:
         notes.append(f"Removed {nuls:,} NUL bytes")
@@ -205,7 +205,7 @@ def _as_text(data: bytes, name: str, notes: list[str]) -> bytes:
     if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not data.strip():
-        raise InputError(f"file {name}", "it is empty", "Export the jobs again")
+        raise InputError(f"file {name}", "it is empty", "Export it again")
     return data
 
 

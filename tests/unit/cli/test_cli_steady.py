@@ -58,6 +58,7 @@ def test_a_violation_is_told_and_is_a_failure(capsys, monkeypatch):
         (["--loads", "half"], "invalid list of numbers value: 'half'"),
         (["--policies", "fifoo"], "policy 'fifoo'"),
         (["--policies", "edf"], "needs due dates"),
+        (["--policies", ","], "policies"),
         (["--nodes", "0"], "must be at least 1, got 0"),
         (["--jobs-most", "5"], "--jobs-most: must be at least 100, got 5"),
         (["--target", "9"], "target: Input should be less than or equal to 0.5"),

@@ -92,6 +92,14 @@ def test_states_are_told_in_words_and_colours() -> None:
     ]
 
 
+def test_a_wide_interval_at_the_cap_may_hide_a_growing_queue() -> None:
+    wide, narrow = point(HELL, 0.9, 200.0, 60.0), point(HELL, 0.9, 200.0, 30.0)
+    assert wide.may_grow
+    assert wide.words.endswith("; it may grow without end")
+    assert words.state_words(wide) == ("HELL malleable: cap reached, ± 30%, may grow without end", "orange")
+    assert not narrow.may_grow
+
+
 def test_audit_findings_and_other_versions_stand_above_the_answer() -> None:
     assert words.steady_guards(ANSWER, stale=False) == []
     bad = answer([point(KNEE, 0.5, 5.0, audit=["node 3 is used twice"])])

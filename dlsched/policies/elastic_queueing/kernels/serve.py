@@ -15,7 +15,7 @@ def set_sizes(jobs: Jobs, gamma: float, answer: Answer) -> None:
     """Set the size of every job: remaining work, times (1 / (1 - progress)) ** gamma for early termination."""
     for k in range(len(jobs.work)):
         left = max(jobs.remaining[k], LEAST_WORK * jobs.work[k])
-        answer.size[k] = left if gamma == 0.0 else left * (jobs.work[k] / left) ** gamma
+        answer.size[k] = left if gamma == 0.0 else left ** (1.0 - gamma) * jobs.work[k] ** gamma
 
 
 @compiled

@@ -308,3 +308,36 @@ def test_restarts_longer_than_the_time_between_submissions_starve_nobody(key: st
     log = run(key, scenario(workload, cluster, restart_s=30.0, restart_mode=mode))
     assert (log.job_status == JobStatus.COMPLETED).all()
     assert len(log.decision_s) <= 2 * len(workload)
+
+
+# ---- what a reader should know -------------------------------------------------------------------------------
+
+
+def remark(key: str, given: Scenario, **params: Any) -> str:
+    return find(key).remark_on(params, given)
+
+
+def test_nodes_in_no_chunk_are_named():
+    given = scenario(jobs((0, 10, 1)), one_gpu_nodes(10))
+    assert remark("jsq-chunk", given, chunk=4) == "Chunks of 4 leave 2 of 10 GPUs in no chunk."
+    assert remark("jsq-chunk", given, chunk=5) == ""
+    assert remark("jsq-chunk", given, chunk=50) == ""  # one chunk, the cluster
+
+
+def test_chunks_smaller_than_a_job_and_fixed_widths_are_named():
+    rigid = scenario(jobs((0, 10, 6)), one_gpu_nodes(10), SpeedSpec())
+    told = remark("jsq-chunk", rigid, chunk=5)
+    assert "While a job is there that needs 6 GPUs or more, chunks are as large as that." in told
+    assert told.endswith("the policy could only choose the order.")
+    assert (
+        remark("hell-malleable", rigid) == "Every job has one fixed width here: the policy could only choose the order."
+    )
+    assert remark("hell-malleable", rigid.replace(speed=LINEAR)) == ""
+    assert find("fifo").remark_on(None, rigid) == ""
+
+
+def test_with_gamma_1_progress_cancels_and_nobody_is_stopped_for_an_equal_job():
+    same = jobs(*((7.0 * number, 1000 / 3, 1) for number in range(30)))
+    log = run("hell-moldable", scenario(same, one_gpu_nodes(7), SpeedSpec()), gamma=1.0)
+    assert len(log.piece_row) == 30
+    assert (np.diff(log.job_first_start_s) >= 0).all()
