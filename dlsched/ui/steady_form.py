@@ -31,6 +31,8 @@ def form(shown: SteadySpec) -> SteadySpec | None:
     ``shown`` is the question of the answer on the page: jobs of no preset stay a choice while they are shown.
     """
     handed = stream_network.kept()
+    if stream_network.just_came():
+        st.session_state[PREFIX + "networks"] = OWN
     own = shown.stream if asked_of(shown).networks == SHOWN else None
     line = st.empty()
     with st.expander("Change the question", key="steady-form"):

@@ -11,9 +11,18 @@ KEY = "stream_network"
 ``shared_server``. Nodes, jobs and load are its defaults; the Steady state page asks for them."""
 
 
+_NEW = "stream_network_new"
+
+
 def keep(spec: StreamSpec) -> None:
-    """Make this the reader's own network on the Steady state page."""
+    """Make this the reader's own network on the Steady state page, chosen there when it opens."""
     st.session_state[KEY] = spec
+    st.session_state[_NEW] = True
+
+
+def just_came() -> bool:
+    """Return, once, whether a network was handed over since this was last asked."""
+    return bool(st.session_state.pop(_NEW, False))
 
 
 def kept() -> StreamSpec | None:

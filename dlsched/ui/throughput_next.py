@@ -122,7 +122,7 @@ def _simulate(curves: SpeedCurves, source: Source) -> None:
         else:
             st.markdown(f"{safe(source.name)}, {source.study.epochs:g} epochs as in Table III.")
         if curves.chosen == MEASURED:
-            st.markdown(f"The stream takes the fitted {NETWORK_WORDS[curves.model]} network, not the measured curve.")
+            st.markdown("The stream takes the measured curve; more nodes than were measured bring nothing.")
         if st.button("Open Steady state", key="to-steady"):
             stream_network.keep(stream_of(curves, source, mini_batches))
             session.go("speed_up/steady_state.py")
@@ -130,9 +130,11 @@ def _simulate(curves: SpeedCurves, source: Source) -> None:
 
 def stream_of(curves: SpeedCurves, source: Source, mini_batches: float) -> StreamSpec:
     """Return a stream of such jobs; ``mini_batches`` of a job, in the mean, where the study does not say."""
+    is_measured = curves.chosen == MEASURED and curves.measured is not None
     network = source.study or TrainingNetwork(
         name=source.name[:LONGEST_NAME],
         times=curves.times[curves.model],
+        measured_per_s=_measured_on_all(curves) if is_measured else None,
         steps_per_epoch=mini_batches / EPOCHS,
         epochs=EPOCHS,
     )
@@ -140,3 +142,10 @@ def stream_of(curves: SpeedCurves, source: Source, mini_batches: float) -> Strea
     return StreamSpec(
         networks=(network,), network_model=curves.model, servers=lay.servers, shared_server=lay.shared_server
     )
+
+
+def _measured_on_all(curves: SpeedCurves) -> tuple[float, ...]:
+    """Return the measured curve up to the nodes that its most workers take."""
+    assert curves.measured is not None
+    lay = Layout(MOST_GPUS, curves.layout.servers, curves.layout.shared_server)
+    return tuple(measured_curve(curves.measured, lay).tolist())

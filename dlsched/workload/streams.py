@@ -60,8 +60,15 @@ def assumptions_of(spec: StreamSpec) -> tuple[str, ...]:
     known = {(one.name, one.times, one.steps_per_epoch) for one in TABLE_III}
     from_table = [one.name for one in spec.networks if (one.name, one.times, one.steps_per_epoch) in known]
     variances = sorted({one.epoch_variance for one in spec.networks})
+    measured = [one.name for one in spec.networks if one.measured_per_s is not None]
+    modelled = len(measured) < len(spec.networks)
     return (
-        f"{SPEED_CURVE}: closed queueing network, {LINKS[spec.network_model]}",
+        *([f"{SPEED_CURVE}: closed queueing network, {LINKS[spec.network_model]}"] if modelled else []),
+        *(
+            [f"{SPEED_CURVE}: measured for {', '.join(measured)}, flat beyond the last number of nodes"]
+            if measured
+            else []
+        ),
         f"{SPEED_CURVE}: one node is a worker with its server; {_nodes_words(spec)}",
         "the same steps on any number of nodes: what stale gradients cost is not modelled",
         f"epochs: normal, variance {' or '.join(f'{value:g}' for value in variances)}, at least {LEAST_EPOCHS:g}",

@@ -284,6 +284,8 @@ def test_the_network_goes_to_the_steady_state_page(open_page):
     spec = app.session_state[stream_network.KEY]
     assert spec.networks == (TABLE_III[2],)
     assert (spec.network_model, spec.servers, spec.shared_server) == ("exact", 1, False)
+    assert app.segmented_control(key="steady-networks").value == "own"
+    assert "AlexNet" in shown(app)
 
 
 def test_a_job_of_the_readers_own_has_the_steps_that_are_given(open_page):
@@ -293,6 +295,17 @@ def test_a_job_of_the_readers_own_has_the_steps_that_are_given(open_page):
     (network,) = app.session_state[stream_network.KEY].networks
     assert network.times.worker_s == pytest.approx(0.1)
     assert network.steps_per_epoch * network.epochs == 5000
+
+
+def test_the_measured_curve_goes_to_the_steady_state_page(drop):
+    app = drop(rows([1.0, 1.9, 2.5]))
+    curve = next(control for control in app.segmented_control if control.label == "Curve")
+    app = curve.set_value("measured").run()
+    app = app.button(key="to-steady").click().run()
+    assert not app.exception
+    spec = app.session_state[stream_network.KEY]
+    assert spec.networks[0].measured_per_s == pytest.approx((1.0, 1.0, 1.9, 2.5))
+    assert spec.curve(spec.networks[0], 6).tolist() == pytest.approx([1.0, 1.0, 1.9, 2.5, 2.5, 2.5])
 
 
 def test_the_example_file_is_what_the_button_shows(drop):

@@ -260,3 +260,16 @@ def test_curves_that_cannot_be_given(workers, curves, message):
 def test_a_profile_without_a_curve_is_named():
     with pytest.raises(InputError, match="job t1, column profile: 'c' has no speed curve"):
         give_curve(trace((1, 1), profile=["a", "c"]), {"a": (1.0,), "b": (1.0,)}, "bad")
+
+
+def test_a_measured_curve_takes_the_place_of_the_times():
+    measured = ONE.networks[0].model_copy(update={"measured_per_s": (0.5, 0.4, 0.8)})
+    spec = ONE.model_copy(update={"networks": (measured,), "nodes": 5})
+    scenario = stream_scenario(spec)
+    assert spec.curve(measured).tolist() == [0.5, 0.4, 0.8, 0.8, 0.8]
+    speed = build_speed(scenario.speed, scenario.workload, scenario.cluster.vm_types)
+    rows = np.zeros(5, dtype=np.int64)
+    assert speed.rates(rows, np.arange(1, 6)).tolist() == pytest.approx([1, 0.8, 1.6, 1.6, 1.6])
+    assert mean_alone_s(spec) == 100  # 50 steps at 0.5 a second
+    assert any("measured for" in note for note in scenario.assumptions)
+    assert not any("queueing network" in note for note in scenario.assumptions)
