@@ -85,6 +85,8 @@ def main() -> None:
         shoot(tab, "compare")
         tab.goto(f"{address}/workload")
         shoot(tab, "workload")
+        tab.goto(f"{address}/steady-state")
+        shoot(tab, "steady")
         tab.goto(address)
         tab.get_by_role("button", name="Rent GPUs by the hour").click()
         tab.get_by_role("button", name="Use these 100 jobs").click()
