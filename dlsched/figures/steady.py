@@ -183,9 +183,9 @@ def _edge(figure: go.Figure, theme: Theme, high: float) -> None:
 
 
 def _log_hours(figure: go.Figure, low: float, high: float, top: float) -> None:
-    """Make y a log axis of hours up to ``top``, with ticks up to ``high``."""
-    steps = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
-    ticks = [at for at in steps if low <= at <= high]
+    """Make y a log axis of hours up to ``top``, with ticks up to ``high``: more of them where the range is short."""
+    digits = (1, 2, 5) if high >= 8 * low else (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    ticks = [at for at in (digit * 10.0**power for power in range(-3, 7) for digit in digits) if low <= at <= high]
     figure.update_yaxes(
         type="log", range=[float(np.log10(low)), float(np.log10(top))], tickvals=ticks,
         ticktext=[number(at) for at in ticks],

@@ -49,8 +49,9 @@ def one_load(answer: SteadyAnswer) -> None:
     """Show what lies behind the means at one load."""
     st.subheader("At one load", anchor=False)
     loads = list(answer.spec.loads)
-    if st.session_state.get("steady-load") not in loads:
-        st.session_state["steady-load"] = focus_load(answer)
+    asked = answer.spec.model_dump_json()
+    if st.session_state.get("steady-load") not in loads or st.session_state.get("steady-load-of") != asked:
+        st.session_state["steady-load"], st.session_state["steady-load-of"] = focus_load(answer), asked
     with st.container(horizontal=True, vertical_alignment="bottom"):
         load = st.segmented_control("Load", loads, required=True, key="steady-load", format_func=load_words)
         look_at = st.segmented_control("Look at", list(LOOK_AT), default="spread", required=True, key="steady-look",

@@ -66,6 +66,11 @@ def test_the_wall_at_load_one_is_in_the_picture() -> None:
     assert chart.figure.layout.xaxis.range[1] > 1
 
 
+def test_a_short_range_has_ticks_too() -> None:
+    near = answer([point(HELL, 0.3, 2.4, 0.1), point(HELL, 0.5, 3.6, 0.1)])
+    assert len(steady.response_by_load(near, LIGHT).figure.layout.yaxis.tickvals) >= 2
+
+
 def test_bars_that_reach_zero_end_above_it_on_the_log_axis() -> None:
     wide = answer([point(HELL, 0.5, 10.0, 40.0)])
     chart = steady.response_by_load(wide, LIGHT)
