@@ -1,8 +1,7 @@
-"""Any cluster: widths handed out in amounts are placed on nodes by the scenario's placement rule.
+"""Any cluster: widths handed out in amounts are placed on nodes, with speed curves that say which widths there are.
 
-Who keeps its width keeps its nodes; who shrinks keeps its largest shares. Then those who start are placed in the order
-they were served, then those who grow. Room is scattered, so that a width may not fit: a malleable job takes the largest
-efficient width that does, a moldable one waits. What is free then goes to whoever waits and can use it.
+Those who start are placed in the order they were served, then those who grow. What is free then goes to whoever waits
+and can use it.
 """
 
 from __future__ import annotations
@@ -10,149 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dlsched.domain.plan import Allocation, Share, run_on
 from dlsched.domain.state import Placer, State
 from dlsched.domain.workload import Ints
-from dlsched.policies.elastic_queueing.amounts import ROOM, Amounts, room
 from dlsched.policies.elastic_queueing.curves import CurveBook
+from dlsched.policies.shared import placing
+from dlsched.policies.shared.amounts import Amounts
 from dlsched.policies.shared.facts import JobFacts
-from dlsched.policies.shared.slots import OpeningPlacer
-from dlsched.policies.shared.walk import walk
 
 
-class Placing:
-    """The trial of one decision; ``shares`` is what rows hold after it, only where that changes (empty = nothing).
-
-    Parameters
-    ----------
-    state, facts, book
-        The state to decide on, and the kinds and curves of its rows.
-    amounts
-        Which nodes a kind may use, and what empty slots hold.
-    placer
-        Free resources, an :class:`OpeningPlacer` on free slots.
-    """
+class Placing(placing.Placing):
+    """The trial of one decision in which a row may have the efficient widths of its curve; ``book`` knows them."""
 
     def __init__(self, state: State, facts: JobFacts, book: CurveBook, amounts: Amounts, placer: Placer) -> None:
-        self.placer = placer
-        self.shares: dict[int, tuple[Share, ...]] = {}
-        self._state, self._facts, self._book, self._amounts = state, facts, book, amounts
-        self._failed: set[tuple[int, int]] = set()
-        self._runs = facts.runs(state)
+        super().__init__(state, facts, self._efficient, amounts, placer)
+        self._book = book
 
-    def give_back(self, row: int, width: int) -> None:
-        """Leave a running row so many of its workers, those on its largest shares."""
-        kept, dropped, missing = [], [], width
-        for share in sorted(self._state.held(row), key=lambda share: (-share.workers, share.node)):
-            stays = min(missing, share.workers)
-            missing -= stays
-            if stays:
-                kept.append(Share(share.node, stays))
-            if stays < share.workers:
-                dropped.append(Share(share.node, share.workers - stays))
-        self.placer.release(row, tuple(dropped))
-        self._hold(row, tuple(sorted(kept)))
+    def _efficient(self, row: int) -> Ints:
+        return self._book.efficient(int(self._book.of(np.array(row))))
 
-    def start(self, row: int, width: int) -> bool:
-        """Place a row that holds nothing; False when there is no room. Room only shrinks, so nothing fails twice."""
-        key = self._facts.number_of(row), width
-        if key in self._failed:
-            return False
-        shares = self.placer.place(row, width)
-        if shares is None:
-            self._failed.add(key)
-            return False
-        self._hold(row, shares)
-        return True
-
-    def start_up_to(self, row: int, width: int, above: int = 0) -> bool:
-        """Place a row at the largest efficient width that fits, at most ``width`` and more than ``above``."""
-        efficient = self._book.efficient(int(self._book.of(np.array(row))))
-        largest = min(width, self.room(row))
-        fitting = efficient[(efficient <= largest) & (efficient > above)]
-        return any(self.start(row, candidate) for candidate in fitting[::-1].tolist())
-
-    def grow(self, row: int, width: int) -> None:
-        """Place a running row anew at a larger width, or at one between; else it keeps its nodes."""
-        held = self._state.held(row)
-        before = sum(share.workers for share in held)
-        self.placer.release(row, held)
-        failed, self._failed = self._failed, set()  # what it gave back may be what was missing
-        if not self.start_up_to(row, width, above=before):
-            self.placer.take(row, held)
-        self._failed = failed
-
-    def resume(self, row: int) -> bool:
-        """Give a row that was stopped in this decision its own nodes back; False when somebody has them."""
-        held = self._state.held(row)
-        if not held:
-            return False
-        demand = np.asarray(self._facts.kind(row).demand)
-        if any((share.workers * demand > self.placer.free[share.node] + ROOM).any() for share in held):
-            return False
-        self.placer.take(row, held)
-        del self.shares[row]
-        self._runs[row] = True
-        return True
-
-    def _hold(self, row: int, shares: tuple[Share, ...]) -> None:
-        self.shares[row] = shares
-        self._runs[row] = bool(shares)
-
-    def walk(self, rows: Ints, take: Callable[[int], bool], *, blocking: bool = False) -> list[int]:
-        """Offer rows in order, those alike no more once one failed; return the rows taken."""
+    def offer(self, rows: Ints, take: Callable[[int], bool], *, blocking: bool = False) -> list[int]:
+        """Offer rows in order, those of one kind and curve no more once one failed; return the rows taken."""
         curve = self._book.of(rows)
-        alike = self._facts.kind_of(rows) * (1 + int(curve.max(initial=0))) + curve
-        stopped = [row for row, shares in self.shares.items() if not shares]
-        if stopped:  # each may get its own nodes back where others fail
-            own = np.isin(rows, np.array(stopped))
-            alike[own] = -1 - np.arange(int(own.sum()))
-        return walk(rows, alike, take, blocking=blocking)
-
-    def runs(self, rows: Ints) -> NDArray[np.bool_]:
-        """Return which of these active rows hold something, as far as this decision has come."""
-        return self._runs[rows]
+        return self.walk(
+            rows, self._facts.kind_of(rows) * (1 + int(curve.max(initial=0))) + curve, take, blocking=blocking
+        )
 
     def wish(self, row: int) -> int:
         """Return the width the rule wants of a row where all that is free is its own."""
         return int(self._book.curves.width[self._book.of(np.array(row)), min(self.room(row), self._book.widest)])
-
-    def may_hold_any(self, rows: Ints) -> bool:
-        """Whether the totals hold a worker of any of these rows; False is sure."""
-        if len(self.opened) < self._amounts.empty:
-            return True
-        demand = np.array([self._facts.kinds[number].demand for number in self._kinds(rows)])
-        return len(demand) > 0 and bool((demand <= self.placer.free.sum(axis=0) + ROOM).all(axis=1).any())
-
-    def rooms(self, rows: Ints) -> Ints:
-        """Return how many workers of each row all that is free holds, -1 = no node of its kind is up; shape (rows,)."""
-        of_kind = np.zeros(len(self._facts.kinds), dtype=np.int64)
-        for number in self._kinds(rows):
-            of_kind[number] = self._room(number) if self._amounts.most[number] else -1
-        return np.asarray(of_kind[self._facts.kind_of(rows)])
-
-    def _kinds(self, rows: Ints) -> list[int]:
-        return np.flatnonzero(np.bincount(self._facts.kind_of(rows))).tolist()
-
-    def room(self, row: int) -> int:
-        """Return how many workers of a row all that is free holds together, whatever the placement rule says."""
-        return self._room(self._facts.number_of(row))
-
-    def _room(self, number: int) -> int:
-        usable, opened = self._amounts.usable[number], self.opened
-        if opened:
-            usable = usable.copy()
-            usable[list(opened)] = True
-        on_slots = (self._amounts.empty - len(opened)) * int(self._amounts.on_slot[number])
-        return room(self._facts.kinds[number], self.placer.free[usable]) + on_slots
-
-    @property
-    def opened(self) -> dict[int, str]:
-        """Slots opened in this decision, with their VM type."""
-        return self.placer.opened if isinstance(self.placer, OpeningPlacer) else {}
-
-    def allocations(self) -> dict[int, Allocation]:
-        """Return what changes, as a plan says it."""
-        return {row: run_on(shares) if shares else () for row, shares in self.shares.items()}

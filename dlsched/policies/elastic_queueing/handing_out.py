@@ -87,9 +87,11 @@ def _use_rest(placing: Placing, rule: ElasticRule, queue: Queue) -> None:
         return
     if rule.moldable:
         width = dict(zip(queue.rows.tolist(), queue.wanted.tolist(), strict=True))
-        placing.walk(waiting, lambda row: placing.resume(row) or placing.start(row, width[row]), blocking=rule.blocking)
+        placing.offer(
+            waiting, lambda row: placing.resume(row) or placing.start(row, width[row]), blocking=rule.blocking
+        )
     else:
-        placing.walk(waiting, lambda row: placing.resume(row) or placing.start_up_to(row, placing.wish(row)))
+        placing.offer(waiting, lambda row: placing.resume(row) or placing.start_up_to(row, placing.wish(row)))
 
 
 def _let_somebody_run(placing: Placing, queues: list[Queue]) -> None:
@@ -98,7 +100,7 @@ def _let_somebody_run(placing: Placing, queues: list[Queue]) -> None:
         here = [queue for queue in queues if queue.partition == partition]
         if not any(placing.runs(queue.rows).any() for queue in here):
             for queue in here:
-                placing.walk(queue.rows, lambda row: placing.start_up_to(row, placing.room(row)))
+                placing.offer(queue.rows, lambda row: placing.start_up_to(row, placing.room(row)))
 
 
 def explain(

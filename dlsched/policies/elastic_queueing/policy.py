@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlsched.domain.cluster import VmType
 from dlsched.domain.plan import Plan, WaitReason
-from dlsched.domain.policy import ElasticRule, EventKind, ReviewRule
-from dlsched.domain.state import Placer, State
+from dlsched.domain.policy import ElasticRule, ReviewRule
+from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.elastic_queueing import whole_nodes
-from dlsched.policies.elastic_queueing.amounts import Amounts, amounts, most_ever
 from dlsched.policies.elastic_queueing.anywhere import Placing
 from dlsched.policies.elastic_queueing.curves import CurveBook, Rate
 from dlsched.policies.elastic_queueing.handing_out import Queue, explain, hand_out, molded, queue_of
 from dlsched.policies.elastic_queueing.kernels.tables import Answer, Jobs, answer_for, queues_for
 from dlsched.policies.elastic_queueing.rules import kernel_rule, weights_of, widths_of
+from dlsched.policies.shared.amounts import Amounts
 from dlsched.policies.shared.facts import JobFacts, Kind
-from dlsched.policies.shared.slots import cheapest_vm, opening_placer, vm_changes, vm_named
-
-NOTHING_YET = -1
+from dlsched.policies.shared.news import News
+from dlsched.policies.shared.supply import Supply, rate_of, wake_at_s
 
 
 class ElasticPolicy:
@@ -38,54 +36,43 @@ class ElasticPolicy:
     def __init__(self, rule: ElasticRule, vm_type: str | None = None) -> None:
         self.review = ReviewRule()
         self.kernel_rule = rule
-        self._vm_type = vm_type
         self._book = CurveBook(widths_of(rule), weights_of(rule))
         self._facts = JobFacts()
+        self._supply = Supply(self._facts, vm_type)
+        self._news = News()
         self._whole = True
-        self._on_slots: bool | None = None
         self._seen = 0
         self._chunk = np.zeros(0, dtype=np.int64)
         self._width = np.zeros(0, dtype=np.int64)
-        self._told = np.zeros(0, dtype=np.int64)
-        self._ever: list[int] = []
-        self._amounts: tuple[tuple[object, ...], Amounts] | None = None
 
     def plan(self, state: State) -> Plan:
         """Return who gets how many workers, on which nodes, and why the others wait."""
         self._learn(state)
         rows = state.active
         if not len(rows):
-            return Plan(vms=vm_changes(state.nodes, {}, set()) if self._on_slots else {})
+            return Plan(vms=self._supply.vm_changes(state, None))
         return self._on_whole_nodes(state, rows) if self._whole else self._anywhere(state, rows)
 
     # ---- what is known of the jobs --------------------------------------------------------------------
 
     def _learn(self, state: State) -> None:
         """Take in the rows submitted since the last call."""
-        if self._on_slots is None:  # fixed nodes always have a VM type, free slots begin without
-            self._on_slots = bool((state.nodes.vm < 0).any())
         rows = np.arange(self._seen, len(state.jobs))
         self._seen += len(rows)
         if not len(rows):
             return
         self._facts.update(state)
+        self._supply.update(state)
         if self._seen > len(self._width):
             more = np.zeros(self._seen, dtype=np.int64)
             self._width, self._chunk = np.append(self._width, more), np.append(self._chunk, more - 1)
-            self._told = np.append(self._told, more + NOTHING_YET)
         self._whole = self._whole and whole_nodes.one_worker_a_node(state, rows)
-        offered = self._offered(state) if self._on_slots else ()
-        self._ever += [most_ever(kind, state.nodes, offered) for kind in self._facts.kinds[len(self._ever) :]]
         smallest, largest = state.width_limits(rows)
         kinds = self._facts.kind_of(rows)
-        largest = np.minimum(largest, np.array(self._ever)[kinds])
+        largest = np.minimum(largest, self._supply.most_ever(kinds))
         for number in np.unique(kinds).tolist():
             same = kinds == number
             self._book.add(rows[same], _rate_of(state, self._facts.kinds[number]), smallest[same], largest[same])
-
-    def _offered(self, state: State) -> tuple[VmType, ...]:
-        catalogue = state.nodes.vm_types
-        return catalogue if self._vm_type is None else (vm_named(self._vm_type, catalogue),)
 
     # ---- the decision ---------------------------------------------------------------------------------
 
@@ -119,25 +106,27 @@ class ElasticPolicy:
         self._width[rows] = given
         waits = given == 0
         code = WaitReason.NO_ROOM if given.sum() >= capacity else WaitReason.HELD_BACK
+        if self.kernel_rule.chunk:
+            code = WaitReason.BEHIND
         codes = np.where(jobs.fixed > 0, int(WaitReason.PREEMPTED), int(code))
-        reasons = self._news(rows[waits], codes[waits], rows[~waits])
+        reasons = self._news.of(rows[waits], codes[waits], rows[~waits])
         return Plan(whole_nodes.allocations(state, rows, given), reasons=reasons)
 
     def _anywhere(self, state: State, rows: Ints) -> Plan:
-        found = self._amounts_of(state)
+        found = self._supply.amounts(state)
         group = found.group[self._facts.kind_of(rows)]
         queues = [
             self._queue(state, rows[group == number], found) for number in np.flatnonzero(np.bincount(group)).tolist()
         ]
-        placing = Placing(state, self._facts, self._book, found, self._placer(state))
+        placing = Placing(state, self._facts, self._book, found, self._supply.placer(state))
         hand_out(placing, self.kernel_rule, queues)
         for row, shares in placing.shares.items():
             self._width[row] = sum(share.workers for share in shares)
         told = [self._explain(state, placing, queue) for queue in queues]
         waiting, codes = np.concatenate([part[0] for part in told]), np.concatenate([part[1] for part in told])
-        vms = self._vm_changes(state, placing)
-        reasons = self._news(waiting, codes, rows[placing.runs(rows)])
-        return Plan(placing.allocations(), vms=vms, wake_at_s=_wake_at_s(state, vms, len(waiting)), reasons=reasons)
+        vms = self._supply.vm_changes(state, placing)
+        reasons = self._news.of(waiting, codes, rows[placing.runs(rows)])
+        return Plan(placing.allocations(), vms=vms, wake_at_s=wake_at_s(state, vms, len(waiting)), reasons=reasons)
 
     def _queue(self, state: State, rows: Ints, found: Amounts) -> Queue:
         kinds, rule = self._facts.kind_of(rows), self.kernel_rule
@@ -152,70 +141,6 @@ class ElasticPolicy:
         ran = state.first_workers(queue.rows) > 0
         return explain(placing, self.kernel_rule, queue, self._book.smallest(queue.rows), ran)
 
-    def _news(self, waiting: Ints, codes: Ints, running: Ints) -> tuple[Ints, Ints]:
-        """Return the rows told another reason than last time: every plan is kept, and a queue may be long."""
-        self._told[running] = NOTHING_YET
-        changed = self._told[waiting] != codes
-        self._told[waiting] = codes
-        return waiting[changed], codes[changed]
-
-    # ---- nodes ----------------------------------------------------------------------------------------
-
-    def _amounts_of(self, state: State) -> Amounts:
-        """Return the amounts, worked out anew when nodes or kinds of jobs have changed."""
-        nodes = state.nodes
-        key = len(self._facts.kinds), nodes.vm.tobytes(), nodes.up.tobytes()
-        if self._amounts is None or self._amounts[0] != key:
-            self._amounts = key, amounts(self._facts.kinds, nodes, self._chosen(state))
-        return self._amounts[1]
-
-    def _chosen(self, state: State) -> list[VmType | None]:
-        """Return the VM type that empty slots get for each kind of jobs; None on fixed nodes."""
-        kinds = self._facts.kinds
-        if not self._on_slots:
-            return [None] * len(kinds)
-        offered, slots = self._offered(state), int(state.nodes.up.sum())
-        return [cheapest_vm(kind, kinds, offered, slots) for kind in kinds]
-
-    def _placer(self, state: State) -> Placer:
-        placer = state.placer()
-        if not self._on_slots:
-            return placer
-        chosen = self._chosen(state)
-
-        def choose(row: int) -> str | None:
-            vm = chosen[self._facts.number_of(row)]
-            return None if vm is None else vm.name
-
-        return opening_placer(placer, state.nodes, choose)
-
-    def _vm_changes(self, state: State, placing: Placing) -> dict[int, str | None]:
-        if not self._on_slots:
-            return {}
-        running = state.active[placing.runs(state.active)].tolist()
-        in_use = {share.node for row in running for share in placing.shares.get(row) or state.held(row)}
-        return vm_changes(state.nodes, placing.opened, in_use)
-
-
-def _wake_at_s(state: State, vms: dict[int, str | None], waiting: int) -> float | None:
-    """Return now where a slot empties while somebody waits: another VM type may suit. Only once after an event."""
-    nobody_runs = waiting == len(state.active)
-    if waiting and None in vms.values() and (nobody_runs or state.cause != EventKind.TIMER):
-        return state.now_s
-    return None
-
 
 def _rate_of(state: State, kind: Kind) -> Rate:
-    """Return the rates of a kind on the fastest GPU type it accepts, at speed 1."""
-    names = kind.gpu_type_names()
-    types = state.nodes.vm_types
-    accepted = [number for number, vm in enumerate(types) if vm.gpu_type in names]
-    if len(accepted) in (0, len(types)):
-        return state.rate
-
-    def rate(rows: Ints, workers: Ints) -> Floats:
-        return np.asarray(
-            np.max([state.rate_on(rows, workers, number) / types[number].speed for number in accepted], axis=0)
-        )
-
-    return rate
+    return lambda rows, workers: rate_of(state, rows, workers, kind)

@@ -341,3 +341,9 @@ def test_with_gamma_1_progress_cancels_and_nobody_is_stopped_for_an_equal_job():
     log = run("hell-moldable", scenario(same, one_gpu_nodes(7), SpeedSpec()), gamma=1.0)
     assert len(log.piece_row) == 30
     assert (np.diff(log.job_first_start_s) >= 0).all()
+
+
+def test_in_a_chunk_jobs_wait_behind_the_one_it_runs():
+    given = scenario(jobs((0, 10, 1), (0, 10, 1), (0, 10, 1)), one_gpu_nodes(4), SpeedSpec())
+    log = run("jsq-chunk", given, chunk=2)
+    assert told(log, C) == [(0, WaitReason.BEHIND)]
