@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from dlsched.domain.plan import WaitReason
+from dlsched.policies.elastic_queueing.kernels.tables import QUEUES
 from dlsched.sim.kernels.elastic.tables import Count, Run
 from dlsched.sim.kernels.tables import NOT_SAID
 from dlsched.sim.log import JobStatus, PieceEnd
@@ -14,7 +15,7 @@ compiled = njit(nogil=True)
 
 ENDED, PIECES, SHARES, WAITS = int(Count.ENDED), int(Count.PIECES), int(Count.SHARES), int(Count.WAITS)
 _NO_ROOM, _HELD_BACK = int(WaitReason.NO_ROOM), int(WaitReason.HELD_BACK)
-_STOPPED = int(WaitReason.PREEMPTED)
+_STOPPED, _BEHIND = int(WaitReason.PREEMPTED), int(WaitReason.BEHIND)
 _COMPLETED, _FAILED = int(JobStatus.COMPLETED), int(JobStatus.FAILED)
 _PIECE_COMPLETED, _PIECE_FAILED = int(PieceEnd.COMPLETED), int(PieceEnd.FAILED)
 _PREEMPTED, _RESIZED, _MOVED = int(PieceEnd.PREEMPTED), int(PieceEnd.RESIZED), int(PieceEnd.MOVED)
@@ -118,11 +119,15 @@ def change(run: Run, row: int, width: int, next_free: int, now: float) -> int:
 
 @compiled
 def explain(run: Run, active: int, now: float) -> None:
-    """Log why rows wait, where that is news: stopped for others, no node left, or held back although some are free."""
+    """Log why rows wait, where that is news: stopped for others, behind the job of their chunk, no node left, or held
+    back although some are free.
+    """
     in_use = 0
     for k in range(active):
         in_use += run.answer.given[k]
     code = _NO_ROOM if in_use >= len(run.free) else _HELD_BACK
+    if run.rule.kind == QUEUES:
+        code = _BEHIND
     for k in range(active):
         if run.answer.given[k] == 0:
             job = run.jobs[run.active[k]]
