@@ -78,7 +78,8 @@ def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
     InputError
         If the specification is not valid; it names the field.
     """
-    from dlsched.workload.generators import GpuaasSpec, StreamSpec, draw, parse, plain
+    from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, StreamSpec, draw, parse, plain
+    from dlsched.workload.modelarts import modelarts_scenario
     from dlsched.workload.service import gpuaas_scenario
     from dlsched.workload.streams import stream_scenario
 
@@ -87,6 +88,8 @@ def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
         return gpuaas_scenario(parsed, seed)
     if isinstance(parsed, StreamSpec):
         return stream_scenario(parsed, seed)
+    if isinstance(parsed, ModelArtsSpec):
+        return modelarts_scenario(parsed, seed)
     workload = draw(spec, seed)
     cluster = default_cluster(workload)
     return Scenario(

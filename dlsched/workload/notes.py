@@ -56,11 +56,16 @@ def is_speed_note(text: str) -> bool:
     return is_times_note(text) or text.startswith(SPEED_CURVE)
 
 
+def is_cluster_note(text: str) -> bool:
+    """Whether an assumption is about the cluster: what it is, or where its prices come from."""
+    return is_default_note(text) or is_price_note(text)
+
+
 def cluster_notes(assumptions: Iterable[str]) -> tuple[str, ...]:
     """Return the assumptions about a cluster that stay when it gets other jobs."""
     later = f"{DEFAULT_CLUSTER} of earlier jobs"
     return tuple(
         text if text.startswith(later) else text.replace(DEFAULT_CLUSTER, later, 1)
         for text in assumptions
-        if is_default_note(text) or is_price_note(text)
+        if is_cluster_note(text)
     )

@@ -122,7 +122,7 @@ def give_curve(scenario: Scenario, rates_by_name: Mapping[str, Sequence[float]],
     table = TimeTable(rows={name: dict.fromkeys(types, row) for name, row in rows.items()})
     notes = tuple(note for note in scenario.assumptions if not is_speed_note(note))
     return scenario.replace(
-        workload=jobs.with_columns(profile=profile, work=_run_s(scenario), min_workers=None, max_workers=None),
+        workload=jobs.with_columns(profile=profile, work=requested_run_s(scenario), min_workers=None, max_workers=None),
         speed=SpeedSpec(kind="table", times=table),
         generator=None,
         assumptions=(*notes, f"{SPEED_CURVE}: {words}"),
@@ -178,7 +178,7 @@ def _check_widths(jobs: Workload, gpus: Ints, names: Texts, curves: Mapping[str,
             raise InputError(what, why, "Correct the curve, or leave such jobs out")
 
 
-def _run_s(scenario: Scenario) -> Floats:
+def requested_run_s(scenario: Scenario) -> Floats:
     """Return how long each job runs now with what it asks for, on the fastest GPU type at hand, seconds."""
     jobs = scenario.workload
     speed = build_speed(scenario.speed, jobs, scenario.cluster.vm_types)

@@ -4,6 +4,7 @@ from dlsched.workload.generators.arrivals import gaps_of, hourly_rates_of
 from dlsched.workload.generators.gpuaas import GpuaasSpec
 from dlsched.workload.generators.load import expected_load, scale_to_load
 from dlsched.workload.generators.mix import JobClass, JobMixSpec
+from dlsched.workload.generators.modelarts import ModelArtsSpec
 from dlsched.workload.generators.registry import KINDS, canonical, draw, parse, plain, speed_of
 from dlsched.workload.generators.resample import resample_days
 from dlsched.workload.generators.training_stream import StreamSpec
@@ -13,6 +14,7 @@ __all__ = [
     "GpuaasSpec",
     "JobClass",
     "JobMixSpec",
+    "ModelArtsSpec",
     "StreamSpec",
     "canonical",
     "draw",

@@ -15,6 +15,7 @@ from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload.generators.gpuaas import GpuaasSpec, draw_gpuaas, speed_of_gpuaas
 from dlsched.workload.generators.mix import JobMixSpec, draw_job_mix
+from dlsched.workload.generators.modelarts import ModelArtsSpec, draw_modelarts, speed_of_modelarts
 from dlsched.workload.generators.training_stream import StreamSpec, draw_stream, speed_of_stream
 from dlsched.workload.rules import FillRule, apply_rule
 
@@ -56,6 +57,7 @@ KINDS = (
     Kind("job-mix", JobMixSpec, draw_job_mix),
     Kind("gpuaas", GpuaasSpec, draw_gpuaas, speed_of_gpuaas),
     Kind("training-stream", StreamSpec, draw_stream, speed_of_stream),
+    Kind("modelarts", ModelArtsSpec, draw_modelarts, speed_of_modelarts),
     Kind("filled", FilledSpec, _draw_filled, lambda spec: speed_of(spec.base)),
 )
 
