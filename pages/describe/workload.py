@@ -7,6 +7,7 @@ from dlsched.ui import (
     session,
     workload_generate,
     workload_gpuaas,
+    workload_modelarts,
     workload_sample,
     workload_stream,
     workload_upload,
@@ -16,7 +17,12 @@ from dlsched.ui.parts import mistakes_shown
 from dlsched.ui.text import safe
 
 SOURCES = ("Current", "Upload", "Sample", "Generate")
-KINDS = ("Job mix", "GPU as a service", "Training jobs on a cluster (HELL/KNEE study)")
+KINDS = (
+    "Job mix",
+    "GPU as a service",
+    "Training jobs on a cluster (HELL/KNEE study)",
+    "Elastic training (ModelArts study)",
+)
 
 current = page.begin("Workload")
 if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
@@ -39,9 +45,14 @@ with mistakes_shown():
         kind = st.segmented_control(
             "Kind of jobs", KINDS, default=KINDS[0], required=True, key="gen-kind", persist_state="session",
             help="Classes of jobs on the current cluster, jobs with due times for rented machines of any type, or "
-            "training jobs that speed up with the nodes they get",
+            "training jobs that speed up with the nodes they get: one GPU each and a parameter server, or 8 GPUs each",
         )  # fmt: skip
-        forms = (lambda: workload_generate.generate(current), workload_gpuaas.generate, workload_stream.generate)
+        forms = (
+            lambda: workload_generate.generate(current),
+            workload_gpuaas.generate,
+            workload_stream.generate,
+            lambda: workload_modelarts.generate(current),
+        )
         shown = forms[KINDS.index(kind)]()
         is_next = (current.generator or {}).get("kind") == (shown.generator or {}).get("kind")
         based_on = current.content_hash if current.data_kind == "generated" and is_next else None

@@ -152,12 +152,12 @@ def _uniforms(jobs: int, seed: int) -> Floats:
 
 
 def _run_s(uniforms: Floats, sigma: float) -> Floats:
-    """Return run times, seconds, shape (blocks x 1,252,): each job takes the slice of its rank in its block.
+    """Return run times, seconds, shape (blocks x 1,252,): each job has a slice of its own in its block.
 
     Short ones: 1 s + 299 s x U^a, a such that the mean is the published one. Long ones: 5 minutes + lognormal.
     """
     drawn = uniforms[:, _RANK].reshape(-1, TRACE_JOBS)
-    rank = drawn.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable").ravel()
+    rank = drawn.argsort(axis=1, kind="stable").ravel()  # a random permutation of the slices in each block
     within = uniforms[:, _WITHIN]
     run_s = np.empty(len(rank))
     is_short = rank < SHORT_JOBS

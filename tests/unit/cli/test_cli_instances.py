@@ -7,8 +7,9 @@ import pytest
 
 import dlsched
 from dlsched.cli.main import main
-from dlsched.workload.generators import GpuaasSpec, StreamSpec
+from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, StreamSpec
 from dlsched.workload.generators.training_stream import LARGE
+from dlsched.workload.modelarts import modelarts_scenario
 from dlsched.workload.service import gpuaas_scenario
 from dlsched.workload.streams import stream_scenario
 
@@ -80,6 +81,17 @@ def test_a_drawn_stream_is_written_and_simulated(capsys, tmp_path):
     assert "audit: clean" in capsys.readouterr().out
 
 
+def test_a_drawn_elastic_trace_is_written_and_simulated(capsys, tmp_path):
+    out = tmp_path / "s.json"
+    options = ["--param", "nodes=9", "--param", "jobs=30", "--param", "load_scale=2", "--param", "requested=[1, 1]"]
+    assert main(["scenario", "--generate", "modelarts", *options, "--seed", "4", "--write", str(out)]) == 0
+    assert "30 jobs on 9 nodes written" in capsys.readouterr().out
+    wanted = modelarts_scenario(ModelArtsSpec(nodes=9, jobs=30, load_scale=2, requested=(1, 1)), 4)
+    assert dlsched.load(out).content_hash == wanted.content_hash
+    assert main(["simulate", str(out), "--policy", "fifo"]) == 0
+    assert "audit: clean" in capsys.readouterr().out
+
+
 def test_a_drawn_job_mix_gets_the_default_cluster(tmp_path):
     out = tmp_path / "s.json"
     classes = [{"name": "a", "share": 1, "run_time": {"kind": "pareto", "shortest_s": 60}}]
@@ -99,6 +111,10 @@ def test_a_drawn_job_mix_gets_the_default_cluster(tmp_path):
         (["--generate", "gpuas"], "Did you mean 'gpuaas'"),
         (["--generate", "gpuaas", "--param", "nodes=0"], "generator, nodes"),
         (["--generate", "gpuaas", "--param", "size=3"], "generator, size"),
+        (
+            ["--generate", "modelarts", "--param", "max_nodes=6"],
+            "generator, max_nodes: must be a power of two, got '6'",
+        ),
         (["--generate", "training-stream", "--param", "load=1"], "the queue would grow without end"),
         ([], "needs either a FILE or --generate"),
         (["x.csv", "--generate", "gpuaas"], "needs either a FILE or --generate"),
