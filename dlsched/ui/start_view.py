@@ -71,6 +71,11 @@ def other_ways() -> None:
         ):  # fmt: skip
             st.session_state[workload_sample.KEY] = workload_sample.STREAM
             session.go("describe/workload.py", source="Sample")
+        if st.button(
+            "Resize jobs as they run", key="start-elastic", help="A sample: how many of 110 nodes for whom, and when?"
+        ):
+            st.session_state[workload_sample.KEY] = workload_sample.ELASTIC
+            session.go("describe/workload.py", source="Sample")
         with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
             open_file()
 

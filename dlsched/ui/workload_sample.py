@@ -1,4 +1,4 @@
-"""Bundled samples on the Workload page, labelled as examples: traces, and whole scenarios of two studies."""
+"""Bundled samples on the Workload page, labelled as examples: traces, and whole scenarios of three studies."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from dlsched.ui.text import dollars
 from dlsched.ui.workload_view import doctor, on_cluster
 from dlsched.workload.catalogue import SAMPLES, data_path
 from dlsched.workload.load import scenario_of
+from dlsched.workload.modelarts import sample_elastic
 from dlsched.workload.readers import TraceRead, read_trace
 from dlsched.workload.readers.detection import LABELS
 from dlsched.workload.service import sample_scenario
 from dlsched.workload.streams import sample_stream
 
 KEY = "sample"
-SERVICE, STREAM = len(SAMPLES), len(SAMPLES) + 1
+SERVICE, STREAM, ELASTIC = range(len(SAMPLES), len(SAMPLES) + 3)
 """Places of the samples that are whole scenarios."""
-_LABELS = (*(one.label for one in SAMPLES), "GPU as a service", "Training jobs")
+_LABELS = (*(one.label for one in SAMPLES), "GPU as a service", "Training jobs", "Elastic training")
 _WORDS = (
     *(one.words for one in SAMPLES),
     "100 jobs with due times for 10 rented machines.",
     "400 jobs that speed up with the nodes they get, on 100 nodes.",
+    "447 jobs on 1 to 16 of 110 nodes.",
 )
 
 
@@ -33,6 +35,8 @@ def sample(current: Scenario) -> Scenario:
     )  # fmt: skip
     if place == STREAM:
         return _training()
+    if place == ELASTIC:
+        return _elastic()
     return _service() if place == SERVICE else _trace(place, current)
 
 
@@ -41,6 +45,16 @@ def _training() -> Scenario:
     st.markdown(
         f"**{made.cluster.num_nodes} nodes** of one GPU train four networks with a parameter server. More nodes make a "
         "job faster, but by less and less. How many for whom? Try the policies HELL and KNEE on it."
+    )
+    return made
+
+
+def _elastic() -> Scenario:
+    made = _made_elastic()
+    st.markdown(
+        f"**{made.cluster.num_nodes} nodes** of 8 GPUs; a job may run on 1, 2, 4, 8 or 16 of them, and change while it "
+        "runs. Twice the nodes make it 1.6 times as fast. Synthetic, with the published statistics of the ModelArts "
+        "study at twice its arrivals."
     )
     return made
 
@@ -77,6 +91,11 @@ def _made() -> Scenario:
 @st.cache_resource(show_spinner=False)
 def _made_stream() -> Scenario:
     return sample_stream()
+
+
+@st.cache_resource(show_spinner=False)
+def _made_elastic() -> Scenario:
+    return sample_elastic()
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)

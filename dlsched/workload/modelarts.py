@@ -21,7 +21,7 @@ from dlsched.workload.generators.modelarts import (
 from dlsched.workload.notes import SPEED_CURVE, cluster_notes, is_cluster_note, is_speed_note
 from dlsched.workload.streams import requested_run_s
 
-__all__ = ["VARIANTS", "modelarts_scenario", "node_hours_of", "on_whole_nodes"]
+__all__ = ["VARIANTS", "modelarts_scenario", "node_hours_of", "on_whole_nodes", "sample_elastic"]
 
 MOST_NODES = 16
 """The study's example of a job's most nodes."""
@@ -59,6 +59,12 @@ def modelarts_scenario(
         generator=plain_spec,
         assumptions=assumptions_of(spec),
     )
+
+
+def sample_elastic() -> Scenario:
+    """Return the bundled sample: the 447 long jobs, arriving twice as densely, on 110 nodes."""
+    spec = ModelArtsSpec(nodes=110, only_long=True, load_scale=2)
+    return modelarts_scenario(spec, 1, f"Elastic training, {spec.nodes} nodes").replace(data_kind="example")
 
 
 def assumptions_of(spec: ModelArtsSpec) -> tuple[str, ...]:

@@ -3,9 +3,10 @@
 import pytest
 
 from dlsched.metrics.formats import number
+from dlsched.ui import workload_sample
 from dlsched.ui.workload_modelarts import OWN
 from dlsched.workload.generators import ModelArtsSpec
-from dlsched.workload.modelarts import VARIANTS, modelarts_scenario, on_whole_nodes
+from dlsched.workload.modelarts import VARIANTS, modelarts_scenario, on_whole_nodes, sample_elastic
 from tests.support.known import known
 
 KIND = "Elastic training (ModelArts study)"
@@ -24,6 +25,21 @@ def kept(store):
 def form(open_page):
     app = open_page("describe/workload.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value(KIND).run()
+
+
+def test_the_sample_is_two_clicks_away(open_page, store):
+    app = open_page("start/start.py")
+    app = app.button(key="start-elastic").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Workload"
+    app = app.switch_page("pages/describe/workload.py").run()  # the test's next click would go to Start
+    assert app.radio(key="sample").value == workload_sample.ELASTIC
+    assert "110 nodes of 8 GPUs" in shown(app).replace("*", "")
+    app = app.button(key="use-jobs").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Cluster"
+    assert kept(store).content_hash == sample_elastic().content_hash
+    assert kept(store).data_kind == "example"
 
 
 def test_the_form_begins_with_the_published_trace(form):

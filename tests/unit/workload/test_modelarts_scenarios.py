@@ -19,7 +19,14 @@ from dlsched.workload.doctor import fit_of, load_of
 from dlsched.workload.fill import fill_due
 from dlsched.workload.generators import ModelArtsSpec
 from dlsched.workload.load import drawn_scenario
-from dlsched.workload.modelarts import VARIANTS, modelarts_scenario, node_hours_of, nodes_asked, on_whole_nodes
+from dlsched.workload.modelarts import (
+    VARIANTS,
+    modelarts_scenario,
+    node_hours_of,
+    nodes_asked,
+    on_whole_nodes,
+    sample_elastic,
+)
 from dlsched.workload.scenario_file import read_scenario, scenario_bytes
 from dlsched.workload.streams import give_curve, sample_stream
 from tests.support.known import known
@@ -63,6 +70,12 @@ def test_a_scenario_has_nodes_a_law_and_says_what_is_assumed():
     assert "jobs of less than 5 minutes left out" in baseline
     assert "every job asks for 1" in baseline
     assert "times as dense" not in baseline
+
+
+def test_the_sample():
+    scenario = sample_elastic()
+    assert (scenario.name, scenario.data_kind) == ("Elastic training, 110 nodes", "example")
+    assert (len(scenario.workload), scenario.cluster.num_nodes, scenario.seed) == (447, 110, 1)
 
 
 def test_load_is_that_of_the_published_statistics():
