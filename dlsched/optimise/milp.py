@@ -41,6 +41,21 @@ class MilpAnswer:
         return distance / abs(self.objective) if distance and self.objective else distance
 
 
+@dataclass(frozen=True, eq=False)
+class MilpArrays:
+    """A program as arrays, for other solvers: entry k of ``row``, ``column``, ``value`` is one of the matrix."""
+
+    cost: Floats
+    lower: Floats
+    upper: Floats
+    integer: NDArray[np.bool_]
+    row: Ints
+    column: Ints
+    value: Floats
+    low: Floats
+    high: Floats
+
+
 @dataclass
 class Milp:
     """A minimisation, built column by column and row by row."""
@@ -82,6 +97,14 @@ class Milp:
         self._low.append(lows)
         self._high.append(highs)
         self.num_rows += len(lows)
+
+    def arrays(self) -> MilpArrays:
+        """Return the program as arrays."""
+        row, column, value = zip(*self._entries, strict=True) if self._entries else ([], [], [])
+        parts = (self._cost, self._lower, self._upper, self._integer, row, column, value, self._low, self._high)
+        kinds = (float, float, float, bool, np.int64, np.int64, float, float, float)
+        joined = [np.concatenate([*part, np.zeros(0)]).astype(kind) for part, kind in zip(parts, kinds, strict=True)]
+        return MilpArrays(*joined)
 
     def solve(self, *, relative_gap: float = 0.0, node_limit: int | None = None) -> MilpAnswer:
         """Minimise; the same program and limits always give the same answer.

@@ -1,0 +1,71 @@
+"""Large decisions exactly: prices, the few plans near the best at them, and a small integer program over these plans.
+
+At prices with the upper bound UB (`prices`), a plan of one job that is worth eps less than the job's best cannot be
+part of an allocation worth more than UB - eps. So the integer program over the plans within eps of the best proves,
+together with UB - eps, how good its answer is; eps grows until the two meet.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlsched.domain.workload import Ints
+from dlsched.optimise.milp import Milp, MilpAnswer
+from dlsched.policies.rolling_horizon.plan_tree import Plans, PlanTree, num_states
+from dlsched.policies.rolling_horizon.prices import node_prices
+from dlsched.policies.rolling_horizon.problem import Problem, objective_of
+
+MOST_STATES = 10_000_000
+"""States of all jobs together; above, the plans are not priced."""
+MOST_PLANS = 20_000
+FIRST_EPS = 6e-4
+"""The first eps, as a share of what a job is worth on average."""
+GROWTH = 3.0
+ENOUGH = 1e-8
+"""The search goes on below PROVEN, to bound - objective <= ENOUGH x max(1, bound), as long as it is cheap."""
+NODE_LIMIT = 2_000
+
+
+def can_price(problem: Problem) -> bool:
+    """Return whether the states of all jobs are few enough to be priced."""
+    return problem.num_jobs * num_states(len(problem.widths), problem.steps) <= MOST_STATES
+
+
+def solve_columns(problem: Problem) -> tuple[Ints, float]:
+    """Return a plan (J, T) and a proven upper bound; the problem must be feasible and `can_price`."""
+    tree = PlanTree(problem)
+    prices, ceiling, worth = node_prices(tree)
+    plan = np.repeat(problem.widths[problem.smallest][:, None], problem.steps, axis=1)
+    value, bound = objective_of(problem, plan), ceiling
+    eps = FIRST_EPS * ceiling / problem.num_jobs
+    while bound - value > ENOUGH * max(1.0, bound):
+        plans = tree.near_best(prices, worth, eps, MOST_PLANS)
+        if plans is None:
+            break
+        answer = _choose(problem, plans)
+        if answer.values is not None and -answer.objective > value:
+            plan = _plan_of(problem, plans, answer)
+            value = objective_of(problem, plan)
+        bound = max(value, min(bound, max(-answer.bound, ceiling - eps)))
+        # Nothing better than what is known needs a plan that is further from its job's best than UB - value.
+        eps = min(GROWTH * eps, max(ceiling - value, eps * 1.01))
+    return plan, bound
+
+
+def _choose(problem: Problem, plans: Plans) -> MilpAnswer:
+    """Choose one of the plans for every job so that all fit, at the most value."""
+    milp = Milp()
+    chosen = milp.columns(-plans.value, upper=1.0, integer=True)
+    milp.rows(plans.job, chosen, 1.0, low=np.ones(problem.num_jobs), high=1.0)
+    step = np.tile(np.arange(problem.steps), len(chosen))
+    most = np.full(problem.steps, float(problem.nodes))
+    milp.rows(step, np.repeat(chosen, problem.steps), plans.nodes.ravel(), high=most)
+    return milp.solve(relative_gap=0.0, node_limit=NODE_LIMIT)
+
+
+def _plan_of(problem: Problem, plans: Plans, answer: MilpAnswer) -> Ints:
+    assert answer.values is not None
+    chosen = answer.values > 0.5
+    plan = np.zeros((problem.num_jobs, problem.steps), dtype=np.int64)
+    plan[plans.job[chosen]] = plans.nodes[chosen]
+    return plan
