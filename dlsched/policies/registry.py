@@ -14,9 +14,10 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.baselines import BASELINES
 from dlsched.policies.elastic_queueing import ELASTIC
 from dlsched.policies.gpuaas import GPUAAS
+from dlsched.policies.rolling_horizon.specs import MODELARTS
 from dlsched.speed import build_speed
 
-POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *ELASTIC, *GPUAAS)
+POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *ELASTIC, *MODELARTS, *GPUAAS)
 
 
 def policies() -> tuple[PolicySpec, ...]:

@@ -1,0 +1,48 @@
+"""The ModelArts allocators (METHODS, section 3)."""
+
+from __future__ import annotations
+
+from dlsched.domain.policy import PolicySpec
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.rolling_horizon.params import AllocatorParams, GreedyParams, OptimalParams
+from dlsched.policies.rolling_horizon.policy import greedy_policy, optimal_policy
+
+FAMILY = "ModelArts"
+PAPER = "Hu et al., An optimal resource allocator of elastic training for deep learning jobs on cloud, 2021"
+
+
+def _only_starts(params: AllocatorParams, scenario: Scenario) -> str:
+    if scenario.speed.kind != "rigid":
+        return ""
+    return "Every job has one fixed width here: the policy could only choose when jobs start."
+
+
+MODELARTS: tuple[PolicySpec, ...] = (
+    PolicySpec(
+        "modelarts-optimal",
+        "ModelArts, optimal",
+        FAMILY,
+        "Every few minutes plans the widths of all jobs some steps ahead for the most progress, and carries out the "
+        "first step; between, jobs start in order of submission.",
+        optimal_policy,
+        OptimalParams,
+        knows="run times and speed-up",
+        paper=PAPER,
+        group="elastic",
+        uses_run_times=True,
+        remark=_only_starts,
+    ),
+    PolicySpec(
+        "modelarts-greedy",
+        "ModelArts, greedy",
+        FAMILY,
+        "Keeps every node busy: the head of the queue gets all it can, else the youngest job grows; while jobs wait, "
+        "every few minutes the oldest job is halved.",
+        greedy_policy,
+        GreedyParams,
+        knows="how long jobs have run, and which widths speed them up",
+        paper=PAPER,
+        group="elastic",
+        remark=_only_starts,
+    ),
+)
