@@ -137,4 +137,5 @@ def _is_whole(values: Floats) -> bool:
 
 
 def _whole(values: Floats) -> Ints:
-    return np.ceil(values - ROUNDING).astype(np.int64)
+    """Round up; what is more than nothing, of a resource without limit for instance, is at least 1."""
+    return np.maximum(np.ceil(values - ROUNDING), values > 0).astype(np.int64)
