@@ -61,7 +61,7 @@ class AllocatorPolicy:
 
     def __init__(self, allocate: Allocator, params: AllocatorParams) -> None:
         self.review = ReviewRule(every_s=params.every_s)
-        self._allocate, self._every_s = allocate, params.every_s
+        self.allocate, self._every_s = allocate, params.every_s
         self._facts, self._book, self._news = JobFacts(), WidthBook(params.cap), News()
         self._supply = Supply(self._facts, params.vm_type)
         self._decided: int | None = None
@@ -77,7 +77,7 @@ class AllocatorPolicy:
         found = self._supply.amounts(state)
         shared = pools(state, self._facts, found, _held(state))
         placing = Placing(state, self._facts, self._book.widths, found, self._supply.placer(state))
-        verdicts = [self._allocate(state, pool, self._book) for pool in shared] if decides else []
+        verdicts = [self.allocate(state, pool, self._book) for pool in shared] if decides else []
         _carry_out(placing, verdicts)
         for pool in shared:
             self._start(placing, pool)
