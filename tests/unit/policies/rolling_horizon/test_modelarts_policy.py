@@ -234,6 +234,16 @@ def test_workers_of_different_size_share_an_amount(key: str):
     assert first_widths(log) == [2, 8]
 
 
+def test_the_model_counts_workers_of_different_size_in_parts_of_a_gpu():
+    # of 4 GPUs A needs 2 for its one worker, so that B gets the other 2 for four workers of half a GPU
+    workload = jobs((0, 1000, 1), (0, 1000, 1), gpus_per_worker=[2.0, 0.5], max_workers=[2, 8])
+    log = run("modelarts-optimal", Scenario(workload, nodes(1, 4), Options(), SpeedSpec(kind="scaling")))
+    assert first_widths(log) == [1, 4]
+    assert log.decision_objective[0] == pytest.approx(
+        sum(min(1, t * 0.3) + min(1, t * 0.3 * 2.56) for t in range(1, 6))
+    )
+
+
 def test_partitions_are_decided_apart_and_told_together():
     vm = VmType(name="vm", gpus=4)
     cluster = Cluster(pools=(Pool(vm=vm, count=1, partition="x"), Pool(vm=vm, count=1, partition="y")))
@@ -254,6 +264,15 @@ def test_free_slots_are_opened_and_released(key: str):
     assert log.lease_end_s[log.lease_start_s < 100].max() == pytest.approx(100 / 2.56)
     with pytest.raises(InputError, match="vm_type"):
         run(key, given, vm_type="no-such")
+
+
+@both
+def test_a_slot_that_empties_at_a_decision_takes_another_type_without_deciding_twice(key: str):
+    # A holds a VM of 4 GPUs until 300 s, when a decision is due; B needs 8 on the same slot
+    log = run(key, Scenario(jobs((0, 300, 4), (10, 50, 8)), free_slots(1)))
+    assert [widths(log, row) for row in (A, B)] == [[(0, 300, 4)], [(300, 350, 8)]]
+    assert np.round(log.decision_s, 6).tolist() == [0, 10, 300, 300, 350]
+    assert (log.decision_note != "").tolist() == [True, False, False, False, False]
 
 
 @both
