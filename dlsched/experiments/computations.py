@@ -9,6 +9,7 @@ from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
+from dlsched.experiments import look_ahead
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import Progress
 from dlsched.experiments.steady import read_spec, run_steady
@@ -18,6 +19,8 @@ from dlsched.store.record import ExperimentRecord
 
 _STEADY_POINT_S = 3.0
 """CPU seconds of a point with 64,000 jobs, about; for the time that is shown before anything is known."""
+_REPLAY_S, _DECISION_S = 2.0, 0.15
+"""CPU seconds of coming to a decision, and of one with 40 jobs, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Computation:
 
     ``canonical`` returns the one plain form of a question, or raises InputError for a bad one. ``answer`` computes; it
     may call its progress, and lets what that raises through. ``guess_s``: about how long, seconds. ``sources``:
-    folders of the package that decide the answer, beyond those that decide a run.
+    folders of the package that decide the answer, beyond those that decide a run. ``about``, in place of ``answer``,
+    where a question is about something too large for it, such as a scenario, that travels with it.
     """
 
     kind: str
@@ -35,6 +39,7 @@ class Computation:
     answer: Callable[[Mapping[str, Any], Progress | None], dict[str, Any]]
     guess_s: Callable[[Mapping[str, Any]], float]
     sources: tuple[str, ...]
+    about: Callable[[Mapping[str, Any], Any, Progress | None], dict[str, Any]] | None = None
 
     @property
     def version(self) -> str:
@@ -48,6 +53,17 @@ def _steady(plain: Mapping[str, Any]) -> dict[str, Any]:
     return spec.model_dump(mode="json")
 
 
+def _looked_ahead(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked = look_ahead.read_asked(spec)
+    if not isinstance(subject, look_ahead.Subject):
+        raise InputError("look-ahead", "comes without the scenario it is about", "Ask on the page Look-ahead")
+    return {"decisions": [one.to_plain() for one in look_ahead.answered(asked, subject, progress)]}
+
+
+def _alone(spec: Mapping[str, Any], progress: Progress | None) -> dict[str, Any]:
+    return _looked_ahead(spec, None, progress)
+
+
 COMPUTATIONS = (
     Computation(
         "steady",
@@ -56,6 +72,15 @@ COMPUTATIONS = (
         lambda spec, progress: run_steady(read_spec(spec), progress=progress).to_plain(),
         lambda spec: _STEADY_POINT_S * len(spec["loads"]) * len(spec["policies"]),
         ("experiments/steady", "workload"),
+    ),
+    Computation(
+        "look-ahead",
+        "Look-ahead",
+        lambda plain: look_ahead.read_asked(plain).model_dump(mode="json"),
+        _alone,
+        lambda spec: _REPLAY_S + _DECISION_S * (spec["last"] - spec["first"] + 1),
+        ("experiments/look_ahead",),
+        _looked_ahead,
     ),
 )
 
@@ -70,11 +95,14 @@ def find(kind: str) -> Computation:
     )
 
 
-def compute(kind: str, spec: Mapping[str, Any], progress: Progress | None = None, name: str = "") -> ExperimentRecord:
-    """Return question and answer, ready for the store; InputError for a bad question."""
+def compute(
+    kind: str, spec: Mapping[str, Any], progress: Progress | None = None, name: str = "", subject: Any = None
+) -> ExperimentRecord:
+    """Return question and answer, ready for the store; InputError for a bad question. ``subject``: what it is about."""
     found = find(kind)
     asked = found.canonical(spec)
-    return ExperimentRecord(kind, asked, found.answer(asked, progress), found.version, name or found.label)
+    answer = found.answer(asked, progress) if found.about is None else found.about(asked, subject, progress)
+    return ExperimentRecord(kind, asked, answer, found.version, name or found.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +114,13 @@ class QuestionOrder:
     kind: str
     spec: Mapping[str, Any]
     name: str
+    subject: Any = None
 
 
 def carry_out_question(order: QuestionOrder) -> ExperimentRecord:
     """Compute in a worker process; progress and cancelling go through files in the folder."""
     report = Reporter(order.folder, order.task_id)
     report.force(0.0, "Starting")
-    record = compute(order.kind, order.spec, report, order.name)
+    record = compute(order.kind, order.spec, report, order.name, order.subject)
     report.force(1.0, "Saving")
     return record

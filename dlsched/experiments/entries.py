@@ -53,11 +53,15 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A question to a named computation (``computations.COMPUTATIONS``), in JSON's own types."""
+    """A question to a named computation (``computations.COMPUTATIONS``), in JSON's own types.
+
+    ``subject`` travels with it and is not kept: what is too large for the question, and named in it.
+    """
 
     kind: str
     spec: Mapping[str, Any]
     name: str = ""
+    subject: Any = None
 
 
 @dataclass(eq=False)
@@ -157,7 +161,7 @@ class QuestionEntry(Entry):
 
     def send(self, pool: Pool, folder: Path) -> Future[Any]:
         """See :class:`Entry`."""
-        order = computations.QuestionOrder(self.id, folder, self.task.kind, self.spec, self.name)
+        order = computations.QuestionOrder(self.id, folder, self.task.kind, self.spec, self.name, self.task.subject)
         return pool.executor.submit(computations.carry_out_question, order)
 
     def result(self, outcome: Any) -> ExperimentRecord:
