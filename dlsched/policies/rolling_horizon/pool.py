@@ -55,10 +55,21 @@ def pools(state: State, facts: JobFacts, found: Amounts, workers: Ints) -> list[
     for number in np.flatnonzero(np.bincount(group)).tolist():
         here = group == number
         cost = found.cost[kinds[here]]
-        parts = next((parts for parts in PARTS if _is_whole(cost * parts)), PARTS[-1])
+        parts = parts_of(cost)
         nodes = int(found.capacity[number] * parts + ROUNDING)
         answer.append(Pool(rows[here], workers[here], cost * parts, found.most[kinds[here]], nodes))
     return answer
+
+
+def parts_of(cost: Floats) -> float:
+    """Return parts in one unit of cost, below 1 where a part is several: the fewest that make all costs whole.
+
+    Workers of 8 GPUs count as one part of 8 GPUs each, workers of 8 and of half a GPU as 16 and 1 of half a GPU.
+    """
+    for parts in PARTS:
+        if _is_whole(cost * parts):
+            return parts / float(np.gcd.reduce(np.round(cost * parts).astype(np.int64)) or 1)
+    return float(PARTS[-1])
 
 
 def joining(pool: Pool, book: WidthBook, keeps: Ints | None = None) -> Pool:

@@ -11,7 +11,7 @@ from dlsched.domain.errors import InputError
 from dlsched.policies.registry import find
 from dlsched.policies.rolling_horizon import problem as problems
 from dlsched.policies.rolling_horizon.policy import without_idle_cuts
-from dlsched.policies.rolling_horizon.pool import Pool, held_nodes, joining
+from dlsched.policies.rolling_horizon.pool import Pool, held_nodes, joining, parts_of
 from dlsched.policies.rolling_horizon.problem import objective_of, violations
 from dlsched.policies.rolling_horizon.solver import solve
 from dlsched.policies.rolling_horizon.widths import WidthBook, powers_of_two
@@ -77,6 +77,21 @@ def test_a_job_that_no_node_holds_now_is_passed_over():
 def test_workers_are_counted_in_parts_and_rounded_up():
     assert held_nodes(pool([3, 2, 0], 9, units=[1.0, 0.3, 0.3])).tolist() == [3, 1, 0]
     assert held_nodes(pool([7], 9, units=[1e-9])).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "parts"),
+    [
+        ([8.0, 8.0], 1 / 8),
+        ([8.0, 0.5], 2),
+        ([4.0, 6.0], 1 / 2),
+        ([0.75, 0.5], 4),
+        ([0.3, 1.0], 10),
+        ([1 / 7, 1.0], 100),
+    ],
+)
+def test_parts_are_as_large_as_they_can_be(cost: list[float], parts: float):
+    assert parts_of(np.array(cost)) == pytest.approx(parts)
 
 
 @given(
