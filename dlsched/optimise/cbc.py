@@ -19,7 +19,7 @@ def solve_with_cbc(milp: Milp, *, node_limit: int | None = None) -> MilpAnswer:
     problem = pulp.LpProblem("program", pulp.LpMinimize)
     kinds = [pulp.LpInteger if integer else pulp.LpContinuous for integer in program.integer.tolist()]
     columns = [
-        pulp.LpVariable(f"x{at}", None if low == -np.inf else low, None if high == np.inf else high, kind)
+        problem.add_variable(f"x{at}", None if low == -np.inf else low, None if high == np.inf else high, kind)
         for at, (low, high, kind) in enumerate(zip(program.lower.tolist(), program.upper.tolist(), kinds, strict=True))
     ]
     problem += pulp.LpAffineExpression(list(zip(columns, program.cost.tolist(), strict=True)))

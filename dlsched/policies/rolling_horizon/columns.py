@@ -14,6 +14,7 @@ from dlsched.optimise.milp import Milp, MilpAnswer
 from dlsched.policies.rolling_horizon.plan_tree import Plans, PlanTree, num_states
 from dlsched.policies.rolling_horizon.prices import node_prices
 from dlsched.policies.rolling_horizon.problem import Problem, objective_of
+from dlsched.policies.rolling_horizon.x_model import solve_x_model
 
 MOST_STATES = 10_000_000
 """States of all jobs together; above, the plans are not priced."""
@@ -23,7 +24,10 @@ FIRST_EPS = 6e-4
 GROWTH = 3.0
 ENOUGH = 1e-8
 """The search goes on below PROVEN, to bound - objective <= ENOUGH x max(1, bound), as long as it is cheap."""
-NODE_LIMIT = 2_000
+MOST_PER_JOB = 40
+"""Plans for each job, on average, up to which a program over plans is quick."""
+NODE_LIMIT = 5
+"""Of the program over plans; one that needs more is given to the x-model."""
 
 
 def can_price(problem: Problem) -> bool:
@@ -42,14 +46,26 @@ def solve_columns(problem: Problem) -> tuple[Ints, float]:
         plans = tree.near_best(prices, worth, eps, MOST_PLANS)
         if plans is None:
             break
-        answer = _choose(problem, plans)
-        if answer.values is not None and -answer.objective > value:
-            plan = _plan_of(problem, plans, answer)
-            value = objective_of(problem, plan)
-        bound = max(value, min(bound, max(-answer.bound, ceiling - eps)))
+        found, found_bound = _best_of(problem, plans)
+        if found is not None and objective_of(problem, found) > value:
+            plan, value = found, objective_of(problem, found)
+        bound = max(value, min(bound, max(found_bound, ceiling - eps)))
         # Nothing better than what is known needs a plan that is further from its job's best than UB - value.
         eps = min(GROWTH * eps, max(ceiling - value, eps * 1.01))
     return plan, bound
+
+
+def _best_of(problem: Problem, plans: Plans) -> tuple[Ints | None, float]:
+    """Return the best allocation that takes one of the plans for every job, and a bound; None where none fits."""
+    if len(plans.job) <= MOST_PER_JOB * problem.num_jobs:
+        answer = _choose(problem, plans)
+        if answer.status in ("optimal", "infeasible"):
+            return (None if answer.values is None else _plan_of(problem, plans, answer)), -answer.bound
+    # Many plans that differ in the order of their widths: choosing step by step has fewer choices.
+    allowed = np.zeros((problem.num_jobs, problem.steps, len(problem.widths)), dtype=bool)
+    step = np.broadcast_to(np.arange(problem.steps), plans.nodes.shape)
+    allowed[plans.job[:, None], step, np.searchsorted(problem.widths, plans.nodes)] = True
+    return solve_x_model(problem, allowed)
 
 
 def _choose(problem: Problem, plans: Plans) -> MilpAnswer:

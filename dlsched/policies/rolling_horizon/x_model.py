@@ -11,39 +11,40 @@ import numpy as np
 
 from dlsched.domain.workload import Ints
 from dlsched.optimise.milp import Milp
-from dlsched.policies.rolling_horizon.problem import Problem
+from dlsched.policies.rolling_horizon.problem import Flags, Problem
 
 NODE_LIMIT = 100_000
 
 
-def solve_x_model(problem: Problem, node_limit: int = NODE_LIMIT) -> tuple[Ints | None, float]:
+def solve_x_model(
+    problem: Problem, allowed: Flags | None = None, node_limit: int = NODE_LIMIT
+) -> tuple[Ints | None, float]:
     """Return a plan (J, T) and a proven upper bound; the problem must be feasible.
 
-    The plan is None where ``node_limit`` nodes of the search tree gave none.
+    ``allowed`` (J, T, K) leaves only these legal widths, and the bound then is of such plans only; minus infinity
+    where there is none. The plan is None without one, or where ``node_limit`` nodes of the search tree gave none.
     """
-    milp, steps = Milp(), problem.steps
-    job, place = np.nonzero(problem.legal)
-    x = milp.columns(np.zeros((len(job), steps)), upper=1.0, integer=True)
-    share = milp.columns(np.full((problem.num_jobs, steps), -1.0), upper=1.0)
+    milp, steps, jobs = Milp(), problem.steps, problem.num_jobs
+    legal = np.broadcast_to(problem.legal[:, None], (jobs, steps, len(problem.widths)))
+    job, step, place = np.nonzero(legal if allowed is None else legal & allowed)
+    x = milp.columns(np.zeros(len(job)), upper=1.0, integer=True)
+    share = milp.columns(np.full((jobs, steps), -1.0), upper=1.0)
 
-    step = np.broadcast_to(np.arange(steps), x.shape)
-    of_job = job[:, None] * steps + step
+    of_job = job * steps + step
     milp.rows(of_job, x, 1.0, low=np.ones(share.size), high=1.0)
-    milp.rows(step, x, problem.widths[place][:, None], high=np.full(steps, float(problem.nodes)))
+    milp.rows(step, x, problem.widths[place], high=np.full(steps, float(problem.nodes)))
     # share[t] - share[t-1] - gain x[t] <= 0; a gain above 1 does no more than 1
-    gain = np.minimum(1.0, problem.gain[job, place])[:, None]
+    gain = np.minimum(1.0, problem.gain[job, place])
     rows = np.arange(share.size).reshape(share.shape)
-    row = np.concatenate([rows.ravel(), rows[:, 1:].ravel(), of_job.ravel()])
-    column = np.concatenate([share.ravel(), share[:, :-1].ravel(), x.ravel()])
-    value = np.concatenate(
-        [np.ones(share.size), np.full(share[:, 1:].size, -1.0), np.broadcast_to(-gain, x.shape).ravel()]
-    )
+    row = np.concatenate([rows.ravel(), rows[:, 1:].ravel(), of_job])
+    column = np.concatenate([share.ravel(), share[:, :-1].ravel(), x])
+    value = np.concatenate([np.ones(share.size), np.full(share[:, 1:].size, -1.0), -gain])
     milp.rows(row, column, value, high=np.zeros(share.size))
 
     answer = milp.solve(node_limit=node_limit)
     if answer.values is None:
         return None, -answer.bound
-    plan = np.zeros((problem.num_jobs, steps), dtype=np.int64)
-    entry, at = np.nonzero(answer.values[x] > 0.5)
-    plan[job[entry], at] = problem.widths[place[entry]]
+    plan = np.zeros((jobs, steps), dtype=np.int64)
+    taken = answer.values[x] > 0.5
+    plan[job[taken], step[taken]] = problem.widths[place[taken]]
     return plan, -answer.bound
