@@ -6,9 +6,10 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.experiments.reproductions.hell_knee import HELL_KNEE
 from dlsched.experiments.reproductions.model import Reproduction
+from dlsched.experiments.reproductions.modelarts import MODELARTS
 from dlsched.experiments.reproductions.path_relinking import PATH_RELINKING
 
-REPRODUCTIONS: tuple[Reproduction, ...] = (*PATH_RELINKING, *HELL_KNEE)
+REPRODUCTIONS: tuple[Reproduction, ...] = (*PATH_RELINKING, *HELL_KNEE, *MODELARTS)
 
 
 def find(key: str) -> Reproduction:
