@@ -20,7 +20,7 @@ from dlsched.policies.rolling_horizon.solver import solve
 WIDTHS = (1, 2, 4, 8, 16)
 MEDIAN_NODE_H = 1.5
 SPREAD = 1.3
-NODE_LIMIT = 2_000
+NODE_LIMIT = 200
 """CBC is stopped there; what it used until then is counted, less than it needs."""
 
 
@@ -37,10 +37,10 @@ def lines(folder: Path) -> Iterator[Line]:
         name = f"elastic, {jobs:,} jobs, {nodes:,} nodes"
         yield Line(f"{name}, mean of {seeds}", "CPU ms", target_ms, float(np.mean(spent_ms)))
         yield Line(f"{name}, worst of {seeds}", "CPU ms", 2 * target_ms, max(spent_ms))
-    problems = [state(jobs, 70, jobs) for jobs in (20, 30, 40, 50, 60)]
+    problems = [state(jobs, 70, jobs) for jobs in (20, 30, 40)]
     ours_ms = sum(map(_proven_ms, problems))
     printed_ms = sum(map(_printed_ms, problems))
-    yield Line("elastic, 70 nodes, share of CBC's CPU", "ratio", 1 / 20, ours_ms / printed_ms)
+    yield Line("elastic, 70 nodes, of the CPU of CBC", "%", 5, 100 * ours_ms / printed_ms)
 
 
 def _proven_ms(problem: Problem) -> float:

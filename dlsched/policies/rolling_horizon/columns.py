@@ -51,7 +51,9 @@ def solve_columns(problem: Problem) -> tuple[Ints, float]:
             plan, value = found, objective_of(problem, found)
         bound = max(value, min(bound, max(found_bound, ceiling - eps)))
         # Nothing better than what is known needs a plan that is further from its job's best than UB - value.
-        eps = min(GROWTH * eps, max(ceiling - value, eps * 1.01))
+        if eps >= ceiling - value:
+            break
+        eps = min(GROWTH * eps, ceiling - value)
     return plan, bound
 
 
