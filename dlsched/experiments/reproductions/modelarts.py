@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from dlsched.experiments.reproductions.modelarts_gain import GAIN
+from dlsched.experiments.reproductions.modelarts_robust import ROBUST
 
-MODELARTS = GAIN
+MODELARTS = (*GAIN, *ROBUST)
