@@ -56,6 +56,7 @@ TERMS = (
         "Predicted beyond what was measured: another GPU type, more GPUs or another batch size; may be far off.",
     ),
     Term("Gang placement", "", "All workers of a job start together or not at all."),
+    Term("Gap", "", "Distance between what an answer is worth and the bound; 0 = proven to be the best."),
     Term(
         "GPUs held",
         "allocation ratio",
@@ -92,6 +93,12 @@ TERMS = (
     Term(
         "Not distinguishable", "", "The interval of the difference covers zero: these draws do not show who is better."
     ),
+    Term(
+        "Objective",
+        "",
+        "What a plan is worth; for ModelArts the sum over jobs and steps of the share of a job's remaining work that "
+        "is done by then.",
+    ),
     Term("Pack", "", "Placement on as few nodes as possible, the fullest first."),
     Term(
         "Paired draws",
@@ -115,6 +122,7 @@ TERMS = (
         "",
         "The width is fixed; chosen at the start; may change while the job runs (elastic).",
     ),
+    Term("Rolling horizon", "look-ahead", "Plan some steps, carry out the first, then plan anew."),
     Term(
         "Shadow price", "lambda, dual", "What one more GPU-hour would save at the moment; 0 when there are enough GPUs."
     ),

@@ -1,0 +1,175 @@
+"""What the Look-ahead page shows: the choice of a decision, the decision itself, who waits, and the whole run."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.look_ahead import LookAhead
+from dlsched.figures.bars import REASONS
+from dlsched.figures.look_ahead import decision_times, plan_chart, widths_over_time
+from dlsched.metrics.formats import amount, duration, moment
+from dlsched.policies.registry import find
+from dlsched.store.runs import RunInfo
+from dlsched.ui import charts, look_ahead_work, session
+from dlsched.ui.look_ahead_words import (
+    cards_of,
+    guards_of,
+    order_of,
+    sentence_of,
+    unit_of,
+    waiting_of,
+)
+from dlsched.ui.parts import cards, guard_rails, sentence
+
+LOOK_AT = {"time": "Time of decisions", "widths": "Nodes over time"}
+
+
+def pick_run(found: pd.DataFrame, run_id: str) -> str:
+    """Show the runs that plan ahead where there are several; return the one that is picked."""
+    labels = {
+        run: f"{find(policy).label}{f', draw {seed}' if seed else ''} ({run[:4]})"
+        for run, policy, seed in zip(found["run_id"], found["policy"], found["seed"], strict=True)
+    }
+    if len(labels) < 2:
+        return run_id
+    ids = list(labels)
+    return str(st.selectbox("Run", ids, index=ids.index(run_id), key=f"look-run-{run_id}", width=270,
+                            format_func=labels.__getitem__))  # fmt: skip
+
+
+def choice(info: RunInfo, decisions: pd.DataFrame, found: pd.DataFrame) -> int:
+    """Show run, number, previous, next and largest change; return the decision that is looked at.
+
+    ``found`` are the runs there are. Starts the page anew when another run is picked.
+    """
+    last, run_id = len(decisions), info.run_id
+    number = look_ahead_work.chosen(run_id, last)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        if (picked := pick_run(found, run_id)) != run_id:
+            session.look_at_run(picked)
+            st.query_params.pop(look_ahead_work.PARAM, None)
+            st.rerun()
+        st.number_input(
+            f"Decision, of {last:,}", 1, last, key=look_ahead_work.number_key(run_id), width=170,
+            help="Widths change every few minutes; between, jobs only start",
+        )  # fmt: skip
+        step = look_ahead_work.choose
+        st.button("Previous", key="look-previous", on_click=step, args=(run_id, number - 1), disabled=number <= 1)
+        st.button("Next", key="look-next", on_click=step, args=(run_id, number + 1), disabled=number >= last)
+        busiest = look_ahead_work.busiest(run_id)
+        st.button(
+            "Largest change", key="look-largest", on_click=step, args=(run_id, busiest), disabled=number == busiest,
+            help=f"Decision {busiest:,}: most nodes change hands",
+        )  # fmt: skip
+        at_s = float(decisions["time_s"].iloc[number - 1])
+        st.markdown(f":gray[{moment(at_s)}]")
+        st.space("stretch")
+        if st.button("Open the Gantt of this run", type="primary", key="look-gantt"):
+            session.look_at_run(run_id)
+            session.go("understand/result.py", tab="Gantt")
+    return number
+
+
+def decision(one: LookAhead, info: RunInfo, row: pd.Series, scenario: Scenario, *, stale: bool) -> None:
+    """Show one decision: banners, sentence, cards, the plan with greedy's widths beside it, and who waits."""
+    follows, unit = info.policy == "modelarts-optimal", unit_of(scenario)
+    guard_rails(guards_of(one, _number(row["objective"]), stale=stale, follows_plan=follows))
+    sentence(sentence_of(one, unit, follows_plan=follows))
+    cards(cards_of(one, _number(row["cpu_s"]), follows_plan=follows))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(f"{one.status or 'no solver'}, {one.method or 'no jobs to plan'}", color="gray",
+                 help="What the solver says of the plan, and how it was found")  # fmt: skip
+        st.badge(f"greedy: {one.scenarios or 'nothing to do'}", color="gray", help=SCENARIOS)
+        st.badge(f"1 of {amount(one.steps, 'step')} of {duration(one.step_s)} is carried out", color="gray",
+                 help="Then everything is planned anew, with what has changed meanwhile")  # fmt: skip
+    rows, always = order_of(one, follows_plan=follows)
+    if len(rows) > always and st.toggle(
+        f"Show all {len(rows):,} jobs", key="look-all", help="Shown first: who changes now or differs between the plans"
+    ):
+        always = len(rows)
+    if rows:
+        chart = plan_chart(one, rows[:always], charts.page_theme(), unit=unit, follows_plan=follows)
+        charts.show(chart, "look-plan", caption=True)
+        if always < len(rows):
+            st.markdown(f":gray[{amount(len(rows) - always, 'more job')} not shown.]")
+    _waiting(one, info.run_id, follows_plan=follows)
+
+
+SCENARIOS = (
+    "1: idle nodes go to the queue. 2: nobody waits, the youngest job grows. 3: somebody waits, the oldest job that "
+    "can is halved. 4: nothing to do."
+)
+
+
+def _waiting(one: LookAhead, run_id: str, *, follows_plan: bool) -> None:
+    """Show who waits after the decision, with the reason that the policy recorded."""
+    mine, _ = waiting_of(one, follows_plan=follows_plan)
+    if not mine:
+        return
+    waits = session.store().waits(run_id)
+    now = waits[(waits["from_s"] <= one.time_s + 1e-6) & (waits["to_s"] > one.time_s + 1e-6)]
+    others = one.greedy if follows_plan else one.first
+    other = dict(zip(one.jobs, others, strict=True))
+    frame = pd.DataFrame(
+        {
+            "job": now["job_id"],
+            "reason recorded": [REASONS.get(str(reason), str(reason)) for reason in now["reason"]],
+            ("with greedy" if follows_plan else "with the plan"): [other.get(str(job), 0) for job in now["job_id"]],
+        }
+    )
+    with st.expander(f"{amount(mine, 'job')} {'waits' if mine == 1 else 'wait'} after this decision", key="look-waits"):
+        st.markdown(":gray[Reasons are those the policy recorded. The last column: workers the other allocator gives.]")
+        st.dataframe(frame, hide_index=True, key="look-waiting", placeholder="–",
+                     alt=f"{amount(len(frame), 'waiting job')} with the recorded reason")  # fmt: skip
+        st.download_button("CSV", lambda: charts.csv(frame), file_name="look-waiting.csv", mime="text/csv",
+                           key="csv-look-waiting", type="tertiary", on_click="ignore")  # fmt: skip
+
+
+def whole_run(info: RunInfo, decisions: pd.DataFrame, number: int, scenario: Scenario) -> None:
+    """Show the time that decisions took, or the nodes held by jobs of each width over time."""
+    st.subheader("The whole run", anchor=False)
+    look_at = st.segmented_control("Look at", list(LOOK_AT), default="time", required=True, key="look-at",
+                                   format_func=LOOK_AT.__getitem__)  # fmt: skip
+    row = decisions.iloc[number - 1]
+    if look_at == "time":
+        chart = decision_times(decisions, charts.page_theme(), float(row["cpu_s"]))
+    else:
+        pieces, unit = look_ahead_work.pieces(info.run_id), unit_of(scenario)
+        chart = widths_over_time(
+            pieces, _capacity(scenario, unit), charts.page_theme(), float(row["time_s"]), unit=unit
+        )
+    charts.show(chart, f"look-{look_at}", caption=True)
+
+
+def _capacity(scenario: Scenario, unit: str) -> int | None:
+    """Return how many nodes there are; None where a worker is less than a node or nodes are rented."""
+    return scenario.cluster.num_nodes if unit == "node" and not scenario.cluster.free_slots else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and value == value else None
+
+
+def how() -> None:
+    """Show how the page comes to its numbers."""
+    with st.expander("How it is computed", key="look-how"):
+        st.markdown(HOW)
+
+
+HOW = """
+The optimal allocator looks at all jobs that run and at the queue in order, as far as their smallest widths fit
+together. For each of the next steps it chooses a width for each job; the **objective** adds, over jobs and steps, the
+share of the job's remaining work that is done by then. Only the first step is carried out; a few minutes later all is
+planned anew.
+
+The **bound** is a value no plan of this decision can pass. A plan is called optimal only where objective and bound meet
+within 0.001%. It is the best plan for the next steps by what is believed of the jobs, not the best run.
+
+The greedy allocator sees the same jobs and nodes at the same moment. Where the run is its own, the plan is what the
+optimal allocator would have done in its place.
+
+A stored run does not hold the state of its decisions: the simulation is repeated up to here, with the widths that are
+stored, and both allocators are asked again. A banner tells where that gives another plan than the run has stored.
+"""

@@ -1,0 +1,170 @@
+"""What the Look-ahead page says of a decision: sentence, cards, banners; no page library."""
+
+from __future__ import annotations
+
+import math
+
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.look_ahead import LookAhead
+from dlsched.figures.base import cut
+from dlsched.figures.look_ahead import short_time
+from dlsched.metrics.findings import Guard
+from dlsched.metrics.formats import MISSING, amount, number, share
+
+MOST_ROWS = 40
+SAME = 1e-6
+"""Objectives this close, relative, are one: what is stored and what was worked out again."""
+
+
+def unit_of(scenario: Scenario) -> str:
+    """Return what a worker of the jobs is: a node where each takes all GPUs of one, else a worker."""
+    sizes = {float(vm.gpus) for vm in scenario.cluster.vm_types}
+    asked = set(scenario.workload.gpus_per_worker.tolist())
+    return "node" if len(sizes) == 1 and asked == sizes and 0.0 not in sizes else "worker"
+
+
+def carried_out(one: LookAhead, follows_plan: bool) -> tuple[int, ...]:
+    """Return the workers that jobs got: of the plan's first step, or of the greedy allocator."""
+    return one.first if follows_plan else one.greedy
+
+
+def order_of(one: LookAhead, *, follows_plan: bool) -> tuple[list[int], int]:
+    """Return the jobs in the order they are shown, and how many of them always are.
+
+    With more than MOST_ROWS jobs those come first that changed now or that the two allocators treat differently, and
+    of these MOST_ROWS at most are shown unasked.
+    """
+    rows = list(range(len(one.jobs)))
+    if len(rows) <= MOST_ROWS:
+        return rows, len(rows)
+    carried = carried_out(one, follows_plan)
+    differs = {row for row in rows if carried[row] != one.held[row] or one.first[row] != one.greedy[row]}
+    ordered = sorted(rows, key=lambda row: row not in differs)
+    return ordered, min(MOST_ROWS, max(len(differs), 1))
+
+
+def sentence_of(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
+    """Return the decision in a sentence: the job that changes most, how many others, and what greedy would do."""
+    carried = carried_out(one, follows_plan)
+    changes = [abs(now - before) for now, before in zip(carried, one.held, strict=True)]
+    changed = sum(change > 0 for change in changes)
+    row = max(range(len(changes)), key=lambda place: changes[place], default=-1)
+    if not changed:
+        apart = [place for place in range(len(one.jobs)) if one.first[place] != one.greedy[place]]
+        first = "Every job keeps what it has."
+        if not apart:
+            return f"{first} {_other(follows_plan)} do the same."
+        row = max(apart, key=lambda place: abs(one.first[place] - one.greedy[place]))
+    else:
+        others = (
+            f" {amount(changed - 1, 'other job')} {'changes' if changed == 2 else 'change'} too." if changed > 1 else ""
+        )
+        first = f"{_got(one.jobs[row], one.held[row], carried[row], unit)}{others}"
+    other = one.greedy[row] if follows_plan else one.first[row]
+    return f"{first} {_instead(one, row, other, carried[row], unit, follows_plan=follows_plan, named=changed > 0)}"
+
+
+def _got(job: str, before: int, now: int, unit: str) -> str:
+    name = f"Job {cut(job)}" if not cut(job).lower().startswith("job") else cut(job)
+    if not before:
+        return f"{name} starts on {amount(now, unit)}."
+    if not now:
+        return f"{name} loses its {amount(before, unit)}."
+    return f"{name} gets {amount(now, unit)} instead of {before:,}."
+
+
+def _other(follows_plan: bool) -> str:
+    return "Greedy would" if follows_plan else "The optimal allocator would"
+
+
+def _instead(one: LookAhead, row: int, other: int, now: int, unit: str, *, follows_plan: bool, named: bool) -> str:
+    it = "it" if named else f"job {cut(one.jobs[row])}"
+    does = f"give {it} {amount(other, unit)}"
+    if other == now:
+        does = f"do the same with {it}"
+    elif not other:
+        does = f"let {it} wait"
+    elif other == one.held[row]:
+        does = f"keep {it} at {other:,}"
+    return f"{_other(follows_plan)} {does}{_idle(one, unit, follows_plan=follows_plan)}."
+
+
+def _idle(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
+    if one.idle is None:
+        return ""
+    mine, others = one.idle if follows_plan else (one.idle[1], one.idle[0])
+    if mine == others:
+        return ""
+    return f" and leave {amount(others, unit)} idle, not {mine:,}"
+
+
+def waiting_of(one: LookAhead, *, follows_plan: bool) -> tuple[int, int]:
+    """Return how many jobs wait after the decision as carried out, and as the other allocator would have it."""
+    mine, others = carried_out(one, follows_plan), carried_out(one, not follows_plan)
+    return one.rest + sum(not width for width in mine), one.rest + sum(not width for width in others)
+
+
+def cards_of(one: LookAhead, cpu_s: float | None, *, follows_plan: bool) -> list[tuple[str, str, str]]:
+    """Return the four cards: objective, gap, CPU time, jobs that wait."""
+    of_plan = "" if follows_plan else " Of the plan that was not carried out: this run is of the greedy allocator."
+    steps = f"at each of {amount(one.steps, 'step')}" if one.steps else ""
+    mine, others = waiting_of(one, follows_plan=follows_plan)
+    return [
+        (
+            "Objective",
+            number(one.objective),
+            f"Sum over jobs and steps of the share of a job's remaining work that is done by then, {steps}: "
+            f"{number(one.objective, exact=True)}; {len([w for w in one.first if w]) * one.steps} if all were done in "
+            f"step 1.{of_plan}",
+        ),
+        (
+            "Bound, gap",
+            f"{number(one.bound)}, {gap_words(one)}" if one.bound is not None else MISSING,
+            f"No plan of this problem is worth more than the bound ({number(one.bound, exact=True)}). "
+            f"Solver: {one.status or 'not asked'}, found by {one.method or 'nothing'}.{of_plan}",
+        ),
+        (
+            "CPU of the decision",
+            MISSING if cpu_s is None else short_time(cpu_s),
+            "CPU time of this call of the policy when the run was made, placing included.",
+        ),
+        ("Jobs waiting", f"{mine:,}", f"After the decision; {others:,} with the other allocator."),
+    ]
+
+
+def gap_words(one: LookAhead) -> str:
+    """Return what is proven: proven optimal, at most 0.3% from best, or why there is no plan."""
+    if one.status == "optimal":
+        return "proven"
+    if one.gap is None:
+        return "no plan"
+    return f"at most {share(one.gap)} from best"
+
+
+def guards_of(one: LookAhead, objective: float | None, *, stale: bool, follows_plan: bool) -> list[Guard]:
+    """Return the banners: another code, another objective than stored, no plan, or a plan not proven.
+
+    ``objective`` is what the run has stored.
+    """
+    found = []
+    if stale:
+        found.append(Guard("orange", "This run was made by an older version; its decisions are worked out by today's.",
+                           "Run it again to be sure."))  # fmt: skip
+    if follows_plan and not _same(one.objective, objective):
+        found.append(Guard("orange", f"Worked out again the plan is worth {number(one.objective, exact=True)}, in the "
+                           f"run it was {number(objective, exact=True)}: this is another plan than the one carried "
+                           "out.", "Run it again."))  # fmt: skip
+    if one.status == "infeasible":
+        found.append(Guard("info", f"No plan: {one.reason}. Jobs keep what they have.", ""))
+    elif one.status == "feasible":
+        found.append(Guard("info", f"Feasible, {gap_words(one)}: not proven to be the best plan.", ""))
+    return found
+
+
+def _same(ours: float | None, stored: float | None) -> bool:
+    known = [value is not None and math.isfinite(value) for value in (ours, stored)]
+    if not all(known):
+        return known[0] == known[1] or stored == 0
+    assert ours is not None
+    assert stored is not None
+    return abs(ours - stored) <= SAME * max(1.0, abs(stored))

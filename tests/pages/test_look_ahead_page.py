@@ -1,0 +1,172 @@
+"""The Look-ahead page: a decision of a stored run, steps between decisions, links, work in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dlsched.experiments.background import Runner
+from dlsched.experiments.executor import Pool
+from dlsched.experiments.look_ahead import POLICIES, Subject
+from dlsched.experiments.run import simulate
+from dlsched.store import Store
+from dlsched.ui import look_ahead_work, session
+from tests.support.look_ahead_runs import elastic_run, elastic_scenario
+
+PAGE = "inside/look_ahead.py"
+OPTIMAL, GREEDY = POLICIES
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def runner(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
+    """Background work in a thread of this process."""
+    threads = ThreadPoolExecutor(1)
+    monkeypatch.setattr(session, "Runner", partial(Runner, make_pool=lambda: Pool(threads, 1, remote=False)))
+    yield session.runner()
+    threads.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def saved(store: Store) -> dict[str, str]:
+    return {policy: store.save_run(elastic_run(policy).record()) for policy in POLICIES}
+
+
+def said(app: AppTest) -> str:
+    texts = [part.value for part in [*app.header, *app.markdown, *app.warning, *app.error, *app.info]]
+    return "\n".join(texts).replace("\\", "")
+
+
+def test_a_decision_opens_by_its_link_with_both_plans(
+    saved: dict[str, str], runner: Runner, open_page: OpenPage
+) -> None:
+    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    assert not app.exception
+    assert app.number_input(key=f"look-number-{saved[OPTIMAL]}").value == 1
+    assert app.header[0].value.replace("\\", "") == (
+        "job 0 gets 2 nodes instead of 4. 2 other jobs change too. Greedy would do the same with it."
+    )
+    assert [card.label for card in app.metric] == ["Objective", "Bound, gap", "CPU of the decision", "Jobs waiting"]
+    assert app.metric[0].value == "3.12"
+    assert app.metric[1].value == "3.12, proven"
+    assert app.metric[3].value == "0"
+    assert "greedy: scenario 3" in said(app)
+    app = app.toggle(key="table-look-plan").set_value(True).run()
+    table = app.dataframe[0].value
+    assert table["before"].tolist() == [4, 2, 0, 0]
+    assert table["step 1"].tolist() == [2, 2, 1, 1]
+    assert table["greedy"].tolist() == [2, 2, 2, 0]
+    assert table["change now"].tolist() == [-2, 0, 1, 1]
+
+
+def test_steps_between_decisions_are_kept_in_the_address(
+    saved: dict[str, str], runner: Runner, open_page: OpenPage
+) -> None:
+    key = f"look-number-{saved[OPTIMAL]}"
+    app = open_page(PAGE, run=saved[OPTIMAL], decision="2")
+    app = app.button(key="look-next").click().run()
+    assert app.number_input(key=key).value == 3
+    assert app.query_params["decision"] == "3"
+    app = app.button(key="look-previous").click().run()
+    app = app.button(key="look-previous").click().run()
+    assert app.number_input(key=key).value == 1
+    assert app.button(key="look-previous").disabled
+    app = app.button(key="look-largest").click().run()
+    assert not app.exception
+    assert app.button(key="look-largest").disabled
+    assert app.number_input(key=key).value == look_ahead_work.busiest(saved[OPTIMAL])
+    app = app.number_input(key=key).set_value(55).run()  # the last one, in another block
+    assert not app.exception
+    assert len(app.metric) == 4
+    assert app.button(key="look-next").disabled
+    blocks = [status.name.rpartition("decisions ")[2] for status in runner.questions()]
+    assert blocks == ["1 to 25", "26 to 50", "51 to 55"]  # the largest change is in the middle one
+
+
+def test_a_block_of_decisions_is_worked_out_once(
+    saved: dict[str, str], runner: Runner, open_page: OpenPage, store: Store
+) -> None:
+    open_page(PAGE, run=saved[OPTIMAL], decision="3")
+    assert len(store.list_experiments("look-ahead")) == 1
+    again = open_page(PAGE, run=saved[OPTIMAL], decision="25")
+    assert not again.exception
+    assert len(store.list_experiments("look-ahead")) == 1
+
+
+def test_in_a_greedy_run_the_plan_is_what_would_have_been(
+    saved: dict[str, str], runner: Runner, open_page: OpenPage
+) -> None:
+    app = open_page(PAGE, run=saved[GREEDY], decision="1")
+    assert app.header[0].value.replace("\\", "") == (
+        "job 0 gets 2 nodes instead of 4. 1 other job changes too. The optimal allocator would do the same with it."
+    )
+    assert app.metric[3].value == "1"
+    assert app.dataframe[0].value["reason recorded"].tolist() == ["not enough GPUs free"]
+    assert app.dataframe[0].value["with the plan"].tolist() == [1]
+
+
+def test_both_views_of_the_whole_run_open(saved: dict[str, str], runner: Runner, open_page: OpenPage) -> None:
+    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    assert "CPU time of 55 decisions" in said(app)
+    app = app.segmented_control(key="look-at").set_value("widths").run()
+    assert not app.exception
+    assert "Nodes held of 6, mean over the run" in said(app)
+
+
+def test_an_odd_decision_in_the_link_becomes_the_nearest_or_the_largest_change(
+    saved: dict[str, str], runner: Runner, open_page: OpenPage
+) -> None:
+    key = f"look-number-{saved[OPTIMAL]}"
+    assert open_page(PAGE, run=saved[OPTIMAL], decision="999").number_input(key=key).value == 55
+    assert open_page(PAGE, run=saved[OPTIMAL], decision="0").number_input(key=key).value == 1
+    largest = look_ahead_work.busiest(saved[OPTIMAL])
+    assert open_page(PAGE, run=saved[OPTIMAL], decision="x").number_input(key=key).value == largest
+
+
+def test_without_a_run_that_plans_ahead_the_demo_is_offered_and_opens(
+    store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(look_ahead_work, "sample_elastic", lambda: elastic_scenario(jobs=5))
+    app = open_page(PAGE)
+    assert not app.exception
+    assert "No run of this scenario plans ahead" in said(app)
+    app = app.button(key="look-empty").click().run()
+    assert not app.exception
+    assert len(app.metric) == 4
+    assert sorted(store.list_runs()["policy"]) == sorted(POLICIES)
+
+
+def test_a_run_of_another_policy_leads_to_the_newest_that_plans_ahead(
+    saved: dict[str, str], store: Store, runner: Runner, open_page: OpenPage
+) -> None:
+    other = store.save_run(simulate(elastic_scenario(), "fifo").record())
+    app = open_page(PAGE, run=other)
+    assert not app.exception
+    assert app.query_params["run"] in saved.values()
+
+
+def test_an_unknown_run_is_told_with_a_way_on(saved: dict[str, str], runner: Runner, open_page: OpenPage) -> None:
+    app = open_page(PAGE, run="abcdefabcdef", scenario=elastic_scenario().content_hash[:8])
+    assert not app.exception
+    assert "abcdef" in said(app)
+    app = app.button(key="look-newest").click().run()
+    assert not app.exception
+    assert len(app.metric) == 4
+
+
+def test_a_computation_that_fails_is_told_and_can_be_tried_again(
+    saved: dict[str, str], runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Subject
+    monkeypatch.setattr(look_ahead_work, "Subject", lambda _scenario, known: real(elastic_scenario(jobs=3), known))
+    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    assert not app.exception
+    assert "asks about scenario" in said(app)
+    monkeypatch.setattr(look_ahead_work, "Subject", real)
+    app = app.button(key="look-again").click().run()
+    assert not app.exception
+    assert len(app.metric) == 4
