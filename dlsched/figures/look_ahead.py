@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.experiments.look_ahead import LookAhead
 from dlsched.figures.base import (
     Chart,
     Floats,
@@ -24,6 +23,7 @@ from dlsched.figures.base import (
 )
 from dlsched.figures.palette import BLACK, WHITE, Theme
 from dlsched.metrics.formats import MINUS, amount, duration, number
+from dlsched.metrics.look_ahead import LookAhead
 
 ROW_PX, HEAD_PX = 26, 118
 GAP = 0.35

@@ -6,10 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.look_ahead import LookAhead
 from dlsched.figures.bars import REASONS
 from dlsched.figures.look_ahead import decision_times, plan_chart, widths_over_time
 from dlsched.metrics.formats import amount, duration, moment
+from dlsched.metrics.look_ahead import LookAhead
 from dlsched.policies.registry import find
 from dlsched.store.runs import RunInfo
 from dlsched.ui import charts, look_ahead_work, session

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.look_ahead import LookAhead
 from dlsched.figures.base import cut
 from dlsched.figures.look_ahead import short_time
 from dlsched.metrics.findings import Guard
 from dlsched.metrics.formats import MISSING, amount, number, share
+from dlsched.metrics.look_ahead import LookAhead
 
 MOST_ROWS = 40
 SAME = 1e-6

@@ -14,8 +14,9 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.errors import InputError
 from dlsched.experiments import computations
 from dlsched.experiments.background import Question, Task, TaskState, TaskStatus
-from dlsched.experiments.look_ahead import POLICIES, LookAhead, Subject, changes_at, decisions_of, known_of
+from dlsched.experiments.look_ahead import POLICIES, Subject, known_of
 from dlsched.metrics.formats import duration
+from dlsched.metrics.look_ahead import LookAhead, changes_at, decisions_of
 from dlsched.policies.registry import find
 from dlsched.store.record import experiment_key
 from dlsched.store.runs import RunInfo

@@ -11,8 +11,8 @@ from pydantic import Field, ValidationError, model_validator
 from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.look_ahead.answer import LookAhead
 from dlsched.experiments.look_ahead.replay import POLICIES, Known, window
+from dlsched.metrics.look_ahead import LookAhead
 
 
 class Asked(Frozen):

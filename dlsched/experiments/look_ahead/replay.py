@@ -19,8 +19,8 @@ from dlsched.domain.plan import Plan
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
-from dlsched.experiments.look_ahead.answer import LookAhead
 from dlsched.experiments.run import question
+from dlsched.metrics.look_ahead import LookAhead
 from dlsched.policies.rolling_horizon.params import AllocatorParams, GreedyParams, OptimalParams
 from dlsched.policies.rolling_horizon.policy import (
     Allocator,

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dlsched.experiments.look_ahead import LookAhead
 from dlsched.figures.look_ahead import decision_times, ink_at, plan_chart, shade_at, signed, widths_over_time
 from dlsched.figures.palette import DARK, LIGHT
+from dlsched.metrics.look_ahead import LookAhead
 
 ONE = LookAhead(
     1, 600.0, 300.0, ("a", "<b>b</b>", "c"), (0, 1, 2), (4, 2, 0), ((2, 4), (2, 2), (2, 0)), (4, 2, 0), 2.0, 2.0,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.experiments.look_ahead import LookAhead
+from dlsched.metrics.look_ahead import LookAhead
 from dlsched.ui.look_ahead_words import (
     MOST_ROWS,
     cards_of,

@@ -12,14 +12,12 @@ from dlsched.domain.errors import InputError
 from dlsched.experiments import computations
 from dlsched.experiments.look_ahead import (
     POLICIES,
-    LookAhead,
     Subject,
     at,
-    changes_at,
-    decisions_of,
     known_of,
     window,
 )
+from dlsched.metrics.look_ahead import LookAhead, changes_at, decisions_of
 from dlsched.policies.rolling_horizon import problem as problems
 from dlsched.policies.rolling_horizon.solver import solve
 from tests.support.known import known
