@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from dlsched.experiments.reproductions.modelarts_examples import EXAMPLES
 from dlsched.experiments.reproductions.modelarts_gain import GAIN
 from dlsched.experiments.reproductions.modelarts_robust import ROBUST
 
-MODELARTS = (*GAIN, *ROBUST)
+MODELARTS = (*EXAMPLES, *GAIN, *ROBUST)
