@@ -139,8 +139,8 @@ def run_demo() -> None:
 def under_way() -> list[TaskStatus]:
     """Return what this session waits for on this page; note how it ended where it failed or was cancelled."""
     statuses = session.runner().status(st.session_state.get(TASKS, []))
-    if statuses and all(status.state.is_over for status in statuses):
-        st.session_state.pop(TASKS)
+    if all(status.state.is_over for status in statuses):  # also where the runner has forgotten them
+        st.session_state.pop(TASKS, None)
         bad = [status for status in statuses if status.state is not TaskState.STORED]
         if bad:
             st.session_state[ENDED] = (bad[0].state, bad[0].message)

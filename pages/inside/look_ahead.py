@@ -58,7 +58,9 @@ else:
     with parts.mistakes_shown():
         if not statuses:
             look_ahead_work.ask(info, spec)
-        places = look_ahead_work.board(look_ahead_work.under_way())
+            if not (statuses := look_ahead_work.under_way()):
+                st.rerun()  # it is over already
+        places = look_ahead_work.board(statuses)
 look_ahead_view.whole_run(info, decisions, number, scenario)
 look_ahead_view.how()
 if places:

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dlsched.experiments.background import Runner
+from dlsched.experiments.background import Question, Runner
 from dlsched.experiments.executor import Pool
 from dlsched.experiments.look_ahead import POLICIES, Subject
 from dlsched.experiments.run import simulate
@@ -167,6 +167,28 @@ def test_a_computation_that_fails_is_told_and_can_be_tried_again(
     assert not app.exception
     assert "asks about scenario" in said(app)
     monkeypatch.setattr(look_ahead_work, "Subject", real)
+    app = app.button(key="look-again").click().run()
+    assert not app.exception
+    assert len(app.metric) == 4
+
+
+def test_cancelled_work_is_told_and_can_be_started_again(
+    saved: dict[str, str], runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = runner.ask
+
+    def cancelled(question: Question) -> str:
+        monkeypatch.setattr(runner, "_fill", lambda: None)  # it stays in the queue
+        asked = real(question)
+        runner.cancel([asked])
+        return asked
+
+    monkeypatch.setattr(runner, "ask", cancelled)
+    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    assert not app.exception
+    assert "Cancelled. Nothing was kept." in said(app)
+    monkeypatch.setattr(runner, "ask", real)
+    runner._fill = type(runner)._fill.__get__(runner)  # type: ignore[method-assign]
     app = app.button(key="look-again").click().run()
     assert not app.exception
     assert len(app.metric) == 4
