@@ -93,6 +93,7 @@ def test_the_verdict_of_figure_11(answered, gains, verdict, said):
     assert outcome.verdict == verdict
     assert said in outcome.why
     assert "synthetic" in outcome.why
+    assert "270 jobs completed with optimal and 240 with greedy" in outcome.ours
     assert "empty" not in outcome.why
     data = json.loads(json.dumps(outcome.data, allow_nan=False))
     row = data["cases"]["long jobs, baseline, load scale 2"]["110"]
