@@ -192,3 +192,14 @@ def test_cancelled_work_is_told_and_can_be_started_again(
     app = app.button(key="look-again").click().run()
     assert not app.exception
     assert len(app.metric) == 4
+
+
+def test_beyond_forty_jobs_the_rest_is_folded(store: Store, runner: Runner, open_page: OpenPage) -> None:
+    run = store.save_run(simulate(elastic_scenario(jobs=60, nodes=64), OPTIMAL).record())
+    app = open_page(PAGE, run=run, decision="13")
+    app = app.toggle(key="table-look-plan").set_value(True).run()
+    few = len(app.dataframe[0].value)
+    assert 0 < few <= 40
+    app = app.toggle(key="look-all").set_value(True).run()
+    assert not app.exception
+    assert len(app.dataframe[0].value) > 40
