@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dlsched.domain.cluster import Frozen
 from dlsched.domain.policy import ElasticRule, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.elastic_queueing.params import (
@@ -17,12 +18,12 @@ from dlsched.policies.elastic_queueing.params import (
     OrderedParams,
 )
 from dlsched.policies.elastic_queueing.policy import ElasticPolicy
+from dlsched.policies.shared.remarks import Remark, where_widths_are_fixed
 from dlsched.speed import build_speed
 
 FAMILY = "elastic"
 PAPER = "Lin et al., A model-based approach to streamlining distributed training for asynchronous SGD, MASCOTS 2018"
 KNOWS = "work left and speed-up"
-Remark = Callable[[Any, Scenario], str]
 
 
 def _hell_malleable(params: FillParams) -> ElasticPolicy:
@@ -56,10 +57,7 @@ def _jsq(params: JsqParams) -> ElasticPolicy:
     return ElasticPolicy(ElasticRule("fastest", chunk=params.chunk), params.vm_type)
 
 
-def _only_orders(params: ElasticParams, scenario: Scenario) -> str:
-    if scenario.speed.kind != "rigid":
-        return ""
-    return "Every job has one fixed width here: the policy could only choose the order."
+_only_orders = where_widths_are_fixed("choose the order")
 
 
 def _beside_chunks(params: JsqParams, scenario: Scenario) -> str:
@@ -78,15 +76,20 @@ def _beside_chunks(params: JsqParams, scenario: Scenario) -> str:
 
 
 def _spec(
-    key: str, label: str, summary: str, build: object, params: object, remark: Remark = _only_orders
+    key: str,
+    label: str,
+    summary: str,
+    build: Callable[[Any], ElasticPolicy],
+    params: type[Frozen],
+    remark: Remark = _only_orders,
 ) -> PolicySpec:
     return PolicySpec(
         key,
         label,
         FAMILY,
         summary,
-        build,  # type: ignore[arg-type]
-        params,  # type: ignore[arg-type]
+        build,
+        params,
         knows=KNOWS,
         paper=PAPER,
         group="elastic",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dlsched.domain.policy import PolicySpec
-from dlsched.domain.scenario import Scenario
-from dlsched.policies.rolling_horizon.params import AllocatorParams, GreedyParams, OptimalParams
+from dlsched.policies.rolling_horizon.params import GreedyParams, OptimalParams
 from dlsched.policies.rolling_horizon.policy import greedy_policy, optimal_policy
+from dlsched.policies.shared.remarks import where_widths_are_fixed
 
 FAMILY = "ModelArts"
 PAPER = "Hu et al., An optimal resource allocator of elastic training for deep learning jobs on cloud, 2021"
 
 
-def _only_starts(params: AllocatorParams, scenario: Scenario) -> str:
-    if scenario.speed.kind != "rigid":
-        return ""
-    return "Every job has one fixed width here: the policy could only choose when jobs start."
-
+_only_starts = where_widths_are_fixed("choose when jobs start")
 
 MODELARTS: tuple[PolicySpec, ...] = (
     PolicySpec(
