@@ -69,7 +69,7 @@ def busiest(run_id: str) -> int:
 
 
 def chosen(run_id: str, last: int) -> int:
-    """Return the decision that is looked at: of this session, else of the URL, else the one with the largest change."""
+    """Return the decision that is looked at: of this tab, else of the URL, else the one with the largest change."""
     key = number_key(run_id)
     if key not in st.session_state:
         named = st.query_params.get(PARAM, "")
@@ -137,7 +137,7 @@ def run_demo() -> None:
 
 
 def under_way() -> list[TaskStatus]:
-    """Return what this session waits for on this page; note how it ended where it failed or was cancelled."""
+    """Return what this tab waits for on this page; note how it ended where it failed or was cancelled."""
     statuses = session.runner().status(st.session_state.get(TASKS, []))
     if all(status.state.is_over for status in statuses):  # also where the runner has forgotten them
         st.session_state.pop(TASKS, None)

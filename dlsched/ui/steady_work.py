@@ -96,7 +96,7 @@ def start(spec: SteadySpec) -> None:
 
 
 def is_asked(spec: SteadySpec) -> bool:
-    """Whether this session waits for the answer to this question."""
+    """Whether this tab waits for the answer to this question."""
     return bool(st.session_state.get(TASK)) and st.session_state.get(SPEC) == spec
 
 
@@ -106,7 +106,7 @@ def under_way() -> list[TaskStatus]:
 
 
 def take_in() -> None:
-    """Open the answer of this session's question when it is there; keep the message when there will be none."""
+    """Open the answer of this tab's question when it is there; keep the message when there will be none."""
     task = st.session_state.get(TASK)
     status = next(iter(session.runner().status([task])), None) if task else None
     if status is None or not status.state.is_over:
