@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dlsched.experiments.background import Runner
+from dlsched.experiments.executor import Pool
 from dlsched.store import Store
 from dlsched.ui import session
 from dlsched.ui.navigation import FOLDER
@@ -45,3 +48,12 @@ def open_page(store: Store) -> Callable[..., AppTest]:
         return app.switch_page(f"{FOLDER}/{script}").run()
 
     return open_at
+
+
+@pytest.fixture
+def runner(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
+    """Background work in a thread of this process."""
+    threads = ThreadPoolExecutor(1)
+    monkeypatch.setattr(session, "Runner", partial(Runner, make_pool=lambda: Pool(threads, 1, remote=False)))
+    yield session.runner()
+    threads.shutdown(cancel_futures=True)

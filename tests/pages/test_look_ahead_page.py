@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dlsched.experiments.background import Question, Runner
-from dlsched.experiments.executor import Pool
 from dlsched.experiments.look_ahead import POLICIES, Subject
 from dlsched.experiments.run import simulate
 from dlsched.store import Store
-from dlsched.ui import look_ahead_work, session
+from dlsched.ui import look_ahead_work
 from tests.support.look_ahead_runs import elastic_run, elastic_scenario
 
 PAGE = "inside/look_ahead.py"
 OPTIMAL, GREEDY = POLICIES
 OpenPage = Callable[..., AppTest]
-
-
-@pytest.fixture
-def runner(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
-    """Background work in a thread of this process."""
-    threads = ThreadPoolExecutor(1)
-    monkeypatch.setattr(session, "Runner", partial(Runner, make_pool=lambda: Pool(threads, 1, remote=False)))
-    yield session.runner()
-    threads.shutdown(cancel_futures=True)
 
 
 @pytest.fixture

@@ -1,27 +1,14 @@
 """The Run page: what can be ticked, what a run takes, what happens to it."""
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-
 import pytest
 
 from dlsched.domain.scenario import Options
-from dlsched.experiments.background import Runner, Task
+from dlsched.experiments.background import Task
 from dlsched.experiments.estimate import LEAST_S
-from dlsched.experiments.executor import Pool
 from dlsched.ui import policy_choice, run_view, session
 from tests.support.runs_for_store import record, small_scenario
 
 ENGINE = Options(restart_s=1.0)  # restarts are beyond the compiled kernel, which would take long to compile here
-
-
-@pytest.fixture
-def runner(store, monkeypatch):
-    """Background work in a thread of this process."""
-    threads = ThreadPoolExecutor(1)
-    monkeypatch.setattr(session, "Runner", partial(Runner, make_pool=lambda: Pool(threads, 1, remote=False)))
-    yield session.runner()
-    threads.shutdown(cancel_futures=True)
 
 
 @pytest.fixture

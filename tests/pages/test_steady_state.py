@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -15,27 +13,17 @@ from streamlit.testing.v1 import AppTest
 from dlsched.domain.errors import InputError
 from dlsched.experiments import computations
 from dlsched.experiments.background import Runner
-from dlsched.experiments.executor import Pool
 from dlsched.experiments.run import Progress
 from dlsched.experiments.steady import SteadySpec
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
-from dlsched.ui import session, stream_network
+from dlsched.ui import stream_network
 from dlsched.workload.generators import StreamSpec
 from dlsched.workload.generators.training_stream import TABLE_III
 from tests.support.steady_answers import HELL, KNEE, answer, point, three_policies
 
 PAGE = "speed_up/steady_state.py"
 WAIT_S = 60
-
-
-@pytest.fixture
-def runner(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
-    """Background work in a thread of this process."""
-    threads = ThreadPoolExecutor(1)
-    monkeypatch.setattr(session, "Runner", partial(Runner, make_pool=lambda: Pool(threads, 1, remote=False)))
-    yield session.runner()
-    threads.shutdown(cancel_futures=True)
 
 
 Reply = Callable[[Mapping[str, Any], Progress | None], dict[str, Any]]

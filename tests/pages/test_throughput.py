@@ -13,16 +13,11 @@ from dlsched.speed.queueing import StepTimes, throughput
 from dlsched.ui import session, stream_network
 from dlsched.workload.demo_throughput import demo_csv
 from dlsched.workload.generators.training_stream import TABLE_III
+from tests.support.page_text import shown
 
 PAGE = "speed_up/throughput.py"
 UPLOAD = {"source": "Upload"}
 PAPER = StepTimes(worker_s=0.029, uplink_s=0.072, server_s=0.018, downlink_s=0.072)
-
-
-def shown(app) -> str:
-    """Everything the page says, without the escapes of markdown."""
-    parts = [*app.markdown, *app.header, *app.error, *app.warning, *app.title, *app.info]
-    return "\n".join(part.value for part in parts).replace("\\", "")
 
 
 def card(app, label: str) -> str:

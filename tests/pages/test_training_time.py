@@ -9,6 +9,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
 from dlsched.ui import session
 from dlsched.workload.catalogue import vm_examples
+from tests.support.page_text import shown
 
 HEAD = "network,gpu_type,gpus,batch_size,iterations,seconds\n"
 PAGE = "speed_up/training_time.py"
@@ -22,12 +23,6 @@ def rows(network: str = "net", speeds: tuple[tuple[str, float], ...] = (("A100",
         for batch in (32, 64)
         for steps in (1000, 3000)
     )
-
-
-def shown(app) -> str:
-    """Everything the page says, without the escapes of markdown."""
-    parts = [*app.markdown, *app.header, *app.error, *app.warning, *app.title, *app.info]
-    return "\n".join(part.value for part in parts).replace("\\", "")
 
 
 def box(app, label: str):

@@ -16,6 +16,7 @@ import pytest
 from dlsched.domain.cluster import Cluster
 from dlsched.ui import session
 from dlsched.workload.catalogue import SAMPLES, data_path, vm_examples
+from tests.support.page_text import shown
 
 HEAD = "job_id,submit_time_s,num_gpus,duration_s,user\n"
 ROWS = "".join(f"job{i},{60 * i},{1 + i % 4},{600 + i},ann\n" for i in range(20))
@@ -37,12 +38,6 @@ def parquet() -> bytes:
     content = io.BytesIO()
     pq.write_table(pa.Table.from_pandas(pd.read_csv(io.BytesIO(table())), preserve_index=False), content)
     return content.getvalue()
-
-
-def shown(app) -> str:
-    """Everything the page says, without the escapes of markdown."""
-    parts = [*app.markdown, *app.header, *app.error, *app.warning, *app.title]
-    return "\n".join(part.value for part in parts).replace("\\", "")
 
 
 @pytest.fixture

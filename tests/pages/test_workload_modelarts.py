@@ -8,17 +8,9 @@ from dlsched.ui.workload_modelarts import OWN
 from dlsched.workload.generators import ModelArtsSpec
 from dlsched.workload.modelarts import VARIANTS, modelarts_scenario, on_whole_nodes, sample_elastic
 from tests.support.known import known
+from tests.support.page_text import kept, shown
 
 KIND = "Elastic training (ModelArts study)"
-
-
-def shown(app) -> str:
-    parts = [*app.markdown, *app.header, *app.error, *app.warning, *app.title]
-    return "\n".join(part.value for part in parts).replace("\\", "")
-
-
-def kept(store):
-    return store.get_scenario(store.list_scenarios().iloc[0]["scenario_hash"])
 
 
 @pytest.fixture

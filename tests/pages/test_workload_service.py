@@ -9,21 +9,14 @@ from dlsched.workload.generators import GpuaasSpec, draw
 from dlsched.workload.generators.gpuaas import DEFAULT_APPLICATIONS
 from dlsched.workload.readers.gpuaas import FILES, JOBS
 from dlsched.workload.service import gpuaas_scenario, sample_scenario, study_types
+from tests.support.known import known
+from tests.support.page_text import kept, shown
 
 TABLES = (
     "UniqueJobsID,SubmissionTime,Deadline,Tardinessweight\na,0,900,0.01\nb,60,500,0.02\n",
     "UniqueJobsID,VMtype,GPUtype,nGPUs,max_nGPUs,cost,ExecutionTime\na,V,K80,1,1,0.5,100\nb,V,K80,1,1,0.5,200\n",
     "Nodes\nn1\nn2\nn3\n",
 )
-
-
-def shown(app) -> str:
-    parts = [*app.markdown, *app.header, *app.error, *app.warning, *app.title]
-    return "\n".join(part.value for part in parts).replace("\\", "")
-
-
-def kept(store):
-    return store.get_scenario(store.list_scenarios().iloc[0]["scenario_hash"])
 
 
 @pytest.fixture
@@ -68,9 +61,9 @@ def test_the_form_makes_a_whole_scenario(form, store):
     made = kept(store)
     assert (made.cluster.slots, made.cluster.catalogue, made.data_kind) == (4, study_types(), "generated")
     assert (made.speed.kind, made.seed, len(made.workload)) == ("table", 1, 40)
-    assert made.generator["rate"] == "high"
-    assert made.generator["late_usd_per_s"] == pytest.approx([0.003, 0.02])
-    assert made.workload == draw(made.generator, 1)
+    assert known(made.generator)["rate"] == "high"
+    assert known(made.generator)["late_usd_per_s"] == pytest.approx([0.003, 0.02])
+    assert made.workload == draw(known(made.generator), 1)
     assert any(words.startswith("run time on one K80") for words in made.assumptions)
 
 
@@ -78,7 +71,7 @@ def test_applications_can_be_edited_and_left_out(form, store):
     app = edited(form, row_0={"share": 0.0}, row_1={"name": "Mine", "parallel": 50.0, "low": 2.0, "high": 2.0})
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
-    times = kept(store).speed.times
+    times = known(kept(store).speed.times)
     assert set(times.profiles) == {"Mine", *(one.name for one in DEFAULT_APPLICATIONS[2:])}
     assert times.rows["Mine"]["M60"][:2] == pytest.approx((1 / 0.5625, 0.75 / 0.5625))
 

@@ -6,17 +6,9 @@ from dlsched.ui import workload_sample
 from dlsched.workload.generators import StreamSpec
 from dlsched.workload.streams import sample_stream, stream_scenario
 from tests.support.known import known
+from tests.support.page_text import kept, shown
 
 KIND = "Training jobs on a cluster (HELL/KNEE study)"
-
-
-def shown(app) -> str:
-    parts = [*app.markdown, *app.header, *app.error, *app.warning, *app.title]
-    return "\n".join(part.value for part in parts).replace("\\", "")
-
-
-def kept(store):
-    return store.get_scenario(store.list_scenarios().iloc[0]["scenario_hash"])
 
 
 @pytest.fixture
