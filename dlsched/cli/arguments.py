@@ -137,6 +137,13 @@ def _solve(parser: argparse.ArgumentParser) -> None:
 def _reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY", nargs="?", help="figure or table; none = list them")
     parser.add_argument("--quick", action="store_true", help="small sizes and few draws, in about a minute")
+    parser.add_argument(
+        "--load-scale",
+        type=float,
+        metavar="X",
+        help="of modelarts-9 to -16: arrivals X times as dense as published, from 0.1 to 10; without it, Figs 12 to 15 "
+        "have 2, the others 1 and 2",
+    )
     _json(parser)
 
 

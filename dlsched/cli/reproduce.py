@@ -16,7 +16,7 @@ def run(options: Namespace) -> int:
         print_table(("key", "figure", "claim"), [(one.key, one.figure, one.claim) for one in REPRODUCTIONS])
         return 0
     found = find(options.key)
-    outcome = found.run(Setting(options.quick, _tell if sys.stderr.isatty() else None))
+    outcome = found.run(Setting(options.quick, _tell if sys.stderr.isatty() else None, options.load_scale))
     answer = {"key": found.key, "paper": found.paper, "figure": found.figure, "claim": found.claim}
     answer |= {"ours": outcome.ours, "verdict": outcome.verdict, "why": outcome.why, "quick": options.quick}
     if options.json:

@@ -15,6 +15,7 @@ from dlsched.experiments.reproductions.modelarts_gain import (
     DENSE,
     LOADS,
     READING,
+    baseline,
     data_of,
     gain_sentence,
     gains_everywhere,
@@ -39,7 +40,8 @@ _INDEPENDENT = (
 
 def figure_disturbed(setting: Setting, variant: str) -> Outcome:
     """Figs 13 and 15: additional jobs with wrong estimates, or with slow starts, against those without."""
-    base, case = (LONG, "baseline", DENSE), (LONG, variant, DENSE)
+    (load,) = setting.loads(DENSE)
+    base, case = (LONG, "baseline", load), (LONG, variant, load)
     study = run_study(setting, (base, case))
     _, most_fewer = FEWER[variant]
     checks = gains_everywhere(study, case)
@@ -52,7 +54,8 @@ def figure_disturbed(setting: Setting, variant: str) -> Outcome:
 
 def figure_14(setting: Setting) -> Outcome:
     """Additional jobs with wrong estimates, bug jobs and cancelled jobs."""
-    base, case = (LONG, "baseline", DENSE), (LONG, MISHAPS, DENSE)
+    (load,) = setting.loads(DENSE)
+    base, case = (LONG, "baseline", load), (LONG, MISHAPS, load)
     study = run_study(setting, (base, case))
     best = study.best(case)
     most = study.gain(case, best)
@@ -63,7 +66,7 @@ def figure_14(setting: Setting) -> Outcome:
 
 def figure_16(setting: Setting) -> Outcome:
     """CPU time of the optimal allocator's decisions on 70 nodes."""
-    cases = [(LONG, "baseline", load) for load in LOADS]
+    cases = baseline(setting)
     study = run_study(setting, cases, (SPEED_NODES,))
     checks, sentences, tables = [], [], {}
     for case in cases:
@@ -115,6 +118,7 @@ ROBUST = (
         "Fig. 13",
         f"With estimates wrong by up to {share(0.1)}, additional jobs are only 0.6 to 2.4 fewer than without.",
         partial(figure_disturbed, variant=ESTIMATES),
+        DENSE,
     ),
     Reproduction(
         "modelarts-14",
@@ -122,6 +126,7 @@ ROBUST = (
         "Fig. 14",
         "With wrong estimates, 15% bug jobs and 10% jobs cancelled by users: still up to 15.0 additional jobs.",
         figure_14,
+        DENSE,
     ),
     Reproduction(
         "modelarts-15",
@@ -129,6 +134,7 @@ ROBUST = (
         "Fig. 15",
         "With 15 s before a start or a scale-up takes effect, additional jobs change by 0.9 more to 1.8 fewer only.",
         partial(figure_disturbed, variant=DELAY),
+        DENSE,
     ),
     Reproduction(
         "modelarts-16",
@@ -136,5 +142,6 @@ ROBUST = (
         "Fig. 16",
         "On 70 nodes a decision takes 0.4 s on average, 0.24 s in the median, 1.49 s in 95% of cases, at most 2.48 s.",
         figure_16,
+        LOADS,
     ),
 )

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from dlsched.domain.errors import DlschedError
+from dlsched.domain.errors import DlschedError, InputError
 from dlsched.experiments.executor import Pool
 from dlsched.experiments.reproductions import modelarts_gain as figures
 from dlsched.experiments.reproductions import modelarts_runs as runs
 from dlsched.experiments.reproductions.model import Setting
 from dlsched.experiments.reproductions.modelarts_runs import Answer, Question, Sizes, Study
-from dlsched.experiments.reproductions.registry import find
+from dlsched.experiments.reproductions.registry import REPRODUCTIONS, find
 from dlsched.experiments.run import Run, simulate
 from dlsched.metrics.intervals import Interval
 from dlsched.workload.generators import ModelArtsSpec
@@ -22,6 +22,8 @@ from dlsched.workload.modelarts import VARIANTS, modelarts_scenario
 
 NODES = (70, 110, 150, 190)
 SEEDS = (1, 2, 3)
+BASELINE = figures.baseline(Setting())
+(DENSE,) = figures.DENSE
 
 
 def answer(gain: float, wait_s: tuple[float, float] = (70.0, 100.0), optimal_s: float = 6000.0) -> Answer:
@@ -34,7 +36,7 @@ def study_of(gains, waits=None, totals=None, spread=0.5) -> Study:
     totals = totals or [6000.0] * len(NODES)
     cells = {
         (*case, nodes): [answer(gain + step * spread, wait, total) for step in (-1, 0, 1)]
-        for case in (*figures.BASELINE, *((jobs, "baseline", figures.DENSE) for jobs in (runs.ALL, runs.FILTERED)))
+        for case in (*BASELINE, *((jobs, "baseline", DENSE) for jobs in (runs.ALL, runs.FILTERED)))
         for nodes, gain, wait, total in zip(NODES, gains, waits, totals, strict=True)
     }
     return Study(Sizes(NODES, SEEDS, 1252), cells)
@@ -67,7 +69,7 @@ def test_the_gain_is_how_much_longer_greedy_takes_in_percent():
 
 def test_numbers_are_paired_by_seed():
     study = study_of([10, 20, 15, 5])
-    case = figures.BASELINE[0]
+    case = BASELINE[0]
     assert study.gain(case, 110).mean == pytest.approx(20)
     assert study.gain(case, 110).half_width == pytest.approx(4.302653 * 0.5 / 3**0.5, rel=1e-6)
     beyond = study.gain_beyond(case, 110, case, 70)  # both spread alike: the difference is known exactly
@@ -138,7 +140,7 @@ def test_the_verdict_of_figure_10(answered, totals, verdict):
 def test_figure_12_wants_a_larger_gain_than_with_long_jobs_only(answered):
     study = study_of([8, 17.4, 12, 6])
     cells = dict(study.answers)
-    every = (runs.ALL, "baseline", figures.DENSE)
+    every = (runs.ALL, "baseline", DENSE)
     cells[*every, 70] = [answer(gain) for gain in (23.1, 24.1, 25.1)]
     answered(Study(study.sizes, cells))
     same = find("modelarts-12").run(Setting())
@@ -185,6 +187,49 @@ def test_jobs_that_wait_make_the_optimal_allocator_better(small):
     assert "So short a trace" in outcome.why
     assert told == sorted(told)
     assert told[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "cases"),
+    [
+        ("modelarts-9", ["long jobs, baseline, load scale 3"]),
+        (
+            "modelarts-12",
+            [
+                f"{jobs}, baseline, load scale 3"
+                for jobs in ("long jobs", "all jobs", "all jobs, short ones not scaled")
+            ],
+        ),
+        ("modelarts-14", ["long jobs, baseline, load scale 3", "long jobs, mishaps, load scale 3"]),
+    ],
+)
+def test_arrivals_are_as_dense_as_asked_for(small, key, cases):
+    reproduction = find(key)
+    outcome = reproduction.run(Setting(quick=True, load_scale=3))
+    assert list(outcome.data["cases"]) == cases
+    assert "load scale 3: " in outcome.ours
+    assert 3 not in reproduction.load_scales  # what it runs at unless told
+
+
+def test_denser_arrivals_wait_longer(small):
+    waits = [
+        find("modelarts-9").run(Setting(quick=True, load_scale=load)).data["cases"] for load in (0.5, 5.0)
+    ]  # fmt: skip
+    sparse, dense = (next(iter(cases.values()))["3"]["mean_wait_min"]["greedy"]["mean"] for cases in waits)
+    assert dense > 2 * sparse > 0
+
+
+@pytest.mark.parametrize("load", [0.0, -1.0, 0.09, 11.0, float("nan"), float("inf")])
+def test_a_load_scale_out_of_bounds_is_refused(load):
+    with pytest.raises(InputError, match=r"load scale: must be from 0.1 to 10, got"):
+        Setting(load_scale=load)
+
+
+def test_a_load_scale_is_refused_where_there_is_none():
+    with pytest.raises(InputError, match="'modelarts-4': has no load scale to choose"):
+        find("modelarts-4").run(Setting(load_scale=1))
+    scaled = [one.key for one in REPRODUCTIONS if one.load_scales]
+    assert scaled == [f"modelarts-{number}" for number in range(9, 17)]
 
 
 def test_a_complaint_of_the_auditor_ends_a_reproduction(monkeypatch):

@@ -12,7 +12,7 @@ from dlsched.experiments.executor import Pool
 from dlsched.experiments.reproductions import modelarts_robust as figures
 from dlsched.experiments.reproductions import modelarts_runs as runs
 from dlsched.experiments.reproductions.model import Setting
-from dlsched.experiments.reproductions.modelarts_gain import DENSE, LOADS
+from dlsched.experiments.reproductions.modelarts_gain import LOADS
 from dlsched.experiments.reproductions.modelarts_runs import LONG, Answer, Sizes, Study
 from dlsched.experiments.reproductions.registry import find
 
@@ -29,7 +29,7 @@ def disturbed(variant: str, gains, spread: float = 0.3) -> Study:
     cells = {}
     for name, row, part in (("baseline", BASE_GAINS, 0.0), (variant, gains, spread)):
         for nodes, gain in zip(NODES, row, strict=True):
-            cells[LONG, name, DENSE, nodes] = [answer(gain + step * part) for step in (-1, 0, 1)]
+            cells[LONG, name, 2.0, nodes] = [answer(gain + step * part) for step in (-1, 0, 1)]
     return Study(Sizes(NODES, (1, 2, 3), 1252), cells)
 
 
