@@ -9,7 +9,8 @@ from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
-from dlsched.experiments import look_ahead
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments import look_ahead, pool_sizes
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import Progress
 from dlsched.experiments.steady import read_spec, run_steady
@@ -21,6 +22,8 @@ _STEADY_POINT_S = 3.0
 """CPU seconds of a point with 64,000 jobs, about; for the time that is shown before anything is known."""
 _REPLAY_S, _DECISION_S = 2.0, 0.15
 """CPU seconds of coming to a decision, and of one with 40 jobs, about."""
+_JOBS = 450
+"""Jobs of a scenario that is not at hand: those of the demo of elastic training."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,13 @@ def _looked_ahead(spec: Mapping[str, Any], subject: Any, progress: Progress | No
     return {"decisions": [one.to_plain() for one in look_ahead.answered(asked, subject, progress)]}
 
 
+def _pool_sizes(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked = pool_sizes.read_spec(spec)
+    if not isinstance(subject, Scenario):
+        raise InputError("pool sizes", "come without the scenario they are about", "Ask on the page Pool size")
+    return pool_sizes.run_pool_sizes(asked, subject, progress=progress).to_plain()
+
+
 def _alone(spec: Mapping[str, Any], progress: Progress | None) -> dict[str, Any]:
     return _looked_ahead(spec, None, progress)
 
@@ -81,6 +91,15 @@ COMPUTATIONS = (
         lambda spec: _REPLAY_S + _DECISION_S * (spec["last"] - spec["first"] + 1),
         ("experiments/look_ahead",),
         _looked_ahead,
+    ),
+    Computation(
+        "pool-sizes",
+        "Pool size",
+        lambda plain: pool_sizes.read_spec(plain).model_dump(mode="json"),
+        lambda spec, progress: _pool_sizes(spec, None, progress),
+        lambda spec: pool_sizes.guess_s(pool_sizes.read_spec(spec), _JOBS),
+        ("experiments/pool_sizes", "workload"),
+        _pool_sizes,
     ),
 )
 

@@ -6,8 +6,10 @@ import multiprocessing
 import os
 import threading
 import time
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dlsched.domain.errors import InputError
 
@@ -15,6 +17,8 @@ WORKERS_VARIABLE = "DLSCHED_WORKERS"
 DASK_VARIABLE = "DLSCHED_DASK"
 _MOST_WORKERS = 1024
 _WATCH_EVERY_S = 0.5
+T = TypeVar("T")
+A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,22 @@ def open_pool(address: str | None = None, workers: int | None = None) -> Pool:
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(width, mp_context=context, initializer=follow_parent, initargs=(os.getpid(),))
     return Pool(pool, width, remote=False)
+
+
+def spread(executor: Executor, work: Callable[[T], A], tasks: Sequence[T], told: Callable[[int], None]) -> list[A]:
+    """Return the answers to tasks in their order, computed wherever there is room.
+
+    ``told`` gets the number that are done after each; what it or a task raises cancels the rest and comes through.
+    """
+    futures = [executor.submit(work, task) for task in tasks]
+    try:
+        for done, future in enumerate(as_completed(futures), 1):
+            future.result()
+            told(done)
+    finally:
+        for future in futures:
+            future.cancel()
+    return [future.result() for future in futures]
 
 
 def num_workers() -> int:

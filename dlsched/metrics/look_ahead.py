@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Floats, Ints
 
 
@@ -73,6 +74,13 @@ class LookAhead:
     def from_plain(cls, plain: Mapping[str, Any]) -> LookAhead:
         """Return the decision behind :meth:`to_plain`, also after JSON has made lists of its tuples."""
         return cls(**{field.name: _tuples(plain[field.name]) for field in fields(cls)})
+
+
+def unit_of(scenario: Scenario) -> str:
+    """Return what a worker of the jobs is: a node where each takes all GPUs of one, else a worker."""
+    sizes = {float(vm.gpus) for vm in scenario.cluster.vm_types}
+    asked = set(scenario.workload.gpus_per_worker.tolist())
+    return "node" if len(sizes) == 1 and asked == sizes and 0.0 not in sizes else "worker"
 
 
 def decisions_of(calls: pd.DataFrame) -> pd.DataFrame:

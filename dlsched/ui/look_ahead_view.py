@@ -9,7 +9,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.figures.bars import REASONS
 from dlsched.figures.look_ahead import decision_times, plan_chart, widths_over_time
 from dlsched.metrics.formats import amount, duration, moment
-from dlsched.metrics.look_ahead import LookAhead
+from dlsched.metrics.look_ahead import LookAhead, unit_of
 from dlsched.policies.registry import find
 from dlsched.store.runs import RunInfo
 from dlsched.ui import charts, look_ahead_work, session
@@ -18,7 +18,6 @@ from dlsched.ui.look_ahead_words import (
     guards_of,
     order_of,
     sentence_of,
-    unit_of,
     waiting_of,
 )
 from dlsched.ui.parts import cards, guard_rails, sentence

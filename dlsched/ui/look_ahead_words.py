@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from dlsched.domain.scenario import Scenario
 from dlsched.figures.base import cut
 from dlsched.figures.look_ahead import short_time
 from dlsched.metrics.findings import Guard
@@ -14,13 +13,6 @@ from dlsched.metrics.look_ahead import LookAhead
 MOST_ROWS = 40
 SAME = 1e-6
 """Objectives this close, relative, are one: what is stored and what was worked out again."""
-
-
-def unit_of(scenario: Scenario) -> str:
-    """Return what a worker of the jobs is: a node where each takes all GPUs of one, else a worker."""
-    sizes = {float(vm.gpus) for vm in scenario.cluster.vm_types}
-    asked = set(scenario.workload.gpus_per_worker.tolist())
-    return "node" if len(sizes) == 1 and asked == sizes and 0.0 not in sizes else "worker"
 
 
 def carried_out(one: LookAhead, follows_plan: bool) -> tuple[int, ...]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass
-
-import numpy as np
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.workload import Floats
-from dlsched.experiments.executor import open_pool
+from dlsched.experiments.executor import open_pool, spread
+from dlsched.experiments.pool_sizes.outcome import by_last_submission, common, gain_percent, solved
 from dlsched.experiments.reproductions.grid import as_numbers
 from dlsched.experiments.reproductions.model import Setting
 from dlsched.experiments.run import Run, simulate
@@ -76,7 +74,7 @@ class Answer:
     @property
     def gain(self) -> float:
         """Additional jobs for 100 of greedy's, our reading of Fig. 11: by how much its mean total time is longer, %."""
-        return 100 * (self.total_s[1] / self.total_s[0] - 1)
+        return gain_percent(*self.total_s)
 
 
 def sizes_of(setting: Setting) -> Sizes:
@@ -109,22 +107,15 @@ def compared(optimal: Run, greedy: Run) -> Answer:
     DlschedError
         If no job completed under both.
     """
-    total_s = [run.jobs["jct_s"].to_numpy(float) for run in (optimal, greedy)]
-    wait_s = [run.jobs["wait_s"].to_numpy(float) for run in (optimal, greedy)]
-    ended, started = np.isfinite(total_s).all(axis=0), np.isfinite(wait_s).all(axis=0)
-    if not ended.any():
-        raise DlschedError("no job completed under both allocators: draw more jobs")
-    submit_s = optimal.prepared.scenario.workload.submit_s
-    done = [int((submit_s + one <= submit_s.max()).sum()) for one in total_s]
-    decisions = optimal.decisions[optimal.decisions["status"] != ""]
+    both, (cpu_s, unproven) = common(optimal, greedy), solved(optimal)
     return Answer(
-        (float(total_s[0][ended].mean()), float(total_s[1][ended].mean())),
-        (float(wait_s[0][started].mean()), float(wait_s[1][started].mean())),
-        (done[0], done[1]),
-        (int(np.isfinite(total_s[0]).sum()), int(np.isfinite(total_s[1]).sum())),
-        int(ended.sum()),
-        decisions["cpu_s"].to_numpy(float),
-        int((decisions["status"] != "optimal").sum()),
+        both.total_s,
+        both.wait_s,
+        (by_last_submission(optimal), by_last_submission(greedy)),
+        (int(optimal.metrics["completed"] or 0), int(greedy.metrics["completed"] or 0)),
+        both.compared,
+        cpu_s,
+        unproven,
     )
 
 
@@ -204,17 +195,13 @@ def run_study(setting: Setting, cases: Sequence[Case], nodes: Sequence[int] | No
     asked = [
         Question(*case, count, seed, sizes.jobs) for case in cases for count in sizes.nodes for seed in sizes.seeds
     ]
-    answers: dict[Question, Answer] = {}
+
+    def told(done: int) -> None:
+        if setting.progress is not None:
+            setting.progress(done / len(asked), f"{done} of {len(asked)} traces")
+
     with open_pool().executor as executor:
-        futures = {executor.submit(answer_of, question): question for question in asked}
-        try:
-            for future in as_completed(futures):
-                answers[futures[future]] = future.result()
-                if setting.progress is not None:
-                    setting.progress(len(answers) / len(asked), f"{len(answers)} of {len(asked)} traces")
-        finally:
-            for future in futures:
-                future.cancel()
+        answers = dict(zip(asked, spread(executor, answer_of, asked, told), strict=True))
     by_cell: dict[tuple[str, str, float, int], list[Answer]] = {}
     for one in asked:
         by_cell.setdefault((one.jobs, one.variant, one.load, one.nodes), []).append(answers[one])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.metrics.look_ahead import LookAhead
+from dlsched.metrics.look_ahead import LookAhead, unit_of
 from dlsched.ui.look_ahead_words import (
     MOST_ROWS,
     cards_of,
@@ -15,7 +15,6 @@ from dlsched.ui.look_ahead_words import (
     guards_of,
     order_of,
     sentence_of,
-    unit_of,
     waiting_of,
 )
 from tests.support.look_ahead_runs import elastic_scenario

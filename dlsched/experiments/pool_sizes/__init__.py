@@ -1,0 +1,28 @@
+"""The size of the pool swept: policies on the same jobs, on fewer and on more nodes, with and without mishaps."""
+
+from dlsched.experiments.pool_sizes.question import PoolSizesSpec, read_spec
+from dlsched.experiments.pool_sizes.run import check, guess_s, run_pool_sizes
+from dlsched.experiments.pool_sizes.sizing import (
+    OWN,
+    VARIANT_KEYS,
+    default_nodes,
+    default_policies,
+    is_exact,
+    pool_of,
+    scenario_at,
+)
+
+__all__ = [
+    "OWN",
+    "VARIANT_KEYS",
+    "PoolSizesSpec",
+    "check",
+    "default_nodes",
+    "default_policies",
+    "guess_s",
+    "is_exact",
+    "pool_of",
+    "read_spec",
+    "run_pool_sizes",
+    "scenario_at",
+]
