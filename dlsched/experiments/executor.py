@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dlsched.domain.errors import InputError
+from dlsched.optimise.quiet import divert_output
 
 WORKERS_VARIABLE = "DLSCHED_WORKERS"
 DASK_VARIABLE = "DLSCHED_DASK"
@@ -91,8 +92,10 @@ def num_workers() -> int:
 def follow_parent(parent_pid: int) -> None:
     """Let this worker give way to the app on a busy machine, and end it when the app is gone.
 
-    A killed server cannot stop its workers; each watches whether it got another parent.
+    A killed server cannot stop its workers; each watches whether it got another parent. What solvers print of
+    themselves in a worker would appear between the server's own messages: it is discarded.
     """
+    divert_output()
     if hasattr(os, "nice"):
         os.nice(5)
 

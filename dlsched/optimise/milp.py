@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dlsched.domain.workload import Floats, Ints
+from dlsched.optimise.quiet import quiet_output
 
 MilpStatus = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"]
 """optimal = proven within PROVEN; feasible = values, bound further off; unknown = stopped without values."""
@@ -135,13 +136,14 @@ class Milp:
             row, column, value = (np.concatenate(part) for part in zip(*self._entries, strict=True))
             matrix = csr_array((value, (row, column)), shape=(self.num_rows, self.num_columns))
             constraints = [LinearConstraint(matrix, np.concatenate(self._low), np.concatenate(self._high))]
-        return milp(
-            cost,
-            integrality=np.concatenate(self._integer).astype(np.int64),
-            bounds=Bounds(np.concatenate(self._lower), np.concatenate(self._upper)),
-            constraints=constraints,
-            options=options,
-        )
+        with quiet_output():
+            return milp(
+                cost,
+                integrality=np.concatenate(self._integer).astype(np.int64),
+                bounds=Bounds(np.concatenate(self._lower), np.concatenate(self._upper)),
+                constraints=constraints,
+                options=options,
+            )
 
     def _answer(self, result: Any, cost: Floats, scale: float) -> MilpAnswer:
         nodes = int(result.mip_node_count or 0)
