@@ -50,6 +50,13 @@ def _numbers(text: str) -> list[float]:
 _numbers.__name__ = "list of numbers"
 
 
+def _whole_numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+_whole_numbers.__name__ = "list of whole numbers"
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser; ``command`` in its result names the module of the command."""
     parser = Parser(prog="dlsched", description="Plan deep-learning training clusters: simulate, compare, keep runs.")
@@ -63,6 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     _solve(commands.add_parser("solve", help="solve instances of one problem, read from standard input"))
     _reproduce(commands.add_parser("reproduce", help="compute a figure or table of a paper anew"))
     _steady(commands.add_parser("steady", help="time in system by load and policy, with intervals"))
+    _pool_sizes(commands.add_parser("pool-sizes", help="policies over the size of the pool, on the same jobs"))
     return parser
 
 
@@ -90,6 +98,7 @@ def _policies(parser: argparse.ArgumentParser) -> None:
 def _import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="trace file, plain or compressed, or folder of an instance")
     parser.add_argument("--check", action="store_true", help="only say how it was read; keep nothing")
+    _whole_nodes(parser)
     _store(parser)
     _json(parser)
 
@@ -127,6 +136,7 @@ def _scenario(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="K=V", help="a field of the generator; may be repeated"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
+    _whole_nodes(parser)
     parser.add_argument("--write", required=True, metavar="OUT", help="scenario file to write: .json or .toml")
 
 
@@ -156,6 +166,36 @@ def _steady(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", type=float, metavar="T", help="half width of the interval over the mean (0.05)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the jobs (1)")
     _json(parser)
+
+
+def _pool_sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace or scenario file; its cluster has equal nodes")
+    parser.add_argument("--nodes", type=_whole_numbers, metavar="N,M", help="sizes (half to twice the present one)")
+    parser.add_argument(
+        "--policies", type=_names, metavar="A,B", help="policies (modelarts-optimal,modelarts-greedy); see: policies"
+    )
+    parser.add_argument("--reference", metavar="A", help="policy that gains are against (modelarts-greedy or the last)")
+    parser.add_argument(
+        "--variants",
+        type=_names,
+        metavar="A,B",
+        help="what goes wrong: own (as in the scenario), baseline (nothing), estimates, mishaps, delay",
+    )
+    parser.add_argument("--draws", type=_whole(1), metavar="N", help="draws of what is random (3)")
+    parser.add_argument("--csv", metavar="OUT", help="also write the table to this file")
+    _whole_nodes(parser)
+    _json(parser)
+
+
+def _whole_nodes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--whole-nodes",
+        nargs="?",
+        type=_whole(1),
+        const=0,
+        metavar="N",
+        help="put the jobs on whole nodes of 8 GPUs, N of them, with widths that may change; give it after FILE",
+    )
 
 
 def _store(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from dlsched.cli.output import print_json, printable
+from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, share
@@ -25,6 +26,7 @@ def run(options: Namespace) -> int:
     """Carry out the command."""
     path = Path(options.file).expanduser()
     scenario, report, format_key = _read(path, options.file)
+    scenario = on_asked_nodes(scenario, options)
     fit = fit_of(scenario.workload, scenario.cluster)
     answer = {
         "format": format_key,

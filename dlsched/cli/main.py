@@ -22,6 +22,7 @@ _MODULES = {
     "solve": "dlsched.cli.solve",
     "reproduce": "dlsched.cli.reproduce",
     "steady": "dlsched.cli.steady",
+    "pool-sizes": "dlsched.cli.pool_sizes",
 }
 
 

@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from dlsched.cli.output import printable
 from dlsched.cli.simulate import parse_params
+from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount
@@ -15,7 +16,7 @@ from dlsched.workload.scenario_file import write_scenario
 
 def run(options: Namespace) -> int:
     """Carry out the command."""
-    scenario = _made(options)
+    scenario = on_asked_nodes(_made(options), options)
     write_scenario(scenario, options.write)
     jobs, nodes = amount(len(scenario.workload), "job"), amount(scenario.cluster.num_nodes, "node")
     print(f"{jobs} on {nodes} written to {printable(options.write)}")

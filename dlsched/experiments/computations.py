@@ -70,6 +70,11 @@ def _pool_sizes(spec: Mapping[str, Any], subject: Any, progress: Progress | None
     return pool_sizes.run_pool_sizes(asked, subject, progress=progress).to_plain()
 
 
+def _sweep_s(spec: Mapping[str, Any]) -> float:
+    asked = pool_sizes.read_spec(spec)
+    return pool_sizes.guess_s(asked.policies, _JOBS, asked.runs // len(asked.policies))
+
+
 def _alone(spec: Mapping[str, Any], progress: Progress | None) -> dict[str, Any]:
     return _looked_ahead(spec, None, progress)
 
@@ -97,7 +102,7 @@ COMPUTATIONS = (
         "Pool size",
         lambda plain: pool_sizes.read_spec(plain).model_dump(mode="json"),
         lambda spec, progress: _pool_sizes(spec, None, progress),
-        lambda spec: pool_sizes.guess_s(pool_sizes.read_spec(spec), _JOBS),
+        _sweep_s,
         ("experiments/pool_sizes", "workload"),
         _pool_sizes,
     ),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.workload import Ints
 from dlsched.figures.base import (
     Chart,
     Floats,
@@ -194,25 +195,9 @@ def decision_times(decisions: pd.DataFrame, theme: Theme, now_s: float | None = 
     low, high = float(cpu_s.min()) / 1.1, float(cpu_s.max()) * 1.1
     edges = np.geomspace(low, high, BINS + 1)
     counts, _ = np.histogram(cpu_s, edges)
-    middle, median = np.sqrt(edges[:-1] * edges[1:]), float(np.median(cpu_s))
-    spans = [
-        f"{short_time(a)} to {short_time(b)}" for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-    ]
-    figure = go.Figure(
-        go.Bar(
-            x=middle, y=counts, width=np.diff(edges), marker={"color": theme.marks[0], "line": {"width": 0}},
-            customdata=spans, hovertemplate="%{y} decisions took %{customdata}<extra></extra>",
-        )
-    )  # fmt: skip
-    worst, half = short_time(float(cpu_s.max())), short_time(median)
-    framed(figure, theme, title=f"Half of {amount(len(cpu_s), 'decision')} took up to {half}, the longest "
-           f"{worst}", x="CPU time of a decision, placing included (log scale)", y="Decisions")  # fmt: skip
-    ticks = [step * 10.0**power for power in range(-6, 5) for step in (1, 2, 5) if low <= step * 10.0**power <= high]
-    if len(ticks) > MOST_TICKS:
-        ticks = ticks[:: -(-len(ticks) // MOST_TICKS)]
-    span = [float(np.log10(low)), float(np.log10(high))]
-    figure.update_xaxes(type="log", range=span, tickvals=ticks, ticktext=[short_time(tick) for tick in ticks])
-    figure.update_yaxes(range=top_of(counts.astype(float), room=0.2))
+    worst, half = short_time(float(cpu_s.max())), short_time(float(np.median(cpu_s)))
+    title = f"Half of {amount(len(cpu_s), 'decision')} took up to {half}, the longest {worst}"
+    figure = time_bars(edges, counts, theme, title)
     if now_s is not None:
         reference_line(figure, theme, text="this one", x=max(now_s, 1e-6), before=now_s > np.sqrt(low * high))
     alt = (
@@ -221,6 +206,29 @@ def decision_times(decisions: pd.DataFrame, theme: Theme, now_s: float | None = 
     )
     table = pd.DataFrame({"from (s)": edges[:-1], "to (s)": edges[1:], "decisions": counts})
     return Chart(figure, alt, table)
+
+
+def time_bars(edges_s: Floats, counts: Ints, theme: Theme, title: str) -> go.Figure:
+    """Return bars over CPU times on a log axis: ``counts`` (bins,) decisions between ``edges_s`` (bins + 1,)."""
+    low, high = float(edges_s[0]), float(edges_s[-1])
+    spans = [
+        f"{short_time(a)} to {short_time(b)}" for a, b in zip(edges_s[:-1].tolist(), edges_s[1:].tolist(), strict=True)
+    ]
+    figure = go.Figure(
+        go.Bar(
+            x=np.sqrt(edges_s[:-1] * edges_s[1:]), y=counts, width=np.diff(edges_s),
+            marker={"color": theme.marks[0], "line": {"width": 0}},
+            customdata=spans, hovertemplate="%{y} decisions took %{customdata}<extra></extra>",
+        )
+    )  # fmt: skip
+    framed(figure, theme, title=title, x="CPU time of a decision, placing included (log scale)", y="Decisions")
+    ticks = [step * 10.0**power for power in range(-6, 5) for step in (1, 2, 5) if low <= step * 10.0**power <= high]
+    if len(ticks) > MOST_TICKS:
+        ticks = ticks[:: -(-len(ticks) // MOST_TICKS)]
+    span = [float(np.log10(low)), float(np.log10(high))]
+    figure.update_xaxes(type="log", range=span, tickvals=ticks, ticktext=[short_time(tick) for tick in ticks])
+    figure.update_yaxes(range=top_of(counts.astype(float), room=0.2))
+    return figure
 
 
 def short_time(seconds: float) -> str:

@@ -206,3 +206,38 @@ def with_violations(answer: PoolSizes) -> list[tuple[Cell, Draw]]:
 def sizes_cut(answer: PoolSizes) -> Sequence[int]:
     """Return the sizes at which jobs were dropped or cut in width because they can never fit."""
     return sorted({cell.nodes for cell in answer.cells if any(draw.oversize for draw in cell.draws)})
+
+
+def rows_of(answer: PoolSizes) -> list[dict[str, Any]]:
+    """Return all cells as rows of a table: means over draws with half widths of their 95% intervals; None = unknown."""
+    return [_row(answer, cell) for cell in answer.cells]
+
+
+def _row(answer: PoolSizes, cell: Cell) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "nodes": cell.nodes, "goes wrong": cell.variant, "policy": answer.labels[cell.policy],
+        "draws": len(cell.draws), "jobs, mean": float(np.mean([draw.jobs for draw in cell.draws])),
+    }  # fmt: skip
+    for key, name in _COLUMNS.items():
+        row |= _columns(name, mean_of(cell, MEASURES[key]))
+    row |= _columns("gain, %", gain_of(cell))
+    decisions = cell.decisions
+    row |= {
+        "decisions": None if decisions is None else decisions.solved,
+        "proven": None if decisions is None else decisions.proven,
+        "decision median, s": None if decisions is None else decisions.p50_s,
+        "decision p95, s": None if decisions is None else decisions.p95_s,
+        "decision longest, s": None if decisions is None else decisions.longest_s,
+    }
+    row["audit"] = "; ".join(text for draw in cell.draws for text in draw.audit) or "ok"
+    return row
+
+
+_COLUMNS = {
+    "total": "total time, s", "p95": "total time p95, s", "wait": "queueing time, s", "completed": "completed",
+    "additional": "additional jobs", "workers": "width", "held": "GPUs held",
+}  # fmt: skip
+
+
+def _columns(name: str, of: Interval | None) -> dict[str, float | None]:
+    return {name: None if of is None else of.mean, f"{name} ±": None if of is None else of.half_width}

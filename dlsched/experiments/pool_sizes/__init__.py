@@ -1,7 +1,7 @@
 """The size of the pool swept: policies on the same jobs, on fewer and on more nodes, with and without mishaps."""
 
 from dlsched.experiments.pool_sizes.question import PoolSizesSpec, read_spec
-from dlsched.experiments.pool_sizes.run import check, guess_s, run_pool_sizes
+from dlsched.experiments.pool_sizes.run import check, guess_s, num_rounds, run_pool_sizes
 from dlsched.experiments.pool_sizes.sizing import (
     OWN,
     VARIANT_KEYS,
@@ -21,6 +21,7 @@ __all__ = [
     "default_policies",
     "guess_s",
     "is_exact",
+    "num_rounds",
     "pool_of",
     "read_spec",
     "run_pool_sizes",

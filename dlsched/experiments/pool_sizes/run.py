@@ -17,6 +17,7 @@ from dlsched.experiments.pool_sizes.outcome import draw_of, solved
 from dlsched.experiments.pool_sizes.question import PoolSizesSpec
 from dlsched.experiments.pool_sizes.sizing import is_exact, pool_of, scenario_at
 from dlsched.experiments.run import Progress, question, simulate
+from dlsched.metrics.formats import amount
 from dlsched.metrics.look_ahead import unit_of
 from dlsched.metrics.pool_sizes import Cell, Draw, PoolSizes, decisions_of_draws
 from dlsched.policies import registry
@@ -102,13 +103,19 @@ def check(spec: PoolSizesSpec, scenario: Scenario) -> None:
     try:
         prepare(scenario_at(scenario, spec.nodes[0]))
     except InputError as error:
-        raise InputError(f"pool sizes, {spec.nodes[0]:,} nodes: {error.what}", error.why, error.do) from error
+        raise InputError(f"pool sizes, {amount(spec.nodes[0], 'node')}: {error.what}", error.why, error.do) from error
 
 
-def guess_s(spec: PoolSizesSpec, jobs: int) -> float:
-    """Return about how many CPU seconds a sweep takes on one core; the solver's share depends much on the load."""
-    each = [max(_LEAST_S, jobs * _S_PER_JOB.get(policy, _OTHERS_S_PER_JOB)) for policy in spec.policies]
-    return sum(each) * len(spec.nodes) * len(spec.variants) * spec.draws
+def num_rounds(spec: PoolSizesSpec, scenario: Scenario) -> int:
+    """Return on how many draws, sizes and variants together each policy runs."""
+    exact = sum(is_exact(scenario, variant, spec.policies) for variant in spec.variants)
+    return len(spec.nodes) * (exact + (len(spec.variants) - exact) * spec.draws)
+
+
+def guess_s(policies: Sequence[str], jobs: int, rounds: int) -> float:
+    """Return about how many CPU seconds so many rounds take; a solver's share depends much on how full the pool is."""
+    each = [max(_LEAST_S, jobs * _S_PER_JOB.get(policy, _OTHERS_S_PER_JOB)) for policy in policies]
+    return sum(each) * rounds
 
 
 def _rounds(spec: PoolSizesSpec, scenario: Scenario) -> Iterator[Round]:
