@@ -16,19 +16,19 @@ except StoreError as error:
         st.rerun()
     st.stop()
 
-statuses = look_ahead_work.under_way()
+statuses = look_ahead_work.WORK.under_way()
 if found.empty:
     if statuses:
-        look_ahead_work.follow(look_ahead_work.board(statuses))
-    if look_ahead_work.ended():
-        look_ahead_work.show_ended()
+        look_ahead_work.WORK.follow(look_ahead_work.WORK.board(statuses))
+    if look_ahead_work.WORK.ended():
+        look_ahead_work.WORK.show_ended()
         st.stop()
     parts.empty(
         "No run of this scenario plans ahead. ModelArts, optimal does: run it here, or open the demo of elastic "
         "training: 447 jobs on 110 nodes, about a minute.",
         "Run the demo of elastic training", look_ahead_work.run_demo, "look-empty",
     )  # fmt: skip
-    if st.session_state.get(look_ahead_work.TASKS):
+    if look_ahead_work.WORK.is_waiting():
         st.rerun()
     st.stop()
 
@@ -52,16 +52,16 @@ except DlschedError as error:
 if one is not None:
     stale = bool(found.loc[found["run_id"] == run_id, "stale"].iloc[0])
     look_ahead_view.decision(one, info, decisions.iloc[number - 1], scenario, stale=stale)
-elif look_ahead_work.ended():
-    look_ahead_work.show_ended()
+elif look_ahead_work.WORK.ended():
+    look_ahead_work.WORK.show_ended()
 else:
     with parts.mistakes_shown():
         if not statuses:
             look_ahead_work.ask(info, spec)
-            if not (statuses := look_ahead_work.under_way()):
+            if not (statuses := look_ahead_work.WORK.under_way()):
                 st.rerun()  # it is over already
-        places = look_ahead_work.board(statuses)
+        places = look_ahead_work.WORK.board(statuses)
 look_ahead_view.whole_run(info, decisions, number, scenario)
 look_ahead_view.how()
 if places:
-    look_ahead_work.follow(places)
+    look_ahead_work.WORK.follow(places)
