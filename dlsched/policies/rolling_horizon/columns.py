@@ -1,15 +1,17 @@
 """Large decisions exactly: prices, the few plans near the best at them, and a small integer program over these plans.
 
-At prices with the upper bound UB (`prices`), a plan of one job that is worth eps less than the job's best cannot be
-part of an allocation worth more than UB - eps. So the integer program over the plans within eps of the best proves,
-together with UB - eps, how good its answer is; eps grows until the two meet.
+At prices pi with the upper bound UB (`prices`), an allocation is worth UB less what its plans lose against each job's
+best, less pi_t for every idle node of step t. None of these is negative. So in an allocation worth more than UB - eps
+no plan loses more than eps, and at most eps / pi_t nodes are idle at step t. The integer program over these plans and
+nodes, asked for what beats the allocation known so far, proves together with UB - eps how good its answer is; eps grows
+until the two meet.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dlsched.domain.workload import Ints
+from dlsched.domain.workload import Floats, Ints
 from dlsched.optimise.milp import Milp, MilpAnswer
 from dlsched.policies.rolling_horizon.plan_tree import Plans, PlanTree, num_states
 from dlsched.policies.rolling_horizon.prices import node_prices
@@ -26,6 +28,8 @@ ENOUGH = 1e-8
 """The search goes on below PROVEN, to bound - objective <= ENOUGH x max(1, bound), as long as it is cheap."""
 MOST_PER_JOB = 40
 """Plans for each job, on average, up to which a program over plans is quick."""
+ROUNDING = 1e-6
+"""Of a node; so much less than one counts as one."""
 NODE_LIMIT = 5
 """Of the program over plans; one that needs more is given to the x-model."""
 
@@ -46,7 +50,7 @@ def solve_columns(problem: Problem) -> tuple[Ints, float]:
         plans = tree.near_best(prices, worth, eps, MOST_PLANS)
         if plans is None:
             break
-        found, found_bound = _best_of(problem, plans)
+        found, found_bound = _best_of(problem, plans, _most_idle(problem, prices, eps), value)
         if found is not None and objective_of(problem, found) > value:
             plan, value = found, objective_of(problem, found)
         bound = max(value, min(bound, max(found_bound, ceiling - eps)))
@@ -57,10 +61,20 @@ def solve_columns(problem: Problem) -> tuple[Ints, float]:
     return plan, bound
 
 
-def _best_of(problem: Problem, plans: Plans) -> tuple[Ints | None, float]:
-    """Return the best allocation that takes one of the plans for every job, and a bound; None where none fits."""
+def _most_idle(problem: Problem, prices: Floats, eps: float) -> Ints:
+    """Return how many nodes may be idle at each step, (T,), in an allocation worth more than UB - eps."""
+    with np.errstate(divide="ignore"):
+        most = eps / prices + ROUNDING
+    return np.minimum(most, problem.nodes).astype(np.int64)
+
+
+def _best_of(problem: Problem, plans: Plans, most_idle: Ints, value: float) -> tuple[Ints | None, float]:
+    """Return the best allocation of one of the plans for every job, and a bound; None where none is worth ``value``.
+
+    Allocations with more than ``most_idle`` (T,) idle nodes may be left out.
+    """
     if len(plans.job) <= MOST_PER_JOB * problem.num_jobs:
-        answer = _choose(problem, plans)
+        answer = _choose(problem, plans, most_idle, value)
         if answer.status in ("optimal", "infeasible"):
             return (None if answer.values is None else _plan_of(problem, plans, answer)), -answer.bound
     # Many plans that differ in the order of their widths: choosing step by step has fewer choices.
@@ -70,14 +84,15 @@ def _best_of(problem: Problem, plans: Plans) -> tuple[Ints | None, float]:
     return solve_x_model(problem, allowed)
 
 
-def _choose(problem: Problem, plans: Plans) -> MilpAnswer:
-    """Choose one of the plans for every job so that all fit, at the most value."""
+def _choose(problem: Problem, plans: Plans, most_idle: Ints, value: float) -> MilpAnswer:
+    """Choose one of the plans for every job so that all fit, at the most value, no less than ``value``."""
     milp = Milp()
     chosen = milp.columns(-plans.value, upper=1.0, integer=True)
     milp.rows(plans.job, chosen, 1.0, low=np.ones(problem.num_jobs), high=1.0)
     step = np.tile(np.arange(problem.steps), len(chosen))
-    most = np.full(problem.steps, float(problem.nodes))
-    milp.rows(step, np.repeat(chosen, problem.steps), plans.nodes.ravel(), high=most)
+    nodes = np.repeat(chosen, problem.steps)
+    milp.rows(step, nodes, plans.nodes.ravel(), low=problem.nodes - most_idle, high=problem.nodes)
+    milp.rows(0, chosen, plans.value, low=value)
     return milp.solve(relative_gap=0.0, node_limit=NODE_LIMIT)
 
 
