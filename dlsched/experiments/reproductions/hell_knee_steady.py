@@ -36,10 +36,14 @@ S_PER_H = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A part of a claim, in words that say what should be the case, and whether we see it."""
+    """A part of a claim, in words that say what should be the case, and whether we see it.
+
+    ``where`` is set for a part that should hold at several sizes.
+    """
 
     text: str
     holds: bool
+    where: str = ""
 
 
 def verdict_of(checks: Sequence[Check]) -> Verdict:
@@ -50,7 +54,11 @@ def verdict_of(checks: Sequence[Check]) -> Verdict:
 
 def missed(checks: Sequence[Check]) -> str:
     """Return what we do not see, as the beginning of a sentence; empty when everything holds."""
-    texts = [check.text for check in checks if not check.holds]
+    gone: dict[str, list[str]] = {}
+    for check in checks:
+        if not check.holds:
+            gone.setdefault(check.text, []).append(check.where)
+    texts = [f"{text} {', '.join(places)}".rstrip() for text, places in gone.items()]
     return f"Not seen: {'; '.join(texts)}." if texts else ""
 
 

@@ -12,7 +12,7 @@ from dlsched.experiments.pool_sizes.outcome import by_last_submission, common, g
 from dlsched.experiments.reproductions.grid import as_numbers
 from dlsched.experiments.reproductions.model import Setting
 from dlsched.experiments.run import Run, simulate
-from dlsched.metrics.formats import PLUS_MINUS
+from dlsched.metrics.formats import PLUS_MINUS, amount
 from dlsched.metrics.intervals import Interval, mean_interval, paired_difference
 from dlsched.workload.generators import ModelArtsSpec
 from dlsched.workload.modelarts import VARIANTS, modelarts_scenario
@@ -36,7 +36,7 @@ class Sizes:
     @property
     def words(self) -> str:
         """The sizes, in words."""
-        return f"{len(self.seeds)} synthetic traces of {self.jobs:,} jobs, short ones included"
+        return f"{amount(len(self.seeds), 'synthetic trace')} of {self.jobs:,} jobs"
 
 
 QUICK = Sizes((70, 110, 190), (1, 2, 3), 250)

@@ -12,6 +12,7 @@ from dlsched.domain.errors import DlschedError, InputError
 from dlsched.experiments.executor import Pool
 from dlsched.experiments.reproductions import modelarts_gain as figures
 from dlsched.experiments.reproductions import modelarts_runs as runs
+from dlsched.experiments.reproductions.hell_knee_steady import Check, missed
 from dlsched.experiments.reproductions.model import Setting
 from dlsched.experiments.reproductions.modelarts_runs import Answer, Question, Sizes, Study
 from dlsched.experiments.reproductions.registry import REPRODUCTIONS, find
@@ -85,7 +86,7 @@ def test_numbers_are_paired_by_seed():
         pytest.param([8, 17.4, 12, 6], "same", "Every part", id="all of it"),
         pytest.param([30, 17.4, 12, 6], "partly", "bell-shaped, load scale 1 (largest at 70 nodes)", id="falls only"),
         pytest.param([8, 30, 12, 6], "partly", "(ours 30.0 ± 1.2 at 110)", id="larger than printed"),
-        pytest.param([8, 17.4, 12, 0], "partly", "more jobs with optimal at 190 nodes, load scale 2", id="none left"),
+        pytest.param([8, 17.4, 12, 0], "partly", "optimal, load scale 2, at 190 nodes (0.0 ± 1.2)", id="none left"),
         pytest.param([0, -1, -2, -3], "different", "at 70 nodes", id="greedy better"),
     ],
 )
@@ -95,7 +96,8 @@ def test_the_verdict_of_figure_11(answered, gains, verdict, said):
     assert outcome.verdict == verdict
     assert said in outcome.why
     assert "synthetic" in outcome.why
-    assert "270 jobs completed with optimal and 240 with greedy" in outcome.ours
+    assert "with optimal and with greedy: 270 and 240 at 70, 270 and 240 at 110" in outcome.ours
+    assert ("nearly every job has its most nodes" in outcome.why) is (gains[-1] == 0)
     assert "empty" not in outcome.why
     data = json.loads(json.dumps(outcome.data, allow_nan=False))
     row = data["cases"]["long jobs, baseline, load scale 2"]["110"]
@@ -165,6 +167,34 @@ def test_an_answer_says_what_two_runs_say():
         assert done == ended.sum()
     assert len(found.decision_cpu_s) == (optimal.decisions["status"] != "").sum() > 0
     assert (found.decision_cpu_s >= 0).all()
+
+
+def test_what_is_missed_at_several_sizes_is_said_once():
+    checks = [Check("more", False, "70 nodes"), Check("more", True, "110 nodes"), Check("more", False, "150 nodes")]
+    assert missed([*checks, Check("a bell", False)]) == "Not seen: more 70 nodes, 150 nodes; a bell."
+
+
+@pytest.mark.parametrize(
+    ("half", "confirmed"),
+    [(None, False), (0.5, False), (1.0, True), (8.7, True), (8.8, False)],
+    ids=["one trace", "not in it", "just in it", "half as wide", "too wide"],
+)
+def test_a_wide_interval_confirms_nothing(half, confirmed):
+    assert figures.confirms(Interval(18.4, half, 4), 17.4) is confirmed
+
+
+def test_the_gain_vanishes_in_pools_larger_than_all_jobs_can_use():
+    # 447 jobs x 232.6 min within 178,898 s on one node each; 16 nodes are 16 x 0.8^4 times as fast
+    assert pytest.approx(34.87, abs=0.01) == figures.NODES_NEEDED
+    assert pytest.approx(34.87 * 16 / 6.5536, abs=0.03) == figures.NODES_USED
+    words = "With 110 and 190 nodes at load scale 1 and with 190 nodes at load scale 2 nearly every job has its most"
+    assert words in figures.why_of(study_of([0.0, 0.4, 0.6, -0.4]), [])  # 70 nodes are fewer than the 85 of use
+    assert "nearly every" not in figures.why_of(study_of([5, 5, 5, 5]), [])
+
+
+def test_figures_of_the_published_density_say_why_they_are_run_at_another():
+    assert figures.density_of(2.0).endswith("hence load scale 2.")
+    assert figures.density_of(1.0) == ""
 
 
 def test_an_interval_in_words():

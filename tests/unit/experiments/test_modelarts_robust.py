@@ -86,6 +86,7 @@ def test_the_verdict_of_figure_16(answered, cpu_s, unproven, verdict, said):
     outcome = find("modelarts-16").run(Setting())
     assert outcome.verdict == verdict
     assert said in outcome.why
+    assert "95% interval" not in outcome.why  # of times of decisions there is none
     found = outcome.data["decision_cpu"]["load scale 1"]
     assert found["seconds"]["mean"] == pytest.approx(np.mean(cpu_s))
     assert found["seconds"]["median"] == pytest.approx(np.median(cpu_s))
