@@ -63,7 +63,7 @@ def read(given: Mapping[str, Any]) -> Task:
                 f"instance, {name}", f"must have {jobs} entries, as many jobs as remaining, got {len(limits)}"
             )
     for job, (least, most) in enumerate(zip(low, high, strict=True)):
-        if fields.min_nodes and least > most:
+        if fields.min_nodes and fields.max_nodes and least > most:
             raise InputError(
                 f"instance, min_nodes.{job}",
                 f"must be at most max_nodes, {most}, got {least}",

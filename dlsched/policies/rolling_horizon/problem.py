@@ -184,6 +184,9 @@ def objective_of(problem: Problem, plan: Ints) -> float:
 
 def violations(problem: Problem, plan: Ints) -> list[str]:
     """Return what makes a plan infeasible, empty if nothing does."""
+    shape = (problem.num_jobs, problem.steps)
+    if plan.shape != shape:
+        return [f"the plan has the shape {plan.shape}, not {shape}"]
     found = []
     place = np.minimum(np.searchsorted(problem.widths, plan), len(problem.widths) - 1)
     legal = (problem.widths[place] == plan) & np.take_along_axis(problem.legal, place, axis=1)

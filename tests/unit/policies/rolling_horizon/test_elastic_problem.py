@@ -47,6 +47,12 @@ def test_what_is_wrong_with_a_plan_is_named():
     assert violations(problem, np.array([[0, 1], [1, 1]])) == ["job 0 has 0 nodes at step 0, which is not legal"]
 
 
+@pytest.mark.parametrize("shape", [(2, 1), (2, 3), (1, 2), (3, 2), (2,), (0, 2)])
+def test_a_plan_of_another_shape_is_no_plan(shape):
+    problem = of([1.0, 1.0], 4, [1, 2], steps=2)
+    assert violations(problem, np.ones(shape, dtype=np.int64)) == [f"the plan has the shape {shape}, not (2, 2)"]
+
+
 @given(
     left=st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=5),
     picks=st.lists(st.integers(0, 2), min_size=15, max_size=15),
