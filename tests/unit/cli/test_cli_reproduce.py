@@ -17,6 +17,14 @@ def test_the_load_scale_reaches_the_runs(capsys, monkeypatch):
     answer = json.loads(capsys.readouterr().out)
     assert list(answer["cases"]) == ["long jobs, baseline, load scale 1.5"]
     assert "load scale 1.5: " in answer["ours"]
+    assert answer["cpu_s"] > 0
+
+
+def test_the_answer_ends_with_its_cost(capsys):
+    assert main(["reproduce", "modelarts-5"]) == 0
+    *_, verdict, cost = capsys.readouterr().out.splitlines()
+    assert verdict == "Verdict: same. Every part of the claim is seen."
+    assert cost.startswith("CPU time: ")
 
 
 @pytest.mark.parametrize(
