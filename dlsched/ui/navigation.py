@@ -22,7 +22,10 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("speed_up/training_time.py", "Training time", "⏱️", "training-time"),
         ("speed_up/steady_state.py", "Steady state", "⚓", "steady-state"),
     ),
-    "Inside the policies": (("inside/look_ahead.py", "Look-ahead", "🔭", "look-ahead"),),
+    "Inside the policies": (
+        ("inside/look_ahead.py", "Look-ahead", "🔭", "look-ahead"),
+        ("inside/pool_size.py", "Pool size", "📐", "pool-size"),
+    ),
     "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
 }
 """Section -> (script below FOLDER, title, icon, url path)."""
