@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from dlsched.domain.workload import Floats
+from dlsched.domain.workload import RESOURCES, Floats
 
 
 class Frozen(BaseModel):
@@ -21,13 +21,14 @@ class Frozen(BaseModel):
 
 
 class VmType(Frozen):
-    """A machine type. CPUs or memory of None means they are not modelled (never the limit)."""
+    """A machine type. CPUs, memory or disk of None means they are not modelled (never the limit)."""
 
     name: str = Field(min_length=1, max_length=80, description="Name of the machine type.")
     gpu_type: str = Field("GPU", max_length=80, description="GPU type; jobs with a GPU constraint look at this.")
     gpus: int = Field(8, ge=0, le=1024, description="GPUs of one node.")
     cpus: float | None = Field(None, ge=0, description="CPU cores of one node; empty = not a limit.")
     mem_gib: float | None = Field(None, ge=0, description="Memory of one node in GiB; empty = not a limit.")
+    disk_gib: float | None = Field(None, ge=0, description="Disk of one node in GiB; empty = not a limit.")
     usd_per_h: float | None = Field(None, ge=0, description="Price of one node in $/h; empty = no price set.")
     speed: float = Field(1.0, gt=0, description="Speed of one GPU relative to the GPU the trace was recorded on.")
 
@@ -151,7 +152,7 @@ class NodeTable:
         if cluster.free_slots:
             n = cluster.slots
             blank = np.array([""] * n, dtype=object)
-            return cls(np.full(n, -1), np.zeros((n, 3)), np.ones(n), blank, blank.copy())
+            return cls(np.full(n, -1), np.zeros((n, len(RESOURCES))), np.ones(n), blank, blank.copy())
         index = {vm.name: number for number, vm in enumerate(cluster.vm_types)}
         counts = [pool.count for pool in cluster.pools]
 
@@ -167,10 +168,7 @@ class NodeTable:
         )
 
 
-def vm_capacity(vm: VmType) -> tuple[float, float, float]:
-    """Return (GPUs, CPUs, GiB) of one node; infinity where a resource is not modelled."""
-    return (
-        float(vm.gpus),
-        math.inf if vm.cpus is None else vm.cpus,
-        math.inf if vm.mem_gib is None else vm.mem_gib,
-    )
+def vm_capacity(vm: VmType) -> tuple[float, ...]:
+    """Return what one node has, in the order of RESOURCES; infinity where a resource is not modelled."""
+    limits = (vm.cpus, vm.mem_gib, vm.disk_gib)
+    return (float(vm.gpus), *(math.inf if limit is None else limit for limit in limits))

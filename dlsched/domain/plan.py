@@ -30,7 +30,7 @@ class Step(NamedTuple):
     shares: tuple[Share, ...] | None = None
     start_s: float | None = None
     servers: int = 0
-    reserve: tuple[float, float, float] | None = None
+    reserve: tuple[float, ...] | None = None
 
 
 Allocation = tuple[Step, ...]

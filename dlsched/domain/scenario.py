@@ -25,17 +25,23 @@ class SpeedSpec(Frozen):
 
     rigid: only the requested width, rate 1. scaling: every doubling of the workers is worth a factor
     2 x ``efficiency``, so speed-up(w) = w * efficiency**log2(w), relative to the requested width. table: run times by
-    GPU type and number of GPUs, looked up by the job's ``profile``.
+    GPU type and number of GPUs, looked up by the job's ``profile``. parameter-server: steps per second from the columns
+    ``batch_s`` to ``spread_s`` of the jobs (:mod:`dlsched.speed.parameter_server`).
     """
 
-    kind: Literal["rigid", "scaling", "table"] = Field(
-        "rigid", description="Fixed width, a scaling law, or a table of run times by GPU type and GPUs."
+    kind: Literal["rigid", "scaling", "table", "parameter-server"] = Field(
+        "rigid",
+        description="Fixed width, a scaling law, a table of run times by GPU type and GPUs, or the times of a training "
+        "step with parameter servers.",
     )
     efficiency: float = Field(
         0.8, gt=0.5, le=1, description="Share of the ideal gain kept at each doubling of workers."
     )
     max_factor: float = Field(
         4.0, ge=1, le=64, description="Largest width as a multiple of the request, where a job states none."
+    )
+    updates: Literal["sync", "async"] = Field(
+        "sync", description="Parameter servers: all workers make one step together (sync) or each its own (async)."
     )
     times: TimeTable | None = Field(None, description="Run times by profile, GPU type and GPUs.")
 

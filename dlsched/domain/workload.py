@@ -3,77 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.domain.columns import COLUMN, COLUMNS, CPU, DISK, GPU, MEM, RESOURCES, Column
 from dlsched.domain.errors import InputError
+
+__all__ = ["COLUMN", "COLUMNS", "CPU", "DISK", "GPU", "MEM", "RESOURCES", "Column", "Workload", "gpu_type_names"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Texts = NDArray[np.object_]
 
-RESOURCES = ("gpus", "cpus", "mem_gib")
-GPU, CPU, MEM = range(3)
 LARGEST_NUMBER = 1e15
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What one column of a workload holds; readers, forms, help pages and validation use this table."""
-
-    name: str
-    kind: Literal["text", "float", "int"]
-    required: bool
-    unit: str
-    help: str
-
-
-COLUMNS = (
-    Column("job_id", "text", True, "", "Unique name of the job."),
-    Column("submit_s", "float", True, "s", "Submission time, seconds from the trace's zero."),
-    Column(
-        "work",
-        "float",
-        True,
-        "work",
-        "Work to do; for a trace job its run time in seconds at the requested width.",
-    ),
-    Column("workers", "int", True, "workers", "Requested width: number of workers that start together."),
-    Column(
-        "gpus_per_worker",
-        "float",
-        True,
-        "GPUs",
-        "GPUs each worker holds; below 1 is a shared GPU, 0 a CPU job.",
-    ),
-    Column("cpus_per_worker", "float", False, "CPUs", "CPU cores each worker holds."),
-    Column("mem_gib_per_worker", "float", False, "GiB", "Memory each worker holds."),
-    Column("min_workers", "int", False, "workers", "Smallest legal width."),
-    Column("max_workers", "int", False, "workers", "Largest legal width."),
-    Column("user", "text", False, "", "Who submitted the job."),
-    Column("group", "text", False, "", "Team, account or virtual cluster of the job."),
-    Column("model", "text", False, "", "Network or application that is trained."),
-    Column("profile", "text", False, "", "Row of the time table that says how fast the job runs."),
-    Column("job_class", "text", False, "", "Class of the job mix the job was drawn from."),
-    Column("partition", "text", False, "", "Exclusive part of the cluster the job must run in."),
-    Column("gpu_types", "text", False, "", "GPU types the job accepts, joined by '|'; empty accepts any."),
-    Column("priority", "float", False, "", "Higher goes first."),
-    Column("due_s", "float", False, "s", "Due time, seconds from the trace's zero; empty = none."),
-    Column("weight_usd_per_s", "float", False, "$/s", "Cost of being late, per second late."),
-    Column("utility_1", "float", False, "", "Sigmoid utility: the worth at once (g1)."),
-    Column("utility_2", "float", False, "1/unit", "Sigmoid utility: how fast the worth falls (g2)."),
-    Column("utility_3", "float", False, "unit", "Sigmoid utility: when half of the worth is left (g3)."),
-    Column("recorded_start_s", "float", False, "s", "Start in the source, for replay against history."),
-    Column("recorded_end_s", "float", False, "s", "End in the source."),
-    Column("recorded_status", "text", False, "", "How the job ended in the source."),
+STEP_TERMS = ("batch_s", "step_s", "transfer_s", "worker_overhead_s", "server_overhead_s", "spread_s")
+"""Columns of the parameter-server speed."""
+NOT_NEGATIVE = (
+    *(f"{resource}_per_{part}" for resource in RESOURCES[1:] for part in ("worker", "server")),
+    *STEP_TERMS,
 )
-COLUMN = {column.name: column for column in COLUMNS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +47,22 @@ class Workload:
     order: Ints
     cpus_per_worker: Floats | None = None
     mem_gib_per_worker: Floats | None = None
+    disk_gib_per_worker: Floats | None = None
+    servers: Ints | None = None
+    cpus_per_server: Floats | None = None
+    mem_gib_per_server: Floats | None = None
+    disk_gib_per_server: Floats | None = None
+    workers_per_server: Floats | None = None
+    limit_gpus: Floats | None = None
+    limit_cpus: Floats | None = None
+    limit_mem_gib: Floats | None = None
+    limit_disk_gib: Floats | None = None
+    batch_s: Floats | None = None
+    step_s: Floats | None = None
+    transfer_s: Floats | None = None
+    worker_overhead_s: Floats | None = None
+    server_overhead_s: Floats | None = None
+    spread_s: Floats | None = None
     min_workers: Ints | None = None
     max_workers: Ints | None = None
     user: Texts | None = None
@@ -161,6 +131,8 @@ class Workload:
         """Return a view of the first ``count`` rows (no copy, also of the computed columns)."""
         view = self._map(lambda values: values[:count])
         view.__dict__.update(demand=self.demand[:count], gpus=self.gpus[:count])
+        if "server_demand" in self.__dict__:
+            view.__dict__.update(server_demand=self.server_demand[:count])
         return view
 
     def with_columns(self, **columns: Any) -> Workload:
@@ -175,9 +147,47 @@ class Workload:
     @cached_property
     def demand(self) -> Floats:
         """What one worker holds, shape (jobs, resources) in the order of RESOURCES."""
-        zeros = np.zeros(len(self))
-        parts = (self.gpus_per_worker, self.cpus_per_worker, self.mem_gib_per_worker)
-        return _frozen(np.column_stack([zeros if part is None else part for part in parts]))
+        parts = (self.gpus_per_worker, self.cpus_per_worker, self.mem_gib_per_worker, self.disk_gib_per_worker)
+        return self._side_by_side(parts, 0.0)
+
+    @cached_property
+    def server_demand(self) -> Floats:
+        """What one parameter server holds, shape (jobs, resources); no GPUs."""
+        parts = (None, self.cpus_per_server, self.mem_gib_per_server, self.disk_gib_per_server)
+        return self._side_by_side(parts, 0.0)
+
+    @cached_property
+    def limit(self) -> Floats:
+        """The user's limit for the whole job, shape (jobs, resources); infinite where there is none."""
+        parts = (self.limit_gpus, self.limit_cpus, self.limit_mem_gib, self.limit_disk_gib)
+        limit = np.array(self._side_by_side(parts, np.inf))
+        return _frozen(np.where(np.isnan(limit), np.inf, limit))
+
+    def _side_by_side(self, parts: Sequence[Floats | None], missing: float) -> Floats:
+        fill = np.full(len(self), missing)
+        return _frozen(np.column_stack([fill if part is None else part for part in parts]))
+
+    @property
+    def has_servers(self) -> bool:
+        """Whether some job runs with parameter servers."""
+        return self.servers is not None and bool(self.servers.any())
+
+    def servers_for(self, rows: Any, workers: Any) -> Ints:
+        """Return the parameter servers that go with a width where nobody chooses them, shape of ``rows``.
+
+        As many for each worker as the job requests, rounded up, and enough for ``workers_per_server``; 0 for jobs
+        without servers.
+        """
+        width = np.asarray(workers, dtype=np.int64)
+        if self.servers is None:
+            return np.zeros(np.broadcast(np.asarray(rows), width).shape, dtype=np.int64)
+        asked, of = self.servers[rows], self.workers[rows]
+        servers = -(-asked * width // of)
+        if self.workers_per_server is not None:
+            ratio = self.workers_per_server[rows]
+            served = np.where(np.isnan(ratio), np.inf, ratio)
+            servers = np.maximum(servers, np.where(asked > 0, np.ceil(width / served - 1e-9), 0)).astype(np.int64)
+        return np.asarray(servers, dtype=np.int64)
 
     @cached_property
     def gpus(self) -> Floats:
@@ -276,7 +286,7 @@ def _check(columns: Mapping[str, Any]) -> None:
             f"must be finite and {'above' if strict else 'at least'} {low:g}",
         )
     _first_bad(columns, "workers", (columns["workers"] >= 1) & (columns["workers"] <= 10**9), "must be at least 1")
-    for name in ("cpus_per_worker", "mem_gib_per_worker"):
+    for name in NOT_NEGATIVE:
         if name in columns:
             _first_bad(
                 columns,
@@ -303,9 +313,20 @@ def _check(columns: Mapping[str, Any]) -> None:
     ):
         if name in columns:
             _first_bad(columns, name, ~np.isinf(columns[name]), "must be finite or empty")
-    asks = columns["gpus_per_worker"] + columns.get("cpus_per_worker", 0) + columns.get("mem_gib_per_worker", 0)
+    asks = sum(columns.get(f"{resource}_per_worker", 0) for resource in RESOURCES)
     _first_bad(columns, "gpus_per_worker", asks > 0, "a job must ask for GPUs, CPUs or memory")
     _check_widths(columns)
+    _check_servers(columns)
+
+
+def _check_servers(columns: Mapping[str, Any]) -> None:
+    if "servers" in columns:
+        _first_bad(columns, "servers", (columns["servers"] >= 0) & (columns["servers"] <= 10**9), "must be at least 0")
+    for name in ("workers_per_server", *(f"limit_{resource}" for resource in RESOURCES)):
+        if name in columns:
+            values = columns[name]
+            good = np.isnan(values) | (np.isfinite(values) & (values > 0))
+            _first_bad(columns, name, good, "must be above 0 or empty")
 
 
 def _check_widths(columns: Mapping[str, Any]) -> None:

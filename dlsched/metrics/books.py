@@ -55,8 +55,12 @@ class Books:
 
     @cached_property
     def share_held(self) -> Floats:
-        """What the workers of each share hold, shape (shares, resources)."""
-        return self.log.share_workers[:, None] * self.jobs.demand[self.log.piece_row[self.piece_of_share]]
+        """What the workers and servers of each share hold, shape (shares, resources)."""
+        row = self.log.piece_row[self.piece_of_share]
+        of_workers: Floats = self.log.share_workers[:, None] * self.jobs.demand[row]
+        if not self.log.share_servers.any():
+            return of_workers
+        return of_workers + self.log.share_servers[:, None] * self.jobs.server_demand[row]
 
     @cached_property
     def piece_gpus(self) -> Floats:

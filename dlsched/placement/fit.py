@@ -10,6 +10,8 @@ from dlsched.domain.scenario import PlacementRule
 from dlsched.domain.workload import Floats, Ints, Texts, Workload
 from dlsched.placement.eligibility import Claims, eligible
 from dlsched.placement.rules import ROOM_TOLERANCE
+from dlsched.placement.site import Site
+from dlsched.placement.trial import TrialPlacer
 
 
 def can_ever_fit(workload: Workload, cluster: Cluster, rule: PlacementRule) -> NDArray[np.bool_]:
@@ -32,7 +34,18 @@ def largest_width(workload: Workload, cluster: Cluster, rule: PlacementRule) -> 
         mask = eligible(claim, partition, gpu_type)
         kinds = _counted(capacity if mask is None else capacity[mask])
         widest[rows] = _workers_held(workload.demand[rows], workload.workers[rows], kinds, cluster)
-    return widest
+    return _with_servers(workload, cluster, rule, widest) if workload.has_servers else widest
+
+
+def _with_servers(workload: Workload, cluster: Cluster, rule: PlacementRule, widest: Ints) -> Ints:
+    """Return the largest width of each job at which the empty cluster holds its servers too."""
+    site = Site.of(workload, cluster, rule)
+    empty = TrialPlacer(site, site.capacity)
+    found = widest.copy()
+    for row in np.flatnonzero(widest):
+        while found[row] and not empty.fits(int(row), int(found[row])):
+            found[row] -= 1
+    return found
 
 
 def _kinds(cluster: Cluster) -> tuple[Floats, Texts, Texts]:

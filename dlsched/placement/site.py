@@ -11,17 +11,23 @@ import numpy as np
 
 from dlsched.domain.cluster import Cluster, VmType, vm_capacity
 from dlsched.domain.errors import PlanError
+from dlsched.domain.plan import Share
 from dlsched.domain.scenario import PlacementRule
-from dlsched.domain.workload import Floats, Texts, Workload
+from dlsched.domain.workload import RESOURCES, Floats, Texts, Workload
 from dlsched.placement.eligibility import Claims, Mask, eligible
 from dlsched.placement.rules import Ask, holds_all
 
 
 @dataclass(frozen=True, eq=False)
 class JobAsks:
-    """Per row: what one worker holds, and its claim on nodes. ``whole`` = every amount is a whole number."""
+    """Per row: what one worker and one parameter server hold, and the claim on nodes.
 
+    ``server_demand`` is None where no job has servers. ``whole`` = every amount is a whole number.
+    """
+
+    jobs: Workload
     demand: list[tuple[float, ...]]
+    server_demand: list[tuple[float, ...]] | None
     claims: Claims
     job_id: Texts
     whole: bool
@@ -31,7 +37,23 @@ class JobAsks:
         """Return the asks of every row."""
         demand = jobs.demand
         whole = bool((demand == np.floor(demand)).all())
-        return cls([tuple(row) for row in demand.tolist()], Claims.of(jobs), jobs.job_id, whole)
+        of_servers = None
+        if jobs.has_servers:
+            whole &= bool((jobs.server_demand == np.floor(jobs.server_demand)).all())
+            of_servers = [tuple(row) for row in jobs.server_demand.tolist()]
+        return cls(jobs, [tuple(row) for row in demand.tolist()], of_servers, Claims.of(jobs), jobs.job_id, whole)
+
+    def held(self, row: int, share: Share) -> tuple[float, ...]:
+        """Return what a share of a row holds of its node, by resource."""
+        if share.servers == 0:
+            return tuple([amount * share.workers for amount in self.demand[row]])
+        of_server = self.server_demand[row] if self.server_demand is not None else (0.0,) * len(RESOURCES)
+        pairs = zip(self.demand[row], of_server, strict=True)
+        return tuple([amount * share.workers + other * share.servers for amount, other in pairs])
+
+    def servers_for(self, row: int, workers: int) -> int:
+        """Return the servers that go with a width of a row."""
+        return 0 if self.server_demand is None else int(self.jobs.servers_for(row, workers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +82,14 @@ class Site:
 
     def ask(self, row: int, workers: int) -> Ask:
         """Return what a row asks for at a width."""
-        key = (self.asks.demand[row], self.asks.claims.of_row[row], workers)
+        return self.ask_of(row, self.asks.demand[row], workers)
+
+    def ask_of(self, row: int, demand: tuple[float, ...], workers: int) -> Ask:
+        """Return the ask for so many parts of a row, each with this demand."""
+        key = (demand, self.asks.claims.of_row[row], workers)
         ask = self.asked.get(key)
         if ask is None:
-            demand, allowed = self.asks.demand[row], self.allowed(row)
+            allowed = self.allowed(row)
             ask = Ask(workers, demand, self._binding(demand), self._limited, allowed, outgrows=False)
             ask = self.asked[key] = ask._replace(outgrows=not holds_all(self.capacity, ask).any())
         return ask
@@ -83,9 +109,8 @@ class Site:
     @cached_property
     def _limited(self) -> tuple[int, ...]:
         """Resources that have a limit on some node and are asked for by some job."""
-        wanted = set().union(
-            *({r for r, amount in enumerate(demand) if amount > 0} for demand in set(self.asks.demand))
-        )
+        demands = set(self.asks.demand) | set(self.asks.server_demand or ())
+        wanted = set().union(*({r for r, amount in enumerate(demand) if amount > 0} for demand in demands))
         return tuple(r for r in sorted(wanted) if np.isfinite(self.capacity[:, r]).any())
 
     def with_vms(self, vms: dict[int, str | None]) -> Self:

@@ -10,10 +10,10 @@ from dlsched.domain.cluster import vm_capacity
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Share
 from dlsched.domain.workload import Floats
-from dlsched.placement.rules import ROOM_TOLERANCE, RULES, Picks
+from dlsched.placement.rules import ROOM_TOLERANCE, RULES, Picks, fullest_single
 from dlsched.placement.site import Site
 
-RESOURCE_WORDS = ("GPUs", "CPUs", "GiB")
+RESOURCE_WORDS = ("GPUs", "CPUs", "GiB", "GiB of disk")
 _SNAP = 1e-6
 
 
@@ -46,11 +46,16 @@ class TrialPlacer:
         return TrialPlacer(self.site, self.free, self.now_s, self.blocked)
 
     def fits(self, row: int, workers: int) -> bool:
-        """Whether the placement rule finds room."""
+        """Whether the placement rule finds room, with the servers that go with the width."""
+        if self.site.asks.servers_for(row, workers):
+            return self.copy().place(row, workers) is not None
         return self._find(row, workers) is not None
 
     def place(self, row: int, workers: int) -> tuple[Share, ...] | None:
-        """Take room by the placement rule; None when there is none."""
+        """Take room by the placement rule, with the servers that go with the width; None when there is none."""
+        servers = self.site.asks.servers_for(row, workers)
+        if servers:
+            return self.place_gang(row, workers, servers)
         picks = self._find(row, workers)
         if picks is None:
             return None
@@ -59,23 +64,64 @@ class TrialPlacer:
             self._add(node, demand, -count)
         return tuple([Share(node, count) for node, count in picks])
 
+    def place_gang(self, row: int, workers: int, servers: int) -> tuple[Share, ...] | None:
+        """Take room for workers and servers by the placement rule; None, and nothing taken, when there is none.
+
+        best-fit and pack put all on one node where one has room. best-fit waits for it where an empty node could have
+        it; else workers go first, by the rule, and then servers.
+        """
+        asks = self.site.asks
+        whole = asks.held(row, Share(0, workers, servers))
+        if self.blocked is not None and not self._pool_holds(whole, 1):
+            return None
+        if self.site.rule in ("best-fit", "pack"):
+            ask = self.site.ask_of(row, whole, 1)
+            single = fullest_single(self.free, ask)
+            if single is None and self.site.rule == "best-fit" and not ask.outgrows:
+                return None
+            if single is not None:
+                shares: tuple[Share, ...] = (Share(single[0][0], workers, servers),)
+                self.take(row, shares)
+                return shares
+        return self._place_apart(row, workers, servers)
+
+    def _place_apart(self, row: int, workers: int, servers: int) -> tuple[Share, ...] | None:
+        asks, capacity = self.site.asks, self.site.capacity
+        trial = self.copy()
+        found = self._rule(trial.free, capacity, self.site.ask(row, workers)) if any(asks.demand[row]) else None
+        if found is None or asks.server_demand is None:
+            return None
+        for node, count in found:
+            trial._add(node, asks.demand[row], -count)
+        of_server = asks.server_demand[row]
+        beside: Picks | None = [(found[0][0], servers)]  # servers that hold nothing sit beside the first worker
+        if any(of_server):
+            beside = self._rule(trial.free, capacity, self.site.ask_of(row, of_server, servers))
+        if beside is None:
+            return None
+        both = {node: [count, 0] for node, count in found}
+        for node, count in beside:
+            both.setdefault(node, [0, 0])[1] += count
+        shares = tuple([Share(node, *counts) for node, counts in both.items()])
+        self.take(row, shares)
+        return shares
+
     def take(self, row: int, shares: tuple[Share, ...]) -> None:
         """Take exactly these shares; PlanError where a node is not allowed or has no room."""
-        demand = self.site.asks.demand[row]
         allowed = self.site.allowed(row)
         for share in shares:
             if allowed is not None and not allowed[share.node]:
                 raise PlanError(self._not_allowed(row, share.node))
-            for resource, amount in enumerate(demand):
-                if amount > 0 and amount * share.workers > self.free[share.node, resource] + ROOM_TOLERANCE:
+            held = self.site.asks.held(row, share)
+            for resource, amount in enumerate(held):
+                if amount > 0 and amount > self.free[share.node, resource] + ROOM_TOLERANCE:
                     raise PlanError(self._overbooked(row, share, resource))
-            self._add(share.node, demand, -share.workers)
+            self._add(share.node, held, -1)
 
     def release(self, row: int, shares: tuple[Share, ...]) -> None:
         """Give shares back."""
-        demand = self.site.asks.demand[row]
         for share in shares:
-            self._add(share.node, demand, share.workers)
+            self._add(share.node, self.site.asks.held(row, share), 1)
 
     def open(self, node: int, vm_name: str) -> None:
         """Put a VM type on an empty slot of the trial; PlanError when the slot has one."""
@@ -110,7 +156,7 @@ class TrialPlacer:
 
     def _overbooked(self, row: int, share: Share, resource: int) -> str:
         capacity = self.site.capacity[share.node, resource]
-        asked = share.workers * self.site.asks.demand[row][resource]
+        asked = self.site.asks.held(row, share)[resource]
         used = capacity - self.free[share.node, resource] + asked
         away = " (it is down)" if capacity > 0 and not self.free[share.node].any() else ""
         return (

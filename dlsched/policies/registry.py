@@ -63,7 +63,7 @@ def _on_one_node(scenario: Scenario) -> bool:
     """Whether one machine type can run each job, with whole GPUs that run out before CPUs and memory, no partitions."""
     jobs, vm_types = scenario.workload, [vm for vm in scenario.cluster.vm_types if vm.gpus > 0]
     per_worker = jobs.gpus_per_worker
-    if not vm_types or any(pool.partition for pool in scenario.cluster.pools):
+    if jobs.has_servers or not vm_types or any(pool.partition for pool in scenario.cluster.pools):
         return False
     if (per_worker < 1).any() or (per_worker != np.floor(per_worker)).any():
         return False
@@ -77,8 +77,9 @@ def _on_one_node(scenario: Scenario) -> bool:
 
 
 def _has_servers(scenario: Scenario) -> bool:
-    """No column of a workload carries the demand of servers yet."""
-    return False
+    """Whether every job has parameter servers, and the times of its training steps are known."""
+    servers = scenario.workload.servers
+    return scenario.speed.kind == "parameter-server" and servers is not None and bool((servers > 0).all())
 
 
 _MET: Mapping[Need, Callable[[Scenario], bool]] = {

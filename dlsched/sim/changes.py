@@ -40,7 +40,7 @@ def read_change(world: World, row: int, allocation: Allocation, now_s: float) ->
     if current is None or current.workers == 0:
         return Change(row, 0, (), future, None, False)
     shares = current.shares
-    keeps = shares is None and (current.workers, current.servers) == world.width(row)
+    keeps = shares is None and (current.workers, _servers(world, row, current)) == world.width(row)
     if keeps:
         shares = world.held[row]
     return Change(row, current.workers, shares, future, _blocked(world, row, current, now_s), keeps)
@@ -79,10 +79,17 @@ def _check_step(world: World, row: int, step: Step, now_s: float) -> None:
         if len(step.shares) > 1 and len({share.node for share in step.shares}) < len(step.shares):
             raise PlanError(f"{job}: two shares on one node.")
     elif step.servers:
-        raise PlanError(f"{job}: placement rules place workers only, name the shares of the servers.")
-    if not world.speed.legal(row, step.workers, step.servers):
+        raise PlanError(f"{job}: a width brings the servers that go with it, name the shares of others.")
+    if not world.speed.legal(row, step.workers, _servers(world, row, step)):
         smallest, largest = (limit[row] for limit in world.speed.limits())
-        raise PlanError(f"{job} cannot run with {step.workers} workers, legal are {smallest} to {largest}.")
+        servers = _servers(world, row, step)
+        beside = f" and {servers} servers" if servers else ""
+        raise PlanError(f"{job} cannot run with {step.workers} workers{beside}, legal are {smallest} to {largest}.")
+
+
+def _servers(world: World, row: int, step: Step) -> int:
+    """Return the servers of a step; a width without shares brings those that go with it."""
+    return step.servers if step.shares is not None else world.room.site.asks.servers_for(row, step.workers)
 
 
 def _blocked(world: World, row: int, step: Step, now_s: float) -> tuple[float, ...] | None:
@@ -90,5 +97,5 @@ def _blocked(world: World, row: int, step: Step, now_s: float) -> tuple[float, .
         return None
     if world.options.placement != "pool":
         raise PlanError(f"At {now_s:g} s: job {world.jobs.job_id[row]!r} blocks more than it uses without a pool.")
-    used = (step.workers * amount for amount in world.room.site.asks.demand[row])
+    used = world.room.site.asks.held(row, Share(0, step.workers, _servers(world, row, step)))
     return tuple(max(0.0, limit - amount) for limit, amount in zip(step.reserve, used, strict=True))

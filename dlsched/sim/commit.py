@@ -61,6 +61,7 @@ def _apply_now(world: World, changes: list[Change], vms: Mapping[int, int], now_
     stay = {row for node in vms for row in rows_on(world.held, node)} - {change.row for change in changes}
     todo |= {row: Change(row, 0, world.held[row], (), None, True) for row in sorted(stay)}
     blocked = _new_blocked(world, changes)
+    _check_blocked(world, blocked, todo, now_s)
     if not todo and not vms and blocked == world.blocked:
         return False
     trial = world.room.copy()
@@ -98,6 +99,14 @@ def _new_blocked(world: World, changes: list[Change]) -> dict[int, tuple[float, 
     return kept | {row: amount for row, amount in named.items() if amount is not None}
 
 
+def _check_blocked(world: World, blocked: Mapping[int, tuple[float, ...]], todo: Iterable[int], now_s: float) -> None:
+    """What a row blocks changes only with what it holds: the log knows one amount a piece."""
+    for row in (world.blocked.keys() | blocked.keys()) - set(todo):
+        if row in world.held and blocked.get(row) != world.blocked.get(row):
+            job = world.jobs.job_id[row]
+            raise PlanError(f"At {now_s:g} s: job {job!r} changes what it blocks without changing what it holds.")
+
+
 def _change_vms(world: World, trial: TrialPlacer, vms: Mapping[int, int]) -> None:
     if not vms:
         return
@@ -130,7 +139,7 @@ def _check_speeds(world: World, shares: Mapping[int, tuple[Share, ...]], vms: Ma
     """Raise PlanError when a job would stand still: the time table has no times of it on that GPU type."""
     for row, held in shares.items():
         types = {vms.get(share.node, int(world.nodes.vm[share.node])) for share in held}
-        if types and world.speed.rate(row, *gang_width(held), types) <= 0:
+        if types and world.speed.rate(row, *gang_width(held), types, len(held)) <= 0:
             names = ", ".join(world.nodes.vm_types[vm].name for vm in sorted(types))
             job = world.jobs.job_id[row]
             raise PlanError(f"At {now_s:g} s: job {job!r} has no run time on {names} in the time table.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dlsched.domain.plan import Plan, Share, WaitReason
 from dlsched.domain.policy import EventKind
-from dlsched.domain.workload import Floats, Ints
+from dlsched.domain.workload import RESOURCES, Floats, Ints
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 NO_REASON_YET = 255
@@ -32,6 +32,7 @@ class Piece(NamedTuple):
     end: PieceEnd
     lost_work: float
     shares: tuple[Share, ...]
+    blocked: tuple[float, ...] | None = None
 
 
 class Decision(NamedTuple):
@@ -182,7 +183,16 @@ def _piece_columns(pieces: list[Piece]) -> dict[str, Any]:
         "piece_progress_from_s": _floats(p.progress_from_s for p in pieces),
         "piece_end": _bytes(p.end for p in pieces),
         "piece_lost_work": _floats(p.lost_work for p in pieces),
+        "piece_blocked": _blocked(pieces),
     }
+
+
+def _blocked(pieces: list[Piece]) -> Floats:
+    blocked = np.zeros((len(pieces), len(RESOURCES)))
+    for number, piece in enumerate(pieces):
+        if piece.blocked is not None:
+            blocked[number] = piece.blocked
+    return blocked
 
 
 def _share_columns(pieces: list[Piece]) -> dict[str, Any]:

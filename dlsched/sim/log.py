@@ -50,6 +50,7 @@ class RunLog:
     Leases (free slots only): node, index into Cluster.vm_types, from, to. Fixed nodes need none.
     Decisions: one per call of the policy; ``cause`` is EventKind; ``cpu_s`` NaN where a kernel decided.
     Waits: from ``wait_from_s`` on the row waited for ``wait_reason`` (WaitReason), until its next entry or start.
+    ``piece_blocked``, shape (P, resources): what each piece blocks on the pool beyond what it holds.
     ``start_s``, ``end_s``: first submission and end of the run.
     """
 
@@ -63,6 +64,7 @@ class RunLog:
     piece_progress_from_s: Floats
     piece_end: NDArray[np.uint8]
     piece_lost_work: Floats
+    piece_blocked: Floats
 
     share_first: Ints
     share_node: Ints

@@ -34,6 +34,10 @@ def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
     """
     scenario = _on_known_types(_redrawn(scenario, run_seed))
     jobs = scenario.workload
+    if jobs.has_servers and scenario.cluster.free_slots:
+        raise InputError(
+            "cluster", "has free VM slots, jobs with parameter servers need fixed nodes", "Choose pools of nodes"
+        )
     fits = can_ever_fit(jobs, scenario.cluster, scenario.options.placement)
     if fits.all():
         return Prepared(scenario, realise(scenario, run_seed))
@@ -44,7 +48,7 @@ def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
         width = largest_width(jobs, scenario.cluster, scenario.options.placement)
     kept = width > 0
     counts = {"dropped": int((~kept).sum()), "capped": int((kept & (width < jobs.workers)).sum())}
-    scenario = scenario.replace(workload=_narrowed(jobs, width, by_table=scenario.speed.kind == "table").select(kept))
+    scenario = scenario.replace(workload=_narrowed(jobs, width, law=scenario.speed.kind).select(kept))
     return Prepared(scenario, realise(scenario, run_seed), counts)
 
 
@@ -72,10 +76,16 @@ def _on_known_types(scenario: Scenario) -> Scenario:
     return scenario.replace(workload=jobs.with_columns(gpu_types=known))
 
 
-def _narrowed(jobs: Workload, width: Ints, *, by_table: bool) -> Workload:
-    """Return the jobs with these widths where they are above 0, at the same GPU-seconds; a table says it itself."""
+def _narrowed(jobs: Workload, width: Ints, *, law: str) -> Workload:
+    """Return the jobs with these widths where they are above 0, at the same GPU-seconds.
+
+    A table and the times of a training step say themselves how fast a narrower job is.
+    """
     capped = np.where(width > 0, width, jobs.workers)
-    changes: dict[str, Any] = {"workers": capped, "work": jobs.work * (1.0 if by_table else jobs.workers / capped)}
+    factor = 1.0 if law in ("table", "parameter-server") else jobs.workers / capped
+    changes: dict[str, Any] = {"workers": capped, "work": jobs.work * factor}
+    if jobs.servers is not None:
+        changes["servers"] = jobs.servers_for(np.arange(len(jobs)), capped)
     if jobs.min_workers is not None:
         changes["min_workers"] = np.minimum(jobs.min_workers, capped)
     return jobs.with_columns(**changes)

@@ -62,9 +62,8 @@ def _held_until_s(world: World, row: int) -> float:
 def _by_node(world: World, spans: Iterable[tuple[int, float, float, tuple[Share, ...]]]) -> Uses:
     uses: defaultdict[int, list[Use]] = defaultdict(list)
     for row, start_s, end_s, shares in spans:
-        demand = world.room.site.asks.demand[row]
         for share in shares:
-            uses[share.node].append(Use(start_s, end_s, row, tuple(share.workers * amount for amount in demand)))
+            uses[share.node].append(Use(start_s, end_s, row, world.room.site.asks.held(row, share)))
     return uses
 
 

@@ -147,6 +147,7 @@ class World:
             end,
             lost_work,
             shares,
+            self.blocked.get(row),
         )
         self.ledger.close_piece(piece)
         books.end(row, at_s, lost_work)
@@ -208,7 +209,10 @@ class World:
 
     def _rate(self, row: int, shares: tuple[Share, ...]) -> float:
         workers, servers = gang_width(shares)
-        return self.speed.rate(row, workers, servers, {int(self.nodes.vm[share.node]) for share in shares})
+        return self.speed.rate(row, workers, servers, self._vms(shares), len(shares))
+
+    def _vms(self, shares: tuple[Share, ...]) -> set[int]:
+        return {int(self.nodes.vm[share.node]) for share in shares}
 
     # ---- reservations -------------------------------------------------------------------------------
 

@@ -25,12 +25,15 @@ class SpeedModel(Protocol):
         """Whether a width is legal on some machine type."""
         ...
 
-    def rate(self, row: int, workers: int, servers: int, vms: Collection[int]) -> float:
-        """Return work per second of a gang on nodes of these machine types (at least one); 0 = it cannot run so."""
+    def rate(self, row: int, workers: int, servers: int, vms: Collection[int], nodes: int = 1) -> float:
+        """Return work per second of a gang on so many nodes of these machine types; 0 = it cannot run so."""
         ...
 
     def rates(self, rows: Ints, workers: Ints) -> Floats:
-        """Return work per second on reference nodes, shape of ``rows``; 0 where the width is not legal."""
+        """Return work per second on reference nodes, shape of ``rows``; 0 where the width is not legal.
+
+        Jobs with parameter servers have those of ``Workload.servers_for`` and sit on one node.
+        """
         ...
 
     def rates_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
@@ -44,12 +47,15 @@ class SpeedModel(Protocol):
 
 def build_speed(spec: SpeedSpec, workload: Workload, vm_types: Sequence[VmType] = ()) -> SpeedModel:
     """Return the speed model that ``spec`` describes, for the rows of ``workload`` on these machine types."""
+    from dlsched.speed.parameter_server import ParameterServer
     from dlsched.speed.scaling import Rigid, Scaling
     from dlsched.speed.table import Tabled
 
     if spec.kind == "table" and spec.times is not None:
         return Tabled.of(workload, spec.times, vm_types)
     speeds = tuple(vm.speed for vm in vm_types)
+    if spec.kind == "parameter-server":
+        return ParameterServer.of(workload, synchronous=spec.updates == "sync", speeds=speeds)
     if spec.kind == "rigid":
         return Rigid(workload.workers, speeds)
     return Scaling.of(workload, spec.efficiency, spec.max_factor, speeds)

@@ -29,7 +29,7 @@ class Rigid:
         """Whether this is the requested width."""
         return bool(workers == self.requested[row])
 
-    def rate(self, row: int, workers: int, servers: int, vms: Collection[int]) -> float:
+    def rate(self, row: int, workers: int, servers: int, vms: Collection[int], nodes: int = 1) -> float:
         """Return the speed of the slowest machine type at the requested width, else 0."""
         return slowest(self.speeds, vms) if workers == self.requested[row] else 0.0
 
@@ -79,7 +79,7 @@ class Scaling:
         """Whether the width is within the limits."""
         return bool(self.smallest[row] <= workers <= self.largest[row])
 
-    def rate(self, row: int, workers: int, servers: int, vms: Collection[int]) -> float:
+    def rate(self, row: int, workers: int, servers: int, vms: Collection[int], nodes: int = 1) -> float:
         """Return the rate at this width relative to the requested one, times the slowest machine type's speed."""
         if not self.legal(row, workers, servers):
             return 0.0
@@ -105,6 +105,6 @@ class Scaling:
         return np.asarray(ratio * self.efficiency ** np.log2(ratio))
 
 
-def slowest(speeds: tuple[float, ...], vms: Collection[int]) -> float:
+def slowest(speeds: tuple[float, ...], vms: Collection[int], nodes: int = 1) -> float:
     """Return the speed of a gang: its slowest node holds up the rest. At least one machine type."""
     return min(speeds[vm] for vm in vms)

@@ -59,7 +59,7 @@ class Tabled:
         """Whether the table has times for so many GPUs; there are no servers."""
         return workers >= 1 and servers == 0 and bool(workers * self.per_worker[row] <= self._most + 1e-9)
 
-    def rate(self, row: int, workers: int, servers: int, vms: Collection[int]) -> float:
+    def rate(self, row: int, workers: int, servers: int, vms: Collection[int], nodes: int = 1) -> float:
         """Return work per second on nodes of these machine types: the slowest of them holds up the rest."""
         if not self.legal(row, workers, servers):
             return 0.0

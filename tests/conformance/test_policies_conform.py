@@ -28,6 +28,7 @@ from tests.support.conformance_scenarios import (
     scenario,
 )
 from tests.support.elastic_scenarios import training_stream
+from tests.support.server_scenarios import many
 
 every_policy = pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.key)
 
@@ -136,6 +137,18 @@ def test_partitions_types_shared_gpus_cpus_and_memory(spec: PolicySpec):
     given = given.replace(workload=jobs, cluster=given.cluster.model_copy(update={"pools": tuple(pools)}))
     if unmet_needs(spec, given):
         pytest.skip("needs whole GPUs and open pools")
+    check_ends(given, spec)
+
+
+@every_policy
+@pytest.mark.parametrize("placement", ["pool", "best-fit", "pack", "spread"])
+@pytest.mark.parametrize("feature", ["plain", "all"])
+def test_jobs_with_parameter_servers(spec: PolicySpec, feature: str, placement: str):
+    given = many()
+    options = scenario(feature).options.model_copy(update={"placement": placement})
+    given = given.replace(options=options)
+    if unmet_needs(spec, given):
+        pytest.skip(f"jobs with servers have no {', '.join(unmet_needs(spec, given))}")
     check_ends(given, spec)
 
 

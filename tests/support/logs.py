@@ -104,6 +104,7 @@ def _piece_columns(pieces: Sequence[Ran]) -> dict[str, Any]:
     shares = [(node, workers, 0) for p in pieces for node, workers in p.on.items()]
     return {
         **_named([f"piece_{name}" for name in names], kinds, records),
+        "piece_blocked": np.zeros((len(records), 4)),
         "share_first": np.cumsum([0, *(len(p.on) for p in pieces)]),
         **_named(("share_node", "share_workers", "share_servers"), (int, int, int), shares),
     }

@@ -7,7 +7,7 @@ import numpy as np
 from dlsched.domain.plan import Share, WaitReason
 from dlsched.domain.state import Placer, State
 from dlsched.domain.workload import GPU, Floats, Ints
-from dlsched.policies.shared.facts import JobFacts
+from dlsched.policies.shared.facts import JobFacts, Kind
 from dlsched.policies.shared.slots import OpeningPlacer
 
 ROOM_TOLERANCE = 1e-9
@@ -56,9 +56,9 @@ class Desk:
     def resume(self, row: int) -> bool:
         """Give a row stopped in this decision its own nodes back; False when somebody has them."""
         shares = self.stopped.get(row)
-        demand = np.asarray(self.facts.kind(row).demand)
+        kind, free = self.facts.kind(row), self.placer.free
         if shares is None or any(
-            (share.workers * demand > self.placer.free[share.node] + ROOM_TOLERANCE).any() for share in shares
+            (kind.held(share.workers, share.servers) > free[share.node] + ROOM_TOLERANCE).any() for share in shares
         ):
             return False
         self.placer.take(row, shares)
@@ -114,6 +114,11 @@ class Desk:
             codes[number] = self._reason(int(row_of[number]), number)
         return codes[kinds]
 
+    @staticmethod
+    def _enough(kind: Kind, free: Floats) -> bool:
+        resource = GPU if kind.demand[GPU] > 0 else int(np.argmax(np.asarray(kind.demand) > 0))
+        return bool(free[resource] >= kind.need[resource] - ROOM_TOLERANCE)
+
     def _reason(self, row: int, number: int) -> WaitReason:
         kind, nodes = self.facts.kinds[number], self.state.nodes
         if number not in self._failed and self.placer.fits(row, kind.workers):
@@ -122,6 +127,5 @@ class Desk:
         if not usable.any():
             return WaitReason.NO_NODE
         free = self.placer.free[usable].sum(axis=0)
-        resource = GPU if kind.demand[GPU] > 0 else int(np.argmax(np.asarray(kind.demand) > 0))
-        enough = free[resource] >= kind.need[resource] - ROOM_TOLERANCE
+        enough = bool((free >= kind.need - ROOM_TOLERANCE).all()) if kind.servers else self._enough(kind, free)
         return WaitReason.SPLIT if enough else WaitReason.NO_ROOM

@@ -28,6 +28,8 @@ def one_worker_a_node(state: State, rows: Ints) -> bool:
 def holds_one_worker(vm: VmType, capacity: Floats, jobs: Workload, rows: Ints) -> bool:
     """Whether a node of this machine type and capacity holds one worker, and no more, of any of these rows."""
     demand = jobs.demand[rows]
+    if jobs.servers is not None and jobs.servers[rows].any():
+        return False
     if not (demand[:, GPU] > 0).all() or (demand > capacity + ROOM).any():
         return False
     if not (2 * demand > capacity + ROOM).any(axis=1).all():

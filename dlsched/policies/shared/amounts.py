@@ -78,7 +78,7 @@ def most_ever(kind: Kind, nodes: Nodes, types: tuple[VmType, ...]) -> int:
 
 def room(kind: Kind, free: ArrayLike) -> int:
     """Return how many workers of a kind the nodes with these free resources, (nodes, resources), hold together."""
-    demand = np.asarray(kind.demand)
+    demand = kind.per_worker
     asked = demand > 0
     on_each = np.floor((np.atleast_2d(free)[:, asked] + ROOM) / demand[asked]).min(axis=1)
     return int(min(on_each.sum(), VERY_MANY))
@@ -88,6 +88,6 @@ def _cost(kind: Kind, total: Floats, unit: float) -> float:
     """Return GPUs of a worker; without GPUs its largest share of any resource, in GPUs of the group all the same."""
     if kind.demand[GPU] > 0:
         return kind.demand[GPU]
-    demand = np.asarray(kind.demand)
+    demand = kind.per_worker
     shares = np.divide(demand, total, out=np.zeros(len(demand)), where=np.isfinite(total) & (total > 0))
     return float(max(shares.max(), LEAST_COST) * unit) or LEAST_COST

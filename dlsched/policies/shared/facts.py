@@ -12,17 +12,32 @@ from dlsched.domain.workload import RESOURCES, Floats, Ints, Texts, Workload, gp
 
 
 class Kind(NamedTuple):
-    """Jobs of one kind fit or do not fit together: equal width, demand per worker, partition and GPU types."""
+    """Jobs of one kind fit or do not fit together: equal width, demands, partition and GPU types.
+
+    ``demand`` is what one worker holds, ``servers`` those that go with the width, ``server_demand`` what one holds.
+    """
 
     workers: int
     demand: tuple[float, ...]
     partition: str
     gpu_types: str
+    servers: int = 0
+    server_demand: tuple[float, ...] = ()
 
     @property
     def need(self) -> Floats:
         """What the whole job holds, shape (resources,)."""
-        return np.asarray(self.demand) * self.workers
+        return self.held(self.workers, self.servers)
+
+    @property
+    def per_worker(self) -> Floats:
+        """What one worker holds with its part of the servers, shape (resources,)."""
+        return self.need / self.workers if self.servers else np.asarray(self.demand)
+
+    def held(self, workers: int, servers: int) -> Floats:
+        """Return what so many workers and servers hold, shape (resources,)."""
+        held = np.asarray(self.demand) * workers
+        return held + np.asarray(self.server_demand) * servers if servers else held
 
     def gpu_type_names(self) -> frozenset[str]:
         """Return the GPU types the kind accepts; empty = any."""
@@ -143,9 +158,6 @@ def _kind(jobs: Workload, row: int, width: int, partitions: frozenset[str]) -> K
     """A partition that no node has counts as none: such a job runs in the open pools."""
     partition = "" if jobs.partition is None else str(jobs.partition[row])
     gpu_types = "" if jobs.gpu_types is None else str(jobs.gpu_types[row])
-    demand = (
-        float(jobs.gpus_per_worker[row]),
-        0.0 if jobs.cpus_per_worker is None else float(jobs.cpus_per_worker[row]),
-        0.0 if jobs.mem_gib_per_worker is None else float(jobs.mem_gib_per_worker[row]),
-    )
-    return Kind(width, demand, partition if partition in partitions else "", gpu_types)
+    kind = Kind(width, tuple(jobs.demand[row].tolist()), partition if partition in partitions else "", gpu_types)
+    servers = int(jobs.servers_for(row, width)) if jobs.servers is not None else 0
+    return kind._replace(servers=servers, server_demand=tuple(jobs.server_demand[row].tolist())) if servers else kind

@@ -45,9 +45,17 @@ class Placing:
         self._runs = facts.runs(state)
 
     def give_back(self, row: int, width: int) -> None:
-        """Leave a running row so many of its workers, those on its largest shares."""
+        """Leave a running row so many of its workers, those on its largest shares; one with servers is placed anew."""
+        held = self._state.held(row)
+        if any(share.servers for share in held):
+            self.placer.release(row, held)
+            shares = self.placer.place(row, width) if width else ()
+            if shares is None:
+                self.placer.take(row, held)
+            self._hold(row, held if shares is None else shares)
+            return
         kept, dropped, missing = [], [], width
-        for share in sorted(self._state.held(row), key=lambda share: (-share.workers, share.node)):
+        for share in sorted(held, key=lambda share: (-share.workers, share.node)):
             stays = min(missing, share.workers)
             missing -= stays
             if stays:
@@ -91,8 +99,8 @@ class Placing:
         held = self._state.held(row)
         if not held:
             return False
-        demand = np.asarray(self._facts.kind(row).demand)
-        if any((share.workers * demand > self.placer.free[share.node] + ROOM).any() for share in held):
+        kind, free = self._facts.kind(row), self.placer.free
+        if any((kind.held(share.workers, share.servers) > free[share.node] + ROOM).any() for share in held):
             return False
         self.placer.take(row, held)
         del self.shares[row]

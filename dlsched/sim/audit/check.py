@@ -8,6 +8,7 @@ from dlsched.sim.audit.capacity import check_capacity
 from dlsched.sim.audit.columns import check_columns
 from dlsched.sim.audit.facts import Facts
 from dlsched.sim.audit.findings import Findings
+from dlsched.sim.audit.gangs import check_blocked, check_limits, check_servers
 from dlsched.sim.audit.outcomes import check_jobs, check_piece_ends, check_run
 from dlsched.sim.audit.pieces import check_eligibility, check_shares, check_times, check_widths
 from dlsched.sim.audit.progress import check_lost_work, check_rates, check_restarts, check_work
@@ -32,8 +33,11 @@ def audit(scenario: Scenario, truth: Truth, log: RunLog, rows_expected: int | No
         check_times(facts, found)
         check_shares(facts, found)
         check_widths(facts, speed, found)
+        check_servers(facts, found)
+        check_limits(facts, found)
         check_eligibility(facts, found)
         check_capacity(facts, found)
+        check_blocked(facts, found)
         check_rates(facts, speed, found)
         check_restarts(facts, found)
         check_lost_work(facts, found)

@@ -16,7 +16,7 @@ from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 TABLES = {
     "piece": (
         *("row", "start_s", "end_s", "workers", "servers"),
-        *("rate", "restart_rate", "progress_from_s", "end", "lost_work"),
+        *("rate", "restart_rate", "progress_from_s", "end", "lost_work", "blocked"),
     ),
     "share": ("node", "workers", "servers"),
     "job": ("status", "first_start_s", "end_s"),
@@ -68,7 +68,7 @@ def _check_values(log: RunLog, found: Findings) -> None:
             values: NDArray[Any] = getattr(log, column)
             if values.dtype == object:
                 continue
-            bad = np.zeros(len(values), dtype=bool)
+            bad = np.zeros(values.shape, dtype=bool)
             if values.dtype.kind == "f":
                 bad |= np.isnan(values) & (column not in MAY_BE_NAN)
                 bad |= np.isinf(values) & (column not in MAY_BE_INFINITE)
@@ -79,7 +79,7 @@ def _check_values(log: RunLog, found: Findings) -> None:
             if column == "decision_cause":
                 bad |= values > LARGEST_CAUSE
             if bad.any():
-                at = int(np.argmax(bad))
+                at = int(np.argmax(bad if bad.ndim == 1 else bad.any(axis=1)))
                 found.add(np.nan, f"column {column}, entry {at}: {values[at]} is not allowed there")
 
 

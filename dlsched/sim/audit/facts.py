@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dlsched.domain.cluster import VmType, vm_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
-from dlsched.domain.workload import Floats, Ints
+from dlsched.domain.workload import RESOURCES, Floats, Ints
 from dlsched.sim.log import RunLog
 
 SAME_INSTANT_S = 2e-9
@@ -56,7 +56,7 @@ class Facts:
     @cached_property
     def vm_capacity(self) -> Floats:
         """Capacity by VM type, shape (types + 1, resources); the last row is a slot without a VM."""
-        return np.array([*(vm_capacity(vm) for vm in self.vm_types), (0.0, 0.0, 0.0)])
+        return np.array([*(vm_capacity(vm) for vm in self.vm_types), (0.0,) * len(RESOURCES)])
 
     @cached_property
     def piece_of_share(self) -> Ints:
@@ -87,9 +87,12 @@ class Facts:
 
     @cached_property
     def held(self) -> Floats:
-        """What each share holds of its node, shape (shares, resources); servers hold nothing of these."""
-        demand: Floats = self.scenario.workload.demand[self.row_of_share]
-        return self.log.share_workers[:, None] * demand
+        """What each share holds of its node, shape (shares, resources)."""
+        jobs, row = self.scenario.workload, self.row_of_share
+        held: Floats = self.log.share_workers[:, None] * jobs.demand[row]
+        if self.log.share_servers.any():
+            held += self.log.share_servers[:, None] * jobs.server_demand[row]
+        return held
 
     @cached_property
     def only_vm(self) -> Ints:

@@ -26,15 +26,20 @@ def check_rates(facts: Facts, speed: SpeedModel, found: Findings) -> None:
         row, workers, servers = int(log.piece_row[p]), int(log.piece_workers[p]), int(log.piece_servers[p])
         vms = facts.vm_of_share[log.share_first[p] : log.share_first[p + 1]].tolist()
         if min(vms) >= 0:
-            rate[p] = speed.rate(row, workers, servers, set(vms))
+            rate[p] = speed.rate(row, workers, servers, set(vms), len(vms))
     found.flag(
         ~_close(log.piece_rate, rate) & ~np.isnan(rate),
         log.piece_start_s,
         lambda p: (
             f"{facts.piece(p)} has rate {log.piece_rate[p]:.10g}, the speed model says {rate[p]:.10g} "
-            f"for {log.piece_workers[p]} workers on {facts.vms_of(p)}"
+            f"for {_gang(facts, p)} on {facts.vms_of(p)}"
         ),
     )
+
+
+def _gang(facts: Facts, p: int) -> str:
+    workers, servers = facts.log.piece_workers[p], facts.log.piece_servers[p]
+    return f"{workers} workers" + (f" and {servers} servers" if servers else "")
 
 
 def check_restarts(facts: Facts, found: Findings) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.domain.workload import Floats, Ints
+from dlsched.domain.workload import RESOURCES, Floats, Ints
 from dlsched.sim.kernels.tables import Count, Run, Table
 from dlsched.sim.log import RunLog
 
@@ -55,6 +55,7 @@ def log_of(pieces: Table, waits: Table, decisions: Table, jobs: Table, **columns
         piece_progress_from_s=pieces["start_s"].copy(),
         piece_end=pieces["end"].astype(np.uint8),
         piece_lost_work=np.zeros(count),
+        piece_blocked=np.zeros((count, len(RESOURCES))),
         share_servers=np.zeros(shares, dtype=np.int64),
         job_status=jobs["status"].copy(),
         job_first_start_s=first_starts(pieces["row"], pieces["start_s"], len(jobs)),

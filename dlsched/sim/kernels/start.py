@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.policy import ListRule, Policy
-from dlsched.domain.workload import CPU, GPU, MEM, Floats, Workload
+from dlsched.domain.workload import GPU, RESOURCES, Floats, Workload
 from dlsched.sim.kernels import tables
 from dlsched.sim.kernels.tables import Count, Key, Placement, Run
 from dlsched.sim.log import JobStatus
@@ -29,12 +29,12 @@ def eligible(prepared: Prepared, policy: Policy) -> bool:
     """Whether the kernel can run this: a list rule, rigid jobs of whole GPUs on fixed nodes that are always up.
 
     Not covered: CPU or memory that can be the limit, shared GPUs, GPU types, partitions, nodes of different speeds,
-    run times by GPU type, absences, restart cost, cancellations and a horizon.
+    parameter servers, run times by GPU type, absences, restart cost, cancellations and a horizon.
     """
     options = prepared.scenario.options
     return (
         isinstance(policy.kernel_rule, ListRule)
-        and prepared.scenario.speed.kind != "table"
+        and prepared.scenario.speed.kind not in ("table", "parameter-server")
         and options.restart_s == 0
         and options.horizon_s is None
         and len(prepared.scenario.workload) > 0
@@ -55,11 +55,11 @@ def _plain_cluster(cluster: Cluster) -> bool:
 
 
 def _plain_jobs(jobs: Workload, cluster: Cluster) -> bool:
-    if (jobs.gpus_per_worker != 1).any() or (jobs.gpu_types is not None and any(jobs.gpu_types)):
+    if jobs.has_servers or (jobs.gpus_per_worker != 1).any() or (jobs.gpu_types is not None and any(jobs.gpu_types)):
         return False
     return all(
         not jobs.demand[:, resource].any() or bool(np.isinf(cluster.nodes.capacity[:, resource]).all())
-        for resource in (CPU, MEM)
+        for resource in range(GPU + 1, len(RESOURCES))
     )
 
 

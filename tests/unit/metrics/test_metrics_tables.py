@@ -325,6 +325,7 @@ def test_a_large_run_is_fast():
         "piece_row": row, "piece_start_s": start_s, "piece_end_s": start_s + 5e4, "piece_workers": np.ones(pieces, int),
         "piece_servers": np.zeros(pieces, int), "piece_rate": np.ones(pieces), "piece_restart_rate": np.zeros(pieces),
         "piece_progress_from_s": start_s, "piece_end": np.zeros(pieces, np.uint8), "piece_lost_work": np.zeros(pieces),
+        "piece_blocked": np.zeros((pieces, 4)),
         "share_first": np.arange(pieces + 1), "share_node": rng.integers(0, 75, pieces),
         "share_workers": np.ones(pieces, int), "share_servers": np.zeros(pieces, int),
         "job_status": np.zeros(count, np.uint8), "job_first_start_s": submit_s + 10, "job_end_s": submit_s + 1.2e5,

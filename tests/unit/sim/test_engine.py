@@ -244,7 +244,7 @@ def test_impossible_plans_are_refused(plan, message):
 def test_pool_counts_what_jobs_block_beyond_their_use():
     def plan(state):
         if state.now_s == 0:
-            return Plan({0: (Step(2, None, None, 0, (6.0, 0.0, 0.0)),)})
+            return Plan({0: (Step(2, None, None, 0, (6.0, 0.0, 0.0, 0.0)),)})
         placer = state.placer()
         fits.append((placer.fits(1, 10), placer.fits(1, 11)))
         return Plan()

@@ -161,7 +161,7 @@ def test_the_placer_keeps_what_is_reserved_and_widths_find_dated_room():
 
     log = simulate(scenario(jobs((0, 4, 5), (0, 2, 3), (1, 1, 6)), nodes(1)), Fake(plan, ALL))
     # 8 - 5 = 3 are free now, and until further notice only what is free when both hold theirs
-    assert seen == [([False, False], (step(4, (0, 3)), Step(0, None, 6.0)), ((4, 6, 1, (3, 0, 0)),), [3])]
+    assert seen == [([False, False], (step(4, (0, 3)), Step(0, None, 6.0)), ((4, 6, 1, (3, 0, 0, 0)),), [3])]
     assert pieces(log, 1) == [(4, 6, 3, DONE)]
 
 

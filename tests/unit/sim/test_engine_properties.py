@@ -162,7 +162,7 @@ def capacity_at(cluster, log, time_s):
     for node, vm, start_s, end_s in zip(log.lease_node, log.lease_vm, log.lease_start_s, log.lease_end_s, strict=True):
         if start_s < time_s < end_s:
             vm_type = cluster.vm_types[vm]
-            capacity[node] = (vm_type.gpus, vm_type.cpus or 1e9, 1e9)
+            capacity[node] = (vm_type.gpus, vm_type.cpus or 1e9, 1e9, 1e9)
     for absence in cluster.absences:
         if absence.start_s < time_s < absence.until_s:
             capacity[absence.node] = 0

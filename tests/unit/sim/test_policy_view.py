@@ -20,7 +20,7 @@ def test_only_submitted_rows_and_believed_work_are_seen():
         rows = np.arange(len(state.jobs))
         seen.append((len(rows), state.jobs.work.tolist(), state.remaining(rows).tolist()))
         assert state.jobs.recorded_start_s is None
-        assert state.jobs.demand.shape == (len(rows), 3)
+        assert state.jobs.demand.shape == (len(rows), 4)
         assert state.jobs.gpus.tolist() == (state.jobs.workers * state.jobs.gpus_per_worker).tolist()
         return fifo_plan(state)
 

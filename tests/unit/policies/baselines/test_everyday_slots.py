@@ -80,7 +80,7 @@ def test_a_type_too_small_for_the_job_on_all_slots_is_not_chosen():
 
 
 def kind(workers: int, gpu_types: str = "") -> Kind:
-    return Kind(workers, (1.0, 0.0, 0.0), "", gpu_types)
+    return Kind(workers, (1.0, 0.0, 0.0, 0.0), "", gpu_types)
 
 
 def test_cheapest_type_per_gpu():

@@ -23,7 +23,7 @@ def nodes_of(cluster: Cluster, *down: int) -> LiveNodes:
 
 
 def kind(gpus: float, cpus: float = 0.0, partition: str = "", gpu_types: str = "", workers: int = 1) -> Kind:
-    return Kind(workers, (gpus, cpus, 0.0), partition, gpu_types)
+    return Kind(workers, (gpus, cpus, 0.0, 0.0), partition, gpu_types)
 
 
 def found(cluster: Cluster, *kinds: Kind, down: tuple[int, ...] = ()) -> Amounts:
@@ -93,5 +93,5 @@ def test_what_all_nodes_could_ever_hold():
 
 
 def test_room_is_counted_node_by_node():
-    assert room(kind(2), np.array([[3.0, 0, 0], [3.0, 0, 0]])) == 2
-    assert room(kind(0.1), [[0.3, 0.0, 0.0]]) == 3
+    assert room(kind(2), np.array([[3.0, 0, 0, 0], [3.0, 0, 0, 0]])) == 2
+    assert room(kind(0.1), [[0.3, 0.0, 0.0, 0.0]]) == 3

@@ -1,0 +1,70 @@
+"""Rules about parameter servers, users' limits and what jobs block on a pool beyond their use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlsched.domain.workload import RESOURCES
+from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
+from dlsched.sim.audit.findings import Findings, Say
+
+
+def check_servers(facts: Facts, found: Findings) -> None:
+    """Each job runs with the servers that go with its width; where policies choose them, with at least enough."""
+    log, jobs = facts.log, facts.scenario.workload
+    row, workers, servers = log.piece_row, log.piece_workers, log.piece_servers
+    if facts.scenario.speed.kind != "parameter-server":
+        due = jobs.servers_for(row, workers)
+        found.flag(
+            servers != due,
+            log.piece_start_s,
+            lambda p: f"{facts.piece(p)} has {servers[p]} parameter servers beside {workers[p]} workers, not {due[p]}",
+        )
+        return
+    served = np.full(len(row), np.inf)
+    if jobs.workers_per_server is not None:
+        ratio = jobs.workers_per_server[row]
+        served = np.where(np.isnan(ratio), np.inf, ratio * servers)
+    found.flag(
+        (servers < 1) | (workers > served + SAME_NUMBER),
+        log.piece_start_s,
+        lambda p: f"{facts.piece(p)} has {servers[p]} parameter servers, too few for {workers[p]} workers",
+    )
+
+
+def check_limits(facts: Facts, found: Findings) -> None:
+    """No piece holds more than its user's limit."""
+    log, limit = facts.log, facts.scenario.workload.limit[facts.log.piece_row]
+    held = np.add.reduceat(facts.held, log.share_first[:-1], axis=0)
+    for r, resource in enumerate(RESOURCES):
+        over = held[:, r] > limit[:, r] * (1 + SAME_NUMBER)
+        found.flag(over, log.piece_start_s, _over(facts, held[:, r], limit[:, r], resource))
+
+
+def _over(facts: Facts, held: np.ndarray, limit: np.ndarray, resource: str) -> Say:
+    return lambda p: f"{facts.piece(p)} holds {held[p]:.10g} {resource}, its user's limit is {limit[p]:.10g}"
+
+
+def check_blocked(facts: Facts, found: Findings) -> None:
+    """What jobs hold and block together is never more than the whole pool has."""
+    log, cluster = facts.log, facts.scenario.cluster
+    if not log.piece_blocked.any():
+        return
+    if facts.scenario.options.placement != "pool" or cluster.free_slots:
+        found.add(log.start_s, "jobs block resources beyond their use, though the cluster is not one pool")
+        return
+    amount = log.piece_blocked + np.add.reduceat(facts.held, log.share_first[:-1], axis=0)
+    time_s = np.concatenate([log.piece_start_s, log.piece_end_s])
+    order = np.argsort(time_s, kind="stable")
+    level = np.cumsum(np.concatenate([amount, -amount])[order], axis=0)
+    at_s = time_s[order]
+    lasting = np.append(np.diff(at_s) > slack_s(at_s[1:]), False)
+    total = cluster.nodes.capacity.sum(axis=0)
+    for r, resource in enumerate(RESOURCES):
+        if np.isfinite(total[r]):
+            over = lasting & (level[:, r] > total[r] + SAME_NUMBER * max(1.0, total[r]))
+            found.flag(over, at_s, _overfull(level[:, r], total[r], resource))
+
+
+def _overfull(level: np.ndarray, total: float, resource: str) -> Say:
+    return lambda e: f"jobs hold and block {level[e]:.10g} {resource}, the whole cluster has {total:.10g}"
