@@ -53,7 +53,7 @@ COLUMNS = (
     Column("batch_s", "float", False, "s", "Parameter-server speed: seconds of a step that its workers share."),
     Column("step_s", "float", False, "s", "Parameter-server speed: seconds of a step at any width."),
     Column(
-        "transfer_s", "float", False, "s", "Parameter-server speed: seconds of transfers of a step, 1 worker, 1 server."
+        "transfer_s", "float", False, "s", "Parameter-server speed: seconds of transfers a step, 1 worker, 1 server."
     ),
     Column("worker_overhead_s", "float", False, "s", "Parameter-server speed: seconds a step takes longer per worker."),
     Column("server_overhead_s", "float", False, "s", "Parameter-server speed: seconds a step takes longer per server."),

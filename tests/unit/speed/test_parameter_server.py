@@ -73,7 +73,7 @@ def test_widths_bring_servers_in_the_requested_ratio():
 def test_rates_agree_with_single_gangs_and_fastest_is_the_best_of_them():
     given = many(12, seed=3)
     speed = build_speed(given.speed, given.workload, given.cluster.vm_types)
-    low, high = speed.limits()
+    _, high = speed.limits()
     for row in range(12):
         widths = np.arange(1, high[row] + 2)
         servers = given.workload.servers_for(np.full(len(widths), row), widths)
