@@ -7,6 +7,8 @@ from typing import Literal
 
 RESOURCES = ("gpus", "cpus", "mem_gib", "disk_gib")
 GPU, CPU, MEM, DISK = range(4)
+STEP_TERMS = ("batch_s", "step_s", "transfer_s", "worker_overhead_s", "server_overhead_s", "spread_s")
+"""Columns of the parameter-server speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +79,9 @@ COLUMNS = (
     Column("recorded_end_s", "float", False, "s", "End in the source."),
     Column("recorded_status", "text", False, "", "How the job ended in the source."),
 )
+GANG_COLUMNS = tuple(column for column in COLUMNS if column.name in {
+    "disk_gib_per_worker", "servers", "workers_per_server", *(f"{resource}_per_server" for resource in RESOURCES),
+    *(f"limit_{resource}" for resource in RESOURCES), *STEP_TERMS,
+})  # fmt: skip
+"""Columns of jobs with parameter servers."""
 COLUMN = {column.name: column for column in COLUMNS}

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.columns import COLUMN, COLUMNS, CPU, DISK, GPU, MEM, RESOURCES, Column
+from dlsched.domain.columns import COLUMN, COLUMNS, CPU, DISK, GPU, MEM, RESOURCES, STEP_TERMS, Column
 from dlsched.domain.errors import InputError
 
-__all__ = ["COLUMN", "COLUMNS", "CPU", "DISK", "GPU", "MEM", "RESOURCES", "Column", "Workload", "gpu_type_names"]
+__all__ = [
+    "COLUMN", "COLUMNS", "CPU", "DISK", "GPU", "MEM", "RESOURCES", "STEP_TERMS", "Column", "Floats", "Ints", "Texts",
+    "Workload", "gpu_type_names",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Texts = NDArray[np.object_]
 
 LARGEST_NUMBER = 1e15
-STEP_TERMS = ("batch_s", "step_s", "transfer_s", "worker_overhead_s", "server_overhead_s", "spread_s")
-"""Columns of the parameter-server speed."""
 NOT_NEGATIVE = (
     *(f"{resource}_per_{part}" for resource in RESOURCES[1:] for part in ("worker", "server")),
     *STEP_TERMS,

@@ -63,7 +63,8 @@ def form(
 
 def _choices(header: tuple[str, ...], guess: ColumnMapping, key: str) -> dict[str, FieldMap]:
     fields: dict[str, FieldMap] = {}
-    targets = sorted(TARGETS, key=lambda t: FIRST.index(t.key) if t.key in FIRST else len(FIRST))
+    offered = [t for t in TARGETS if t.near or t.key in guess.fields]  # rare columns only where their name is there
+    targets = sorted(offered, key=lambda t: FIRST.index(t.key) if t.key in FIRST else len(FIRST))
     for place, target in enumerate(targets):
         if place % PER_ROW == 0:
             columns = st.columns(PER_ROW)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.workload import COLUMN, LARGEST_NUMBER, Floats, Ints, Texts, Workload
 from dlsched.workload.doctor import Bools, Ledger, Report
 from dlsched.workload.readers.convert import Read, clean_texts, numbers
@@ -71,6 +72,7 @@ def finish(draft: Draft, options: ReadOptions) -> tuple[Workload, Report]:
     ledger = draft.ledger
     _check_times(draft, options)
     _check_demand(draft, options)
+    _check_servers(draft)
     _check_recorded(draft)
     _check_widths(draft)
     cleaned = {name: _clean(ledger, name, column) for name, column in draft.texts.items()}
@@ -126,6 +128,24 @@ def _check_demand(draft: Draft, options: ReadOptions) -> None:
     shared = (draft.gpus_per_worker > 0) & (draft.gpus_per_worker != np.floor(draft.gpus_per_worker))
     rule = "Shares are packed by node: which device they sit on, and slow-down by neighbours, are not followed"
     ledger.not_modelled(shared, "shares of a GPU", rule, gpus)
+
+
+def _check_servers(draft: Draft) -> None:
+    """Demands, times and numbers of servers below 0 drop a row, limits that are no limits are left empty."""
+    ledger = draft.ledger
+    for name in (column.name for column in GANG_COLUMNS if column.name in draft.floats):
+        values = draft.floats[name]
+        if name.startswith("limit_") or name == "workers_per_server":
+            ledger.repair(values <= 0, f"{name} is not above 0", "Left empty: no limit", values)
+            draft.floats[name] = np.where(values <= 0, np.nan, values)
+            continue
+        ledger.drop(values < 0, f"{name} is negative", "Dropped: it cannot be negative", values)
+        ledger.flag(np.isnan(values), f"no {name}", "Counted as 0")
+        values = np.nan_to_num(values, nan=0.0)
+        if name == "servers":
+            odd = (values != np.floor(values)) | (values > LARGEST_GPUS)
+            ledger.drop(odd, "servers are not a whole number", "Dropped: never rounded", values)
+        draft.floats[name] = values
 
 
 def _check_recorded(draft: Draft) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pydantic import Field, ValidationError, field_validator
 
 from dlsched.domain.cluster import Frozen
+from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.errors import from_validation
 from dlsched.workload.readers.convert import Read, clock_spans, numbers, timestamps
 
@@ -140,6 +141,7 @@ TARGETS = (
     _t("utility_1", "number", "utility_1", "", "Sigmoid utility g1."),
     _t("utility_2", "number", "utility_2", "", "Sigmoid utility g2."),
     _t("utility_3", "number", "utility_3", "", "Sigmoid utility g3."),
+    *(_t(column.name, "number", column.name, "", column.help) for column in GANG_COLUMNS),
     _t("status", "text", "recorded_status", "status state job_status pod_phase outcome", "How it ended."),
 )
 TARGET = {target.key: target for target in TARGETS}
@@ -267,6 +269,8 @@ def guess_mapping(header: Sequence[str], sample: Sequence[Sequence[str]]) -> Col
 def _name_confidence(name: str, target: Target) -> float:
     if name in target.exact:
         return 1.0
+    if not target.near:
+        return 0.0  # known by its own name only
     if name in target.near:
         return 0.9 - 0.1 * target.near.index(name) / len(target.near)
     bare = re.sub(r"_(s|sec|secs|seconds|ms|us|min|minutes|h|hours|hrs|days|gib|gb|mib|mb|kib|kb|bytes)$", "", name)

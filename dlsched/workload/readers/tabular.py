@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats
 from dlsched.workload.readers.canonical import Draft, optional, required
@@ -35,6 +36,7 @@ _TEXTS = {
 _NUMBERS = {
     "min_workers": "min_workers", "max_workers": "max_workers", "priority": "priority",
     "weight": "weight_usd_per_s", "utility_1": "utility_1", "utility_2": "utility_2", "utility_3": "utility_3",
+    **{column.name: column.name for column in GANG_COLUMNS},
 }  # fmt: skip
 _TIMES = {"due": "due_s", "start": "recorded_start_s", "end": "recorded_end_s"}
 

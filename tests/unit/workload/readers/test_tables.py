@@ -354,6 +354,10 @@ def workloads(draw):
             columns[column.name] = np.maximum(1, workers // 2)
         elif column.name == "max_workers":
             columns[column.name] = workers * 2
+        elif column.name == "servers":
+            columns[column.name] = workers
+        elif column.name.startswith("limit_") or column.name == "workers_per_server":
+            columns[column.name] = floats(0.01, 1e6, gaps=True)
         elif column.name == "recorded_start_s":
             columns[column.name] = np.array(columns["submit_s"]) + floats(0, 100)
         else:
