@@ -35,6 +35,13 @@ def _elastic(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return solve(read(given))  # counts CPU itself, with that of the solver's own process
 
 
+def _split(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    from dlsched.policies.smd.split_instance import read, solve
+
+    task = read(given)
+    return _timed(lambda: solve(task))
+
+
 def _timed(solver: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return an answer with the CPU seconds of finding it, without those of reading the instance."""
     before_s = time.process_time()
@@ -42,7 +49,7 @@ def _timed(solver: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     return {**found, "cpu_s": time.process_time() - before_s}
 
 
-KINDS: dict[str, Solver] = {"capacity": _capacity, "elastic": _elastic, "throughput": _throughput}
+KINDS: dict[str, Solver] = {"capacity": _capacity, "elastic": _elastic, "split": _split, "throughput": _throughput}
 """Kind -> function of one instance, which raises InputError for a bad one. A method's core is added here."""
 
 
