@@ -5,9 +5,15 @@ best, less pi_t for every idle node of step t. None of these is negative. So in 
 no plan loses more than eps, and at most eps / pi_t nodes are idle at step t. The integer program over these plans and
 nodes, asked for what beats the allocation known so far, proves together with UB - eps how good its answer is; eps grows
 until the two meet.
+
+Equal jobs are one kind: how many of them take a plan is a whole number. With a choice for each, a search would go
+through all their exchanges.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,10 +45,19 @@ def can_price(problem: Problem) -> bool:
     return problem.num_jobs * num_states(len(problem.widths), problem.steps) <= MOST_STATES
 
 
+class Kinds(NamedTuple):
+    """Equal jobs together: a problem with one job of each kind, ``sizes`` (kinds,) of each, ``of`` (J,) whose it is."""
+
+    problem: Problem
+    sizes: Ints
+    of: Ints
+
+
 def solve_columns(problem: Problem) -> tuple[Ints, float]:
     """Return a plan (J, T) and a proven upper bound; the problem must be feasible and `can_price`."""
-    tree = PlanTree(problem)
-    prices, ceiling, worth = node_prices(tree)
+    kinds = _kinds(problem)
+    tree = PlanTree(kinds.problem)
+    prices, ceiling, worth = node_prices(tree, kinds.sizes)
     plan = np.repeat(problem.widths[problem.smallest][:, None], problem.steps, axis=1)
     value, bound = objective_of(problem, plan), ceiling
     eps = FIRST_EPS * ceiling / problem.num_jobs
@@ -50,7 +65,7 @@ def solve_columns(problem: Problem) -> tuple[Ints, float]:
         plans = tree.near_best(prices, worth, eps, MOST_PLANS)
         if plans is None:
             break
-        found, found_bound = _best_of(problem, plans, _most_idle(problem, prices, eps), value)
+        found, found_bound = _best_of(problem, kinds, plans, _most_idle(problem, prices, eps), value)
         if found is not None and objective_of(problem, found) > value:
             plan, value = found, objective_of(problem, found)
         bound = max(value, min(bound, max(found_bound, ceiling - eps)))
@@ -61,6 +76,16 @@ def solve_columns(problem: Problem) -> tuple[Ints, float]:
     return plan, bound
 
 
+def _kinds(problem: Problem) -> Kinds:
+    """Return the kinds of jobs in order of their first job; equal = the same work left and the same widths."""
+    features = np.hstack([problem.remaining[:, None], problem.rate, problem.legal])
+    _, first, of, count = np.unique(features, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    here = first[order]
+    each = replace(problem, remaining=problem.remaining[here], legal=problem.legal[here], rate=problem.rate[here])
+    return Kinds(each, count[order], np.argsort(order)[of.ravel()])
+
+
 def _most_idle(problem: Problem, prices: Floats, eps: float) -> Ints:
     """Return how many nodes may be idle at each step, (T,), in an allocation worth more than UB - eps."""
     with np.errstate(divide="ignore"):
@@ -68,27 +93,27 @@ def _most_idle(problem: Problem, prices: Floats, eps: float) -> Ints:
     return np.minimum(most, problem.nodes).astype(np.int64)
 
 
-def _best_of(problem: Problem, plans: Plans, most_idle: Ints, value: float) -> tuple[Ints | None, float]:
+def _best_of(problem: Problem, kinds: Kinds, plans: Plans, most_idle: Ints, value: float) -> tuple[Ints | None, float]:
     """Return the best allocation of one of the plans for every job, and a bound; None where none is worth ``value``.
 
     Allocations with more than ``most_idle`` (T,) idle nodes may be left out.
     """
     if len(plans.job) <= MOST_PER_JOB * problem.num_jobs:
-        answer = _choose(problem, plans, most_idle, value)
+        answer = _choose(kinds, plans, most_idle, value)
         if answer.status in ("optimal", "infeasible"):
-            return (None if answer.values is None else _plan_of(problem, plans, answer)), -answer.bound
+            return (None if answer.values is None else _plan_of(kinds, plans, answer)), -answer.bound
     # Many plans that differ in the order of their widths: choosing step by step has fewer choices.
-    allowed = np.zeros((problem.num_jobs, problem.steps, len(problem.widths)), dtype=bool)
+    allowed = np.zeros((len(kinds.sizes), problem.steps, len(problem.widths)), dtype=bool)
     step = np.broadcast_to(np.arange(problem.steps), plans.nodes.shape)
     allowed[plans.job[:, None], step, np.searchsorted(problem.widths, plans.nodes)] = True
-    return solve_x_model(problem, allowed)
+    return solve_x_model(problem, allowed[kinds.of])
 
 
-def _choose(problem: Problem, plans: Plans, most_idle: Ints, value: float) -> MilpAnswer:
-    """Choose one of the plans for every job so that all fit, at the most value, no less than ``value``."""
-    milp = Milp()
-    chosen = milp.columns(-plans.value, upper=1.0, integer=True)
-    milp.rows(plans.job, chosen, 1.0, low=np.ones(problem.num_jobs), high=1.0)
+def _choose(kinds: Kinds, plans: Plans, most_idle: Ints, value: float) -> MilpAnswer:
+    """Choose how many jobs of a kind take each plan so that all fit, at the most value, no less than ``value``."""
+    problem, milp = kinds.problem, Milp()
+    chosen = milp.columns(-plans.value, upper=kinds.sizes[plans.job], integer=True)
+    milp.rows(plans.job, chosen, 1.0, low=kinds.sizes, high=kinds.sizes)
     step = np.tile(np.arange(problem.steps), len(chosen))
     nodes = np.repeat(chosen, problem.steps)
     milp.rows(step, nodes, plans.nodes.ravel(), low=problem.nodes - most_idle, high=problem.nodes)
@@ -96,9 +121,11 @@ def _choose(problem: Problem, plans: Plans, most_idle: Ints, value: float) -> Mi
     return milp.solve(relative_gap=0.0, node_limit=NODE_LIMIT)
 
 
-def _plan_of(problem: Problem, plans: Plans, answer: MilpAnswer) -> Ints:
+def _plan_of(kinds: Kinds, plans: Plans, answer: MilpAnswer) -> Ints:
+    """Deal the plans out to the jobs; of equal ones who comes first gets the most nodes first."""
     assert answer.values is not None
-    chosen = answer.values > 0.5
-    plan = np.zeros((problem.num_jobs, problem.steps), dtype=np.int64)
-    plan[plans.job[chosen]] = plans.nodes[chosen]
+    taken = np.repeat(np.arange(len(plans.job)), np.round(answer.values).astype(np.int64))
+    wide_first = taken[np.lexsort((*-plans.nodes[taken].T[::-1], plans.job[taken]))]
+    plan = np.zeros((len(kinds.of), kinds.problem.steps), dtype=np.int64)
+    plan[np.argsort(kinds.of, kind="stable")] = plans.nodes[wide_first]
     return plan

@@ -33,20 +33,20 @@ class Priced(NamedTuple):
     worth: list[Floats]
 
 
-def node_prices(tree: PlanTree) -> Priced:
-    """Return the prices with the least bound; the problem must be feasible."""
+def node_prices(tree: PlanTree, count: Ints) -> Priced:
+    """Return the prices with the least bound, where there are ``count`` (J,) of each job; all must fit together."""
     problem = tree.problem
-    cuts = _Cuts(problem)
+    cuts = _Cuts(problem, count)
     # With the fewest nodes for everybody, who fit, the linear program is bounded from the start.
     at_most = np.full(problem.steps, float(problem.steps))
     cuts.add(tree.best(at_most, tree.worth(at_most)))
-    best = here = _priced(tree, _first_prices(tree))
+    best = here = _priced(tree, _first_prices(tree, count), count)
     for _ in range(MOST_ROUNDS):
         cuts.add(tree.best(here.prices, here.worth))
         prices, least = cuts.lowest()
         if best.bound - least <= NEAR * max(1.0, best.bound):
             break
-        here = _priced(tree, PULL * best.prices + (1 - PULL) * prices)
+        here = _priced(tree, PULL * best.prices + (1 - PULL) * prices, count)
         if here.bound < best.bound:
             best = here
     return best
@@ -55,7 +55,8 @@ def node_prices(tree: PlanTree) -> Priced:
 class _Cuts:
     """The linear program over prices and what each group of jobs gains at them, known from below by cuts."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, count: Ints) -> None:
+        self.count = count
         self.groups = min(GROUPS, problem.num_jobs)
         self.program = Milp()
         # No job gains more than T by a node, so no higher price does better.
@@ -64,11 +65,11 @@ class _Cuts:
         self.gains: Ints = self.program.columns(np.ones(self.groups), lower=-np.inf)
 
     def add(self, plans: Plans) -> None:
-        """Say that a group gains at least what these plans, one of each job, give it."""
+        """Say that a group gains at least what these plans, one of each job of a kind, give it."""
         group = plans.job % self.groups
         nodes, value = np.zeros((self.groups, len(self.prices))), np.zeros(self.groups)
-        np.add.at(nodes, group, plans.nodes)
-        np.add.at(value, group, plans.value)
+        np.add.at(nodes, group, plans.nodes * self.count[:, None])
+        np.add.at(value, group, plans.value * self.count)
         columns = np.hstack([np.broadcast_to(self.prices, nodes.shape), self.gains[:, None]])
         row = np.arange(self.groups)[:, None]
         self.program.rows(row, columns, np.hstack([nodes, np.ones((self.groups, 1))]), low=value)
@@ -80,18 +81,18 @@ class _Cuts:
         return answer.values[self.prices], answer.objective
 
 
-def _priced(tree: PlanTree, prices: Floats) -> Priced:
+def _priced(tree: PlanTree, prices: Floats, count: Ints) -> Priced:
     worth = tree.worth(prices)
-    return Priced(prices, float(tree.problem.nodes * prices.sum() + worth[0].sum()), worth)
+    return Priced(prices, float(tree.problem.nodes * prices.sum() + count @ worth[0][:, 0]), worth)
 
 
-def _first_prices(tree: PlanTree) -> Floats:
+def _first_prices(tree: PlanTree, count: Ints) -> Floats:
     """Return prices that fall like the number of steps for which work counts, at the level where the jobs fit."""
     problem: Problem = tree.problem
     shape = np.arange(problem.steps, 0, -1) / problem.steps
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         level = (low + high) / 2
-        used = tree.best(level * shape, tree.worth(level * shape)).nodes.sum(axis=0)
+        used = count @ tree.best(level * shape, tree.worth(level * shape)).nodes
         low, high = (level, high) if used @ shape > problem.nodes * shape.sum() else (low, level)
     return high * shape

@@ -108,6 +108,36 @@ def test_equal_jobs_in_numbers_are_proven():
     check(problem, found)
 
 
+def test_equal_jobs_with_limits_of_their_own_are_proven():
+    # twelve kinds of five jobs each, in turns: choosing for every job by itself takes minutes and proves nothing
+    low = np.tile([1, 2, 4], 20)
+    high = low * np.tile(np.repeat([1, 2, 4, 8], 3), 5)
+    found = solve(problem := of(np.ones(60), 255, [1, 2, 4, 8, 16, 32], min_nodes=low, max_nodes=high))
+    check(problem, found)
+    assert found.method == "columns"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    kinds=st.lists(st.tuples(st.sampled_from([0.05, 0.2, 1.0, 3.0]), st.sampled_from([1, 2])), min_size=1, max_size=2),
+    each=st.integers(1, 3),
+    spare=st.integers(0, 6),
+    data=st.data(),
+)
+def test_equal_jobs_together_are_worth_what_enumeration_finds(kinds, each, spare, data):
+    order = data.draw(st.permutations([kind for kind in kinds for _ in range(each)]))
+    left, low = zip(*order, strict=True)
+    problem = of(left, sum(low) + spare, [1, 2, 4], steps=2 if len(order) < 5 else 1, min_nodes=low)
+    found = solve(problem, "columns")
+    check(problem, found)
+    assert found.objective == pytest.approx(solve(problem, "enumerate").objective, abs=1e-9)
+
+
+def test_of_equal_jobs_the_first_gets_the_most_nodes():
+    # 10 nodes for three jobs that never end here: 4, 4 and 2 of them do the most
+    assert solve(of([50.0] * 3, 10, [1, 2, 4]), "columns").nodes_now.tolist() == [4, 4, 2]
+
+
 def test_rates_need_not_be_the_published_ones():
     # job 0 is slower with 4 nodes than with 2, job 1 cannot run on 1
     legal = np.array([[True, True, True], [False, True, True]])
