@@ -33,6 +33,7 @@ MOST_TIMES = 600
 BINS = 30
 MOST_TICKS = 12
 WIDEST_NAME = 22
+CARRIED_OUT = "carried out"
 
 
 class _Column(NamedTuple):
@@ -48,7 +49,7 @@ def plan_chart(one: LookAhead, rows: Sequence[int], theme: Theme, *, unit: str =
     """Return the jobs of a decision (``rows`` of its J) by step, with numbers in the cells and greedy's beside them.
 
     Shade = ``unit``s, from few to many. An outline marks what was carried out: the first step of the plan where the
-    run ``follows_plan``, else what the greedy allocator did.
+    run ``follows_plan``, else what the greedy allocator decided; a column of its own where jobs got other numbers.
     """
     columns = _columns(one, rows, follows_plan)
     most = max([1, *one.held, *one.greedy, *(width for steps in one.plan for width in steps)])
@@ -56,7 +57,6 @@ def plan_chart(one: LookAhead, rows: Sequence[int], theme: Theme, *, unit: str =
     for place in columns:
         figure.add_trace(_cells(place, one, rows, most, theme, unit))
         figure.add_trace(_numbers(place, most, theme))
-    done = "1" if follows_plan else "greedy"
     title = f"Plan of {amount(len(rows), 'job')}: {unit}s at each step of {duration(one.step_s)}"
     framed(figure, theme, title=title, x="", y="", height=HEAD_PX + ROW_PX * max(len(rows), 1))
     named_rows(figure, [plain(one.jobs[row], WIDEST_NAME) for row in rows])
@@ -66,7 +66,7 @@ def plan_chart(one: LookAhead, rows: Sequence[int], theme: Theme, *, unit: str =
     )  # fmt: skip
     figure.update_yaxes(range=[len(rows) - 0.45, -0.55], fixedrange=True)
     figure.update_layout(margin_t=86, showlegend=False)
-    at = next(place.x for place in columns if place.heading.startswith(done))
+    at = next(place.x for place in columns if CARRIED_OUT in place.heading)
     figure.add_shape(
         type="rect", x0=at - 0.5, x1=at + 0.5, y0=-0.5, y1=len(rows) - 0.5, line={"color": theme.worse, "width": 3}
     )
@@ -78,25 +78,27 @@ def plan_table(one: LookAhead, rows: Sequence[int], follows_plan: bool) -> pd.Da
     frame = pd.DataFrame({"job": [one.jobs[row] for row in rows], "before": [one.held[row] for row in rows]})
     for step in range(one.steps):
         frame[f"step {step + 1}"] = [one.plan[row][step] for row in rows]
-    carried = one.first if follows_plan else one.greedy
-    frame["change now"] = [carried[row] - one.held[row] for row in rows]
+    frame[CARRIED_OUT] = [one.got[row] for row in rows]
+    frame["change now"] = [one.got[row] - one.held[row] for row in rows]
     frame["greedy"] = [one.greedy[row] for row in rows]
     frame["greedy - step 1"] = [one.greedy[row] - one.plan[row][0] for row in rows]
     return frame
 
 
 def _columns(one: LookAhead, rows: Sequence[int], follows_plan: bool) -> list[_Column]:
-    carried = one.first if follows_plan else one.greedy
+    as_decided = one.got == one.decided(follows_plan=follows_plan)
+    word = f" {CARRIED_OUT}" if as_decided else " decided"
     columns = [_Column(0.0, "before", [one.held[row] for row in rows])]
     for step in range(one.steps):
-        word = " carried out" if follows_plan and not step else ""
-        columns.append(
-            _Column(1 + GAP + step, f"{step + 1}<br>{word or ' plan'}", [one.plan[row][step] for row in rows])
-        )
+        heading = f"{step + 1}<br>{word if follows_plan and not step else ' plan'}"
+        columns.append(_Column(1 + GAP + step, heading, [one.plan[row][step] for row in rows]))
     x = 1 + 2 * GAP + one.steps
-    greedy = "greedy<br>" + (" instead" if follows_plan else " carried out")
-    columns.append(_Column(x, greedy, [one.greedy[row] for row in rows]))
-    columns.append(_Column(x + 1, "change<br>now", [carried[row] - one.held[row] for row in rows], True))
+    heading = "greedy<br>" + (" instead" if follows_plan else word)
+    columns.append(_Column(x, heading, [one.greedy[row] for row in rows]))
+    if not as_decided:
+        x += 1 + GAP
+        columns.append(_Column(x, f"got<br> {CARRIED_OUT}", [one.got[row] for row in rows]))
+    columns.append(_Column(x + 1, "change<br>now", [one.got[row] - one.held[row] for row in rows], True))
     columns.append(_Column(x + 2, "greedy<br>− plan", [one.greedy[row] - one.plan[row][0] for row in rows], True))
     return columns
 
@@ -132,7 +134,7 @@ def _numbers(place: _Column, most: int, theme: Theme) -> go.Scatter:
         words, inks = [signed(width) if width else "·" for width in place.workers], theme.ink
         return _texts(place, words, [inks] * len(words))
     inks_of = [ink_at(_strength(width, most), theme) if width else theme.muted for width in place.workers]
-    bold = "carried out" in place.heading
+    bold = CARRIED_OUT in place.heading
     return _texts(place, [f"<b>{width}</b>" if bold else str(width) for width in place.workers], inks_of)
 
 
@@ -178,14 +180,15 @@ def _luminance(colour: str) -> float:
 
 
 def _plan_words(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
-    carried = one.first if follows_plan else one.greedy
-    changed = sum(a != b for a, b in zip(carried, one.held, strict=True))
+    changed = sum(a != b for a, b in zip(one.got, one.held, strict=True))
+    unlike = sum(a != b for a, b in zip(one.got, one.decided(follows_plan=follows_plan), strict=True))
+    but = f" {amount(unlike, 'job')} got another number than was decided." if unlike else ""
     other = sum(a != b for a, b in zip(one.first, one.greedy, strict=True))
     return (
         f"{amount(sum(one.held), unit)} held by {amount(sum(held > 0 for held in one.held), 'job')} before; the plan "
         f"gives {amount(sum(one.first), unit)} to {amount(sum(w > 0 for w in one.first), 'job')} in step 1, greedy "
         f"{amount(sum(one.greedy), unit)} to {amount(sum(w > 0 for w in one.greedy), 'job')}. "
-        f"{amount(changed, 'job')} changed now; step 1 and greedy differ for {amount(other, 'job')}."
+        f"{amount(changed, 'job')} changed now; step 1 and greedy differ for {amount(other, 'job')}.{but}"
     )
 
 

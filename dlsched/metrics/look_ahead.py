@@ -30,6 +30,8 @@ class LookAhead:
     idle       workers for which the first step of the plan and the greedy allocator leave room; None where workers
                of jobs differ
     rest       jobs that wait before and after, in both plans; they are not among the J
+    got        (J,) workers after the decision. Fewer than decided where they do not fit on the nodes; more where the
+               first step leaves idle what a job holds, or a job of the queue starts with what is left
     """
 
     number: int
@@ -48,6 +50,7 @@ class LookAhead:
     scenarios: str
     idle: tuple[int, int] | None
     rest: int
+    got: tuple[int, ...]
 
     @property
     def steps(self) -> int:
@@ -58,6 +61,10 @@ class LookAhead:
     def first(self) -> tuple[int, ...]:
         """Workers of each job in the first step of the plan."""
         return tuple(steps[0] for steps in self.plan)
+
+    def decided(self, *, follows_plan: bool) -> tuple[int, ...]:
+        """Workers of each job as decided: of the plan's first step where the run follows it, else of greedy."""
+        return self.first if follows_plan else self.greedy
 
     @property
     def gap(self) -> float | None:

@@ -16,13 +16,13 @@ from dlsched.ui import charts, look_ahead_work, session
 from dlsched.ui.look_ahead_words import (
     cards_of,
     guards_of,
+    named_of,
     order_of,
     sentence_of,
+    unlike,
     waiting_of,
 )
 from dlsched.ui.parts import cards, guard_rails, sentence
-
-LOOK_AT = {"time": "Time of decisions", "widths": "Nodes over time"}
 
 
 def pick_run(found: pd.DataFrame, run_id: str) -> str:
@@ -83,6 +83,8 @@ def decision(one: LookAhead, info: RunInfo, row: pd.Series, scenario: Scenario, 
         st.badge(f"greedy: {one.scenarios or 'nothing to do'}", color="gray", help=SCENARIOS)
         st.badge(f"1 of {amount(one.steps, 'step')} of {duration(one.step_s)} is carried out", color="gray",
                  help="Then everything is planned anew, with what has changed meanwhile")  # fmt: skip
+        if others := unlike(one, follows_plan=follows):
+            st.badge(f"{amount(others, 'job')} not as decided", color="orange", help=UNLIKE)
     rows, always = order_of(one, follows_plan=follows)
     if len(rows) > always and st.toggle(
         f"Show all {len(rows):,} jobs", key="look-all", help="Shown first: who changes now or differs between the plans"
@@ -93,9 +95,28 @@ def decision(one: LookAhead, info: RunInfo, row: pd.Series, scenario: Scenario, 
         charts.show(chart, "look-plan", caption=True)
         if always < len(rows):
             st.markdown(f":gray[{amount(len(rows) - always, 'more job')} not shown.]")
+    _story(one, info.run_id, rows[:always])
     _waiting(one, info.run_id, follows_plan=follows)
 
 
+def _story(one: LookAhead, run_id: str, rows: list[int]) -> None:
+    """Offer the story of one of the jobs shown, in Result; first the one that the sentence names."""
+    if not rows:
+        return
+    named = named_of(one)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        job = st.selectbox("Job", [one.jobs[row] for row in rows], index=rows.index(named) if named in rows else 0,
+                           key=f"look-job-{run_id}-{one.number}", width=230)  # fmt: skip
+        if st.button("Read its story", key="look-story", help="Why it waited, where it ran, every change of its width"):
+            session.look_at_run(run_id)
+            st.session_state["open_job"] = job
+            session.go("understand/result.py")
+
+
+UNLIKE = (
+    "Fewer than decided where no nodes had room for as many; more where the decision leaves idle what a job holds, or "
+    "where a job of the queue starts with what is left."
+)
 SCENARIOS = (
     "1: idle nodes go to the queue. 2: nobody waits, the youngest job grows. 3: somebody waits, the oldest job that "
     "can is halved. 4: nothing to do."
@@ -129,16 +150,16 @@ def _waiting(one: LookAhead, run_id: str, *, follows_plan: bool) -> None:
 def whole_run(info: RunInfo, decisions: pd.DataFrame, number: int, scenario: Scenario) -> None:
     """Show the time that decisions took, or the nodes held by jobs of each width over time."""
     st.subheader("The whole run", anchor=False)
-    look_at = st.segmented_control("Look at", list(LOOK_AT), default="time", required=True, key="look-at",
-                                   format_func=LOOK_AT.__getitem__)  # fmt: skip
+    unit = unit_of(scenario)
+    labels = {"time": "Time of decisions", "widths": f"{unit.capitalize()}s over time"}
+    look_at = st.segmented_control("Look at", list(labels), default="time", required=True, key="look-at",
+                                   format_func=labels.__getitem__)  # fmt: skip
     row = decisions.iloc[number - 1]
     if look_at == "time":
         chart = decision_times(decisions, charts.page_theme(), float(row["cpu_s"]))
     else:
-        pieces, unit = look_ahead_work.pieces(info.run_id), unit_of(scenario)
-        chart = widths_over_time(
-            pieces, _capacity(scenario, unit), charts.page_theme(), float(row["time_s"]), unit=unit
-        )
+        pieces, most = look_ahead_work.pieces(info.run_id), _capacity(scenario, unit)
+        chart = widths_over_time(pieces, most, charts.page_theme(), float(row["time_s"]), unit=unit)
     charts.show(chart, f"look-{look_at}", caption=True)
 
 
@@ -165,6 +186,9 @@ planned anew.
 
 The **bound** is a value no plan of this decision can pass. A plan is called optimal only where objective and bound meet
 within 0.001%. It is the best plan for the next steps by what is believed of the jobs, not the best run.
+
+What is decided is then placed on nodes, first who shrinks, then who starts, then who grows. Where jobs take parts of
+nodes, or nodes differ, there may be no room for as many as decided: the picture then shows what jobs got beside it.
 
 The greedy allocator sees the same jobs and nodes at the same moment. Where the run is its own, the plan is what the
 optimal allocator would have done in its place.

@@ -15,11 +15,6 @@ SAME = 1e-6
 """Objectives this close, relative, are one: what is stored and what was worked out again."""
 
 
-def carried_out(one: LookAhead, follows_plan: bool) -> tuple[int, ...]:
-    """Return the workers that jobs got: of the plan's first step, or of the greedy allocator."""
-    return one.first if follows_plan else one.greedy
-
-
 def order_of(one: LookAhead, *, follows_plan: bool) -> tuple[list[int], int]:
     """Return the jobs in the order they are shown, and how many of them always are.
 
@@ -29,21 +24,24 @@ def order_of(one: LookAhead, *, follows_plan: bool) -> tuple[list[int], int]:
     rows = list(range(len(one.jobs)))
     if len(rows) <= MOST_ROWS:
         return rows, len(rows)
-    carried = carried_out(one, follows_plan)
-    differs = {row for row in rows if carried[row] != one.held[row] or one.first[row] != one.greedy[row]}
+    decided = one.decided(follows_plan=follows_plan)
+    differs = {
+        row for row in rows if len({one.held[row], one.got[row], decided[row]}) > 1 or one.first[row] != one.greedy[row]
+    }
     ordered = sorted(rows, key=lambda row: row not in differs)
     return ordered, min(MOST_ROWS, max(len(differs), 1))
 
 
 def sentence_of(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
     """Return the decision in a sentence: the job that changes most, how many others, and what greedy would do."""
-    carried = carried_out(one, follows_plan)
-    changes = [abs(now - before) for now, before in zip(carried, one.held, strict=True)]
+    changes = [abs(now - before) for now, before in zip(one.got, one.held, strict=True)]
     changed = sum(change > 0 for change in changes)
-    row = max(range(len(changes)), key=lambda place: changes[place], default=-1)
+    row = named_of(one)
     if not changed:
         apart = [place for place in range(len(one.jobs)) if one.first[place] != one.greedy[place]]
-        first = "Every job keeps what it has."
+        stuck = unlike(one, follows_plan=follows_plan)
+        but = f", though {amount(stuck, 'job')} {'was' if stuck == 1 else 'were'} to change" if stuck else ""
+        first = f"Every job keeps what it has{but}."
         if not apart:
             return f"{first} {_other(follows_plan)} do the same."
         row = max(apart, key=lambda place: abs(one.first[place] - one.greedy[place]))
@@ -51,28 +49,41 @@ def sentence_of(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
         others = (
             f" {amount(changed - 1, 'other job')} {'changes' if changed == 2 else 'change'} too." if changed > 1 else ""
         )
-        first = f"{_got(one.jobs[row], one.held[row], carried[row], unit)}{others}"
+        first = f"{_got(one, row, unit, follows_plan=follows_plan)}{others}"
     other = one.greedy[row] if follows_plan else one.first[row]
-    return f"{first} {_instead(one, row, other, carried[row], unit, follows_plan=follows_plan, named=changed > 0)}"
+    return f"{first} {_instead(one, row, other, unit, follows_plan=follows_plan, named=changed > 0)}"
 
 
-def _got(job: str, before: int, now: int, unit: str) -> str:
-    name = f"Job {cut(job)}" if not cut(job).lower().startswith("job") else cut(job)
+def named_of(one: LookAhead) -> int:
+    """Return the place of the job whose number of workers changes most, the first of equals; -1 without jobs."""
+    return max(range(len(one.jobs)), key=lambda place: abs(one.got[place] - one.held[place]), default=-1)
+
+
+def unlike(one: LookAhead, *, follows_plan: bool) -> int:
+    """Return how many jobs got another number of workers than was decided."""
+    return sum(a != b for a, b in zip(one.got, one.decided(follows_plan=follows_plan), strict=True))
+
+
+def _got(one: LookAhead, row: int, unit: str, *, follows_plan: bool) -> str:
+    job, before, now = cut(one.jobs[row]), one.held[row], one.got[row]
+    name = job if job.lower().startswith("job") else f"Job {job}"
+    wanted = one.decided(follows_plan=follows_plan)[row]
+    word = "" if wanted == now else f"; {wanted:,} {'was' if wanted == 1 else 'were'} decided"
     if not before:
-        return f"{name} starts on {amount(now, unit)}."
+        return f"{name} starts on {amount(now, unit)}{word}."
     if not now:
-        return f"{name} loses its {amount(before, unit)}."
-    return f"{name} gets {amount(now, unit)} instead of {before:,}."
+        return f"{name} loses its {amount(before, unit)}{word}."
+    return f"{name} gets {amount(now, unit)} instead of {before:,}{word}."
 
 
 def _other(follows_plan: bool) -> str:
     return "Greedy would" if follows_plan else "The optimal allocator would"
 
 
-def _instead(one: LookAhead, row: int, other: int, now: int, unit: str, *, follows_plan: bool, named: bool) -> str:
+def _instead(one: LookAhead, row: int, other: int, unit: str, *, follows_plan: bool, named: bool) -> str:
     it = "it" if named else f"job {cut(one.jobs[row])}"
     does = f"give {it} {amount(other, unit)}"
-    if other == now:
+    if other == one.got[row]:
         does = f"do the same with {it}"
     elif not other:
         does = f"let {it} wait"
@@ -82,7 +93,7 @@ def _instead(one: LookAhead, row: int, other: int, now: int, unit: str, *, follo
 
 
 def _idle(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
-    if one.idle is None:
+    if one.idle is None or unlike(one, follows_plan=follows_plan):
         return ""
     mine, others = one.idle if follows_plan else (one.idle[1], one.idle[0])
     if mine == others:
@@ -92,8 +103,8 @@ def _idle(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
 
 def waiting_of(one: LookAhead, *, follows_plan: bool) -> tuple[int, int]:
     """Return how many jobs wait after the decision as carried out, and as the other allocator would have it."""
-    mine, others = carried_out(one, follows_plan), carried_out(one, not follows_plan)
-    return one.rest + sum(not width for width in mine), one.rest + sum(not width for width in others)
+    others = one.decided(follows_plan=not follows_plan)
+    return one.rest + sum(not width for width in one.got), one.rest + sum(not width for width in others)
 
 
 def cards_of(one: LookAhead, cpu_s: float | None, *, follows_plan: bool) -> list[tuple[str, str, str]]:
@@ -116,9 +127,10 @@ def cards_of(one: LookAhead, cpu_s: float | None, *, follows_plan: bool) -> list
             f"Solver: {one.status or 'not asked'}, found by {one.method or 'nothing'}.{of_plan}",
         ),
         (
-            "CPU of the decision",
+            "CPU, whole call",
             MISSING if cpu_s is None else short_time(cpu_s),
-            "CPU time of this call of the policy when the run was made, placing included.",
+            "CPU time of this call of the policy when the run was made: the solver, and finding nodes for the jobs. "
+            "Runs do not keep the solver's part.",
         ),
         ("Jobs waiting", f"{mine:,}", f"After the decision; {others:,} with the other allocator."),
     ]

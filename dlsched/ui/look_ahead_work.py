@@ -33,6 +33,16 @@ def runs() -> pd.DataFrame:
     return ahead
 
 
+def offer(info: RunInfo) -> None:
+    """Show a button that opens the decisions of a run, where its policy is one that this page knows."""
+    if info.policy not in POLICIES:
+        return
+    label = "See what it planned" if info.policy == POLICIES[0] else "See its decisions"
+    if st.button(label, key="result-look", help="Every decision, with what the other allocator would have done"):
+        session.look_at_run(info.run_id)
+        session.go("inside/look_ahead.py")
+
+
 @st.cache_resource(max_entries=12, show_spinner=False)
 def _decisions(_path: str, run_id: str) -> pd.DataFrame:
     return decisions_of(session.store().decisions(run_id))

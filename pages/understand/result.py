@@ -6,6 +6,7 @@ from dlsched.metrics.savings import gain_words
 from dlsched.policies.registry import find
 from dlsched.ui import (
     loaders,
+    look_ahead_work,
     page,
     parts,
     price_lists,
@@ -75,6 +76,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if own.run_of(seed) != run_id:
             session.look_at_run(own.run_of(seed))
             st.rerun()
+    look_ahead_work.offer(info)
     others = [series.run_ids[0] for series in everything if series != own]
     if others:
         if st.button(f"Compare with the {len(others)} others" if len(others) > 1 else "Compare with the other run",

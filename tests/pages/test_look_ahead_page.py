@@ -8,11 +8,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dlsched.experiments.background import Question, Runner
-from dlsched.experiments.look_ahead import POLICIES, Subject
+from dlsched.experiments.look_ahead import POLICIES, Subject, window
 from dlsched.experiments.run import simulate
 from dlsched.store import Store
 from dlsched.ui import look_ahead_work
-from tests.support.look_ahead_runs import elastic_run, elastic_scenario
+from tests.support.look_ahead_runs import crowded_scenario, elastic_run, elastic_scenario
 
 PAGE = "inside/look_ahead.py"
 OPTIMAL, GREEDY = POLICIES
@@ -38,7 +38,7 @@ def test_a_decision_opens_by_its_link_with_both_plans(
     assert app.header[0].value.replace("\\", "") == (
         "job 0 gets 2 nodes instead of 4. 2 other jobs change too. Greedy would do the same with it."
     )
-    assert [card.label for card in app.metric] == ["Objective", "Bound, gap", "CPU of the decision", "Jobs waiting"]
+    assert [card.label for card in app.metric] == ["Objective", "Bound, gap", "CPU, whole call", "Jobs waiting"]
     assert app.metric[0].value == "3.12"
     assert app.metric[1].value == "3.12, proven"
     assert app.metric[3].value == "0"
@@ -180,6 +180,49 @@ def test_cancelled_work_is_told_and_can_be_started_again(
     app = app.button(key="look-again").click().run()
     assert not app.exception
     assert len(app.metric) == 4
+
+
+def test_where_nodes_are_shared_the_page_says_what_jobs_got(store: Store, runner: Runner, open_page: OpenPage) -> None:
+    run = simulate(crowded_scenario("unequal nodes"), OPTIMAL)
+    found = window(run.scenario, OPTIMAL, {}, 0, 1, 30)
+    number = next(one.number for one in found if one.got != one.first)
+    app = open_page(PAGE, run=store.save_run(run.record()), decision=str(number))
+    assert not app.exception
+    assert "not as decided" in said(app)
+    app = app.toggle(key="table-look-plan").set_value(True).run()
+    table = app.dataframe[0].value
+    assert table["carried out"].tolist() == list(found[number - 1].got)
+    assert table["change now"].tolist() == (table["carried out"] - table["before"]).tolist()
+
+
+def test_from_a_decision_to_the_story_of_a_job_and_back(
+    saved: dict[str, str], runner: Runner, open_page: OpenPage
+) -> None:
+    app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
+    job = app.selectbox(key=f"look-job-{saved[OPTIMAL]}-1")
+    assert job.value == "job 0"  # the sentence names it
+    job.set_value("job 2").run()
+    app = app.button(key="look-story").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Result"
+    assert app.query_params["run"] == saved[OPTIMAL]
+    assert app.query_params["job"] == "2"
+    assert app.header[0].value.replace("\\", "").startswith("Job job 2:")
+    assert app.button(key="result-look").label == "See what it planned"
+    app = app.button(key="result-look").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Look-ahead"
+    assert app.query_params["run"] == saved[OPTIMAL]
+
+
+def test_a_greedy_run_offers_its_decisions_and_other_runs_nothing(
+    saved: dict[str, str], store: Store, open_page: OpenPage
+) -> None:
+    other = store.save_run(simulate(elastic_scenario(), "fifo").record())
+    assert open_page("understand/result.py", run=saved[GREEDY]).button(key="result-look").label == "See its decisions"
+    keys = [button.key for button in open_page("understand/result.py", run=other).button]
+    assert "result-look" not in keys
+    assert "result-next" in keys
 
 
 def test_beyond_forty_jobs_the_rest_is_folded(store: Store, runner: Runner, open_page: OpenPage) -> None:

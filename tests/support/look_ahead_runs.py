@@ -30,6 +30,33 @@ def elastic_scenario(jobs: int = 12, nodes: int = 6, seed: int = 3) -> Scenario:
     )
 
 
+SMALL, LARGE = VmType(name="small", gpus=2, usd_per_h=3.0), VmType(name="large", gpus=8, usd_per_h=9.0)
+CROWDED = {
+    "parts of nodes": Cluster(pools=(Pool(vm=LARGE, count=3),)),
+    "unequal nodes": Cluster(pools=(Pool(vm=LARGE, count=1), Pool(vm=SMALL, count=6))),
+    "partitions": Cluster(pools=(Pool(vm=LARGE, count=1, partition="a"), Pool(vm=LARGE, count=2, partition="b"))),
+    "free slots": Cluster(slots=4, catalogue=(SMALL, LARGE)),
+}
+"""Clusters on which jobs share nodes, so that what is decided may find no room."""
+
+
+def crowded_scenario(cluster: str, jobs: int = 14) -> Scenario:
+    """Return jobs of 1 to 8 one-GPU workers, in two partitions, on one of CROWDED."""
+    rng = np.random.default_rng(1)
+    columns = {
+        "job_id": [f"job {number}" for number in range(jobs)],
+        "submit_s": np.sort(rng.uniform(0, 3600, jobs)).round(),
+        "work": rng.uniform(3600, 10_800, jobs).round(),
+        "workers": rng.choice([1, 2, 4, 8], jobs),
+        "gpus_per_worker": np.ones(jobs),
+        "min_workers": np.ones(jobs, dtype=np.int64),
+        "max_workers": np.full(jobs, 8),
+        "partition": np.array(["a", "b"] * jobs, dtype=object)[:jobs],
+    }
+    speed = SpeedSpec(kind="scaling", efficiency=0.8)
+    return Scenario(Workload.from_columns(columns), CROWDED[cluster], name=cluster, speed=speed)
+
+
 @cache
 def elastic_run(policy: str) -> Run:
     """Return the run of the small scenario."""

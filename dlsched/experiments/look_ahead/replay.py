@@ -160,7 +160,7 @@ class _Watcher:
             if self._progress is not None:
                 self._progress(min(1.0, self._decided / self._last), f"decision {self._decided:,} of {self._last:,}")
             if self._first <= self._decided <= self._last:
-                self.found.append(_look_ahead(self._decided, state.now_s, self._every_s, self._parts))
+                self.found.append(_look_ahead(self._decided, state.now_s, self._every_s, self._parts, plan))
         if self._decided >= self._last:
             raise _Enough
         return plan
@@ -212,6 +212,12 @@ class _Part:
         found[np.searchsorted(self.pool.rows, self.plain.pool.rows)] = self.plain.workers
         return found
 
+    def got(self, plan: Plan) -> Ints:
+        """Return the workers that every row of the pool has when a plan is carried out."""
+        held = dict(zip(self.pool.rows.tolist(), self.pool.workers.tolist(), strict=True))
+        new = {row: steps[0].workers if steps else 0 for row, steps in plan.allocations.items()}
+        return np.array([new.get(row, workers) for row, workers in held.items()], dtype=np.int64)
+
     def idle(self, workers: Ints) -> int:
         """Return what is left of the pool."""
         return self.pool.nodes - int(held_nodes(_holding(self.pool, workers)).sum())
@@ -221,15 +227,15 @@ def _holding(pool: Pool, workers: Ints) -> Pool:
     return Pool(pool.rows, workers, pool.units, pool.most, pool.nodes)
 
 
-def _look_ahead(number: int, now_s: float, step_s: float, parts: list[_Part]) -> LookAhead:
+def _look_ahead(number: int, now_s: float, step_s: float, parts: list[_Part], carried_out: Plan) -> LookAhead:
     plans, greedy = [part.planned() for part in parts], [part.greedy() for part in parts]
     idle = [(part.idle(plan[:, 0]), part.idle(other)) for part, plan, other in zip(parts, plans, greedy, strict=True)]
     units = np.concatenate([part.pool.units for part in parts])
     alike = bool((units == units[0]).all())
     row = np.concatenate([part.pool.rows for part in parts])
     held, plan = np.concatenate([part.pool.workers for part in parts]), np.concatenate(plans)
-    other = np.concatenate(greedy)
-    shown = (held > 0) | plan.any(axis=1) | (other > 0)
+    other, got = np.concatenate(greedy), np.concatenate([part.got(carried_out) for part in parts])
+    shown = (held > 0) | plan.any(axis=1) | (other > 0) | (got > 0)
     solutions = [part.best.solution for part in parts if part.best and part.best.solution]
     solved = [solution for solution in solutions if solution.status != "infeasible"]
     statuses = [solution.status for solution in solutions]
@@ -251,4 +257,5 @@ def _look_ahead(number: int, now_s: float, step_s: float, parts: list[_Part]) ->
         scenarios=", ".join(dict.fromkeys(part.plain.note for part in parts if part.plain and part.plain.note)),
         idle=(int(sum(a for a, _ in idle) // units[0]), int(sum(b for _, b in idle) // units[0])) if alike else None,
         rest=int((~shown).sum()),
+        got=tuple(got[shown].tolist()),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,13 +14,14 @@ from dlsched.metrics.look_ahead import LookAhead
 
 ONE = LookAhead(
     1, 600.0, 300.0, ("a", "<b>b</b>", "c"), (0, 1, 2), (4, 2, 0), ((2, 4), (2, 2), (2, 0)), (4, 2, 0), 2.0, 2.0,
-    "optimal", "x-model", "", "scenario 4", (0, 0), 0,
+    "optimal", "x-model", "", "scenario 4", (0, 0), 0, (2, 2, 2),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("follows", [True, False])
 def test_the_numbers_of_all_steps_stand_in_their_cells(follows):
-    chart = plan_chart(ONE, [0, 1, 2], LIGHT, follows_plan=follows)
+    one = replace(ONE, got=ONE.decided(follows_plan=follows))
+    chart = plan_chart(one, [0, 1, 2], LIGHT, follows_plan=follows)
     texts = [trace for trace in chart.figure.data if trace.type == "scatter"]
     plain = [[str(word).replace("<b>", "").replace("</b>", "") for word in trace.text] for trace in texts]
     change = ["−2", "·", "+2"] if follows else ["·", "·", "·"]
@@ -29,6 +32,22 @@ def test_the_numbers_of_all_steps_stand_in_their_cells(follows):
     marked = [trace.x[0] for trace in texts if trace.text[0].startswith("<b>")]
     assert marked == [(outline.x0 + outline.x1) / 2]
     assert marked == [texts[1 if follows else 3].x[0]]
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_what_jobs_got_has_a_column_where_it_is_not_what_was_decided(follows):
+    chart = plan_chart(replace(ONE, got=(2, 1, 0)), [0, 1, 2], LIGHT, follows_plan=follows)
+    texts = [trace for trace in chart.figure.data if trace.type == "scatter"]
+    assert list(texts[4].text) == ["<b>2</b>", "<b>1</b>", "<b>0</b>"]
+    assert list(texts[5].text) == ["−2", "−1", "·"]
+    (outline,) = chart.figure.layout.shapes
+    assert (outline.x0 + outline.x1) / 2 == texts[4].x[0]
+    headings = list(chart.figure.layout.xaxis.ticktext)
+    assert [heading for heading in headings if "carried out" in heading] == ["got<br> carried out"]
+    assert len({trace.x[0] for trace in texts}) == len(texts)
+    assert chart.table["carried out"].tolist() == [2, 1, 0]
+    assert chart.table["change now"].tolist() == [-2, -1, 0]
+    assert chart.alt.endswith("2 jobs got another number than was decided.")
 
 
 def test_table_and_text_of_the_plan_agree_and_names_are_safe():

@@ -13,8 +13,10 @@ from dlsched.ui.look_ahead_words import (
     cards_of,
     gap_words,
     guards_of,
+    named_of,
     order_of,
     sentence_of,
+    unlike,
     waiting_of,
 )
 from tests.support.look_ahead_runs import elastic_scenario
@@ -24,7 +26,7 @@ def decided(held: list[int], first: list[int], greedy: list[int], **changes: obj
     one = LookAhead(
         1, 600.0, 300.0, tuple("abcdefgh"[: len(held)]), tuple(range(len(held))), tuple(held),
         tuple((width, width) for width in first), tuple(greedy), 2.0, 2.0, "optimal", "columns", "", "scenario 3",
-        (0, 0), 0,
+        (0, 0), 0, tuple(first),
     )  # fmt: skip
     return replace(one, **changes)  # type: ignore[arg-type]
 
@@ -49,12 +51,26 @@ def test_the_sentence_names_the_largest_change_and_what_greedy_would_do(held, fi
 
 
 def test_in_a_greedy_run_the_plan_is_the_other():
-    one = decided([4, 2], [8, 2], [4, 4], idle=(0, 3))
+    one = decided([4, 2], [8, 2], [4, 4], idle=(0, 3), got=(4, 4))
     assert sentence_of(one, "node", follows_plan=False) == (
         "Job b gets 4 nodes instead of 2. The optimal allocator would keep it at 2 and leave 0 nodes idle, not 3."
     )
-    assert waiting_of(decided([1, 0], [1, 1], [1, 0], rest=5), follows_plan=False) == (6, 5)
+    assert waiting_of(decided([1, 0], [1, 1], [1, 0], rest=5, got=(1, 0)), follows_plan=False) == (6, 5)
     assert waiting_of(decided([1, 0], [1, 1], [1, 0], rest=5), follows_plan=True) == (5, 6)
+
+
+def test_what_jobs_got_is_told_where_it_is_not_what_was_decided():
+    short = decided([2, 2, 0], [8, 2, 1], [4, 2, 1], got=(4, 2, 0), idle=(0, 3))
+    words = "Job a gets 4 nodes instead of 2; 8 were decided. Greedy would do the same with it."
+    assert sentence_of(short, "node", follows_plan=True) == words  # nothing of idle nodes: they are not as decided
+    assert unlike(short, follows_plan=True) == 2
+    assert waiting_of(short, follows_plan=True) == (1, 0)
+    assert named_of(short) == 0
+    stuck = decided([2, 0], [2, 1], [2, 1], got=(2, 0))
+    assert sentence_of(stuck, "node", follows_plan=True) == (
+        "Every job keeps what it has, though 1 job was to change. Greedy would do the same."
+    )
+    assert named_of(decided([], [], [])) == -1
 
 
 def test_cards_say_how_sure_the_plan_is():
@@ -88,7 +104,7 @@ def test_beyond_forty_jobs_those_that_change_or_differ_come_first():
     first = [*same[:-2], 2, 1]
     one = replace(
         decided([], [], []), jobs=tuple(map(str, range(count))), row=tuple(range(count)), held=tuple(same),
-        plan=tuple((width,) for width in first), greedy=(1, 1, 0, *first[3:]),
+        plan=tuple((width,) for width in first), greedy=(1, 1, 0, *first[3:]), got=tuple(first),
     )  # fmt: skip
     rows, shown = order_of(one, follows_plan=True)
     assert rows[:4] == [2, count - 2, 0, 1]

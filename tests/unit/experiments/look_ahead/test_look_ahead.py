@@ -17,11 +17,12 @@ from dlsched.experiments.look_ahead import (
     known_of,
     window,
 )
+from dlsched.experiments.run import simulate
 from dlsched.metrics.look_ahead import LookAhead, changes_at, decisions_of
 from dlsched.policies.rolling_horizon import problem as problems
 from dlsched.policies.rolling_horizon.solver import solve
 from tests.support.known import known
-from tests.support.look_ahead_runs import elastic_run, elastic_scenario
+from tests.support.look_ahead_runs import CROWDED, crowded_scenario, elastic_run, elastic_scenario
 
 OPTIMAL, GREEDY = POLICIES
 
@@ -46,6 +47,27 @@ def test_every_decision_comes_again_as_it_was_carried_out(policy):
         assert stored.held_after(one.time_s, np.array(one.row)).tolist() == list(carried_out)
         assert stored.held_after(one.time_s - 1, np.array(one.row)).tolist() == list(one.held)
         assert one.idle == (6 - sum(one.first), 6 - sum(one.greedy))
+        assert one.got == carried_out
+
+
+@pytest.mark.parametrize("cluster", CROWDED)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_jobs_got_is_what_the_run_has_stored_wherever_they_share_nodes(policy, cluster):
+    run = simulate(crowded_scenario(cluster), policy)
+    assert run.audit() == []
+    decisions = decisions_of(run.decisions)
+    stored = known_of(decisions, run.segments)
+    found = window(run.scenario, policy, {}, 0, 1, len(decisions))
+    assert [one.time_s for one in found] == decisions["time_s"].tolist()
+    for one in found:
+        order = np.argsort(one.row)  # jobs stand by what they share, then in order of submission
+        rows, got = np.array(one.row)[order], np.array(one.got)[order]
+        assert stored.held_after(one.time_s, rows).tolist() == got.tolist()
+        assert (np.array(one.held)[order] == stored.held_after(one.time_s - 1, rows)).all()
+    if cluster == "unequal nodes":
+        assert any(one.got != one.decided(follows_plan=policy == OPTIMAL) for one in found)
+    middle = len(found) // 2
+    assert window(run.scenario, policy, {}, 0, middle, middle + 2, stored) == found[middle - 1 : middle + 2]
 
 
 def test_objective_and_bound_are_those_of_the_run():
