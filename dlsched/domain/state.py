@@ -44,6 +44,10 @@ class Placer(Protocol):
         """Take room by the placement rule; None when there is none."""
         ...
 
+    def place_gang(self, row: int, workers: int, servers: int) -> tuple[Share, ...] | None:
+        """Take room for workers and servers of one's own choice by the placement rule; None when there is none."""
+        ...
+
     def take(self, row: int, shares: tuple[Share, ...]) -> None:
         """Take exactly these shares."""
         ...
@@ -134,6 +138,20 @@ class State(Protocol):
 
     def rate_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
         """Believed work per second on nodes of one machine type (number into ``nodes.vm_types``); 0 = cannot."""
+        ...
+
+    @property
+    def updates(self) -> str:
+        """How workers with parameter servers make steps: "sync" or "async"; "" where steps are not modelled."""
+        ...
+
+    @property
+    def slot_s(self) -> float:
+        """Length of a slot of the reservation grid, which starts at 0."""
+        ...
+
+    def utility(self, rows: Ints, end_s: Floats) -> Floats:
+        """Worth of rows that complete then; NaN where they have no utility function."""
         ...
 
     def width_limits(self, rows: Ints) -> tuple[Ints, Ints]:

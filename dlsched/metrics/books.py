@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
+from dlsched.domain.utility import has_utility, utility_at
 from dlsched.domain.workload import GPU, Floats, Ints, Workload
 from dlsched.metrics.billing import Bill, Stays, bill_jobs, billed_stays, instant_s, up_stays
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
@@ -188,19 +189,11 @@ class Books:
     @cached_property
     def utility(self) -> Floats | None:
         """Worth of each job at its completion, NaN where it has none; None without utility columns."""
-        jobs, options = self.jobs, self.scenario.options
-        if jobs.utility_1 is None or jobs.utility_2 is None or jobs.utility_3 is None:
+        if not has_utility(self.jobs):
             return None
-        elapsed_s = self.jct_s
-        if options.utility_clock == "slots":
-            slack = instant_s(self.left_s)
-            last_slot = np.ceil((self.log.job_end_s - slack) / options.slot_s) - 1
-            arrival_slot = np.floor((jobs.submit_s + slack) / options.slot_s)
-            elapsed_s = np.where(self.completed, (last_slot - arrival_slot) * options.slot_s, np.nan)
-        elapsed = elapsed_s / options.utility_unit_s
-        # g1 / (1 + exp(x)) without overflow for large x; NaN, of jobs that did not complete, stays NaN.
-        with np.errstate(invalid="ignore"):
-            return jobs.utility_1 * np.exp(-np.logaddexp(0.0, jobs.utility_2 * (elapsed - jobs.utility_3)))
+        end_s = np.where(self.completed, self.log.job_end_s, np.nan)
+        rows = np.arange(len(self.jobs))
+        return utility_at(self.jobs, self.scenario.options, rows, end_s, instant_s(self.left_s))
 
     # ---- machines and money ------------------------------------------------------------------------
 

@@ -93,5 +93,6 @@ _MET: Mapping[Need, Callable[[Scenario], bool]] = {
     Need.FIXED_NODES: lambda scenario: not scenario.cluster.free_slots,
     Need.SERVERS: _has_servers,
     Need.ONE_NODE: _on_one_node,
+    Need.POOL: lambda scenario: scenario.options.placement == "pool" and not scenario.cluster.free_slots,
     Need.UTILITY: _any_number("utility_1", "utility_2", "utility_3"),
 }

@@ -12,8 +12,10 @@ from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Allocation, Share
 from dlsched.domain.policy import EventKind
 from dlsched.domain.state import Nodes
+from dlsched.domain.utility import utility_at
 from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.placement import TrialPlacer
+from dlsched.sim.agenda import instant_s
 from dlsched.sim.reservations import Uses, future_uses, lasting_room
 from dlsched.sim.world import World
 
@@ -117,6 +119,25 @@ class PolicyView:
     def rate_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
         """Believed work per second on nodes of one machine type; 0 where the job cannot run so."""
         return self._world.speed.rates_on(self._known(rows), workers, vm)
+
+    @property
+    def updates(self) -> str:
+        """How workers with parameter servers make steps: "sync" or "async"; "" where steps are not modelled."""
+        speed = self._world.scenario.speed
+        return speed.updates if speed.kind == "parameter-server" else ""
+
+    @property
+    def slot_s(self) -> float:
+        """Length of a slot of the reservation grid, which starts at 0."""
+        return self._world.options.slot_s
+
+    def utility(self, rows: Ints, end_s: Floats) -> Floats:
+        """Worth of rows that complete then; NaN where they have no utility function."""
+        rows = self._known(rows)
+        end_s = np.asarray(end_s, dtype=float)
+        return utility_at(
+            self._world.jobs, self._world.options, rows, end_s, instant_s(float(np.max(end_s, initial=0.0)))
+        )
 
     def width_limits(self, rows: Ints) -> tuple[Ints, Ints]:
         """Smallest and largest legal width."""

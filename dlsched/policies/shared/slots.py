@@ -54,6 +54,10 @@ class OpeningPlacer:
                 return shares
         return None
 
+    def place_gang(self, row: int, workers: int, servers: int) -> tuple[Share, ...] | None:
+        """Take room on the VMs that are up; jobs with servers are not run on free slots."""
+        return self._inner.place_gang(row, workers, servers)
+
     def take(self, row: int, shares: tuple[Share, ...]) -> None:
         """Take exactly these shares."""
         self._inner.take(row, shares)

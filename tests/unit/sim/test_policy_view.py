@@ -8,6 +8,7 @@ import pytest
 
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Plan, Share
+from dlsched.metrics.books import Books
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import prepare
 from tests.support.sim_fakes import Fake, fifo_plan, jobs, nodes, on, scenario, simulate
@@ -147,3 +148,26 @@ def test_cpu_time_of_a_decision_does_not_count_waiting():
         return fifo_plan(state)
 
     assert simulate(scenario(jobs((0, 10, 8))), Fake(plan)).decision_cpu_s.max() < 0.04
+
+
+@pytest.mark.parametrize("clock", ["elapsed", "slots"])
+def test_utility_is_that_of_the_books(clock):
+    worth = {"utility_1": [9.0, 7.0], "utility_2": [2.0, 1.0], "utility_3": [1.0, 2.0]}
+    given = scenario(
+        jobs((0, 10, 8), (4, 5, 3), **worth), utility_clock=clock, utility_unit_s=6.0, slot_s=3.0, placement="pool"
+    )
+    seen: list[float] = []
+
+    def plan(state):
+        if state.now_s == 4:
+            seen.extend(state.utility(np.array([0, 1]), np.array([10.0, 15.0])).tolist())
+        assert (state.slot_s, state.updates) == (3.0, "")
+        return fifo_plan(state)
+
+    log = simulate(given, Fake(plan))
+    prepared = prepare(given)
+    assert log.job_end_s.tolist() == [10, 15]
+    elapsed = [10 / 6, 11 / 6] if clock == "elapsed" else [3 * 3 / 6, 3 * 3 / 6]
+    by_hand = [9 / (1 + np.exp(2 * (elapsed[0] - 1))), 7 / (1 + np.exp(elapsed[1] - 2))]
+    assert seen == pytest.approx(by_hand)
+    assert Books(prepared.scenario, prepared.truth, log).utility == pytest.approx(by_hand)
