@@ -106,6 +106,13 @@ def states(draw: st.DrawFn) -> tuple[Problem, list[int], list[float]]:
     return problem(sum(held) + draw(st.integers(0, 20)), len(held), least, most), held, [float(m) for m in minutes]
 
 
+@pytest.mark.parametrize("repeated", [False, True])
+def test_who_starts_in_a_decision_is_not_halved_in_it(repeated: bool):
+    # the first takes all 8 nodes; the second, which needs 2, waits for the next decision
+    answer = decide(problem(8, 2, least=2), [0, 0], [0, 0], repeated=repeated)
+    assert (answer.nodes.tolist(), answer.scenarios) == ([8, 0], (1,))
+
+
 @given(state=states(), repeated=st.booleans())
 def test_what_always_holds(state: tuple[Problem, list[int], list[float]], repeated: bool):
     given_, held, minutes = state
