@@ -38,12 +38,13 @@ S_PER_H = 3600.0
 class Check:
     """A part of a claim, in words that say what should be the case, and whether we see it.
 
-    ``where`` is set for a part that should hold at several sizes.
+    ``where`` is set for a part that should hold at several sizes; ``unsure``: when we do not see it, more draws might.
     """
 
     text: str
     holds: bool
     where: str = ""
+    unsure: bool = False
 
 
 def verdict_of(checks: Sequence[Check]) -> Verdict:
@@ -53,13 +54,16 @@ def verdict_of(checks: Sequence[Check]) -> Verdict:
 
 
 def missed(checks: Sequence[Check]) -> str:
-    """Return what we do not see, as the beginning of a sentence; empty when everything holds."""
-    gone: dict[str, list[str]] = {}
-    for check in checks:
-        if not check.holds:
-            gone.setdefault(check.text, []).append(check.where)
-    texts = [f"{text} {', '.join(places)}".rstrip() for text, places in gone.items()]
-    return f"Not seen: {'; '.join(texts)}." if texts else ""
+    """Return what we do not see, and what is too uncertain to say, in a sentence each; empty when everything holds."""
+    sentences = []
+    for words, unsure in (("Not seen", False), ("Too uncertain to say", True)):
+        gone: dict[str, list[str]] = {}
+        for check in checks:
+            if not check.holds and check.unsure is unsure:
+                gone.setdefault(check.text, []).append(check.where)
+        texts = [f"{text} {', '.join(places)}".rstrip() for text, places in gone.items()]
+        sentences += [f"{words}: {'; '.join(texts)}."] if texts else []
+    return " ".join(sentences)
 
 
 def steady_spec(

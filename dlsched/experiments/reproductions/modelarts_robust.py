@@ -16,8 +16,9 @@ from dlsched.experiments.reproductions.modelarts_gain import (
     LOADS,
     READING,
     SYNTHETIC,
+    at_most,
     baseline,
-    confirms,
+    confirmed,
     data_of,
     density_of,
     gain_sentence,
@@ -52,8 +53,8 @@ def figure_disturbed(setting: Setting, variant: str) -> Outcome:
     checks = gains_everywhere(study, case)
     for nodes in study.sizes.nodes:
         fewer = study.gain_beyond(base, nodes, case, nodes)
-        holds, where = fewer.high is not None and fewer.high <= most_fewer, f"{nodes} nodes ({said(fewer)} fewer)"
-        checks.append(Check(f"at most {most_fewer:g} fewer than without, at", holds, where))
+        text, where = f"at most {most_fewer:g} fewer than without, at", f"{nodes} nodes ({said(fewer)} fewer)"
+        checks.append(at_most(text, fewer, most_fewer, where))
     return _outcome(study, base, case, checks)
 
 
@@ -65,7 +66,7 @@ def figure_14(setting: Setting) -> Outcome:
     best = study.best(case)
     most = study.gain(case, best)
     text = f"up to {MOST_WITH_MISHAPS:g} additional jobs (ours up to {said(most)}, at {best} nodes)"
-    checks = [*gains_everywhere(study, case), Check(text, confirms(most, MOST_WITH_MISHAPS))]
+    checks = [*gains_everywhere(study, case), confirmed(text, most, MOST_WITH_MISHAPS)]
     return _outcome(study, base, case, checks, _INDEPENDENT)
 
 

@@ -85,7 +85,7 @@ def test_numbers_are_paired_by_seed():
     [
         pytest.param([8, 17.4, 12, 6], "same", "Every part", id="all of it"),
         pytest.param([30, 17.4, 12, 6], "partly", "bell-shaped, load scale 1 (largest at 70 nodes)", id="falls only"),
-        pytest.param([8, 30, 12, 6], "partly", "(ours 30.0 ± 1.2 at 110)", id="larger than printed"),
+        pytest.param([8, 30, 12, 6], "partly", "up to 17.4, load scale 1 (ours 30.0 ± 1.2)", id="larger than printed"),
         pytest.param([8, 17.4, 12, 0], "partly", "optimal, load scale 2, at 190 nodes (0.0 ± 1.2)", id="none left"),
         pytest.param([0, -1, -2, -3], "different", "at 70 nodes", id="greedy better"),
     ],
@@ -172,15 +172,44 @@ def test_an_answer_says_what_two_runs_say():
 def test_what_is_missed_at_several_sizes_is_said_once():
     checks = [Check("more", False, "70 nodes"), Check("more", True, "110 nodes"), Check("more", False, "150 nodes")]
     assert missed([*checks, Check("a bell", False)]) == "Not seen: more 70 nodes, 150 nodes; a bell."
+    unsure = Check("fewer", False, "190 nodes", unsure=True)
+    assert missed([*checks[:2], unsure]) == "Not seen: more 70 nodes. Too uncertain to say: fewer 190 nodes."
+    assert missed([unsure, checks[1]]) == "Too uncertain to say: fewer 190 nodes."
 
 
 @pytest.mark.parametrize(
-    ("half", "confirmed"),
-    [(None, False), (0.5, False), (1.0, True), (8.7, True), (8.8, False)],
+    ("half", "holds", "unsure"),
+    [(None, False, True), (0.5, False, False), (1.0, True, True), (8.7, True, True), (8.8, False, True)],
     ids=["one trace", "not in it", "just in it", "half as wide", "too wide"],
 )
-def test_a_wide_interval_confirms_nothing(half, confirmed):
-    assert figures.confirms(Interval(18.4, half, 4), 17.4) is confirmed
+def test_a_wide_interval_confirms_nothing(half, holds, unsure):
+    check = figures.confirmed("17.4", Interval(18.4, half, 4), 17.4)
+    assert (check.holds, check.unsure) == (holds, unsure)
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "surely_positive", "surely_not"),
+    [
+        pytest.param(2.0, 1.0, True, False, id="surely"),
+        pytest.param(2.0, 3.0, False, False, id="perhaps"),
+        pytest.param(-2.0, 3.0, False, False, id="rather not"),
+        pytest.param(-2.0, 1.0, False, True, id="surely not"),
+        pytest.param(2.0, None, False, False, id="one trace"),
+    ],
+)
+def test_what_an_interval_shows(mean, half, surely_positive, surely_not):
+    more = figures.above("more", Interval(mean, half, 3))
+    assert more.holds is surely_positive
+    assert more.holds or more.unsure is not surely_not
+    least = figures.at_most("at most 0", Interval(mean, half, 3), 0.0)
+    assert least.holds is surely_not
+    assert least.holds or least.unsure is not surely_positive
+
+
+def test_what_is_the_same_everywhere_is_not_uncertain():
+    nothing = figures.above("more", Interval(0.0, 0.0, 4))
+    assert not nothing.holds
+    assert not nothing.unsure
 
 
 def test_the_gain_vanishes_in_pools_larger_than_all_jobs_can_use():
