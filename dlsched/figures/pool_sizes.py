@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 from dlsched.figures.base import Chart, framed, plain, reference_line
 from dlsched.figures.look_ahead import short_time, time_bars
 from dlsched.figures.palette import DASHES, Theme, policy_colour
-from dlsched.figures.steady import SYMBOLS, Look
-from dlsched.metrics.formats import amount, number, show_interval
+from dlsched.figures.steady import SYMBOLS, Look, with_half
+from dlsched.metrics.formats import amount, number, share, show_interval
 from dlsched.metrics.intervals import Interval
 from dlsched.metrics.pool_sizes import (
     DECISION_EDGES_S,
@@ -147,7 +147,8 @@ def decision_histogram(cell: Cell, label: str, theme: Theme) -> Chart | None:
     first, last = int(full[0]), int(full[-1])
     edges = np.array(DECISION_EDGES_S)[first : last + 2]
     half, worst = short_time(found.p50_s), short_time(found.longest_s)
-    title = f"Half of {amount(found.solved, 'decision')} took up to {half}, the longest {worst}"
+    proven = "all" if found.proven == found.solved else share(found.proven / found.solved)
+    title = f"Half of {amount(found.solved, 'decision')} took up to {half}, the longest {worst}; {proven} proven"
     figure = time_bars(edges, counts[first : last + 1], theme, title)
     figure.update_traces(marker_color=policy_colour(cell.policy, theme))
     alt = (
@@ -160,10 +161,10 @@ def decision_histogram(cell: Cell, label: str, theme: Theme) -> Chart | None:
 
 
 def gain_words(of: Interval) -> str:
-    """Return a gain in percent with its half width: +24.3% ± 3.1."""
-    text = show_interval("number", of.mean, of.half_width, signed=True)
-    value, plus_minus, half = text.partition(" ±")
-    return f"{value}%{plus_minus}{half}"
+    """Return a gain in percent with its half width, decimals alike: +24.3% ± 3.1."""
+    mean, half = with_half(of)
+    sign = "+" if of.mean > 0 and not set(mean) <= set("0.,") else ""
+    return f"{sign}{mean}%{f' ± {half}' if half else ''}"
 
 
 def _said(measure: Measure, of: Interval) -> str:

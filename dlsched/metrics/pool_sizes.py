@@ -192,10 +192,17 @@ def decisions_of_draws(cpu_s: Floats, proven: int) -> Decisions | None:
 
 
 def best_gain(answer: PoolSizes, variant: str) -> tuple[Cell, Interval] | None:
-    """Return the cell with the largest mean gain of a variant, the first of equals; None where there is no gain."""
+    """Return the cell with the largest mean gain of a variant, the first of equals; None where there is no gain.
+
+    Gains whose interval lies above 0 come before larger means that chance may have made.
+    """
     cells = [cell for cell in answer.cells if cell.variant == variant]
     gains = [(cell, gain) for cell in cells if (gain := gain_of(cell)) is not None]
-    return max(gains, key=lambda entry: entry[1].mean, default=None)
+    return max(gains, key=lambda entry: (_surely_gains(entry[1]), entry[1].mean), default=None)
+
+
+def _surely_gains(gain: Interval) -> bool:
+    return gain.mean > 0 and gain.tells_apart()
 
 
 def with_violations(answer: PoolSizes) -> list[tuple[Cell, Draw]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dlsched.experiments.pool_sizes import OWN, PoolSizesSpec
 from dlsched.figures.look_ahead import short_time
 from dlsched.figures.pool_sizes import gain_words
+from dlsched.figures.steady import with_half
 from dlsched.metrics.chips import Chip
 from dlsched.metrics.findings import Guard
 from dlsched.metrics.formats import MISSING, amount, listed, share, show_interval
@@ -41,6 +42,7 @@ MISHAPS = (
     "Each job is a bug job with 15% and taken back by its user with 10%, independently; the study has shares of jobs "
     "that add up to 100%."
 )
+LONG_S = 2 * 3600
 BEFORE_ALL = "The jobs of this scenario on fewer and on more nodes: who waits how long, and under which policy?"
 
 
@@ -67,7 +69,7 @@ def focus(answer: PoolSizes, variant: str) -> str:
 
 
 def finding(answer: PoolSizes, variant: str) -> str:
-    """Return the answer in one or two sentences: the largest gain and how sure it is, and what more nodes bring."""
+    """Return the answer in one or two sentences: what more nodes bring, the largest gain, and how sure it is."""
     best = best_gain(answer, variant)
     return f"{_nodes_words(answer, variant)}{'' if best is None else ' ' + _gain_sentence(answer, *best)}"
 
@@ -76,7 +78,9 @@ def _gain_sentence(answer: PoolSizes, cell: Cell, gain: Interval) -> str:
     ours, theirs = named(answer.labels[cell.policy]), named(answer.labels[answer.reference])
     exact = cell.variant in answer.exact
     sure = "exact for these jobs" if exact else "rough, 1 draw" if gain.half_width is None else f"{gain.n} draws"
-    where = "" if len(answer.nodes) == 1 else f", the most of {len(answer.nodes)} sizes"
+    gains = [one for nodes in answer.nodes if (one := gain_of(answer.at(nodes, cell.variant, cell.policy))) is not None]
+    is_most = len(gains) > 1 and gain.mean >= max(one.mean for one in gains)
+    where = f", the most of {len(answer.nodes)} sizes" if is_most else ""
     if gain.mean <= 0:
         return f"On no size are jobs done sooner under {ours} than under {theirs} ({sure})."
     if not exact and gain.half_width is not None and not gain.tells_apart():
@@ -108,7 +112,7 @@ def _time(of: Interval) -> str:
 
 
 def cards_of(answer: PoolSizes, variant: str) -> list[tuple[str, str, str]]:
-    """Return the four cards: largest gain, total time and queueing time on the present size, decisions proven."""
+    """Return the four cards: gain, total time and queueing time on the present size, decisions proven."""
     policy = focus(answer, variant)
     here = min(answer.nodes, key=lambda nodes: (abs(nodes - answer.present), nodes))
     cell, label = answer.at(here, variant, policy), named(answer.labels[policy])
@@ -118,11 +122,12 @@ def cards_of(answer: PoolSizes, variant: str) -> list[tuple[str, str, str]]:
         of_gain = (
             f"On {amount(best[0].nodes, 'node')}, {label} against {named(answer.labels[answer.reference])}. {GAIN}"
         )
-        found.append(("Largest gain", gain_words(best[1]), of_gain))
+        found.append(("Gain", gain_words(best[1]), of_gain))
     for key in ("total", "wait"):
         of = mean_of(cell, MEASURES[key])
-        value = MISSING if of is None else show_interval("duration", of.mean, of.half_width)
-        found.append((f"{MEASURES[key].label}, {here:,} nodes", value, about + MEASURES[key].hint))
+        name = MEASURES[key].label.removesuffix(", mean")
+        value = MISSING if of is None else compact(of)
+        found.append((f"{name}, {amount(here, 'node')}", value, about + MEASURES[key].hint))
     solved = [one.decisions for one in answer.cells if one.variant == variant and one.decisions is not None]
     if solved:
         many, proven = sum(one.solved for one in solved), sum(one.proven for one in solved)
@@ -134,6 +139,14 @@ def cards_of(answer: PoolSizes, variant: str) -> list[tuple[str, str, str]]:
         )
         found.append(("Decisions proven", f"{words} of {many:,}", hint))
     return found
+
+
+def compact(of: Interval) -> str:
+    """Return a time with its half width in one unit, short enough for a card: 116 min ± 59."""
+    unit_s, unit = (3600, "h") if of.mean >= LONG_S else (60, "min")
+    half = None if of.half_width is None else of.half_width / unit_s
+    mean, width = with_half(Interval(of.mean / unit_s, half, of.n, of.level))
+    return f"{mean} {unit}{f' ± {width}' if width else ''}"
 
 
 GAIN = (

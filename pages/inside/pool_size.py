@@ -20,7 +20,7 @@ if shown is None:
 places = {}
 if pool_size_form.ready(current):
     asked = None if shown is None or shown.elsewhere else shown.spec
-    left, right = st.columns([4, 1.3], vertical_alignment="top")
+    left, right = st.columns([5, 2], vertical_alignment="top")
     with left:
         spec = pool_size_form.form(current, asked)
     statuses = work.under_way()

@@ -23,9 +23,9 @@ from dlsched.metrics.pool_sizes import Cell, Draw, PoolSizes, decisions_of_draws
 from dlsched.policies import registry
 from dlsched.sim.prepare import prepare
 
-_S_PER_JOB = {"modelarts-optimal": 0.03}
+_S_PER_JOB = {"modelarts-optimal": 0.05}
 """CPU seconds of a run for each job, about, on a pool that is neither empty nor full; a solver takes the most."""
-_OTHERS_S_PER_JOB, _LEAST_S = 0.001, 0.3
+_OTHERS_S_PER_JOB, _LEAST_S = 0.001, 0.5
 
 
 @dataclass(frozen=True, eq=False)
