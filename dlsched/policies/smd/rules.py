@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlsched.policies.smd.problem import WITHIN, Choice, Split
+from dlsched.policies.smd.problem import Choice, Split
 
 
 def equal(problem: Split) -> Choice:
@@ -13,13 +13,8 @@ def equal(problem: Split) -> Choice:
     The paper says that the ratio is 1:1, not how many; and that the policies SMD is compared with use as much of what
     the user specified as possible. So the largest equal numbers are taken, also where fewer would be faster.
     """
-    rows = problem.rows
-    bounds = np.floor(rows[:, 2] * (1 + WITHIN) / (rows[:, 0] + rows[:, 1]))
-    count = max(1, int(bounds.min()))
-    if problem.feasible(count + 1, count + 1):  # rounding in the division
-        count += 1
-    elif not problem.feasible(count, count):
-        count -= 1
+    counts = np.arange(1.0, problem.servers_most + 1)
+    count = int((problem.workers_beside(counts) >= counts).sum())
     return Choice(count, count, problem.time_of(count, count))
 
 

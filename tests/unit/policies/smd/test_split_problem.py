@@ -37,6 +37,25 @@ def test_what_fits_by_hand():
     assert (SYNC.workers_most, SYNC.servers_most) == (8, 28)
     assert SYNC.workers_beside(np.array([1.0, 14, 15, 28])).tolist() == [8, 8, 7, 1]
     assert (SYNC.workers_beside(np.array([29.0, 40])) < 1).all()
+    apart = Split("async", [1, 1, 1, 1], [1, 0], [0, 1], [5, 3])  # servers have a resource of their own
+    beside = apart.workers_beside(np.array([1.0, 3, 4]))
+    assert beside[:2].tolist() == [5, 5]
+    assert beside[2] < 1
+
+
+@pytest.mark.parametrize(
+    ("worker", "server", "limit", "servers"),
+    [
+        (0.5972246576328856, 2.899393315871321, 321.8524280367019, 97),  # the quotient is rounded down below 68
+        (7.506461977689124, 5.748920313850828, 3045.256217127075, 185),  # and here up to 264
+    ],
+    ids=["down", "up"],
+)
+def test_rounding_of_a_quotient_changes_nothing(worker, server, limit, servers):
+    problem = Split("async", [1, 1, 1, 1], [worker], [server], [limit])
+    most = int(problem.workers_beside(np.array([float(servers)]))[0])
+    assert problem.feasible(most, servers)
+    assert not problem.feasible(most + 1, servers)
 
 
 def test_three_tenths_hold_three_of_a_tenth():

@@ -62,6 +62,13 @@ def test_m_delta_shrinks_what_is_rounded():
     assert round_up_or_down(free, at(1.5, 1), rng(), m_delta=0.01) == Choice(1, 1, free.time_of(1, 1))
 
 
+def test_no_draw_is_lost_to_less_than_one():
+    free = Split("async", [1, 1, 1, 1], [1], [1], [99])
+    found = [round_up_or_down(free, at(15, 1), rng(seed), m_delta=0.1, draws=1) for seed in range(400)]
+    assert {choice.servers for choice in found} == {1}
+    assert np.mean([choice.workers == 2 for choice in found]) == pytest.approx(0.5, abs=0.1)
+
+
 @given(whole_problems() | real_problems(), st.integers(0, 9), st.sampled_from((0.2, 0.7, 1.0)))
 def test_keeps_the_limit_and_has_one_of_each(problem, seed, m_delta):
     relaxed = approximate(problem, 0.5)
