@@ -30,7 +30,7 @@ from dlsched.ui.workload_modelarts import ON_NODES
 from dlsched.workload.modelarts import on_whole_nodes, sample_elastic
 
 KIND, PARAM = "pool-sizes", "experiment"
-SHOWN = "pool-shown"
+SHOWN, ASKED = "pool-shown", "pool-asked"
 WORK = Waiting("pool")
 MOST_LOOKED_AT = 20
 """Newest answers among which one about the scenario is looked for."""
@@ -150,16 +150,21 @@ def start(spec: PoolSizesSpec, scenario: Scenario) -> None:
         open_answer(experiment)
         return
     question = Question(KIND, spec.model_dump(mode="json"), f"Pool size, {question_words(spec)}", scenario)
-    WORK.begin([session.runner().ask(question)])
+    st.session_state[ASKED] = [session.runner().ask(question)]
+    WORK.begin(st.session_state[ASKED])
 
 
-def take_in() -> None:
-    """Open the answer this tab waits for once it is there."""
-    tasks = st.session_state.get(WORK.tasks_key, [])
-    if tasks and not WORK.under_way():
-        for status in session.runner().status(tasks):
-            if status.experiment_id is not None:
-                open_answer(status.experiment_id)
+def take_in() -> bool:
+    """Open the answer this tab asked for once it is there; return whether it did."""
+    asked = st.session_state.get(ASKED, [])
+    statuses = session.runner().status(asked)
+    if not asked or not all(status.state.is_over for status in statuses):
+        return False
+    st.session_state.pop(ASKED)
+    found = [status.experiment_id for status in statuses if status.experiment_id is not None]
+    if found:
+        open_answer(found[0])
+    return bool(found)
 
 
 def look_at_runs(scenario: Scenario, answer: PoolSizes, nodes: int, variant: str) -> None:

@@ -24,6 +24,8 @@ if pool_size_form.ready(current):
     with left:
         spec = pool_size_form.form(current, asked)
     statuses = work.under_way()
+    if pool_size_work.take_in():  # it has just ended
+        st.rerun()
     with right:
         if spec is not None and (spec != asked or (shown is not None and shown.stale)):
             words = pool_size_work.button_words(spec, current)

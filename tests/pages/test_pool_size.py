@@ -87,6 +87,13 @@ def test_a_question_is_computed_kept_and_opens_by_itself(store: Store, runner: R
     assert "answer to another question than the form asks" in shown(app)
     app = typed(app, scenario, "3, 6")
     assert "pool-compute" not in keys(app)
+    # The next one opens in the place of the one that is open.
+    app = typed(app, scenario, "6")
+    app = app.button(key="pool-compute").click().run()
+    assert runner.wait(WAIT_S)
+    app = app.run()
+    assert app.query_params["experiment"] != info.experiment_id
+    assert app.header[0].value.startswith("On 6 nodes jobs take")
 
 
 def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: Store, open_page: OpenPage) -> None:
