@@ -78,8 +78,9 @@ def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
     InputError
         If the specification is not valid; it names the field.
     """
-    from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, StreamSpec, draw, parse, plain
+    from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, ServerJobsSpec, StreamSpec, draw, parse, plain
     from dlsched.workload.modelarts import modelarts_scenario
+    from dlsched.workload.server_jobs import server_jobs_scenario
     from dlsched.workload.service import gpuaas_scenario
     from dlsched.workload.streams import stream_scenario
 
@@ -90,6 +91,8 @@ def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
         return stream_scenario(parsed, seed)
     if isinstance(parsed, ModelArtsSpec):
         return modelarts_scenario(parsed, seed)
+    if isinstance(parsed, ServerJobsSpec):
+        return server_jobs_scenario(parsed, seed)
     workload = draw(spec, seed)
     cluster = default_cluster(workload)
     return Scenario(

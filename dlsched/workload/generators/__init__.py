@@ -7,6 +7,7 @@ from dlsched.workload.generators.mix import JobClass, JobMixSpec
 from dlsched.workload.generators.modelarts import ModelArtsSpec
 from dlsched.workload.generators.registry import KINDS, canonical, draw, parse, plain, speed_of
 from dlsched.workload.generators.resample import resample_days
+from dlsched.workload.generators.server_jobs import ServerJobsSpec
 from dlsched.workload.generators.training_stream import StreamSpec
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "JobClass",
     "JobMixSpec",
     "ModelArtsSpec",
+    "ServerJobsSpec",
     "StreamSpec",
     "canonical",
     "draw",

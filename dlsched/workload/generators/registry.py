@@ -16,6 +16,7 @@ from dlsched.domain.workload import Workload
 from dlsched.workload.generators.gpuaas import GpuaasSpec, draw_gpuaas, speed_of_gpuaas
 from dlsched.workload.generators.mix import JobMixSpec, draw_job_mix
 from dlsched.workload.generators.modelarts import ModelArtsSpec, draw_modelarts, speed_of_modelarts
+from dlsched.workload.generators.server_jobs import ServerJobsSpec, draw_server_jobs, speed_of_server_jobs
 from dlsched.workload.generators.training_stream import StreamSpec, draw_stream, speed_of_stream
 from dlsched.workload.rules import FillRule, apply_rule
 
@@ -58,6 +59,7 @@ KINDS = (
     Kind("gpuaas", GpuaasSpec, draw_gpuaas, speed_of_gpuaas),
     Kind("training-stream", StreamSpec, draw_stream, speed_of_stream),
     Kind("modelarts", ModelArtsSpec, draw_modelarts, speed_of_modelarts),
+    Kind("server-jobs", ServerJobsSpec, draw_server_jobs, speed_of_server_jobs),
     Kind("filled", FilledSpec, _draw_filled, lambda spec: speed_of(spec.base)),
 )
 
