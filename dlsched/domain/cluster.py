@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from dlsched.domain.workload import RESOURCES, Floats
 
@@ -31,6 +38,12 @@ class VmType(Frozen):
     disk_gib: float | None = Field(None, ge=0, description="Disk of one node in GiB; empty = not a limit.")
     usd_per_h: float | None = Field(None, ge=0, description="Price of one node in $/h; empty = no price set.")
     speed: float = Field(1.0, gt=0, description="Speed of one GPU relative to the GPU the trace was recorded on.")
+
+    @model_serializer(mode="wrap")
+    def _without_disk(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what older versions did not know and is not set: hashes of their scenarios stay what they were."""
+        plain: dict[str, Any] = handler(self)
+        return plain if self.disk_gib is not None else {k: v for k, v in plain.items() if k != "disk_gib"}
 
 
 class Pool(Frozen):

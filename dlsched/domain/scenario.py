@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dlsched.domain.cluster import Cluster, Frozen
 from dlsched.domain.timetable import TimeTable
@@ -44,6 +44,12 @@ class SpeedSpec(Frozen):
         "sync", description="Parameter servers: all workers make one step together (sync) or each its own (async)."
     )
     times: TimeTable | None = Field(None, description="Run times by profile, GPU type and GPUs.")
+
+    @model_serializer(mode="wrap")
+    def _without_updates(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what only parameter servers have: hashes of older scenarios stay what they were."""
+        plain: dict[str, Any] = handler(self)
+        return plain if self.kind == "parameter-server" else {k: v for k, v in plain.items() if k != "updates"}
 
     @model_validator(mode="after")
     def _has_times(self) -> Self:
