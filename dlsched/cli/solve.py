@@ -42,6 +42,20 @@ def _split(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return _timed(lambda: solve(task))
 
 
+def _pipeline(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    from dlsched.speed.pipeline_instance import read, solve
+
+    task = read(given)
+    return _timed(lambda: solve(task))
+
+
+def _knapsack(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    from dlsched.policies.smd.knapsack_instance import read, solve
+
+    task = read(given)
+    return _timed(lambda: solve(task))
+
+
 def _timed(solver: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return an answer with the CPU seconds of finding it, without those of reading the instance."""
     before_s = time.process_time()
@@ -49,7 +63,14 @@ def _timed(solver: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     return {**found, "cpu_s": time.process_time() - before_s}
 
 
-KINDS: dict[str, Solver] = {"capacity": _capacity, "elastic": _elastic, "split": _split, "throughput": _throughput}
+KINDS: dict[str, Solver] = {
+    "capacity": _capacity,
+    "elastic": _elastic,
+    "knapsack": _knapsack,
+    "pipeline": _pipeline,
+    "split": _split,
+    "throughput": _throughput,
+}
 """Kind -> function of one instance, which raises InputError for a bad one. A method's core is added here."""
 
 

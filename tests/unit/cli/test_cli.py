@@ -305,7 +305,8 @@ def feed(monkeypatch, text):
 
 def test_solve_names_the_kinds_it_knows(capsys, monkeypatch):
     feed(monkeypatch, "{}")
-    refused(capsys, ["solve", "sudoku"], "kind 'sudoku': is not known; known: capacity, elastic, split, throughput")
+    known = "capacity, elastic, knapsack, pipeline, split, throughput"
+    refused(capsys, ["solve", "sudoku"], f"kind 'sudoku': is not known; known: {known}")
 
 
 def test_solve_answers_one_or_a_list_and_marks_bad_ones(capsys, monkeypatch):
