@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from dlsched.domain.workload import Ints
 
@@ -62,13 +62,19 @@ REASON_TEXT: Mapping[WaitReason, str] = {
 }
 
 
+Status = Literal["", "optimal", "feasible", "infeasible"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+"""What a solver proves of a plan, the most first; "" = no solver was asked. Optimal needs an objective and a bound that
+agree; feasible an objective; of an infeasible decision neither is asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A patch: rows not named keep what they hold.
 
     Applied atomically: releases, VM changes, starts. ``vms`` puts a VM type (by name) on a free slot, None
-    releases it. ``reasons`` = (rows, codes) of rows left waiting. ``status``, ``objective`` and ``bound`` come
-    from solvers and are logged.
+    releases it. ``reasons`` = (rows, codes) of rows left waiting. ``status`` (one of STATUSES), ``objective`` and
+    ``bound`` come from solvers and are logged; the audit holds them against each other.
     """
 
     allocations: Mapping[int, Allocation] = field(default_factory=dict)
@@ -77,7 +83,7 @@ class Plan:
     wake_at_s: float | None = None
     reasons: tuple[Ints, Ints] | None = None
     note: str = ""
-    status: str = ""
+    status: Status = ""
     objective: float | None = None
     bound: float | None = None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dlsched.domain.plan import Plan
+from dlsched.domain.plan import Plan, Status
 from dlsched.domain.policy import ReviewRule
 from dlsched.domain.state import State
 from dlsched.policies.gpuaas.desk import Desk, RateTable, slots_are_free
@@ -22,7 +22,7 @@ class Choice:
 
     schedule: Schedule
     wake_in_s: float | None = None
-    status: str = ""
+    status: Status = ""
     objective: float | None = None
     bound: float | None = None
     note: str = ""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.plan import Plan, WaitReason
+from dlsched.domain.plan import STATUSES, Plan, WaitReason
 from dlsched.domain.policy import EventKind, ReviewRule
 from dlsched.domain.state import State
 from dlsched.domain.workload import Ints
@@ -33,7 +33,6 @@ from dlsched.policies.shared.news import News
 from dlsched.policies.shared.placing import Placing
 from dlsched.policies.shared.supply import Supply, wake_at_s
 
-STATUSES = ["optimal", "feasible", "infeasible"]
 INSTANT = 1e-6
 """A call this close to a multiple of the period, as a share of it, is the decision."""
 

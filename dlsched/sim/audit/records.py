@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.domain.plan import STATUSES
 from dlsched.domain.workload import Floats
 from dlsched.sim.audit.facts import Facts, slack_s
 from dlsched.sim.audit.findings import Findings
+
+PROOF = 1e-4
+"""Objective and bound of an optimal decision are at most PROOF x max(1, |bound|) apart.
+
+Ten times the loosest proof of a family (1e-5, ModelArts), because a decision may be the sum of several proofs, one for
+each group of jobs that share machines, and where their bounds are small the limit does not grow with their number.
+"""
 
 
 def check_leases(facts: Facts, found: Findings) -> None:
@@ -62,6 +70,46 @@ def check_decisions(facts: Facts, found: Findings) -> None:
         (time_s < log.start_s - slack_s(time_s)) | (time_s > log.end_s + slack_s(time_s)),
         time_s,
         lambda d: f"decision {d} is outside the run from {log.start_s:.10g} to {log.end_s:.10g} s",
+    )
+
+
+def check_answers(facts: Facts, found: Findings) -> None:
+    """What a decision says of itself is a known status, with the numbers that the status needs.
+
+    Some policies minimise and some maximise, and the log does not tell: which side of its bound an objective is on is
+    not judged.
+    """
+    time_s, log = facts.log.decision_s, facts.log
+    status, objective, bound = log.decision_status, log.decision_objective, log.decision_bound
+    has_value, has_both = np.isfinite(objective), np.isfinite(objective) & np.isfinite(bound)
+    with np.errstate(over="ignore"):  # two of the largest numbers are infinitely far apart, which is right
+        apart = np.abs(np.where(has_both, objective, 0.0) - np.where(has_both, bound, 0.0))
+    optimal, feasible = np.isin(status, ["optimal"]), np.isin(status, ["feasible"])
+    found.flag(
+        ~np.isin(status, STATUSES),
+        time_s,
+        lambda d: f"decision {d} has the status {status[d]!r}, known are {', '.join(map(repr, STATUSES))}",
+    )
+    found.flag(
+        (optimal & ~has_both) | (feasible & ~has_value),
+        time_s,
+        lambda d: (
+            f"decision {d} is called {status[d]} with objective {objective[d]:.10g} and bound {bound[d]:.10g}: "
+            f"{'both' if optimal[d] else 'the objective'} must be finite"
+        ),
+    )
+    found.flag(
+        np.isnan(objective) & ~np.isnan(bound) & ~optimal & ~feasible,
+        time_s,
+        lambda d: f"decision {d} has the bound {bound[d]:.10g} of an objective that is missing",
+    )
+    found.flag(
+        optimal & (apart > PROOF * np.maximum(1.0, np.abs(bound))),
+        time_s,
+        lambda d: (
+            f"decision {d} is called optimal, its objective {objective[d]:.10g} and its bound {bound[d]:.10g} are "
+            f"{apart[d]:.3g} apart: more than {PROOF:g} of the bound, or of 1"
+        ),
     )
 
 
