@@ -58,6 +58,7 @@ def test_the_verdict_of_the_robustness_figures(answered, key, variant, gains, ve
     outcome = find(key).run(Setting())
     assert outcome.verdict == verdict
     assert said in outcome.why
+    assert "The baseline has up to 17.0 ± 0.0, at 110 nodes; the study 17.4." in outcome.ours
     data = json.loads(json.dumps(outcome.data, allow_nan=False))
     for nodes, gain, base in zip(NODES, gains, BASE_GAINS, strict=True):
         change = data["change_of_additional_jobs"][str(nodes)]
