@@ -105,6 +105,9 @@ _ENTRIES: tuple[KPI, ...] = (
         "Held GPU-time that moved work forward; the rest is restarts and lost work.", "Use"),
     KPI("other_width_share", "Run at another width", "share", "neutral",
         "Share of the jobs' running time in which they held more or fewer GPUs than they asked for.", "Use"),
+    KPI("used_of_reserved", "Used of reserved", "share", "higher",
+        "What jobs held out of what was kept for them, their users' limits, over the time they ran. GPUs, CPUs, memory "
+        "and disk count each as shares of the cluster's, added up. A dash where nothing beyond use was kept.", "Use"),
     KPI("gpu_hours_held", "GPU-hours held", "number", "neutral", "GPUs held times hours, over all jobs.", "Use"),
     KPI("gpu_hours_up", "GPU-hours up", "number", "neutral", "GPUs of machines that were up, times hours.", "Use"),
     KPI("gpu_hours_idle", "GPU-hours paid, not held", "number", "lower",

@@ -83,6 +83,7 @@ def use(books: Books) -> Metrics:
         "allocation_ratio": held / up if up > 0 else None,
         "goodput": useful / held if held > 0 else None,
         "other_width_share": _other_width_share(books),
+        "used_of_reserved": _used_of_reserved(books),
         "gpu_hours_up": up / SECONDS_PER_H,
         "gpu_hours_held": held / SECONDS_PER_H,
         # Rounding of the sums must not show as 1e-12 hours.
@@ -94,6 +95,19 @@ def _other_width_share(books: Books) -> float | None:
     other = books.log.piece_workers != books.jobs.workers[books.log.piece_row]
     run_s = float(books.piece_length_s.sum())
     return float(books.piece_length_s[other].sum()) / run_s if run_s > 0 else None
+
+
+def _used_of_reserved(books: Books) -> float | None:
+    """Return what jobs held over what they held and blocked, resources as shares of the cluster's; None = no blocks."""
+    blocked = books.log.piece_blocked
+    if not blocked.any():
+        return None
+    capacity = books.scenario.cluster.nodes.capacity.sum(axis=0)
+    stated = np.isfinite(capacity) & (capacity > 0)
+    weight = np.divide(1.0, capacity, out=np.zeros_like(capacity), where=stated)
+    used = float(books.share_held @ weight @ books.piece_length_s[books.piece_of_share])
+    unused = float(blocked @ weight @ books.piece_length_s)
+    return used / (used + unused) if used + unused > 0 else None
 
 
 def lateness(books: Books) -> Metrics:

@@ -18,7 +18,7 @@ from dlsched.ui.cluster_view import cluster_of, event_columns, events_frame, poo
 from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import cards, guard_rails, sentence
 from dlsched.ui.text import safe
-from dlsched.workload.doctor import load_of
+from dlsched.workload.doctor import in_time, load_of
 from dlsched.workload.notes import is_default_note
 from dlsched.workload.prices import chosen, to_vm_types
 
@@ -33,7 +33,7 @@ def headline(scenario: Scenario, *, unsaved: bool, mistake: InputError | None) -
     """Show banners, sentence, one line on where the tables stand, and the cards; of unsaved tables too."""
     cluster, jobs = scenario.cluster, scenario.workload
     fits = can_ever_fit(jobs, cluster, scenario.options.placement)
-    load, never = load_of(jobs, cluster), int(np.sum(~fits))
+    load, never = load_of(in_time(scenario), cluster), int(np.sum(~fits))
     widest = int(np.argmax(jobs.gpus))
     found = guards(
         scenario, load=None if np.isnan(load) else load, never_fit=never,
@@ -118,7 +118,7 @@ def fixed(current: Scenario) -> Cluster:
 
 def _capacity(scenario: Scenario) -> None:
     """Show the GPUs that are there until the last job could have run and the last change has come."""
-    jobs, cluster = scenario.workload, scenario.cluster
+    jobs, cluster = in_time(scenario), scenario.cluster
     last_s = max([0.0, *(a.start_s if a.end_s is None else a.end_s for a in cluster.absences)])
     horizon_s = max(float((jobs.submit_s + jobs.work).max()), 1.1 * last_s, 1.0)
     charts.show(capacity(cluster, horizon_s, charts.page_theme()), "capacity")

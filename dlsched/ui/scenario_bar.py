@@ -149,9 +149,9 @@ def _facts(current: Scenario) -> None:
 
 
 def _load(current: Scenario) -> str:
-    from dlsched.workload.doctor import load_of
+    from dlsched.workload.doctor import in_time, load_of
 
-    load = load_of(current.workload, current.cluster)
+    load = load_of(in_time(current), current.cluster)
     return f"load {share(load)}" if load == load else "load unknown"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
-from dlsched.domain.scenario import PlacementRule
-from dlsched.domain.workload import Ints, Workload
+from dlsched.domain.scenario import PlacementRule, Scenario
+from dlsched.domain.workload import CPU, DISK, MEM, RESOURCES, Floats, Ints, Workload
+from dlsched.speed import build_speed
 
 Bools = NDArray[np.bool_]
 FindingKind = Literal["dropped", "repaired", "flagged", "not modelled"]
@@ -184,6 +185,25 @@ def example_text(value: Any) -> str:
 # ---- the jobs against a cluster ----------------------------------------------------------------------
 
 
+def in_time(scenario: Scenario) -> Workload:
+    """Return the jobs with ``work`` as the seconds each runs with what it asks for, on nodes of speed 1.
+
+    Jobs with parameter servers count their work in training steps. A request that cannot run counts with the fastest
+    width; where steps have no times at all, or some job has no servers, steps are left as they are: no run is possible.
+    """
+    jobs = scenario.workload
+    if scenario.speed.kind != "parameter-server":
+        return jobs
+    try:
+        speed = build_speed(scenario.speed, jobs)
+    except InputError:
+        return jobs
+    rate = speed.rates(np.arange(len(jobs)), jobs.workers)
+    if (rate <= 0).any():
+        rate = np.where(rate > 0, rate, speed.fastest())
+    return replace(jobs, work=np.divide(jobs.work, rate, out=jobs.work.copy(), where=rate > 0))
+
+
 def arrival_window_s(workload: Workload) -> float:
     """Return seconds from the first to the last submission; the longest run time when all come at once."""
     if not len(workload):
@@ -201,6 +221,19 @@ def load_of(workload: Workload, cluster: Cluster) -> float:
     possible = cluster.num_gpus * arrival_window_s(workload)
     asked = float(workload.gpus @ workload.work)
     return asked / possible if possible > 0 else float("nan")
+
+
+def loads_of(workload: Workload, cluster: Cluster) -> dict[str, float]:
+    """Return load by resource, counted as :func:`load_of`, where jobs ask for it and every fixed node states it.
+
+    Keys as RESOURCES. What a job asks for is what its workers and its parameter servers hold together.
+    """
+    total: Floats = cluster.nodes.capacity.sum(axis=0) * arrival_window_s(workload)
+    servers = np.zeros(len(workload), dtype=np.int64) if workload.servers is None else workload.servers
+    held = workload.demand * workload.workers[:, None] + workload.server_demand * servers[:, None]
+    asked = workload.work @ held
+    stated = np.isfinite(total) & (total > 0) & (asked > 0)
+    return {name: float(asked[r] / total[r]) for r, name in enumerate(RESOURCES) if stated[r]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +272,9 @@ def _not_followed(workload: Workload, cluster: Cluster) -> tuple[Finding, ...]:
             count = int((asks & ~pd.Series(workload.partition, dtype=object).isin(partitions).to_numpy()).sum())
             rule = "No pool has their partition, so these jobs run in the open pools"
         findings.append(Finding("not modelled", "job names a partition", rule, count))
-    for column, limit, what in (
-        (workload.cpus_per_worker, "cpus", "CPU cores"),
-        (workload.mem_gib_per_worker, "mem_gib", "memory"),
-    ):
-        if column is not None and all(getattr(vm, limit) is None for vm in vms):
+    for resource, limit, what in ((CPU, "cpus", "CPU cores"), (MEM, "mem_gib", "memory"), (DISK, "disk_gib", "disk")):
+        if all(getattr(vm, limit) is None for vm in vms):
+            asks = (workload.demand[:, resource] > 0) | (workload.server_demand[:, resource] > 0)
             rule = f"No node of the cluster states its {what}, so they never limit a job"
-            findings.append(Finding("not modelled", f"job asks for {what}", rule, int((column > 0).sum())))
+            findings.append(Finding("not modelled", f"job asks for {what}", rule, int(asks.sum())))
     return tuple(finding for finding in findings if finding.count)

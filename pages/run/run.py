@@ -3,11 +3,11 @@ import streamlit as st
 from dlsched.metrics.findings import assumptions, guards
 from dlsched.metrics.formats import amount
 from dlsched.ui import page, parts, policy_choice, price_lists, run_confirm, run_queue, run_view
-from dlsched.workload.doctor import fit_of
+from dlsched.workload.doctor import fit_of, in_time
 
 current = page.begin("Run")
 jobs = current.workload
-fit = fit_of(jobs, current.cluster, current.options.placement)
+fit = fit_of(in_time(current), current.cluster, current.options.placement)
 refused = len(fit.never_fit) if current.options.oversize == "refuse" else 0
 found = guards(current, load=fit.load, never_fit=refused, widest_gpus=float(jobs.gpus.max()))
 parts.guard_rails([guard for guard in found if guard.level != "info"])

@@ -6,7 +6,7 @@ from dlsched.metrics.findings import assumptions, compare_sentence, comparison_g
 from dlsched.metrics.formats import amount
 from dlsched.policies.registry import find
 from dlsched.ui import compare_costs, compare_view, loaders, page, parts, price_lists, runs_of, session
-from dlsched.workload.doctor import load_of
+from dlsched.workload.doctor import in_time, load_of
 
 TABS = {
     "Savings": compare_costs.savings_tab,
@@ -85,7 +85,7 @@ with parts.mistakes_shown():
     completed = {name: int(values["completed"] or 0) for name, values in metrics.items()}
     found = comparison_guards(completed, common, {name: values.get("makespan") for name, values in metrics.items()})
     scenario = scenarios[base.label]
-    overload = guards(scenario, load=load_of(scenario.workload, scenario.cluster))
+    overload = guards(scenario, load=load_of(in_time(scenario), scenario.cluster))
     if scenario.cluster.free_slots:  # rented machines are given back: a run that lasts longer does not pay for it
         found = [guard for guard in found if guard.level != "info"]
     if only_common:

@@ -19,7 +19,7 @@ from dlsched.ui import (
     session,
 )
 from dlsched.ui.text import dollars
-from dlsched.workload.doctor import load_of
+from dlsched.workload.doctor import in_time, load_of
 
 TABS = ("Overview", "Gantt", "Job", "Cost", "Numbers")
 
@@ -87,7 +87,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         session.go("run/run.py")
 
 draws = len(own.seeds) if own else 1
-load = load_of(scenario.workload, scenario.cluster)
+load = load_of(in_time(scenario), scenario.cluster)
 left_out = 0 if scenario.generator else len(scenario.workload) - int(metrics.get("jobs") or 0)
 found = guards(scenario, metrics, audit=info.audit, draws=draws, load=load, left_out=left_out,
                policy_draws=spec.draws, remark=spec.remark_on(dict(info.params), scenario))  # fmt: skip

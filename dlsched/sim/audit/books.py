@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlsched.domain.cluster import Absence
+from dlsched.domain.cluster import Absence, vm_capacity
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
-from dlsched.domain.workload import GPU, Floats
+from dlsched.domain.workload import GPU, RESOURCES, Floats
 from dlsched.sim.audit.facts import SAME_NUMBER, Facts
 from dlsched.sim.audit.findings import Findings, Say
 from dlsched.sim.audit.shares import BillSplit, Spans, month_usd, split_bill, useful_gpu_s
@@ -182,8 +182,26 @@ def _use(facts: Facts, billed: Spans, usd: Floats | None) -> dict[str, Number]:
         "goodput": useful_s / held_s if held_s > 0 else None,
         "gpu_hours_idle": max(paid_s - held_s, 0.0) / SECONDS_PER_H,
         "usd_per_useful_gpu_h": per_hour,
+        "used_of_reserved": _used_of_reserved(facts),
         "cost_month": None if usd is None else month_usd(facts, billed, usd),
     }
+
+
+def _used_of_reserved(facts: Facts) -> Number:
+    """Return used over reserved, the pieces' demands counted anew; a resource without a stated total counts nothing."""
+    log, jobs, cluster = facts.log, facts.scenario.workload, facts.scenario.cluster
+    if not log.piece_blocked.any():
+        return None
+    stated = {r: sum(vm_capacity(pool.vm)[r] * pool.count for pool in cluster.pools) for r in range(len(RESOURCES))}
+    used, reserved = [], []
+    for p, (row, workers, servers) in enumerate(zip(log.piece_row, log.piece_workers, log.piece_servers, strict=True)):
+        length_s = log.piece_end_s[p] - log.piece_start_s[p]
+        for r, total in stated.items():
+            if 0 < total < math.inf:
+                held = workers * jobs.demand[row, r] + servers * jobs.server_demand[row, r]
+                used.append(held / total * length_s)
+                reserved.append((held + log.piece_blocked[p, r]) / total * length_s)
+    return math.fsum(used) / math.fsum(reserved) if math.fsum(reserved) > 0 else None
 
 
 def _allocation_ratio(facts: Facts, held_gpu_s: float) -> Number:

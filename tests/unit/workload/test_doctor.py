@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.placement import can_ever_fit
 from dlsched.workload.defaults import default_cluster, describe_default
-from dlsched.workload.doctor import Ledger, arrival_window_s, fit_of, load_of, never_fit
+from dlsched.workload.doctor import Ledger, arrival_window_s, fit_of, in_time, load_of, loads_of, never_fit
+from tests.support.server_scenarios import machines, training, with_servers
 
 
 def jobs(submit_s, work, gpus, **columns) -> Workload:
@@ -133,3 +135,33 @@ def test_the_default_cluster_holds_every_job(workload):
     cluster = default_cluster(workload)
     for rule in ("pool", "best-fit", "pack", "spread"):
         assert can_ever_fit(workload, cluster, rule).all()
+
+
+def test_jobs_with_servers_count_load_in_seconds():
+    # 10 steps of 6/2 + 1 + 2 = 6 s and 20 steps of 6/3 + 1 + 3 = 6 s; both at once, so the window is 120 s
+    scenario = with_servers(training((0, 10, 2, 1), (0, 20, 3, 1)), machines(1, gpus=8, cpus=20.0))
+    timed = in_time(scenario)
+    assert timed.work.tolist() == [60, 120]
+    assert arrival_window_s(timed) == 120
+    assert load_of(timed, scenario.cluster) == pytest.approx((2 * 60 + 3 * 120) / (8 * 120))
+    # 5 CPUs of a, 7 of b; no node states memory, no job asks for disk
+    assert loads_of(timed, scenario.cluster) == pytest.approx({"gpus": 0.5, "cpus": (5 * 60 + 7 * 120) / (20 * 120)})
+
+
+def test_a_request_beyond_the_limit_counts_with_the_fastest_width():
+    scenario = with_servers(training((0, 10, 4, 1), limit_gpus=[3.0], min_workers=[1], max_workers=[4]))
+    assert in_time(scenario).work.tolist() == [10 * (6 / 3 + 1 + 3)]  # steps of 8, 6 and 6 s with 1, 2 and 3 workers
+
+
+def test_jobs_counted_in_seconds_stay_as_they_are():
+    rigid = with_servers(training((0, 10, 2, 1)), speed=SpeedSpec())
+    assert in_time(rigid) is rigid.workload
+    no_servers = with_servers(jobs([0], [1], [70]))
+    assert in_time(no_servers) is no_servers.workload  # no run is possible: the run says so
+
+
+def test_resources_nobody_states_are_not_modelled_for_servers_too():
+    scenario = with_servers(training((0, 10, 2, 1), (0, 10, 2, 1), disk_gib_per_server=[5.0, 0.0]), machines(1))
+    found = fit_of(in_time(scenario), scenario.cluster).not_modelled
+    assert [(one.reason, one.count) for one in found] == [("job asks for disk", 1)]
+    assert fit_of(scenario.workload, machines(1, cpus=4.0)).never_fit == ("a", "b")  # 2 workers and a server: 5 CPUs
