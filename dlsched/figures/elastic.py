@@ -23,17 +23,26 @@ DIGIT_PX, NUMBER_TALL_PX = 7, 12
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The common scale of a picture: the widest piece, and the word of what its height counts (nodes or GPUs)."""
+    """The common scale of a picture.
+
+    ``widest`` are the GPUs of the widest piece, ``unit`` what numbers count (nodes or GPUs), ``unit_gpus`` the GPUs of
+    one of these.
+    """
 
     widest: float
     unit: str
+    unit_gpus: float = 1.0
+
+    def words(self, gpus: float) -> str:
+        """Return GPUs as a number of units."""
+        return number(gpus / self.unit_gpus)
 
     def heights(self, gpus: Floats) -> Floats:
         """Return heights in rows; what is too low to be seen is drawn LEAST high."""
         return np.maximum(TALLEST * gpus / max(self.widest, 1e-9), LEAST)
 
 
-def scale_of(pieces: pd.DataFrame, asked: Mapping[str, float] | None) -> Scale | None:
+def scale_of(pieces: pd.DataFrame, asked: Mapping[str, float] | None, node_gpus: float | None = None) -> Scale | None:
     """Return the common scale where widths are worth a picture, None where every job keeps what it asked for.
 
     Parameters
@@ -42,6 +51,8 @@ def scale_of(pieces: pd.DataFrame, asked: Mapping[str, float] | None) -> Scale |
         One row per piece, as :func:`bars.whole_pieces`.
     asked
         GPUs each job asked for (NaN where not known); None where the policy chooses machines and no request counts.
+    node_gpus
+        GPUs of every node, where all have as many; widths are nodes then, where pieces hold whole ones.
     """
     gpus = column(pieces, "gpus")
     widths = pieces.groupby("job_id")["gpus"]
@@ -51,8 +62,10 @@ def scale_of(pieces: pd.DataFrame, asked: Mapping[str, float] | None) -> Scale |
         elastic |= bool((np.isfinite(wanted) & (wanted != gpus)).any())
     if not elastic:
         return None
-    one_each = asked is not None and bool((gpus == column(pieces, "num_nodes")).all())
-    return Scale(float(gpus.max()), "nodes" if one_each else "GPUs")
+    each = 1.0 if node_gpus is None else node_gpus
+    if asked is not None and bool((gpus == each * column(pieces, "num_nodes")).all()):
+        return Scale(float(gpus.max()), "nodes", each)
+    return Scale(float(gpus.max()), "GPUs")
 
 
 def add_numbers(
@@ -73,7 +86,7 @@ def add_numbers(
     gpus = column(pieces, "gpus")
     begin = np.maximum(column(pieces, "start_s"), axis.from_s)
     end = np.minimum(column(pieces, "end_s"), axis.to_s)
-    words = np.array([number(held) for held in gpus], dtype=object)
+    words = np.array([scale.words(held) for held in gpus], dtype=object)
     wide = (end - begin) / (axis.to_s - axis.from_s) * plot_px
     shown = changes(pieces, row) & (wide >= DIGIT_PX * np.array([len(word) for word in words], dtype=float))
     if not shown.any():
@@ -140,7 +153,7 @@ def add_requests(
     )
 
 
-def width_table(jobs: pd.DataFrame, pieces: pd.DataFrame, unit: str) -> pd.DataFrame:
+def width_table(jobs: pd.DataFrame, pieces: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """Return per job of ``jobs`` the fewest and most it holds in these pieces, and how often that changes."""
     place = {job: i for i, job in enumerate(jobs["job_id"])}
     row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
@@ -148,8 +161,8 @@ def width_table(jobs: pd.DataFrame, pieces: pd.DataFrame, unit: str) -> pd.DataF
     widths = pieces.groupby("job_id")["gpus"]
     return pd.DataFrame(
         {
-            f"fewest {unit} held": widths.min().reindex([*place]).to_numpy(),
-            f"most {unit} held": widths.max().reindex([*place]).to_numpy(),
+            f"fewest {scale.unit} held": widths.min().reindex([*place]).to_numpy() / scale.unit_gpus,
+            f"most {scale.unit} held": widths.max().reindex([*place]).to_numpy() / scale.unit_gpus,
             "changes of width": turns.reindex([*place], fill_value=0).to_numpy(),
         }
     )
@@ -157,9 +170,9 @@ def width_table(jobs: pd.DataFrame, pieces: pd.DataFrame, unit: str) -> pd.DataF
 
 def with_widths(chart: Chart, jobs: pd.DataFrame, pieces: pd.DataFrame, scale: Scale) -> Chart:
     """Return a chart of job rows whose table and text alternative tell the widths too."""
-    widths = width_table(jobs, pieces, scale.unit)
+    widths = width_table(jobs, pieces, scale)
     turns = int(widths["changes of width"].sum())
-    narrowest = float(column(pieces, "gpus").min())
-    words = f"They hold {number(narrowest)} to {number(scale.widest)} {scale.unit} and change {amount(turns, 'time')}."
+    least, most = scale.words(float(column(pieces, "gpus").min())), scale.words(scale.widest)
+    words = f"They hold {least} to {most} {scale.unit} and change {amount(turns, 'time')}."
     table = pd.concat([chart.table, widths], axis=1)
     return Chart(chart.figure, f"{chart.alt} {words}", table)

@@ -39,7 +39,7 @@ from dlsched.figures.base import (
     texts,
 )
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import amount, duration, moment, number
+from dlsched.metrics.formats import amount, duration, moment
 
 NOT_RECORDED = "not_recorded"
 TIMELINE_PX = 120
@@ -65,13 +65,14 @@ def job_bars(
     to_s: float,
     *,
     machines: Sequence[str] | None = None,
+    node_gpus: float | None = None,
     alt: str = "",
 ) -> Chart:
     """Return one row a job: an outline while it waits, a bar while it runs, dotted joins between pieces, due ticks.
 
     Where a job changes its width, or holds another than it asked for, bars stand on the foot of their row; their height
-    is the nodes held (GPUs, where a node has several) on one common scale, with the number where it changes, and what
-    was asked for is outlined.
+    is the nodes held (GPUs, where jobs hold parts of nodes) on one common scale, with the number where it changes, and
+    what was asked for is outlined.
 
     Parameters
     ----------
@@ -82,6 +83,8 @@ def job_bars(
     machines
         Where machines are rented: the GPU types in the order of their colours. The policy chooses the width, so there
         is no request to outline.
+    node_gpus
+        GPUs of every node, where all have as many; None counts nodes only where they have one.
     """
     axis = TimeAxis.over(from_s, to_s)
     jobs = jobs.iloc[:MAX_BAR_ROWS]
@@ -91,7 +94,7 @@ def job_bars(
     pieces, left_out = longest(in_window(every_piece, axis), axis, MAX_BARS - len(jobs))
     row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
     asked = None if machines is not None else dict(zip(jobs["job_id"], column(jobs, "gpus").tolist(), strict=True))
-    scale = elastic.scale_of(pieces, asked)
+    scale = elastic.scale_of(pieces, asked, node_gpus)
     row_px = 22.0 if scale is None else float(np.clip(ELASTIC_PX / max(len(jobs), 1), 30, 46))
     height = np.full(len(row), 0.72) if scale is None else scale.heights(column(pieces, "gpus"))
     middle = row if scale is None else row + elastic.FOOT - height / 2
@@ -113,8 +116,9 @@ def job_bars(
     add_marks(figure, theme, axis, bars, due_hatch=machines is not None)
     _add_due(figure, theme, axis, jobs)
     less = f", {amount(left_out, 'shortest bar')} left out" if left_out else ""
-    tall = "" if scale is None else f", bar height = {scale.unit} held (tallest {number(scale.widest)})"
-    title = f"{amount(len(jobs), 'job')}: waiting, running, due times{tall}{less}"
+    tall = "" if scale is None else f", bar height = {scale.unit} held (tallest {scale.words(scale.widest)})"
+    due = ", due times" if np.isfinite(column(jobs, "due_s")).any() else ""
+    title = f"{amount(len(jobs), 'job')}: waiting, running{due}{tall}{less}"
     height_px = int(np.clip(120 + row_px * len(jobs), 260, 2000))
     framed(figure, theme, title=title, x=axis.title, y="Job", height=height_px)
     named_rows(figure, [plain(job, 18) for job in jobs["job_id"]])

@@ -43,7 +43,7 @@ def sentence_of(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
         but = f", though {amount(stuck, 'job')} {'was' if stuck == 1 else 'were'} to change" if stuck else ""
         first = f"Every job keeps what it has{but}."
         if not apart:
-            return f"{first} {_other(follows_plan)} do the same."
+            return f"{first} {_other(follows_plan)} {'decide' if stuck else 'do'} the same."
         row = max(apart, key=lambda place: abs(one.first[place] - one.greedy[place]))
     else:
         others = (

@@ -109,7 +109,7 @@ def gantt_tab(run_id: str, scenario: Scenario) -> None:
     if rows == "users":
         _user_detail(run_id, shown, whole, scenario)
     elif rows == "jobs":
-        _job_detail(run_id, shown, by_machine=scenario.cluster.free_slots and colour_by in loaders.MACHINES)
+        _job_detail(run_id, shown, scenario, by_machine=scenario.cluster.free_slots and colour_by in loaders.MACHINES)
     else:
         _node_detail(run_id, shown, whole, scenario, colour_by)
 
@@ -233,7 +233,13 @@ def tallest(leases: pd.DataFrame, slots: int) -> np.ndarray:
     return sizes
 
 
-def _job_detail(run_id: str, shown: Window, *, by_machine: bool) -> None:
+def one_size(scenario: Scenario) -> float | None:
+    """Return the GPUs of every node, where all have as many; None where they differ, have none, or are rented."""
+    sizes = set() if scenario.cluster.free_slots else set(gpus_of_nodes(scenario).tolist())
+    return sizes.pop() or None if len(sizes) == 1 else None
+
+
+def _job_detail(run_id: str, shown: Window, scenario: Scenario, *, by_machine: bool) -> None:
     choices = [name for name in ORDERS if name != "Latest" or loaders.jobs(run_id)["due_s"].notna().any()]
     order = st.segmented_control(
         "Jobs sorted by", choices, default=choices[0], required=True, key="gantt-order",
@@ -250,7 +256,9 @@ def _job_detail(run_id: str, shown: Window, *, by_machine: bool) -> None:
     of_top = pieces[pieces["row"].isin(set(top["row"]))]
     st.markdown(f":gray[{count(len(top))} of {count(len(inside))} jobs that are there in this window, on any node.]")
     machines = loaders.groups(run_id, "gpu_type") if by_machine else None
-    chart = job_rows.job_bars(top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines)
+    chart = job_rows.job_bars(
+        top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines, node_gpus=one_size(scenario)
+    )
     charts.show(chart, "job-bars", on_point=_to_story)
     _open_job(list(top["job_id"]))
 

@@ -52,6 +52,18 @@ def test_where_nodes_have_several_gpus_those_are_counted() -> None:
     assert "bar height = GPUs held (tallest 8)" in chart.figure.layout.title.text
 
 
+def test_jobs_on_whole_nodes_of_several_gpus_are_told_in_nodes() -> None:
+    work = held(("a", 0, 500, 1), ("a", 500, 1000, 2), gpus=8.0)
+    chart = jobs.job_bars(facts("a", gpus=8.0), work, LIGHT, 0, 1000, node_gpus=8.0)
+    assert chart.figure.layout.title.text == "1 job: waiting, running, bar height = nodes held (tallest 2)"
+    assert trace(chart, "nodes held").text.tolist() == ["1", "2"]
+    assert trace(chart, "running").width.tolist() == pytest.approx([0.45, 0.9])
+    assert chart.alt.endswith("They hold 1 to 2 nodes and change 1 time.")
+    assert chart.table[["fewest nodes held", "most nodes held"]].to_numpy().tolist() == [[1, 2]]
+    parts = jobs.job_bars(facts("a", gpus=8.0), work, LIGHT, 0, 1000, node_gpus=16.0)
+    assert "GPUs held (tallest 16)" in parts.figure.layout.title.text
+
+
 def test_numbers_stand_where_the_width_changes_and_there_is_room() -> None:
     # 2 until 400, broken off and on again with 2; 8 from 600; 5 for one second only; b is as tall as its row.
     work = held(

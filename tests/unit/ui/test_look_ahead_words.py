@@ -68,7 +68,7 @@ def test_what_jobs_got_is_told_where_it_is_not_what_was_decided():
     assert named_of(short) == 0
     stuck = decided([2, 0], [2, 1], [2, 1], got=(2, 0))
     assert sentence_of(stuck, "node", follows_plan=True) == (
-        "Every job keeps what it has, though 1 job was to change. Greedy would do the same."
+        "Every job keeps what it has, though 1 job was to change. Greedy would decide the same."
     )
     assert named_of(decided([], [], [])) == -1
 

@@ -12,13 +12,23 @@ from dlsched.ui import result_cards
 from dlsched.ui.compare_view import changes_by, most_stars
 from dlsched.ui.loaders import vm_types
 from dlsched.ui.result_cost import cost_parts
-from dlsched.ui.result_gantt import filling_slots, held_of_open
+from dlsched.ui.result_gantt import filling_slots, held_of_open, one_size
 from dlsched.ui.result_job import filtered, node_ranges, readable
 from dlsched.ui.window import Window
 from tests.support.runs_for_store import small_scenario
 
 SMALL, LARGE = VmType(name="small", gpus=4), VmType(name="large", gpus=8)
 SLOTS = small_scenario().replace(cluster=Cluster(slots=2, catalogue=(SMALL, LARGE)))
+
+
+def test_nodes_have_one_size_only_where_all_are_equal() -> None:
+    def on(*pools: Pool) -> float | None:
+        return one_size(small_scenario().replace(cluster=Cluster(pools=pools)))
+
+    assert on(Pool(vm=LARGE, count=2), Pool(vm=LARGE, count=1, partition="a")) == 8.0
+    assert on(Pool(vm=LARGE, count=2), Pool(vm=SMALL, count=1)) is None
+    assert on(Pool(vm=VmType(name="cpu", gpus=0), count=2)) is None
+    assert one_size(SLOTS) is None
 
 
 def test_cards_suit_the_data() -> None:
