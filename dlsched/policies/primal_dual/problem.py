@@ -106,7 +106,7 @@ def utility_of(jobs: Sequence[Job], schedules: Sequence[Schedule | None]) -> flo
 
 
 def violations(instance: Instance, schedules: Sequence[Schedule | None]) -> list[str]:
-    """Return what is wrong with schedules, one message each: capacity, time, batch, servers, work left; empty = legal."""
+    """Return what is wrong: capacity, time, batch, servers, work left; one message each, empty = legal."""
     found: list[str] = []
     used = np.zeros((instance.slots, *instance.capacity.shape))
     for job, schedule in zip(instance.jobs, schedules, strict=True):
