@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -110,6 +111,12 @@ class Cluster(Frozen):
         if beyond:
             raise ValueError(f"an absence names node {beyond[0]}, the last node is {self.num_nodes - 1}")
         return self
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with these fields changed, and with a table of nodes of its own."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("nodes", None)  # else the table of the original would be kept
+        return copy
 
     @property
     def free_slots(self) -> bool:

@@ -16,3 +16,11 @@ def test_hashes_are_those_of_earlier_versions():
     assert given.replace(cluster=with_disk).content_hash != given.content_hash
     both = [SpeedSpec(kind="parameter-server", updates=updates) for updates in ("sync", "async")]
     assert len({given.replace(speed=speed).content_hash for speed in both}) == 2
+
+
+def test_a_copy_of_a_cluster_has_its_own_table_of_nodes():
+    cluster = Cluster(pools=(Pool(vm=VmType(name="n", gpus=8), count=2),))
+    assert len(cluster.nodes.vm) == 2
+    copy = cluster.model_copy(update={"pools": (Pool(vm=VmType(name="m", gpus=4), count=5),)})
+    assert copy.nodes.capacity[:, 0].tolist() == [4] * 5
+    assert cluster.nodes.capacity[:, 0].tolist() == [8] * 2
