@@ -56,8 +56,11 @@ MOST_GPU_TYPES = 3
 def workload_sentence(
     jobs: int, span_s: float, median_run_s: Number, *, load: Number = None, gpus: int = 0, never_fit: int = 0
 ) -> str:
-    """Return "9,383 jobs in 41 d ask for 84% of 64 GPUs; 3 can never fit; half run under 18 min."."""
-    parts = [f"{amount(jobs, 'job')} in {duration(span_s)}"]
+    """Return "9,383 jobs in 41 d ask for 84% of 64 GPUs; 3 can never fit; half run under 18 min.".
+
+    ``span_s`` 0: they come at once.
+    """
+    parts = [f"{amount(jobs, 'job')} {f'in {duration(span_s)}' if span_s else 'at once'}"]
     if gpus and not is_missing(load):
         parts[0] += f" {'asks' if jobs == 1 else 'ask'} for {share(load)} of {amount(gpus, 'GPU')}"
     if never_fit:

@@ -76,6 +76,12 @@ def other_ways() -> None:
         ):
             st.session_state[workload_sample.KEY] = workload_sample.ELASTIC
             session.go("describe/workload.py", source="Sample")
+        if st.button(
+            "Admit jobs to a full cluster", key="start-servers",
+            help="A sample: 50 jobs with parameter servers; who gets in, with how many workers and servers?",
+        ):  # fmt: skip
+            st.session_state[workload_sample.KEY] = workload_sample.SERVERS
+            session.go("describe/workload.py", source="Sample")
         with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
             open_file()
 

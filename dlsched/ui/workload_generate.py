@@ -98,7 +98,8 @@ def generate(current: Scenario) -> Scenario:
     plain_spec = canonical(plain(spec))
     with st.spinner("Drawing"):
         drawn = _drawn(json.dumps(plain_spec), int(seed))
-    speed = SpeedSpec() if current.speed.kind == "table" else current.speed  # a table knows the jobs it was made for
+    # Tables and step times belong to the jobs they were made for.
+    speed = SpeedSpec() if current.speed.kind in ("table", "parameter-server") else current.speed
     return current.replace(
         workload=drawn, generator=plain_spec, seed=int(seed), data_kind="generated", name="Job mix", read={},
         assumptions=cluster_notes(current.assumptions), speed=speed,

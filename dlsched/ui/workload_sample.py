@@ -1,10 +1,11 @@
-"""Bundled samples on the Workload page, labelled as examples: traces, and whole scenarios of three studies."""
+"""Bundled samples on the Workload page, labelled as examples: traces, and whole scenarios of four studies."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.metrics.formats import amount
 from dlsched.ui.text import dollars
 from dlsched.ui.workload_view import doctor, on_cluster
 from dlsched.workload.catalogue import SAMPLES, data_path
@@ -12,18 +13,21 @@ from dlsched.workload.load import scenario_of
 from dlsched.workload.modelarts import sample_elastic
 from dlsched.workload.readers import TraceRead, read_trace
 from dlsched.workload.readers.detection import LABELS
+from dlsched.workload.server_jobs import sample_server_jobs
 from dlsched.workload.service import sample_scenario
 from dlsched.workload.streams import sample_stream
 
 KEY = "sample"
-SERVICE, STREAM, ELASTIC = range(len(SAMPLES), len(SAMPLES) + 3)
+SERVICE, STREAM, ELASTIC, SERVERS = range(len(SAMPLES), len(SAMPLES) + 4)
 """Places of the samples that are whole scenarios."""
-_LABELS = (*(one.label for one in SAMPLES), "GPU as a service", "Training jobs", "Elastic training")
+_LABELS = (*(one.label for one in SAMPLES), "GPU as a service", "Training jobs", "Elastic training",
+           "Parameter-server jobs")  # fmt: skip
 _WORDS = (
     *(one.words for one in SAMPLES),
     "100 jobs with due times for 10 rented machines.",
     "400 jobs that speed up with the nodes they get, on 100 nodes.",
     "447 jobs on 1 to 16 of 110 nodes.",
+    "50 jobs of workers and servers that ask for more than there is.",
 )
 
 
@@ -37,6 +41,8 @@ def sample(current: Scenario) -> Scenario:
         return _training()
     if place == ELASTIC:
         return _elastic()
+    if place == SERVERS:
+        return _servers()
     return _service() if place == SERVICE else _trace(place, current)
 
 
@@ -55,6 +61,16 @@ def _elastic() -> Scenario:
         f"**{made.cluster.num_nodes} nodes** of 8 GPUs; a job may run on 1, 2, 4, 8 or 16 of them, and change while it "
         "runs. Twice the nodes make it 1.6 times as fast. Synthetic, with the published statistics of the ModelArts "
         "study at twice its arrivals."
+    )
+    return made
+
+
+def _servers() -> Scenario:
+    made = _made_servers()
+    st.markdown(
+        f"**{amount(len(made.workload), 'job')}** with parameter servers come at once; {made.cluster.num_nodes} units "
+        "of capacity cannot hold them all, and each is worth less the later it is done. Who gets in, and with how "
+        "many workers and servers? Drawn from the ranges published in the SMD study."
     )
     return made
 
@@ -96,6 +112,11 @@ def _made_stream() -> Scenario:
 @st.cache_resource(show_spinner=False)
 def _made_elastic() -> Scenario:
     return sample_elastic()
+
+
+@st.cache_resource(show_spinner=False)
+def _made_servers() -> Scenario:
+    return sample_server_jobs()
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)

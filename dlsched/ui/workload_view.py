@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import COLUMN
 from dlsched.figures import workload as figures
 from dlsched.figures.cluster import demand
 from dlsched.metrics.findings import guards, workload_sentence
 from dlsched.metrics.formats import amount, count, duration, number, share
+from dlsched.metrics.servers import RESOURCE_WORDS, asked_of, comes_at_once, servers_words
 from dlsched.ui import charts
 from dlsched.ui.parts import cards, guard_rails, sentence
 from dlsched.ui.text import safe
-from dlsched.workload.doctor import Finding, Report, arrival_window_s, fit_of
+from dlsched.workload.doctor import Finding, Report, arrival_window_s, fit_of, in_time
 from dlsched.workload.notes import cluster_notes, is_default_note
 
 MAX_ROWS = 1000
@@ -31,7 +35,18 @@ LABELS = {
     "gpus_per_worker": "GPUs per worker", "cpus_per_worker": "CPUs per worker", "gpu_types": "GPU types",
     "mem_gib_per_worker": "Memory per worker (GiB)", "weight_usd_per_s": "Cost of lateness ($/s)",
     "recorded_start_s": "Recorded start (s)", "recorded_end_s": "Recorded end (s)",
+    "disk_gib_per_worker": "Disk per worker (GiB)", "servers": "Parameter servers",
+    "cpus_per_server": "CPUs per server", "mem_gib_per_server": "Memory per server (GiB)",
+    "disk_gib_per_server": "Disk per server (GiB)", "workers_per_server": "Most workers per server",
+    "limit_gpus": "Limit (GPUs)", "limit_cpus": "Limit (CPUs)", "limit_mem_gib": "Limit, memory (GiB)",
+    "limit_disk_gib": "Limit, disk (GiB)", "batch_s": "Step: shared part (s)", "step_s": "Step: fixed part (s)",
+    "transfer_s": "Step: transfers (s)", "worker_overhead_s": "Step: per worker (s)",
+    "server_overhead_s": "Step: per server (s)", "spread_s": "Step: on several nodes (s)",
+    "utility_1": "Worth at once", "utility_2": "Worth: fall (1/unit)", "utility_3": "Worth: half left after (units)",
 }  # fmt: skip
+STEPS = "Training steps"
+"""Heading of the work of jobs with parameter servers."""
+GANG_NAMES = frozenset(column.name for column in GANG_COLUMNS)
 
 
 def on_cluster(
@@ -68,25 +83,27 @@ def size_of(cluster: Cluster) -> str:
 
 def profile(scenario: Scenario) -> None:
     """Show the banners, the sentence, the cards and the charts of the scenario's jobs."""
-    jobs, cluster = scenario.workload, scenario.cluster
+    jobs, cluster = in_time(scenario), scenario.cluster
     fit = fit_of(jobs, cluster, scenario.options.placement)
     median, widest = float(np.median(jobs.work)), float(jobs.gpus.max())
     load = None if np.isnan(fit.load) else fit.load
     found = guards(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest)
     guard_rails([guard for guard in found if guard.level != "info"])
+    together = asked_of(scenario) if jobs.has_servers and comes_at_once(scenario) else {}
     sentence(
         workload_sentence(
-            len(jobs), arrival_window_s(jobs), median, load=load, gpus=cluster.num_gpus, never_fit=len(fit.never_fit)
+            len(jobs), 0.0 if together else arrival_window_s(jobs), median, load=together.get("gpus", load),
+            gpus=cluster.num_gpus, never_fit=len(fit.never_fit),
         )
-    )
-    asked = "GPU time asked for over GPU time of the cluster while jobs arrive."
-    none = "Load needs fixed nodes with GPUs; here the policy rents the machines."
+    )  # fmt: skip
     cards([
         ("Jobs", count(len(jobs)), "Jobs that will be simulated."),
-        ("Load", share(load), none if load is None else f"{asked} Cluster: {amount(cluster.num_gpus, 'GPU')}."),
+        _together_card(together) if together else _load_card(load, cluster),
         ("Run time, median", duration(median), "Half of the jobs run shorter, at the width they ask for."),
         ("Widest job", f"{number(widest)} {'GPU' if widest == 1 else 'GPUs'}", "GPUs of the largest job."),
     ])  # fmt: skip
+    if jobs.has_servers:
+        st.markdown(servers_words(scenario))
     _charts(scenario)
     if fit.never_fit:
         with st.expander(f"{amount(len(fit.never_fit), 'job')} that can never fit this cluster"):
@@ -94,8 +111,22 @@ def profile(scenario: Scenario) -> None:
     _findings("Not modelled on this cluster", [f for f in fit.not_modelled if f.count])
 
 
+def _load_card(load: float | None, cluster: Cluster) -> tuple[str, str, str]:
+    if load is None:
+        return ("Load", share(load), "Load needs fixed nodes with GPUs; here the policy rents the machines.")
+    asked = "GPU time asked for over GPU time of the cluster while jobs arrive; CPUs, memory and disk do not count."
+    return ("Load", share(load), f"{asked} Cluster: {amount(cluster.num_gpus, 'GPU')}.")
+
+
+def _together_card(together: Mapping[str, float]) -> tuple[str, str, str]:
+    """Return what jobs that come at once ask for of the resource that is the shortest."""
+    worst = max(together, key=lambda name: together[name])
+    hint = "All jobs come at once: what they ask for together, over what there is, of the resource that is shortest."
+    return ("Asked for at once", f"{share(together[worst])} of {RESOURCE_WORDS[worst]}", hint)
+
+
 def _charts(scenario: Scenario) -> None:
-    theme, jobs, gpus = charts.page_theme(), scenario.workload, scenario.cluster.num_gpus
+    theme, jobs, gpus = charts.page_theme(), in_time(scenario), scenario.cluster.num_gpus
     shown = figures.profile(jobs, theme)
     for left in range(0, len(shown), 2):
         for column, place in zip(st.columns(2), (left, left + 1), strict=True):
@@ -137,18 +168,30 @@ def jobs_table(scenario: Scenario) -> None:
             return
         text = st.text_input("Filter by job, user, group or class", key="workload-filter")
         hit = np.flatnonzero(_named(scenario, text)) if text else np.arange(len(jobs))
-        present = jobs.columns()
-        columns = {label_of(name): values[hit[:MAX_ROWS]] for name, values in present.items()}
+        present = shown_columns(scenario)
+        columns = {label: getattr(jobs, name)[hit[:MAX_ROWS]] for name, label in present.items()}
         st.markdown(f":gray[{count(min(len(hit), MAX_ROWS))} of {count(len(hit))} rows shown.]")
         st.dataframe(
             pd.DataFrame(columns), hide_index=True, key="workload-table", alt="Jobs, in order of submission",
-            column_config={label_of(name): st.column_config.Column(help=COLUMN[name].help) for name in present},
+            column_config={label: st.column_config.Column(help=COLUMN[name].help) for name, label in present.items()},
         )  # fmt: skip
 
 
 def label_of(column: str) -> str:
     """Return the heading of a workload column, with its unit."""
     return LABELS.get(column, column.replace("_", " ").capitalize())
+
+
+def shown_columns(scenario: Scenario) -> dict[str, str]:
+    """Return the columns to show with their headings; those of parameter servers only where they say something."""
+    found = {
+        name: label_of(name)
+        for name, values in scenario.workload.columns().items()
+        if name not in GANG_NAMES or bool(np.nan_to_num(values.astype(float)).any())
+    }
+    if scenario.speed.kind == "parameter-server":
+        found["work"] = STEPS
+    return found
 
 
 def _named(scenario: Scenario, text: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -228,10 +228,18 @@ def loads_of(workload: Workload, cluster: Cluster) -> dict[str, float]:
 
     Keys as RESOURCES. What a job asks for is what its workers and its parameter servers hold together.
     """
-    total: Floats = cluster.nodes.capacity.sum(axis=0) * arrival_window_s(workload)
+    return _of_capacity(workload, cluster, workload.work / max(arrival_window_s(workload), 1e-300))
+
+
+def shares_at_once(workload: Workload, cluster: Cluster) -> dict[str, float]:
+    """Return what all jobs together ask for over what there is, by resource as :func:`loads_of`."""
+    return _of_capacity(workload, cluster, np.ones(len(workload)))
+
+
+def _of_capacity(workload: Workload, cluster: Cluster, weight: Floats) -> dict[str, float]:
+    total: Floats = cluster.nodes.capacity.sum(axis=0)
     servers = np.zeros(len(workload), dtype=np.int64) if workload.servers is None else workload.servers
-    held = workload.demand * workload.workers[:, None] + workload.server_demand * servers[:, None]
-    asked = workload.work @ held
+    asked = weight @ (workload.demand * workload.workers[:, None] + workload.server_demand * servers[:, None])
     stated = np.isfinite(total) & (total > 0) & (asked > 0)
     return {name: float(asked[r] / total[r]) for r, name in enumerate(RESOURCES) if stated[r]}
 

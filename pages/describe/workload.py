@@ -9,6 +9,7 @@ from dlsched.ui import (
     workload_gpuaas,
     workload_modelarts,
     workload_sample,
+    workload_servers,
     workload_stream,
     workload_upload,
     workload_view,
@@ -22,6 +23,7 @@ KINDS = (
     "GPU as a service",
     "Training jobs on a cluster (HELL/KNEE study)",
     "Elastic training (ModelArts study)",
+    workload_servers.KIND,
 )
 
 current = page.begin("Workload")
@@ -43,15 +45,18 @@ with mistakes_shown():
         shown = workload_sample.sample(current)
     elif source == "Generate":
         kind = st.segmented_control(
-            "Kind of jobs", KINDS, default=KINDS[0], required=True, key="gen-kind", persist_state="session",
+            "Kind of jobs", KINDS, default=KINDS[0], required=True, key=workload_servers.KIND_KEY,
+            persist_state="session",
             help="Classes of jobs on the current cluster, jobs with due times for rented machines of any type, or "
-            "training jobs that speed up with the nodes they get: one GPU each and a parameter server, or 8 GPUs each",
+            "training jobs that speed up with the nodes they get: one GPU each and a parameter server, or 8 GPUs each; "
+            "or jobs of workers and parameter servers that a full cluster lets in or not",
         )  # fmt: skip
         forms = (
             lambda: workload_generate.generate(current),
             workload_gpuaas.generate,
             workload_stream.generate,
             lambda: workload_modelarts.generate(current),
+            workload_servers.generate,
         )
         shown = forms[KINDS.index(kind)]()
         is_next = (current.generator or {}).get("kind") == (shown.generator or {}).get("kind")

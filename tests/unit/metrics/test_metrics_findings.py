@@ -36,7 +36,7 @@ def scenario(*pools: Pool, speed: SpeedSpec | None = None, absences=(), **fields
 def test_workload_sentence():
     full = workload_sentence(9_383, 41 * 86_400, 1_080, load=0.84, gpus=64, never_fit=3)
     assert full == "9,383 jobs in 41 d ask for 84% of 64 GPUs; 3 can never fit; half run under 18 min."
-    assert workload_sentence(1, 0, None) == "1 job in 0 s."
+    assert workload_sentence(1, 0, None) == "1 job at once."
 
 
 @pytest.mark.parametrize(

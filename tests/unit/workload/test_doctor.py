@@ -11,7 +11,16 @@ from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.placement import can_ever_fit
 from dlsched.workload.defaults import default_cluster, describe_default
-from dlsched.workload.doctor import Ledger, arrival_window_s, fit_of, in_time, load_of, loads_of, never_fit
+from dlsched.workload.doctor import (
+    Ledger,
+    arrival_window_s,
+    fit_of,
+    in_time,
+    load_of,
+    loads_of,
+    never_fit,
+    shares_at_once,
+)
 from tests.support.server_scenarios import machines, training, with_servers
 
 
@@ -145,6 +154,7 @@ def test_jobs_with_servers_count_load_in_seconds():
     assert arrival_window_s(timed) == 120
     assert load_of(timed, scenario.cluster) == pytest.approx((2 * 60 + 3 * 120) / (8 * 120))
     # 5 CPUs of a, 7 of b; no node states memory, no job asks for disk
+    assert shares_at_once(timed, scenario.cluster) == pytest.approx({"gpus": 5 / 8, "cpus": 12 / 20})
     assert loads_of(timed, scenario.cluster) == pytest.approx({"gpus": 0.5, "cpus": (5 * 60 + 7 * 120) / (20 * 120)})
 
 
