@@ -8,6 +8,7 @@ from datetime import date
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, duration, money, share
+from dlsched.metrics.servers import UPDATES_WORDS
 from dlsched.workload.notes import (
     is_default_note,
     is_list_note,
@@ -156,6 +157,12 @@ def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Chip]:
     if scenario.speed.kind == "table":
         why = "How long a job takes is looked up by its profile, GPU type and number of GPUs of one node."
         chips.append(Chip("run times by table", why, "Training time"))
+    if scenario.speed.kind == "parameter-server":
+        updates = UPDATES_WORDS[scenario.speed.updates]
+        why = "How long a training step takes follows from workers and parameter servers and the times of its parts; "
+        how = {"async": "each worker makes steps on its own.", "sync": "all workers make one step together."}
+        where = "Run" if scenario.generator is None else "Workload"
+        chips.append(Chip(f"parameter servers, {updates}", why + how[scenario.speed.updates], where))
     if options.restart_s > 0:
         rule = {
             "pause": "A job makes no progress for this long after every start, resize or move.",

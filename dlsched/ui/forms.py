@@ -14,6 +14,7 @@ from dlsched.ui.text import dollars
 
 UNIT_ENDINGS = ((" usd per h", "$/h"), (" gpu s", "GPU-s"), (" usd", "$"), (" gib", "GiB"), (" s", "s"))
 SPELLINGS = {"vm": "VM", "gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
+Choices = Sequence[str] | Mapping[str, str]
 SHARE_FIELDS = ("_share", "_error", "efficiency")
 
 
@@ -23,11 +24,12 @@ def model_fields(
     current: Frozen | None = None,
     *,
     hidden: Collection[str] = (),
-    choices: Mapping[str, Sequence[str]] | None = None,
+    choices: Mapping[str, Choices] | None = None,
 ) -> dict[str, Any]:
     """Show one widget per field of the model and return the values; defaults come from ``current`` or the model.
 
-    ``hidden`` fields are left out; ``choices`` turns a text field into a choice among these.
+    ``hidden`` fields are left out; ``choices`` turns a text field into a choice among these (value -> its words, where
+    they are a mapping).
     """
     base = current or model.model_validate({})
     return {
@@ -52,14 +54,18 @@ def label_of(name: str, info: FieldInfo) -> str:
     return f"{spelt} ({unit})" if unit else spelt
 
 
-def field(label: str, info: FieldInfo, value: Any, key: str, choices: Sequence[str] | None = None) -> Any:
+def field(label: str, info: FieldInfo, value: Any, key: str, choices: Choices | None = None) -> Any:
     """Show the widget that suits the type of a field and return its value."""
     hint = dollars(info.description or "")
     kind, optional = _inner(info.annotation)
     label = dollars(label)
     if choices is not None:
         place = list(choices).index(value) if value in choices else None
-        return st.selectbox(label, choices, index=place, help=hint, key=key, placeholder="chosen by itself")
+        words = choices if isinstance(choices, Mapping) else {}
+        return st.selectbox(
+            label, list(choices), index=place, help=hint, key=key, placeholder="chosen by itself",
+            format_func=lambda value: words.get(value, value),
+        )  # fmt: skip
     if get_origin(kind) is Literal:
         options = [*get_args(kind)]
         place = options.index(value) if value in options else None

@@ -7,17 +7,19 @@ import streamlit as st
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import POLICIES, unmet_needs
-from dlsched.ui import session
+from dlsched.ui import session, workload_servers
 from dlsched.ui.fill_view import OFFERS
 from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import mistakes_shown
 from dlsched.ui.text import dollars, safe
+from dlsched.workload import fill
 
 EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
 RENTING_SIX = (
     "gpuaas-market", "gpuaas-path-relinking", "gpuaas-greedy", "gpuaas-fifo", "gpuaas-edf", "gpuaas-priority"
 )  # fmt: skip
 ELASTIC_FIVE = ("fifo-skip", "hell-malleable", "knee-malleable", "knee-moldable", "jsq-chunk")
+ADMITTING_FIVE = ("smd", "optimus", "esw", "fifo", "fifo-skip")
 GROUP_TITLES = {
     "everyday": "Everyday",
     "elastic": "Elastic: change the width",
@@ -69,14 +71,23 @@ def has_curves(scenario: Scenario) -> bool:
     return not scenario.cluster.free_slots and scenario.speed.kind == "table"
 
 
+def has_servers(scenario: Scenario) -> bool:
+    """Whether jobs run with parameter servers: what the policies that let jobs in are made for."""
+    return scenario.speed.kind == "parameter-server" and scenario.workload.has_servers
+
+
 def usual(scenario: Scenario) -> tuple[str, ...]:
     """Return the policies ticked at first."""
     if is_rented(scenario):
         return RENTING_SIX
+    if has_servers(scenario):
+        return ADMITTING_FIVE
     return ELASTIC_FIVE if has_curves(scenario) else EVERYDAY_FIVE
 
 
 def _first_group(scenario: Scenario) -> str:
+    if has_servers(scenario):
+        return "who gets in"
     return "pay less" if is_rented(scenario) else "elastic" if has_curves(scenario) else "everyday"
 
 
@@ -103,7 +114,8 @@ def _offer(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...], told: 
 
 
 def _tick_key(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...]) -> str:
-    kind = "-rented" if is_rented(scenario) else "-curves" if has_curves(scenario) else ""
+    kinds = {"-rented": is_rented, "-servers": has_servers, "-curves": has_curves}
+    kind = next((name for name, holds in kinds.items() if holds(scenario)), "")
     return f"policy-{spec.key}-{bool(lacks)}{kind}"
 
 
@@ -126,6 +138,40 @@ def _way_to(whose: str, lacks: tuple[Need, ...], scenario: Scenario) -> None:
                 st.page_link(SCRIPTS["Cluster"], label="Change on Cluster", query_params=session.url_params())
             elif need is Need.SPEED:
                 st.markdown("Choose a scaling law under the rules below.", width="content")
+            elif need is Need.POOL:
+                _to_pool(whose, scenario)
+            elif need in (Need.SERVERS, Need.UTILITY):
+                _to_servers(whose, need, lacks, scenario)
+
+
+def _to_pool(whose: str, scenario: Scenario) -> None:
+    """Offer to take all nodes together; free slots first need to become fixed nodes."""
+    if scenario.cluster.free_slots:
+        st.page_link(SCRIPTS["Cluster"], label="Change to fixed nodes on Cluster", query_params=session.url_params())
+        return
+    rule = "only the total of all nodes limits jobs: a job may be split over nodes at will, and waits come out short"
+    if st.button("Take the nodes together", key=f"fill-{whose}-POOL", type="tertiary", help=rule):
+        options = scenario.options.model_copy(update={"placement": "pool"})
+        session.keep(scenario.replace(options=options), based_on=scenario.content_hash)
+        st.rerun()
+
+
+def _to_servers(whose: str, need: Need, lacks: tuple[Need, ...], scenario: Scenario) -> None:
+    """Offer to use the times of training steps where jobs have them, else to draw jobs with servers and utilities."""
+    if need is Need.SERVERS and fill.has_step_times(scenario.workload):
+        label, rule = "Use the times of training steps", fill.STEP_TIMES_RULE
+        if st.button(label, key=f"fill-{whose}-SERVERS", type="tertiary", help=rule):
+            with mistakes_shown():
+                session.keep(fill.use_step_times(scenario), based_on=scenario.content_hash)
+                st.rerun()
+        return
+    if need is Need.UTILITY and Need.SERVERS in lacks and not fill.has_step_times(scenario.workload):
+        return  # one way out for both
+    if st.button(
+        "Draw jobs that have them", key=f"fill-{whose}-{need.name}", type="tertiary",
+        help="Opens the page Workload: jobs with workers, parameter servers and utilities",
+    ):  # fmt: skip
+        workload_servers.open_form()
 
 
 def _matches(spec: PolicySpec, wanted: str) -> bool:

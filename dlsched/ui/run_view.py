@@ -26,6 +26,7 @@ from dlsched.ui.text import safe
 ASK_ABOVE_S = 60.0
 TENTH = 10
 LEAST_JOBS_FOR_TENTH = 100
+SPEED_WORDS = {"rigid": "one fixed width", "scaling": "scaling law", "table": "run times by table"}
 VARIATIONS: dict[str, dict[str, Any]] = {
     "run times ± 50%": {"estimate_error": 0.5},
     "5% of jobs die early": {"bug_share": 0.05},
@@ -99,10 +100,24 @@ def options_form(scenario: Scenario) -> None:
 
 
 def speed_fields(scenario: Scenario, key: str) -> dict[str, Any]:
-    """Show the fields of the speed-up; a table of run times is kept, and offered only where there is one."""
-    kinds = ["rigid", "scaling", *(["table"] if scenario.speed.times is not None else [])]
-    values = model_fields(SpeedSpec, key, scenario.speed, hidden=("times",), choices={"kind": kinds})
-    return values | {"times": scenario.speed.times}
+    """Show the fields of the speed-up; what the jobs do not come with is not offered, and stays as it is.
+
+    A table of run times is kept, and offered only where there is one. Jobs with times of training steps count their
+    work in steps: any other kind would take those for seconds.
+    """
+    current = scenario.speed
+    if current.kind != "parameter-server":
+        hidden = {"updates", "times"}
+    else:
+        st.markdown(
+            ":gray[Jobs come with the times of a training step, and their work is steps: a speed-up by another rule "
+            "would take steps for seconds.]"
+        )
+        # Jobs are drawn for one kind of updates.
+        hidden = {"kind", "efficiency", "max_factor", "times", *(["updates"] if scenario.generator else [])}
+    kinds = {kind: words for kind, words in SPEED_WORDS.items() if kind != "table" or current.times is not None}
+    values = model_fields(SpeedSpec, key, current, hidden=hidden, choices={"kind": kinds})
+    return {name: getattr(current, name) for name in hidden} | values
 
 
 def _in_columns(model: type[Frozen], current: Frozen, key: str) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from pydantic import ValidationError
 from dlsched.domain.cluster import VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.policy import Need
-from dlsched.domain.scenario import Scenario
+from dlsched.domain.scenario import Scenario, SpeedSpec
+from dlsched.domain.workload import Workload
+from dlsched.speed import build_speed
 from dlsched.workload.generators.registry import FilledSpec, canonical, parse, plain
-from dlsched.workload.notes import EXAMPLE_PRICE
+from dlsched.workload.notes import EXAMPLE_PRICE, is_speed_note
 from dlsched.workload.rules import (
     DueRule,
     FillRule,
@@ -30,6 +32,9 @@ from dlsched.workload.rules import (
 
 EXAMPLE_USD_PER_GPU_H = 2.50
 """About what a data-centre GPU is rented for; shown as an example price wherever it is used."""
+
+STEP_TIMES = SpeedSpec(kind="parameter-server")
+STEP_TIMES_RULE = "work counts training steps, made by all workers of a job together; their times are those of the jobs"
 
 
 def missing(scenario: Scenario) -> list[Need]:
@@ -113,6 +118,28 @@ def fill_prices(scenario: Scenario, usd_per_gpu_h: float = EXAMPLE_USD_PER_GPU_H
     words = f"{usd_text(usd_per_gpu_h)} per GPU-hour ({EXAMPLE_PRICE})"
     filled = cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
     return scenario.replace(cluster=filled, assumptions=_with_words(scenario, words))
+
+
+def has_step_times(workload: Workload) -> bool:
+    """Whether every job has parameter servers, and times of its training steps that are above 0."""
+    try:
+        build_speed(STEP_TIMES, workload)
+    except InputError:
+        return False
+    return True
+
+
+def use_step_times(scenario: Scenario) -> Scenario:
+    """Return the scenario with the times of training steps as its speed model; work then counts steps.
+
+    Raises
+    ------
+    InputError
+        If a job has no parameter servers or no times.
+    """
+    build_speed(STEP_TIMES, scenario.workload)
+    notes = tuple(note for note in scenario.assumptions if not is_speed_note(note))
+    return scenario.replace(speed=STEP_TIMES, assumptions=(*notes, STEP_TIMES_RULE))
 
 
 def _fill(scenario: Scenario, make_rule: Callable[[], FillRule]) -> Scenario:

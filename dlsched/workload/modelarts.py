@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
 from dlsched.domain.workload import Ints, Workload
@@ -88,9 +89,9 @@ def on_whole_nodes(scenario: Scenario, nodes: int | None = None, most_nodes: int
     """Return the scenario with jobs on whole nodes of 8 GPUs, from 1 to ``most_nodes`` of them, under the study's law.
 
     A job of g GPUs asks for ceil(g / 8) nodes, rounded up to a power of two, a CPU job for one; it runs there as long
-    as it does now with what it asks for, and may always have the nodes it asks for. CPUs and memory of jobs, time
-    tables and the generator are dropped. ``nodes`` is the size of the cluster; without it the cluster stays if all its
-    nodes have 8 GPUs, else it becomes the default cluster of the jobs.
+    as it does now with what it asks for, and may always have the nodes it asks for. CPUs, memory and parameter servers
+    of jobs, time tables and the generator are dropped. ``nodes`` is the size of the cluster; without it the cluster
+    stays if all its nodes have 8 GPUs, else it becomes the default cluster of the jobs.
 
     Raises
     ------
@@ -109,6 +110,7 @@ def on_whole_nodes(scenario: Scenario, nodes: int | None = None, most_nodes: int
         cpus_per_worker=None,
         mem_gib_per_worker=None,
         profile=None,
+        **dict.fromkeys(column.name for column in GANG_COLUMNS),
     )
     cluster, about = _cluster_for(changed, scenario, nodes)
     fewer = int((jobs.gpus < asked * NODE_GPUS - 1e-9).sum())

@@ -17,6 +17,7 @@ from dlsched.domain.workload import Floats, Texts, Workload
 from dlsched.speed import build_speed
 from dlsched.speed.regression import NetworkFit
 from dlsched.speed.terms import BATCH, DISK, FEATURES, GFLOPS, GPUS, ITERATIONS
+from dlsched.workload.doctor import in_time
 from dlsched.workload.gpu_types import gflops_of
 from dlsched.workload.notes import is_speed_note
 from dlsched.workload.profiling import TOO_GOOD
@@ -228,7 +229,7 @@ def _run_s(scenario: Scenario, measured_on: str) -> Floats:
     """Return how long each job runs now with the GPUs it asks for: on this type where a table tells types apart."""
     jobs, vm_types = scenario.workload, scenario.cluster.vm_types
     if scenario.speed.kind != "table":
-        return jobs.work
+        return in_time(scenario).work
     speed = build_speed(scenario.speed, jobs, vm_types)
     rows = np.arange(len(jobs))
     vm = next((number for number, vm in enumerate(vm_types) if vm.gpu_type == measured_on), None)

@@ -2,10 +2,18 @@
 
 import pytest
 
-from dlsched.ui.policy_choice import ELASTIC_FIVE, has_curves, usual
+from dlsched.domain.scenario import SpeedSpec
+from dlsched.policies.registry import POLICIES
+from dlsched.ui.policy_choice import ADMITTING_FIVE, ELASTIC_FIVE, has_curves, usual
+from dlsched.ui.workload_servers import KIND
+from dlsched.workload import fill
 from dlsched.workload.generators import StreamSpec
+from dlsched.workload.server_jobs import sample_server_jobs
+from dlsched.workload.service import sample_scenario
 from dlsched.workload.streams import stream_scenario
+from tests.support.page_text import kept
 from tests.support.runs_for_store import small_scenario
+from tests.support.server_scenarios import training, with_servers
 
 
 @pytest.fixture
@@ -42,3 +50,50 @@ def test_with_fixed_widths_elastic_policies_say_that_they_only_order(open_page, 
     saved = store.save_scenario(rigid)
     app = open_page("run/run.py", scenario=saved.scenario_hash[:8])
     assert any("can only choose the order" in part.value for part in app.markdown)
+
+
+def open_run(open_page, store, scenario):
+    return open_page("run/run.py", scenario=store.save_scenario(scenario).scenario_hash[:8])
+
+
+def test_jobs_with_servers_are_met_by_the_policies_that_let_jobs_in(open_page, store):
+    app = open_run(open_page, store, sample_server_jobs())
+    assert not app.exception
+    assert app.subheader[0].value == "Who gets in"
+    here = {spec.key for spec in POLICIES} & set(ADMITTING_FIVE)
+    assert {"fifo", "fifo-skip"} <= here
+    ticked = {key for key in here if app.checkbox(key=f"policy-{key}-False-servers").value}
+    assert ticked == here
+
+
+def test_what_admission_needs_has_a_way_out(open_page, store):
+    app = open_run(open_page, store, small_scenario())
+    assert not app.exception
+    told = [part.value for part in app.markdown if "parameter-server demands" in part.value]
+    assert len(told) == 1  # once for the group
+    app = app.button(key="fill-who gets in-POOL").click().run()
+    assert not app.exception
+    assert kept(store).options.placement == "pool"
+    app = app.button(key="fill-who gets in-SERVERS").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Workload"
+    assert app.segmented_control(key="gen-kind").value == KIND
+
+
+def test_given_step_times_are_used_when_asked_for(open_page, store):
+    counted_in_steps = with_servers(training((0, 10, 2, 1), (0, 10, 2, 1)), speed=SpeedSpec(), placement="pool")
+    app = open_run(open_page, store, counted_in_steps)
+    app = app.button(key="fill-who gets in-SERVERS").click().run()
+    assert not app.exception
+    assert kept(store).speed == SpeedSpec(kind="parameter-server", updates="sync")
+    assert kept(store).assumptions == (fill.STEP_TIMES_RULE,)
+    # of the needs, utilities are left
+    told = [part.value for part in app.markdown if "Needs utility functions" in part.value]
+    assert len(told) == 1
+    assert app.button(key="fill-who gets in-UTILITY").label == "Draw jobs that have them"
+
+
+def test_free_slots_first_become_fixed_nodes(open_page, store):
+    app = open_run(open_page, store, sample_scenario())
+    assert not app.exception
+    assert "fill-who gets in-POOL" not in {button.key for button in app.button}

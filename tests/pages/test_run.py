@@ -6,6 +6,8 @@ from dlsched.domain.scenario import Options
 from dlsched.experiments.background import Task
 from dlsched.experiments.estimate import LEAST_S
 from dlsched.ui import policy_choice, run_view, session
+from dlsched.workload.server_jobs import sample_server_jobs
+from tests.support.page_text import kept
 from tests.support.runs_for_store import record, small_scenario
 
 ENGINE = Options(restart_s=1.0)  # restarts are beyond the compiled kernel, which would take long to compile here
@@ -78,6 +80,27 @@ def test_rules_make_a_new_version(page, store):
     assert not app.exception
     newest = store.list_scenarios().iloc[0]
     assert store.get_scenario(newest["scenario_hash"]).options.restart_s == 30
+
+
+def test_saving_rules_keeps_the_times_of_training_steps(open_page, store):
+    before = sample_server_jobs().replace(generator=None)
+    tag = store.save_scenario(before).scenario_hash[:8]
+    app = open_page("run/run.py", scenario=tag)
+    assert not app.exception
+    assert f"speed-{tag}-kind" not in {box.key for box in app.selectbox}  # steps are no seconds
+    app.selectbox(key=f"speed-{tag}-updates").set_value("sync")
+    app.number_input(key=f"opt-{tag}-restart_s").set_value(30.0)
+    app = next(button for button in app.button if button.label == "Save these rules").click().run()
+    assert not app.exception
+    assert kept(store).options.restart_s == 30
+    assert kept(store).speed == before.speed.model_copy(update={"updates": "sync"})
+
+
+def test_drawn_jobs_keep_the_updates_they_were_drawn_for(open_page, store):
+    tag = store.save_scenario(sample_server_jobs()).scenario_hash[:8]
+    app = open_page("run/run.py", scenario=tag)
+    assert not [box.key for box in app.selectbox if str(box.key).startswith("speed-")]
+    assert any("parameter servers, asynchronous" in part.value for part in app.markdown)
 
 
 def test_a_trace_can_be_made_random_and_then_has_draws(page):

@@ -43,8 +43,10 @@ def test_nothing_kept_beyond_use_is_no_number():
 
 @pytest.mark.parametrize("cpus", [20.0, None], ids=["CPUs stated", "CPUs not stated"])
 def test_the_audit_counts_anew(cpus):
-    run = run_of(cpus, (4.0, 9.0, 0.0, 0.0), None)
-    metrics, tables = summarise(*run), (jobs_table(*run), nodes_table(*run))
-    assert audit_books(*run, metrics, *tables) == []
+    scenario, truth, log = run_of(cpus, (4.0, 9.0, 0.0, 0.0), None)
+    jobs, nodes = jobs_table(scenario, truth, log), nodes_table(scenario, truth, log)
+    metrics = summarise(scenario, truth, log)
+    assert audit_books(scenario, truth, log, metrics, jobs, nodes) == []
     wrong = metrics | {"used_of_reserved": 0.5}
-    assert ["metric used_of_reserved is 0.5" in line for line in audit_books(*run, wrong, *tables)] == [True]
+    told = audit_books(scenario, truth, log, wrong, jobs, nodes)
+    assert ["metric used_of_reserved is 0.5" in line for line in told] == [True]

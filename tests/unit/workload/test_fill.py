@@ -15,6 +15,8 @@ from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload import fill
 from dlsched.workload.generators import canonical, draw
+from dlsched.workload.notes import SPEED_CURVE
+from tests.support.server_scenarios import training, with_servers
 
 NODES = Cluster(pools=(Pool(vm=VmType(name="gpu", gpus=8), count=2), Pool(vm=VmType(name="cpu", gpus=0), count=1)))
 RULES: dict[str, tuple[Any, Need]] = {
@@ -149,3 +151,14 @@ def test_given_prices_stay_and_catalogues_are_priced_too():
 def test_bad_rules_are_refused(bad):
     with pytest.raises(InputError):
         bad()
+
+
+def test_step_times_are_used_only_where_every_job_has_them():
+    given = with_servers(training((0, 10, 2, 1)), speed=SpeedSpec())
+    assert fill.has_step_times(given.workload)
+    filled = fill.use_step_times(given.replace(assumptions=(f"{SPEED_CURVE}: of somebody", "kept")))
+    assert (filled.speed.kind, filled.assumptions) == ("parameter-server", ("kept", fill.STEP_TIMES_RULE))
+    lacking = given.replace(workload=training((0, 10, 2, 0)))
+    assert not fill.has_step_times(lacking.workload)
+    with pytest.raises(InputError, match="no parameter servers"):
+        fill.use_step_times(lacking)

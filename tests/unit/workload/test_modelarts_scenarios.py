@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.errors import InputError
 from dlsched.domain.plan import Step
 from dlsched.domain.scenario import Options, Scenario, SpeedSpec
@@ -30,6 +31,7 @@ from dlsched.workload.modelarts import (
 from dlsched.workload.scenario_file import read_scenario, scenario_bytes
 from dlsched.workload.streams import give_curve, sample_stream
 from tests.support.known import known
+from tests.support.server_scenarios import training, with_servers
 from tests.support.sim_fakes import Fake, script, simulate
 
 SMALL = ModelArtsSpec(nodes=6, jobs=40)
@@ -158,6 +160,13 @@ def test_due_times_are_filled_by_the_widest_width():
     np.testing.assert_allclose(known(jobs.due_s), jobs.submit_s + 2 * jobs.work / 6.5536, atol=0.002)
     assert known(scenario.generator)["kind"] == "filled"
     np.testing.assert_array_equal(prepare(scenario, 0).scenario.workload.work, jobs.work)
+
+
+def test_jobs_with_servers_on_whole_nodes_are_timed_in_seconds_and_leave_their_servers():
+    # 10 steps of 6/2 + 1 + 2 = 6 s with what the job asks for
+    jobs = on_whole_nodes(with_servers(training((0, 10, 2, 1), limit_cpus=[9.0])), nodes=2).workload
+    assert (jobs.work.tolist(), jobs.workers.tolist()) == ([60], [1])
+    assert not {column.name for column in GANG_COLUMNS} & set(jobs.columns())
 
 
 def test_a_trace_on_whole_nodes_by_hand():
