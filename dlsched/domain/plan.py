@@ -48,6 +48,7 @@ class WaitReason(IntEnum):
     HELD_BACK = 5
     PREEMPTED = 6
     NO_NODE = 7
+    NOT_ADMITTED = 8
 
 
 REASON_TEXT: Mapping[WaitReason, str] = {
@@ -59,6 +60,7 @@ REASON_TEXT: Mapping[WaitReason, str] = {
     WaitReason.HELD_BACK: "held back by the policy",
     WaitReason.PREEMPTED: "stopped for a job with a stronger claim",
     WaitReason.NO_NODE: "no node of the right kind is up",
+    WaitReason.NOT_ADMITTED: "not admitted in this interval: the room went to others",
 }
 
 

@@ -36,6 +36,14 @@ class Placer(Protocol):
         """What is free in the trial, shape (nodes, resources)."""
         ...
 
+    @property
+    def pool_free(self) -> Floats:
+        """What is free of all nodes together, less what jobs block beyond their use, shape (resources,).
+
+        Below 0 where nodes went away and jobs block more than is left.
+        """
+        ...
+
     def fits(self, row: int, workers: int) -> bool:
         """Whether the placement rule finds room."""
         ...

@@ -41,6 +41,12 @@ class TrialPlacer:
         self.blocked = blocked
         self._rule = RULES[site.rule]
 
+    @property
+    def pool_free(self) -> Floats:
+        """What is free of all nodes together, less what other jobs block beyond their use, shape (resources,)."""
+        free: Floats = self.free.sum(axis=0)
+        return free if self.blocked is None else free - np.asarray(self.blocked)
+
     def copy(self) -> TrialPlacer:
         """Return an independent trial."""
         return TrialPlacer(self.site, self.free, self.now_s, self.blocked)
@@ -137,8 +143,7 @@ class TrialPlacer:
         return self._rule(self.free, self.site.capacity, ask)
 
     def _pool_holds(self, demand: Sequence[float], workers: int) -> bool:
-        left = self.free.sum(axis=0) - np.asarray(self.blocked)
-        return bool((np.asarray(demand) * workers <= left + ROOM_TOLERANCE).all())
+        return bool((np.asarray(demand) * workers <= self.pool_free + ROOM_TOLERANCE).all())
 
     def _add(self, node: int, demand: Sequence[float], workers: int) -> None:
         free = self.free

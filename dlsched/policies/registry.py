@@ -15,9 +15,10 @@ from dlsched.policies.baselines import BASELINES
 from dlsched.policies.elastic_queueing import ELASTIC
 from dlsched.policies.gpuaas import GPUAAS
 from dlsched.policies.rolling_horizon.specs import MODELARTS
+from dlsched.policies.smd.specs import SMD
 from dlsched.speed import build_speed
 
-POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *ELASTIC, *MODELARTS, *GPUAAS)
+POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *ELASTIC, *MODELARTS, *GPUAAS, *SMD)
 
 
 def policies() -> tuple[PolicySpec, ...]:

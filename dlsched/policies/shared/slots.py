@@ -33,6 +33,11 @@ class OpeningPlacer:
         """Free resources of the slots as they are in this trial."""
         return self._inner.free
 
+    @property
+    def pool_free(self) -> Floats:
+        """What is free of the slots taken together, less what is blocked."""
+        return self._inner.pool_free
+
     def fits(self, row: int, workers: int) -> bool:
         """Whether there is room, opening slots if need be."""
         return self._inner.fits(row, workers) or self.copy().place(row, workers) is not None

@@ -1,0 +1,88 @@
+"""SMD and the policies it is compared with (decision 019)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dlsched.domain.policy import Need, PolicySpec
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.utility import utility_at
+from dlsched.policies.smd.params import RivalParams, SmdParams
+from dlsched.policies.smd.policy import esw, optimus_policy, smd
+from dlsched.speed import build_speed
+
+FAMILY = "SMD"
+PAPER = "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021"
+NEEDS = frozenset({Need.SERVERS, Need.UTILITY, Need.POOL})
+NOTHING = 1e-9
+KNOWS = "times of a training step, steps, utility functions"
+
+
+def _remark(params: Any, scenario: Scenario) -> str:
+    return worthless(scenario)
+
+
+def worthless(scenario: Scenario) -> str:
+    """Return a warning where no job is worth NOTHING of its best when it completes; else "".
+
+    Each alone, at its fastest with the servers it asks for to a worker.
+    """
+    jobs = scenario.workload
+    fastest = build_speed(scenario.speed, jobs, scenario.cluster.vm_types).fastest()
+    with np.errstate(divide="ignore"):
+        soonest_s = jobs.submit_s + jobs.work / fastest
+    worth = utility_at(jobs, scenario.options, np.arange(len(jobs)), soonest_s)
+    if jobs.utility_1 is None or np.isnan(worth).all() or np.nanmax(worth / jobs.utility_1) > NOTHING:
+        return ""
+    return "Every job is worth next to nothing when it completes: take a longer unit of time for the utility."
+
+
+SMD: tuple[PolicySpec, ...] = (
+    PolicySpec(
+        "smd",
+        "SMD",
+        FAMILY,
+        "Once an interval, finds the fastest workers and servers of each job and admits the jobs worth most together.",
+        smd,
+        SmdParams,
+        NEEDS,
+        knows=KNOWS,
+        paper=PAPER,
+        group="who gets in",
+        uses_run_times=True,
+        draws=True,
+        remark=_remark,
+    ),
+    PolicySpec(
+        "esw",
+        "ESW",
+        FAMILY,
+        "Once an interval, gives each job as many servers as workers, as many as its limit holds; admits in order of "
+        "submission.",
+        esw,
+        RivalParams,
+        NEEDS,
+        knows=KNOWS,
+        paper=PAPER,
+        group="who gets in",
+        uses_run_times=True,
+        remark=_remark,
+    ),
+    PolicySpec(
+        "optimus",
+        "Optimus",
+        FAMILY,
+        "Once an interval, adds a worker or a server to each job as long as it saves time; admits in order of "
+        "submission.",
+        optimus_policy,
+        RivalParams,
+        NEEDS,
+        knows=KNOWS,
+        paper=PAPER,
+        group="who gets in",
+        uses_run_times=True,
+        remark=_remark,
+    ),
+)
