@@ -16,12 +16,13 @@ from dlsched.workload.prices import Offer, PriceList, check_names, spot_or_disco
 
 LABELS = {
     "use": "Use", "name": "Type", "gpu_type": "GPU", "gpus": "GPUs", "usd_per_h": "$/h", "usd_per_gpu_h": "$/GPU-h",
-    "spot_usd_per_h": "Spot $/h", "provider": "Provider", "cpus": "CPUs", "mem_gib": "GiB", "region": "Region",
+    "spot_usd_per_h": "Spot $/h", "provider": "Provider", "cpus": "CPUs", "mem_gib": "GiB",
+    "disk_gib": "Disk GiB", "region": "Region",
     "source": "Source", "as_of": "Date",
 }  # fmt: skip
 TYPED = "typed in"
 PRICES = ("usd_per_h", "spot_usd_per_h")
-_NUMBERS = ("gpus", "cpus", "mem_gib", *PRICES)
+_NUMBERS = ("gpus", "cpus", "mem_gib", "disk_gib", *PRICES)
 
 
 def offers_frame(prices: PriceList) -> pd.DataFrame:
@@ -87,6 +88,9 @@ def columns(frame: pd.DataFrame) -> dict[str, Any]:
         "provider": text(label["provider"], max_chars=80, width=95, help="Discounts are by provider"),
         "cpus": number(label["cpus"], min_value=0.0, width=75, help="CPU cores of one machine; empty = not a limit"),
         "mem_gib": number(label["mem_gib"], min_value=0.0, width=60, help="Memory of one machine; empty = not a limit"),
+        "disk_gib": number(label["disk_gib"], min_value=0.0, width=80, help="Disk of one machine; empty = not a limit")
+        if frame["disk_gib"].notna().any()
+        else None,
         "region": text(label["region"], max_chars=80, width=80, help="Region the price holds in"),
         "source": text(label["source"], max_chars=200, help="Where the price comes from"),
         "as_of": st.column_config.DateColumn(label["as_of"], help="The day the price was true"),

@@ -14,7 +14,15 @@ from dlsched.metrics.findings import cluster_sentence, guards
 from dlsched.metrics.formats import amount, count, money, share
 from dlsched.placement import can_ever_fit
 from dlsched.ui import charts, price_lists, session, tables
-from dlsched.ui.cluster_view import cluster_of, event_columns, events_frame, pool_columns, pools_frame, with_pool
+from dlsched.ui.cluster_view import (
+    cluster_of,
+    event_columns,
+    events_frame,
+    pool_columns,
+    pools_frame,
+    shows_disk,
+    with_pool,
+)
 from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import cards, guard_rails, sentence
 from dlsched.ui.text import safe
@@ -100,7 +108,11 @@ def fixed(current: Scenario) -> Cluster:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Pools of equal nodes**")
         _add_type(pools_key, start)
-    pools = tables.editor(start, pools_key, pool_columns(), alt="Pools: machine type, number of nodes, size and price")
+    # A type added from the catalogue may state its disk too.
+    disk = shows_disk(current) or bool(tables.held(pools_key, start)["disk_gib"].notna().any())
+    pools = tables.editor(
+        start, pools_key, pool_columns(disk=disk), alt="Pools: machine type, number of nodes, size and price"
+    )
     picture = st.container()
     st.markdown("**Capacity over time** (optional): nodes that arrive, leave, are maintained, or fail")
     events = tables.editor(

@@ -10,6 +10,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.columns import DISK
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, count
@@ -21,7 +22,7 @@ from dlsched.workload.prices import PriceList, price_notes, to_vm_types
 DAY_S = 86_400.0
 POOL_LABELS = {
     "vm": "VM type", "nodes": "Nodes", "gpu type": "GPU", "gpus": "GPUs each", "cpus": "CPUs each",
-    "mem_gib": "GiB each", "usd_per_h": "$/h each", "partition": "Partition",
+    "mem_gib": "GiB each", "disk_gib": "Disk GiB each", "usd_per_h": "$/h each", "partition": "Partition",
 }  # fmt: skip
 EVENT_LABELS = {
     "what": "What", "first node": "First node", "nodes": "Nodes", "from day": "Day", "to day": "Until day",
@@ -35,7 +36,7 @@ _OF_FIELD = {"name": "vm", "count": "nodes", "gpu_type": "gpu type"}
 def pools_frame(cluster: Cluster) -> pd.DataFrame:
     """Return the pools as an editable table."""
     rows = [_pool_row(pool.vm, pool.count, pool.partition) for pool in cluster.pools]
-    numbers = ("nodes", "gpus", "cpus", "mem_gib", "usd_per_h")
+    numbers = ("nodes", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h")
     return pd.DataFrame(rows, columns=[*POOL_LABELS]).astype(dict.fromkeys(numbers, float))
 
 
@@ -46,11 +47,18 @@ def with_pool(pools: pd.DataFrame, vm: VmType, nodes: int) -> pd.DataFrame:
 
 
 def _pool_row(vm: VmType, nodes: int, partition: str) -> tuple[Any, ...]:
-    return (vm.name, nodes, vm.gpu_type, vm.gpus, vm.cpus, vm.mem_gib, vm.usd_per_h, partition)
+    return (vm.name, nodes, vm.gpu_type, vm.gpus, vm.cpus, vm.mem_gib, vm.disk_gib, vm.usd_per_h, partition)
 
 
-def pool_columns() -> dict[str, Any]:
-    """Return the column settings of the pools table."""
+def shows_disk(scenario: Scenario) -> bool:
+    """Whether disk says anything here: a machine type states it, or a job asks for it."""
+    jobs = scenario.workload
+    asked = (jobs.demand[:, DISK] > 0) | (jobs.server_demand[:, DISK] > 0)
+    return bool(asked.any()) or any(vm.disk_gib is not None for vm in scenario.cluster.vm_types)
+
+
+def pool_columns(*, disk: bool = True) -> dict[str, Any]:
+    """Return the column settings of the pools table; without ``disk`` that column is there but hidden."""
     number, text, label = st.column_config.NumberColumn, st.column_config.TextColumn, POOL_LABELS
     return {
         "vm": text(label["vm"], max_chars=80, help="Name of the machine type; the same name is the same type"),
@@ -59,6 +67,9 @@ def pool_columns() -> dict[str, Any]:
         "gpus": number(label["gpus"], min_value=0, max_value=1024, step=1, default=8, help="GPUs of one node"),
         "cpus": number(label["cpus"], min_value=0.0, help="CPU cores of one node; empty = not a limit"),
         "mem_gib": number(label["mem_gib"], min_value=0.0, help="Memory of one node; empty = not a limit"),
+        "disk_gib": number(label["disk_gib"], min_value=0.0, help="Disk of one node; empty = not a limit")
+        if disk
+        else None,
         "usd_per_h": number(
             label["usd_per_h"], min_value=0.0, format="%.2f", help="Price of one node; empty = no price set"
         ),
@@ -140,7 +151,8 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
     try:
         vm = VmType(
             name=name, gpu_type=gpu_type, gpus=record["gpus"], cpus=number_of(record["cpus"]),
-            mem_gib=number_of(record["mem_gib"]), usd_per_h=number_of(record["usd_per_h"]),
+            mem_gib=number_of(record["mem_gib"]), disk_gib=number_of(record["disk_gib"]),
+            usd_per_h=number_of(record["usd_per_h"]),
             speed=known.speed if known else 1.0,
         )  # fmt: skip
         return Pool(vm=vm, count=record["nodes"], partition=partition, owned=twin.owned if twin else True)

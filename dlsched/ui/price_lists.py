@@ -62,7 +62,7 @@ def of_cluster(cluster: Cluster) -> PriceList:
     return PriceList(
         offers=tuple(
             Offer(name=vm.name, gpu_type=vm.gpu_type or "none", gpus=vm.gpus, cpus=vm.cpus, mem_gib=vm.mem_gib,
-                  usd_per_h=vm.usd_per_h)
+                  disk_gib=vm.disk_gib, usd_per_h=vm.usd_per_h)
             for vm in cluster.vm_types if vm.usd_per_h
         )
     )  # fmt: skip

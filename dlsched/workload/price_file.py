@@ -20,8 +20,8 @@ from dlsched.workload.readers.source import TraceText, open_trace
 
 OWN, SKYPILOT = "a price list of this program", "a SkyPilot catalogue"
 COLUMNS = (
-    "name", "provider", "gpu_type", "gpus", "cpus", "mem_gib", "usd_per_h", "spot_usd_per_h", "currency", "region",
-    "source", "as_of", "use",
+    "name", "provider", "gpu_type", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h", "spot_usd_per_h", "currency",
+    "region", "source", "as_of", "use",
 )  # fmt: skip
 NEEDED = ("name", "gpu_type", "gpus", "usd_per_h")
 CURRENCY = "USD"
@@ -29,7 +29,7 @@ MAX_BYTES = 64 * 1024**2
 MAX_LINES = 10_000
 _ALSO = {
     "name": ("vmtype", "type", "machine", "instancetype"), "provider": ("cloud",), "gpu_type": ("gputype", "gpu"),
-    "gpus": ("ngpus", "numgpus"), "cpus": ("vcpus",), "mem_gib": ("memorygib", "gib", "memgib"),
+    "gpus": ("ngpus", "numgpus"), "cpus": ("vcpus",), "mem_gib": ("memorygib", "gib", "memgib"), "disk_gib": (),
     "usd_per_h": ("usdperh", "cost", "price"), "spot_usd_per_h": ("spotusdperh", "spot", "spotprice"),
     "as_of": ("asof", "date"), "region": (), "source": (), "use": (), "currency": (),
 }  # fmt: skip

@@ -34,6 +34,7 @@ class Offer(Frozen):
     gpus: int = Field(1, ge=0, le=1024, description="GPUs of one machine.")
     cpus: float | None = Field(None, ge=0, description="CPU cores of one machine; empty = not a limit.")
     mem_gib: float | None = Field(None, ge=0, description="Memory of one machine in GiB; empty = not a limit.")
+    disk_gib: float | None = Field(None, ge=0, description="Disk of one machine in GiB; empty = not a limit.")
     usd_per_h: float = Field(gt=0, le=LARGEST_PRICE, description="On-demand price of one machine, $/h.")
     spot_usd_per_h: float | None = Field(
         None, gt=0, le=LARGEST_PRICE, description="Spot price of one machine, $/h; empty = not known."
@@ -96,7 +97,7 @@ def to_vm_types(prices: PriceList, speeds: Mapping[str, float] | None = None) ->
     return tuple(
         VmType(
             name=offer.name, gpu_type=offer.gpu_type, gpus=offer.gpus, cpus=offer.cpus, mem_gib=offer.mem_gib,
-            usd_per_h=price_paid(offer, prices), speed=(speeds or {}).get(offer.name, 1.0),
+            disk_gib=offer.disk_gib, usd_per_h=price_paid(offer, prices), speed=(speeds or {}).get(offer.name, 1.0),
         )
         for offer in prices.used
     )  # fmt: skip

@@ -10,6 +10,8 @@ from dlsched.ui import price_lists, session
 from dlsched.workload.load import scenario_of
 from dlsched.workload.prices import Offer, PriceList
 from dlsched.workload.readers import read_trace
+from dlsched.workload.server_jobs import sample_server_jobs
+from tests.support.page_text import kept
 
 TRACE = b"job_id,submit_time_s,num_gpus,duration_s\n" + b"".join(
     b"j%d,%d,%d,600\n" % (number, 60 * number, 1 + number % 16) for number in range(40)
@@ -224,3 +226,13 @@ def test_free_machines_come_from_the_own_catalogue_first(page):
     assert not app.exception
     assert app.selectbox(key=f"list-pools-{tag}-0").value == "Your catalogue"
     assert card(app, "Cheapest GPU-hour") == "$0.56"
+
+
+def test_disk_of_nodes_is_kept_when_another_column_is_edited(open_page, store):
+    saved = store.save_scenario(sample_server_jobs())
+    app = open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
+    assert not app.exception
+    app = edit(app, "pools", 0, nodes=2)
+    app = next(button for button in app.button if button.label.startswith("Save")).click().run()
+    assert not app.exception
+    assert [(pool.count, pool.vm.disk_gib) for pool in kept(store).cluster.pools] == [(2, 1200.0)]

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.ui.catalogue_view import live_rows, new_row, offers_frame, offers_of
+from dlsched.ui.catalogue_view import columns, live_rows, new_row, offers_frame, offers_of
 from dlsched.ui.cluster_view import renting
+from dlsched.ui.price_lists import of_cluster
 from dlsched.workload.catalogue import EXAMPLES, PRICE_LISTS, price_list
 from dlsched.workload.notes import is_price_note
-from dlsched.workload.prices import Offer, PriceList
+from dlsched.workload.prices import Offer, PriceList, to_vm_types
 from tests.support.runs_for_store import small_scenario
 
 TODAY = date(2026, 11, 21)
@@ -103,3 +104,13 @@ def test_fixed_nodes_become_slots_that_rent_the_ticked_types():
     dearer = renting(new, PRICES.model_copy(update={"discounts": {"Cloud B": 0.1}}))
     assert sum(map(is_price_note, dearer.assumptions)) == 2
     assert dearer.content_hash != new.content_hash
+
+
+def test_disk_goes_with_a_type_and_is_hidden_where_no_type_states_it():
+    prices = PriceList(offers=(Offer(name="x", usd_per_h=1.0, disk_gib=500.0),))
+    assert offers_of(offers_frame(prices)) == prices.offers
+    assert [vm.disk_gib for vm in to_vm_types(prices)] == [500.0]
+    assert columns(offers_frame(prices))["disk_gib"]["label"] == "Disk GiB"
+    assert columns(offers_frame(PRICES))["disk_gib"] is None
+    cluster = Cluster(slots=1, catalogue=to_vm_types(prices))
+    assert to_vm_types(of_cluster(cluster)) == cluster.catalogue

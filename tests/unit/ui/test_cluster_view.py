@@ -7,10 +7,19 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.ui.cluster_view import cluster_of, events_frame, notes_of, pools_frame, with_pool
+from dlsched.ui.cluster_view import (
+    cluster_of,
+    events_frame,
+    notes_of,
+    pool_columns,
+    pools_frame,
+    shows_disk,
+    with_pool,
+)
 from dlsched.workload.catalogue import EXAMPLES, price_list, vm_examples
 from dlsched.workload.defaults import describe_default
 from dlsched.workload.fill import fill_prices
+from tests.support.server_scenarios import training, with_servers
 
 NODE = VmType(name="node", gpus=8)
 CLUSTER = Cluster(pools=(Pool(vm=NODE, count=4),))
@@ -24,6 +33,7 @@ pools = st.builds(
         gpu_type=st.sampled_from(["GPU", "A100", ""]),
         gpus=st.integers(0, 16),
         cpus=st.none() | st.floats(0, 512, allow_nan=False),
+        disk_gib=st.none() | st.floats(0, 9999, allow_nan=False),
         usd_per_h=st.none() | st.floats(0, 99, allow_nan=False),
         speed=st.sampled_from([1.0, 2.5]),
     ),
@@ -76,7 +86,7 @@ def test_an_event_becomes_an_absence_for_each_node():
 
 
 def test_empty_rows_do_not_count_and_equal_names_must_be_equal_types():
-    empty = pd.DataFrame([[None] * 8], columns=pools_frame(CLUSTER).columns)
+    empty = pd.DataFrame([[None] * 9], columns=pools_frame(CLUSTER).columns)
     table = pd.concat([pools_frame(CLUSTER).astype(object), empty], ignore_index=True)
     assert cluster_of(table, events_frame(CLUSTER), CLUSTER) is CLUSTER
     other = with_pool(pools_frame(CLUSTER), NODE.model_copy(update={"gpus": 4}), 1)
@@ -110,3 +120,16 @@ def test_example_types_bring_the_note_of_their_price():
     (note,) = notes_of((), CLUSTER, after, LISTS)
     assert note == f"{vm.name}: list prices 2026-03-01 (example price, not a quote)"
     assert notes_of((note,), after, after, LISTS) == (note,)
+
+
+def test_disk_is_edited_and_kept_and_hidden_where_nobody_speaks_of_it():
+    unit = Cluster(pools=(Pool(vm=VmType(name="unit", gpus=8, disk_gib=1200.0), count=1),))
+    table = pools_frame(unit).astype(object)
+    more_nodes = cluster_of(table.assign(nodes=2), events_frame(unit), unit)
+    assert [pool.vm.disk_gib for pool in more_nodes.pools] == [1200.0]
+    edited = cluster_of(table.assign(disk_gib=600.0), events_frame(unit), unit)
+    assert [pool.vm.disk_gib for pool in edited.pools] == [600.0]
+    assert shows_disk(with_servers(training((0, 1, 1, 1)), unit))
+    assert shows_disk(with_servers(training((0, 1, 1, 1), disk_gib_per_server=[5.0])))
+    assert not shows_disk(with_servers(training((0, 1, 1, 1))))
+    assert (pool_columns(disk=False)["disk_gib"], pool_columns()["disk_gib"]["label"]) == (None, "Disk GiB each")

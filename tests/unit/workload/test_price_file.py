@@ -24,6 +24,7 @@ def file(*lines: str, header: bytes = HEADER) -> bytes:
         st.builds(
             Offer, name=st.one_of(NAMES, st.sampled_from(["=1+1", "+x", "-y", "@z", 'a,"b', "'=q"])), provider=NAMES,
             gpu_type=NAMES, gpus=st.integers(0, 64), usd_per_h=st.floats(0.001, 1e5), cpus=st.none(),
+            disk_gib=st.none() | st.floats(0, 1e5),
             spot_usd_per_h=st.none() | st.floats(0.001, 1e5), use=st.booleans(),
             as_of=st.none() | st.dates(date(2000, 1, 1), date(2050, 1, 1)), source=st.sampled_from(["", "a, b", "x"]),
         ),

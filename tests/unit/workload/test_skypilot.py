@@ -33,7 +33,7 @@ def test_one_machine_is_read_whole():
     read = read_prices(file(BOX), "vms.csv")
     (offer,) = read.offers
     assert offer.model_dump(exclude={"source"}) == {
-        "name": "box", "provider": "", "gpu_type": "A100", "gpus": 8, "cpus": 96.0, "mem_gib": 1152.0,
+        "name": "box", "provider": "", "gpu_type": "A100", "gpus": 8, "cpus": 96.0, "mem_gib": 1152.0, "disk_gib": None,
         "usd_per_h": 10.0, "spot_usd_per_h": 3.0, "region": "r1", "as_of": None, "use": True,
     }  # fmt: skip
     assert offer.source == "SkyPilot vms.csv, cheapest region of each type"
