@@ -14,7 +14,7 @@ much. The seconds a step takes longer on several nodes are not counted: the stud
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,6 +31,8 @@ from dlsched.speed.parameter_server import StepTerms
 
 Choose = Callable[[Split, np.random.Generator], Choice]
 """A method: from an inner problem to workers and servers, which need not keep to the job's own widths."""
+Asked = tuple[Sequence[float], Sequence[float], Sequence[float], int | None, int | None]
+"""What a problem asks besides its times: demand of a worker and of a server, limit, most workers, most servers."""
 WHOLE = 1e-9
 
 
@@ -134,18 +136,21 @@ class ChoiceBook:
         if (fewest * demand + servers * of_server > limit * (1 + WITHIN)).any():
             return None
         asked = demand.tolist(), of_server.tolist(), limit.tolist(), most_workers, most_servers
-        return Ask(self._problem(state.updates, row, asked), widths, float(nodes.speed[usable].min()))
-
-    def _problem(self, updates: str, row: int, asked: tuple[list[float], list[float], list[float], int, int]) -> Split:
-        terms = self._terms
-        if terms is None:
+        if self._terms is None:
             raise RuntimeError("the book was not updated")
-        per_worker, per_server = float(terms.worker_overhead_s[row]), float(terms.server_overhead_s[row])
-        step_s, transfer_s, batch_s = (float(t[row]) for t in (terms.step_s, terms.transfer_s, terms.batch_s))
-        if updates == "sync":
-            return Split("sync", (per_worker, per_server, step_s, transfer_s, batch_s), *asked)
-        theta = (per_worker, per_server, step_s + batch_s, transfer_s)
-        return SharedBatch("async", theta, *asked, batch_s=batch_s) if batch_s else Split("async", theta, *asked)
+        return Ask(step_problem(state.updates, self._terms, row, asked), widths, float(nodes.speed[usable].min()))
+
+
+def step_problem(updates: str, terms: StepTerms, row: int, asked: Asked, resources: Sequence[str] = ()) -> Split:
+    """Return the problem of one training step of a row; ``resources`` are names for messages."""
+    per_worker, per_server = float(terms.worker_overhead_s[row]), float(terms.server_overhead_s[row])
+    step_s, transfer_s, batch_s = (float(t[row]) for t in (terms.step_s, terms.transfer_s, terms.batch_s))
+    if updates == "sync":
+        return Split("sync", (per_worker, per_server, step_s, transfer_s, batch_s), *asked, resources)
+    theta = (per_worker, per_server, step_s + batch_s, transfer_s)
+    if batch_s:
+        return SharedBatch("async", theta, *asked, resources, batch_s=batch_s)
+    return Split("async", theta, *asked, resources)
 
 
 def best_allowed(ask: Ask) -> tuple[int, int]:

@@ -15,12 +15,12 @@ from dlsched.domain.cluster import Frozen
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import RESOURCES, Floats, Workload
+from dlsched.speed.layered_step import step_columns, transfer_seconds
 from dlsched.speed.pipeline import Layers, pipeline
 
 UNIT = {"gpus": 600, "cpus": 3400.0, "mem_gib": 1400.0, "disk_gib": 1200.0}
 """One unit of capacity."""
 MOST_LAYERS = 100
-MB_PER_S_IN_GBPS = 125.0
 _FIXED = 40  # uniforms before those of the layers; new draws take the next free number below it
 _DRAWS = (
     *("steps", "model_mb", "mini_batch", "batches", "layers"),
@@ -149,15 +149,12 @@ class _Drawn:
             batch = batch * self.whole("batches", 1, 100)
         # "mini-batch": the drawn time is of a mini-batch, so a batch of K samples is K / m of them
         samples = batch if self.spec.forward_per == "sample" else batch / self.whole("mini_batch", 10, 100)
-        forward_s = eta[:, 0] * samples * forward_s
-        move_s = 2 * eta[:, 2] * self.between("model_mb", 30, 575) / (self.between("gbps", 5, 20) * MB_PER_S_IN_GBPS)
-        shared = self.spec.updates == "sync"
-        at_once = 1.0 if shared else self.between("at_once", 0, 1)
-        none = np.zeros(len(layers))
-        return {
-            "batch_s": forward_s if shared else none,
-            "step_s": eta[:, 1] * backward_s + (none if shared else forward_s),
-            "transfer_s": move_s * at_once,
-            "worker_overhead_s": self.between("worker_overhead", 3, 4),
-            "server_overhead_s": self.between("server_overhead", 0, 0.01),
-        }
+        return step_columns(
+            synchronous=self.spec.updates == "sync",
+            forward_s=eta[:, 0] * samples * forward_s,
+            backward_s=eta[:, 1] * backward_s,
+            transfer_s=transfer_seconds(self.between("model_mb", 30, 575), self.between("gbps", 5, 20), eta[:, 2]),
+            senders_share=self.between("at_once", 0, 1),
+            worker_overhead_s=self.between("worker_overhead", 3, 4),
+            server_overhead_s=self.between("server_overhead", 0, 0.01),
+        )
