@@ -130,7 +130,9 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 def _scenario(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="trace or scenario file, or folder of an instance")
     parser.add_argument(
-        "--generate", metavar="KIND", help="draw jobs instead: gpuaas, job-mix, modelarts, server-jobs, training-stream"
+        "--generate",
+        metavar="KIND",
+        help="draw jobs instead: gpuaas, job-mix, modelarts, server-jobs, slotted-jobs, training-stream",
     )
     parser.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a field of the generator; may be repeated"

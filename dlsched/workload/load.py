@@ -78,10 +78,20 @@ def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
     InputError
         If the specification is not valid; it names the field.
     """
-    from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, ServerJobsSpec, StreamSpec, draw, parse, plain
+    from dlsched.workload.generators import (
+        GpuaasSpec,
+        ModelArtsSpec,
+        ServerJobsSpec,
+        SlottedJobsSpec,
+        StreamSpec,
+        draw,
+        parse,
+        plain,
+    )
     from dlsched.workload.modelarts import modelarts_scenario
     from dlsched.workload.server_jobs import server_jobs_scenario
     from dlsched.workload.service import gpuaas_scenario
+    from dlsched.workload.slotted_jobs import slotted_jobs_scenario
     from dlsched.workload.streams import stream_scenario
 
     parsed = parse(spec)
@@ -93,6 +103,8 @@ def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
         return modelarts_scenario(parsed, seed)
     if isinstance(parsed, ServerJobsSpec):
         return server_jobs_scenario(parsed, seed)
+    if isinstance(parsed, SlottedJobsSpec):
+        return slotted_jobs_scenario(parsed, seed)
     workload = draw(spec, seed)
     cluster = default_cluster(workload)
     return Scenario(

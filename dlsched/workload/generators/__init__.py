@@ -8,6 +8,7 @@ from dlsched.workload.generators.modelarts import ModelArtsSpec
 from dlsched.workload.generators.registry import KINDS, canonical, draw, parse, plain, speed_of
 from dlsched.workload.generators.resample import resample_days
 from dlsched.workload.generators.server_jobs import ServerJobsSpec
+from dlsched.workload.generators.slotted_jobs import SlottedJobsSpec
 from dlsched.workload.generators.training_stream import StreamSpec
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "JobMixSpec",
     "ModelArtsSpec",
     "ServerJobsSpec",
+    "SlottedJobsSpec",
     "StreamSpec",
     "canonical",
     "draw",

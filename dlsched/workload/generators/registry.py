@@ -17,6 +17,7 @@ from dlsched.workload.generators.gpuaas import GpuaasSpec, draw_gpuaas, speed_of
 from dlsched.workload.generators.mix import JobMixSpec, draw_job_mix
 from dlsched.workload.generators.modelarts import ModelArtsSpec, draw_modelarts, speed_of_modelarts
 from dlsched.workload.generators.server_jobs import ServerJobsSpec, draw_server_jobs, speed_of_server_jobs
+from dlsched.workload.generators.slotted_jobs import SlottedJobsSpec, draw_slotted_jobs, speed_of_slotted_jobs
 from dlsched.workload.generators.training_stream import StreamSpec, draw_stream, speed_of_stream
 from dlsched.workload.rules import FillRule, apply_rule
 
@@ -60,6 +61,7 @@ KINDS = (
     Kind("training-stream", StreamSpec, draw_stream, speed_of_stream),
     Kind("modelarts", ModelArtsSpec, draw_modelarts, speed_of_modelarts),
     Kind("server-jobs", ServerJobsSpec, draw_server_jobs, speed_of_server_jobs),
+    Kind("slotted-jobs", SlottedJobsSpec, draw_slotted_jobs, speed_of_slotted_jobs),
     Kind("filled", FilledSpec, _draw_filled, lambda spec: speed_of(spec.base)),
 )
 
