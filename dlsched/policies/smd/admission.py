@@ -35,16 +35,15 @@ class Offers:
 
 
 class Room:
-    """What is left of the pool during a decision; ``left`` (R,). Nothing fits where running jobs block too much."""
+    """What is left of the pool during a decision; ``left`` (R,), below 0 where running jobs block too much."""
 
     def __init__(self, placer: Placer) -> None:
         self._placer = placer
         self.left: Floats = placer.pool_free.copy()
-        self._is_overbooked = bool((self.left < -SLACK).any())
 
     def holds(self, weight: Floats) -> bool:
-        """Whether the pool has so much left, on whatever nodes."""
-        return not self._is_overbooked and bool((weight <= self.left + SLACK).all())
+        """Whether the pool has so much left, on whatever nodes; nothing fits, not even 0, where it has less than 0."""
+        return bool((weight <= self.left + SLACK).all())
 
     def take(self, row: int, gang: Gang, weight: Floats) -> tuple[Share, ...] | None:
         """Block the weight and place the gang; None, and nothing changed, where pool or nodes have no room."""

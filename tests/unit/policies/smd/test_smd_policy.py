@@ -236,6 +236,14 @@ def test_the_objective_is_what_the_admitted_are_worth_in_the_end(updates: str, r
     assert log.decision_objective[0] == pytest.approx((10.0**at_once / (1 + np.exp(late))).sum(), rel=1e-9)
 
 
+def test_the_slowest_node_that_is_up_says_how_fast_a_job_is():
+    pools = machines().pools
+    fast = pools[0].model_copy(update={"vm": pools[0].vm.model_copy(update={"name": "fast", "speed": 2.0})})
+    for cluster, step_s in ((Cluster(pools=(fast,)), 3.0), (Cluster(pools=(*pools, fast)), 6.0)):
+        log = run("smd", on_a_pool(jobs((0, 10)), cluster, utility_unit_s=1.0))
+        assert log.decision_objective[0] == pytest.approx(1 / (1 + np.exp(10 * step_s - 10)))
+
+
 def test_random_rounding_follows_the_seed():
     given = on_a_pool(jobs((0, 10), (0, 10)))
     logs = [run("smd", given, inner="algorithm-1", epsilon=0.2, draws=3) for _ in range(2)]
@@ -248,3 +256,9 @@ def test_a_unit_of_time_in_which_nothing_is_worth_anything_is_told():
     seconds, hours = (on_a_pool(jobs((0, 1000)), utility_unit_s=unit_s) for unit_s in (1.0, 3600.0))
     assert "longer unit of time" in spec.remark_on({}, seconds)
     assert spec.remark_on({}, hours) == ""
+
+
+def test_where_the_distance_of_optimus_comes_from_is_told():
+    given, spec = on_a_pool(jobs((0, 10))), find("optimus")
+    assert "within 0.5% of SMD" in spec.remark_on({}, given)
+    assert spec.remark_on({"admission": "knapsack"}, given) == ""

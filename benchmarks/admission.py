@@ -1,0 +1,61 @@
+"""Admission of jobs with parameter servers: a decision on its own, and Optimus beside SMD under the same admission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Line
+from dlsched.domain.utility import utility_at
+from dlsched.policies.registry import find
+from dlsched.sim.engine import run_engine
+from dlsched.sim.log import JobStatus, RunLog
+from dlsched.sim.prepare import Prepared, prepare
+from dlsched.workload.generators.server_jobs import ServerJobsSpec
+from dlsched.workload.server_jobs import server_jobs_scenario
+
+SEEDS = 10
+
+
+def lines(folder: Path) -> Iterator[Line]:
+    """Yield each promise about admission, measured."""
+    for inner in ("exact", "algorithm-1"):
+        spent_ms = [_first_decision_ms(ServerJobsSpec(jobs=200, units=12), seed, inner) for seed in range(SEEDS)]
+        name = f"smd, 200 jobs, {inner}"
+        yield Line(f"{name}, mean of {SEEDS}", "CPU ms", 300, float(np.mean(spent_ms)))
+        yield Line(f"{name}, worst of {SEEDS}", "CPU ms", 600, max(spent_ms))
+    apart = [abs(_optimus_beside_smd(spec, seed) - 1) for spec in _batches() for seed in range(SEEDS)]
+    yield Line(f"optimus beside smd, worst of {len(apart)}", "%", 0.5, 100 * max(apart))
+
+
+def _first_decision_ms(spec: ServerJobsSpec, seed: int, inner: str) -> float:
+    """Return the cheaper of two tries: the first loads the solver."""
+    prepared = prepare(server_jobs_scenario(spec, seed))
+    horizon = prepared.scenario.options.model_copy(update={"horizon_s": 1.0})
+    once = Prepared(prepared.scenario.replace(options=horizon), prepared.truth)
+    return min(1000 * float(_run(once, "smd", inner=inner).decision_cpu_s[0]) for _ in range(2))
+
+
+def _batches() -> list[ServerJobsSpec]:
+    return [ServerJobsSpec(units=units, updates=updates) for units in (1, 3, 5) for updates in ("async", "sync")]
+
+
+def _optimus_beside_smd(spec: ServerJobsSpec, seed: int) -> float:
+    """Return the total utility of Optimus with the knapsack over that of SMD."""
+    prepared = prepare(server_jobs_scenario(spec, seed))
+    ours, theirs = (_utility(prepared, _run(prepared, key, admission="knapsack")) for key in ("smd", "optimus"))
+    return theirs / ours
+
+
+def _run(prepared: Prepared, key: str, **params: Any) -> RunLog:
+    spec = find(key)
+    return run_engine(prepared, spec.build(spec.parse(params)))
+
+
+def _utility(prepared: Prepared, log: RunLog) -> float:
+    done = np.flatnonzero(log.job_status == JobStatus.COMPLETED)
+    jobs = prepared.scenario.workload
+    return float(utility_at(jobs, prepared.scenario.options, done, log.job_end_s[done]).sum())
