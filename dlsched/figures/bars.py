@@ -36,6 +36,8 @@ MAX_BARS = 3000
 MAX_BAR_ROWS = 64
 PLOT_PX = 1100
 ROW_PX = 46
+LANE_PX, ROWS_PX, LANES_SEEN = 2.5, 640, 60
+"""Height of a lane and of all rows where nodes have many GPUs; what holds no GPU takes a lane of this many."""
 LABEL_PX = 40
 LETTER_PX = 7
 LABEL_TALL_PX = 14
@@ -49,6 +51,8 @@ TABLE_NAMES = {
     "user": "user",
     "node": "node",
     "nodes": "nodes",
+    "workers": "workers",
+    "servers": "servers",
     "gpus": "GPUs",
     "vm_type": "VM type",
     "submit_s": "submitted, s",
@@ -140,7 +144,7 @@ def node_bars(
     axis = TimeAxis.over(from_s, to_s)
     size_of = gpus_of_node if gpus_of_node is not None else dict.fromkeys(sorted(set(segments["node"])), 0.0)
     nodes = list(size_of)[:MAX_BAR_ROWS]
-    drawn = lanes(in_window(segments[segments["node"].isin(nodes)], axis))
+    drawn = lanes(in_window(_seen(segments[segments["node"].isin(nodes)], size_of), axis))
     drawn, left_out = longest(drawn, axis, MAX_BARS - len(nodes))
     node = drawn["node"].to_numpy(np.int64)
     lane, height = column(drawn, "lane"), column(drawn, "height")
@@ -148,7 +152,8 @@ def node_bars(
     lanes_of = {n: max(float(used.get(n, 0.0)), float(np.ceil(size_of[n])), 1.0) for n in nodes}
     size = np.array([lanes_of[n] for n in node], dtype=float)
     row = np.array([nodes.index(n) for n in node], dtype=float)
-    bars = bars_of(drawn, axis, row - 0.45 + 0.9 * (lane + height / 2) / size, 0.9 * height / size, ROW_PX, colour_by)
+    row_px = _row_px(max(lanes_of.values(), default=1.0), len(nodes))
+    bars = bars_of(drawn, axis, row - 0.45 + 0.9 * (lane + height / 2) / size, 0.9 * height / size, row_px, colour_by)
 
     figure = go.Figure()
     if leases is None:
@@ -165,7 +170,7 @@ def node_bars(
     if leases is not None:
         machines = f", {amount(len(leases), 'machine')} rented: {machines_in_words(leases)}"
     title = f"{amount(len(segments), 'piece')} of work on {amount(len(nodes), word)}, one lane per GPU{less}"
-    height_px = int(np.clip(110 + ROW_PX * len(nodes), 260, 900))
+    height_px = int(np.clip(110 + row_px * len(nodes), 260, 900))
     framed(figure, theme, title=title, x=axis.title, y=word.capitalize(), height=height_px)
     named_rows(figure, [f"n{n}" for n in nodes])
     figure.update_xaxes(range=list(axis.range))
@@ -175,6 +180,18 @@ def node_bars(
         f"{amount(len(nodes), word)}{machines}."
     )
     return Chart(figure, alt or words, readable(segments))
+
+
+def _seen(segments: pd.DataFrame, size_of: Mapping[int, float]) -> pd.DataFrame:
+    """Return the segments with as many lanes for those without GPUs as are seen beside the GPUs of their node."""
+    size = np.array([size_of[node] for node in segments["node"]], dtype=float)
+    least = np.where(column(segments, "gpus") > 0, 1.0, np.maximum(np.ceil(size / LANES_SEEN), 1.0))
+    return segments.assign(least_lanes=least)
+
+
+def _row_px(most_lanes: float, rows: int) -> float:
+    """Return how tall a node's row is: taller than usual where it has many GPUs and there are few rows."""
+    return max(float(ROW_PX), min(LANE_PX * most_lanes, ROWS_PX / max(rows, 1)))
 
 
 def in_window(segments: pd.DataFrame, axis: TimeAxis) -> pd.DataFrame:
@@ -353,10 +370,17 @@ def whole_pieces(segments: pd.DataFrame) -> pd.DataFrame:
         return segments.assign(nodes="", num_nodes=0)
     grouped = segments.sort_values(["start_s", "node"], kind="stable").groupby(["job_id", "start_s"], sort=False)
     pieces = grouped.first()
-    pieces["gpus"] = grouped["gpus"].sum()
+    for name in ("gpus", "workers", "servers"):
+        if name in segments:
+            pieces[name] = grouped[name].sum()
     pieces["nodes"] = grouped["node"].agg(node_words)
     pieces["num_nodes"] = grouped["node"].nunique()
     return pieces.reset_index()
+
+
+def has_servers(frame: pd.DataFrame) -> bool:
+    """Whether some piece runs with parameter servers."""
+    return "servers" in frame and bool(frame["servers"].any())
 
 
 def node_words(nodes: pd.Series) -> str:
@@ -367,6 +391,10 @@ def node_words(nodes: pd.Series) -> str:
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns a reader wants, with names that carry units; rows in the order of the frame."""
-    known = [name for name in TABLE_NAMES if name in frame]
+    """Return the columns a reader wants, with names that carry units; rows in the order of the frame.
+
+    Workers and servers only where there are servers: elsewhere GPUs say it.
+    """
+    gangs = has_servers(frame)
+    known = [name for name in TABLE_NAMES if name in frame and (gangs or name not in ("workers", "servers"))]
     return frame[known].rename(columns=TABLE_NAMES).reset_index(drop=True)

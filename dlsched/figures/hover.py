@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dlsched.figures.base import column, plain, texts
 from dlsched.metrics.formats import duration, moment, money, number
+from dlsched.metrics.gangs import gang_words
 
 HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}<br>%{customdata[4]}<extra></extra>"
 THEN: Mapping[str, str] = {
@@ -45,6 +46,7 @@ def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
     start, end, gpus, due, wait, cost, rate = (
         column(part, name).tolist() for name in ("start_s", "end_s", "gpus", "due_s", "wait_s", "cost", "rate")
     )
+    workers, servers = (np.nan_to_num(column(part, name)).tolist() for name in ("workers", "servers"))
     rows = np.empty((len(part), 5), dtype=object)
     for i in range(len(part)):
         who = "".join(f", {word} {plain(name)}" for word, name in (("user", user[i]), ("class", job_class[i])) if name)
@@ -54,6 +56,8 @@ def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
             "" if math.isnan(cost[i]) else f"job's cost {money(cost[i])}",
         ]
         held = "1 GPU" if gpus[i] == 1 else f"{gpus[i]:g} GPUs"
+        if servers[i]:  # a node may hold servers only, or workers without a GPU
+            held = ", ".join([gang_words(workers[i], servers[i]), *([held] if gpus[i] else [])])
         rows[i] = (
             job[i],
             plain(job[i]) + who,

@@ -19,6 +19,7 @@ from dlsched.figures.bars import (
     add_marks,
     add_state_sets,
     bars_of,
+    has_servers,
     in_window,
     longest,
     readable,
@@ -40,6 +41,7 @@ from dlsched.figures.base import (
 )
 from dlsched.figures.palette import Theme
 from dlsched.metrics.formats import amount, duration, moment
+from dlsched.metrics.gangs import gang_words
 
 NOT_RECORDED = "not_recorded"
 TIMELINE_PX = 120
@@ -198,7 +200,8 @@ def job_spans(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, until
     """Return what one job did from submission until it left, without gaps or overlaps.
 
     Columns from_s, to_s, what ("waiting", "running", "stopped"), reason (lower-case name of a WaitReason, only where
-    it does not run), nodes, gpus, due_s, progress_from_s, end_reason. Parameters as :func:`job_timeline`.
+    it does not run), nodes, gpus, workers, servers, due_s, progress_from_s, end_reason. Parameters as
+    :func:`job_timeline`.
     """
     pieces = whole_pieces(segments)
     submit = float(job["submit_s"])
@@ -213,6 +216,8 @@ def job_spans(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, until
             "vm_type": texts(pieces, "vm_type"),
             "gpu_type": texts(pieces, "gpu_type"),
             "gpus": column(pieces, "gpus"),
+            "workers": np.nan_to_num(column(pieces, "workers")),
+            "servers": np.nan_to_num(column(pieces, "servers")),
             "progress_from_s": column(pieces, "progress_from_s"),
             "end_reason": texts(pieces, "end_reason"),
         }
@@ -275,6 +280,9 @@ def job_timeline(
     last = max(end, due) if not np.isnan(due) else end
     room = 0.02 * max(last - submit, 1.0)
     axis = TimeAxis.over(submit - room, last + room)
+    unit = "GPUs"
+    if has_servers(spans) and not (job["gpus"] or np.nan_to_num(column(spans, "gpus")).any()):
+        unit, spans = "Workers", spans.assign(gpus=column(spans, "workers"))
     held_gpus = float(np.nanmax(column(spans, "gpus"), initial=0.0))
     asked = float(job["gpus"]) if machines is None or held_gpus == 0 else held_gpus
     tall = max(held_gpus, asked, 1e-9)
@@ -287,7 +295,7 @@ def job_timeline(
     late = f", {duration(end - due)} late" if end > due else ""
     finding = f"waited {duration(waited)}, ran {duration(held)}{late}"
     title = f"{plain(job['job_id'])}: {finding}"
-    framed(figure, theme, title=title, x=axis.title, y="GPUs held", height=280)
+    framed(figure, theme, title=title, x=axis.title, y=f"{unit} held", height=280)
     figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(range=[0, 1.3 * tall])
     figure.update_layout(barmode="overlay")
@@ -299,6 +307,7 @@ def job_timeline(
 
 def _story(spans: pd.DataFrame) -> pd.DataFrame:
     reasons = [REASONS.get(reason, "") for reason in spans["reason"]]
+    gangs = {"workers": column(spans, "workers"), "servers": column(spans, "servers")} if has_servers(spans) else {}
     return pd.DataFrame(
         {
             "from, s": spans["from_s"],
@@ -309,6 +318,7 @@ def _story(spans: pd.DataFrame) -> pd.DataFrame:
             "where": texts(spans, "nodes"),
             "machine": texts(spans, "vm_type"),
             "GPUs": column(spans, "gpus"),
+            **gangs,
             "ended by": texts(spans, "end_reason"),
         }
     )
@@ -350,8 +360,11 @@ def _add_running(
     gpus = np.maximum(column(ran, "gpus"), 0.04 * tall)
     bars = bars_of(ran, axis, gpus / 2, gpus, TIMELINE_PX / tall, "state" if machines is None else "gpu_type")
     if machines is None:
-        places = zip(ran["nodes"], column(ran, "gpus"), strict=True)
-        bars.label[:] = [_place_words(where, held) for where, held in places]
+        places = zip(ran["nodes"], column(ran, "gpus"), ran["workers"], ran["servers"], strict=True)
+        bars.label[:] = [
+            gang_words(workers, servers) if servers else _place_words(where, held)
+            for where, held, workers, servers in places
+        ]
         add_state_sets(figure, theme, axis, bars)
     else:
         add_groups(figure, theme, axis, bars, ran, "gpu_type", machines)

@@ -23,6 +23,9 @@ JOB_STATE_TEXT = ("not in the system", "waiting or stopped", "running", "past du
 TOUCHED = 1e-3
 """Share of a bin from which on rare states (late, down) are shown."""
 
+LEAST_WEIGHT = 1e-6
+"""What work without GPUs counts against work with some, where a cell has the colour of those who hold most."""
+
 Cover = Callable[[Mask], Floats]
 
 
@@ -168,15 +171,20 @@ def node_raster(
     is_open = None if leases is None else _open(leases, lines, line_size, np.maximum(gpus_of_node, 1.0))
     if is_open is not None:  # held of what is open there
         held = np.clip(np.divide(held, is_open, out=np.zeros_like(held), where=is_open > TOUCHED), 0, 1)
+    # Work without GPUs on a node that has some is seen, though it holds none of them.
+    bare = (gpus_of_node[node] > 0) & (column(shown, "gpus") <= 0)
+    at_work = held + lines.cover(line[bare], start[bare], end[bare], np.ones(int(bare.sum()))) > TOUCHED
     if colour_by == "state":
         late = end > column(shown, "due_s")
         late_from = np.maximum(start[late], column(shown, "due_s")[late])
-        cell = _state_cells(held, lines.cover(line[late], late_from, end[late], amount[late]))
+        cell = _state_cells(held, lines.cover(line[late], late_from, end[late], np.maximum(amount[late], bare[late])))
+        cell[(cell == IDLE) & at_work] = PARTLY
         legend: tuple[str, ...] = STATE_TEXT
     else:
         top = groups if groups is not None else top_groups(shown, colour_by)
         named = texts(shown, colour_by)
-        cell = _group_cells(held, named, top, lambda who: lines.cover(line[who], start[who], end[who], amount[who]))
+        weight = np.where(bare, LEAST_WEIGHT, amount)
+        cell = _group_cells(at_work, named, top, lambda who: lines.cover(line[who], start[who], end[who], weight[who]))
         legend = ("idle", *(cut(name, 24) or "(none)" for name in top), "other", STATE_TEXT[DOWN])
     if is_open is not None:
         legend = (CLOSED, *legend[1:-1], OPEN_IDLE, legend[-1])
@@ -208,11 +216,11 @@ def _state_cells(held: Floats, late: Floats) -> NDArray[np.uint8]:
     return cell
 
 
-def _group_cells(held: Floats, named: Names, top: Sequence[str], cover: Cover) -> NDArray[np.uint8]:
+def _group_cells(at_work: Mask, named: Names, top: Sequence[str], cover: Cover) -> NDArray[np.uint8]:
     """Return the cells coloured by the group that holds most of each: 1 and on for ``top``, then the others."""
     code = pd.Index(list(top), dtype=object).get_indexer(pd.Index(named))
     shares = np.stack([cover(code == place) for place in [*range(len(top)), -1]])
-    return np.where(held > TOUCHED, np.argmax(shares, axis=0) + 1, 0).astype(np.uint8)
+    return np.where(at_work, np.argmax(shares, axis=0) + 1, 0).astype(np.uint8)
 
 
 def _open(leases: pd.DataFrame, lines: Lines, line_size: Floats, size: Floats) -> Floats:

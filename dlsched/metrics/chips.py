@@ -8,7 +8,7 @@ from datetime import date
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, duration, money, share
-from dlsched.metrics.servers import UPDATES_WORDS
+from dlsched.metrics.gangs import UPDATES_WORDS
 from dlsched.workload.notes import (
     is_default_note,
     is_list_note,

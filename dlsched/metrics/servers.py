@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.formats import amount, duration, listed, share
+from dlsched.metrics.gangs import RESOURCE_WORDS
 from dlsched.workload.doctor import in_time, loads_of, shares_at_once
-
-RESOURCE_WORDS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "memory", "disk_gib": "disk"}
-UPDATES_WORDS = {"async": "asynchronous", "sync": "synchronous"}
-
-
-def gang_words(workers: float, servers: float) -> str:
-    """Return "3 workers, 2 servers"; what there is none of is left out."""
-    parts = [amount(int(workers), "worker")] if workers else []
-    return ", ".join([*parts, *([amount(int(servers), "server")] if servers else [])])
 
 
 def comes_at_once(scenario: Scenario) -> bool:

@@ -22,8 +22,8 @@ HELD_BY_OTHERS = (WaitReason.NO_ROOM.name.lower(), WaitReason.SPLIT.name.lower()
 class Span:
     """A stretch of a job's time: it ``waited`` before its first start, ``ran``, or was ``paused`` later.
 
-    ``reason`` in words for waits and pauses; nodes, workers, GPUs, rate and ``end_reason`` for runs, and ``machine``
-    ("K80 x4" for 4 GPUs of such a machine) where the segments name it.
+    ``reason`` in words for waits and pauses; nodes, workers, servers, GPUs, rate and ``end_reason`` for runs, and
+    ``machine`` ("K80 x4" for 4 GPUs of such a machine) where the segments name it.
     """
 
     kind: Literal["waited", "ran", "paused"]
@@ -32,6 +32,7 @@ class Span:
     reason: str = ""
     nodes: tuple[int, ...] = ()
     workers: int = 0
+    servers: int = 0
     gpus: float = 0.0
     rate: float = 0.0
     end_reason: str = ""
@@ -156,6 +157,7 @@ def _ran(segments: pd.DataFrame) -> tuple[Span, ...]:
                 float(first["end_s"]),
                 nodes=tuple(int(node) for node in piece["node"]),
                 workers=int(piece["workers"].sum()),
+                servers=int(piece["servers"].sum()) if "servers" in piece else 0,
                 gpus=float(piece["gpus"].sum()),
                 rate=float(first["rate"]),
                 end_reason=str(first["end_reason"]),
@@ -262,12 +264,25 @@ def _gpus(number_of: float) -> str:
 def _running(job: dict[str, Any], spans: tuple[Span, ...]) -> str:
     if not job["run_s"]:
         return "never started"
-    widths = {len(span.nodes) for span in spans if span.kind == "ran"}
+    widths, gangs = {len(span.nodes) for span in spans if span.kind == "ran"}, _gangs(spans)
     if len(widths) > 1:
-        return f"ran {duration(job['run_s'])} on {min(widths)} to {max(widths)} nodes at a time"
+        return f"ran {duration(job['run_s'])} on {min(widths)} to {max(widths)} nodes at a time{gangs}"
     nodes = sorted({node for span in spans if span.kind == "ran" for node in span.nodes})
     named = ", ".join(f"n{node}" for node in nodes) if len(nodes) <= MOST_NAMED else f"{len(nodes)} nodes"
-    return f"ran {duration(job['run_s'])} on {named}"
+    return f"ran {duration(job['run_s'])} on {named}{gangs}"
+
+
+def _gangs(spans: tuple[Span, ...]) -> str:
+    """Return " with 3 workers and 2 servers", or their ranges; "" for jobs without servers."""
+    ran = [span for span in spans if span.kind == "ran"]
+    if not any(span.servers for span in ran):
+        return ""
+    counts = (([span.workers for span in ran], "worker"), ([span.servers for span in ran], "server"))
+    words = [
+        amount(held[0], word) if min(held) == max(held) else f"{min(held)} to {amount(max(held), word)}"
+        for held, word in counts
+    ]
+    return f" with {' and '.join(words)}"
 
 
 def _paused(spans: tuple[Span, ...]) -> str:

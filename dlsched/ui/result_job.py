@@ -80,7 +80,7 @@ def _story(run_id: str, job: pd.Series, *, rented: bool) -> None:
     timeline = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines)
     charts.show(timeline, "story")
     with st.expander(f"What happened to it, entry by entry ({count(len(story.spans))})"):
-        st.dataframe(_entries(story, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
+        st.dataframe(entries_of(story, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
                      alt=f"{amount(len(story.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
     _under_other_runs(run_id, job)
 
@@ -106,16 +106,20 @@ def facts(story: JobStory, *, rented: bool = False) -> list[tuple[str, str, str]
     ]
 
 
-def _entries(story: JobStory, *, rented: bool) -> pd.DataFrame:
+def entries_of(story: JobStory, *, rented: bool) -> pd.DataFrame:
+    """Return what a job did, entry by entry; machines only where they are rented, workers only beside servers."""
     rows = [
         {"From": moment(span.from_s), "To": moment(span.to_s), "Lasted": duration(span.length_s), "What": span.kind,
          "Where": node_ranges(span.nodes), "Machine": span.machine,
+         "Workers": span.workers if span.nodes else None, "Servers": span.servers if span.nodes else None,
          "GPUs": span.gpus if span.nodes else None,
          "Why, or how it ended": span.reason or span.end_reason.replace("_", " ")}
         for span in story.spans
     ]  # fmt: skip
     table = pd.DataFrame(rows)
-    return table if rented else table.drop(columns="Machine", errors="ignore")
+    hidden = [] if rented else ["Machine"]
+    hidden += [] if any(span.servers for span in story.spans) else ["Workers", "Servers"]
+    return table.drop(columns=hidden, errors="ignore")
 
 
 def node_ranges(nodes: Sequence[int]) -> str:

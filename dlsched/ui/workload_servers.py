@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.servers import UPDATES_WORDS
+from dlsched.metrics.gangs import UPDATES_WORDS
 from dlsched.ui import session
 from dlsched.workload.generators import parse, plain
 from dlsched.workload.generators.server_jobs import ServerJobsSpec

@@ -16,7 +16,8 @@ from dlsched.figures import workload as figures
 from dlsched.figures.cluster import demand
 from dlsched.metrics.findings import guards, workload_sentence
 from dlsched.metrics.formats import amount, count, duration, number, share
-from dlsched.metrics.servers import RESOURCE_WORDS, asked_of, comes_at_once, servers_words
+from dlsched.metrics.gangs import RESOURCE_WORDS
+from dlsched.metrics.servers import asked_of, comes_at_once, servers_words
 from dlsched.ui import charts
 from dlsched.ui.parts import cards, guard_rails, sentence
 from dlsched.ui.text import safe

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dlsched.metrics.formats import duration, share
-from dlsched.metrics.servers import asked_of, gang_words, servers_words
+from dlsched.metrics.gangs import gang_words
+from dlsched.metrics.servers import asked_of, servers_words
 from dlsched.ui import workload_sample
 from dlsched.ui.workload_servers import KIND
 from dlsched.ui.workload_view import shown_columns
