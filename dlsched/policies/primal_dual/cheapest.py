@@ -1,0 +1,125 @@
+"""The cheapest schedule of one job by last slot, and the one with the best payoff (PD-ORS, Algorithms 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.domain.workload import Floats, Ints
+from dlsched.policies.primal_dual.problem import ROOM, Booking, Job, Schedule
+from dlsched.policies.primal_dual.slot_cost import Levels, Offer, SlotMethod
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """The cheapest schedule that ends in slot ``last``: what finishing then is worth, and what it costs."""
+
+    last: int
+    worth: float
+    cost: float
+
+    @property
+    def payoff(self) -> float:
+        """What is left of the worth after the cost."""
+        return self.worth - self.cost
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Cheapest schedules by last slot, best payoff first, and the schedule of the first of them, trimmed."""
+
+    candidates: tuple[Candidate, ...]
+    schedule: Schedule
+
+
+def cheapest(job: Job, offer: Offer, method: SlotMethod, chunks: int) -> Found | None:
+    """Return the schedules of a job that starts at ``job.first``, the first slot of the offer; None when none fits.
+
+    The first candidate says what the trimmed schedule is worth and costs; trimming makes no other one better.
+    """
+    levels = Levels.of(job, len(offer.free), chunks)
+    costs = method(job, levels, offer)
+    table, taken = splits(costs.cost)
+    ends = [slot for slot in range(len(table)) if taken[slot, -1] > 0]
+    candidates = [Candidate(job.first + slot, job.worth(job.first + slot), float(table[slot, -1])) for slot in ends]
+    if not candidates:
+        return None
+    candidates.sort(key=lambda candidate: (-candidate.payoff, candidate.last))
+    parts = split_of(taken, candidates[0].last - job.first)
+    bookings = trimmed(job, offer, {slot: costs.booking(slot, part - 1) for slot, part in parts.items()})
+    last = job.first + max(bookings)
+    cost = sum(offer.cost_of(slot, booking) for slot, booking in bookings.items())
+    schedule = {job.first + slot: bookings[slot] for slot in sorted(bookings)}
+    return Found((Candidate(last, job.worth(last), cost), *candidates[1:]), schedule)
+
+
+def splits(cost: Floats) -> tuple[Floats, Ints]:
+    """Return the least cost of 0..N chunks in the slots up to each, and the chunks of that slot, both (S, N + 1).
+
+    ``cost`` (S, N) is that of 1..N chunks in each slot (Eq. 21 as a table). Of equal costs the one with fewer chunks in
+    the later slot is taken.
+    """
+    slots, most = cost.shape
+    table, taken = np.empty((slots, most + 1)), np.empty((slots, most + 1), dtype=np.int64)
+    before = np.full(2 * most + 1, np.inf)  # before[most + v]: v chunks in earlier slots, infinite for negative v
+    before[most] = 0.0
+    rest = most + np.arange(most + 1)[:, None] - np.arange(most + 1)
+    for slot in range(slots):
+        sums = before[rest] + np.concatenate([[0.0], cost[slot]])
+        taken[slot] = sums.argmin(axis=1)
+        table[slot] = before[most:] = sums.min(axis=1)
+    return table, taken
+
+
+def split_of(taken: Ints, slot: int) -> dict[int, int]:
+    """Return slot -> chunks of the cheapest split of all chunks over the slots up to one."""
+    left, found = taken.shape[1] - 1, {}
+    while left:
+        if taken[slot, left]:
+            found[slot] = int(taken[slot, left])
+        left -= int(taken[slot, left])
+        slot -= 1
+    return found
+
+
+def trimmed(job: Job, offer: Offer, bookings: Mapping[int, Booking]) -> dict[int, Booking]:
+    """Return bookings without the workers and servers that rounding up to whole chunks left over.
+
+    Later slots give up first, each its dearest workers, then the dearest servers that nobody needs any more. A slot
+    without workers is left out. What is left trains all the work, so it stays legal.
+    """
+    kept = dict(bookings)
+    spare = sum(map(job.samples, bookings.values())) - job.work * (1 - ROOM / 2)
+    for slot in sorted(bookings, reverse=True):
+        booking = kept.pop(slot)
+        before = job.samples(booking)
+        smaller = _without(job, offer, slot, booking, spare)
+        if smaller is not None:
+            kept[slot] = smaller
+        spare -= before - (job.samples(smaller) if smaller else 0.0)
+    return kept
+
+
+def _without(job: Job, offer: Offer, slot: int, booking: Booking, spare: float) -> Booking | None:
+    """Return a booking without workers that train ``spare`` samples at most, nor their servers; None = nobody left."""
+    each = job.near if booking.together else job.far
+    fewer = int(max(0.0, spare) * each)
+    workers = int(booking.workers.sum()) - fewer
+    if workers <= 0:
+        return None
+    left = _dearest_off(booking.workers, offer.worker_price[slot, booking.machine], fewer)
+    unneeded = int(booking.servers.sum()) - job.servers_for(workers)
+    servers = _dearest_off(booking.servers, offer.server_price[slot, booking.machine], unneeded)
+    places = booking.machine.tolist()
+    return Booking.of(dict(zip(places, left, strict=True)), dict(zip(places, servers, strict=True)))
+
+
+def _dearest_off(counts: Ints, price: Floats, fewer: int) -> list[int]:
+    left: list[int] = counts.tolist()
+    for place in np.argsort(-price, kind="stable").tolist():
+        off = min(fewer, left[place])
+        left[place] -= off
+        fewer -= off
+    return left
