@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dlsched.domain.errors import InputError
-from dlsched.domain.workload import Floats
-from dlsched.optimise.packing import WholePacking, whole_packing
+from dlsched.domain.workload import Floats, Ints
+from dlsched.optimise.packing import WholePacking, fractional_packing, whole_packing
 from dlsched.policies.smd.subsets import best_subset, fractional_bound
 
 Method = Literal["exact", "frieze-clarke", "density"]
@@ -49,10 +49,15 @@ class Packed:
 
 @dataclass(frozen=True, eq=False)
 class _Items:
-    """The items worth taking that fit alone: ``share`` (R, I) of each capacity that not all of them fit into."""
+    """The items worth taking that fit alone: ``share`` (R, I) of each capacity that not all of them fit into.
+
+    ``places`` (I,) of the items and ``tight`` (R,) of these capacities in what was given.
+    """
 
     value: Floats
     share: Floats
+    places: Ints
+    tight: Ints
 
     def fits(self, taken: Mask) -> bool:
         return bool((self.share[:, taken].sum(axis=1) <= 1.0 + ROOM).all())
@@ -90,12 +95,8 @@ def solve(
         why = f"{size} makes {choices:,} subsets x resources of {len(values):,} items, more than {MOST_CHOICES:,}"
         raise InputError("size", why, "Take a smaller size")
 
-    fitting = (values > 0) & (weights <= capacities * (1 + ROOM)).all(axis=1)
-    full = np.isfinite(capacities) & (capacities > 0)
-    shares = weights[fitting][:, full].T / capacities[full, None]
-    tight = shares.sum(axis=1) > 1.0 + ROOM
-    items = _Items(values[fitting], shares[tight])
-    if not tight.any():
+    items = _items(values, weights, capacities)
+    if not len(items.tight):
         taken, bound = np.ones(len(items.value), dtype=bool), 0.0
     elif method == "exact":
         taken, bound = _exact(items, work_limit)
@@ -104,10 +105,26 @@ def solve(
         taken = _by_density(items) if method == "density" else _by_subsets(items, size)
 
     selected = np.zeros(len(values), dtype=bool)
-    selected[np.flatnonzero(fitting)] = _first_of_equals(items, taken)
+    selected[items.places] = _first_of_equals(items, taken)
     total = float(values[selected].sum())
     bound = max(bound, total)
     return Packed(selected, total, bound, "optimal" if bound - total <= PROVEN * bound else "feasible")
+
+
+def shadow_prices(value: ArrayLike, weight: ArrayLike, capacity: ArrayLike) -> tuple[Floats, float]:
+    """Return what one more unit of each capacity would be worth if items could be taken in parts, and a bound.
+
+    Prices (R,) of the linear relaxation of Eq. (16) in value for a unit, 0 where there is room for all; no selection is
+    worth more than the bound. Items that do not fit alone count nothing; arguments and errors as in :func:`solve`.
+    """
+    values, weights, capacities = _checked(value, weight, capacity)
+    items = _items(values, weights, capacities)
+    prices = np.zeros(len(capacities))
+    if not len(items.tight):
+        return prices, float(items.value.sum())
+    _, of_share = fractional_packing(items.value, items.share, np.ones(len(items.tight)))
+    prices[items.tight] = of_share / capacities[items.tight]
+    return prices, float(of_share.sum() + np.maximum(0.0, items.value - of_share @ items.share).sum())
 
 
 def guarantee(size: int, resources: int) -> float:
@@ -142,6 +159,14 @@ def _checked(value: ArrayLike, weight: ArrayLike, capacity: ArrayLike) -> tuple[
             where = f"{of} {row + 1}, {name}" + (f" {column + 1}" if name == "weight" else "")
             raise InputError(where, f"must be from 0 to {LARGEST:g}, got {array[row, column]:g}", "Correct the value")
     return values, weights, capacities
+
+
+def _items(value: Floats, weight: Floats, capacity: Floats) -> _Items:
+    places = np.flatnonzero((value > 0) & (weight <= capacity * (1 + ROOM)).all(axis=1))
+    full = np.flatnonzero(np.isfinite(capacity) & (capacity > 0))
+    shares = weight[places][:, full].T / capacity[full, None]
+    tight = shares.sum(axis=1) > 1.0 + ROOM
+    return _Items(value[places], shares[tight], places, full[tight])
 
 
 def _numbers(name: str, given: ArrayLike) -> Floats:

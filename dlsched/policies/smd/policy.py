@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,30 @@ from dlsched.policies.smd.split import exact
 
 Admit = Callable[[Offers, Room, Sequence[Ints]], Verdict]
 """From what is offered, what there is, and the queues (places in the offers) to who starts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """A decision of an interval before it is carried out.
+
+    ``at_once`` (K,) what the offers had been worth, started at submission; ``started`` (S,) places in the offers,
+    ascending, ``gangs`` (S) and ``worth`` (S,) of what starts; rows that are ``rejected``, and rows of which even all
+    nodes could ``never`` hold a gang.
+    """
+
+    offers: Offers
+    verdict: Verdict
+    at_once: Floats
+    started: Ints
+    gangs: tuple[Gang, ...]
+    worth: Floats
+    rejected: Ints
+    never: tuple[int, ...]
+
+    @property
+    def value(self) -> float | None:
+        """What they are worth together; None where no job has a utility function."""
+        return None if np.isnan(self.offers.value).all() else float(np.nansum(self.worth))
 
 
 class IntervalPolicy:
@@ -55,31 +80,45 @@ class IntervalPolicy:
         waiting = state.waiting
         if not len(waiting):
             return Plan()
+        decided = self.decide(state)
+        offers, verdict, started = decided.offers, decided.verdict, decided.started
+        left = np.isin(waiting, [*offers.rows[started], *decided.rejected, *decided.never], invert=True)
+        codes = np.full(len(waiting), int(WaitReason.NO_NODE))
+        codes[np.isin(waiting, offers.rows)] = verdict.codes
+        running = np.concatenate([state.running, offers.rows[started]])
+        return Plan(
+            {int(offers.rows[place]): allocation for place, allocation in verdict.started.items()},
+            rejected=(*decided.rejected.tolist(), *decided.never),
+            reasons=self._news.of(waiting[left], codes[left], running),
+            note=_note(len(started), len(waiting), len(decided.rejected) + len(decided.never)),
+            status=verdict.status,
+            objective=decided.value,
+            bound=verdict.bound,
+        )
+
+    def decide(self, state: State, admit: Admit | None = None) -> Decided:
+        """Return who would be admitted and rejected now, by this policy's admission or another; nothing changes."""
         self._facts.update(state)
         self._book.update(state)
-        offers, shut_out = self._offers(state, waiting)
+        offers, shut_out = self._offers(state, state.waiting)
         room = Room(state.placer())
-        verdict = self._admit(offers, room, self._queues(offers.rows))
+        verdict = (admit or self._admit)(offers, room, self._queues(offers.rows))
         if not verdict.started and not len(state.running):
             start_smaller(verdict, offers, room)
 
         started = np.array(sorted(verdict.started), dtype=np.int64)
+        gangs = tuple(verdict.gangs[place] for place in started.tolist())
         stays = ~np.isin(np.arange(len(offers.rows)), started)
-        rejected = offers.rows[stays & ~self._is_kept(state, offers)]
-        never = [row for row in shut_out.tolist() if not self._book.could_ever(state, row)]
-        left = np.isin(waiting, [*offers.rows[started], *rejected, *never], invert=True)
-        codes = np.full(len(waiting), int(WaitReason.NO_NODE))
-        codes[np.isin(waiting, offers.rows)] = verdict.codes
-        running = np.concatenate([state.running, offers.rows[started]])
-        value = _value(state, offers.rows[started], [verdict.gangs[place] for place in started.tolist()])
-        return Plan(
-            {int(offers.rows[place]): allocation for place, allocation in verdict.started.items()},
-            rejected=(*rejected.tolist(), *never),
-            reasons=self._news.of(waiting[left], codes[left], running),
-            note=_note(len(started), len(waiting), len(rejected) + len(never)),
-            status=verdict.status,
-            objective=None if np.isnan(offers.value).all() else float(np.nansum(value)),
-            bound=verdict.bound,
+        at_once = _value(state, offers.rows, offers.gangs, state.jobs.submit_s[offers.rows])
+        return Decided(
+            offers,
+            verdict,
+            at_once,
+            started,
+            gangs,
+            _value(state, offers.rows[started], gangs),
+            offers.rows[stays & ~self._is_kept(offers.value, at_once)],
+            tuple(row for row in shut_out.tolist() if not self._book.could_ever(state, row)),
         )
 
     def _offers(self, state: State, waiting: Ints) -> tuple[Offers, Ints]:
@@ -99,36 +138,36 @@ class IntervalPolicy:
         """Return a queue for each partition, as places in ``rows``."""
         return [np.searchsorted(rows, queue) for queue in self._facts.partitions(rows).values()]
 
-    def _is_kept(self, state: State, offers: Offers) -> NDArray[np.bool_]:
+    def _is_kept(self, value: Floats, at_once: Floats) -> NDArray[np.bool_]:
         """Return which jobs are worth the wait: those without a utility function, and those that keep enough."""
-        at_once = _value(state, offers.rows, offers.gangs, state.jobs.submit_s[offers.rows])
         with np.errstate(invalid="ignore"):
-            enough = (offers.value > 0) & (offers.value >= self._keep_share * at_once)
-        return np.isnan(offers.value) | enough
+            enough = (value > 0) & (value >= self._keep_share * at_once)
+        return np.isnan(value) | enough
 
 
 def smd(params: SmdParams) -> IntervalPolicy:
     """Return SMD: the best workers and servers of each job, then the jobs worth most together."""
     if params.inner == "exact":
-        return IntervalPolicy(lambda problem, _: exact(problem), _admission(params), params, is_exact=True)
+        return IntervalPolicy(lambda problem, _: exact(problem), admission(params), params, is_exact=True)
 
     def algorithm_1(problem: Split, rng: np.random.Generator) -> Choice:
         return round_up_or_down(problem, approximate(problem, params.epsilon), rng, draws=params.draws)
 
-    return IntervalPolicy(algorithm_1, _admission(params), params)
+    return IntervalPolicy(algorithm_1, admission(params), params)
 
 
 def esw(params: RivalParams) -> IntervalPolicy:
     """Return ESW: as many servers as workers, as many as the limit allows."""
-    return IntervalPolicy(lambda problem, _: equal(problem), _admission(params), params)
+    return IntervalPolicy(lambda problem, _: equal(problem), admission(params), params)
 
 
 def optimus_policy(params: RivalParams) -> IntervalPolicy:
     """Return Optimus: one worker or server more at a time, as long as it saves time."""
-    return IntervalPolicy(lambda problem, _: optimus(problem), _admission(params), params)
+    return IntervalPolicy(lambda problem, _: optimus(problem), admission(params), params)
 
 
-def _admission(params: SmdParams | RivalParams) -> Admit:
+def admission(params: SmdParams | RivalParams) -> Admit:
+    """Return the admission that parameters name."""
     if params.admission == "first-come":
         return lambda offers, room, queues: first_come(offers, room, queues)
     return lambda offers, room, _: by_knapsack(offers, room, params.knapsack, params.size)
