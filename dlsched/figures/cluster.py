@@ -32,13 +32,28 @@ CAUSES = {
 }
 
 
-def demand(jobs: Workload, capacity_gpus: float, theme: Theme, bins: int = 300) -> Chart:
-    """Return the GPUs that would be busy if nobody waited, against the cluster's GPUs."""
-    from_s = float(jobs.submit_s[0])
-    axis = TimeAxis.over(from_s, max(float(jobs.submit_s[-1]), from_s + 1))
+def demand(
+    jobs: Workload,
+    capacity: float,
+    theme: Theme,
+    bins: int = 300,
+    *,
+    amounts: Floats | None = None,
+    unit: str = "GPUs",
+) -> Chart:
+    """Return what would be busy if nobody waited, against what the cluster has, while jobs arrive.
+
+    ``amounts`` is what each job asks for in ``unit``, shape (jobs,); default: its GPUs. Of jobs that all come at once,
+    until the last of them would be done.
+    """
+    held = jobs.gpus if amounts is None else amounts
+    from_s, to_s = float(jobs.submit_s[0]), float(jobs.submit_s[-1])
+    if to_s == from_s:
+        to_s = float((jobs.submit_s + jobs.work).max())
+    axis = TimeAxis.over(from_s, max(to_s, from_s + 1))
     times = np.linspace(axis.from_s, axis.to_s, bins)
-    wanted = _asked(jobs, times)
-    x, level = times / axis.unit_s, float(capacity_gpus)
+    wanted = _asked(jobs, held, times)
+    x, level = times / axis.unit_s, float(capacity)
     figure = go.Figure()
     figure.add_scatter(
         x=x,
@@ -61,24 +76,25 @@ def demand(jobs: Workload, capacity_gpus: float, theme: Theme, bins: int = 300) 
         fillpattern=area_hatch(1, theme.worse, theme.ground),
         name="beyond the cluster",
         customdata=wanted,
-        hovertemplate="%{customdata:,.0f} GPUs asked for after %{x:.2f} " + axis.unit + "<extra></extra>",
+        hovertemplate="%{customdata:,.0f} " + unit + " asked for after %{x:.2f} " + axis.unit + "<extra></extra>",
     )
     over = share(float((wanted > level).mean()))
     title = f"Demand if nobody waited: beyond the cluster {over} of the time"
-    framed(figure, theme, title=title, x=axis.title, y="GPUs asked for", height=HEIGHT)
-    reference_line(figure, theme, y=level, text=f"{count(level)} GPUs in the cluster")
+    framed(figure, theme, title=title, x=axis.title, y=f"{unit} asked for", height=HEIGHT)
+    reference_line(figure, theme, y=level, text=f"{count(level)} {unit} in the cluster")
     figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
-    alt = f"Demand exceeds the {count(level)} GPUs {over} of the time; its peak is {number(float(wanted.max()))} GPUs."
-    return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": x, "GPUs asked for": wanted}))
+    peak = number(float(wanted.max()))
+    alt = f"Demand exceeds the {count(level)} {unit} {over} of the time; its peak is {peak} {unit}."
+    return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": x, f"{unit} asked for": wanted}))
 
 
-def _asked(jobs: Workload, times: Floats) -> Floats:
-    """Return the GPUs of the jobs that run at each time when each starts on submission."""
+def _asked(jobs: Workload, held: Floats, times: Floats) -> Floats:
+    """Return what the jobs hold that run at each time when each starts on submission."""
     end = jobs.submit_s + jobs.work
     order = np.argsort(end, kind="stable")
-    begun = np.concatenate([[0.0], np.cumsum(jobs.gpus)])[np.searchsorted(jobs.submit_s, times, side="right")]
-    ended = np.concatenate([[0.0], np.cumsum(jobs.gpus[order])])[np.searchsorted(end[order], times, side="right")]
+    begun = np.concatenate([[0.0], np.cumsum(held)])[np.searchsorted(jobs.submit_s, times, side="right")]
+    ended = np.concatenate([[0.0], np.cumsum(held[order])])[np.searchsorted(end[order], times, side="right")]
     asked: Floats = np.maximum(np.round(begun - ended, 6), 0.0)
     return asked
 

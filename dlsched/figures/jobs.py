@@ -74,7 +74,7 @@ def job_bars(
 
     Where a job changes its width, or holds another than it asked for, bars stand on the foot of their row; their height
     is the nodes held (GPUs, where jobs hold parts of nodes) on one common scale, with the number where it changes, and
-    what was asked for is outlined.
+    what was asked for is outlined. Jobs with parameter servers are as tall as their workers.
 
     Parameters
     ----------
@@ -96,9 +96,13 @@ def job_bars(
     pieces, left_out = longest(in_window(every_piece, axis), axis, MAX_BARS - len(jobs))
     row = np.array([place[job] for job in pieces["job_id"]], dtype=float)
     asked = None if machines is not None else dict(zip(jobs["job_id"], column(jobs, "gpus").tolist(), strict=True))
+    gangs = has_servers(pieces)
+    counted = pieces.assign(gpus=column(pieces, "workers")) if gangs else pieces
     scale = elastic.scale_of(pieces, asked, node_gpus)
+    if gangs:  # what a worker holds differs from job to job, and may be no GPU
+        asked, scale = None, elastic.Scale(float(column(counted, "gpus").max()), "workers")
     row_px = 22.0 if scale is None else float(np.clip(ELASTIC_PX / max(len(jobs), 1), 30, 46))
-    height = np.full(len(row), 0.72) if scale is None else scale.heights(column(pieces, "gpus"))
+    height = np.full(len(row), 0.72) if scale is None else scale.heights(column(counted, "gpus"))
     middle = row if scale is None else row + elastic.FOOT - height / 2
     bars = bars_of(pieces, axis, middle, height, row_px)
     bars.label[:] = ""
@@ -113,7 +117,7 @@ def job_bars(
         tints = _tints_at_left(theme, bars, pieces, machines)
         if asked is not None:
             elastic.add_requests(figure, theme, axis, pieces, row, asked, scale)
-        elastic.add_numbers(figure, theme, axis, pieces, row, scale, row_px, PLOT_PX, tints)
+        elastic.add_numbers(figure, theme, axis, counted, row, scale, row_px, PLOT_PX, tints)
     _add_joins(figure, theme, axis, every_piece, place, below=0.0 if scale is None else elastic.FOOT)
     add_marks(figure, theme, axis, bars, due_hatch=machines is not None)
     _add_due(figure, theme, axis, jobs)
@@ -127,7 +131,7 @@ def job_bars(
     figure.update_xaxes(range=list(axis.range))
     figure.update_layout(barmode="overlay", dragmode="select")
     chart = Chart(figure, alt or _jobs_alt(jobs, from_s, to_s), readable(jobs))
-    return chart if scale is None else elastic.with_widths(chart, jobs, pieces, scale)
+    return chart if scale is None else elastic.with_widths(chart, jobs, counted, scale)
 
 
 def _tints_at_left(theme: Theme, bars: Bars, pieces: pd.DataFrame, machines: Sequence[str] | None) -> Names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dlsched.metrics.formats import amount
 
 RESOURCE_WORDS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "memory", "disk_gib": "disk"}
+RESOURCE_UNITS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "GiB of memory", "disk_gib": "GiB of disk"}
 UPDATES_WORDS = {"async": "asynchronous", "sync": "synchronous"}
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import RESOURCES, Floats
 from dlsched.metrics.formats import amount, duration, listed, share
 from dlsched.metrics.gangs import RESOURCE_WORDS
 from dlsched.workload.doctor import in_time, loads_of, shares_at_once
@@ -18,6 +21,31 @@ def asked_of(scenario: Scenario) -> dict[str, float]:
     """Return what jobs ask for of each resource that nodes state: together where all come at once, else their load."""
     jobs, cluster = in_time(scenario), scenario.cluster
     return shares_at_once(jobs, cluster) if comes_at_once(scenario) else loads_of(jobs, cluster)
+
+
+def scarcest(scenario: Scenario) -> tuple[str, float] | None:
+    """Return the resource that jobs with parameter servers ask most of, and :func:`asked_of` it.
+
+    None for jobs without servers, and where no node states a resource that they ask for.
+    """
+    asked = asked_of(scenario) if scenario.workload.has_servers else {}
+    return max(asked.items(), key=lambda item: item[1], default=None)
+
+
+def amounts_of(scenario: Scenario, resource: str) -> Floats:
+    """Return what the workers and servers of each job ask for of a resource, shape (jobs,)."""
+    jobs, place = scenario.workload, RESOURCES.index(resource)
+    servers = 0 if jobs.servers is None else jobs.servers
+    return np.asarray(jobs.workers * jobs.demand[:, place] + servers * jobs.server_demand[:, place])
+
+
+def asked_words(scenario: Scenario) -> str:
+    """Return "asked 552% of memory" where all come at once, else "load 84% (memory)"; "" as :func:`scarcest`."""
+    found = scarcest(scenario)
+    if found is None:
+        return ""
+    what, part = RESOURCE_WORDS[found[0]], share(found[1])
+    return f"asked {part} of {what}" if comes_at_once(scenario) else f"load {part} ({what})"
 
 
 def servers_words(scenario: Scenario) -> str:

@@ -87,6 +87,7 @@ class JobStory:
     late_s: float | None
     cost: float | None
     late_usd: float | None
+    utility: float | None
     spans: tuple[Span, ...]
     holders: Holders
     sentence: str
@@ -135,6 +136,7 @@ def job_story(
         late_s=_known(job["tardiness_s"]),
         cost=_known(job["cost"]),
         late_usd=_known(job.get("tardiness_usd")),
+        utility=_known(job.get("utility")),
         spans=spans,
         holders=holders,
         sentence=_sentence(job, spans, holders, rented=rented),

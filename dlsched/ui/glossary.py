@@ -14,6 +14,7 @@ class Term(NamedTuple):
 
 
 TERMS = (
+    Term("Admission", "", "Letting a job in at all: one that is not let in is rejected, or asks again later."),
     Term(
         "Assumption",
         "",
@@ -142,7 +143,13 @@ TERMS = (
         "",
         "How long one gradient takes to the server, and parameters back, while nobody else sends or receives.",
     ),
+    Term(
+        "Used of reserved",
+        "",
+        "Share of what was kept for jobs, up to their users' limits, that their workers and servers held.",
+    ),
     Term("Useful share", "goodput", "Share of the held GPU time that moved work forward."),
+    Term("User's limit", "v", "The most that all workers and servers of a job may hold together of each resource."),
     Term("Utility", "", "What finishing a job at a given time is worth; without a unit."),
     Term("VM type", "machine type, flavour", "The kind of a node: GPU type, GPUs, CPUs, memory and price."),
     Term("Wait", "queueing delay", "Submission to the first start."),

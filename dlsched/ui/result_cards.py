@@ -25,8 +25,9 @@ div:has(>[data-testid=stMetricDelta]){flex-wrap:wrap}
 def card_keys(metrics: Metrics, *, money_first: bool = False) -> list[str]:
     """Return the four cards that suit the data.
 
-    Without due dates slowdown, without prices GPUs held, with pauses time not running, with changed widths time in
-    system. ``money_first``: what the policy spent comes first, and its parts, where machines are rented by the policy.
+    Without due dates utility, else slowdown; without prices what was used of what was reserved, else GPUs held; with
+    pauses time not running, with changed widths time in system. ``money_first``: what the policy spent comes first, and
+    its parts, where machines are rented by the policy.
     """
     if money_first and metrics.get("total_cost") is not None:
         second = "late_share" if metrics.get("late_share") is not None else "wait_p95"
@@ -34,9 +35,13 @@ def card_keys(metrics: Metrics, *, money_first: bool = False) -> list[str]:
     wait = "not_running_mean" if metrics.get("preemptions") else "wait_p95"
     if metrics.get("other_width_share"):
         wait = "jct_mean"
-    late = "late_share" if metrics.get("late_share") is not None else "slowdown_mean"
-    cost = "total_cost" if metrics.get("total_cost") is not None else "allocation_ratio"
+    late = _first_known(metrics, "late_share", "utility_total", "slowdown_mean")
+    cost = _first_known(metrics, "total_cost", "used_of_reserved", "allocation_ratio")
     return [wait, late, cost, "completed"]
+
+
+def _first_known(metrics: Metrics, *keys: str) -> str:
+    return next((key for key in keys if metrics.get(key) is not None), keys[-1])
 
 
 def card_text(key: str, metrics: Metrics) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.jobs import job_timeline
 from dlsched.figures.story import Outcome, job_outcomes
-from dlsched.metrics.formats import amount, count, duration, moment, money
+from dlsched.metrics.formats import amount, count, duration, moment, money, number
 from dlsched.metrics.story import JobStory, job_story
 from dlsched.ui import charts, loaders, runs_of, session
 from dlsched.ui.parts import cards, sentence
@@ -20,7 +20,7 @@ TABLE = {
     "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs",
     "submit_s": "Submitted (h)", "wait_s": "Wait (h)", "run_s": "Run (h)", "jct_s": "In system (h)",
     "tardiness_s": "Late by (h)", "slowdown": "Slowdown (x)", "cost": "Cost ($)",
-    "tardiness_usd": "Cost of lateness ($)", "preemptions": "Preemptions",
+    "tardiness_usd": "Cost of lateness ($)", "utility": "Utility", "preemptions": "Preemptions",
     "restarts": "Restarts",
 }  # fmt: skip
 ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Dearest": "cost", "Submission": "submit_s"}
@@ -98,10 +98,13 @@ def facts(story: JobStory, *, rented: bool = False) -> list[tuple[str, str, str]
             ("Machine cost", money(story.cost), "Its part of the bill of the machines it used: by GPUs in use there."),
             ("Cost of lateness", money(story.late_usd), "Hours past due times its weight: a planning weight."),
         ]
+    late = ("Late by", duration(story.late_s), "Time past the due time; 0 s when in time, a dash without a due time.")
+    if story.late_s is None and story.utility is not None:
+        late = ("Utility", number(story.utility), "What it is worth that the job was done then; without a unit.")
     return [
         wait,
         ("Run", duration(story.run_s), "Time it held its GPUs."),
-        ("Late by", duration(story.late_s), "Time past the due time; 0 s when in time, a dash without a due time."),
+        late,
         ("Cost", money(story.cost), "Its part of the bill of the machines it used; a dash without prices."),
     ]
 
@@ -169,7 +172,7 @@ def _table(run_id: str, chosen: int | None) -> None:
     shapes = {
         label: st.column_config.NumberColumn(format="%.2f")
         for label in view.columns
-        if label.endswith(("(h)", "($)", "(x)"))
+        if label.endswith(("(h)", "($)", "(x)", "Utility"))
     }
     event = st.dataframe(
         view, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"jobs-{run_id}", placeholder="–",

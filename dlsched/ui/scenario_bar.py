@@ -151,6 +151,10 @@ def _facts(current: Scenario) -> None:
 def _load(current: Scenario) -> str:
     from dlsched.workload.doctor import in_time, load_of
 
+    if current.workload.has_servers:
+        from dlsched.metrics.servers import asked_words
+
+        return asked_words(current) or "load unknown"
     load = load_of(in_time(current), current.cluster)
     return f"load {share(load)}" if load == load else "load unknown"
 

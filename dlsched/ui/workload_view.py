@@ -11,13 +11,13 @@ import streamlit as st
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.workload import COLUMN
+from dlsched.domain.workload import COLUMN, RESOURCES
 from dlsched.figures import workload as figures
 from dlsched.figures.cluster import demand
 from dlsched.metrics.findings import guards, workload_sentence
 from dlsched.metrics.formats import amount, count, duration, number, share
-from dlsched.metrics.gangs import RESOURCE_WORDS
-from dlsched.metrics.servers import asked_of, comes_at_once, servers_words
+from dlsched.metrics.gangs import RESOURCE_UNITS, RESOURCE_WORDS
+from dlsched.metrics.servers import amounts_of, asked_of, comes_at_once, scarcest, servers_words
 from dlsched.ui import charts
 from dlsched.ui.parts import cards, guard_rails, sentence
 from dlsched.ui.text import safe
@@ -134,7 +134,11 @@ def _charts(scenario: Scenario) -> None:
             if place < len(shown):
                 with column:
                     charts.show(shown[place], f"profile-{place}")
-    if gpus:
+    if (scarce := scarcest(scenario)) is not None:
+        capacity = float(scenario.cluster.nodes.capacity[:, RESOURCES.index(scarce[0])].sum())
+        unit, amounts = RESOURCE_UNITS[scarce[0]], amounts_of(scenario, scarce[0])
+        charts.show(demand(jobs, capacity, theme, amounts=amounts, unit=unit), "demand", caption=True)
+    elif gpus:
         charts.show(demand(jobs, float(gpus), theme), "demand", caption=True)
 
 

@@ -43,6 +43,11 @@ def test_cards_suit_the_data() -> None:
 
 
 def test_where_widths_change_the_first_card_is_the_time_in_system() -> None:
+    assert result_cards.card_keys({"utility_total": 2.0, "used_of_reserved": 0.6, "allocation_ratio": 0.5})[1:3] == [
+        "utility_total",
+        "used_of_reserved",
+    ]
+    assert result_cards.card_keys({"utility_total": 2.0, "late_share": 0.1})[1] == "late_share"
     assert result_cards.card_keys({"preemptions": 3, "other_width_share": 0.1})[0] == "jct_mean"
     assert result_cards.card_keys({"preemptions": 0, "other_width_share": 0.0})[0] == "wait_p95"
 
