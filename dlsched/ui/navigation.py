@@ -20,6 +20,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "How jobs speed up": (
         ("speed_up/throughput.py", "Throughput", "📈", "throughput"),
         ("speed_up/training_time.py", "Training time", "⏱️", "training-time"),
+        ("speed_up/parameter_servers.py", "Parameter servers", "🧮", "parameter-servers"),
         ("speed_up/steady_state.py", "Steady state", "⚓", "steady-state"),
     ),
     "Inside the policies": (
