@@ -26,9 +26,9 @@ NEEDS = (
     ("GPUs", "gpus", (1.0, 0.0, 12.0)),
     ("CPUs", "cpus", (4.0, 4.0, 64.0)),
     ("Memory, GiB", "mem", (16.0, 8.0, 256.0)),
-    ("Disk, GiB", "disk", (10.0, 10.0, None)),
+    ("Disk, GiB", "disk", (10.0, 10.0, 0.0)),
 )
-"""Label, part of the key, and what a worker, a server and the whole job may have to begin with."""
+"""Label, part of the key, and what a worker, a server and the whole job may have to begin with; 0 = no limit."""
 MOST, WIDE_PX = 1e9, 145
 
 
@@ -58,13 +58,6 @@ def _number(label: str, key: str, value: float, hint: str, most: float = MOST) -
     return st.number_input(
         label, 0.0, most, value, key=f"ps_{key}", bind="query-params", help=hint, format="%g", width=WIDE_PX
     )
-
-
-def _optional(label: str, key: str, value: float | None, hint: str) -> float | None:
-    return st.number_input(
-        label, 0.0, MOST, value, key=f"ps_{key}", bind="query-params", help=hint, format="%g", width=WIDE_PX,
-        placeholder="no limit",
-    )  # fmt: skip
 
 
 def _whole(label: str, key: str, value: int, hint: str, least: int = 1) -> int:
@@ -139,8 +132,8 @@ def _holds() -> dict[str, Any]:
             else:
                 server.append(_number(f"Server: {label}", f"{key}_server", of_server, "What one server holds"))
         with right:
-            hint = "What the job may hold in all, workers and servers together; empty = no limit"
-            limit.append(_optional(f"Limit: {label}", f"{key}_limit", most, hint))
+            hint = "What the job may hold in all, workers and servers together; 0 = no limit"
+            limit.append(_number(f"Limit: {label}", f"{key}_limit", most, hint) or None)
     return {"worker": tuple(worker), "server": tuple(server), "limit": tuple(limit)}
 
 

@@ -1,88 +1,132 @@
-"""Pictures of jobs with parameter servers: what a bar says, and that servers without GPUs are seen."""
+"""Charts of workers and servers: cells with their numbers, crosses with their reason, marks on the choices."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-import pandas as pd
 import pytest
 
-from dlsched.figures import bars, jobs, raster
-from dlsched.figures.hover import hover_rows
-from dlsched.figures.lanes import lanes
-from dlsched.figures.palette import LIGHT
+from dlsched.figures.palette import DARK, LIGHT
+from dlsched.figures.servers import MOST_NAMED, cell_word, layer_charts, split_chart, width_chart
+from dlsched.metrics.server_split import MOST_CELLS, ServerSplit
+from dlsched.policies.smd.problem import Split
+from dlsched.speed.pipeline import OVERLAPS, Layers, pipeline
 
-NO_ABSENCE = pd.DataFrame({"node": [], "start_s": [], "end_s": []}, dtype=float)
-COLUMNS = ["job_id", "node", "start_s", "end_s", "workers", "servers", "gpus", "due_s", "progress_from_s", "end_reason"]
-
-
-def pieces(*rows):
-    return pd.DataFrame(rows, columns=COLUMNS)
+HOUR = 3600.0
 
 
-SPLIT = pieces(
-    ("a", 0, 0.0, 100.0, 3, 0, 6.0, np.nan, 0.0, "completed"), ("a", 1, 0.0, 100.0, 0, 2, 0.0, np.nan, 0.0, "completed")
+def split(theta, gpus=6.0, cpus=10.0):
+    """A worker holds 1 GPU and 1 CPU, a server 1 CPU."""
+    limits = (gpus, cpus, math.inf, math.inf)
+    names = ("GPUs", "CPUs", "memory", "disk")
+    return ServerSplit(Split("sync", theta, (1, 1, 0, 0), (0, 1, 0, 0), limits, resources=names))
+
+
+# w + p + 16 / w hours: 4 workers and 1 server take 9 h; equal numbers 5 + 5 take 13.2 h
+FOUND = split((HOUR, HOUR, 0, 0, 16 * HOUR))
+
+
+def texts(chart):
+    trace = next(trace for trace in chart.figure.data if trace.type == "scatter" and trace.mode == "text")
+    return dict(zip(zip(trace.x, trace.y, strict=True), trace.text, strict=True))
+
+
+def mark(chart, name):
+    return next(trace for trace in chart.figure.data if trace.name == name and trace.x[0] is not None)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_cells_hold_hours_and_what_is_forbidden_is_crossed_with_its_reason(theme):
+    chart = split_chart(FOUND, theme)
+    cells = texts(chart)
+    assert len(cells) == 6 * 9
+    assert (cells[1, 1], cells[4, 2], cells[2, 8]) == ("18.0", "10.0", "18.0")
+    assert cells[4, 1] == "<b>9.00</b>"
+    assert cells[6, 5] == cells[2, 9] == "×"
+    shown, forbidden = (trace for trace in chart.figure.data if trace.type == "heatmap")
+    assert np.nanmax(shown.z) == shown.z[0][3] == 1.0  # servers 1, workers 4
+    assert np.isnan(shown.z[4][5])
+    assert forbidden.z[4][5] == 0.0
+    assert forbidden.text[4][5] == "6 workers, 5 servers<br>not within the limit on CPUs"
+    assert shown.text[1][3] == "4 workers, 2 servers<br>10 h"
+    assert chart.figure.layout.title.text == "Time in hours: 9.00 is the least (stronger blue is faster)"
+
+
+def test_marks_by_shape_lie_in_their_cells():
+    chart = split_chart(FOUND, LIGHT)
+    for name, symbol, choice in (("SMD", "star", (4, 1)), ("ESW", "square", (5, 5)), ("Optimus", "diamond", (4, 1))):
+        trace = mark(chart, name)
+        assert trace.marker.symbol == symbol
+        assert (round(trace.x[0]), round(trace.y[0])) == choice
+    assert {trace.name for trace in chart.figure.data if trace.showlegend} == {
+        "SMD: 4 + 1",
+        "ESW: 5 + 5",
+        "Optimus: 4 + 1",
+    }
+    assert chart.alt == (
+        "Time by workers and servers. SMD 4 workers and 1 server, 9 h; ESW 5 workers and 5 servers, 13 h 12 min; "
+        "Optimus 4 workers and 1 server, 9 h."
+    )
+    assert len(chart.table) == 54
+
+
+def test_in_wide_tables_marks_take_the_place_of_numbers_and_lie_apart():
+    wide = split((HOUR, HOUR, 0, 0, 16 * HOUR), gpus=12.0, cpus=14.0)
+    chart = split_chart(wide, LIGHT)
+    assert texts(chart)[4, 1] == ""
+    assert texts(chart)[5, 1] == "9.20"
+    smd, optimus = mark(chart, "SMD"), mark(chart, "Optimus")
+    assert smd.x[0] == pytest.approx(3.8)
+    assert optimus.x[0] == pytest.approx(4.2)
+
+
+def test_of_a_larger_table_the_part_around_the_best_is_shown_and_said():
+    chart = split_chart(split((1, 1, 0, 0, 3600), gpus=100.0, cpus=300.0), DARK)
+    assert len(chart.table) == MOST_CELLS**2
+    assert chart.alt.startswith("Time with 51 to 70 workers of up to 100 and 1 to 20 servers of up to 299.")
+    assert chart.alt.endswith("ESW lies outside.")
+    assert not any(trace.name == "ESW" for trace in chart.figure.data)
+
+
+def test_equal_times_do_not_divide_by_nothing():
+    chart = split_chart(split((0, 0, HOUR, 0, 0), gpus=2.0, cpus=3.0), LIGHT)
+    (shown, _) = (trace for trace in chart.figure.data if trace.type == "heatmap")
+    assert np.nanmin(shown.z) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(1.634, "1.63"), (9.996, "10.0"), (99.96, "100"), (1234.4, "1,234"), (0.5, "0.5"), (12345, "12.3 k")],
 )
+def test_cells_have_three_figures(value, word):
+    assert cell_word(value) == word
 
 
-def test_a_bar_says_what_its_node_holds_of_the_gang():
-    assert [row[2] for row in hover_rows(SPLIT)] == ["6 GPUs on n0", "2 servers on n1"]
-    whole = bars.whole_pieces(SPLIT)
-    assert (whole["workers"].tolist(), whole["servers"].tolist()) == ([3], [2])
-    assert hover_rows(whole)[0][2] == "3 workers, 2 servers, 6 GPUs on n0, n1"
+def test_time_by_workers_marks_the_rules():
+    chart = width_chart(FOUND, LIGHT)
+    line = mark(chart, "best")
+    assert line.x.tolist() == [1, 2, 3, 4, 5, 6]
+    assert line.y.tolist() == pytest.approx([18, 11, 9 + 1 / 3, 9, 9.2, 6 + 1 + 16 / 6])
+    assert (mark(chart, "SMD").x[0], mark(chart, "SMD").y[0]) == (4, 9.0)
+    assert (mark(chart, "ESW").x[0], mark(chart, "ESW").y[0]) == (5, pytest.approx(13.2))
+    assert chart.figure.layout.title.text == "18 h with one worker, 9 h with 4"
+    assert chart.table["best servers"].tolist() == [1] * 6
+    assert width_chart(split((1, 1, 0, 0, 3600), gpus=100.0, cpus=300.0), LIGHT).figure.layout.xaxis.type == "log"
 
 
-def test_jobs_without_servers_speak_of_gpus_only():
-    plain = pieces(("a", 0, 0.0, 100.0, 3, 0, 6.0, np.nan, 0.0, "completed"))
-    assert hover_rows(plain)[0][2] == "6 GPUs on n0"
-    assert "workers" not in bars.readable(plain)
-    assert bars.readable(SPLIT)["servers"].tolist() == [0, 2]
+def test_three_timelines_share_their_scale_and_mark_their_ends():
+    layers = Layers([4.0, 1.0], [2.0, 1.0], [3.0, 5.0])
+    charts = layer_charts(layers, LIGHT)
+    assert len({chart.figure.layout.xaxis.range for chart in charts}) == 1
+    ends = [float(chart.figure.layout.shapes[0].x0) for chart in charts]
+    assert ends == pytest.approx([pipeline(layers, overlap).iteration_s for overlap in OVERLAPS])
+    assert [chart.figure.layout.annotations[0].text for chart in charts] == ["end 24 s", "end 19 s", "end 11 s"]
+    assert [chart.figure.layout.showlegend for chart in charts] == [None, False, False]
+    assert charts[0].figure.data[0].text == ("2", "1")
 
 
-def test_a_node_with_servers_only_has_a_bar_that_is_seen():
-    chart = bars.node_bars(SPLIT, LIGHT, 0, 100, gpus_of_node={0: 600.0, 1: 600.0})
-    (running,) = [trace for trace in chart.figure.data if trace.name == "running"]
-    row_px = min(2.5 * 600, 640 / 2)  # taller than usual: many GPUs, few rows
-    assert running.width * row_px == pytest.approx([0.9 * 6 / 600 * row_px, 0.9 * 10 / 600 * row_px], rel=1e-5)
-    assert (running.width * row_px)[1] > 4
-    assert chart.figure.layout.height == 110 + 2 * row_px
-
-
-def test_usual_nodes_are_as_tall_as_before():
-    chart = bars.node_bars(SPLIT, LIGHT, 0, 100, gpus_of_node=dict.fromkeys(range(4), 8.0))
-    (running,) = [trace for trace in chart.figure.data if trace.name == "running"]
-    assert running.width == pytest.approx([0.9 * 6 / 8, 0.9 / 8])
-    assert chart.figure.layout.height == 110 + 4 * bars.ROW_PX
-
-
-def test_least_lanes_are_for_those_that_say_so():
-    drawn = lanes(SPLIT.assign(node=0, least_lanes=[1.0, 3.0]))
-    assert drawn[["lane", "height"]].to_numpy().tolist() == [[0, 6], [6, 3]]
-
-
-def test_the_overview_shows_a_node_with_servers_only():
-    got = raster.node_raster(SPLIT, np.array([8.0, 8.0, 8.0]), NO_ABSENCE, 0, 200, most_bins=2)
-    assert got.cell.tolist() == [[raster.BUSY, raster.IDLE], [raster.PARTLY, raster.IDLE], [raster.IDLE, raster.IDLE]]
-    assert got.held_share == pytest.approx(6 * 100 / (24 * 200))  # it holds no GPU
-    by_user = SPLIT.assign(user=["ana", "ben"])
-    groups = raster.node_raster(by_user, np.array([8.0, 8.0]), NO_ABSENCE, 0, 200, colour_by="user", most_bins=2)
-    assert groups.legend[1:3] == ("ana", "ben")
-    assert groups.cell.tolist() == [[1, 0], [2, 0]]
-
-
-def test_servers_past_due_are_late_too():
-    late = pieces(("a", 0, 0.0, 100.0, 0, 2, 0.0, 50.0, 0.0, "completed"))
-    got = raster.node_raster(late, np.array([8.0]), NO_ABSENCE, 0, 100, most_bins=2)
-    assert got.cell.tolist() == [[raster.PARTLY, raster.LATE]]
-
-
-@pytest.mark.parametrize(("gpus", "title"), [(2.0, "GPUs held"), (0.0, "Workers held")], ids=["GPUs", "no GPUs"])
-def test_the_story_of_a_gang_names_workers_and_servers(gpus, title):
-    job = pd.Series({"job_id": "a", "submit_s": 0.0, "left_s": 100.0, "gpus": 3 * gpus, "due_s": np.nan})
-    work = SPLIT.assign(gpus=[3 * gpus, 0.0])
-    waits = pd.DataFrame({"from_s": [], "to_s": [], "reason": []})
-    chart = jobs.job_timeline(job, work, waits, LIGHT, 100.0)
-    (running,) = [trace for trace in chart.figure.data if trace.name == "running"]
-    assert running.text.tolist() == ["3 workers, 2 servers"]
-    assert running.width == pytest.approx([3 * gpus if gpus else 3.0])
-    assert chart.figure.layout.yaxis.title.text == title
-    assert chart.table[["workers", "servers"]].to_numpy().tolist() == [[3, 2]]
+def test_many_layers_are_drawn_joined_and_none_without_times():
+    charts = layer_charts(Layers(*np.full((3, MOST_NAMED + 1), 100.0)), DARK)
+    assert all(trace.text is None and trace.marker.line.width == 0 for trace in charts[0].figure.data)
+    assert all(not chart.figure.layout.shapes for chart in layer_charts(Layers([0], [0], [0]), LIGHT))
