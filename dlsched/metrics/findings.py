@@ -142,6 +142,8 @@ def _lateness(metrics: Mapping[str, Number]) -> str:
     late, slowdown = metrics.get("late_share"), metrics.get("slowdown_mean")
     if late is not None:
         return f"{share(late)} were late" if late else "none was late"
+    if metrics.get("utility_total") is not None:
+        return f"they are worth {number(metrics.get('utility_total'))} in all when done"
     return "" if slowdown is None else f"mean slowdown {factor(slowdown)}"
 
 
@@ -150,6 +152,8 @@ def _money(metrics: Mapping[str, Number]) -> str:
     if cost is not None:
         late = metrics.get("tardiness_cost")
         return f"{money(cost)} for machines" + (f" and {money(late)} for lateness" if late else "")
+    if metrics.get("used_of_reserved") is not None:
+        return f"{share(metrics.get('used_of_reserved'))} of what was reserved was used"
     return "" if held is None else f"{share(held)} of the GPU time was held"
 
 

@@ -40,12 +40,26 @@ def amounts_of(scenario: Scenario, resource: str) -> Floats:
 
 
 def asked_words(scenario: Scenario) -> str:
-    """Return "asked 552% of memory" where all come at once, else "load 84% (memory)"; "" as :func:`scarcest`."""
+    """Return "asked 552% of memory" where all come at once, else "load 84% of memory"; "" as :func:`scarcest`."""
     found = scarcest(scenario)
     if found is None:
         return ""
-    what, part = RESOURCE_WORDS[found[0]], share(found[1])
-    return f"asked {part} of {what}" if comes_at_once(scenario) else f"load {part} ({what})"
+    return f"{'asked' if comes_at_once(scenario) else 'load'} {share(found[1])} of {RESOURCE_WORDS[found[0]]}"
+
+
+def scarcest_card(scenario: Scenario) -> tuple[str, str, str] | None:
+    """Return label, value and help of a card on the resource that is shortest; None as :func:`scarcest`."""
+    found = scarcest(scenario)
+    if found is None:
+        return None
+    value = f"{share(found[1])} of {RESOURCE_WORDS[found[0]]}"
+    if comes_at_once(scenario):
+        hint = (
+            "All jobs come at once: what they ask for together, over what there is, of the resource that is shortest."
+        )
+        return ("Asked for at once", value, hint)
+    hint = "Time asked for over time there is while jobs arrive, of the resource that is shortest. Workers and servers."
+    return ("Load", value, hint)
 
 
 def servers_words(scenario: Scenario) -> str:

@@ -12,7 +12,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.figures.cluster import capacity
 from dlsched.metrics.findings import cluster_sentence, guards
 from dlsched.metrics.formats import amount, count, money, share
-from dlsched.metrics.servers import asked_words
+from dlsched.metrics.servers import scarcest_card
 from dlsched.placement import can_ever_fit
 from dlsched.ui import charts, price_lists, session, tables
 from dlsched.ui.cluster_view import (
@@ -52,7 +52,7 @@ def headline(scenario: Scenario, *, unsaved: bool, mistake: InputError | None) -
     price_lists.times_warning(scenario, cluster.vm_types)
     sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])))
     st.markdown(_standing(scenario, unsaved, mistake))
-    cards(_cards(cluster, load, asked_words(scenario)))
+    cards(_cards(cluster, load, scarcest_card(scenario)))
 
 
 def _standing(scenario: Scenario, unsaved: bool, mistake: InputError | None) -> str:
@@ -67,7 +67,7 @@ def _standing(scenario: Scenario, unsaved: bool, mistake: InputError | None) -> 
     return ":gray[Saved. A change below shows its effect at once, and becomes a new version when you save it.]"
 
 
-def _cards(cluster: Cluster, load: float, asked_of_scarcest: str) -> list[tuple[str, str, str]]:
+def _cards(cluster: Cluster, load: float, scarce: tuple[str, str, str] | None) -> list[tuple[str, str, str]]:
     if cluster.free_slots:
         priced = [vm.usd_per_h / vm.gpus for vm in cluster.catalogue if vm.usd_per_h is not None and vm.gpus]
         most = cluster.slots * max(vm.gpus for vm in cluster.catalogue)
@@ -84,13 +84,12 @@ def _cards(cluster: Cluster, load: float, asked_of_scarcest: str) -> list[tuple[
         if hourly is None
         else "All nodes together, while they are up."
     )
-    scarce = "Of GPUs, CPUs, memory and disk the one that jobs with their parameter servers ask most of."
     asked = "GPU time asked for over GPU time there is while jobs arrive. Above 100% the queue only grows."
     return [
         ("Nodes", count(cluster.num_nodes), "Nodes of all pools."),
         ("GPUs", count(cluster.num_gpus), "GPUs of all nodes."),
         ("Price", "no price set" if hourly is None else f"{money(hourly)}/h", why),
-        ("Scarcest resource", asked_of_scarcest, scarce) if asked_of_scarcest else ("Load", share(load), asked),
+        scarce or ("Load", share(load), asked),
     ]  # fmt: skip
 
 

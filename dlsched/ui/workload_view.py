@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -16,8 +14,8 @@ from dlsched.figures import workload as figures
 from dlsched.figures.cluster import demand
 from dlsched.metrics.findings import guards, workload_sentence
 from dlsched.metrics.formats import amount, count, duration, number, share
-from dlsched.metrics.gangs import RESOURCE_UNITS, RESOURCE_WORDS
-from dlsched.metrics.servers import amounts_of, asked_of, comes_at_once, scarcest, servers_words
+from dlsched.metrics.gangs import RESOURCE_UNITS
+from dlsched.metrics.servers import amounts_of, asked_of, comes_at_once, scarcest, scarcest_card, servers_words
 from dlsched.ui import charts
 from dlsched.ui.parts import cards, guard_rails, sentence
 from dlsched.ui.text import safe
@@ -99,7 +97,7 @@ def profile(scenario: Scenario) -> None:
     )  # fmt: skip
     cards([
         ("Jobs", count(len(jobs)), "Jobs that will be simulated."),
-        _together_card(together) if together else _load_card(load, cluster),
+        scarcest_card(scenario) or _load_card(load, cluster),
         ("Run time, median", duration(median), "Half of the jobs run shorter, at the width they ask for."),
         ("Widest job", f"{number(widest)} {'GPU' if widest == 1 else 'GPUs'}", "GPUs of the largest job."),
     ])  # fmt: skip
@@ -117,13 +115,6 @@ def _load_card(load: float | None, cluster: Cluster) -> tuple[str, str, str]:
         return ("Load", share(load), "Load needs fixed nodes with GPUs; here the policy rents the machines.")
     asked = "GPU time asked for over GPU time of the cluster while jobs arrive; CPUs, memory and disk do not count."
     return ("Load", share(load), f"{asked} Cluster: {amount(cluster.num_gpus, 'GPU')}.")
-
-
-def _together_card(together: Mapping[str, float]) -> tuple[str, str, str]:
-    """Return what jobs that come at once ask for of the resource that is the shortest."""
-    worst = max(together, key=lambda name: together[name])
-    hint = "All jobs come at once: what they ask for together, over what there is, of the resource that is shortest."
-    return ("Asked for at once", f"{share(together[worst])} of {RESOURCE_WORDS[worst]}", hint)
 
 
 def _charts(scenario: Scenario) -> None:

@@ -6,7 +6,7 @@ import pytest
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.metrics.formats import duration, share
 from dlsched.metrics.gangs import gang_words
-from dlsched.metrics.servers import amounts_of, asked_of, asked_words, scarcest, servers_words
+from dlsched.metrics.servers import amounts_of, asked_of, asked_words, scarcest, scarcest_card, servers_words
 from dlsched.ui import workload_sample
 from dlsched.ui.workload_servers import KIND
 from dlsched.ui.workload_view import shown_columns
@@ -129,7 +129,8 @@ def test_the_scarcest_resource_is_named_with_what_is_asked_of_it():
     assert scarcest(at_once) == ("gpus", 5 / 8)
     assert asked_words(at_once) == "asked 62.5% of GPUs"
     one_by_one = with_servers(training((0, 10, 2, 1), (100, 10, 2, 1)), machines(1, cpus=10.0))
-    assert asked_words(one_by_one) == "load 60% (CPUs)"  # 2 x 5 CPUs x 60 s of 10 CPUs x 100 s
+    assert asked_words(one_by_one) == "load 60% of CPUs"  # 2 x 5 CPUs x 60 s of 10 CPUs x 100 s
+    assert known(scarcest_card(one_by_one))[:2] == ("Load", "60% of CPUs")
     assert scarcest(at_once.replace(workload=at_once.workload.with_columns(servers=None), speed=SpeedSpec())) is None
 
 
@@ -137,5 +138,5 @@ def test_the_bar_and_the_cluster_name_the_scarcest_resource(open_page, store):
     saved = store.save_scenario(sample_server_jobs())
     app = open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
-    assert {metric.label: metric.value for metric in app.metric}["Scarcest resource"] == "asked 552% of memory"
+    assert {metric.label: metric.value for metric in app.metric}["Asked for at once"] == "552% of memory"
     assert "asked 552% of memory" in shown(app)  # the bar on top

@@ -377,3 +377,14 @@ def test_headline_claims_nothing_where_nothing_is_better():
     text = "No other policy here is clearly better than FIFO (exact for this trace)."
     assert headline(compare(runs, "FIFO", exact=True)) == text
     assert headline(compare([("FIFO", {}), ("EASY", {})], "FIFO", exact=True)) == text
+
+
+def test_jobs_with_utilities_and_reservations_are_told_by_them():
+    numbers = {"wait_p50": 0.0, "wait_p95": 3_600.0, "slowdown_mean": 5.3, "utility_total": 2_230.0,
+               "allocation_ratio": 0.06, "used_of_reserved": 0.597}  # fmt: skip
+    told = result_sentence("SMD", numbers)
+    assert "they are worth 2,230 in all when done; 59.7% of what was reserved was used" in told
+    assert "slowdown" not in told
+    assert "mean slowdown 5.3x; 6% of the GPU time was held" in result_sentence(
+        "FIFO", numbers | {"utility_total": None, "used_of_reserved": None}
+    )
