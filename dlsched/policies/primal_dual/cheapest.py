@@ -39,15 +39,14 @@ def cheapest(job: Job, offer: Offer, method: SlotMethod, chunks: int) -> Found |
 
     The first candidate says what the trimmed schedule is worth and costs; trimming makes no other one better.
     """
-    levels = Levels.of(job, len(offer.free), chunks)
-    costs = method(job, levels, offer)
-    table, taken = splits(costs.cost)
-    ends = [slot for slot in range(len(table)) if taken[slot, -1] > 0]
-    candidates = [Candidate(job.first + slot, job.worth(job.first + slot), float(table[slot, -1])) for slot in ends]
-    if not candidates:
+    costs = method(job, Levels.of(job, len(offer.free), chunks), offer)
+    splits = Splits.of(costs.cost)
+    ends = np.flatnonzero(np.isfinite(splits.end_cost)).tolist()
+    if not ends:
         return None
+    candidates = [Candidate(job.first + end, job.worth(job.first + end), float(splits.end_cost[end])) for end in ends]
     candidates.sort(key=lambda candidate: (-candidate.payoff, candidate.last))
-    parts = split_of(taken, candidates[0].last - job.first)
+    parts = splits.ending(candidates[0].last - job.first)
     bookings = trimmed(job, offer, {slot: costs.booking(slot, part - 1) for slot, part in parts.items()})
     last = job.first + max(bookings)
     cost = sum(offer.cost_of(slot, booking) for slot, booking in bookings.items())
@@ -55,41 +54,58 @@ def cheapest(job: Job, offer: Offer, method: SlotMethod, chunks: int) -> Found |
     return Found((Candidate(last, job.worth(last), cost), *candidates[1:]), schedule)
 
 
-def splits(cost: Floats) -> tuple[Floats, Ints]:
-    """Return the least cost of 0..N chunks in the slots up to each, and the chunks of that slot, both (S, N + 1).
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """How 0..N chunks are cheapest split over the slots (Eq. 21 as a table).
 
-    ``cost`` (S, N) is that of 1..N chunks in each slot (Eq. 21 as a table). Of equal costs the one with fewer chunks in
-    the later slot is taken.
+    taken     (S, N + 1) chunks of a slot when so many are split over the slots up to it
+    end_cost  (S,) least cost of all chunks with some of them in that slot and none later
+    end_taken (S,) chunks of that slot then
     """
-    slots, most = cost.shape
-    table, taken = np.empty((slots, most + 1)), np.empty((slots, most + 1), dtype=np.int64)
-    before = np.full(2 * most + 1, np.inf)  # before[most + v]: v chunks in earlier slots, infinite for negative v
-    before[most] = 0.0
-    rest = most + np.arange(most + 1)[:, None] - np.arange(most + 1)
-    for slot in range(slots):
-        sums = before[rest] + np.concatenate([[0.0], cost[slot]])
-        taken[slot] = sums.argmin(axis=1)
-        table[slot] = before[most:] = sums.min(axis=1)
-    return table, taken
 
+    taken: Ints
+    end_cost: Floats
+    end_taken: Ints
 
-def split_of(taken: Ints, slot: int) -> dict[int, int]:
-    """Return slot -> chunks of the cheapest split of all chunks over the slots up to one."""
-    left, found = taken.shape[1] - 1, {}
-    while left:
-        if taken[slot, left]:
-            found[slot] = int(taken[slot, left])
-        left -= int(taken[slot, left])
-        slot -= 1
-    return found
+    @classmethod
+    def of(cls, cost: Floats) -> Splits:
+        """Return the splits for the cost (S, N) of 1..N chunks in each slot; of equal ones fewer chunks are later."""
+        slots, most = cost.shape
+        taken = np.empty((slots, most + 1), dtype=np.int64)
+        end_cost, end_taken = np.empty(slots), np.empty(slots, dtype=np.int64)
+        before = np.full(2 * most + 1, np.inf)  # before[most + v]: v chunks in earlier slots, infinite for negative v
+        before[most] = 0.0
+        rest = most + np.arange(most + 1)[:, None] - np.arange(most + 1)
+        for slot in range(slots):
+            sums = before[rest] + np.concatenate([[0.0], cost[slot]])
+            taken[slot] = sums.argmin(axis=1)
+            end_taken[slot] = 1 + sums[-1, 1:].argmin()
+            end_cost[slot] = sums[-1, end_taken[slot]]
+            before[most:] = sums.min(axis=1)
+        return cls(taken, end_cost, end_taken)
+
+    def ending(self, slot: int) -> dict[int, int]:
+        """Return slot -> chunks of the cheapest split whose last slot is this one."""
+        found = {slot: int(self.end_taken[slot])}
+        left = self.taken.shape[1] - 1 - found[slot]
+        while left:
+            slot -= 1
+            part = int(self.taken[slot, left])
+            if part:
+                found[slot] = part
+            left -= part
+        return found
 
 
 def trimmed(job: Job, offer: Offer, bookings: Mapping[int, Booking]) -> dict[int, Booking]:
     """Return bookings without the workers and servers that rounding up to whole chunks left over.
 
     Later slots give up first, each its dearest workers, then the dearest servers that nobody needs any more. A slot
-    without workers is left out. What is left trains all the work, so it stays legal.
+    without workers is left out. What is left trains all the work, so it stays legal. Nothing is taken from a job that
+    is slower on one machine, where fewer workers might end up.
     """
+    if job.near > job.far:
+        return dict(bookings)
     kept = dict(bookings)
     spare = sum(map(job.samples, bookings.values())) - job.work * (1 - ROOM / 2)
     for slot in sorted(bookings, reverse=True):

@@ -70,10 +70,11 @@ class SlotProgram:
         """Return which counts (..., 2 M) fit the machines, the batch and the needs of workers and servers: (...,)."""
         workers, servers = np.split(counts, 2, axis=-1)
         held = workers[..., None] * self.job.worker_demand + servers[..., None] * self.job.server_demand
-        legal: NDArray[np.bool_] = (held * (1 - ROOM) <= self.free).all(axis=(-1, -2))
+        fit = (held * (1 - ROOM) <= self.free).all(axis=(-1, -2))
         total = workers.sum(axis=-1)
         enough = (total >= self.workers) & (servers.sum(axis=-1) * self.job.ratio >= total - ROOM)
-        return legal & enough & (total <= self.job.batch)
+        legal: NDArray[np.bool_] = np.asarray(fit & enough & (total <= self.job.batch))
+        return legal
 
     def booking(self, counts: Floats) -> Booking:
         """Return the booking of workers, then servers, by machine, shape (2 M,)."""

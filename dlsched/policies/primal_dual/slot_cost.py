@@ -2,7 +2,7 @@
 
 The work of a job is cut into chunks. ``Levels`` says how many workers so many chunks need, ``Offer`` what the machines
 have left and ask for; the answer is a ``SlotCosts``. A method for several machines is a :class:`Spread`; the other
-case, all on one machine at the internal speed, which is never the slower one, is the same for all of them and exact.
+case, all on one machine at the internal speed, is the same for all of them and exact.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ class Levels:
     def of(cls, job: Job, slots: int, chunks: int = CHUNKS) -> Levels:
         """Cut the work n = V (tau + 2 g gamma / (b_e F)) into chunks of at most ceil(n / Q) worker-slots.
 
-        The batch is a whole number of chunks: else a job of 7 workers in chunks of 4 could never use more than 4.
+        The batch is a whole number of chunks: else a job of 7 workers in chunks of 4 could never use more than 4. Of the
+        two speeds the slower one counts on several machines, as a :class:`Spread` may find room on one.
         """
-        most = max(1, _up(job.work * job.far))
+        slots_each = max(job.far, job.near)
+        most = max(1, _up(job.work * slots_each))
         chunk = -(-most // max(chunks, slots))
         full = min(job.batch, most)
         part = full / -(-full // chunk) if chunk <= full else float(chunk)
         spread = np.minimum(np.arange(1, _up(most / part) + 1) * part, most)
-        samples = np.minimum(spread / job.far, job.work)
+        samples = np.minimum(spread / slots_each, job.work)
         return cls(_workers(spread), _workers(samples * job.near))
 
 
