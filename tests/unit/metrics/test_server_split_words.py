@@ -117,6 +117,13 @@ def test_window_is_all_of_a_small_table_and_holds_the_marks_of_a_large_one():
     assert large.is_cut
 
 
+def test_window_at_the_end_of_the_numbers_is_as_large_as_elsewhere():
+    # every worker helps: 36, the last one; ESW 30 of each
+    found = ServerSplit(problem((0, 1, 0, 0, 36 * HOUR), (36, 90)))
+    assert (found.best.workers, found.equal.workers) == (36, 30)
+    assert found.window[0].tolist() == list(range(17, 37))
+
+
 def test_widths_of_the_job_forbid_cells_and_move_the_rules():
     # 36 / w with at most 2 workers to a server and at least 3 workers; 6 GPUs: 6 + 3
     found = ServerSplit(problem((0, 1, 0, 0, 36 * HOUR)), Widths(3, 2.0))
