@@ -88,11 +88,12 @@ def _best_worth(instance: Instance, job: Job) -> float:
 
 
 def _needed(job: Job, workers: list[int], servers: list[int]) -> list[int]:
-    """Return the servers by machine without those nobody needs; all of them where being spread is the faster case."""
-    if job.far < job.near:
-        return servers
+    """Return the servers by machine without those nobody needs.
+
+    Beside workers they go first: so a job that is spread stays so, which may be the faster case.
+    """
     left, spare = list(servers), sum(servers) - job.servers_for(sum(workers))
-    for machine in sorted(range(len(left)), key=lambda h: (workers[h] > 0, h)):
+    for machine in sorted(range(len(left)), key=lambda h: (workers[h] == 0, h)):
         off = min(spare, left[machine])
         left[machine] -= off
         spare -= off
@@ -154,8 +155,7 @@ class _Program:
 
         most_one = most_together(job, capacity)
         most_workers = fits(capacity, job.worker_demand, job.batch)
-        all_servers = job.servers_for(job.batch)
-        most_servers = fits(capacity, job.server_demand, all_servers + 1)
+        most_servers = fits(capacity, job.server_demand, job.servers_for(job.batch))
         columns = _Columns(
             slots,
             last,

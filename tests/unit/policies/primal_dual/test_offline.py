@@ -52,6 +52,20 @@ def test_servers_nobody_needs_are_not_booked() -> None:
     assert [int(booking.servers.sum()) for booking in known(best.schedules[0]).values()] == [1]
 
 
+def test_the_last_slot_has_workers_even_where_waiting_pays() -> None:
+    patient = job(work=2.0, utility=(10.0, -1.0, 1.0))  # worth more the later it ends
+    best = offline.solve(case([patient], [[4.0]], 3))
+    assert max(known(best.schedules[0])) == 2
+    assert best.utility == pytest.approx(patient.worth(2))
+
+
+@pytest.mark.parametrize(("workers", "servers", "kept"), [([2, 0], [2, 1], [1, 1]), ([1, 1], [3, 3], [0, 2])])
+def test_what_is_spread_stays_so_without_the_servers_nobody_needs(
+    workers: list[int], servers: list[int], kept: list[int]
+) -> None:
+    assert offline._needed(job(ratio=1.0), workers, servers) == kept
+
+
 @given(cases(jobs=2, machines=2, slots=3, batch=2))
 @settings(max_examples=150, deadline=None)
 def test_the_optimum_is_that_of_trying_everything(instance: Instance) -> None:

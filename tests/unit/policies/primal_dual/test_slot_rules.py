@@ -96,8 +96,9 @@ def test_drf_goes_on_past_a_job_without_room_and_stops_at_batch_and_need() -> No
 
 
 def test_fifo_blocks_all_behind_the_first_that_does_not_fit() -> None:
-    jobs = [job(name, server=[0.0], batch=9, work=12.0) for name in "abc"]
-    bookings = fifo.slot_plan(state(jobs, [[4.0]]), [3, 2, 1])
+    sizes = (("a", 1.0), ("b", 2.0), ("c", 1.0))  # c would fit beside a
+    jobs = [job(name, worker=[size], server=[0.0], batch=9, work=12.0) for name, size in sizes]
+    bookings = fifo.slot_plan(state(jobs, [[4.0]]), [3, 1, 1])
     assert counts(bookings) == [(3, 3), (0, 0), (0, 0)]
 
 
