@@ -10,7 +10,7 @@ from typing import Any
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import look_ahead, pool_sizes
+from dlsched.experiments import admissions, look_ahead, pool_sizes
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import Progress
 from dlsched.experiments.steady import read_spec, run_steady
@@ -22,6 +22,8 @@ _STEADY_POINT_S = 3.0
 """CPU seconds of a point with 64,000 jobs, about; for the time that is shown before anything is known."""
 _REPLAY_S, _DECISION_S = 2.0, 0.15
 """CPU seconds of coming to a decision, and of one with 40 jobs, about."""
+_INTERVAL_S = 0.25
+"""CPU seconds of an interval with 50 jobs, with three rules and two admissions, about."""
 _JOBS = 450
 """Jobs of a scenario that is not at hand: those of the demo of elastic training."""
 
@@ -63,6 +65,13 @@ def _looked_ahead(spec: Mapping[str, Any], subject: Any, progress: Progress | No
     return {"decisions": [one.to_plain() for one in look_ahead.answered(asked, subject, progress)]}
 
 
+def _admissions(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked = admissions.Asked.read(spec)
+    if not isinstance(subject, Scenario):
+        raise InputError("admissions", "come without the scenario they are about", "Ask on the page Admissions")
+    return {"decisions": [one.to_plain() for one in admissions.answered(asked, subject, progress)]}
+
+
 def _pool_sizes(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
     asked = pool_sizes.read_spec(spec)
     if not isinstance(subject, Scenario):
@@ -96,6 +105,15 @@ COMPUTATIONS = (
         lambda spec: _REPLAY_S + _DECISION_S * (spec["last"] - spec["first"] + 1),
         ("experiments/look_ahead",),
         _looked_ahead,
+    ),
+    Computation(
+        "admissions",
+        "Admissions",
+        lambda plain: admissions.Asked.read(plain).model_dump(mode="json"),
+        lambda spec, progress: _admissions(spec, None, progress),
+        lambda spec: _REPLAY_S + _INTERVAL_S * (spec["last"] - spec["first"] + 1),
+        ("experiments/admissions",),
+        _admissions,
     ),
     Computation(
         "pool-sizes",

@@ -19,6 +19,7 @@ from dlsched.domain.plan import Plan
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
+from dlsched.experiments.replayed import EnoughDecisions
 from dlsched.experiments.run import question
 from dlsched.metrics.look_ahead import LookAhead
 from dlsched.policies.rolling_horizon.params import AllocatorParams, GreedyParams, OptimalParams
@@ -61,10 +62,6 @@ class Known:
         found = np.zeros(len(rows), dtype=np.int64)
         np.add.at(found, np.searchsorted(rows, self.row[runs]), self.workers[runs])
         return found
-
-
-class _Enough(Exception):
-    """The last decision that is wanted was taken."""
 
 
 def known_of(decisions: pd.DataFrame, pieces: pd.DataFrame) -> Known:
@@ -118,7 +115,7 @@ def window(
     prepared = prepare(scenario, seed)
     names = np.asarray(prepared.scenario.workload.job_id)
     watcher = _Watcher(policy, parsed, first, last, known, names, progress)
-    with suppress(_Enough):
+    with suppress(EnoughDecisions):
         run_engine(prepared, watcher, seed)
     return watcher.found
 
@@ -152,7 +149,7 @@ class _Watcher:
         self.found: list[LookAhead] = []
 
     def plan(self, state: State) -> Plan:
-        """Return the plan of the watched policy; raise _Enough after the last decision wanted."""
+        """Return the plan of the watched policy; raise EnoughDecisions after the last decision wanted."""
         self._parts = []
         plan = self._policy.plan(state)
         if self._parts and plan.note:
@@ -162,7 +159,7 @@ class _Watcher:
             if self._first <= self._decided <= self._last:
                 self.found.append(_look_ahead(self._decided, state.now_s, self._every_s, self._parts, plan))
         if self._decided >= self._last:
-            raise _Enough
+            raise EnoughDecisions
         return plan
 
     def _number(self, state: State) -> int:

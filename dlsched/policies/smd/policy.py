@@ -77,10 +77,11 @@ class IntervalPolicy:
 
     def plan(self, state: State) -> Plan:
         """Return who is admitted with which workers and servers, who is rejected, and why the others wait."""
+        return self.plan_of(state, self.decide(state)) if len(state.waiting) else Plan()
+
+    def plan_of(self, state: State, decided: Decided) -> Plan:
+        """Return the plan that carries a decision out; reasons that were told before are not told again."""
         waiting = state.waiting
-        if not len(waiting):
-            return Plan()
-        decided = self.decide(state)
         offers, verdict, started = decided.offers, decided.verdict, decided.started
         left = np.isin(waiting, [*offers.rows[started], *decided.rejected, *decided.never], invert=True)
         codes = np.full(len(waiting), int(WaitReason.NO_NODE))

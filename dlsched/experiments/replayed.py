@@ -1,0 +1,58 @@
+"""Decisions of a stored run that are worked out again: which ones are asked for, in JSON's own types.
+
+The state of a decision is not stored. The simulator is deterministic, so it comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from dlsched.domain.cluster import Frozen
+from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.scenario import Scenario
+
+
+class AskedDecisions(Frozen):
+    """Decisions ``first`` to ``last`` of the run of a scenario under a policy; the scenario itself travels apart.
+
+    A subclass says for which ``policies``, and in messages what it is (``what``).
+    """
+
+    policies: ClassVar[tuple[str, ...]] = ()
+    what: ClassVar[str] = "decisions"
+
+    scenario: str = Field(description="Hash of the scenario", min_length=1)
+    policy: str
+    params: dict[str, Any]
+    seed: int = 0
+    first: int = Field(ge=1)
+    last: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.policy not in self.policies:
+            raise ValueError(f"policy must be one of {', '.join(self.policies)}, got {self.policy}")
+        if self.last < self.first:
+            raise ValueError(f"last must be at least first = {self.first}, got {self.last}")
+        return self
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the question; InputError for a bad one."""
+        try:
+            return cls.model_validate(dict(plain))
+        except ValidationError as error:
+            raise from_validation(cls.what, error) from error
+
+    def check_scenario(self, scenario: Scenario) -> None:
+        """Raise InputError when this is another scenario than the question names."""
+        if self.scenario != scenario.content_hash:
+            got = scenario.content_hash[:8]
+            raise InputError(self.what, f"asks about scenario {self.scenario[:8]}, got {got}", "Ask with that scenario")
+
+
+class EnoughDecisions(Exception):
+    """The last decision that is wanted was taken; stops a run from inside its policy."""
