@@ -1,6 +1,6 @@
 """Measure every promise and print target, measured, ok; status 1 when one is broken.
 
-Options: commands, elastic, experiment, renting, smd, steady, store.
+Options: commands, elastic, experiment, pd-ors, renting, smd, steady, store.
 """
 
 from __future__ import annotations
@@ -9,11 +9,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import admission, commands, renting, rolling_horizon, steady_experiment, steady_state, storing
+from benchmarks import (
+    admission,
+    commands,
+    primal_dual,
+    renting,
+    rolling_horizon,
+    steady_experiment,
+    steady_state,
+    storing,
+)
 
 PARTS = {
     "commands": commands.lines,
     "elastic": rolling_horizon.lines,
+    "pd-ors": primal_dual.lines,
     "renting": renting.lines,
     "smd": admission.lines,
     "steady": steady_state.lines,

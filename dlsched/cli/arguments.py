@@ -143,7 +143,7 @@ def _scenario(parser: argparse.ArgumentParser) -> None:
 
 
 def _solve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", metavar="KIND", help="kind of problem")
+    parser.add_argument("kind", metavar="KIND", help="kind of problem; slots and machines count from 0")
 
 
 def _reproduce(parser: argparse.ArgumentParser) -> None:

@@ -56,6 +56,13 @@ def _knapsack(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return _timed(lambda: solve(task))
 
 
+def _reservation(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    from dlsched.policies.primal_dual.instance import read, solve
+
+    task = read(given)
+    return _timed(lambda: solve(task))
+
+
 def _timed(solver: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return an answer with the CPU seconds of finding it, without those of reading the instance."""
     before_s = time.process_time()
@@ -68,6 +75,7 @@ KINDS: dict[str, Solver] = {
     "elastic": _elastic,
     "knapsack": _knapsack,
     "pipeline": _pipeline,
+    "reservation": _reservation,
     "split": _split,
     "throughput": _throughput,
 }

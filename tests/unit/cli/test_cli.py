@@ -305,7 +305,7 @@ def feed(monkeypatch, text):
 
 def test_solve_names_the_kinds_it_knows(capsys, monkeypatch):
     feed(monkeypatch, "{}")
-    known = "capacity, elastic, knapsack, pipeline, split, throughput"
+    known = "capacity, elastic, knapsack, pipeline, reservation, split, throughput"
     refused(capsys, ["solve", "sudoku"], f"kind 'sudoku': is not known; known: {known}")
 
 
