@@ -8,8 +8,9 @@ from dlsched.experiments.reproductions.hell_knee import HELL_KNEE
 from dlsched.experiments.reproductions.model import Reproduction
 from dlsched.experiments.reproductions.modelarts import MODELARTS
 from dlsched.experiments.reproductions.path_relinking import PATH_RELINKING
+from dlsched.experiments.reproductions.smd import SMD
 
-REPRODUCTIONS: tuple[Reproduction, ...] = (*PATH_RELINKING, *HELL_KNEE, *MODELARTS)
+REPRODUCTIONS: tuple[Reproduction, ...] = (*PATH_RELINKING, *HELL_KNEE, *MODELARTS, *SMD)
 
 
 def find(key: str) -> Reproduction:
