@@ -249,17 +249,6 @@ def split_table(found: ServerSplit) -> pd.DataFrame:
     )
 
 
-def choice_table(found: ServerSplit) -> pd.DataFrame:
-    """Return a row for each rule: workers, servers, time in s, and how much longer than the best in %."""
-    best_s = found.best.time
-    rows = [
-        {"rule": name, "workers": one.workers, "servers": one.servers, "time (s)": one.time}
-        | {"longer than the best (%)": 100 * (one.time / best_s - 1)}
-        for name, one in found.choices.items()
-    ]
-    return pd.DataFrame(rows)
-
-
 def width_times(found: ServerSplit) -> tuple[Ints, Ints, Floats]:
     """Return workers, the servers that are best beside each, and the time in seconds; at most MOST_WIDTHS of them.
 

@@ -15,7 +15,6 @@ from dlsched.metrics import server_split
 from dlsched.metrics.server_split import (
     MOST_CELLS,
     ServerSplit,
-    choice_table,
     enough_servers,
     one_more,
     split_of,
@@ -149,13 +148,6 @@ def test_servers_that_can_be_spared_are_told():
     assert found.best.servers == 10
     assert enough_servers(found) == "1 server beside as many workers takes less than 0.5% longer."
     assert enough_servers(ServerSplit(problem((0, 0, 0, HOUR, 0), (1, 12)))) == ""
-
-
-def test_table_of_rules():
-    table = choice_table(ServerSplit(problem((HOUR, HOUR, 0, 0, 36 * HOUR), (40, 200))))
-    assert table["rule"].tolist() == ["SMD", "ESW", "Optimus"]
-    assert table["longer than the best (%)"][0] == 0
-    assert table["time (s)"][1] == pytest.approx(80.9 * HOUR)
 
 
 JOBS = training((0, 10, 2, 1), (0, 10, 2, 1))
