@@ -8,9 +8,8 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.bars import REASONS
 from dlsched.figures.look_ahead import decision_times, plan_chart, widths_over_time
-from dlsched.metrics.formats import amount, duration, moment
+from dlsched.metrics.formats import amount, duration
 from dlsched.metrics.look_ahead import LookAhead, unit_of
-from dlsched.policies.registry import find
 from dlsched.store.runs import RunInfo
 from dlsched.ui import charts, look_ahead_work, session
 from dlsched.ui.look_ahead_words import (
@@ -23,52 +22,15 @@ from dlsched.ui.look_ahead_words import (
     waiting_of,
 )
 from dlsched.ui.parts import cards, guard_rails, sentence
-
-
-def pick_run(found: pd.DataFrame, run_id: str) -> str:
-    """Show the runs that plan ahead where there are several; return the one that is picked."""
-    labels = {
-        run: f"{find(policy).label}{f', draw {seed}' if seed else ''} ({run[:4]})"
-        for run, policy, seed in zip(found["run_id"], found["policy"], found["seed"], strict=True)
-    }
-    if len(labels) < 2:
-        return run_id
-    ids = list(labels)
-    return str(st.selectbox("Run", ids, index=ids.index(run_id), key=f"look-run-{run_id}", width=270,
-                            format_func=labels.__getitem__))  # fmt: skip
+from dlsched.ui.replays import Jump
 
 
 def choice(info: RunInfo, decisions: pd.DataFrame, found: pd.DataFrame) -> int:
-    """Show run, number, previous, next and largest change; return the decision that is looked at.
-
-    ``found`` are the runs there are. Starts the page anew when another run is picked.
-    """
-    last, run_id = len(decisions), info.run_id
-    number = look_ahead_work.chosen(run_id, last)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if (picked := pick_run(found, run_id)) != run_id:
-            session.look_at_run(picked)
-            st.query_params.pop(look_ahead_work.PARAM, None)
-            st.rerun()
-        st.number_input(
-            f"Decision, of {last:,}", 1, last, key=look_ahead_work.number_key(run_id), width=170,
-            help="Widths change every few minutes; between, jobs only start",
-        )  # fmt: skip
-        step = look_ahead_work.choose
-        st.button("Previous", key="look-previous", on_click=step, args=(run_id, number - 1), disabled=number <= 1)
-        st.button("Next", key="look-next", on_click=step, args=(run_id, number + 1), disabled=number >= last)
-        busiest = look_ahead_work.busiest(run_id)
-        st.button(
-            "Largest change", key="look-largest", on_click=step, args=(run_id, busiest), disabled=number == busiest,
-            help=f"Decision {busiest:,}: most nodes change hands",
-        )  # fmt: skip
-        at_s = float(decisions["time_s"].iloc[number - 1])
-        st.markdown(f":gray[{moment(at_s)}]")
-        st.space("stretch")
-        if st.button("Open the Gantt of this run", type="primary", key="look-gantt"):
-            session.look_at_run(run_id)
-            session.go("understand/result.py", tab="Gantt")
-    return number
+    """Show which runs and decisions there are; return the decision that is looked at."""
+    busiest = look_ahead_work.busiest(info.run_id)
+    jump = Jump("Largest change", busiest, f"Decision {busiest:,}: most nodes change hands")
+    hint = "Widths change every few minutes; between, jobs only start"
+    return look_ahead_work.REPLAYS.choice(info, decisions, found, jump, hint)
 
 
 def decision(one: LookAhead, info: RunInfo, row: pd.Series, scenario: Scenario, *, stale: bool) -> None:
@@ -108,9 +70,7 @@ def _story(one: LookAhead, run_id: str, rows: list[int]) -> None:
         job = st.selectbox("Job", [one.jobs[row] for row in rows], index=rows.index(named) if named in rows else 0,
                            key=f"look-job-{run_id}-{one.number}", width=230)  # fmt: skip
         if st.button("Read its story", key="look-story", help="Why it waited, where it ran, every change of its width"):
-            session.look_at_run(run_id)
-            st.session_state["open_job"] = job
-            session.go("understand/result.py")
+            look_ahead_work.REPLAYS.story(run_id, job)
 
 
 UNLIKE = (
