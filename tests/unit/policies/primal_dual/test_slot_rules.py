@@ -69,6 +69,12 @@ def test_ten_tenths_fit() -> None:
     assert Gang(job(worker=[0.1], server=[0.0], batch=99), RoundRobin(np.array([[1.0]]))).grow(99) == 10
 
 
+def test_workers_that_finish_a_job_do_so_at_its_slower_speed() -> None:
+    jobs = [job(work=3.0, near=near, far=far, batch=batch) for near, far, batch in
+            ((0.5, 1.0, 9), (1.0, 0.5, 9), (0.5, 0.4, 9), (1.0, 1.0, 2))]  # fmt: skip
+    assert state(jobs, [[1.0]]).useful_workers() == [3, 3, 2, 2]
+
+
 # ---- DRF ----------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +176,20 @@ def test_dorm_takes_workers_away_within_the_same_limit() -> None:
     now = state([plain, rich], [[4.0, 4.0]], [Booking.of({0: 4}, {0: 4}), None])
     assert dorm.worker_counts(now, 1.0, 0.0) == [4, 0]
     assert dorm.worker_counts(now, 1.0, 1.0) == [0, 4]
-    assert dorm.worker_counts(now, 0.0, 0.0) == [4, 0]  # both limits cannot hold: fairness gives way
+
+
+def test_dorm_gives_fairness_up_where_both_limits_cannot_hold() -> None:
+    jobs = [job(name, server=[0.0], batch=9, work=99.0) for name in "ab"]
+    now = state(jobs, [[10.0]], [Booking.of({0: 2}, {0: 2}), None])
+    assert dorm.worker_counts(now, 0.0, 1.0) == [5, 5]
+    assert dorm.worker_counts(now, 0.0, 0.0) == [2, 8]
+
+
+def test_dorm_lets_a_job_keep_more_workers_than_finish_it() -> None:
+    jobs = [job("nearly", server=[0.0], batch=9, work=1.0), job("new", server=[0.0], batch=9, work=99.0)]
+    now = state(jobs, [[10.0]], [Booking.of({0: 2}, {0: 2}), None])
+    assert dorm.worker_counts(now, 1.0, 0.0) == [2, 8]
+    assert dorm.worker_counts(now, 1.0, 1.0) in ([1, 9], [2, 8])
 
 
 def test_dorm_keeps_the_machines_of_who_keeps_its_number_and_cuts_what_does_not_fit() -> None:
