@@ -49,6 +49,7 @@ class WaitReason(IntEnum):
     PREEMPTED = 6
     NO_NODE = 7
     NOT_ADMITTED = 8
+    BOOKED = 9
 
 
 REASON_TEXT: Mapping[WaitReason, str] = {
@@ -61,6 +62,7 @@ REASON_TEXT: Mapping[WaitReason, str] = {
     WaitReason.PREEMPTED: "stopped for a job with a stronger claim",
     WaitReason.NO_NODE: "no node of the right kind is up",
     WaitReason.NOT_ADMITTED: "not admitted in this interval: the room went to others",
+    WaitReason.BOOKED: "admitted, and booked for a later slot",
 }
 
 

@@ -101,6 +101,7 @@ class Need(StrEnum):
     FIXED_NODES = "fixed nodes"
     SERVERS = "parameter-server demands"
     UTILITY = "utility functions"
+    OWN_STEPS = "asynchronous steps that take as long at any number of workers"
     POOL = "nodes taken together: placement rule pool"
     ONE_NODE = "jobs of whole GPUs that one machine holds"
 

@@ -14,11 +14,12 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.baselines import BASELINES
 from dlsched.policies.elastic_queueing import ELASTIC
 from dlsched.policies.gpuaas import GPUAAS
+from dlsched.policies.primal_dual.specs import PRIMAL_DUAL
 from dlsched.policies.rolling_horizon.specs import MODELARTS
 from dlsched.policies.smd.specs import SMD
 from dlsched.speed import build_speed
 
-POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *ELASTIC, *MODELARTS, *GPUAAS, *SMD)
+POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *ELASTIC, *MODELARTS, *GPUAAS, *SMD, *PRIMAL_DUAL)
 
 
 def policies() -> tuple[PolicySpec, ...]:
@@ -83,6 +84,15 @@ def _has_servers(scenario: Scenario) -> bool:
     return scenario.speed.kind == "parameter-server" and servers is not None and bool((servers > 0).all())
 
 
+def _own_steps(scenario: Scenario) -> bool:
+    """Whether each worker makes steps on its own that take as long at any width from 1 on (Eq. 1 of PD-ORS)."""
+    jobs, speed = scenario.workload, scenario.speed
+    shared = (jobs.batch_s, jobs.transfer_s, jobs.worker_overhead_s, jobs.server_overhead_s)
+    free_widths = jobs.min_workers is None or bool((jobs.min_workers <= 1).all())
+    alone = all(terms is None or not terms.any() for terms in shared)
+    return speed.kind == "parameter-server" and speed.updates == "async" and alone and free_widths
+
+
 _MET: Mapping[Need, Callable[[Scenario], bool]] = {
     Need.DUE: _any_number("due_s"),
     Need.WEIGHT: _any_number("weight_usd_per_s"),
@@ -94,6 +104,7 @@ _MET: Mapping[Need, Callable[[Scenario], bool]] = {
     Need.FIXED_NODES: lambda scenario: not scenario.cluster.free_slots,
     Need.SERVERS: _has_servers,
     Need.ONE_NODE: _on_one_node,
+    Need.OWN_STEPS: _own_steps,
     Need.POOL: lambda scenario: scenario.options.placement == "pool" and not scenario.cluster.free_slots,
     Need.UTILITY: _any_number("utility_1", "utility_2", "utility_3"),
 }

@@ -28,6 +28,7 @@ WITHOUT: dict[Need, dict[str, Any]] = {
     Need.FIXED_NODES: {"cluster": free_slots()},
     Need.SERVERS: {},
     Need.UTILITY: {},
+    Need.OWN_STEPS: {},
     Need.POOL: {},
     Need.ONE_NODE: {"workload": full_workload().with_columns(gpus_per_worker=np.full(36, 0.5))},
 }

@@ -26,13 +26,15 @@ from tests.support.conformance_scenarios import (
     scenario,
 )
 from tests.support.elastic_scenarios import training_stream
-from tests.support.server_scenarios import many
+from tests.support.server_scenarios import many, slotted
 
 every_policy = pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.key)
 
 
 def suitable(spec: PolicySpec, feature: str = "plain") -> Scenario:
     """Return a scenario that meets the policy's needs."""
+    if Need.OWN_STEPS in spec.needs:
+        return on_a_pool(slotted(), feature)
     if Need.SERVERS in spec.needs:
         return on_a_pool(many(), feature)
     cluster = free_slots() if Need.FREE_SLOTS in spec.needs else fixed_nodes(8, 8, 4)
@@ -45,7 +47,8 @@ def suitable(spec: PolicySpec, feature: str = "plain") -> Scenario:
 
 def on_a_pool(given: Scenario, feature: str) -> Scenario:
     """Return jobs with parameter servers with these options, on nodes taken together."""
-    options = scenario(feature).options.model_copy(update={"placement": "pool"})
+    own = {name: getattr(given.options, name) for name in ("slot_s", "utility_unit_s", "utility_clock")}
+    options = scenario(feature).options.model_copy(update={"placement": "pool", **own})
     return given.replace(options=options)
 
 

@@ -41,6 +41,15 @@ def with_servers(
     return Scenario(workload, cluster or machines(), Options(**options), speed)
 
 
+def slotted(num_jobs: int = 30, seed: int = 0, slot_s: float = 60.0) -> Scenario:
+    """Return jobs whose workers make steps on their own, in slots of a minute, on three unequal machines."""
+    given = many(num_jobs, seed, "async")
+    none = dict.fromkeys(("batch_s", "transfer_s", "worker_overhead_s", "server_overhead_s"))
+    jobs = given.workload.with_columns(**none, workers_per_server=np.full(num_jobs, 3.0))
+    slots = {"slot_s": slot_s, "utility_unit_s": 10 * slot_s, "utility_clock": "slots"}
+    return given.replace(workload=jobs, options=given.options.model_copy(update=slots))
+
+
 def many(num_jobs: int = 30, seed: int = 0, updates: Literal["sync", "async"] = "sync") -> Scenario:
     """Return jobs with everything that policies of parameter servers may need, on three unequal machines."""
     rng = np.random.default_rng(seed)

@@ -63,13 +63,17 @@ class PdOrs:
     least_worth: float = LEAST_WORTH
     _seen: list[Claim] = field(default_factory=list)
 
-    def decide(self, job: Job, committed: Floats) -> Decision:
-        """Return the decision about a job, ``committed`` (slots, H, R) held already; this commits nothing."""
+    def decide(self, job: Job, committed: Floats, *, again: bool = False) -> Decision:
+        """Return the decision about a job, ``committed`` (slots, H, R) held already; this commits nothing.
+
+        ``again``: the job was admitted before and lost its bookings, or was not done at their end. It is not turned
+        away for its price any more, and says nothing new about the price bounds.
+        """
         nothing = np.zeros(self.capacity.shape[1])
         why = why_never(job, self.capacity, self.slots)
         if why is not None:
             return Decision(None, None, None, nothing, why)
-        price = self._prices(job, committed)[job.first :]
+        price = self._prices(job, committed, again=again)[job.first :]
         offer = Offer.of(job, self.capacity - committed[job.first :], price)
         found = cheapest(job, offer, self.method, self.chunks)
         if found is None:
@@ -78,7 +82,7 @@ class PdOrs:
         paid = nothing.copy()
         for slot, booking in found.schedule.items():
             paid += (job.held(booking) * price[slot - job.first, booking.machine]).sum(axis=0)
-        admitted = best.payoff > 0
+        admitted = again or best.payoff > 0
         return Decision(
             found.schedule if admitted else None,
             best,
@@ -87,10 +91,10 @@ class PdOrs:
             "" if admitted else NOT_WORTH,
         )
 
-    def _prices(self, job: Job, committed: Floats) -> Floats:
+    def _prices(self, job: Job, committed: Floats, *, again: bool) -> Floats:
         bounds = self.bounds
         if bounds is None:
-            claim = claim_of(job, self.capacity, self.slots, self.least_worth)
+            claim = None if again else claim_of(job, self.capacity, self.slots, self.least_worth)
             self._seen += [claim] if claim else []
             bounds = bounds_of(self._seen, self.capacity, self.slots)
         return prices(bounds, self.capacity, committed)

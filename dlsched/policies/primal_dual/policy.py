@@ -1,0 +1,255 @@
+"""The adapters: PD-ORS and OASiS book slots when a job arrives; FIFO, DRF and Dorm share out each slot at its start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.domain.plan import Allocation, Plan, WaitReason, run_on
+from dlsched.domain.policy import EventKind, NoParams, ReviewRule
+from dlsched.domain.state import State
+from dlsched.domain.workload import Floats, Ints
+from dlsched.policies.primal_dual import dorm, drf, fifo, oasis
+from dlsched.policies.primal_dual.desk import Desk, StateJob, booking_of, shares_of
+from dlsched.policies.primal_dual.exact_slot import exact
+from dlsched.policies.primal_dual.online import Decision, PdOrs, commit
+from dlsched.policies.primal_dual.params import DormParams, OasisParams, PdOrsParams
+from dlsched.policies.primal_dual.problem import Booking, Job
+from dlsched.policies.primal_dual.round_robin import Gang, RoundRobin
+from dlsched.policies.primal_dual.rounded_slot import Rounding
+from dlsched.policies.primal_dual.slot_by_slot import SlotState
+from dlsched.policies.primal_dual.slot_cost import Spread, greedy, one_or_several
+from dlsched.policies.shared.facts import JobFacts
+from dlsched.policies.shared.news import News
+
+Scheduler = Callable[[Floats, int, np.random.Generator], PdOrs]
+"""From capacity (H, R), slots and dice to what decides about one job after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A job of a decision: its row, as the core saw it, and what was decided; ``again`` = it was admitted before."""
+
+    row: int
+    job: StateJob
+    decision: Decision
+    again: bool
+
+
+class BookingPolicy:
+    """Decides about each job when it arrives, for good, and books its machines slot by slot.
+
+    Prices follow from what is booked, so what a failure, a cancellation or an early end gives back is cheap at once.
+    An admitted job that loses its bookings, or is not done at their end, books again whatever that costs; while there
+    is no room within the horizon it tries at every slot.
+
+    Parameters
+    ----------
+    scheduler
+        Makes the core that decides; once a run, for it learns the price bounds from the jobs it has seen.
+    horizon_slots
+        Slots that can be booked, that of now included.
+    """
+
+    kernel_rule = None
+
+    def __init__(self, scheduler: Scheduler, horizon_slots: int) -> None:
+        self.review = ReviewRule(
+            EventKind.ARRIVAL | EventKind.OVERRUN | EventKind.RESERVATION_LOST | EventKind.CAPACITY
+        )
+        self._scheduler, self._horizon = scheduler, horizon_slots
+        self._core: PdOrs | None = None
+        self._facts, self._news = JobFacts(), News()
+        self._admitted: set[int] = set()
+
+    def plan(self, state: State) -> Plan:
+        """Return the bookings of new jobs and of those that lost theirs, and who is turned away."""
+        judged, desk = self.judge(state)
+        booked: dict[int, Allocation] = {
+            one.row: desk.steps(one.decision.schedule) for one in judged if one.decision.schedule
+        }
+        stuck = [one.row for one in judged if one.again and one.row not in booked]
+        rejected = tuple(one.row for one in judged if not one.again and one.row not in booked)
+        self._admitted.update(booked)
+        return Plan(
+            booked,
+            rejected=rejected,
+            wake_at_s=desk.next_border_s if stuck else None,
+            reasons=self._reasons(state, booked, stuck, rejected),
+            note=_note(judged, len(rejected)),
+        )
+
+    def judge(self, state: State) -> tuple[list[Judged], Desk]:
+        """Return the decisions about jobs that hold and have booked nothing, in order; nothing is carried out."""
+        self._facts.update(state)
+        desk = Desk(state, self._facts, self._horizon)
+        rows = [row for row in state.waiting.tolist() if not state.reserved(row)]
+        if not rows:
+            return [], desk
+        if self._core is None:
+            self._core = self._scheduler(desk.capacity, self._horizon, state.rng)
+        committed = desk.committed()
+        judged = []
+        for row, job in zip(rows, desk.jobs(rows), strict=True):
+            again = row in self._admitted
+            decision = self._core.decide(job, _without(committed, desk, row), again=again)
+            commit(job, decision.schedule, committed)
+            judged.append(Judged(row, job, decision, again))
+        return judged, desk
+
+    def _reasons(
+        self, state: State, booked: dict[int, Allocation], stuck: Sequence[int], rejected: Sequence[int]
+    ) -> tuple[Ints, Ints]:
+        waiting = state.waiting[~np.isin(state.waiting, np.array(rejected, dtype=np.int64))]
+        codes = np.full(len(waiting), int(WaitReason.BOOKED))
+        codes[np.isin(waiting, np.array(stuck, dtype=np.int64))] = WaitReason.NO_ROOM
+        return self._news.of(waiting, codes, state.running)
+
+
+def _without(committed: Floats, desk: Desk, row: int) -> Floats:
+    """Return what is committed for one row: machines it may not use are full."""
+    allowed = desk.allowed(row)
+    if allowed.all():
+        return committed
+    shut = committed.copy()
+    shut[:, ~allowed] = desk.capacity[~allowed]
+    return shut
+
+
+def _note(judged: Sequence[Judged], rejected: int) -> str:
+    if len(judged) != 1:
+        return f"{len(judged) - rejected} of {len(judged)} admitted" if judged else ""
+    one = judged[0]
+    best = one.decision.best
+    told = f"worth {best.worth:.4g}, price {best.cost:.4g}" if best else "no schedule"
+    return f"{one.job.name}: {told}" + (f", {one.decision.why}" if one.decision.why else "")
+
+
+MOST_SLOTS_ASLEEP = 100_000
+SlotRule = Callable[[State, SlotState], Sequence[Booking | None]]
+
+
+class SlotPolicy:
+    """Shares out the machines anew at the start of every slot; nobody starts, grows or moves in between.
+
+    Jobs that may use different machines are served group by group, in order of their first job.
+    """
+
+    kernel_rule = None
+
+    def __init__(self, rule: SlotRule) -> None:
+        self.review = ReviewRule()
+        self._rule = rule
+        self._facts, self._news = JobFacts(), News()
+
+    def plan(self, state: State) -> Plan:
+        """Return what changes at the start of a slot; at any other time only when to be asked next."""
+        if not len(state.active):
+            return Plan()
+        self._facts.update(state)
+        desk = Desk(state, self._facts, 1)
+        if desk.first:
+            return Plan(wake_at_s=desk.next_border_s)
+        bookings = self._bookings(state, desk)
+        changes: dict[int, Allocation] = {}
+        for row, booking in bookings.items():
+            shares = () if booking is None else shares_of(booking)
+            if shares != tuple(sorted(state.held(row))):
+                changes[row] = run_on(shares) if shares else ()
+        wake_s = desk.next_border_s if changes else desk.time_s(_unchanged_slots(desk, bookings))
+        idle = np.array([row for row, booking in bookings.items() if booking is None], dtype=np.int64)
+        runs = np.array([row for row, booking in bookings.items() if booking is not None], dtype=np.int64)
+        reasons = self._news.of(idle, np.full(len(idle), int(WaitReason.NO_ROOM)), runs)
+        return Plan(changes, wake_at_s=wake_s, reasons=reasons)
+
+    def _bookings(self, state: State, desk: Desk) -> dict[int, Booking | None]:
+        rows = state.active.tolist()
+        jobs = dict(zip(rows, desk.jobs(rows), strict=True))
+        free = np.where(state.nodes.up[:, None], desk.capacity, 0.0)
+        found: dict[int, Booking | None] = {}
+        for group, allowed in self._groups(desk, rows):
+            held = [booking_of(state.held(row)) for row in group]
+            room = np.where(allowed[:, None], free, 0.0)
+            slot = SlotState(room, group, [jobs[row] for row in group], [jobs[row].work for row in group], held)
+            for row, booking in zip(group, self._rule(state, slot), strict=True):
+                found[row] = booking
+                if booking is not None:
+                    free[booking.machine] -= jobs[row].held(booking)
+            free = np.maximum(free, 0.0)
+        return found
+
+    def _groups(self, desk: Desk, rows: list[int]) -> list[tuple[list[int], np.ndarray]]:
+        groups: dict[bytes, tuple[list[int], np.ndarray]] = {}
+        for row in rows:
+            allowed = desk.allowed(row)
+            groups.setdefault(allowed.tobytes(), ([], allowed))[0].append(row)
+        return list(groups.values())
+
+
+def _unchanged_slots(desk: Desk, bookings: Mapping[int, Booking | None]) -> int:
+    """Return after how many slots, at least 1, a rule might answer otherwise if nothing but the passing of time happens.
+
+    The rules look at machines, at who is there with what, and at the workers that would finish a job in a slot, as far
+    as its batch goes. The last changes only when little is left of a job.
+    """
+    runs = [row for row, booking in bookings.items() if booking is not None]
+    fewest = MOST_SLOTS_ASLEEP
+    for row, job in zip(runs, desk.jobs(runs), strict=True):
+        booking = bookings[row]
+        if booking is not None:
+            enough = job.batch / max(job.near, job.far)  # samples left from which on fewer workers would do
+            fewest = min(fewest, math.floor((job.work - enough) / job.samples(booking)) - 1)
+    return max(1, fewest)
+
+
+def pd_ors(params: PdOrsParams) -> BookingPolicy:
+    """Return PD-ORS."""
+
+    def scheduler(capacity: Floats, slots: int, rng: np.random.Generator) -> PdOrs:
+        spreads: dict[str, Callable[[], Spread]] = {
+            "greedy": lambda: greedy,
+            "exact": lambda: exact,
+            "rounded": lambda: Rounding(rng, params.gain),
+        }
+        method = one_or_several(spreads[params.slot_method]())
+        return PdOrs(capacity, slots, method=method, chunks=params.chunks, least_worth=params.least_worth)
+
+    return BookingPolicy(scheduler, params.horizon_slots)
+
+
+def oasis_policy(params: OasisParams) -> BookingPolicy:
+    """Return OASiS: workers and servers on separate halves of the machines."""
+
+    def scheduler(capacity: Floats, slots: int, rng: np.random.Generator) -> PdOrs:
+        return PdOrs(capacity, slots, method=oasis.on_halves, chunks=params.chunks, least_worth=params.least_worth)
+
+    return BookingPolicy(scheduler, params.horizon_slots)
+
+
+def fifo_policy(params: NoParams) -> SlotPolicy:
+    """Return FIFO: the workers a job asks for, from its start until it is done."""
+
+    def rule(state: State, slot: SlotState) -> Sequence[Booking | None]:
+        asked = state.requested(np.array(slot.rows, dtype=np.int64)).tolist()
+        pairs = zip(slot.jobs, asked, strict=True)
+        return fifo.slot_plan(slot, [_fitting(job, count, slot.capacity) for job, count in pairs])
+
+    return SlotPolicy(rule)
+
+
+def _fitting(job: Job, count: int, capacity: Floats) -> int:
+    """Return how many of the workers asked for the empty machines hold."""
+    return Gang(job, RoundRobin(capacity)).grow(min(count, job.batch))
+
+
+def drf_policy(params: NoParams) -> SlotPolicy:
+    """Return DRF by slots."""
+    return SlotPolicy(lambda _, slot: drf.slot_plan(slot))
+
+
+def dorm_policy(params: DormParams) -> SlotPolicy:
+    """Return Dorm."""
+    return SlotPolicy(lambda _, slot: dorm.slot_plan(slot, params.fairness, params.adjustment))
