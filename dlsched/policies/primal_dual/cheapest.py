@@ -111,19 +111,21 @@ def trimmed(job: Job, offer: Offer, bookings: Mapping[int, Booking]) -> dict[int
     for slot in sorted(bookings, reverse=True):
         booking = kept.pop(slot)
         before = job.samples(booking)
-        smaller = _without(job, offer, slot, booking, spare)
+        least = 0 if kept else 1  # work so little that it is lost beside what is trained still needs a worker
+        smaller = _without(job, offer, slot, booking, spare, least)
         if smaller is not None:
             kept[slot] = smaller
         spare -= before - (job.samples(smaller) if smaller else 0.0)
     return kept
 
 
-def _without(job: Job, offer: Offer, slot: int, booking: Booking, spare: float) -> Booking | None:
+def _without(job: Job, offer: Offer, slot: int, booking: Booking, spare: float, least: int) -> Booking | None:
     """Return a booking without workers that train ``spare`` samples at most, nor their servers; None = nobody left."""
     each = job.near if booking.together else job.far
-    fewer = int(max(0.0, spare) * each)
-    workers = int(booking.workers.sum()) - fewer
-    if workers <= 0:
+    had = int(booking.workers.sum())
+    fewer = min(int(max(0.0, spare) * each), had - least)
+    workers = had - fewer
+    if workers == 0:
         return None
     left = _dearest_off(booking.workers, offer.worker_price[slot, booking.machine], fewer)
     unneeded = int(booking.servers.sum()) - job.servers_for(workers)

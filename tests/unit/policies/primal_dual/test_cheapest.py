@@ -16,7 +16,7 @@ from dlsched.policies.primal_dual.exact_slot import exact
 from dlsched.policies.primal_dual.problem import ROOM, Booking, Instance, violations
 from dlsched.policies.primal_dual.slot_cost import Offer, greedy, one_or_several
 from tests.support.known import known
-from tests.support.slot_jobs import case, cases, job
+from tests.support.slot_jobs import cases, job
 
 COSTS = arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 4)), elements=st.sampled_from([0.0, 1, 2.5, 4, inf]))
 
@@ -150,8 +150,9 @@ def test_chunks_of_one_worker_find_the_best_of_all_schedules(seed):
         assert payoff == pytest.approx(cheapest_of_all(one, offer))
 
 
-def test_case_of_one_job_and_its_offer_have_the_same_slots():
-    instance = case([job(work=2)], [[4.0]], slots=2)
-    (one,) = instance.jobs
-    found = known(cheapest(one, offer_of(one, [[4], [4]], [[1], [1]]), GREEDY, 20))
-    assert violations(instance, [found.schedule]) == []
+def test_work_lost_beside_what_is_trained_keeps_a_worker():
+    one = job(work=1e-18, batch=4)
+    found = known(cheapest(one, offer_of(one, [[8]], [[1]]), GREEDY, 20))
+    assert found.schedule[0].workers.tolist() == [1]
+    offer = offer_of(one, [[8]], [[1]])
+    assert trimmed(one, offer, {0: Booking.of({0: 4}, {0: 4})})[0].workers.tolist() == [1]
