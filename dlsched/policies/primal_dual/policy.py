@@ -190,7 +190,7 @@ class SlotPolicy:
 
 
 def _unchanged_slots(desk: Desk, bookings: Mapping[int, Booking | None]) -> int:
-    """Return after how many slots, at least 1, a rule might answer otherwise if nothing but the passing of time happens.
+    """Return after how many slots, at least 1, a rule might answer otherwise when only time passes.
 
     The rules look at machines, at who is there with what, and at the workers that would finish a job in a slot, as far
     as its batch goes. The last changes only when little is left of a job.
