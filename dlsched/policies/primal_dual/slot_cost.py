@@ -33,8 +33,8 @@ class Levels:
     def of(cls, job: Job, slots: int, chunks: int = CHUNKS) -> Levels:
         """Cut the work n = V (tau + 2 g gamma / (b_e F)) into chunks of at most ceil(n / Q) worker-slots.
 
-        The batch is a whole number of chunks: else a job of 7 workers in chunks of 4 could never use more than 4. Of the
-        two speeds the slower one counts on several machines, as a :class:`Spread` may find room on one.
+        The batch is a whole number of chunks: else a job of 7 workers in chunks of 4 could never use more than 4. On
+        several machines the slower of the two speeds counts, as a :class:`Spread` may find room on one.
         """
         slots_each = max(job.far, job.near)
         most = max(1, _up(job.work * slots_each))

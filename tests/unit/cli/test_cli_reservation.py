@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dlsched.cli.main import main
+from dlsched.policies.primal_dual.instance import read
 
 METHODS = ("offline", "pd-ors", "oasis", "fifo", "drf", "dorm")
 
@@ -95,6 +96,12 @@ def test_why_a_job_is_turned_away(capsys, monkeypatch):
     assert reasons[0] == [None, "no room left in time"]
     assert reasons[1] == ["not worth its price"]
     assert reasons[2] == ["the others are worth more without it", None]
+
+
+def test_jobs_are_decided_in_order_of_arrival_then_as_given():
+    task = read(GIVEN | {"jobs": [job(2), job(0), job(2), job(0)]})
+    assert task.order == (1, 3, 0, 2)
+    assert [one.arrival for one in task.instance.jobs] == [0, 0, 2, 2]
 
 
 def test_bounds_of_jobs_seen_and_of_none(capsys, monkeypatch):
