@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dlsched.domain.cluster import Absence, Cluster
+from dlsched.domain.plan import Step
 from dlsched.domain.policy import EventKind
 from dlsched.sim.log import PieceEnd
 from dlsched.sim.world import World
@@ -57,12 +58,16 @@ def _stop(world: World, row: int, at_s: float) -> None:
 
 
 def _lose_reservations(world: World, node: int) -> EventKind:
-    """Drop every reservation that needs a failed node."""
+    """Drop every reservation that needs a failed node.
+
+    Who runs keeps what it holds until its next step would have begun, and no longer: others may have booked it from then.
+    """
     rows = [
         row
         for row, steps in world.future.items()
         if any(share.node == node for step in steps for share in step.shares or ())
     ]
     for row in rows:
-        world.drop_future(row)
+        next_s = world.future[row][0].start_s
+        world.set_future(row, (Step(0, None, next_s),) if row in world.held else ())
     return EventKind.RESERVATION_LOST if rows else EventKind.NONE

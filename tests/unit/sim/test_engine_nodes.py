@@ -179,6 +179,19 @@ def test_a_failed_node_breaks_reservations_on_it():
     assert pieces(log, 1) == [(4, 5, 8, DONE)]
 
 
+@pytest.mark.parametrize("fails_s", [3.0, 6.0], ids=["within a step", "as the next begins"])
+def test_who_loses_its_reservation_while_it_runs_makes_room_for_who_booked_its_node(fails_s):
+    plans = {
+        0.0: {0: (step(None, (0, 8)), step(6, (1, 8)), step(9)), 1: (step(6, (0, 8)), step(9))},
+        9.0: {0: on((0, 8))},
+    }
+    policy = Fake(script(plans), ALL)
+    log = simulate(scenario(jobs((0, 9, 8), (0, 3, 8)), nodes(2, absences=[fails(1, fails_s, 20)])), policy)
+    assert pieces(log, 1) == [(6, 9, 8, DONE)]
+    assert pieces(log, 0) == [(0, 6, 8, PieceEnd.OVERRUN), (9, 12, 8, DONE)]
+    assert dict(policy.seen)[6.0] == (OVER if fails_s < 6 else N | L | OVER)
+
+
 # ---- free slots ---------------------------------------------------------------------------------------
 
 CATALOGUE = (VmType(name="small", gpus=2, usd_per_h=1), VmType(name="big", gpus=4, usd_per_h=3, speed=2))
