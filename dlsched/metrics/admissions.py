@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.workload import Floats, Ints
-from dlsched.metrics.formats import amount
 
 Fate = Literal["in", "carried over", "rejected", "running"]
 FATES: tuple[Fate, ...] = get_args(Fate)
 ADMISSION_WORDS = {"first-come": "first come", "knapsack": "knapsack"}
-UNITS = {"gpus": ("GPUs", "GPU"), "cpus": ("CPUs", "CPU"), "mem_gib": ("memory", "GiB"), "disk_gib": ("disk", "GiB")}
-"""A resource in words, and one unit of it."""
+ONE_UNIT = {"gpus": "GPU", "cpus": "CPU", "mem_gib": "GiB", "disk_gib": "GiB"}
+"""One unit of a resource, where the resource is named beside it."""
 
 _NOTE = r"^(?P<admitted>\d+) of (?P<asked>\d+) admitted(?:, (?P<rejected>\d+) rejected)?$"
 
@@ -170,19 +169,6 @@ def busiest(counts: pd.DataFrame) -> int:
     """Return the number of the decision at which most jobs asked to get in, the first of equals."""
     asked = counts["admitted"] + counts["carried over"] + counts["rejected"]
     return int(counts["number"].iloc[int(asked.to_numpy().argmax())])
-
-
-def unit_words(resource: str, value: float, text: str) -> str:
-    """Return an amount of a resource with its unit: 288 GPUs, 1,200 GiB memory; ``text`` is the number as written."""
-    name, unit = UNITS[resource]
-    if unit == "GiB":
-        return f"{text} GiB {name}"
-    return f"{text} {unit if value == 1 else name}"
-
-
-def gang_words(workers: int, servers: int) -> str:
-    """Return "6 workers + 3 servers"; a dash where there is no gang."""
-    return f"{amount(workers, 'worker')} + {amount(servers, 'server')}" if workers else "–"
 
 
 def _tuples(value: Any) -> Any:

@@ -32,6 +32,11 @@ TERMS = (
     Term("Best fit", "", "Placement on the node with the fewest free GPUs that still fit the job."),
     Term("Bound", "", "A value that no policy can beat."),
     Term("Bug job", "", "A job that dies soon after its start."),
+    Term(
+        "Carried over",
+        "",
+        "Not admitted in this interval, but worth the wait: the job asks again at the next; else it is rejected.",
+    ),
     Term("Chunk", "JSQ-Chunk", "One of the equal parts a cluster is cut into; each serves its own queue."),
     Term("Checkpoint", "", "Saved progress; what was done after the last one is lost when a node fails."),
     Term(
@@ -74,8 +79,18 @@ TERMS = (
         "HELL",
         "The width with the best product of speed and efficiency; more nodes cost more than they bring.",
     ),
+    Term(
+        "Knapsack",
+        "MKP",
+        "Which jobs to admit so that they are worth most together and their limits fit what is free of every resource.",
+    ),
     Term("Knee", "KNEE, alpha", "The last width whose nodes each still cut the time by a given share, alpha, say 1%."),
     Term("Knows", "", "What a policy must be told of a job before it runs; run times are rarely known exactly."),
+    Term(
+        "Linear relaxation",
+        "LP",
+        "The same question with jobs admitted in parts: quickly solved, never worth less, and it has shadow prices.",
+    ),
     Term("Load", "utilisation asked for", "GPU time that jobs ask for, over GPU time that is there while jobs arrive."),
     Term(
         "Lower bound on cost",
@@ -125,7 +140,9 @@ TERMS = (
     ),
     Term("Rolling horizon", "look-ahead", "Plan some steps, carry out the first, then plan anew."),
     Term(
-        "Shadow price", "lambda, dual", "What one more GPU-hour would save at the moment; 0 when there are enough GPUs."
+        "Shadow price",
+        "lambda, dual",
+        "What one more unit of a resource would be worth at the moment; 0 when there is enough.",
     ),
     Term("Slot", "free node", "Room for one rented machine, whose type the policy chooses, changes and gives back."),
     Term("Slowdown", "stretch", "Time in system over the run time at the requested width."),

@@ -154,7 +154,7 @@ def guards_of(one: LookAhead, objective: float | None, *, stale: bool, follows_p
     if stale:
         found.append(Guard("orange", "This run was made by an older version; its decisions are worked out by today's.",
                            "Run it again to be sure."))  # fmt: skip
-    if follows_plan and not _same(one.objective, objective):
+    if follows_plan and not same_objective(one.objective, objective):
         found.append(Guard("orange", f"Worked out again the plan is worth {number(one.objective, exact=True)}, in the "
                            f"run it was {number(objective, exact=True)}: this is another plan than the one carried "
                            "out.", "Run it again."))  # fmt: skip
@@ -165,7 +165,8 @@ def guards_of(one: LookAhead, objective: float | None, *, stale: bool, follows_p
     return found
 
 
-def _same(ours: float | None, stored: float | None) -> bool:
+def same_objective(ours: float | None, stored: float | None) -> bool:
+    """Whether what was worked out again is what is stored, within SAME; a run may store 0 where there is none."""
     known = [value is not None and math.isfinite(value) for value in (ours, stored)]
     if not all(known):
         return known[0] == known[1] or stored == 0

@@ -5,6 +5,7 @@ from dlsched.metrics.findings import assumptions, guards, result_sentence
 from dlsched.metrics.savings import gain_words
 from dlsched.policies.registry import find
 from dlsched.ui import (
+    admissions_work,
     loaders,
     look_ahead_work,
     page,
@@ -77,6 +78,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             session.look_at_run(own.run_of(seed))
             st.rerun()
     look_ahead_work.offer(info)
+    admissions_work.offer(info)
     others = [series.run_ids[0] for series in everything if series != own]
     if others:
         if st.button(f"Compare with the {len(others)} others" if len(others) > 1 else "Compare with the other run",

@@ -6,6 +6,7 @@ from functools import cache
 
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.run import Run, simulate
+from dlsched.metrics.admissions import Admission, Beside
 from dlsched.workload.generators.server_jobs import ServerJobsSpec
 from dlsched.workload.server_jobs import server_jobs_scenario
 
@@ -20,3 +21,27 @@ def batches(jobs: int = 24, units: int = 1, seed: int = 2) -> Scenario:
 def batch_run(policy: str) -> Run:
     """Return the run of the small scenario."""
     return simulate(batches(), policy)
+
+
+def small_interval() -> Admission:
+    """Return an interval made by hand, on 10 GPUs and 40 GiB: <b>a</b> runs, b gets in, c is carried over, d rejected.
+
+    a holds 2 GPUs of 4 and 4 GiB of 8; b 1 of 2, and all of its 20 GiB.
+    """
+    besides = tuple(
+        Beside(rule, admission, (1,) if admission == "knapsack" else (2,), worth, status, bound)
+        for rule, worths in (("smd", (20.0, 30.0)), ("esw", (10.0, 28.0)), ("optimus", (20.0, 29.97)))
+        for admission, worth, status, bound in (
+            ("first-come", worths[0], "", None), ("knapsack", worths[1], "optimal", worths[1]),
+        )
+    )  # fmt: skip
+    return Admission(
+        number=2, time_s=3600.0, rule="smd", admission="knapsack", resources=("gpus", "mem_gib"),
+        capacity=(10.0, 40.0), used=(2.0, 4.0), reserved=(4.0, 8.0), price=(0.0, 0.5),
+        jobs=("b", "c", "d", "<b>a</b>"), row=(1, 2, 3, 0), fate=("in", "carried over", "rejected", "running"),
+        workers=(1, 2, 0, 2), servers=(1, 3, 0, 1), time_s_of=(3600.0, 1800.0, None, 7200.0),
+        worth=(30.0, 60.0, None, 5.0), blocks=((2.0, 20.0), (1.0, 32.0), (0.0, 0.0), (4.0, 8.0)),
+        holds=((1.0, 20.0), (1.0, 10.0), (0.0, 0.0), (2.0, 4.0)),
+        reason=("admitted", "not enough memory left", "its smallest gang exceeds its limit or all nodes", "ran before"),
+        value=30.0, bound=30.0, status="optimal", besides=besides, worthless=False,
+    )  # fmt: skip

@@ -11,8 +11,9 @@ import numpy as np
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.state import State
 from dlsched.domain.workload import RESOURCES, Floats, Ints
-from dlsched.metrics.admissions import UNITS, Admission, Beside, Fate
+from dlsched.metrics.admissions import Admission, Beside, Fate
 from dlsched.metrics.formats import listed, share
+from dlsched.metrics.gangs import RESOURCE_WORDS
 from dlsched.policies.smd import knapsack
 from dlsched.policies.smd.admission import SLACK
 from dlsched.policies.smd.choices import Gang
@@ -181,7 +182,7 @@ def _waits(code: WaitReason, weight: Floats, before: Floats, after: Floats) -> s
     if code == WaitReason.NO_ROOM:
         short = np.flatnonzero(weight > before + SLACK)
         short = short if len(short) else np.flatnonzero(weight > after + SLACK)
-        names = [UNITS[RESOURCES[place]][0] for place in short.tolist()]
+        names = [RESOURCE_WORDS[RESOURCES[place]] for place in short.tolist()]
         return f"not enough {listed(names)} left" if names else "no room left"
     return WAITS[code]
 
