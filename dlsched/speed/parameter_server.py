@@ -23,6 +23,10 @@ from dlsched.speed.scaling import slowest
 
 WIDEST = 1_000
 """Most workers of a job that states neither a largest width nor a limit."""
+MANY = 1e12
+"""Servers that stand for any number: more of them bring nothing that can be told."""
+MOST_WORKERS = 100_000
+"""Most workers of a job, whatever it states beyond its request: tables over all widths stay small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +94,7 @@ class ParameterServer:
         jobs = self.jobs
         smallest = np.ones(len(jobs), dtype=np.int64) if jobs.min_workers is None else jobs.min_workers
         if jobs.max_workers is not None:
-            return smallest, jobs.max_workers
+            return smallest, np.maximum(np.minimum(jobs.max_workers, MOST_WORKERS), jobs.workers)
         within = most_workers(jobs, np.ones(len(jobs), dtype=np.int64))
         return smallest, np.maximum(np.where(within >= WIDEST, np.maximum(WIDEST, jobs.workers), within), jobs.workers)
 
@@ -127,6 +131,36 @@ class ParameterServer:
     def rates_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
         """Return the rates on one node of one machine type."""
         return self.rates(rows, workers) * self.speeds[vm]
+
+    def least_times_s(self, row: int) -> tuple[float, float]:
+        """Return the least seconds between two steps and the least worker-seconds of a step that any legal gang needs.
+
+        On one node of speed 1; whatever servers go with a width. Beside w workers the time has one valley in the
+        servers, at sqrt(transfer_s w / server_overhead_s). Both infinite where no gang is legal.
+        """
+        jobs, terms = self.jobs, self.terms
+        width = np.arange(self._limits[0][row], self._limits[1][row] + 1).astype(float)
+        ratio = np.nan if jobs.workers_per_server is None else jobs.workers_per_server[row]
+        fewest = np.maximum(1.0, 0.0 if np.isnan(ratio) else np.ceil(width / ratio - 1e-9))
+        most = self._most_servers(row, width)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            valley = np.nan_to_num(np.sqrt(terms.transfer_s[row] * width / terms.server_overhead_s[row]), nan=1.0)
+        step_s = np.full(len(width), np.inf)
+        for servers in (np.floor(valley), np.ceil(valley)):
+            beside = np.clip(servers, fewest, np.maximum(most, fewest))
+            safe = np.minimum(beside, MANY)
+            step_s = np.minimum(step_s, terms.step_time_s(np.array([row]), width, safe))
+        step_s = np.where(most >= fewest, step_s, np.inf)
+        between_s = step_s if self.synchronous else step_s / width
+        return float(between_s.min(initial=np.inf)), float((between_s * width).min(initial=np.inf))
+
+    def _most_servers(self, row: int, width: Floats) -> Floats:
+        """Return the most servers that the user's limit holds beside these widths; -1 where it does not hold them."""
+        left = self.jobs.limit[row] * (1 + 1e-9) - width[:, None] * self.jobs.demand[row]
+        of_server = self.jobs.server_demand[row]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(of_server > 0, np.floor(left / of_server + 1e-9), np.inf).min(axis=1)
+        return np.where((left >= 0).all(axis=1), room, -1.0)
 
     def fastest(self) -> Floats:
         """Return the largest rate over the widths, with the servers that go with each."""
