@@ -26,10 +26,14 @@ class Truth:
     cancel_s: Floats
 
 
-def realise(scenario: Scenario, run_seed: int = 0) -> Truth:
-    """Return the truth of a scenario at a run seed; the same for every policy."""
+def realise(scenario: Scenario, run_seed: int = 0, run_s: Floats | None = None) -> Truth:
+    """Return the truth of a scenario at a run seed; the same for every policy.
+
+    ``run_s`` (jobs,) the seconds each job runs with what it asks for; None where its work is that.
+    """
     jobs, options = scenario.workload, scenario.options
     seed = scenario.seed + run_seed
+    run_s = jobs.work if run_s is None else run_s
     work, believed = jobs.work.copy(), jobs.work.copy()
     is_bug = np.zeros(len(jobs), dtype=bool)
     cancel_s = np.full(len(jobs), np.inf)
@@ -39,9 +43,10 @@ def realise(scenario: Scenario, run_seed: int = 0) -> Truth:
     if options.bug_share > 0:
         draws = job_uniforms(seed, "bug", jobs.job_id, 2)
         is_bug = draws[:, 0] < options.bug_share
-        work = np.where(is_bug, np.minimum(work, draws[:, 1] * options.bug_within_s), work)
+        dies_at = draws[:, 1] * options.bug_within_s * (work / run_s)
+        work = np.where(is_bug, np.minimum(work, dies_at), work)
     if options.cancel_share > 0:
         draws = job_uniforms(seed, "cancel", jobs.job_id, 2)
         takes_back = draws[:, 0] < options.cancel_share
-        cancel_s = np.where(takes_back, jobs.submit_s + 2 * draws[:, 1] * jobs.work, np.inf)
+        cancel_s = np.where(takes_back, jobs.submit_s + 2 * draws[:, 1] * run_s, np.inf)
     return Truth(work, believed, is_bug, cancel_s)

@@ -25,6 +25,8 @@ Ints = NDArray[np.int64]
 Texts = NDArray[np.object_]
 
 LARGEST_NUMBER = 1e15
+MOST_SERVERS = 10**9
+SAME_NUMBER = 1e-9
 NOT_NEGATIVE = (
     *(f"{resource}_per_{part}" for resource in RESOURCES[1:] for part in ("worker", "server")),
     *STEP_TERMS,
@@ -187,8 +189,25 @@ class Workload:
         if self.workers_per_server is not None:
             ratio = self.workers_per_server[rows]
             served = np.where(np.isnan(ratio), np.inf, ratio)
-            servers = np.maximum(servers, np.where(asked > 0, np.ceil(width / served - 1e-9), 0)).astype(np.int64)
+            with np.errstate(over="ignore"):  # more than any cluster holds is as good as infinite
+                needed = np.minimum(np.ceil(width / served - 1e-9), MOST_SERVERS)
+            servers = np.maximum(servers, np.where(asked > 0, needed, 0)).astype(np.int64)
         return np.asarray(servers, dtype=np.int64)
+
+    def widest_within_limit(self, most: Ints) -> Ints:
+        """Return the largest width up to ``most`` (jobs,) that the user's limit holds with the servers that go with it.
+
+        0 where it holds not even one worker.
+        """
+        if all(getattr(self, f"limit_{resource}") is None for resource in RESOURCES):
+            return most
+        rows, low, high = np.arange(len(self)), np.zeros_like(most), most
+        while (low < high).any():  # what a gang holds only grows with its width
+            middle = (low + high + 1) // 2
+            held = middle[:, None] * self.demand + self.servers_for(rows, middle)[:, None] * self.server_demand
+            holds = (held <= self.limit * (1 + SAME_NUMBER)).all(axis=1)
+            low, high = np.where(holds, middle, low), np.where(holds, high, middle - 1)
+        return low
 
     @cached_property
     def gpus(self) -> Floats:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dlsched.domain.errors import InputError
-from dlsched.domain.policy import PolicySpec
+from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.experiments.code_version import code_version
@@ -18,7 +18,7 @@ from dlsched.metrics.books import Books
 from dlsched.metrics.summary import Metrics, summarise_books
 from dlsched.policies import registry
 from dlsched.sim.log import RunLog
-from dlsched.sim.prepare import Prepared, prepare
+from dlsched.sim.prepare import Prepared, prepare, refuse_beyond_limits
 from dlsched.sim.simulate import run_policy
 from dlsched.store.record import RunRecord, run_key
 
@@ -176,7 +176,7 @@ def simulate(
     ------
     InputError
         Unknown policy, bad parameters, a need of the policy that the scenario does not meet, jobs that can never
-        fit when the option oversize is "refuse", or no jobs.
+        fit or ask for more than their user's limit when the option oversize is "refuse", or no jobs.
     PlanError
         If the policy asks for something impossible.
     """
@@ -187,6 +187,8 @@ def simulate(
         prepared = prepare(scenario, seed)
         if not len(prepared.scenario.workload):
             raise InputError(f"scenario {scenario.name!r}", "has no jobs to run", "Load a trace, or keep more jobs")
+        if Need.SERVERS not in spec.needs:
+            refuse_beyond_limits(prepared.scenario)
         parsed = spec.parse(values)
         built = spec.build(parsed, prepared.scenario.workload) if spec.clairvoyant else spec.build(parsed)
         log = run_policy(prepared, built, seed, progress)

@@ -150,8 +150,10 @@ class Books:
         speed = build_speed(self.scenario.speed, self.jobs, self.scenario.cluster.vm_types)
         if self.scenario.speed.kind == "table":
             return self.truth.work / speed.fastest()
-        requested = speed.rates(np.arange(len(self.jobs)), self.jobs.workers)
-        return self.truth.work / np.where(requested > 0, requested, speed.fastest())
+        rate = speed.rates(np.arange(len(self.jobs)), self.jobs.workers)
+        if (rate <= 0).any():
+            rate = np.where(rate > 0, rate, speed.fastest())
+        return np.asarray(np.divide(self.truth.work, rate, out=np.full(len(rate), np.inf), where=rate > 0))
 
     @cached_property
     def slowdown(self) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
@@ -28,9 +29,9 @@ def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
     """Return the runnable form of a scenario at a run seed.
 
     A generated workload is drawn anew for a run seed other than 0. Jobs that can never fit are treated as
-    ``options.oversize`` says: refused with InputError, dropped, or capped. A capped job gets the largest width
-    that fits and work x requested / capped width, so that its GPU-seconds stay the same; one that fits at no
-    width is dropped.
+    ``options.oversize`` says: refused with InputError, dropped, or capped; dropped or capped are those too that ask
+    for more than their user's limit. A capped job gets the largest width that fits and work x requested / capped
+    width, so that its GPU-seconds stay the same; one that fits at no width is dropped.
     """
     scenario = _on_known_types(_redrawn(scenario, run_seed))
     jobs = scenario.workload
@@ -39,17 +40,51 @@ def prepare(scenario: Scenario, run_seed: int = 0) -> Prepared:
             "cluster", "has free VM slots, jobs with parameter servers need fixed nodes", "Choose pools of nodes"
         )
     fits = can_ever_fit(jobs, scenario.cluster, scenario.options.placement)
-    if fits.all():
-        return Prepared(scenario, realise(scenario, run_seed))
-    if scenario.options.oversize == "refuse":
+    if scenario.options.oversize == "refuse" and not fits.all():
         raise _refusal(scenario, np.flatnonzero(~fits))
-    width = jobs.workers if scenario.options.oversize == "cap" else np.where(fits, jobs.workers, 0)
+    if scenario.options.oversize != "refuse":
+        fits &= ~asks_beyond_limit(jobs)
+    if fits.all():
+        return Prepared(scenario, _truth(scenario, run_seed))
+    width = np.where(fits, jobs.workers, 0)
     if scenario.options.oversize == "cap":
-        width = largest_width(jobs, scenario.cluster, scenario.options.placement)
+        width = jobs.widest_within_limit(largest_width(jobs, scenario.cluster, scenario.options.placement))
     kept = width > 0
     counts = {"dropped": int((~kept).sum()), "capped": int((kept & (width < jobs.workers)).sum())}
     scenario = scenario.replace(workload=_narrowed(jobs, width, law=scenario.speed.kind).select(kept))
-    return Prepared(scenario, realise(scenario, run_seed), counts)
+    return Prepared(scenario, _truth(scenario, run_seed), counts)
+
+
+def refuse_beyond_limits(scenario: Scenario) -> None:
+    """Raise InputError where jobs ask for more than their user's limit: for policies that give what is asked for."""
+    jobs = scenario.workload
+    rows = np.flatnonzero(asks_beyond_limit(jobs))
+    if not rows.size:
+        return
+    row = int(rows[0])
+    servers = int(jobs.servers_for(row, jobs.workers[row]))
+    gang = f"{jobs.workers[row]} workers" + (f" and {servers} parameter servers" if servers else "")
+    raise InputError(
+        f"{len(rows)} job{'s' if len(rows) > 1 else ''} of {len(jobs)}",
+        f"would hold more than the user's limit for the whole job; the first is {jobs.job_id[row]!r} with {gang}",
+        "Set the option oversize to drop (leave them out) or cap (cut their width), raise the limit, or choose a "
+        "policy that picks workers and servers itself",
+    )
+
+
+def asks_beyond_limit(jobs: Workload) -> NDArray[np.bool_]:
+    """Return which jobs hold more than their user's limit at their request, shape (jobs,)."""
+    return np.asarray(jobs.widest_within_limit(jobs.workers) < jobs.workers)
+
+
+def _truth(scenario: Scenario, run_seed: int) -> Truth:
+    """Return the truth, with the seconds that jobs run where their work counts something else."""
+    options = scenario.options
+    if scenario.speed.kind != "parameter-server" or not (options.bug_share > 0 or options.cancel_share > 0):
+        return realise(scenario, run_seed)
+    from dlsched.workload.doctor import in_time  # brings pandas, which most runs do not need
+
+    return realise(scenario, run_seed, in_time(scenario).work)
 
 
 def _redrawn(scenario: Scenario, run_seed: int) -> Scenario:

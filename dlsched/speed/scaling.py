@@ -62,13 +62,17 @@ class Scaling:
 
     @classmethod
     def of(cls, workload: Workload, efficiency: float, max_factor: float, speeds: tuple[float, ...] = ()) -> Self:
-        """Return the law with the workload's own limits, else 1 and floor(max_factor x requested)."""
+        """Return the law with the workload's own limits, else 1 and floor(max_factor x requested).
+
+        Beyond the request no job grows above its user's limit of resources.
+        """
         requested = workload.workers
         smallest, largest = workload.min_workers, workload.max_workers
         if smallest is None:
             smallest = np.ones(len(requested), dtype=np.int64)
         if largest is None:
             largest = np.floor(max_factor * requested).astype(np.int64)
+        largest = np.maximum(workload.widest_within_limit(largest), requested)
         return cls(requested, smallest, largest, efficiency, speeds)
 
     def limits(self) -> tuple[Ints, Ints]:

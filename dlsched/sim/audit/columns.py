@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import RESOURCES
 from dlsched.sim.audit.findings import Findings
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
@@ -54,6 +55,8 @@ def _check_lengths(log: RunLog, jobs: int, found: Findings) -> None:
             length = len(getattr(log, f"{table}_{name}"))
             if length != expected[table]:
                 found.add(np.nan, f"column {table}_{name} has {length} entries, expected {expected[table]}")
+    if np.shape(log.piece_blocked)[1:] != (len(RESOURCES),):
+        found.add(np.nan, f"column piece_blocked has the shape {np.shape(log.piece_blocked)}, one column a resource")
     first, shares = log.share_first, expected["share"]
     if len(first) != expected["piece"] + 1 or first[0] != 0 or first[-1] != shares:
         found.add(np.nan, f"column share_first must lead from 0 to {shares} in {expected['piece'] + 1} entries")

@@ -33,9 +33,13 @@ def check_servers(facts: Facts, found: Findings) -> None:
 
 
 def check_limits(facts: Facts, found: Findings) -> None:
-    """No piece holds more than its user's limit."""
+    """No piece holds more than its user's limit, or blocks more beside what it holds."""
     log, limit = facts.log, facts.scenario.workload.limit[facts.log.piece_row]
     held = np.add.reduceat(facts.held, log.share_first[:-1], axis=0)
+    for r, resource in enumerate(RESOURCES):
+        blocked = log.piece_blocked[:, r]
+        above = (blocked > 0) & (held[:, r] + blocked > limit[:, r] + SAME_NUMBER * np.maximum(1.0, limit[:, r]))
+        found.flag(above, log.piece_start_s, _blocks(facts, blocked, resource))
     for r, resource in enumerate(RESOURCES):
         over = held[:, r] > limit[:, r] * (1 + SAME_NUMBER)
         found.flag(over, log.piece_start_s, _over(facts, held[:, r], limit[:, r], resource))
@@ -43,6 +47,10 @@ def check_limits(facts: Facts, found: Findings) -> None:
 
 def _over(facts: Facts, held: np.ndarray, limit: np.ndarray, resource: str) -> Say:
     return lambda p: f"{facts.piece(p)} holds {held[p]:.10g} {resource}, its user's limit is {limit[p]:.10g}"
+
+
+def _blocks(facts: Facts, blocked: np.ndarray, resource: str) -> Say:
+    return lambda p: f"{facts.piece(p)} blocks {blocked[p]:.10g} {resource} beyond its use, above its user's limit"
 
 
 def check_blocked(facts: Facts, found: Findings) -> None:
