@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlsched.domain.plan import Share
 from dlsched.domain.state import State
@@ -86,11 +87,23 @@ class Shadow:
 
 
 def believed_ends_s(desk: Desk, rows: Ints) -> Floats:
-    """Return when rows that have shares are believed to end; a gang is as fast as its slowest node."""
-    speeds = desk.speeds()
-    slowest = np.array([min(speeds[share.node] for share in desk.shares(row)) for row in rows.tolist()])
-    return _ends_s(desk.state, rows, slowest)
+    """Return when rows that have shares are believed to end.
+
+    A gang is as fast as its slowest node, and its steps take longer where it is on several.
+    """
+    speeds, shares = desk.speeds(), [desk.shares(row) for row in rows.tolist()]
+    slowest = np.array([min(speeds[share.node] for share in held) for held in shares])
+    apart = np.array([len(held) > 1 for held in shares], dtype=bool)
+    return _ends_s(desk.state, rows, slowest, _spread_s(desk.state, rows, apart))
 
 
-def _ends_s(state: State, rows: Ints, speed: Floats | float) -> Floats:
-    return np.asarray(state.now_s + state.restart_ahead_s(rows) + remaining_s(state, rows) / speed)
+def _spread_s(state: State, rows: Ints, apart: NDArray[np.bool_]) -> Floats | float:
+    """Return the seconds that the steps left take longer where a gang is apart, on nodes of speed 1."""
+    if not state.updates or state.jobs.spread_s is None:
+        return 0.0
+    steps = state.remaining(rows) / (state.requested(rows) if state.updates == "async" else 1)
+    return np.where(apart, steps * state.jobs.spread_s[rows], 0.0)
+
+
+def _ends_s(state: State, rows: Ints, speed: Floats | float, spread_s: Floats | float = 0.0) -> Floats:
+    return np.asarray(state.now_s + state.restart_ahead_s(rows) + (remaining_s(state, rows) + spread_s) / speed)
