@@ -19,9 +19,12 @@ def test_the_price_is_what_the_item_taken_in_part_is_worth_for_a_unit():
 
 
 def test_where_all_have_room_or_none_has_nothing_more_is_worth_anything():
-    assert shadow_prices([6.0], [[2.0]], [2.0])[0].tolist() == [0.0]
-    assert shadow_prices([6.0, 1.0], [[2.0], [1.0]], [np.inf]) == (pytest.approx([0.0]), 7.0)
-    assert shadow_prices([6.0], [[2.0]], [1.0]) == (pytest.approx([0.0]), 0.0)
+    for value, weight, capacity, most in (
+        ([6.0], [[2.0]], 2.0, 6.0), ([6.0, 1.0], [[2.0], [1.0]], np.inf, 7.0), ([6.0], [[2.0]], 1.0, 0.0),
+    ):  # fmt: skip
+        prices, bound = shadow_prices(value, weight, [capacity])
+        assert prices.tolist() == [0.0]
+        assert bound == most
 
 
 @given(knapsacks(), st.lists(st.floats(0, 1), min_size=3, max_size=3))
