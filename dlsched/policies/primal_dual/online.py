@@ -33,6 +33,7 @@ class Decision:
     alternative  the next best last slot; None where there is none
     paid         price of ``best`` by resource (R,)
     why          why it was turned away, empty when admitted
+    price        (slots, H, R) per unit, as this job met them; None where it cannot finish even alone
     """
 
     schedule: Schedule | None
@@ -40,6 +41,7 @@ class Decision:
     alternative: Candidate | None
     paid: Floats
     why: str
+    price: Floats | None = None
 
     @property
     def payoff(self) -> float:
@@ -73,11 +75,12 @@ class PdOrs:
         why = why_never(job, self.capacity, self.slots)
         if why is not None:
             return Decision(None, None, None, nothing, why)
-        price = self._prices(job, committed, again=again)[job.first :]
+        all_prices = self._prices(job, committed, again=again)
+        price = all_prices[job.first :]
         offer = Offer.of(job, self.capacity - committed[job.first :], price)
         found = cheapest(job, offer, self.method, self.chunks)
         if found is None:
-            return Decision(None, None, None, nothing, NO_ROOM)
+            return Decision(None, None, None, nothing, NO_ROOM, all_prices)
         best, *others = found.candidates
         paid = nothing.copy()
         for slot, booking in found.schedule.items():
@@ -89,6 +92,7 @@ class PdOrs:
             others[0] if others else None,
             paid,
             "" if admitted else NOT_WORTH,
+            all_prices,
         )
 
     def _prices(self, job: Job, committed: Floats, *, again: bool) -> Floats:

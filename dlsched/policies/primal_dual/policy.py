@@ -67,7 +67,10 @@ class BookingPolicy:
 
     def plan(self, state: State) -> Plan:
         """Return the bookings of new jobs and of those that lost theirs, and who is turned away."""
-        judged, desk = self.judge(state)
+        return self.plan_of(state, *self.judge(state))
+
+    def plan_of(self, state: State, judged: Sequence[Judged], desk: Desk) -> Plan:
+        """Return decisions as the simulator's plan."""
         booked: dict[int, Allocation] = {
             one.row: desk.steps(one.decision.schedule) for one in judged if one.decision.schedule
         }
