@@ -7,6 +7,7 @@ from typing import NamedTuple
 from dlsched.domain.cluster import Absence, Cluster
 from dlsched.domain.plan import Step
 from dlsched.domain.policy import EventKind
+from dlsched.sim.agenda import instant_s
 from dlsched.sim.log import PieceEnd
 from dlsched.sim.world import World
 
@@ -30,10 +31,13 @@ def node_goes(world: World, absence: Absence, at_s: float) -> EventKind:
     """Take a node away: its jobs go back to the queue, its VM is gone, reservations on it may be lost."""
     lost = EventKind.NONE
     for row in world.node_leaves(absence):
+        if _leaves_now(world, row, at_s):
+            lost |= _step_off(world, row, at_s)
+            continue
         _stop(world, row, at_s)
         if row in world.future:
             world.drop_future(row)
-            lost = EventKind.RESERVATION_LOST
+            lost |= EventKind.RESERVATION_LOST
     node = absence.node
     if world.scenario.cluster.free_slots and world.nodes.vm[node] >= 0:
         world.set_vm(node, -1, at_s)
@@ -46,6 +50,21 @@ def node_goes(world: World, absence: Absence, at_s: float) -> EventKind:
 def node_is_back(world: World, absence: Absence) -> None:
     """End an absence."""
     world.node_returns(absence)
+
+
+def _leaves_now(world: World, row: int, at_s: float) -> bool:
+    """Whether the next step of a row's reservation takes it off its node at this very instant."""
+    steps = world.future.get(row)
+    return bool(steps) and (steps[0].start_s or 0.0) <= at_s + instant_s(at_s)
+
+
+def _step_off(world: World, row: int, at_s: float) -> EventKind:
+    """Take a row off as its reservation says; where it goes on, the step of this instant does it."""
+    ends = len(world.future[row]) == 1 and not world.future[row][0].shares
+    world.give_back(row)
+    world.close_piece(row, at_s, PieceEnd.OVERRUN if ends else PieceEnd.PREEMPTED)
+    world.wait(row)
+    return EventKind.OVERRUN if ends else EventKind.NONE
 
 
 def _stop(world: World, row: int, at_s: float) -> None:

@@ -192,6 +192,30 @@ def test_who_loses_its_reservation_while_it_runs_makes_room_for_who_booked_its_n
     assert dict(policy.seen)[6.0] == (OVER if fails_s < 6 else N | L | OVER)
 
 
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (
+            (step(None, (0, 8)), step(3, (1, 8)), step(9)),
+            [(0, 3, 8, PieceEnd.PREEMPTED), (3, 6, 8, DONE)],
+        ),
+        (
+            (step(None, (0, 8)), step(3), step(5, (0, 8)), step(9)),
+            [(0, 3, 8, PieceEnd.PREEMPTED), (5, 8, 8, DONE)],
+        ),
+        ((step(None, (0, 8)), step(3)), [(0, 3, 8, PieceEnd.OVERRUN), (7, 10, 8, DONE)]),
+    ],
+    ids=["moves", "pauses", "ends"],
+)
+def test_who_leaves_a_node_as_it_goes_away_loses_nothing(steps, expected):
+    # b arrives at 7 only to have the policy asked
+    given = scenario(jobs((0, 6, 8), (7, 1, 1)), nodes(3, absences=[fails(0, 3, 5, "maintenance")]), checkpoint_s=10.0)
+    plans = {0.0: {0: steps}, 7.0: {1: on((2, 1))} | ({} if len(steps) > 2 else {0: on((1, 8))})}
+    log = simulate(given, Fake(script(plans), ALL))
+    assert pieces(log, 0) == expected
+    assert log.piece_lost_work.sum() == 0
+
+
 # ---- free slots ---------------------------------------------------------------------------------------
 
 CATALOGUE = (VmType(name="small", gpus=2, usd_per_h=1), VmType(name="big", gpus=4, usd_per_h=3, speed=2))
