@@ -87,7 +87,7 @@ def _label(one: Admission, place: int) -> str:
 def _title(one: Admission) -> str:
     place = one.scarcest()
     if place is None:
-        return "More room would not be worth anything now"
+        return "More room would not be worth anything now" if one.value is not None else "What jobs use and reserve"
     word = RESOURCE_WORDS[one.resources[place]]
     return f"{word[:1].upper()}{word[1:]} {'are' if word.endswith('s') else 'is'} the scarcest"
 

@@ -154,8 +154,8 @@ The **bound** is that of the knapsack for the same jobs, workers and servers: no
 choice reaches it, it is proven to be the best for this interval; over a run it may lose, because nobody knows who
 comes.
 
-**What one more unit is worth** comes from the linear relaxation, in which jobs could be admitted in parts; prices are
-those of what was free. One more GiB lets in no whole job: read it as which resource decides, not as money earned.
+**What one more unit is worth** comes from the linear relaxation, in which jobs could be admitted in parts, of what was
+free before. One more GiB lets in no whole job: read it as which resource decides, not as what it would earn.
 
 Jobs that are not admitted are carried over while starting now would keep a share of their worth (a parameter of the
 policy), else rejected.

@@ -80,15 +80,6 @@ def _decides(one: Admission) -> str:
 
 def cards_of(one: Admission) -> list[tuple[str, str, str]]:
     """Return the four cards: admitted, worth, used of reserved, carried over and rejected."""
-    sure = (
-        ""
-        if one.value is None
-        else ", proven"
-        if is_best(one)
-        else ""
-        if one.bound is None
-        else f" of {worth(one.bound)}"
-    )
     used = one.used_of_reserved()
     return [
         (
@@ -99,7 +90,7 @@ def cards_of(one: Admission) -> list[tuple[str, str, str]]:
         ),
         (
             "Worth",
-            f"{worth(one.value)}{sure}",
+            f"{worth(one.value)}{_sure(one)}",
             f"Sum of what the admitted jobs are worth when they complete: {number(one.value, exact=True)}. No other "
             f"choice of jobs is worth more than {number(one.bound, exact=True)} with the workers and servers that this "
             "policy chooses: the bound of the knapsack.",
@@ -117,6 +108,12 @@ def cards_of(one: Admission) -> list[tuple[str, str, str]]:
             "of it can ever run.",
         ),
     ]  # fmt: skip
+
+
+def _sure(one: Admission) -> str:
+    if one.value is None or one.bound is None or one.bound < SMALL:
+        return ""
+    return ", proven" if is_best(one) else f" of {worth(one.bound)}"
 
 
 def guards_of(one: Admission, objective: float | None, scenario: Scenario, *, stale: bool) -> list[Guard]:

@@ -51,13 +51,12 @@ class Packed:
 class _Items:
     """The items worth taking that fit alone: ``share`` (R, I) of each capacity that not all of them fit into.
 
-    ``places`` (I,) of the items and ``tight`` (R,) of these capacities in what was given.
+    ``places`` (I,): where they are in what was given.
     """
 
     value: Floats
     share: Floats
     places: Ints
-    tight: Ints
 
     def fits(self, taken: Mask) -> bool:
         return bool((self.share[:, taken].sum(axis=1) <= 1.0 + ROOM).all())
@@ -96,7 +95,7 @@ def solve(
         raise InputError("size", why, "Take a smaller size")
 
     items = _items(values, weights, capacities)
-    if not len(items.tight):
+    if not len(items.share):
         taken, bound = np.ones(len(items.value), dtype=bool), 0.0
     elif method == "exact":
         taken, bound = _exact(items, work_limit)
@@ -115,16 +114,18 @@ def shadow_prices(value: ArrayLike, weight: ArrayLike, capacity: ArrayLike) -> t
     """Return what one more unit of each capacity would be worth if items could be taken in parts, and a bound.
 
     Prices (R,) of the linear relaxation of Eq. (16) in value for a unit, 0 where there is room for all; no selection is
-    worth more than the bound. Items that do not fit alone count nothing; arguments and errors as in :func:`solve`.
+    worth more than the bound. Also items that do not fit whole count. Arguments and errors as in :func:`solve`.
     """
     values, weights, capacities = _checked(value, weight, capacity)
-    items = _items(values, weights, capacities)
+    scale = weights.max(axis=0, initial=0.0)
+    tight = np.flatnonzero(weights.sum(axis=0) > capacities * (1 + ROOM))
     prices = np.zeros(len(capacities))
-    if not len(items.tight):
-        return prices, float(items.value.sum())
-    _, of_share = fractional_packing(items.value, items.share, np.ones(len(items.tight)))
-    prices[items.tight] = of_share / capacities[items.tight]
-    return prices, float(of_share.sum() + np.maximum(0.0, items.value - of_share @ items.share).sum())
+    if not len(tight):
+        return prices, float(values.sum())
+    parts, most = weights[:, tight].T / scale[tight, None], capacities[tight] / scale[tight]
+    _, of_part = fractional_packing(values, parts, most)
+    prices[tight] = of_part / scale[tight]
+    return prices, float(of_part @ most + np.maximum(0.0, values - of_part @ parts).sum())
 
 
 def guarantee(size: int, resources: int) -> float:
@@ -165,8 +166,7 @@ def _items(value: Floats, weight: Floats, capacity: Floats) -> _Items:
     places = np.flatnonzero((value > 0) & (weight <= capacity * (1 + ROOM)).all(axis=1))
     full = np.flatnonzero(np.isfinite(capacity) & (capacity > 0))
     shares = weight[places][:, full].T / capacity[full, None]
-    tight = shares.sum(axis=1) > 1.0 + ROOM
-    return _Items(value[places], shares[tight], places, full[tight])
+    return _Items(value[places], shares[shares.sum(axis=1) > 1.0 + ROOM], places)
 
 
 def _numbers(name: str, given: ArrayLike) -> Floats:

@@ -62,6 +62,8 @@ def test_the_cards_say_what_the_sentence_says():
     ]  # fmt: skip
     assert ONE.used_of_reserved() == pytest.approx((3 / 10 + 24 / 40) / (6 / 10 + 28 / 40))
     assert cards_of(FIRST_COME)[1][1] == "20 of 30"
+    assert cards_of(replace(ONE, value=0.0, bound=1e-9))[1][1] == "0"
+    assert cards_of(replace(ONE, value=None, bound=None))[1][1] == "–"
 
 
 def test_jobs_are_sorted_by_worth_for_a_percent_of_what_they_reserve_most_of_and_who_runs_is_last():

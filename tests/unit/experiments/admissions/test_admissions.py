@@ -107,15 +107,15 @@ def test_no_choice_beside_is_worth_more_than_the_bound_of_its_rule(case):
 
 
 def test_the_two_admissions_by_hand():
-    # one machine of 8 GPUs, limits of 5, 5 and 3; a step takes 6 / w + 1 + w / p; worth 1, 10, 100 whenever they end.
+    # one machine of 9 GPUs, limits of 5, 5 and 3; a step takes 6 / w + 1 + w / p; worth 1, 10, 100 whenever they end.
     # In order of submission a and then nobody, as b does not fit beside it; the knapsack takes b and c.
     jobs = training(
         (0, 10, 1, 1), (0, 10, 1, 1), (0, 10, 1, 1), limit_gpus=[5.0, 5.0, 3.0], utility_1=[1.0, 10.0, 100.0],
         utility_2=[1.0] * 3, utility_3=[1e4] * 3,
     )  # fmt: skip
-    one = at(with_servers(jobs, machines(), placement="pool"), "esw", {}, 0, 1)
+    one = at(with_servers(jobs, machines(gpus=9), placement="pool"), "esw", {}, 0, 1)
     assert one.resources == ("gpus", "cpus")
-    assert one.capacity == (8.0, 32.0)
+    assert one.capacity == (9.0, 32.0)
     assert one.fate == ("in", "carried over", "carried over")
     assert one.reason == ("admitted", "not enough GPUs left", "behind the first job that does not fit")
     assert one.value == pytest.approx(1)
@@ -126,13 +126,13 @@ def test_the_two_admissions_by_hand():
     assert one.holds[0] == (5.0, 15.0)
     assert one.blocks[0] == (5.0, 15.0)
     assert one.time_s_of[0] == pytest.approx(10 * (6 / 5 + 1 + 1))
-    # in parts: c and b whole leave no GPU; a is worth 1 / 5 for a GPU
+    # in parts: c and b whole leave one GPU for a fifth of a
     assert one.price == pytest.approx((0.2, 0.0))
     assert one.scarcest() == 0
     share, of = one.largest_share()
-    assert share.tolist() == pytest.approx([5 / 8, 5 / 8, 3 / 8])
+    assert share.tolist() == pytest.approx([5 / 9, 5 / 9, 3 / 9])
     assert of.tolist() == [0, 0, 0]
-    assert one.worth_per_percent().tolist() == pytest.approx([1 / 62.5, 10 / 62.5, 100 / 37.5])
+    assert one.worth_per_percent().tolist() == pytest.approx([9 / 500, 90 / 500, 900 / 300])
     assert one.room_prices().tolist() == pytest.approx([1.0, 1.0, 0.6])
     assert not one.worthless
 
