@@ -77,10 +77,25 @@ def most_ever(kind: Kind, nodes: Nodes, types: tuple[VmType, ...]) -> int:
 
 
 def room(kind: Kind, free: ArrayLike) -> int:
-    """Return how many workers of a kind the nodes with these free resources, (nodes, resources), hold together."""
-    demand = kind.per_worker
+    """Return how many workers of a kind the nodes with these free resources, (nodes, resources), hold together.
+
+    Workers with their part of the servers beside them; up to the request, also with the servers on other nodes, then
+    an upper bound: workers and servers are counted each as if alone, and in all.
+    """
+    each = np.atleast_2d(free)
+    together = _parts_held(kind.per_worker, each)
+    if not kind.servers or together >= kind.workers:
+        return together
+    servers = min(_parts_held(np.asarray(kind.server_demand), each), kind.servers)
+    in_all = _parts_held(kind.per_worker, each.sum(axis=0, keepdims=True))
+    apart = min(_parts_held(np.asarray(kind.demand), each), servers * kind.workers // kind.servers, in_all)
+    return max(together, min(apart, kind.workers))
+
+
+def _parts_held(demand: Floats, free: Floats) -> int:
+    """Return how many parts with this demand nodes hold, each part on one node."""
     asked = demand > 0
-    on_each = np.floor((np.atleast_2d(free)[:, asked] + ROOM) / demand[asked]).min(axis=1)
+    on_each = np.floor((free[:, asked] + ROOM) / demand[asked]).min(axis=1, initial=VERY_MANY)
     return int(min(on_each.sum(), VERY_MANY))
 
 
