@@ -31,7 +31,7 @@ def node_goes(world: World, absence: Absence, at_s: float) -> EventKind:
     """Take a node away: its jobs go back to the queue, its VM is gone, reservations on it may be lost."""
     lost = EventKind.NONE
     for row in world.node_leaves(absence):
-        if _leaves_now(world, row, at_s):
+        if absence.planned and _leaves_now(world, row, at_s):
             lost |= _step_off(world, row, at_s)
             continue
         _stop(world, row, at_s)
@@ -60,10 +60,13 @@ def _leaves_now(world: World, row: int, at_s: float) -> bool:
 
 def _step_off(world: World, row: int, at_s: float) -> EventKind:
     """Take a row off as its reservation says; where it goes on, the step of this instant does it."""
-    ends = len(world.future[row]) == 1 and not world.future[row][0].shares
+    step, *later = world.future[row]
+    ends = not step.shares and not later
     world.give_back(row)
     world.close_piece(row, at_s, PieceEnd.OVERRUN if ends else PieceEnd.PREEMPTED)
     world.wait(row)
+    if later and not step.shares:
+        world.ledger.pause(row, at_s)
     return EventKind.OVERRUN if ends else EventKind.NONE
 
 

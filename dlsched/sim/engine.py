@@ -157,7 +157,10 @@ class _Engine:
             world.change_piece(row, shares, now_s, PieceEnd.MOVED if same_width else PieceEnd.RESIZED)
             return EventKind.NONE
         world.change_piece(row, shares, now_s, PieceEnd.PREEMPTED if goes_on else PieceEnd.OVERRUN)
-        return EventKind.NONE if goes_on else EventKind.OVERRUN
+        if not goes_on:
+            return EventKind.OVERRUN
+        world.ledger.pause(row, now_s)
+        return EventKind.NONE
 
     # ---- decisions ------------------------------------------------------------------------------------
 

@@ -103,6 +103,10 @@ class Ledger:
         self._reason[row] = NO_REASON_YET
         self.unexplained.add(row)
 
+    def pause(self, row: int, now_s: float) -> None:
+        """A row waits for the next step of its reservation; no policy need say so."""
+        self._write(np.array([row]), now_s, np.array([WaitReason.BOOKED], dtype=np.uint8))
+
     def end_wait(self, row: int) -> None:
         """A row starts: nothing to explain any more."""
         self.unexplained.discard(row)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.domain.cluster import Absence
 from dlsched.domain.workload import Floats
 from dlsched.sim.audit.facts import Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
@@ -161,10 +164,30 @@ def _check_changes(facts: Facts, found: Findings) -> None:
 
 
 def _check_lost_nodes(facts: Facts, found: Findings) -> None:
-    """A piece ends with its node exactly when the node goes."""
+    """A piece ends with its node exactly when the node goes; a reservation may take it off just before it does."""
+    log, absences = facts.log, facts.scenario.cluster.absences
+    goes = _ends_as_a_node_goes(facts, absences)
+    as_planned = _ends_as_a_node_goes(facts, [absence for absence in absences if absence.planned])
+    as_planned &= np.isin(log.piece_end, (PieceEnd.PREEMPTED, PieceEnd.OVERRUN))
+    lost = log.piece_end == PieceEnd.NODE_LOST
+    found.flag(
+        lost & ~goes,
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} ends as node_lost, but none of its nodes goes away then",
+    )
+    spared = goes & ~lost & ~as_planned & ~np.isin(log.piece_end, (*ENDS_OF_JOBS,))
+    found.flag(
+        spared,
+        log.piece_end_s,
+        lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but one of its nodes goes away then (node_lost)",
+    )
+
+
+def _ends_as_a_node_goes(facts: Facts, absences: Iterable[Absence]) -> NDArray[np.bool_]:
+    """Return which pieces end when one of these absences takes one of their nodes away."""
     log = facts.log
     leaves: dict[int, list[float]] = {}
-    for absence in facts.scenario.cluster.absences:
+    for absence in absences:
         leaves.setdefault(absence.node, []).append(absence.start_s)
     goes = np.zeros(len(log.piece_row), dtype=bool)
     for node, times_s in leaves.items():
@@ -172,18 +195,7 @@ def _check_lost_nodes(facts: Facts, found: Findings) -> None:
         ends_s = log.piece_end_s[here]
         near = np.abs(ends_s[:, None] - np.array(times_s)[None, :]) <= slack_s(ends_s)[:, None]
         goes[here[near.any(axis=1)]] = True
-    lost = log.piece_end == PieceEnd.NODE_LOST
-    found.flag(
-        lost & ~goes,
-        log.piece_end_s,
-        lambda p: f"{facts.piece(p)} ends as node_lost, but none of its nodes goes away then",
-    )
-    spared = goes & ~lost & ~np.isin(log.piece_end, (*ENDS_OF_JOBS,))
-    found.flag(
-        spared,
-        log.piece_end_s,
-        lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but one of its nodes goes away then (node_lost)",
-    )
+    return goes
 
 
 def check_run(facts: Facts, found: Findings) -> None:

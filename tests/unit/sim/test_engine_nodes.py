@@ -4,9 +4,12 @@ import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, VmType
 from dlsched.domain.errors import PlanError
-from dlsched.domain.plan import Plan, Step
+from dlsched.domain.plan import Plan, Step, WaitReason
 from dlsched.domain.policy import EventKind, ReviewRule
+from dlsched.sim.audit import audit
+from dlsched.sim.engine import run_engine
 from dlsched.sim.log import JobStatus, PieceEnd
+from dlsched.sim.prepare import prepare
 from tests.support.sim_fakes import Fake, fifo_plan, jobs, nodes, on, pieces, scenario, script, simulate, step
 
 ALL = ReviewRule(~EventKind.NONE)
@@ -211,9 +214,16 @@ def test_who_leaves_a_node_as_it_goes_away_loses_nothing(steps, expected):
     # b arrives at 7 only to have the policy asked
     given = scenario(jobs((0, 6, 8), (7, 1, 1)), nodes(3, absences=[fails(0, 3, 5, "maintenance")]), checkpoint_s=10.0)
     plans = {0.0: {0: steps}, 7.0: {1: on((2, 1))} | ({} if len(steps) > 2 else {0: on((1, 8))})}
-    log = simulate(given, Fake(script(plans), ALL))
+    prepared = prepare(given)
+    log = run_engine(prepared, Fake(script(plans), ALL))
     assert pieces(log, 0) == expected
     assert log.piece_lost_work.sum() == 0
+    assert audit(prepared.scenario, prepared.truth, log) == []
+    surprise = given.cluster.model_copy(update={"absences": (fails(0, 3, 5),)})
+    (found,) = audit(given.replace(cluster=surprise), prepared.truth, log)
+    assert "but one of its nodes goes away then" in str(found)
+    told = list(zip(log.wait_row.tolist(), log.wait_from_s.tolist(), log.wait_reason.tolist(), strict=True))
+    assert ((0, 3.0, int(WaitReason.BOOKED)) in told) == (expected[1][0] == 5)
 
 
 # ---- free slots ---------------------------------------------------------------------------------------

@@ -177,4 +177,4 @@ def check_work(prepared, log):
     ended = np.isin(log.job_status, [JobStatus.COMPLETED, JobStatus.FAILED])
     assert done[ended] == pytest.approx(prepared.truth.work[ended], rel=1e-6)
     assert (done[~ended] < prepared.truth.work[~ended] * (1 + 1e-6)).all()
-    assert set(log.wait_reason.tolist()) <= {WaitReason.NOT_RECORDED, WaitReason.NO_ROOM}
+    assert set(log.wait_reason.tolist()) <= {WaitReason.NOT_RECORDED, WaitReason.NO_ROOM, WaitReason.BOOKED}
