@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import admissions, look_ahead, pool_sizes
+from dlsched.experiments import admissions, look_ahead, pool_sizes, prices
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import Progress
 from dlsched.experiments.steady import read_spec, run_steady
@@ -22,8 +22,10 @@ _STEADY_POINT_S = 3.0
 """CPU seconds of a point with 64,000 jobs, about; for the time that is shown before anything is known."""
 _REPLAY_S, _DECISION_S = 2.0, 0.15
 """CPU seconds of coming to a decision, and of one with 40 jobs, about."""
-_INTERVAL_S = 0.25
-"""CPU seconds of an interval with 50 jobs, with three rules and two admissions, about."""
+_INTERVAL_S = 0.05
+"""CPU seconds of an interval with 200 jobs, with three rules and two admissions, about."""
+_HINDSIGHT_S = 10.0
+"""CPU seconds of the best in hindsight of a case as large as it takes, about."""
 _JOBS = 450
 """Jobs of a scenario that is not at hand: those of the demo of elastic training."""
 
@@ -72,6 +74,24 @@ def _admissions(spec: Mapping[str, Any], subject: Any, progress: Progress | None
     return {"decisions": [one.to_plain() for one in admissions.answered(asked, subject, progress)]}
 
 
+def _prices(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked, scenario = _priced(spec, subject)
+    return prices.priced_run(scenario, asked.policy, asked.params, asked.seed, progress).to_plain()
+
+
+def _hindsight(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked, scenario = _priced(spec, subject)
+    return asdict(prices.hindsight(scenario, asked.policy, asked.params, asked.seed, progress))
+
+
+def _priced(spec: Mapping[str, Any], subject: Any) -> tuple[prices.Asked, Scenario]:
+    asked = prices.Asked.read(spec)
+    if not isinstance(subject, Scenario):
+        raise InputError("prices", "come without the scenario they are about", "Ask on the page Prices and admissions")
+    asked.check_scenario(subject)
+    return asked, subject
+
+
 def _pool_sizes(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
     asked = pool_sizes.read_spec(spec)
     if not isinstance(subject, Scenario):
@@ -86,6 +106,21 @@ def _sweep_s(spec: Mapping[str, Any]) -> float:
 
 def _alone(spec: Mapping[str, Any], progress: Progress | None) -> dict[str, Any]:
     return _looked_ahead(spec, None, progress)
+
+
+About = Callable[[Mapping[str, Any], Any, Progress | None], dict[str, Any]]
+
+
+def _about_prices(kind: str, label: str, about: About, guess_s: float) -> Computation:
+    return Computation(
+        kind,
+        label,
+        lambda plain: prices.Asked.read(plain).model_dump(mode="json"),
+        lambda spec, progress: about(spec, None, progress),
+        lambda _: guess_s,
+        ("experiments/prices",),
+        about,
+    )
 
 
 COMPUTATIONS = (
@@ -115,6 +150,8 @@ COMPUTATIONS = (
         ("experiments/admissions",),
         _admissions,
     ),
+    _about_prices("prices", "Prices", _prices, _REPLAY_S),
+    _about_prices("hindsight", "Best in hindsight", _hindsight, _HINDSIGHT_S),
     Computation(
         "pool-sizes",
         "Pool size",

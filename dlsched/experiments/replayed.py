@@ -15,8 +15,8 @@ from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 
 
-class AskedDecisions(Frozen):
-    """Decisions ``first`` to ``last`` of the run of a scenario under a policy; the scenario itself travels apart.
+class AskedRun(Frozen):
+    """All decisions of the run of a scenario under a policy; the scenario itself travels apart.
 
     A subclass says for which ``policies``, and in messages what it is (``what``).
     """
@@ -28,15 +28,11 @@ class AskedDecisions(Frozen):
     policy: str
     params: dict[str, Any]
     seed: int = 0
-    first: int = Field(ge=1)
-    last: int = Field(ge=1)
 
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.policy not in self.policies:
             raise ValueError(f"policy must be one of {', '.join(self.policies)}, got {self.policy}")
-        if self.last < self.first:
-            raise ValueError(f"last must be at least first = {self.first}, got {self.last}")
         return self
 
     @classmethod
@@ -52,6 +48,19 @@ class AskedDecisions(Frozen):
         if self.scenario != scenario.content_hash:
             got = scenario.content_hash[:8]
             raise InputError(self.what, f"asks about scenario {self.scenario[:8]}, got {got}", "Ask with that scenario")
+
+
+class AskedDecisions(AskedRun):
+    """Decisions ``first`` to ``last`` of a run."""
+
+    first: int = Field(ge=1)
+    last: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.last < self.first:
+            raise ValueError(f"last must be at least first = {self.first}, got {self.last}")
+        return self
 
 
 class EnoughDecisions(Exception):

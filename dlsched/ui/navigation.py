@@ -26,6 +26,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "Inside the policies": (
         ("inside/look_ahead.py", "Look-ahead", "🔭", "look-ahead"),
         ("inside/admissions.py", "Admissions", "🚪", "admissions"),
+        ("inside/prices.py", "Prices and admissions", "💰", "prices"),
         ("inside/pool_size.py", "Pool size", "📐", "pool-size"),
     ),
     "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),

@@ -13,7 +13,7 @@ from dlsched.figures.jobs import job_timeline
 from dlsched.figures.story import Outcome, job_outcomes
 from dlsched.metrics.formats import amount, count, duration, moment, money, number
 from dlsched.metrics.story import JobStory, job_story
-from dlsched.ui import charts, loaders, runs_of, session
+from dlsched.ui import charts, loaders, prices_work, runs_of, session
 from dlsched.ui.parts import cards, sentence
 
 TABLE = {
@@ -79,6 +79,7 @@ def _story(run_id: str, job: pd.Series, *, rented: bool) -> None:
     own = pieces[pieces["row"] == job["row"]]
     timeline = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines)
     charts.show(timeline, "story")
+    prices_work.offer_job(loaders.info(run_id))
     with st.expander(f"What happened to it, entry by entry ({count(len(story.spans))})"):
         st.dataframe(entries_of(story, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
                      alt=f"{amount(len(story.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip

@@ -11,6 +11,7 @@ from dlsched.ui import (
     page,
     parts,
     price_lists,
+    prices_work,
     result_cards,
     result_cost,
     result_gantt,
@@ -79,6 +80,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.rerun()
     look_ahead_work.offer(info)
     admissions_work.offer(info)
+    prices_work.offer(info)
     others = [series.run_ids[0] for series in everything if series != own]
     if others:
         if st.button(f"Compare with the {len(others)} others" if len(others) > 1 else "Compare with the other run",
