@@ -12,13 +12,13 @@ from dlsched.metrics.admissions import ADMISSION_WORDS, ONE_UNIT, Admission
 from dlsched.metrics.findings import Guard
 from dlsched.metrics.formats import HOUR_S, MISSING, amount, duration, number, share
 from dlsched.metrics.gangs import RESOURCE_WORDS, gang_words
+from dlsched.metrics.server_split import UNITS_S
 from dlsched.policies.registry import find
 from dlsched.ui.look_ahead_words import same_objective
 
 FIXED = "With the same admission rule Optimus is within 0.5% of SMD."
 WHERE_FIXED = "That is over whole runs of the study's kind of jobs (60 batches of 50 jobs: 0.1% at most)."
 SMALL = 0.001
-UNITS_S = {"seconds": 1.0, "minutes": 60.0, "hours": 3_600.0, "days": 86_400.0}
 
 
 def sentence_of(one: Admission) -> str:
