@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -102,7 +103,8 @@ class Milp:
     def arrays(self) -> MilpArrays:
         """Return the program as arrays."""
         row, column, value = zip(*self._entries, strict=True) if self._entries else ([], [], [])
-        parts = (self._cost, self._lower, self._upper, self._integer, row, column, value, self._low, self._high)
+        of_rows = (row, column, value, self._low, self._high)
+        parts: tuple[Sequence[NDArray[Any]], ...] = (self._cost, self._lower, self._upper, self._integer, *of_rows)
         kinds = (float, float, float, bool, np.int64, np.int64, float, float, float)
         joined = [np.concatenate([*part, np.zeros(0)]).astype(kind) for part, kind in zip(parts, kinds, strict=True)]
         return MilpArrays(*joined)

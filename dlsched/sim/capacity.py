@@ -54,7 +54,7 @@ def node_is_back(world: World, absence: Absence) -> None:
 
 def _leaves_now(world: World, row: int, at_s: float) -> bool:
     """Whether the next step of a row's reservation takes it off its node at this very instant."""
-    steps = world.future.get(row)
+    steps = world.future.get(row, ())
     return bool(steps) and (steps[0].start_s or 0.0) <= at_s + instant_s(at_s)
 
 
@@ -82,7 +82,7 @@ def _stop(world: World, row: int, at_s: float) -> None:
 def _lose_reservations(world: World, node: int) -> EventKind:
     """Drop every reservation that needs a failed node.
 
-    Who runs keeps what it holds until its next step would have begun, and no longer: others may have booked it from then.
+    Who runs keeps what it holds until its next step would have begun, no longer: others may have booked it from then.
     """
     rows = [
         row
