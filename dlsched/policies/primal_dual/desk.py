@@ -23,7 +23,10 @@ PLENTY = 1e12
 
 @dataclass(frozen=True, eq=False)
 class StateJob(Job):
-    """A job of the simulation: what it is worth comes from the scenario's own clock; ``worths`` by last slot."""
+    """A job of the simulation: what it is worth comes from the scenario's own clock; ``worths`` by last slot.
+
+    A job without a utility function is worth nothing.
+    """
 
     worths: Floats
 
@@ -63,7 +66,7 @@ class Desk:
         jobs, slot_s = self.state.jobs, self.state.slot_s
         near_s = 0.0 if jobs.step_s is None else float(jobs.step_s[row])
         apart_s = 0.0 if jobs.spread_s is None else float(jobs.spread_s[row])
-        speed = self._speed(row)
+        speed = float(self._speeds(row).min())
         ends_s = np.array([self.time_s(slot + 1) for slot in range(self.slots)])
         arrived = math.floor(jobs.submit_s[row] / slot_s + AT_BORDER) - self._origin
         return StateJob(
@@ -73,18 +76,23 @@ class Desk:
             work=work,
             near=near_s / slot_s / speed,
             far=(near_s + apart_s) / slot_s / speed,
-            batch=most_workers(jobs, row),
+            batch=most_workers(jobs, row, int(self.state.width_limits(np.array([row]))[1][0])),
             ratio=workers_per_server(jobs, row),
             worker_demand=jobs.demand[row],
             server_demand=jobs.server_demand[row],
             utility=(0.0, 0.0, 0.0),
-            worths=self.state.utility(np.full(self.slots, row), ends_s),
+            worths=np.nan_to_num(self.state.utility(np.full(self.slots, row), ends_s)),
         )
 
-    def _speed(self, row: int) -> float:
-        """Return the speed of the slowest machine the row may use: a job may be on any of them."""
+    def _speeds(self, row: int) -> Floats:
+        """Return the speeds of the machines the row may use; it may be on any of them."""
         usable = self.allowed(row)
-        return float(self.state.nodes.speed[usable].min(initial=np.inf)) if usable.any() else 1.0
+        return self.state.nodes.speed[usable] if usable.any() else np.ones(1)
+
+    def fastest_over_slowest(self, row: int) -> float:
+        """Return how much faster than booked a row may be, as the slowest machine sets the pace of bookings."""
+        speeds = self._speeds(row)
+        return float(speeds.max() / speeds.min())
 
     def allowed(self, row: int) -> NDArray[np.bool_]:
         """Return which machines a row may use, up or not, shape (H,)."""
@@ -172,9 +180,12 @@ def workers_per_server(jobs: Workload, row: int) -> float:
     return int(jobs.workers[row]) / max(1, servers)
 
 
-def most_workers(jobs: Workload, row: int) -> int:
-    """Return the most workers of a job: its largest width, as far as its user's limit holds their servers too."""
-    most = int(jobs.workers[row] if jobs.max_workers is None else jobs.max_workers[row])
+def most_workers(jobs: Workload, row: int, legal: int = 10**9) -> int:
+    """Return the most workers of a job: its largest width, as far as its user's limit holds their servers too.
+
+    ``legal`` is the most that the speed model knows.
+    """
+    most = min(int(jobs.workers[row] if jobs.max_workers is None else jobs.max_workers[row]), legal)
     if np.isinf(jobs.limit[row]).all():
         return most
     ratio = workers_per_server(jobs, row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from dlsched.policies.primal_dual.round_robin import Gang, RoundRobin
 from dlsched.policies.primal_dual.rounded_slot import Rounding
 from dlsched.policies.primal_dual.slot_by_slot import SlotState
 from dlsched.policies.primal_dual.slot_cost import Spread, greedy, one_or_several
+from dlsched.policies.primal_dual.weightless import not_on_shut_machines
 from dlsched.policies.shared.facts import JobFacts
 from dlsched.policies.shared.news import News
 
@@ -62,7 +63,7 @@ class BookingPolicy:
         )
         self._scheduler, self._horizon = scheduler, horizon_slots
         self._core: PdOrs | None = None
-        self._facts, self._news = JobFacts(), News()
+        self._facts = JobFacts()
         self._admitted: set[int] = set()
 
     def plan(self, state: State) -> Plan:
@@ -81,7 +82,7 @@ class BookingPolicy:
             booked,
             rejected=rejected,
             wake_at_s=desk.next_border_s if stuck else None,
-            reasons=self._reasons(state, booked, stuck, rejected),
+            reasons=_reasons(state, stuck, rejected),
             note=_note(judged, len(rejected)),
         )
 
@@ -103,13 +104,11 @@ class BookingPolicy:
             judged.append(Judged(row, job, decision, again))
         return judged, desk
 
-    def _reasons(
-        self, state: State, booked: dict[int, Allocation], stuck: Sequence[int], rejected: Sequence[int]
-    ) -> tuple[Ints, Ints]:
-        waiting = state.waiting[~np.isin(state.waiting, np.array(rejected, dtype=np.int64))]
-        codes = np.full(len(waiting), int(WaitReason.BOOKED))
-        codes[np.isin(waiting, np.array(stuck, dtype=np.int64))] = WaitReason.NO_ROOM
-        return self._news.of(waiting, codes, state.running)
+
+def _reasons(state: State, stuck: Sequence[int], rejected: Sequence[int]) -> tuple[Ints, Ints]:
+    waiting = state.waiting[~np.isin(state.waiting, np.array(rejected, dtype=np.int64))]
+    is_stuck = np.isin(waiting, np.array(stuck, dtype=np.int64))
+    return waiting, np.where(is_stuck, int(WaitReason.NO_ROOM), int(WaitReason.BOOKED))
 
 
 def _without(committed: Floats, desk: Desk, row: int) -> Floats:
@@ -132,13 +131,15 @@ def _note(judged: Sequence[Judged], rejected: int) -> str:
 
 
 MOST_SLOTS_ASLEEP = 100_000
-SlotRule = Callable[[State, SlotState], Sequence[Booking | None]]
+SlotRule = Callable[[State, SlotState, Floats], Sequence[Booking | None]]
+"""From the state, the slot and the capacity of all machines the jobs may use, up or not, to the bookings."""
 
 
 class SlotPolicy:
     """Shares out the machines anew at the start of every slot; nobody starts, grows or moves in between.
 
-    Jobs that may use different machines are served group by group, in order of their first job.
+    Jobs that may use different machines are served group by group, in order of their first job; what jobs of groups
+    still to be served hold is not given away.
     """
 
     kernel_rule = None
@@ -171,17 +172,21 @@ class SlotPolicy:
     def _bookings(self, state: State, desk: Desk) -> dict[int, Booking | None]:
         rows = state.active.tolist()
         jobs = dict(zip(rows, desk.jobs(rows), strict=True))
-        free = np.where(state.nodes.up[:, None], desk.capacity, 0.0)
+        held = {row: booking_of(state.held(row)) for row in rows}
+        free = desk.capacity.copy()
+        for row in rows:
+            _give(free, jobs[row], held[row], -1)
         found: dict[int, Booking | None] = {}
         for group, allowed in self._groups(desk, rows):
-            held = [booking_of(state.held(row)) for row in group]
-            room = np.where(allowed[:, None], free, 0.0)
-            slot = SlotState(room, group, [jobs[row] for row in group], [jobs[row].work for row in group], held)
-            for row, booking in zip(group, self._rule(state, slot), strict=True):
-                found[row] = booking
-                if booking is not None:
-                    free[booking.machine] -= jobs[row].held(booking)
-            free = np.maximum(free, 0.0)
+            for row in group:
+                _give(free, jobs[row], held[row], 1)
+            there = np.flatnonzero(allowed & state.nodes.up)
+            before = [_numbered(held[row], np.searchsorted, there) for row in group]
+            work = [jobs[row].work for row in group]
+            slot = SlotState(np.maximum(free[there], 0.0), group, [jobs[row] for row in group], work, before)
+            for row, booking in zip(group, self._rule(state, slot, desk.capacity[allowed]), strict=True):
+                found[row] = _numbered(booking, np.take, there)
+                _give(free, jobs[row], found[row], -1)
         return found
 
     def _groups(self, desk: Desk, rows: list[int]) -> list[tuple[list[int], np.ndarray]]:
@@ -192,11 +197,22 @@ class SlotPolicy:
         return list(groups.values())
 
 
+def _give(free: Floats, job: Job, booking: Booking | None, sign: int) -> None:
+    """Give back to ``free`` (H, R) what a booking holds (sign 1), or take it (sign -1)."""
+    if booking is not None:
+        free[booking.machine] += sign * job.held(booking)
+
+
+def _numbered(booking: Booking | None, renumber: Callable[[Ints, Ints], Ints], there: Ints) -> Booking | None:
+    """Return a booking with its machines numbered among those of a group, or, back again, among all."""
+    return None if booking is None else replace(booking, machine=renumber(there, booking.machine))
+
+
 def _unchanged_slots(desk: Desk, bookings: Mapping[int, Booking | None]) -> int:
     """Return after how many slots, at least 1, a rule might answer otherwise when only time passes.
 
     The rules look at machines, at who is there with what, and at the workers that would finish a job in a slot, as far
-    as its batch goes. The last changes only when little is left of a job.
+    as its batch goes. The last changes only when little is left of a job, soonest on the fastest machines.
     """
     runs = [row for row, booking in bookings.items() if booking is not None]
     fewest = MOST_SLOTS_ASLEEP
@@ -204,7 +220,8 @@ def _unchanged_slots(desk: Desk, bookings: Mapping[int, Booking | None]) -> int:
         booking = bookings[row]
         if booking is not None:
             enough = job.batch / max(job.near, job.far)  # samples left from which on fewer workers would do
-            fewest = min(fewest, math.floor((job.work - enough) / job.samples(booking)) - 1)
+            at_most = job.samples(booking) * desk.fastest_over_slowest(row)
+            fewest = min(fewest, math.floor((job.work - enough) / at_most) - 1)
     return max(1, fewest)
 
 
@@ -217,7 +234,7 @@ def pd_ors(params: PdOrsParams) -> BookingPolicy:
             "exact": lambda: exact,
             "rounded": lambda: Rounding(rng, params.gain),
         }
-        method = one_or_several(spreads[params.slot_method]())
+        method = not_on_shut_machines(one_or_several(spreads[params.slot_method]()))
         return PdOrs(capacity, slots, method=method, chunks=params.chunks, least_worth=params.least_worth)
 
     return BookingPolicy(scheduler, params.horizon_slots)
@@ -227,7 +244,8 @@ def oasis_policy(params: OasisParams) -> BookingPolicy:
     """Return OASiS: workers and servers on separate halves of the machines."""
 
     def scheduler(capacity: Floats, slots: int, rng: np.random.Generator) -> PdOrs:
-        return PdOrs(capacity, slots, method=oasis.on_halves, chunks=params.chunks, least_worth=params.least_worth)
+        method = not_on_shut_machines(oasis.on_halves)
+        return PdOrs(capacity, slots, method=method, chunks=params.chunks, least_worth=params.least_worth)
 
     return BookingPolicy(scheduler, params.horizon_slots)
 
@@ -235,10 +253,10 @@ def oasis_policy(params: OasisParams) -> BookingPolicy:
 def fifo_policy(params: NoParams) -> SlotPolicy:
     """Return FIFO: the workers a job asks for, from its start until it is done."""
 
-    def rule(state: State, slot: SlotState) -> Sequence[Booking | None]:
+    def rule(state: State, slot: SlotState, empty: Floats) -> Sequence[Booking | None]:
         asked = state.requested(np.array(slot.rows, dtype=np.int64)).tolist()
         pairs = zip(slot.jobs, asked, strict=True)
-        return fifo.slot_plan(slot, [_fitting(job, count, slot.capacity) for job, count in pairs])
+        return fifo.slot_plan(slot, [_fitting(job, count, empty) for job, count in pairs])
 
     return SlotPolicy(rule)
 
@@ -250,9 +268,9 @@ def _fitting(job: Job, count: int, capacity: Floats) -> int:
 
 def drf_policy(params: NoParams) -> SlotPolicy:
     """Return DRF by slots."""
-    return SlotPolicy(lambda _, slot: drf.slot_plan(slot))
+    return SlotPolicy(lambda _, slot, __: drf.slot_plan(slot))
 
 
 def dorm_policy(params: DormParams) -> SlotPolicy:
     """Return Dorm."""
-    return SlotPolicy(lambda _, slot: dorm.slot_plan(slot, params.fairness, params.adjustment))
+    return SlotPolicy(lambda _, slot, __: dorm.slot_plan(slot, params.fairness, params.adjustment))
