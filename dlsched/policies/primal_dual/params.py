@@ -26,8 +26,8 @@ class PriceParams(Frozen):
         LEAST_WORTH,
         gt=0,
         le=1,
-        description="Part of its best utility that the utility at the horizon counts at least in the lowest price "
-        "(ours: one urgent job would otherwise make every price near 0).",
+        description="Part of what a job would be worth done in its first slot that its utility at the horizon counts "
+        "at least in the lowest price (ours: one urgent job would otherwise make every price near 0).",
     )
 
 

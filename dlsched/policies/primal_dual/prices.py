@@ -16,8 +16,8 @@ from dlsched.policies.primal_dual.problem import ROOM, Job
 from dlsched.policies.primal_dual.reach import why_never
 
 LEAST_WORTH = 0.01
-"""Part of its best utility that a job's utility at the end counts at least in L. An assumption of ours: the end of one
-urgent job, worth exp(-80), would otherwise make every price near zero."""
+"""Part of what a job would be worth in its first slot that its utility at the end counts at least in L. Ours: the end
+of one urgent job, worth exp(-80), would otherwise make every price near zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ def claim_of(job: Job, capacity: Floats, slots: int, least_worth: float = LEAST_
     """Return the terms of a job in Eqs. 13 and 14; None where it can never finish, is worth or needs nothing.
 
     The best utility is that of ``batch`` workers together from its first slot on; the one at the end counts at least
-    ``least_worth`` of the best.
+    ``least_worth`` of what the job would be worth were it done in its first slot.
     """
     if why_never(job, capacity, slots) is not None:
         return None
@@ -54,7 +54,7 @@ def claim_of(job: Job, capacity: Floats, slots: int, least_worth: float = LEAST_
     if worth <= 0 or size <= 0:
         return None
     best = np.divide(worth, shares, out=np.zeros(len(shares)), where=shares > 0)
-    return Claim(best, size, max(job.worth(slots - 1), least_worth * worth) / size)
+    return Claim(best, size, max(job.worth(slots - 1), least_worth * job.worth(job.first)) / size)
 
 
 def bounds_of(claims: Sequence[Claim], capacity: Floats, slots: int) -> Bounds:

@@ -30,7 +30,7 @@ def test_terms_of_one_job_by_hand():
     best = sigmoid(10, 1, 3, 3)
     assert claim.best == pytest.approx([best / (2 / 8), best / (5 / 40)])
     assert claim.size == pytest.approx(18 * (2 / 8 + 5 / 40))  # ceil(12 x 1.5) worker-slots
-    assert claim.late == pytest.approx(max(sigmoid(10, 1, 3, 9), 0.01 * best) / claim.size)
+    assert claim.late == pytest.approx(max(sigmoid(10, 1, 3, 9), 0.01 * sigmoid(10, 1, 3, 0)) / claim.size)
 
 
 def test_the_bracket_is_rounded_up_and_fractions_of_a_slot_count_whole():
@@ -44,10 +44,10 @@ def test_a_job_that_may_start_later_is_worth_less_at_best():
     assert known(claim_of(late, CAPACITY, slots=10)).best[0] == pytest.approx(sigmoid(10, 1, 3, 4) / 0.25)
 
 
-def test_an_urgent_job_counts_at_the_end_as_a_part_of_its_best():
+def test_an_urgent_job_counts_at_the_end_as_a_part_of_what_it_is_worth_at_once():
     urgent = replace(LONG, utility=(10.0, 6.0, 4.0))
     claim = known(claim_of(urgent, CAPACITY, slots=10, least_worth=0.02))
-    assert claim.late * claim.size == pytest.approx(0.02 * sigmoid(10, 6, 4, 3))
+    assert claim.late * claim.size == pytest.approx(0.02 * sigmoid(10, 6, 4, 0))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_bounds_of_two_jobs_by_hand():
     bounds = bounds_of(claims, CAPACITY, slots=10)
     assert bounds.upper == pytest.approx([max(5 / 0.25, 1.5 / 0.125), 5 / 0.125])
     one_over_mu = (4 / 8) / (10 * 2)  # of a size of 18 x 0.375 and one of 4 / 8, over 10 slots of 2 resources
-    at_the_end = [max(sigmoid(10, 1, 3, 9), 0.05) / (18 * 0.375), 1.5 / 0.5]
+    at_the_end = [max(sigmoid(10, 1, 3, 9), 0.01 * sigmoid(10, 1, 3, 0)) / (18 * 0.375), 1.5 / 0.5]
     assert bounds.lower == pytest.approx(0.5 * one_over_mu * min(at_the_end))
 
 
