@@ -40,6 +40,11 @@ TERMS = (
     Term("Chunk", "JSQ-Chunk", "One of the equal parts a cluster is cut into; each serves its own queue."),
     Term("Checkpoint", "", "Saved progress; what was done after the last one is lost when a node fails."),
     Term(
+        "Competitive ratio",
+        "",
+        "The best possible utility, known only in hindsight, over what was had; 1 is the best there can be.",
+    ),
+    Term(
         "Cross-validated",
         "MAPE",
         "Judged on rows that the model had not seen; the error is the mean of |predicted - measured| / measured.",
@@ -128,6 +133,7 @@ TERMS = (
     ),
     Term("Partition", "virtual cluster", "A part of the cluster that only its own jobs may use."),
     Term("Path relinking", "", "A search that walks between good schedules and keeps the best on the way."),
+    Term("Payoff", "", "What a job is worth at its end, less the price of the machines it books."),
     Term("Policy", "scheduler", "The rule that decides which job runs where and when."),
     Term("Pool placement", "", "Only the total of free GPUs counts; a job may be split over nodes at will."),
     Term("Preemption", "", "Stopping a job for another one; its progress is kept."),

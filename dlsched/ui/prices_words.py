@@ -9,7 +9,7 @@ import pandas as pd
 from dlsched.figures.base import cut
 from dlsched.figures.job_prices import small
 from dlsched.metrics.findings import Chip, Guard
-from dlsched.metrics.formats import MINUS, amount, count, factor, number, share
+from dlsched.metrics.formats import MINUS, amount, count, number, share
 from dlsched.metrics.gangs import RESOURCE_WORDS
 from dlsched.metrics.job_prices import Decided, EndingThen, Hindsight, PricedRun
 from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
@@ -98,16 +98,17 @@ def guards_of(run: PricedRun, rejected: set[int], *, stale: bool) -> list[Guard]
     free = sum(best.price < NEXT_TO_NOTHING * best.worth for best in paid)
     if free > len(paid) / 2:
         found.append(Guard("info", f"{free:,} of {amount(len(paid), 'admitted job')} paid under 0.1% of their worth: "
-                           "the lowest price follows from the job that is worth least, and here that is next to "
-                           "nothing. Until machines are nearly full, nobody is turned away for it."))  # fmt: skip
+                           "the lowest price is next to nothing here. Until machines are nearly full, nobody is turned "
+                           "away for it."))  # fmt: skip
     return found
 
 
 OURS = (
     Chip("price bounds from the jobs seen so far", "The study takes all jobs, also those yet to come. Here the highest "
          "and the lowest price follow from the jobs submitted so far, as nobody knows the others.", ""),
-    Chip("lowest price: a floor of ours", "Of what a job is worth at the horizon at least a small part counts (a "
-         "parameter of the policy): one urgent job would otherwise make every price near 0.", ""),
+    Chip("lowest price: a floor of ours", "What a job is worth at the horizon counts at least as a small part of what "
+         "it would be worth done in its first slot (a parameter of the policy): one urgent job would otherwise make "
+         "every price near 0.", ""),
 )  # fmt: skip
 BANDWIDTH = "bandwidth"
 
@@ -195,7 +196,7 @@ def hindsight_words(found: Hindsight) -> str:
         best = f"the best possible plan is worth {number(found.utility)} to {number(found.bound)}"
     if ratios is None:
         return f"This run is worth nothing; {best}, known only in hindsight."
-    low, high = (factor(ratio) for ratio in ratios)
+    low, high = (f"{number(ratio)}x" for ratio in ratios)
     told = low if found.status == "optimal" or low == high else f"{low} to {high}"
     sure = "proven" if found.status == "optimal" else "not proven: the search stopped at its limit"
     return f"{told}: {best} ({sure}), this run {number(found.ours)}. The best is known only in hindsight."

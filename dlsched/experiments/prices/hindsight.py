@@ -27,7 +27,8 @@ def why_not(scenario: Scenario, horizon: int) -> str:
     options = scenario.options
     if scenario.cluster.absences or any(getattr(options, name) for name in UNCERTAIN):
         return "Nodes that go away, restarts, estimates that are off and jobs that fail have no place in that program."
-    if len({(pool.partition, pool.vm.name) for pool in scenario.cluster.pools}) > 1:
+    kinds = {(pool.partition, pool.vm.gpu_type, pool.vm.speed) for pool in scenario.cluster.pools}
+    if len(kinds) > 1:
         return "Machines of several kinds have no place in that program."
     jobs = scenario.workload
     if not len(jobs):

@@ -1,0 +1,46 @@
+"""Small cases of jobs that book machines at prices, for what looks into their decisions."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.prices import priced_run
+from dlsched.metrics.job_prices import PricedRun
+from dlsched.workload.generators.slotted_jobs import SlottedJobsSpec
+from dlsched.workload.slotted_jobs import slotted_jobs_scenario
+from tests.support.booked_jobs import booked, cluster, in_slots
+
+HORIZON = {"horizon_slots": 4}
+
+
+@cache
+def drawn(jobs: int = 25, machines: int = 8, slots: int = 10, seed: int = 1) -> Scenario:
+    """Return jobs of the study; some get in, others have no time, no room, or are not worth their price."""
+    return slotted_jobs_scenario(SlottedJobsSpec(jobs=jobs, machines=machines, slots=slots), seed)
+
+
+@cache
+def tiny(seed: int) -> Scenario:
+    """Return few jobs on quick links, so that the best in hindsight is a question of seconds."""
+    links = {"slowest_mb_per_slot": 4e6, "fastest_mb_per_slot": 2e7}
+    given = slotted_jobs_scenario(SlottedJobsSpec(jobs=12, machines=6, slots=3, **links), seed)
+    return given.replace(options=given.options.model_copy(update={"oversize": "drop"}))
+
+
+@cache
+def four_jobs() -> Scenario:
+    """Return a to d on one machine of 2 GPUs: a and b fill 4 slots, c finds no room, d can never finish in 4."""
+    return in_slots(booked((0, 4, 2), (0, 4, 2), (0, 4, 2), (0, 100, 2)), cluster(2))
+
+
+@cache
+def four_priced() -> PricedRun:
+    """Return the decisions about the four jobs."""
+    return priced_run(four_jobs(), "pd-ors", HORIZON, 0)
+
+
+@cache
+def regret() -> Scenario:
+    """Return a job worth 1 that books what a job worth 50 will ask for a slot later."""
+    return in_slots(booked((0, 4, 2), (60, 4, 2), utility_1=[2.0, 100.0]), cluster(2))
