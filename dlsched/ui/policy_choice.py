@@ -6,8 +6,8 @@ import streamlit as st
 
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import POLICIES, unmet_needs
-from dlsched.ui import session, workload_servers
+from dlsched.policies.registry import POLICIES, find, unmet_needs
+from dlsched.ui import session, workload_servers, workload_slotted
 from dlsched.ui.fill_view import OFFERS
 from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import mistakes_shown
@@ -20,6 +20,7 @@ RENTING_SIX = (
 )  # fmt: skip
 ELASTIC_FIVE = ("fifo-skip", "hell-malleable", "knee-malleable", "knee-moldable", "jsq-chunk")
 ADMITTING_FIVE = ("smd", "optimus", "esw", "fifo", "fifo-skip")
+BOOKING_FIVE = ("pd-ors", "oasis", "dorm", "pd-ors-drf", "pd-ors-fifo")
 GROUP_TITLES = {
     "everyday": "Everyday",
     "elastic": "Elastic: change the width",
@@ -50,15 +51,30 @@ def choose(scenario: Scenario) -> list[PolicySpec]:
                     ":orange[Every job has one fixed width here: these policies can only choose the order. Choose a "
                     "scaling law under the rules below, or a curve on Throughput.]"
                 )
+            family, told_here = "", told
             for spec in specs:
+                if spec in matching and spec.family != family:
+                    family = spec.family
+                    told_here = told + _told_of_family(family, matching, lacks, told, scenario)
                 if spec in matching:
-                    is_ticked = _offer(spec, scenario, lacks[spec.key], told)
+                    is_ticked = _offer(spec, scenario, lacks[spec.key], told_here)
                 else:
                     is_ticked = _is_ticked(spec, scenario, lacks[spec.key])
                 ticked += [spec] if is_ticked else []
     if not shown:
         st.markdown(f"No policy matches “{safe(wanted)}”.")
     return ticked
+
+
+def _told_of_family(
+    family: str, specs: list[PolicySpec], lacks: dict[str, tuple[Need, ...]], told: tuple[Need, ...], scenario: Scenario
+) -> tuple[Need, ...]:
+    """Say what all policies of a family lack beyond what is told of their group; return it."""
+    of_all = _lacked_by_all([lacks[spec.key] for spec in specs if spec.family == family])
+    own = tuple(need for need in of_all if need not in told)
+    if own:
+        _way_to(family, own, scenario, rest=told)
+    return own
 
 
 def is_rented(scenario: Scenario) -> bool:
@@ -76,8 +92,15 @@ def has_servers(scenario: Scenario) -> bool:
     return scenario.speed.kind == "parameter-server" and scenario.workload.has_servers
 
 
+def books_slots(scenario: Scenario) -> bool:
+    """Whether policies that book machines by the slot have all they need, and those that take nodes together not."""
+    return not unmet_needs(find(BOOKING_FIVE[0]), scenario) and bool(unmet_needs(find(ADMITTING_FIVE[0]), scenario))
+
+
 def usual(scenario: Scenario) -> tuple[str, ...]:
     """Return the policies ticked at first."""
+    if books_slots(scenario):
+        return BOOKING_FIVE
     if is_rented(scenario):
         return RENTING_SIX
     if has_servers(scenario):
@@ -109,12 +132,12 @@ def _offer(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...], told: 
     with words:
         st.markdown(f"{dollars(spec.summary)} :gray[Knows {spec.knows}.]")
         if own:
-            _way_to(spec.key, own, scenario)
+            _way_to(spec.key, own, scenario, rest=told)
     return ticked and not lacks
 
 
 def _tick_key(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...]) -> str:
-    kinds = {"-rented": is_rented, "-servers": has_servers, "-curves": has_curves}
+    kinds = {"-rented": is_rented, "-slots": books_slots, "-servers": has_servers, "-curves": has_curves}
     kind = next((name for name, holds in kinds.items() if holds(scenario)), "")
     return f"policy-{spec.key}-{bool(lacks)}{kind}"
 
@@ -123,8 +146,11 @@ def _is_ticked(spec: PolicySpec, scenario: Scenario, lacks: tuple[Need, ...]) ->
     return not lacks and bool(st.session_state.get(_tick_key(spec, scenario, lacks), spec.key in usual(scenario)))
 
 
-def _way_to(whose: str, lacks: tuple[Need, ...], scenario: Scenario) -> None:
-    """Say what a policy or a whole group lacks and offer to fill it by its stated rule, or name the page for it."""
+def _way_to(whose: str, lacks: tuple[Need, ...], scenario: Scenario, rest: tuple[Need, ...] = ()) -> None:
+    """Say what a policy or a whole group lacks and offer to fill it by its stated rule, or name the page for it.
+
+    ``rest`` is lacked too, but told elsewhere.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f":orange[Needs {' and '.join(need.value for need in lacks)}.]", width="content")
         for need in lacks:
@@ -141,7 +167,9 @@ def _way_to(whose: str, lacks: tuple[Need, ...], scenario: Scenario) -> None:
             elif need is Need.POOL:
                 _to_pool(whose, scenario)
             elif need in (Need.SERVERS, Need.UTILITY):
-                _to_servers(whose, need, lacks, scenario)
+                _to_servers(whose, need, (*lacks, *rest), scenario)
+            elif need is Need.OWN_STEPS:
+                _to_own_steps(whose)
 
 
 def _to_pool(whose: str, scenario: Scenario) -> None:
@@ -165,6 +193,8 @@ def _to_servers(whose: str, need: Need, lacks: tuple[Need, ...], scenario: Scena
                 session.keep(fill.use_step_times(scenario), based_on=scenario.content_hash)
                 st.rerun()
         return
+    if need is Need.UTILITY and Need.OWN_STEPS in lacks:
+        return  # one way out for both
     if need is Need.UTILITY and Need.SERVERS in lacks and not fill.has_step_times(scenario.workload):
         return  # one way out for both
     if st.button(
@@ -172,6 +202,16 @@ def _to_servers(whose: str, need: Need, lacks: tuple[Need, ...], scenario: Scena
         help="Opens the page Workload: jobs with workers, parameter servers and utilities",
     ):  # fmt: skip
         workload_servers.open_form()
+
+
+def _to_own_steps(whose: str) -> None:
+    """Offer to draw jobs whose steps do not depend on the number of workers."""
+    if st.button(
+        "Draw jobs that book machines", key=f"fill-{whose}-OWN_STEPS", type="tertiary",
+        help="Opens the page Workload: jobs whose workers make steps on their own, as the PD-ORS study has them. "
+        "Jobs of a file need asynchronous updates, and steps of step_s and spread_s only",
+    ):  # fmt: skip
+        workload_slotted.open_form()
 
 
 def _matches(spec: PolicySpec, wanted: str) -> bool:

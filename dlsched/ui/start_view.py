@@ -82,6 +82,12 @@ def other_ways() -> None:
         ):  # fmt: skip
             st.session_state[workload_sample.KEY] = workload_sample.SERVERS
             session.go("describe/workload.py", source="Sample")
+        if st.button(
+            "Book machines ahead", key="start-slotted",
+            help="A sample: 50 jobs that arrive over 20 hours; whom to admit, and which machines to book for when?",
+        ):  # fmt: skip
+            st.session_state[workload_sample.KEY] = workload_sample.SLOTTED
+            session.go("describe/workload.py", source="Sample")
         with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
             open_file()
 

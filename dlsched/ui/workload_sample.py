@@ -1,4 +1,4 @@
-"""Bundled samples on the Workload page, labelled as examples: traces, and whole scenarios of four studies."""
+"""Bundled samples on the Workload page, labelled as examples: traces, and whole scenarios of five studies."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from dlsched.workload.readers import TraceRead, read_trace
 from dlsched.workload.readers.detection import LABELS
 from dlsched.workload.server_jobs import sample_server_jobs
 from dlsched.workload.service import sample_scenario
+from dlsched.workload.slotted_jobs import sample_slotted_jobs
 from dlsched.workload.streams import sample_stream
 
 KEY = "sample"
-SERVICE, STREAM, ELASTIC, SERVERS = range(len(SAMPLES), len(SAMPLES) + 4)
+SERVICE, STREAM, ELASTIC, SERVERS, SLOTTED = range(len(SAMPLES), len(SAMPLES) + 5)
 """Places of the samples that are whole scenarios."""
 _LABELS = (*(one.label for one in SAMPLES), "GPU as a service", "Training jobs", "Elastic training",
-           "Parameter-server jobs")  # fmt: skip
+           "Parameter-server jobs", "Jobs that book machines")  # fmt: skip
 _WORDS = (
     *(one.words for one in SAMPLES),
     "100 jobs with due times for 10 rented machines.",
     "400 jobs that speed up with the nodes they get, on 100 nodes.",
     "447 jobs on 1 to 16 of 110 nodes.",
     "50 jobs of workers and servers that ask for more than there is.",
+    "50 jobs over 20 slots of an hour; some cannot wait.",
 )
 
 
@@ -43,6 +45,8 @@ def sample(current: Scenario) -> Scenario:
         return _elastic()
     if place == SERVERS:
         return _servers()
+    if place == SLOTTED:
+        return _slotted()
     return _service() if place == SERVICE else _trace(place, current)
 
 
@@ -71,6 +75,16 @@ def _servers() -> Scenario:
         f"**{amount(len(made.workload), 'job')}** with parameter servers come at once; {made.cluster.num_nodes} units "
         "of capacity cannot hold them all, and each is worth less the later it is done. Who gets in, and with how "
         "many workers and servers? Drawn from the ranges published in the SMD study."
+    )
+    return made
+
+
+def _slotted() -> Scenario:
+    made = _made_slotted()
+    st.markdown(
+        f"**{amount(len(made.workload), 'job')}** with parameter servers arrive over 20 slots of an hour on "
+        f"{made.cluster.num_nodes} machines; some are worth nothing once their hour has passed, others can wait. Whom "
+        "to admit, and which machines to book for which hour? Drawn from the ranges published in the PD-ORS study."
     )
     return made
 
@@ -117,6 +131,11 @@ def _made_elastic() -> Scenario:
 @st.cache_resource(show_spinner=False)
 def _made_servers() -> Scenario:
     return sample_server_jobs()
+
+
+@st.cache_resource(show_spinner=False)
+def _made_slotted() -> Scenario:
+    return sample_slotted_jobs()
 
 
 @st.cache_resource(max_entries=len(SAMPLES), show_spinner=False)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Options, Scenario
 from dlsched.workload.generators import draw, plain
 from dlsched.workload.generators.slotted_jobs import MACHINE, SlottedJobsSpec, speed_of_slotted_jobs
 
-__all__ = ["sample_slotted_jobs", "slotted_jobs_scenario"]
+__all__ = ["sample_slotted_jobs", "slotted_jobs_scenario", "with_arrivals_of"]
+
+AT_BORDER = 1e-9
+"""An arrival this part of a slot before a border is on it."""
 
 
 def slotted_jobs_scenario(
@@ -26,6 +32,37 @@ def slotted_jobs_scenario(
         data_kind="generated",
         generator=plain_spec,
         assumptions=assumptions_of(spec),
+    )
+
+
+def with_arrivals_of(source: Scenario, spec: SlottedJobsSpec, seed: int = 0, name: str | None = None) -> Scenario:
+    """Return the jobs of a specification, arriving over its slots as the jobs of another scenario do.
+
+    The time from its first to its last submission becomes the slots; of more or fewer jobs, evenly spread ones are
+    taken. A job arrives at the start of a slot. The jobs are fixed: a run seed draws no others.
+
+    Raises
+    ------
+    InputError
+        If the jobs of ``source`` all come at once.
+    """
+    submit_s = np.sort(source.workload.submit_s)
+    window_s = submit_s[-1] - submit_s[0]
+    if not window_s > 0:
+        raise InputError(
+            f"arrivals of {source.name!r}",
+            "all jobs come at once",
+            "Take a scenario whose jobs come one after the other",
+        )
+    made = slotted_jobs_scenario(spec, seed, name)
+    picked = (np.arange(spec.jobs) + 0.5) / spec.jobs * len(submit_s)
+    at = (submit_s[picked.astype(np.int64)] - submit_s[0]) / window_s
+    slot = np.minimum(np.floor(at * spec.slots + AT_BORDER), spec.slots - 1)
+    note = f"jobs arrive as those of “{source.name}” do, its {window_s / 3600:.3g} h scaled to {spec.slots} slots"
+    return made.replace(
+        workload=made.workload.with_columns(submit_s=slot * spec.slot_s),
+        generator=None,
+        assumptions=(*made.assumptions, note),
     )
 
 

@@ -10,6 +10,7 @@ from dlsched.ui import (
     workload_modelarts,
     workload_sample,
     workload_servers,
+    workload_slotted,
     workload_stream,
     workload_upload,
     workload_view,
@@ -24,6 +25,7 @@ KINDS = (
     "Training jobs on a cluster (HELL/KNEE study)",
     "Elastic training (ModelArts study)",
     workload_servers.KIND,
+    workload_slotted.KIND,
 )
 
 current = page.begin("Workload")
@@ -49,7 +51,7 @@ with mistakes_shown():
             persist_state="session",
             help="Classes of jobs on the current cluster, jobs with due times for rented machines of any type, or "
             "training jobs that speed up with the nodes they get: one GPU each and a parameter server, or 8 GPUs each; "
-            "or jobs of workers and parameter servers that a full cluster lets in or not",
+            "or jobs of workers and parameter servers that a full cluster lets in or not, at once or slot by slot",
         )  # fmt: skip
         forms = (
             lambda: workload_generate.generate(current),
@@ -57,6 +59,7 @@ with mistakes_shown():
             workload_stream.generate,
             lambda: workload_modelarts.generate(current),
             workload_servers.generate,
+            lambda: workload_slotted.generate(current),
         )
         shown = forms[KINDS.index(kind)]()
         is_next = (current.generator or {}).get("kind") == (shown.generator or {}).get("kind")

@@ -4,12 +4,14 @@ import pytest
 
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.policies.registry import POLICIES
-from dlsched.ui.policy_choice import ADMITTING_FIVE, ELASTIC_FIVE, has_curves, usual
+from dlsched.ui import workload_slotted
+from dlsched.ui.policy_choice import ADMITTING_FIVE, BOOKING_FIVE, ELASTIC_FIVE, has_curves, usual
 from dlsched.ui.workload_servers import KIND
 from dlsched.workload import fill
 from dlsched.workload.generators import StreamSpec
 from dlsched.workload.server_jobs import sample_server_jobs
 from dlsched.workload.service import sample_scenario
+from dlsched.workload.slotted_jobs import sample_slotted_jobs
 from dlsched.workload.streams import stream_scenario
 from tests.support.page_text import kept
 from tests.support.runs_for_store import small_scenario
@@ -71,7 +73,7 @@ def test_what_admission_needs_has_a_way_out(open_page, store):
     assert not app.exception
     told = [part.value for part in app.markdown if "parameter-server demands" in part.value]
     assert len(told) == 1  # once for the group
-    app = app.button(key="fill-who gets in-POOL").click().run()
+    app = app.button(key="fill-SMD-POOL").click().run()
     assert not app.exception
     assert kept(store).options.placement == "pool"
     app = app.button(key="fill-who gets in-SERVERS").click().run()
@@ -87,10 +89,29 @@ def test_given_step_times_are_used_when_asked_for(open_page, store):
     assert not app.exception
     assert kept(store).speed == SpeedSpec(kind="parameter-server", updates="sync")
     assert kept(store).assumptions == (fill.STEP_TIMES_RULE,)
-    # of the needs, utilities are left
+    # of the needs, utilities are left: once for all of SMD's study; PD-ORS and OASiS also lack steps of their own
     told = [part.value for part in app.markdown if "Needs utility functions" in part.value]
+    assert len(told) == 3
+    assert app.button(key="fill-SMD-UTILITY").label == "Draw jobs that have them"
+    assert {"fill-pd-ors-UTILITY", "fill-oasis-UTILITY"}.isdisjoint(button.key for button in app.button)
+    told = [part.value for part in app.markdown if "steps that take as long at any number of workers" in part.value]
     assert len(told) == 1
-    assert app.button(key="fill-who gets in-UTILITY").label == "Draw jobs that have them"
+    app = app.button(key="fill-PD-ORS-OWN_STEPS").click().run()
+    assert not app.exception
+    assert app.segmented_control(key="gen-kind").value == workload_slotted.KIND
+
+
+def test_jobs_that_book_slots_are_met_by_the_policies_that_do(open_page, store):
+    app = open_run(open_page, store, sample_slotted_jobs())
+    assert not app.exception
+    assert app.subheader[0].value == "Who gets in"
+    ticked = [spec.key for spec in POLICIES if (box := box_of(app, spec.key)) is not None and box.value]
+    assert ticked == sorted(BOOKING_FIVE, key=[spec.key for spec in POLICIES].index)
+    assert usual(sample_server_jobs()) == ADMITTING_FIVE
+
+
+def box_of(app, key):
+    return next((box for box in app.checkbox if box.key.startswith(f"policy-{key}-")), None)
 
 
 def test_free_slots_first_become_fixed_nodes(open_page, store):

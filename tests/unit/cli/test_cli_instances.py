@@ -7,10 +7,11 @@ import pytest
 
 import dlsched
 from dlsched.cli.main import main
-from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, StreamSpec
+from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, SlottedJobsSpec, StreamSpec
 from dlsched.workload.generators.training_stream import LARGE
 from dlsched.workload.modelarts import modelarts_scenario
 from dlsched.workload.service import gpuaas_scenario
+from dlsched.workload.slotted_jobs import slotted_jobs_scenario
 from dlsched.workload.streams import stream_scenario
 
 TABLES = {
@@ -78,6 +79,17 @@ def test_a_drawn_stream_is_written_and_simulated(capsys, tmp_path):
     wanted = stream_scenario(StreamSpec(nodes=6, jobs=20, networks=LARGE), 4)
     assert dlsched.load(out).content_hash == wanted.content_hash
     assert main(["simulate", str(out), "--policy", "hell-malleable"]) == 0
+    assert "audit: clean" in capsys.readouterr().out
+
+
+def test_drawn_jobs_that_book_slots_are_written_and_simulated(capsys, tmp_path):
+    out = tmp_path / "s.json"
+    options = ["--param", "jobs=8", "--param", "machines=4", "--param", "slots=6", "--param", "slot_s=60"]
+    assert main(["scenario", "--generate", "slotted-jobs", *options, "--seed", "4", "--write", str(out)]) == 0
+    assert "8 jobs on 4 nodes written" in capsys.readouterr().out
+    wanted = slotted_jobs_scenario(SlottedJobsSpec(jobs=8, machines=4, slots=6, slot_s=60), 4)
+    assert dlsched.load(out).content_hash == wanted.content_hash
+    assert main(["simulate", str(out), "--policy", "pd-ors", "--param", "horizon_slots=12"]) == 0
     assert "audit: clean" in capsys.readouterr().out
 
 

@@ -10,7 +10,8 @@ from dlsched.experiments.run import simulate
 from dlsched.speed import build_speed
 from dlsched.workload.generators import SlottedJobsSpec, canonical, draw, speed_of
 from dlsched.workload.load import drawn_scenario
-from dlsched.workload.slotted_jobs import sample_slotted_jobs, slotted_jobs_scenario
+from dlsched.workload.slotted_jobs import sample_slotted_jobs, slotted_jobs_scenario, with_arrivals_of
+from tests.support.sim_fakes import jobs, scenario
 
 
 def made(seed: int, **changes: Any) -> Any:
@@ -114,6 +115,35 @@ def test_the_sample_runs_clean_under_fixed_widths():
     done = simulate(sample_slotted_jobs(), "fifo")
     assert done.audit() == []
     assert done.metrics["completed"] == 50
+
+
+def test_arrivals_of_another_scenario_are_scaled_to_the_slots():
+    # 4 of 5 jobs in the first tenth of the time; from 1000 s to 1400 s there are 4 slots, of 100 s each
+    source = scenario(jobs((1000, 1, 1), (1000, 1, 1), (1020, 1, 1), (1100, 1, 1), (1400, 1, 1)))
+    spec = SlottedJobsSpec(jobs=5, slots=4, slot_s=60.0, machines=3)
+    made = with_arrivals_of(source, spec, 7)
+    assert made.workload.submit_s.tolist() == [0, 0, 0, 60, 180]  # the last submission is within the last slot
+    drawn = slotted_jobs_scenario(spec, 7)
+    by_id = {job_id: row for row, job_id in enumerate(drawn.workload.job_id)}
+    same = [by_id[job_id] for job_id in made.workload.job_id]
+    for name, values in drawn.workload.columns().items():
+        if name != "submit_s":
+            assert getattr(made.workload, name).tolist() == values[same].tolist(), name
+    assert made.generator is None
+    assert (made.cluster, made.options, made.speed) == (drawn.cluster, drawn.options, drawn.speed)
+    assert made.assumptions[-1] == "jobs arrive as those of “scenario” do, its 0.111 h scaled to 4 slots"
+
+
+@pytest.mark.parametrize(("count", "expected"), [(2, [0, 9]), (10, [0] * 5 + [9] * 5), (1, [9])])
+def test_more_or_fewer_jobs_than_arrivals(count: int, expected: list[int]):
+    source = scenario(jobs((50, 1, 1), (90, 1, 1)))
+    made = with_arrivals_of(source, SlottedJobsSpec(jobs=count, slots=10, slot_s=1.0))
+    assert made.workload.submit_s.tolist() == expected
+
+
+def test_jobs_that_all_come_at_once_have_no_arrivals_to_take():
+    with pytest.raises(InputError, match="all jobs come at once"):
+        with_arrivals_of(scenario(jobs((5, 1, 1), (5, 2, 1))), SlottedJobsSpec())
 
 
 @pytest.mark.parametrize(
