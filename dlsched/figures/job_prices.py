@@ -16,7 +16,7 @@ from dlsched.figures.palette import BLUE, ORANGE, Theme
 from dlsched.metrics.admissions import ONE_UNIT
 from dlsched.metrics.formats import amount, number
 from dlsched.metrics.gangs import RESOURCE_UNITS, RESOURCE_WORDS, gang_words
-from dlsched.metrics.job_prices import Decided, PricedRun, peak_of
+from dlsched.metrics.job_prices import SAME_PRICE, Decided, PricedRun, peak_of
 
 ROW_PX, LEAST_ROW_PX, HEAD_PX = 18, 4, 120
 TALLEST_PX = 640
@@ -57,11 +57,17 @@ def price_map(run: PricedRun, one: Decided, resource: int, theme: Theme) -> Char
     height = HEAD_PX + max(120, min(ROW_PX * rows, max(TALLEST_PX - HEAD_PX, LEAST_ROW_PX * rows)))
     framed(figure, theme, title=title, x=f"Slot, 1 = {FIRST}", y="Machine", height=height)
     ticks = np.unique(np.linspace(0, rows - 1, min(rows, 12)).astype(int)).tolist()
-    figure.update_xaxes(range=[slots[0] - 0.5, slots[-1] + 0.5], showgrid=False, zeroline=False, tickformat=",d")
+    figure.update_xaxes(range=[slots[0] - 0.5, slots[-1] + 0.5], showgrid=False, zeroline=False, tickformat=",d",
+                        **_whole_ticks(len(slots)))  # fmt: skip
     figure.update_yaxes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, tickvals=ticks,
                         ticktext=[f"n{row}" for row in ticks])  # fmt: skip
     figure.update_layout(legend_itemclick=False, legend_itemdoubleclick=False)
     return Chart(figure, _map_words(run, one, prices, slots, name), map_table(run, one))
+
+
+def _whole_ticks(slots: int) -> dict[str, int]:
+    """Return a step between ticks in whole slots where there are few; else Plotly's own is whole."""
+    return {"dtick": 1} if slots <= 10 else {}
 
 
 FIRST = "that of the first decision"
@@ -104,7 +110,8 @@ def _where(figure: go.Figure, one: Decided, theme: Theme) -> None:
             figure.add_scatter(
                 x=[booked.slot for booked in cells], y=[booked.machine for booked in cells], mode="markers",
                 name=f"{plain(one.job, 20)}, {name}", showlegend=True, hoverinfo="skip",
-                marker={"symbol": symbol, "size": 7, "color": theme.worse, "line": {"width": 1.6}},
+                marker={"symbol": symbol, "size": 7, "color": theme.worse},
+                marker_line={"width": 1.6, "color": theme.worse},
             )  # fmt: skip
 
 
@@ -112,11 +119,13 @@ def _map_words(run: PricedRun, one: Decided, prices: Floats, slots: np.ndarray, 
     if not np.isfinite(prices).any():
         return f"No machine has {RESOURCE_WORDS[name]} for {cut(one.job)}."
     slot, machine = peak_of(prices.T)
-    dearest = small(float(prices[machine, slot]))
+    low, high = float(np.nanmin(prices)), float(prices[machine, slot])
+    range_of = f"from {small(low)} to {small(high)}, the most on machine n{machine} in slot {int(slots[slot]):,}"
+    if high <= low * (1 + SAME_PRICE):
+        range_of = f"{small(high)} everywhere"
     return (
-        f"When {cut(one.job)} was decided about, one {ONE_UNIT[name]} for a slot cost from "
-        f"{small(float(np.nanmin(prices)))} to {dearest}, the most on machine n{machine} in "
-        f"slot {int(slots[slot]):,}, over {amount(len(prices), 'machine')} and {amount(len(slots), 'slot')}."
+        f"When {cut(one.job)} was decided about, one {ONE_UNIT[name]} for a slot cost {range_of}, over "
+        f"{amount(len(prices), 'machine')} and {amount(len(slots), 'slot')}."
     )
 
 
@@ -204,7 +213,8 @@ def bookings_chart(run: PricedRun, row: int, theme: Theme) -> Chart | None:
            height=HEAD_PX + BAR_ROW_PX * max(len(shown), 4))  # fmt: skip
     named_rows(figure, [f"n{machine}" for machine in shown])
     first, last = min(bar.first for bar in drawn), max(bar.last for bar in drawn)
-    figure.update_xaxes(range=[first - 0.6, last + 0.6], tickformat=",d", zeroline=False)
+    figure.update_xaxes(range=[first - 0.6, last + 0.6], tickformat=",d", zeroline=False,
+                        **_whole_ticks(last - first + 1))  # fmt: skip
     figure.update_layout(barmode="overlay", bargap=0)
     spread = sum(not bar.together for bar in bars)
     alt = (

@@ -40,6 +40,15 @@ def test_the_colour_is_the_logarithm_of_the_price(theme: Theme) -> None:
     assert chart.table["GPUs (utility per GPU and slot)"].tolist() == pytest.approx([50, 50, 25 / 32, 25 / 32])
 
 
+def test_where_nothing_is_booked_all_machines_cost_the_same() -> None:
+    run = four_priced()
+    chart = known(price_map(run, run.decisions[0], 0, LIGHT))
+    assert (
+        chart.alt == "When a was decided about, one GPU for a slot cost 0.781 everywhere, over 1 machine and 4 slots."
+    )
+    assert chart.figure.layout.xaxis.dtick == 1
+
+
 def test_a_job_that_met_no_prices_has_no_map() -> None:
     run = four_priced()
     assert price_map(run, run.decisions[3], 0, LIGHT) is None
