@@ -104,6 +104,7 @@ class Need(StrEnum):
     OWN_STEPS = "asynchronous steps that take as long at any number of workers"
     POOL = "nodes taken together: placement rule pool"
     ONE_NODE = "jobs of whole GPUs that one machine holds"
+    SHORT_RESTARTS = "restarts shorter than a slot"
 
 
 class NoParams(Frozen):

@@ -106,5 +106,6 @@ _MET: Mapping[Need, Callable[[Scenario], bool]] = {
     Need.ONE_NODE: _on_one_node,
     Need.OWN_STEPS: _own_steps,
     Need.POOL: lambda scenario: scenario.options.placement == "pool" and not scenario.cluster.free_slots,
+    Need.SHORT_RESTARTS: lambda scenario: scenario.options.restart_s < scenario.options.slot_s,
     Need.UTILITY: _any_number("utility_1", "utility_2", "utility_3"),
 }

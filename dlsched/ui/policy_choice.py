@@ -20,7 +20,7 @@ RENTING_SIX = (
 )  # fmt: skip
 ELASTIC_FIVE = ("fifo-skip", "hell-malleable", "knee-malleable", "knee-moldable", "jsq-chunk")
 ADMITTING_FIVE = ("smd", "optimus", "esw", "fifo", "fifo-skip")
-BOOKING_FIVE = ("pd-ors", "oasis", "dorm", "pd-ors-drf", "pd-ors-fifo")
+BOOKING_FIVE = ("pd-ors", "oasis", "pd-ors-drf", "pd-ors-fifo", "fifo-skip")
 GROUP_TITLES = {
     "everyday": "Everyday",
     "elastic": "Elastic: change the width",
@@ -170,6 +170,8 @@ def _way_to(whose: str, lacks: tuple[Need, ...], scenario: Scenario, rest: tuple
                 _to_servers(whose, need, (*lacks, *rest), scenario)
             elif need is Need.OWN_STEPS:
                 _to_own_steps(whose)
+            elif need is Need.SHORT_RESTARTS:
+                st.markdown("Set shorter restarts under the rules below.", width="content")
 
 
 def _to_pool(whose: str, scenario: Scenario) -> None:

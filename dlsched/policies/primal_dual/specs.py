@@ -12,7 +12,8 @@ from dlsched.policies.primal_dual.policy import dorm_policy, drf_policy, fifo_po
 FAMILY = "PD-ORS"
 PAPER = "Yu et al., Toward efficient online scheduling for distributed machine learning systems (PD-ORS), 2021"
 SLOTTED = frozenset({Need.SERVERS, Need.FIXED_NODES, Need.OWN_STEPS})
-PRICED = SLOTTED | {Need.UTILITY}
+PRICED = SLOTTED | {Need.UTILITY, Need.SHORT_RESTARTS}
+"""A slot booked anew brings nothing where a restart takes all of it: a job would book such slots for ever."""
 
 
 def _on_dice(params: Any, scenario: Scenario) -> str:
