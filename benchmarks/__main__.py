@@ -1,6 +1,6 @@
 """Measure every promise and print target, measured, ok; status 1 when one is broken.
 
-Options: commands, elastic, experiment, pd-ors, renting, smd, steady, store.
+Options: commands, elastic, experiment, pd-ors, renting, smd, steady, store, sweep.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from benchmarks import (
     steady_experiment,
     steady_state,
     storing,
+    sweeping,
 )
 
 PARTS = {
@@ -29,6 +30,7 @@ PARTS = {
     "steady": steady_state.lines,
     "experiment": steady_experiment.lines,
     "store": storing.lines,
+    "sweep": sweeping.lines,
 }
 
 

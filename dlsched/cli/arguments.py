@@ -71,6 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     _reproduce(commands.add_parser("reproduce", help="compute a figure or table of a paper anew"))
     _steady(commands.add_parser("steady", help="time in system by load and policy, with intervals"))
     _pool_sizes(commands.add_parser("pool-sizes", help="policies over the size of the pool, on the same jobs"))
+    _sweep(commands.add_parser("sweep", help="policies over one or two things that vary, on the same draws"))
     return parser
 
 
@@ -186,6 +187,35 @@ def _pool_sizes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=_whole(1), metavar="N", help="draws of what is random (3)")
     parser.add_argument("--csv", metavar="OUT", help="also write the table to this file")
     _whole_nodes(parser)
+    _json(parser)
+
+
+def _sweep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help="trace or scenario file, or folder of an instance")
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=VALUES",
+        help="what varies: nodes=4,8,16 or arrivals=0.8:1.2:5 (from, to, how many); twice for two; ? lists the keys",
+    )
+    parser.add_argument(
+        "--one-at-a-time", action="store_true", help="each value by itself beside the scenario as it is"
+    )
+    parser.add_argument("--policies", type=_names, metavar="A,B", help="policies, as listed by: policies (fifo)")
+    parser.add_argument("--reference", metavar="A", help="policy that others are compared with (the first)")
+    parser.add_argument("--draws", type=_whole(1), default=1, metavar="N", help="draws of what is random (1)")
+    parser.add_argument("--metrics", type=_names, metavar="A,B", help="metrics; regret and frontier are of the first")
+    parser.add_argument(
+        "--save",
+        nargs="?",
+        const="",
+        metavar="STORE",
+        help="keep the runs in a result store and take known ones from it (DLSCHED_STORE, else "
+        "~/.dlsched/results.duckdb); give it after FILE",
+    )
+    parser.add_argument("--processes", type=_whole(1), metavar="N", help="processes that compute (one a core)")
+    parser.add_argument("--csv", metavar="OUT", help="also write a line for each run to this file")
     _json(parser)
 
 

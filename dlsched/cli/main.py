@@ -23,6 +23,7 @@ _MODULES = {
     "reproduce": "dlsched.cli.reproduce",
     "steady": "dlsched.cli.steady",
     "pool-sizes": "dlsched.cli.pool_sizes",
+    "sweep": "dlsched.cli.sweep",
 }
 
 

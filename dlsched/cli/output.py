@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
+
+from dlsched.domain.errors import InputError
 
 
 def print_json(value: Any) -> None:
@@ -42,6 +46,17 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def write_csv(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Write rows with equal keys to a file; InputError when it cannot be written."""
+    try:
+        with Path(path).expanduser().open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    except OSError as error:
+        raise InputError(f"file {path}", f"cannot be written ({error.strerror})", "Give another path") from error
 
 
 def progress_line(quiet: bool) -> Callable[[float, str], None] | None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
-from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line
+from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.cli.whole_nodes import on_asked_nodes
-from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.executor import open_pool
 from dlsched.experiments.pool_sizes import PoolSizesSpec, check, default_nodes, read_spec, run_pool_sizes
@@ -28,7 +25,7 @@ def run(options: Namespace) -> int:
     check(spec, scenario)
     answer = computed(spec, scenario, options)
     if options.csv:
-        write_csv(answer, options.csv)
+        write_csv(rows_of(answer), options.csv)
     if options.json:
         print_json(answer.to_plain())
     else:
@@ -54,18 +51,6 @@ def computed(spec: PoolSizesSpec, scenario: Scenario, options: Namespace) -> Poo
     """Return the answer, computed by all processes this machine may use."""
     with open_pool().executor as executor:
         return run_pool_sizes(spec, scenario, executor, progress_line(options.json))
-
-
-def write_csv(answer: PoolSizes, path: str) -> None:
-    """Write a line for each size, variant and policy."""
-    rows = rows_of(answer)
-    try:
-        with Path(path).expanduser().open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-    except OSError as error:
-        raise InputError(f"file {path}", f"cannot be written ({error.strerror})", "Give another path") from error
 
 
 def _show(answer: PoolSizes) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Purpose = Literal["workload", "estimate", "bug", "cancel", "fill", "policy"]
+Purpose = Literal["workload", "estimate", "bug", "cancel", "failure", "fill", "policy"]
 
 
 def job_uniforms(

@@ -95,12 +95,16 @@ def _known(scenario: Scenario, policy: str, params: Mapping[str, Any], seed: int
     if store is None:
         return None
     try:
-        run_id = store.find_run(key_of(scenario, policy, params, seed))
+        found = known(store, key_of(scenario, policy, params, seed))
     except DlschedError as error:
         return Draw(policy, params, seed, error=str(error))
-    if run_id is None:
-        return None
-    return Draw(policy, params, seed, store.metrics(run_id), tuple(store.run_info(run_id).audit))
+    return None if found is None else Draw(policy, params, seed, *found)
+
+
+def known(store: Store, key: str) -> tuple[Metrics, tuple[str, ...]] | None:
+    """Return the metrics and the audit's complaints of a run in the store, None when it is not there."""
+    run_id = store.find_run(key)
+    return None if run_id is None else (store.metrics(run_id), tuple(store.run_info(run_id).audit))
 
 
 def to_frame(draws: Sequence[Draw]) -> pd.DataFrame:

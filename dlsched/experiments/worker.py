@@ -112,15 +112,20 @@ def carry_out(order: Order) -> Path | bytes:
     report.force(0.0, "Starting")
     run = simulate(scenario, order.policy, order.params, order.seed, report)
     report.force(1.0, "Checking the books")
-    record = run.record(order.name)
-    tables = {name: to_arrow(name, table) for name, table in record.tables.items()}
+    record = packed(run.record(order.name))
     report.force(1.0, "Saving")
-    content = pickle.dumps(replace(record, tables=tables, scenario=_placeholder()), protocol=5)
+    content = pickle.dumps(record, protocol=5)
     if order.scenario_bytes is not None:
         return content
     path = order.folder / f"{order.task_id}.result"
     path.write_bytes(content)
     return path
+
+
+def packed(record: RunRecord) -> RunRecord:
+    """Return a record as it travels: tables as the store keeps them, and without its scenario, which who asked has."""
+    tables = {name: to_arrow(name, table) for name, table in record.tables.items()}
+    return replace(record, tables=tables, scenario=_placeholder())
 
 
 def get_ready() -> None:

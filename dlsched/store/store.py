@@ -159,10 +159,18 @@ class Store:
 
     def save_run(self, record: RunRecord) -> str:
         """Keep a run with all its tables in one transaction and return its id; its scenario is kept too."""
-        tables = runs.complete_tables(record.tables)
+        return self.save_runs([record])[0]
+
+    def save_runs(self, records: Sequence[RunRecord]) -> list[str]:
+        """Keep several runs, all of them or none, and return their ids; see :meth:`save_run`."""
+        tables = [runs.complete_tables(record.tables) for record in records]
         with self._writing() as cursor:
-            scenarios.save(cursor, record.scenario, None, _now())
-            return runs.insert(cursor, runs.row_of(record, _now()), record.metrics, tables)
+            return [self._save(cursor, record, own) for record, own in zip(records, tables, strict=True)]
+
+    @staticmethod
+    def _save(cursor: Any, record: RunRecord, tables: dict[str, Any]) -> str:
+        scenarios.save(cursor, record.scenario, None, _now())
+        return runs.insert(cursor, runs.row_of(record, _now()), record.metrics, tables)
 
     def run_info(self, run_id: str) -> RunInfo:
         """Return what is frozen in a run: question, parameters, prices, audit, times; StoreError when unknown."""

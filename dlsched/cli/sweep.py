@@ -1,0 +1,192 @@
+"""``sweep``: one or two things changed over a range, under several policies, on the same draws."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from typing import Any
+
+from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.executor import open_pool
+from dlsched.experiments.sweep import SweepSpec, Swept, check, read_spec, run_sweep
+from dlsched.experiments.sweep.changes import changes_for
+from dlsched.experiments.sweep.spec import read_values
+from dlsched.metrics.compare import delta_words, judge
+from dlsched.metrics.formats import MISSING, amount, listed, number, show_interval
+from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.sweep import (
+    Regret,
+    Sweep,
+    against_policy,
+    failed,
+    frontier,
+    mean_at,
+    regrets,
+    rows_of,
+    shown,
+    unequal_points,
+    with_violations,
+)
+from dlsched.workload.load import load
+
+COSTS = ("cost_month", "vm_cost", "total_cost")
+METRICS = ("wait_mean", "wait_p95", "jct_mean", "late_share", "cost_month", "completed")
+
+
+def run(options: Namespace) -> int:
+    """Carry out the command; 1 when a run failed or the audit found a violation."""
+    if options.file is None or not options.vary:
+        raise InputError("sweep", "needs a file and --vary", "Write it as in: sweep FILE --vary nodes=4,8,16")
+    scenario = load(options.file)
+    if any(text in ("?", "help") for text in options.vary):
+        _show_changes(scenario)
+        return 0
+    spec = asked(options, scenario)
+    check(spec, scenario)
+    swept = computed(spec, scenario, options)
+    answer = swept.answer
+    if options.csv:
+        write_csv(rows_of(answer), options.csv)
+    if options.json:
+        print_json(answer.to_plain() | {"computed": swept.computed, "stored": swept.stored})
+    else:
+        clear_line()
+        _show(swept)
+    return _complaints(answer)
+
+
+def asked(options: Namespace, scenario: Scenario) -> SweepSpec:
+    """Return the question that was typed."""
+    typed = {"policies": options.policies, "reference": options.reference}
+    spec: dict[str, Any] = {
+        "scenario": scenario.content_hash,
+        "axes": [_axis(text) for text in options.vary],
+        "mode": "one-at-a-time" if options.one_at_a_time else "grid",
+        "seeds": list(range(options.draws)),
+        "metrics": options.metrics or METRICS,
+    }
+    return read_spec(spec | {name: value for name, value in typed.items() if value is not None})
+
+
+def _axis(text: str) -> dict[str, Any]:
+    key, equals, values = text.partition("=")
+    if not equals or not key.strip() or not values.strip():
+        raise InputError(f"--vary {text}", "is not of the form KEY=VALUES", "Write it as in --vary nodes=4,8,16")
+    return {"key": key.strip(), "values": read_values(key.strip(), values)}
+
+
+def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
+    """Return the answer; runs are taken from the store and kept there where one is given."""
+    with ExitStack() as stack:
+        store = None
+        if options.save is not None:
+            from dlsched.store import Store
+
+            store = stack.enter_context(Store(options.save or None))  # before the runs: another process may hold it
+        executor: Executor | None = None
+        if options.processes != 1:
+            executor = stack.enter_context(open_pool(workers=options.processes).executor)
+        return run_sweep(spec, scenario, executor, store, progress_line(options.json))
+
+
+def _show_changes(scenario: Scenario) -> None:
+    rows = [(change.key, change.unit or change.kind, change.help) for change in changes_for(scenario)]
+    print_table(("key", "value", "what"), [*rows, ("POLICY.PARAMETER", "", "A parameter of a policy; see: policies")])
+
+
+def _show(swept: Swept) -> None:
+    sweep = swept.answer
+    draws = len(sweep.seeds)
+    sure = "1 draw, rough unless nothing is random" if draws == 1 else f"{draws} draws, ± is the 95% interval"
+    stored = f", {swept.stored:,} from the store" if swept.stored else ""
+    print(f"{printable(sweep.scenario_name)}: {amount(swept.computed, 'run')} computed{stored}; {sure}")
+    metrics = [key for key in sweep.metrics if any(cell.values.get(key) is not None for cell in sweep.cells)]
+    if metrics:
+        _show_cells(sweep, metrics)
+        if len(sweep.policies) > 1 and KPIS[metrics[0]].better != "neutral":
+            _show_regret(sweep, metrics[0])
+        _show_frontier(sweep, metrics)
+    unequal = [sweep.point_words(point) for point in unequal_points(sweep)]
+    if unequal:
+        first = f"{amount(len(unequal), 'point')}, first {printable(unequal[0])}"
+        print(f"Policies completed different numbers of jobs at {first}: their means are of unlike jobs.")
+
+
+def _show_cells(sweep: Sweep, metrics: list[str]) -> None:
+    others = len(sweep.policies) > 1
+    against = (f"{KPIS[metrics[0]].label} against {sweep.labels[sweep.reference]}",) if others else ()
+    header = (*(axis.key for axis in sweep.axes), "policy", *(KPIS[key].label for key in metrics), *against)
+    rows = []
+    for point, values in enumerate(sweep.points):
+        for policy in sweep.policies:
+            numbers = [_number(sweep, point, policy, key) for key in metrics]
+            difference = (_against(sweep, point, policy, metrics[0]),) if others else ()
+            at = [shown(value) or "as it is" for value in values]
+            rows.append((*at, sweep.labels[policy], *numbers, *difference))
+    print_table(header, rows)
+
+
+def _number(sweep: Sweep, point: int, policy: str, metric: str) -> str:
+    of = mean_at(sweep, point, policy, metric)
+    return MISSING if of is None else show_interval(KPIS[metric].kind, of.mean, of.half_width)
+
+
+def _against(sweep: Sweep, point: int, policy: str, metric: str) -> str:
+    delta, mean = against_policy(sweep, point, policy, metric), mean_at(sweep, point, policy, metric)
+    if policy == sweep.reference:
+        return ""
+    if delta is None or mean is None:
+        return MISSING
+    scale = max(abs(mean.mean), abs(mean.mean - delta.mean))
+    return delta_words(KPIS[metric], delta, judge(KPIS[metric], delta, scale))
+
+
+def _show_regret(sweep: Sweep, metric: str) -> None:
+    kpi = KPIS[metric]
+    print(f"\nRegret: {kpi.label}, loss to the best policy of each point; * has the smallest worst loss")
+    header = ("policy", *map(sweep.point_words, range(len(sweep.points))), "worst")
+    print_table(header, [_regret_row(sweep, found, metric) for found in regrets(sweep, metric)])
+
+
+def _regret_row(sweep: Sweep, found: Regret, metric: str) -> tuple[str, ...]:
+    kind = KPIS[metric].kind
+    each = [
+        "best" if loss == 0 else _loss(kind, loss, percent)
+        for loss, percent in zip(found.losses, found.percents, strict=True)
+    ]
+    worst = MISSING if found.worst is None else show_interval(kind, found.worst, None, signed=True)
+    return (sweep.labels[found.policy], *each, worst + (" *" if found.safest else ""))
+
+
+def _loss(kind: Any, loss: float | None, percent: float | None) -> str:
+    if loss is None:
+        return MISSING
+    more = "" if percent is None else f" ({number(percent)}%)"
+    return show_interval(kind, loss, None, signed=True) + more
+
+
+def _show_frontier(sweep: Sweep, metrics: list[str]) -> None:
+    service = metrics[0]
+    cost = next((key for key in COSTS if key in metrics and key != service), None)
+    if cost is None or KPIS[service].better == "neutral":
+        return
+    kept = [choice for choice in frontier(sweep, cost, service) if not choice.dominated]
+    names = [f"{sweep.labels[one.policy]} at {printable(sweep.point_words(one.point))}" for one in kept]
+    if names:
+        both = f"{KPIS[cost].label} and {KPIS[service].label}"
+        print(f"\nNot dominated in {both}, by means over draws: {listed(names)}")
+
+
+def _complaints(sweep: Sweep) -> int:
+    ended, found = failed(sweep), with_violations(sweep)
+    if ended:
+        print(f"dlsched: {amount(len(ended), 'run')} failed, the first: {printable(ended[0].error)}", file=sys.stderr)
+    if found:
+        first = f"{sweep.labels[found[0].policy]} at {sweep.point_words(found[0].point)}: {found[0].audit[0]}"
+        text = f"the audit found violations in {amount(len(found), 'run')}, first {first}"
+        print(f"dlsched: {printable(text)}", file=sys.stderr)
+    return 1 if ended or found else 0
