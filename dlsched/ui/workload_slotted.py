@@ -64,7 +64,7 @@ def _numbers() -> tuple[dict[str, Any], int, str]:
         )  # fmt: skip
         minutes = st.number_input(
             "Slot (min)", 0.1, 100_000.0, 60.0, key="slotted-minutes", persist_state="session", width=130,
-            help="Length of a slot; the study names no unit",
+            help="Length of a slot; the study names no unit", format="%g",
         )  # fmt: skip
         given["slot_s"] = float(minutes) * MINUTE_S
         arrivals = st.segmented_control(
@@ -93,7 +93,7 @@ def _time_and_network() -> dict[str, Any]:
         for name, (label, help_text) in shares.items():
             percent = st.number_input(
                 label, 0.0, 100.0, 100 * float(fields[name].default), key=f"slotted-{name}", persist_state="session",
-                width=190, help=help_text,
+                width=190, help=help_text, format="%g",
             )  # fmt: skip
             given[name] = float(percent) / 100
         for name, label, help_text in BANDWIDTHS:
