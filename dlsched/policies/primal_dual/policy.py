@@ -45,7 +45,7 @@ class BookingPolicy:
 
     Prices follow from what is booked, so what a failure, a cancellation or an early end gives back is cheap at once.
     An admitted job that loses its bookings, or is not done at their end, books again whatever that costs; while there
-    is no room within the horizon it tries at every slot.
+    is no room within the horizon it tries at every slot, as long as somebody else holds or has booked something.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class BookingPolicy:
         return Plan(
             booked,
             rejected=rejected,
-            wake_at_s=desk.next_border_s if stuck else None,
+            wake_at_s=desk.next_border_s if stuck and _may_change(state, desk, booked) else None,
             reasons=_reasons(state, stuck, rejected),
             note=_note(judged, len(rejected)),
         )
@@ -103,6 +103,12 @@ class BookingPolicy:
             commit(job, decision.schedule, committed)
             judged.append(Judged(row, job, decision, again))
         return judged, desk
+
+
+def _may_change(state: State, desk: Desk, booked: Mapping[int, Allocation]) -> bool:
+    """Whether who finds no room now might at the next border, though no machine comes back: others give up theirs."""
+    others = booked or len(state.running) or any(state.reserved(row) for row in state.waiting.tolist())
+    return bool(others) or desk.first > 0
 
 
 def _reasons(state: State, stuck: Sequence[int], rejected: Sequence[int]) -> tuple[Ints, Ints]:
@@ -163,7 +169,11 @@ class SlotPolicy:
             shares = () if booking is None else shares_of(booking)
             if shares != tuple(sorted(state.held(row))):
                 changes[row] = run_on(shares) if shares else ()
-        wake_s = desk.next_border_s if changes else desk.time_s(_unchanged_slots(desk, bookings))
+        wake_s = None  # where nobody runs, time brings nothing: machines and jobs that come are events
+        if changes:
+            wake_s = desk.next_border_s
+        elif any(bookings.values()):
+            wake_s = desk.time_s(_unchanged_slots(desk, bookings))
         idle = np.array([row for row, booking in bookings.items() if booking is None], dtype=np.int64)
         runs = np.array([row for row, booking in bookings.items() if booking is not None], dtype=np.int64)
         reasons = self._news.of(idle, np.full(len(idle), int(WaitReason.NO_ROOM)), runs)

@@ -188,13 +188,13 @@ def test_who_booked_a_lost_node_for_later_books_again():
     assert set(machines_of(log, C)) == {1 - lost}
 
 
-def test_without_room_a_job_that_was_admitted_tries_at_every_slot():
-    # the only machine fails and comes back in the middle of slot 3
+def test_without_room_a_job_that_was_admitted_tries_again_when_a_machine_comes_back():
+    # the only machine fails and comes back in the middle of slot 3; nobody else holds what could become free
     scenario = in_slots(booked((0, 2, 1)), cluster(1, absences=(away(0, 0.5, 3.5, "fails"),)))
     log = run(scenario)
     assert pieces(log, A) == [(0, 0.5, [1], PieceEnd.NODE_LOST), (4, 5.5, [1], ENDED)]
     assert told(log, A) == [(0.5, WaitReason.NO_ROOM), (3.5, WaitReason.BOOKED)]
-    assert np.allclose(log.decision_s / SLOT_S, [0, 0.5, 1, 2, 3, 3.5])
+    assert np.allclose(log.decision_s / SLOT_S, [0, 0.5, 1, 3.5])
 
 
 def test_who_runs_longer_than_believed_books_slot_after_slot_with_one_worker():
