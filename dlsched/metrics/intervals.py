@@ -82,6 +82,25 @@ def paired_difference(values: Values, baseline: Values, level: float = LEVEL) ->
     return mean_interval(difference, level)
 
 
+def ratio_draws(values: Values, baseline: Values) -> NDArray[np.float64]:
+    """Return draws (n,) whose mean is sum(values) / sum(baseline) and whose spread is the error of that ratio.
+
+    The ratio is linearised: r + (value - r baseline) / mean(baseline). So an interval of a ratio is that of a mean, and
+    two ratios over the same seeds compare as paired draws.
+
+    Raises
+    ------
+    ValueError
+        If the two have different numbers of draws or the baseline adds up to 0.
+    """
+    above, below = np.asarray(values, dtype=float), np.asarray(baseline, dtype=float)
+    if above.shape != below.shape or not below.sum():
+        raise ValueError(f"a ratio needs pairs and a baseline, got {above.size} and {below.size}, sum {below.sum():g}")
+    ratio = above.sum() / below.sum()
+    draws: NDArray[np.float64] = ratio + (above - ratio * below) / below.mean()
+    return draws
+
+
 def binomial_interval(hits: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the exact (Clopper-Pearson) interval of a share seen in ``hits`` of ``n`` draws.
 

@@ -35,9 +35,15 @@ NODE_LIMIT = 200
 
 
 def solve(
-    instance: Instance, rng: np.random.Generator, fairness: float = FAIRNESS, adjustment: float = ADJUSTMENT
+    instance: Instance,
+    rng: np.random.Generator,
+    fairness: float = FAIRNESS,
+    adjustment: float = ADJUSTMENT,
+    effort: tuple[float, int] = (RELATIVE_GAP, NODE_LIMIT),
 ) -> list[Schedule | None]:
     """Return a schedule for each job that completes; ``rng`` is not used.
+
+    ``effort``: relative gap and nodes at which the search of a slot ends.
 
     Raises
     ------
@@ -47,12 +53,17 @@ def solve(
     for name, value in (("fairness", fairness), ("adjustment", adjustment)):
         if not 0 <= value <= 1:
             raise InputError(f"limit {name}", f"must be between 0 and 1, got {value:.10g}", "Correct the limit")
-    return completed(instance.jobs, play(instance, lambda state: slot_plan(state, fairness, adjustment)))
+    return completed(instance.jobs, play(instance, lambda state: slot_plan(state, fairness, adjustment, effort)))
 
 
-def slot_plan(state: SlotState, fairness: float = FAIRNESS, adjustment: float = ADJUSTMENT) -> list[Booking | None]:
+def slot_plan(
+    state: SlotState,
+    fairness: float = FAIRNESS,
+    adjustment: float = ADJUSTMENT,
+    effort: tuple[float, int] = (RELATIVE_GAP, NODE_LIMIT),
+) -> list[Booking | None]:
     """Return what each job gets in this slot."""
-    workers = worker_counts(state, fairness, adjustment)
+    workers = worker_counts(state, fairness, adjustment, effort)
     machines = RoundRobin(state.capacity)
     bookings: list[Booking | None] = []
     for job, held, count in zip(state.jobs, state.held, workers, strict=True):
@@ -68,7 +79,9 @@ def slot_plan(state: SlotState, fairness: float = FAIRNESS, adjustment: float = 
     return bookings
 
 
-def worker_counts(state: SlotState, fairness: float, adjustment: float) -> list[int]:
+def worker_counts(
+    state: SlotState, fairness: float, adjustment: float, effort: tuple[float, int] = (RELATIVE_GAP, NODE_LIMIT)
+) -> list[int]:
     """Return how many workers the program gives each job, before any is placed."""
     if not state.jobs:
         return []
@@ -76,7 +89,7 @@ def worker_counts(state: SlotState, fairness: float, adjustment: float) -> list[
     most = np.maximum(state.useful_workers(), had)
     for limit in (fairness, math.inf):
         program, columns = _program(state, had, most, limit, adjustment)
-        answer = program.solve(relative_gap=RELATIVE_GAP, node_limit=NODE_LIMIT)
+        answer = program.solve(relative_gap=effort[0], node_limit=effort[1])
         if answer.values is not None:
             return [round(count) for count in answer.values[columns].tolist()]
     return [int(count) for count in had]

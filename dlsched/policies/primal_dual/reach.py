@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,3 +71,20 @@ def why_never(job: Job, capacity: Floats, slots: int) -> str | None:
             return f"no machine holds a {what}"
     usable = max(0, slots - job.first)
     return None if usable * most_samples(job, capacity) >= job.work * (1 - ROOM) else "cannot finish in time"
+
+
+def most_completed(jobs: Sequence[Job], capacity: Floats, slots: int) -> int:
+    """Return a bound on how many jobs any schedules complete, capacity (H, R).
+
+    A job needs at least its work at the faster speed times what a worker and its part of a server hold. The cheapest
+    jobs in one resource must fit into all machines and slots; the scarcest resource counts.
+    """
+    able = [job for job in jobs if why_never(job, capacity, slots) is None]
+    if not able:
+        return 0
+    needed = np.array(
+        [job.work * min(job.near, job.far) * (job.worker_demand + job.server_demand / job.ratio) for job in able]
+    )
+    together = np.cumsum(np.sort(needed, axis=0), axis=0)
+    fit = together <= capacity.sum(axis=0) * slots * (1 + ROOM) + ROOM
+    return int(fit.sum(axis=0).min())

@@ -35,13 +35,15 @@ class Rounding:
     """Relax, multiply by ``gain``, round at random ``tries`` times and keep the cheapest that is legal.
 
     Where none is, rounding down is repaired: what is missing goes to the cheapest machines with room; where that fails
-    too, to what the sweep finds. ``rounded`` and ``repaired`` count both.
+    too, to what the sweep finds. ``rounded`` and ``repaired`` count both. Without ``repairs``, as printed, so many
+    workers are not possible in the slot; ``repaired`` still counts.
     """
 
     rng: np.random.Generator
     gain: Gain = 1.0
     delta: float = 0.1
     tries: int = 50
+    repairs: bool = True
     rounded: int = 0
     repaired: int = 0
 
@@ -59,7 +61,7 @@ class Rounding:
                 counts = self._round(program, np.maximum(relaxed, 0.0))
                 if counts is not None:
                     cost[slot, level], bookings[slot, level] = float(program.cost(counts)), program.booking(counts)
-                elif np.isfinite(swept.cost[slot, level]):
+                elif self.repairs and np.isfinite(swept.cost[slot, level]):
                     cost[slot, level], bookings[slot, level] = swept.cost[slot, level], swept.booking(slot, level)
         return SlotCosts(cost, lambda slot, level: bookings[slot, level])
 
@@ -72,7 +74,7 @@ class Rounding:
             best: Floats = legal[program.cost(legal).argmin()]
             return best
         self.repaired += 1
-        return repair(program, np.floor(relaxed + 1e-9))
+        return repair(program, np.floor(relaxed + 1e-9)) if self.repairs else None
 
     def _gain_of(self, program: SlotProgram) -> float:
         if self.gain == "work":
