@@ -11,7 +11,10 @@ from tests.support.booked_jobs import booked, cluster, in_slots
 
 def test_the_story_of_a_job_says_that_it_is_booked_for_later():
     done = simulate(
-        in_slots(booked((0, 4, 2), (30, 2, 2)), cluster(2, absences=(Absence(node=0, start_s=60.0, end_s=120.0),))),
+        in_slots(
+            booked((0, 4, 2), (30, 2, 2)),
+            cluster(2, absences=(Absence(node=0, start_s=60.0, end_s=120.0, cause="maintenance"),)),
+        ),
         "pd-ors",
     )
     tables = (done.jobs, done.segments, done.waits)
