@@ -105,6 +105,7 @@ def test_dated_steps_are_carried_out_and_an_early_end_is_an_overrun():
     assert pieces(log, 0) == [(0, 2, 8, ends[0]), (6, 9, 8, ends[1]), (9, 10, 8, ends[2])]
     assert log.share_node.tolist() == [0, 1, 0]
     assert policy.seen == [(0, A), (9, OVER), (10, C)]
+    assert (log.wait_from_s.tolist(), log.wait_reason.tolist()) == ([2], [WaitReason.BOOKED])  # nobody was asked at 2
 
 
 def test_a_step_without_end_lasts_until_completion_and_equal_steps_are_no_restart():
