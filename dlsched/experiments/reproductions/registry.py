@@ -8,9 +8,10 @@ from dlsched.experiments.reproductions.hell_knee import HELL_KNEE
 from dlsched.experiments.reproductions.model import Reproduction
 from dlsched.experiments.reproductions.modelarts import MODELARTS
 from dlsched.experiments.reproductions.path_relinking import PATH_RELINKING
+from dlsched.experiments.reproductions.pd_ors import PD_ORS
 from dlsched.experiments.reproductions.smd import SMD
 
-REPRODUCTIONS: tuple[Reproduction, ...] = (*PATH_RELINKING, *HELL_KNEE, *MODELARTS, *SMD)
+REPRODUCTIONS: tuple[Reproduction, ...] = (*PATH_RELINKING, *HELL_KNEE, *MODELARTS, *SMD, *PD_ORS)
 
 
 def find(key: str) -> Reproduction:
