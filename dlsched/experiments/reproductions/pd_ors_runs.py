@@ -171,6 +171,11 @@ class Study:
         """Return the mean total utility."""
         return mean_interval(self.totals(case, policy))
 
+    def beside(self, case: Case, rival: Policy) -> tuple[float, float]:
+        """Return PD-ORS's and a rival's mean total utility over the seeds both have."""
+        ours, theirs = self._pair(case, rival)
+        return float(ours.mean()), float(theirs.mean())
+
     def gain(self, case: Case, rival: Policy, far: float = 0.0) -> Interval:
         """Return PD-ORS's total utility minus 1 + ``far`` times a rival's, paired by seed."""
         ours, theirs = self._pair(case, rival)

@@ -72,7 +72,9 @@ def checks_of(study: Study) -> list[Check]:
     for words, case in CASES.items():
         for rival in OTHERS:
             found = saved(study, case, rival)
-            where = f"{rival}'s ({median(study, case, 'PD-ORS').mean:.1f} and {median(study, case, rival).mean:.1f})"
+            theirs = medians(study, case, rival)
+            ours = medians(study, case, "PD-ORS")[: len(theirs)]
+            where = f"{rival}'s ({ours.mean():.1f} and {theirs.mean():.1f})"
             checks.append(above(f"PD-ORS's median shorter, {words}, than", found, where))
     return checks
 

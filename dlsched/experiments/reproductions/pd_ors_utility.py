@@ -69,8 +69,22 @@ def run_figure(setting: Setting, number: int) -> Outcome:
     cases = cases_of(figure, setting)
     study = run_study(setting, cases, ("PD-ORS", *figure.rivals))
     checks = checks_of(figure, cases, study)
-    why = " ".join((seen(checks), sample_of(study), assumed(cases[-1], figure.rivals, figure.assumed)))
+    words = assumed(cases[-1], figure.rivals, figure.assumed)
+    why = " ".join(part for part in (seen(checks), ties(figure, cases, study), sample_of(study), words) if part)
     return Outcome(_ours(figure, cases, study), verdict_of(checks), why, data_of(figure, cases, study, checks))
+
+
+def ties(figure: Figure, cases: Sequence[Case], study: Study) -> str:
+    """Return where a rival gets PD-ORS's very utility at every seed; empty where none does."""
+    where = [
+        f"{rival} at {_at(figure, case)}"
+        for rival in figure.rivals
+        for case in cases
+        if study.gain(case, rival).exact and not study.gain(case, rival).mean
+    ]
+    if not where:
+        return ""
+    return f"The very utility of PD-ORS at every seed: {', '.join(where)}; so few jobs that can be done hardly compete."
 
 
 def checks_of(figure: Figure, cases: Sequence[Case], study: Study) -> list[Check]:
@@ -79,7 +93,7 @@ def checks_of(figure: Figure, cases: Sequence[Case], study: Study) -> list[Check
     more = f"more than {figure.far:.0%} above" if figure.far else "above"
     for rival in figure.rivals:
         for case in cases:
-            ours, theirs = study.mean(case, "PD-ORS").mean, study.mean(case, rival).mean
+            ours, theirs = study.beside(case, rival)
             where = f"{_at(figure, case)} ({ours:.1f} and {theirs:.1f})"
             checks.append(above(f"PD-ORS {more} {rival}, at", study.gain(case, rival, figure.far), where))
         if figure.grows:

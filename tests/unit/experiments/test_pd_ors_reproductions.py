@@ -166,11 +166,18 @@ def test_the_verdict_of_a_figure_of_utility(monkeypatch, number, means, verdict,
     json.dumps(outcome.data, allow_nan=False)
 
 
+def test_where_a_rival_ties_at_every_seed_it_is_said() -> None:
+    study, cases = of_figure(8, ours=(100, 200), oasis=(100, 199))
+    assert "at every seed: OASiS at 20 jobs;" in utility.ties(utility.FIGURES[8], cases, study)
+    assert utility.ties(utility.FIGURES[8], cases[1:], study) == ""
+
+
 def test_dorm_is_compared_on_the_seeds_it_has() -> None:
     """Ours 99, 100, 101, Dorm's 9, 10: 90 at both of its seeds."""
     study, cases = of_figure(6, ours=(100, 200))
     found = study.gain(cases[0], "Dorm")
     assert (found.mean, found.half_width, found.n) == (90, 0, 2)
+    assert study.beside(cases[0], "Dorm") == (99.5, 9.5)
     grown = study.growth(cases[0], cases[1], "FIFO")  # 200 - 20 less 100 - 10
     assert (grown.mean, grown.half_width, grown.n) == (90, 0, 3)
     assert "under Dorm those of the first 2" in runs.sample_of(study)
