@@ -66,7 +66,7 @@ PROMISE = (
         "pd-ors-5",
         PAPER,
         "Fig. 5",
-        "The larger W_a, the smaller the delta from which on the promise of the rounding says something",
+        "The larger W_a, the smaller the delta from which on the promise of the rounding says something.",
         figure_5,
     ),
 )
