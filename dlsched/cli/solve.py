@@ -7,6 +7,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from dlsched.cli.output import print_json
@@ -15,69 +16,28 @@ from dlsched.domain.errors import DlschedError, InputError
 Solver = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
-def _capacity(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    from dlsched.policies.gpuaas.capacity import read, solve
+def _core(module: str) -> Solver:
+    """Return the solver of a module with ``read`` and ``solve``; the module is imported when it is first asked."""
 
-    task = read(given)
-    return _timed(lambda: solve(task))
+    def solver(given: Mapping[str, Any]) -> Mapping[str, Any]:
+        core = import_module(module)
+        task = core.read(given)
+        before_s = time.process_time()
+        found = core.solve(task)
+        spent_s = time.process_time() - before_s  # of the answer, without those of reading
+        return {**found, "cpu_s": found.get("cpu_s", spent_s)}  # one with a solver's own process counts itself
 
-
-def _throughput(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    from dlsched.speed.throughput_instance import read, solve
-
-    task = read(given)
-    return _timed(lambda: solve(task))
-
-
-def _elastic(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    from dlsched.policies.rolling_horizon.instance import read, solve
-
-    return solve(read(given))  # counts CPU itself, with that of the solver's own process
-
-
-def _split(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    from dlsched.policies.smd.split_instance import read, solve
-
-    task = read(given)
-    return _timed(lambda: solve(task))
-
-
-def _pipeline(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    from dlsched.speed.pipeline_instance import read, solve
-
-    task = read(given)
-    return _timed(lambda: solve(task))
-
-
-def _knapsack(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    from dlsched.policies.smd.knapsack_instance import read, solve
-
-    task = read(given)
-    return _timed(lambda: solve(task))
-
-
-def _reservation(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    from dlsched.policies.primal_dual.instance import read, solve
-
-    task = read(given)
-    return _timed(lambda: solve(task))
-
-
-def _timed(solver: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return an answer with the CPU seconds of finding it, without those of reading the instance."""
-    before_s = time.process_time()
-    found = solver()
-    return {**found, "cpu_s": time.process_time() - before_s}
+    return solver
 
 
 KINDS: dict[str, Solver] = {
-    "capacity": _capacity,
-    "elastic": _elastic,
-    "knapsack": _knapsack,
-    "pipeline": _pipeline,
-    "reservation": _reservation,
-    "split": _split,
-    "throughput": _throughput,
+    "capacity": _core("dlsched.policies.gpuaas.capacity"),
+    "elastic": _core("dlsched.policies.rolling_horizon.instance"),
+    "knapsack": _core("dlsched.policies.smd.knapsack_instance"),
+    "pipeline": _core("dlsched.speed.pipeline_instance"),
+    "reservation": _core("dlsched.policies.primal_dual.instance"),
+    "split": _core("dlsched.policies.smd.split_instance"),
+    "throughput": _core("dlsched.speed.throughput_instance"),
 }
 """Kind -> function of one instance, which raises InputError for a bad one. A method's core is added here."""
 

@@ -28,6 +28,29 @@ STARTERS = (
     ("easy-backfill", "when users state time limits; the first in line is never delayed."),
     ("las", "when run times are unknown and short jobs should not wait."),
 )
+SAMPLES = (
+    (
+        "start-service", "Rent GPUs by the hour", workload_sample.SERVICE,
+        "which machines, when, for which job",
+    ),
+    (
+        "start-stream", "Speed up training jobs", workload_sample.STREAM,
+        "how do training jobs speed up? HELL and KNEE on 100 nodes",
+    ),
+    (
+        "start-elastic", "Resize jobs as they run", workload_sample.ELASTIC,
+        "how many of 110 nodes for whom, and when?",
+    ),
+    (
+        "start-servers", "Admit jobs to a full cluster", workload_sample.SERVERS,
+        "50 jobs with parameter servers; who gets in, with how many workers and servers?",
+    ),
+    (
+        "start-slotted", "Book machines ahead", workload_sample.SLOTTED,
+        "50 jobs that arrive over 20 hours; whom to admit, and which machines to book for when?",
+    ),
+)  # fmt: skip
+"""Buttons to samples: key, label, the sample, and what its help says of it."""
 MOST_SHOWN = 5
 
 
@@ -60,34 +83,10 @@ def other_ways() -> None:
             session.go("describe/workload.py", source="Generate")
         if st.button("Look at a sample", key="start-sample", help="Small bundled traces"):
             session.go("describe/workload.py", source="Sample")
-        if st.button(
-            "Rent GPUs by the hour", key="start-service", help="A sample: which machines, when, for which job"
-        ):
-            st.session_state[workload_sample.KEY] = workload_sample.SERVICE
-            session.go("describe/workload.py", source="Sample")
-        if st.button(
-            "Speed up training jobs", key="start-stream",
-            help="A sample: how do training jobs speed up? HELL and KNEE on 100 nodes",
-        ):  # fmt: skip
-            st.session_state[workload_sample.KEY] = workload_sample.STREAM
-            session.go("describe/workload.py", source="Sample")
-        if st.button(
-            "Resize jobs as they run", key="start-elastic", help="A sample: how many of 110 nodes for whom, and when?"
-        ):
-            st.session_state[workload_sample.KEY] = workload_sample.ELASTIC
-            session.go("describe/workload.py", source="Sample")
-        if st.button(
-            "Admit jobs to a full cluster", key="start-servers",
-            help="A sample: 50 jobs with parameter servers; who gets in, with how many workers and servers?",
-        ):  # fmt: skip
-            st.session_state[workload_sample.KEY] = workload_sample.SERVERS
-            session.go("describe/workload.py", source="Sample")
-        if st.button(
-            "Book machines ahead", key="start-slotted",
-            help="A sample: 50 jobs that arrive over 20 hours; whom to admit, and which machines to book for when?",
-        ):  # fmt: skip
-            st.session_state[workload_sample.KEY] = workload_sample.SLOTTED
-            session.go("describe/workload.py", source="Sample")
+        for key, label, sample, told in SAMPLES:
+            if st.button(label, key=key, help=f"A sample: {told}"):
+                st.session_state[workload_sample.KEY] = sample
+                session.go("describe/workload.py", source="Sample")
         with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
             open_file()
 
