@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import RESOURCES, Floats, Workload
 from dlsched.speed.layered_step import step_columns, transfer_seconds
 from dlsched.speed.pipeline import Layers, pipeline
+from dlsched.workload.generators.ranges import Ranges
 
 UNIT = {"gpus": 600, "cpus": 3400.0, "mem_gib": 1400.0, "disk_gib": 1200.0}
 """One unit of capacity."""
@@ -98,26 +98,12 @@ def layers_of(spec: ServerJobsSpec, seed: int) -> dict[str, Layers]:
     return dict(zip(drawn.job_ids, drawn.layers(), strict=True))
 
 
-class _Drawn:
-    """The uniforms of all jobs, and what is drawn from them; arrays of shape (jobs,)."""
+class _Drawn(Ranges):
+    """What is drawn from the uniforms of all jobs."""
 
     def __init__(self, spec: ServerJobsSpec, seed: int) -> None:
+        super().__init__(spec.jobs, seed, _NUMBERS, _FIXED + 3 * MOST_LAYERS)
         self.spec = spec
-        self.job_ids = [f"j{number:03d}" for number in range(1, spec.jobs + 1)]
-        self._uniforms = job_uniforms(seed, "workload", self.job_ids, _FIXED + 3 * MOST_LAYERS)
-
-    def between(self, name: str, low: float, high: float) -> Floats:
-        """Return reals, even over the range."""
-        return low + (high - low) * self._uniforms[:, _NUMBERS[name]]
-
-    def whole(self, name: str, low: int, high: int) -> Floats:
-        """Return whole numbers, even over the range, both ends included."""
-        return np.floor(low + (high - low + 1) * self._uniforms[:, _NUMBERS[name]])
-
-    def amount(self, name: str) -> Floats:
-        """Return what a worker or a server holds of a resource."""
-        ranges = {"gpus": (0, 4), "cpus": (1, 10), "mem_gib": (2, 32), "disk_gib": (5, 10)}
-        return self.whole(name, *ranges[name.split("_", 1)[1]])
 
     def submit_s(self) -> Floats:
         """Return submissions: all at 0 s, or even over the intervals, to whole seconds."""
@@ -130,7 +116,7 @@ class _Drawn:
         counts = self.whole("layers", 10, MOST_LAYERS).astype(int)
         found = []
         for row, count in enumerate(counts):
-            drawn = self._uniforms[row, _FIXED:].reshape(3, MOST_LAYERS)[:, :count]
+            drawn = self.uniforms[row, _FIXED:].reshape(3, MOST_LAYERS)[:, :count]
             forward, backward, transfer = (
                 (low + (high - low) * part) / 1000
                 for (low, high), part in zip(((1, 500), (1, 300), (80, 500)), drawn, strict=True)

@@ -12,13 +12,12 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import RESOURCES, Floats, Ints, Workload
+from dlsched.workload.generators.ranges import Ranges
 
 MACHINE = {"gpus": 36, "cpus": 99.0, "mem_gib": 306.0, "disk_gib": 135.0}
 """18 times the mean demand of a worker."""
-DEMAND = {"gpus": (0, 4), "cpus": (1, 10), "mem_gib": (2, 32), "disk_gib": (5, 10)}
 MOST_AT_FIRST = 30
 """The fixed number of workers that the first-in-first-out rival gives a job is drawn from 1 to this."""
 CRITICALITY = {"insensitive": (0.0, 0.0), "sensitive": (0.01, 1.0), "critical": (4.0, 6.0)}
@@ -79,8 +78,8 @@ def draw_slotted_jobs(spec: SlottedJobsSpec, seed: int) -> Workload:
         "max_workers": batch,
         "servers": np.ceil(asked / ratio - 1e-9),
         "workers_per_server": ratio,
-        **{f"{r}_per_worker": drawn.whole(f"worker_{r}", *DEMAND[r]) for r in RESOURCES},
-        **{f"{r}_per_server": drawn.whole(f"server_{r}", *DEMAND[r]) for r in RESOURCES if r != "gpus"},
+        **{f"{r}_per_worker": drawn.amount(f"worker_{r}") for r in RESOURCES},
+        **{f"{r}_per_server": drawn.amount(f"server_{r}") for r in RESOURCES if r != "gpus"},
         "step_s": near_slots * spec.slot_s,
         "spread_s": far_slots * spec.slot_s,
         "utility_1": worth,
@@ -96,32 +95,23 @@ def speed_of_slotted_jobs(spec: SlottedJobsSpec) -> SpeedSpec:
     return SpeedSpec(kind="parameter-server", updates="async")
 
 
-class _Drawn:
-    """The uniforms of all jobs and what is drawn from them; arrays of shape (jobs,)."""
+class _Drawn(Ranges):
+    """What is drawn from the uniforms of all jobs."""
 
     def __init__(self, spec: SlottedJobsSpec, seed: int) -> None:
+        super().__init__(spec.jobs, seed, _NUMBERS, len(_DRAWS))
         self.spec = spec
-        self.job_ids = [f"j{number:03d}" for number in range(1, spec.jobs + 1)]
-        self._uniforms = job_uniforms(seed, "workload", self.job_ids, len(_DRAWS))
-
-    def between(self, name: str, low: float, high: float) -> Floats:
-        """Return reals, even over the range."""
-        return low + (high - low) * self._uniforms[:, _NUMBERS[name]]
-
-    def whole(self, name: str, low: int, high: int) -> Floats:
-        """Return whole numbers, even over the range, both ends included."""
-        return np.floor(low + (high - low + 1) * self._uniforms[:, _NUMBERS[name]])
 
     def arrival(self) -> Ints:
         """Return slots from 0; the first, third, ... get half as many jobs as the others."""
         rate = np.where(np.arange(self.spec.slots) % 2 == 0, 1 / 3, 2 / 3)
         bounds = np.cumsum(rate) / rate.sum()
-        return np.minimum(np.searchsorted(bounds, self._uniforms[:, _NUMBERS["arrival"]]), self.spec.slots - 1)
+        return np.minimum(np.searchsorted(bounds, self.uniform("arrival")), self.spec.slots - 1)
 
     def classes(self) -> Ints:
         """Return the place of each job's class in CRITICALITY."""
         bounds = np.array([self.spec.insensitive, 1 - self.spec.critical])
-        return np.searchsorted(bounds, self._uniforms[:, _NUMBERS["class"]], side="right")
+        return np.searchsorted(bounds, self.uniform("class"), side="right")
 
     def class_names(self) -> list[str]:
         """Return how time matters to each job."""
@@ -132,5 +122,5 @@ class _Drawn:
         """Return worth, slope per slot and slots until half of the worth is left."""
         low, high = np.array(list(CRITICALITY.values())).T
         place = self.classes()
-        slope = low[place] + (high - low)[place] * self._uniforms[:, _NUMBERS["slope"]]
+        slope = low[place] + (high - low)[place] * self.uniform("slope")
         return self.between("worth", 1, 100), slope, self.between("half", 1, 15)
