@@ -102,7 +102,7 @@ class Desk:
         """Return which machines are known to be away for some of each slot, shape (slots, H)."""
         state = self.state
         away = np.zeros((self.slots, len(state.nodes.up)), dtype=bool)
-        planned = ~state.nodes.up & False
+        planned = np.zeros(len(state.nodes.up), dtype=bool)
         for absence in state.calendar:
             for slot in range(self.slots):
                 if absence.start_s < self.time_s(slot + 1) and absence.until_s > self.time_s(slot):
