@@ -8,7 +8,11 @@ DlschedError
 
 from __future__ import annotations
 
-from pydantic import ValidationError
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class DlschedError(Exception):
@@ -53,3 +57,11 @@ def from_validation(what: str, error: ValidationError) -> InputError:
     message = first["msg"].removeprefix("Value error, ")
     more = f" ({len(error.errors()) - 1} more like it)" if len(error.errors()) > 1 else ""
     return InputError(f"{what}, {where}" if where else what, f"{message}{value}{more}", "Correct the value")
+
+
+def validated(model: type[_Model], given: Any, what: str) -> _Model:
+    """Return plain values as a checked model; InputError that names ``what`` and the field."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise from_validation(what, error) from error

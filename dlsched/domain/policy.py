@@ -8,7 +8,7 @@ from enum import IntFlag, StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.names import names_hint
 from dlsched.domain.plan import Plan
 
@@ -144,13 +144,8 @@ class PolicySpec:
 
     def parse(self, values: dict[str, Any] | None) -> Frozen:
         """Return validated parameters; raise InputError naming the policy and the parameter."""
-        from pydantic import ValidationError  # kept local: the error path is rare
-
         self._check_names(values or {})
-        try:
-            return self.params.model_validate(values or {})
-        except ValidationError as error:
-            raise from_validation(f"policy {self.key}", error) from error
+        return validated(self.params, values or {}, f"policy {self.key}")
 
     def _check_names(self, values: dict[str, Any]) -> None:
         known = list(self.params.model_fields)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario
 
 
@@ -38,10 +38,7 @@ class AskedRun(Frozen):
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Self:
         """Return the question; InputError for a bad one."""
-        try:
-            return cls.model_validate(dict(plain))
-        except ValidationError as error:
-            raise from_validation(cls.what, error) from error
+        return validated(cls, dict(plain), cls.what)
 
     def check_scenario(self, scenario: Scenario) -> None:
         """Raise InputError when this is another scenario than the question names."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import from_validation
+from dlsched.domain.errors import validated
 from dlsched.domain.workload import Floats
 from dlsched.metrics.formats import Kind
 from dlsched.metrics.intervals import Interval, mean_interval, paired_difference
@@ -106,10 +106,7 @@ class PoolSizes(Frozen):
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> PoolSizes:
         """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        try:
-            return PoolSizes.model_validate(dict(plain))
-        except ValidationError as error:
-            raise from_validation("answer about pool sizes", error) from error
+        return validated(PoolSizes, dict(plain), "answer about pool sizes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.names import names_hint
 from dlsched.metrics.intervals import Interval, mean_interval, paired_difference
 from dlsched.metrics.kpi import KPI, KPIS
@@ -93,10 +93,7 @@ class Sweep(Frozen):
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> Sweep:
         """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        try:
-            return Sweep.model_validate(dict(plain))
-        except ValidationError as error:
-            raise from_validation("answer of a sweep", error) from error
+        return validated(Sweep, dict(plain), "answer of a sweep")
 
 
 def shown(value: Value | None) -> str:

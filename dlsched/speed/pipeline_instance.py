@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import from_validation
+from dlsched.domain.errors import validated
 from dlsched.speed.pipeline import Layers, Overlap, pipeline
 
 
@@ -42,10 +42,7 @@ def read(given: Mapping[str, Any]) -> Task:
     InputError
         If a field is unknown, missing, of another length than the others, or outside its range; names the place.
     """
-    try:
-        fields = PipelineInput.model_validate(given)
-    except ValidationError as error:
-        raise from_validation("instance", error) from error
+    fields = validated(PipelineInput, given, "instance")
     layers = Layers(fields.forward, fields.backward, fields.transfer, fields.slice)
     return Task(layers, fields.overlap)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.speed.queueing import LARGEST_S, MOST_WORKERS, Network, StepTimes, throughput
 from dlsched.speed.queueing_unequal import MOST_UNEQUAL, unequal_throughput
 
@@ -52,10 +52,7 @@ def read(given: Mapping[str, Any]) -> Task:
         If a field is unknown, missing or outside its range, a list has not one entry for each worker, or more than
         MOST_UNEQUAL workers are unequal; names the place.
     """
-    try:
-        fields = ThroughputInput.model_validate(given)
-    except ValidationError as error:
-        raise from_validation("instance", error) from error
+    fields = validated(ThroughputInput, given, "instance")
     seconds: dict[str, list[float]] = {name: getattr(fields, name) for name in TIMES}
     lists = [name for name in TIMES if isinstance(given[name], list)]
     for name in lists:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 import dlsched
-from dlsched.domain.errors import InputError, StoreError, from_validation
+from dlsched.domain.errors import InputError, StoreError, from_validation, validated
 from dlsched.domain.scenario import Scenario
 from dlsched.store import runs, scenarios
 from dlsched.store.columns import definition_of, scenario_of, table_schema, to_arrow
@@ -189,10 +189,7 @@ def _manifest(data: bytes) -> Manifest:
     version = raw.get("version") if isinstance(raw, dict) else None
     if isinstance(version, int) and version > VERSION:
         raise InputError("import file", f"has format {version}, this dlsched knows {VERSION}", "Update dlsched")
-    try:
-        return Manifest.model_validate(raw)
-    except ValidationError as error:
-        raise from_validation(_MANIFEST, error) from error
+    return validated(Manifest, raw, _MANIFEST)
 
 
 def _same_files(manifest: Manifest, files: dict[str, bytes]) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import streamlit as st
-from pydantic import ValidationError
 
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Options, Scenario
 from dlsched.figures.prices import price_dots
 from dlsched.metrics.formats import amount
@@ -215,7 +214,4 @@ def _owned_form(before: OwnedNode | None) -> OwnedNode | None:
     )
     if not asked:
         return before
-    try:
-        return OwnedNode.model_validate(values)
-    except ValidationError as error:
-        raise from_validation("own hardware", error) from error
+    return validated(OwnedNode, values, "own hardware")

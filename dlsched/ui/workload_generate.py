@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, from_validation, validated
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.ui import tables
@@ -158,10 +158,7 @@ def spec_of(
 def scaled_to_rate(spec: JobMixSpec, jobs_per_h: float) -> JobMixSpec:
     """Return the mix with its arrivals at this rate, in the mean."""
     arrivals = spec.arrivals.scaled(jobs_per_h / spec.arrivals.mean_jobs_per_h)
-    try:
-        return JobMixSpec.model_validate({**spec.model_dump(), "arrivals": arrivals.model_dump()})
-    except ValidationError as error:
-        raise from_validation("job mix", error) from error
+    return validated(JobMixSpec, {**spec.model_dump(), "arrivals": arrivals.model_dump()}, "job mix")
 
 
 def _arrivals(chosen: Mapping[str, Any], current: Scenario) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import ValidationError
 
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.workload.doctor import Report
 from dlsched.workload.prices import Offer, check_names
 from dlsched.workload.readers.source import TraceText, open_trace
@@ -194,7 +193,4 @@ def _offer(where: str, record: Mapping[str, str]) -> Offer:
     for field in NEEDED:
         if field not in given:
             raise InputError(f"{where}, column {field}", "is empty", "Fill it in, or delete the line")
-    try:
-        return Offer.model_validate(given)
-    except ValidationError as error:
-        raise from_validation(where, error) from error
+    return validated(Offer, given, where)

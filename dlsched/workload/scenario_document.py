@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.domain.cluster import Cluster, Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import FORMAT_VERSION, Options, Scenario, SpeedSpec
 from dlsched.domain.workload import COLUMN, Ints, Workload
 from dlsched.workload.generators import draw, parse
@@ -97,10 +97,7 @@ def from_document(document: Mapping[str, Any], base_dir: Path | None = None) -> 
     if not isinstance(document, Mapping):
         raise InputError("scenario", "must be an object with keys such as format_version", "Choose a scenario file")
     _check_numbers(document, "")
-    try:
-        parts = ScenarioDocument.model_validate(_migrated(dict(document)))
-    except ValidationError as error:
-        raise from_validation("scenario", error) from error
+    parts = validated(ScenarioDocument, _migrated(dict(document)), "scenario")
     jobs = _read_jobs(parts, base_dir)
     return Scenario(
         workload=jobs.workload,
@@ -216,10 +213,7 @@ def _read_trace(part: WorkloadPart, base_dir: Path | None) -> _Jobs:
     from dlsched.workload.readers import ReadOptions, read_trace  # kept local: readers are slow to import
 
     name = part.file or ""
-    try:
-        options = ReadOptions.model_validate(part.read_options)
-    except ValidationError as error:
-        raise from_validation("scenario, workload.read_options", error) from error
+    options = validated(ReadOptions, part.read_options, "scenario, workload.read_options")
     trace = read_trace(read_beside(name, part.sha256, base_dir), name, options)
     return _Jobs(trace.workload, trace.report.counts, trace.assumptions)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import from_validation
+from dlsched.domain.errors import validated
 from dlsched.domain.names import names_hint
 from dlsched.experiments.pool_sizes.sizing import OWN, VARIANT_KEYS
 
@@ -72,7 +72,4 @@ GREEDY = "modelarts-greedy"
 
 def read_spec(plain: Mapping[str, Any]) -> PoolSizesSpec:
     """Return the question of plain data; InputError naming the field."""
-    try:
-        return PoolSizesSpec.model_validate(dict(plain))
-    except ValidationError as error:
-        raise from_validation("pool sizes", error) from error
+    return validated(PoolSizesSpec, dict(plain), "pool sizes")

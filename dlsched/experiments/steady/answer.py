@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import from_validation
+from dlsched.domain.errors import validated
 from dlsched.experiments.steady.spec import SteadySpec
 from dlsched.metrics.intervals import Interval
 
@@ -142,7 +142,4 @@ class SteadyAnswer(Frozen):
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> SteadyAnswer:
         """Return the answer written by :meth:`to_plain`; raise InputError where it is none."""
-        try:
-            return SteadyAnswer.model_validate(dict(plain))
-        except ValidationError as error:
-            raise from_validation("answer of a steady-state experiment", error) from error
+        return validated(SteadyAnswer, dict(plain), "answer of a steady-state experiment")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import from_validation
+from dlsched.domain.errors import validated
 from dlsched.policies import registry
 from dlsched.workload.generators import StreamSpec
 from dlsched.workload.generators.mix import MOST_JOBS
@@ -99,7 +99,4 @@ class SteadySpec(Frozen):
 
 def read_spec(plain: Mapping[str, Any]) -> SteadySpec:
     """Return the specification of plain data; raise InputError naming the field."""
-    try:
-        return SteadySpec.model_validate(dict(plain))
-    except ValidationError as error:
-        raise from_validation("steady-state experiment", error) from error
+    return validated(SteadySpec, dict(plain), "steady-state experiment")

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.names import names_hint
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies import registry
@@ -113,10 +113,7 @@ def _repeated(values: Iterable[Any]) -> list[Any]:
 
 def read_spec(plain: Mapping[str, Any]) -> SweepSpec:
     """Return the question of plain data; InputError naming the field."""
-    try:
-        return SweepSpec.model_validate(dict(plain))
-    except ValidationError as error:
-        raise from_validation("sweep", error) from error
+    return validated(SweepSpec, dict(plain), "sweep")
 
 
 def read_values(key: str, text: str) -> list[Value]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.gpuaas.exact import solve_exact
 from dlsched.policies.gpuaas.instance import Instance, Schedule, objective, proxy
@@ -67,10 +67,7 @@ def read(given: Mapping[str, Any]) -> Task:
     InputError
         If a field is unknown, missing, of another size than the others, or outside its range; names the place.
     """
-    try:
-        fields = CapacityInput.model_validate(given)
-    except ValidationError as error:
-        raise from_validation("instance", error) from error
+    fields = validated(CapacityInput, given, "instance")
     _check_sizes(fields)
     vm_gpus = np.array(fields.vm_gpus)
     per_vm = np.full((len(fields.times), len(vm_gpus), int(vm_gpus.max())), np.inf)

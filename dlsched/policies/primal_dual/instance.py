@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.randomness import stream
 from dlsched.policies.primal_dual import dorm, drf, fifo, oasis, offline
 from dlsched.policies.primal_dual.exact_slot import exact
@@ -85,10 +85,7 @@ def read(given: Mapping[str, Any]) -> Task:
     InputError
         If a field is unknown, missing, of another size than the others, or outside its range; names the place.
     """
-    try:
-        fields = ReservationInput.model_validate(given)
-    except ValidationError as error:
-        raise from_validation("instance", error) from error
+    fields = validated(ReservationInput, given, "instance")
     resources = len(fields.capacity[0])
     for machine, row in enumerate(fields.capacity):
         _check_length(f"capacity.{machine}", row, resources, "as many as that of machine 0")

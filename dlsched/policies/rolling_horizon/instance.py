@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.policies.rolling_horizon import solver
 from dlsched.policies.rolling_horizon.problem import Problem, of
 
@@ -51,10 +51,7 @@ def read(given: Mapping[str, Any]) -> Task:
     InputError
         If a field is unknown, missing, of another size than the others, or outside its range; names the place.
     """
-    try:
-        fields = ElasticInput.model_validate(given)
-    except ValidationError as error:
-        raise from_validation("instance", error) from error
+    fields = validated(ElasticInput, given, "instance")
     jobs = len(fields.remaining)
     low, high = fields.min_nodes or [1] * jobs, fields.max_nodes or [max(fields.widths)] * jobs
     for name, limits in (("min_nodes", fields.min_nodes), ("max_nodes", fields.max_nodes)):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.workload import Floats
 from dlsched.policies.smd import knapsack
 
@@ -50,10 +50,7 @@ def read(given: Mapping[str, Any]) -> Task:
     InputError
         If a field is unknown, missing, of another size than the others, or outside its range; names the place.
     """
-    try:
-        fields = KnapsackInput.model_validate(given)
-    except ValidationError as error:
-        raise from_validation("instance", error) from error
+    fields = validated(KnapsackInput, given, "instance")
     items, resources = len(fields.value), len(fields.capacity)
     if len(fields.weight) != items:
         why = f"must have {items:,} rows, as many as value has entries, got {len(fields.weight):,}"

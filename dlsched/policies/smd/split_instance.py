@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.policies.smd.problem import Mode, Split
 from dlsched.policies.smd.ratios import Relaxed, Terms, approximate
 from dlsched.policies.smd.rounding import round_up_or_down
@@ -61,10 +61,7 @@ def read(given: Mapping[str, Any]) -> Task:
         If a field is unknown, missing, of another size than the others or outside its range, or one worker and one
         server exceed the limit; names the place.
     """
-    try:
-        fields = SplitInput.model_validate(given)
-    except ValidationError as error:
-        raise from_validation("instance", error) from error
+    fields = validated(SplitInput, given, "instance")
     try:
         problem = Split(
             fields.mode, fields.theta, fields.worker_demand, fields.server_demand, fields.limit,

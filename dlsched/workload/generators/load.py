@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pydantic import ValidationError
-
 from dlsched.domain.cluster import Cluster
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.workload.generators.arrivals import HOUR_S
 from dlsched.workload.generators.mix import JobMixSpec
 
@@ -37,7 +35,4 @@ def scale_to_load(spec: JobMixSpec, cluster: Cluster, load: float) -> JobMixSpec
     if now <= 0:
         raise InputError("load", "no job of the mix uses a GPU", "Add a class with GPUs")
     arrivals = spec.arrivals.scaled(load / now)
-    try:
-        return JobMixSpec.model_validate({**spec.model_dump(), "arrivals": arrivals.model_dump()})
-    except ValidationError as error:
-        raise from_validation(f"job mix at load {load:g}", error) from error
+    return validated(JobMixSpec, {**spec.model_dump(), "arrivals": arrivals.model_dump()}, f"job mix at load {load:g}")

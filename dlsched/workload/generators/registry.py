@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from dlsched.domain.cluster import Frozen
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload.generators.gpuaas import GpuaasSpec, draw_gpuaas, speed_of_gpuaas
@@ -107,7 +107,4 @@ def _parse(spec: Mapping[str, Any]) -> tuple[Kind, Frozen]:
         near = difflib.get_close_matches(name, known, n=1)
         way_out = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}"
         raise InputError("generator, kind", f"must be a known kind, got {name[:60]!r}", way_out)
-    try:
-        return kind, kind.model.model_validate(dict(spec))
-    except ValidationError as error:
-        raise from_validation("generator", error) from error
+    return kind, validated(kind.model, dict(spec), "generator")
