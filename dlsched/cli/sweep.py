@@ -11,9 +11,9 @@ from typing import Any
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.experiments.cases.changes import changes_for
 from dlsched.experiments.executor import open_pool
 from dlsched.experiments.sweep import SweepSpec, Swept, check, read_spec, run_sweep
-from dlsched.experiments.sweep.changes import changes_for
 from dlsched.experiments.sweep.spec import read_values
 from dlsched.metrics.compare import delta_words, judge
 from dlsched.metrics.formats import MISSING, amount, listed, number, show_interval

@@ -72,6 +72,18 @@ class RunRecord:
 
 
 @dataclass(frozen=True, eq=False)
+class CellRecord:
+    """The numbers of one of many runs, without its tables; ``scenario_hash`` before the changes of this run."""
+
+    key: str
+    scenario_hash: str
+    policy: str
+    seed: int
+    metrics: Mapping[str, float | int | None]
+    audit: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class ExperimentRecord:
     """An experiment that was computed: its kind, question and answer in JSON's own types."""
 

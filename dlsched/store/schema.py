@@ -122,6 +122,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE experiments (experiment_key VARCHAR, experiment_id VARCHAR, kind VARCHAR, name VARCHAR,
             spec VARCHAR, answer VARCHAR, code_version VARCHAR, made_at TIMESTAMP)""",
     ),
+    (
+        """CREATE TABLE cells (cell_key VARCHAR, scenario_hash VARCHAR, policy VARCHAR, seed BIGINT, metrics VARCHAR,
+            audit VARCHAR, made_at TIMESTAMP)""",
+    ),
 )
 """Step i (from 0) brings a file of version i to version i + 1. A released step is never edited."""
 

@@ -16,10 +16,10 @@ import pandas as pd
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.store import experiments, portable, runs, scenarios, windows
+from dlsched.store import cells, experiments, portable, runs, scenarios, windows
 from dlsched.store.connection import connect, store_path
 from dlsched.store.portable import ImportReport
-from dlsched.store.record import ExperimentInfo, ExperimentRecord, RunLabel, RunRecord
+from dlsched.store.record import CellRecord, ExperimentInfo, ExperimentRecord, RunLabel, RunRecord
 from dlsched.store.runs import LIST_METRICS, RunInfo
 from dlsched.store.scenarios import ScenarioInfo
 from dlsched.store.schema import STEPS, migrate, version_of
@@ -277,6 +277,18 @@ class Store:
         """Return (jobs, wall seconds) of earlier runs of a policy on this machine."""
         with self._reading() as cursor:
             return runs.past_seconds(cursor, policy)
+
+    # ---- cells: numbers of many runs -----------------------------------------------------------------
+
+    def find_cells(self, keys: Sequence[str]) -> dict[str, CellRecord]:
+        """Return the numbers of runs of sweeps by key, those that are known."""
+        with self._reading() as cursor:
+            return cells.find(cursor, keys)
+
+    def save_cells(self, records: Sequence[CellRecord]) -> None:
+        """Keep the numbers of runs of sweeps, all in one transaction."""
+        with self._writing() as cursor:
+            cells.save(cursor, records, _now())
 
     # ---- experiments ---------------------------------------------------------------------------------
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Annotated, Any, Literal, Self
+from math import prod
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.names import names_hint
+from dlsched.experiments.cases.case import Case, Draws, Key, Value
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies import registry
 
 MOST_RUNS = 5000
-Key = Annotated[str, Field(min_length=1, max_length=120)]
-Value = float | Annotated[str, Field(max_length=1000)]
+MOST_AXES = 12
 METRICS = (
     "wait_mean", "wait_p95", "jct_mean", "late_share", "vm_cost", "cost_month", "total_cost", "completed", "rejected",
     "unfinished",
@@ -47,14 +48,17 @@ class SweepSpec(Frozen):
     """Every policy at every point with every seed.
 
     ``mode``: a grid has every pair of values; one-at-a-time has the scenario as it is, then each value by itself. The
-    first point is the baseline. ``reference``: the policy that others are compared with; empty = the first.
+    first point is the baseline. ``params``: parameters by policy that differ from their defaults at every point.
+    ``vary``: see :class:`Draws`. ``reference``: the policy that others are compared with; empty = the first.
     """
 
     scenario: str = Field(min_length=1, description="Hash of the scenario.")
-    axes: tuple[AxisSpec, ...] = Field(min_length=1, max_length=2)
+    axes: tuple[AxisSpec, ...] = Field(min_length=1, max_length=MOST_AXES)
     mode: Literal["grid", "one-at-a-time"] = "grid"
     policies: tuple[Key, ...] = Field(("fifo",), min_length=1, max_length=40)
+    params: dict[Key, dict[Key, Any]] = Field(default_factory=dict, max_length=40)
     seeds: tuple[int, ...] = Field((0,), min_length=1, max_length=1000)
+    vary: dict[Key, Value] = Field(default_factory=dict, max_length=10)
     metrics: tuple[Key, ...] = Field(METRICS, min_length=1)
     reference: str = Field("", max_length=80)
 
@@ -74,6 +78,8 @@ class SweepSpec(Frozen):
         for name, given in (*named.items(), *((f"values of {axis.key}", axis.values) for axis in self.axes)):
             for value in _repeated(given):
                 raise ValueError(f"{name} must differ, {value!r:.80} is there twice")
+        if self.mode == "grid" and len(self.axes) > 2:
+            raise ValueError(f"a grid has at most 2 axes, got {len(self.axes)}; vary more one at a time")
         for metric in self.metrics:
             if metric not in KPIS:
                 raise ValueError(f"there is no metric {metric!r:.80}. {names_hint(metric, KPIS)}")
@@ -99,10 +105,27 @@ class SweepSpec(Frozen):
         return (unchanged, *alone)
 
     @property
+    def draws(self) -> Draws:
+        """On which draws."""
+        return Draws(seeds=self.seeds, vary=self.vary)
+
+    def case(self, point: tuple[Value | None, ...], policy: str) -> Case:
+        """Return the choice of a policy at a point."""
+        moved = [(axis, value) for axis, value in zip(self.axes, point, strict=True) if value is not None]
+        own = {axis.key.partition(".")[2]: value for axis, value in moved if axis.policy == policy}
+        changes = {axis.key: value for axis, value in moved if not axis.policy}
+        return Case(policy=policy, changes=changes, params=self.params.get(policy, {}) | own)
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """All choices: points first, then policies."""
+        return tuple(self.case(point, policy) for point in self.points for policy in self.policies)
+
+    @property
     def runs(self) -> int:
         """How many cells there are; fewer runs where cells ask the same."""
         sizes = [len(axis.values) for axis in self.axes]
-        points = 1 + sum(sizes) if self.mode == "one-at-a-time" else sizes[0] * (sizes[1] if len(sizes) > 1 else 1)
+        points = 1 + sum(sizes) if self.mode == "one-at-a-time" else prod(sizes)
         return points * len(self.policies) * len(self.seeds)
 
 

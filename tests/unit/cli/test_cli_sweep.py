@@ -10,8 +10,8 @@ import pytest
 
 from dlsched.cli.main import main
 from dlsched.domain.scenario import Options
+from dlsched.experiments.cases import changed
 from dlsched.experiments.run import simulate
-from dlsched.experiments.sweep import changed
 from dlsched.metrics.sweep import Sweep
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.runs_for_store import small_scenario

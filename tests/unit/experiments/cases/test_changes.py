@@ -13,8 +13,8 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Options, Scenario
 from dlsched.domain.workload import Workload
-from dlsched.experiments.sweep import CHANGES, changed
-from dlsched.experiments.sweep.failures import MOST_FAILURES, REPAIR_S, failure_times, window_s
+from dlsched.experiments.cases import CHANGES, changed
+from dlsched.experiments.cases.failures import MOST_FAILURES, REPAIR_S, failure_times, window_s
 from dlsched.sim.prepare import prepare
 from dlsched.workload.generators import draw
 from dlsched.workload.load import load

@@ -13,16 +13,20 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from pydantic import ValidationError
+from scipy.special import ndtri
 
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.names import names_hint
+from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Options, Scenario
 from dlsched.domain.workload import Floats, Workload
+from dlsched.experiments.cases.failures import REPAIR_S, with_failures
 from dlsched.experiments.pool_sizes import scenario_at
-from dlsched.experiments.sweep.failures import REPAIR_S, with_failures
 
 Kind = Literal["whole", "number", "names"]
+Turn = Literal["first", "usual", "last"]
+"""When a change is made: the days of a draw before all else, failures of what the others leave."""
 Value = float | str
 Edit = Callable[[Scenario, Any, int], Scenario]
 """From a scenario, a checked value and the seed of the draw to the changed scenario."""
@@ -38,6 +42,7 @@ class Change:
 
     ``unit`` of the value, "x" = a factor, "" = a share or names; ``low`` and ``high`` bound numbers, ``above`` whether
     ``low`` itself is out; ``of_jobs`` whether it edits the jobs, ``per_draw`` whether it draws something of its own.
+    ``own`` returns the value a scenario has, at which nothing changes.
     """
 
     key: str
@@ -51,6 +56,8 @@ class Change:
     above: bool = False
     of_jobs: bool = False
     per_draw: bool = False
+    turn: Turn = "usual"
+    own: Callable[[Scenario], Value | None] = lambda _: None
 
     def read(self, value: Value) -> Value:
         """Return the value as its kind holds it; InputError naming the change for one out of range."""
@@ -74,6 +81,8 @@ class Change:
         """Return the changed thing with its value: "arrivals x 1.2", "nodes 8", "restart_s 60 s"."""
         if self.kind == "names":
             return f"{self.label.lower()} {value}"
+        if self.low == self.high:
+            return self.label.lower()
         by = " x" if self.unit == "x" else ""
         after = f" {self.unit}" if self.unit not in ("", "x", "nodes") else ""
         return f"{self.label.lower()}{by} {value:g}{after}"
@@ -89,8 +98,8 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
         lacks what it changes.
     """
     asked = [(change_of(scenario, key), value) for key, value in values.items()]
-    # What is drawn comes last: failures are of the nodes and the jobs that the other changes leave.
-    plan = [(change, change.read(value)) for change, value in sorted(asked, key=lambda one: one[0].per_draw)]
+    turns = get_args(Turn)
+    plan = [(change, change.read(value)) for change, value in sorted(asked, key=lambda one: turns.index(one[0].turn))]
     if scenario.generator is not None and any(change.of_jobs for change, _ in plan):
         scenario = _drawn(scenario, seed)
     for change, value in plan:
@@ -123,6 +132,12 @@ def changes_for(scenario: Scenario) -> tuple[Change, ...]:
     return (*CHANGES, *map(_nodes_of, names))
 
 
+def without_neutral(scenario: Scenario, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the changes that change something, by key; InputError for an unknown key or a bad value."""
+    read = {key: (change := change_of(scenario, key), change.read(value)) for key, value in values.items()}
+    return {key: value for key, (change, value) in read.items() if value != change.own(scenario)}
+
+
 def is_drawn(scenario: Scenario, keys: Iterable[str]) -> bool:
     """Whether one of the changes draws something of its own."""
     return any(change_of(scenario, key).per_draw for key in keys)
@@ -151,8 +166,11 @@ def _nodes_of(name: str) -> Change:
     def edit(scenario: Scenario, value: int, _: int) -> Scenario:
         return scenario.replace(cluster=with_count(scenario.cluster, name, value))
 
+    def own(scenario: Scenario) -> int:
+        return sum(pool.count for pool in scenario.cluster.pools if pool.vm.name == name)
+
     text = f"Nodes of the pool of {name}. Nodes are added and taken away at the end of their pool."
-    return Change(f"{NODES_OF}{name}", f"Nodes of {name}", "nodes", "whole", 0, 100_000, text, edit)
+    return Change(f"{NODES_OF}{name}", f"Nodes of {name}", "nodes", "whole", 0, 100_000, text, edit, own=own)
 
 
 def with_count(cluster: Cluster, name: str, count: int) -> Cluster:
@@ -212,6 +230,11 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split("+") if name.strip()]
 
 
+def _num_nodes(scenario: Scenario) -> int:
+    cluster = scenario.cluster
+    return cluster.slots if cluster.free_slots else cluster.num_nodes
+
+
 def _failures(scenario: Scenario, hours: float, seed: int) -> Scenario:
     return with_failures(scenario, 3600 * hours, seed)
 
@@ -231,6 +254,21 @@ def _arrivals(scenario: Scenario, factor: float, _: int) -> Scenario:
 
 def _durations(scenario: Scenario, factor: float, _: int) -> Scenario:
     return scenario.replace(workload=_edited(scenario.workload, work=scenario.workload.work * factor))
+
+
+def _days(scenario: Scenario, _: float, seed: int) -> Scenario:
+    from dlsched.workload.generators import resample_days  # generators are not needed for traces
+
+    return scenario.replace(workload=resample_days(scenario.workload, scenario.seed + seed))
+
+
+def _run_time_spread(scenario: Scenario, spread: float, seed: int) -> Scenario:
+    """Multiply the work of each job by a log-normal factor with mean 1 and this coefficient of variation."""
+    jobs = scenario.workload
+    sigma = math.sqrt(math.log1p(spread**2))
+    uniform = job_uniforms(scenario.seed + seed, "workload", [f"spread/{name}" for name in jobs.job_id])[:, 0]
+    factor = np.exp(sigma * ndtri(uniform) - sigma**2 / 2)
+    return scenario.replace(workload=_edited(jobs, work=jobs.work * factor))
 
 
 def _due_slack(scenario: Scenario, factor: float, _: int) -> Scenario:
@@ -260,7 +298,7 @@ def _edited(jobs: Workload, **columns: Any) -> Workload:
 
 
 def _factor(key: str, label: str, text: str, edit: Edit, *, of_jobs: bool = True, low: float = _FACTOR_LOW) -> Change:
-    return Change(key, label, "x", "number", low, _FACTOR_HIGH, text, edit, of_jobs=of_jobs)
+    return Change(key, label, "x", "number", low, _FACTOR_HIGH, text, edit, of_jobs=of_jobs, own=lambda _: 1.0)
 
 
 def _option(name: str) -> Change:
@@ -275,7 +313,12 @@ def _option(name: str) -> Change:
 
     unit = "s" if name.endswith("_s") else "$" if name.endswith("_usd") else ""
     label = name.removesuffix("_s").removesuffix("_usd").replace("_", " ").capitalize()
-    return Change(name, label, unit, "number", low, high, str(field.description), edit, above="gt" in bounds)
+
+    def own(scenario: Scenario) -> float | None:
+        held = getattr(scenario.options, name)
+        return None if held is None else float(held)
+
+    return Change(name, label, unit, "number", low, high, str(field.description), edit, above="gt" in bounds, own=own)
 
 
 def vars_of(bound: object) -> dict[str, Any]:
@@ -288,7 +331,10 @@ def _is_number(annotation: Any) -> bool:
 
 
 CHANGES: tuple[Change, ...] = (
-    Change("nodes", "Nodes", "nodes", "whole", 1, 100_000, "Nodes of the pool of equal nodes, or free slots.", _nodes),
+    Change(
+        "nodes", "Nodes", "nodes", "whole", 1, 100_000, "Nodes of the pool of equal nodes, or free slots.", _nodes,
+        own=_num_nodes,
+    ),
     _factor("prices", "Prices", "All machine prices times this.", _prices, of_jobs=False, low=0.0),
     _factor(
         "arrivals",
@@ -303,7 +349,19 @@ CHANGES: tuple[Change, ...] = (
         "failures", "Failures, one a node every", "h", "number", 0.1, 1e6,
         "Mean time between failures of each node, hours, on top of the scenario's own; drawn for each draw. "
         f"Exponential, and a node is back after {REPAIR_S / 3600:g} h: assumptions of ours.",
-        _failures, per_draw=True,
+        _failures, per_draw=True, turn="last",
+    ),
+    Change(
+        "days", "Days resampled", "", "whole", 1, 1,
+        "1: each draw is as many days, each a whole day of the trace drawn with replacement. What lasts longer than a "
+        "day, such as a busy week, is broken up.",
+        _days, of_jobs=True, per_draw=True, turn="first",
+    ),
+    Change(
+        "run_time_spread", "Run times, spread", "", "number", 0, 5,
+        "The work of every job times a random factor with mean 1 and this coefficient of variation (0.3: most within "
+        "0.6x and 1.5x), drawn for each job and draw. Log-normal: an assumption of ours.",
+        _run_time_spread, of_jobs=True, per_draw=True,
     ),
     Change(
         "vm_types", "VM types", "", "names", 0, 0,
