@@ -66,6 +66,10 @@ _ENTRIES: tuple[KPI, ...] = (
     KPI("fairness_max", "Fairness, worst", "factor", "lower",
         "Time in system divided by the time alone on an equal part of the GPUs, for the job that did worst.",
         "Service"),
+    KPI("fairness_users_jain", "Evenness over users (Jain)", "number", "higher",
+        "How alike users' mean slowdowns are: squared sum over number of users times the sum of squares. 1: all alike; "
+        "1 / users: one bears it all. Each user with a completed job counts once, also where all are equally slow. "
+        "Slowdowns 2x, 2x and 5x give 0.82.", "Service"),
     KPI("makespan", "Last job done (makespan)", "duration", "lower",
         "First submission to last completion. Set by the longest jobs: weak for comparing.", "Service"),
     KPI("late_share", "Late jobs, share", "share", "lower",

@@ -12,6 +12,7 @@ from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import SECONDS_PER_H, usd_in_window
 from dlsched.metrics.books import Books
 from dlsched.metrics.bound import total_cost_bound
+from dlsched.metrics.fairness import jain_index, means_by_user
 from dlsched.metrics.intervals import SAME_NUMBER
 from dlsched.metrics.steps import count_after
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
@@ -154,10 +155,17 @@ def extras(books: Books) -> Metrics:
         "queue_max": longest_queue(books),
         "fairness_p95": _percentile(fairness, 95),
         "fairness_max": _over(np.max, fairness),
+        "fairness_users_jain": users_evenness(books),
         "stalled": int(log.stalled),
         "decisions": len(log.decision_s),
         "decision_cpu_s": None if np.isnan(log.decision_cpu_s).all() else float(np.nansum(log.decision_cpu_s)),
     }
+
+
+def users_evenness(books: Books) -> float | None:
+    """Return Jain's index of the users' mean slowdowns; None without users, or with one that completed a job."""
+    users = books.jobs.user
+    return None if users is None else jain_index(means_by_user(users, books.slowdown))
 
 
 def longest_queue(books: Books) -> int:

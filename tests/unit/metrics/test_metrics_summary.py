@@ -100,6 +100,7 @@ def test_has_exactly_the_contract_and_each_number_has_an_entry_in_the_dictionary
         ("other_width_share", 0),
         ("restarts", 1),
         pytest.param("queue_max", 1, id="c from 50, then b from 60"),
+        pytest.param("fairness_users_jain", 2.7**2 / (2 * 3.77), id="ann (1 + 1.2) / 2, bob 1.6: 2.7 and 1.21 + 2.56"),
         pytest.param("fairness_max", 1.6, id="b: 160 s; alone on 1/2 of 8 GPUs (2 jobs on average) 100 s"),
         ("stalled", 0),
     ],

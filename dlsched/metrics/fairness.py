@@ -1,0 +1,63 @@
+"""How evenly users are served: one number for what each of them got.
+
+All functions are pure and work on one value a user. Finish-time fairness, which looks at jobs, is
+:func:`dlsched.metrics.summary.finish_time_fairness`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dlsched.domain.workload import Floats
+
+LEAST_USERS = 2
+"""With fewer there is nobody to be treated unlike."""
+
+
+def means_by_user(users: NDArray[np.object_], values: Floats) -> Floats:
+    """Return the mean of each user's jobs that have a value, shape (users with a value,), in order of appearance.
+
+    ``users`` and ``values`` have shape (jobs,); NaN is no value. Jobs that name no user ("" or None) are left out.
+    """
+    code, names = pd.factorize(np.asarray(users, dtype=object))
+    nameless = np.array([name == "" for name in names], dtype=bool)
+    there = (code >= 0) & ~np.isnan(values)
+    jobs = np.bincount(code[there], minlength=len(names))
+    total = np.bincount(code[there], values[there], minlength=len(names))
+    kept = (jobs > 0) & ~nameless
+    return np.asarray(total[kept] / jobs[kept])
+
+
+def jain_index(values: Floats) -> float | None:
+    """Return (sum x)^2 / (n sum x^2) of values x >= 0, shape (users,): Jain, Chiu and Hawe, DEC TR-301, 1984.
+
+    1 = all alike, 1/n = one user has everything. All zero is all alike. None with fewer than two users.
+    """
+    if len(values) < LEAST_USERS:
+        return None
+    squares = float(values @ values)
+    return float(values.sum()) ** 2 / (len(values) * squares) if squares > 0 else 1.0
+
+
+def gini(values: Floats) -> float | None:
+    """Return the Gini coefficient of values x >= 0, shape (users,): mean |x_i - x_j| over all i, j, by 2 mean(x).
+
+    0 = all alike, 1 - 1/n = one user has everything. All zero is all alike. None with fewer than two users.
+    """
+    if len(values) < LEAST_USERS:
+        return None
+    ordered, n = np.sort(values), len(values)
+    total = float(ordered.sum())
+    # The sum over pairs, from ranks: O(n log n) in place of O(n^2).
+    weighted = float(ordered @ (2 * np.arange(1, n + 1) - n - 1))
+    return max(weighted / (n * total), 0.0) if total > 0 else 0.0
+
+
+def worst_to_median(values: Floats) -> float | None:
+    """Return the largest value over the median; None with fewer than two users, or where the median is 0."""
+    if len(values) < LEAST_USERS:
+        return None
+    middle = float(np.median(values))
+    return float(values.max()) / middle if middle > 0 else None
