@@ -27,6 +27,7 @@ __all__ = [
     "comparison_guards",
     "guards",
     "headline",
+    "headline_rows",
     "is_random",
     "result_sentence",
     "workload_sentence",
@@ -209,7 +210,7 @@ def certainty(comparison: Comparison) -> str:
 def _clause(comparison: Comparison, name: str, most: int, told: set[str]) -> str:
     """Return what run ``name`` changes; ``told`` collects the numbers whose baseline the sentence has named."""
     base = comparison.baseline
-    rows = {row.kpi.key: (row, row.of(name)) for row in _headline_rows(comparison)}
+    rows = {row.kpi.key: (row, row.of(name)) for row in headline_rows(comparison)}
     better, worse = _of_verdict(rows, "better")[:most], _of_verdict(rows, "worse")[:most]
     if not better and not worse:
         return _no_difference(rows, name, base)
@@ -225,7 +226,8 @@ def _of_verdict(rows: Mapping[str, tuple[Row, Cell]], verdict: str) -> list[tupl
     return [pair for pair in rows.values() if pair[1].verdict == verdict]
 
 
-def _headline_rows(comparison: Comparison) -> list[Row]:
+def headline_rows(comparison: Comparison) -> list[Row]:
+    """Return the metrics that sentences about a comparison speak of, see HEADLINES."""
     has_due = comparison.row("late_share") is not None
     if _any_above_zero(comparison, "other_width_share"):
         left_out = {"wait_p95", "not_running_mean"}
@@ -263,7 +265,7 @@ def _change(row: Row, cell: Cell, base: str, *, again: bool = False) -> str:
 
 def _rest(comparison: Comparison, name: str) -> str:
     """Return what a plain improvement costs, where the cost did not change."""
-    rows = {row.kpi.key: (row, row.of(name)) for row in _headline_rows(comparison)}
+    rows = {row.kpi.key: (row, row.of(name)) for row in headline_rows(comparison)}
     if COST not in rows or not _of_verdict(rows, "better") or _of_verdict(rows, "worse"):
         return ""
     return {

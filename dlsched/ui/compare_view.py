@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 import streamlit as st
 
@@ -12,6 +10,7 @@ from dlsched.figures import compare as figures
 from dlsched.figures.palette import policy_colour
 from dlsched.metrics.compare import Cell, Comparison, Row, what_differs
 from dlsched.metrics.formats import amount, count
+from dlsched.metrics.group_changes import changes_by, groupings_of, letters
 from dlsched.ui import charts, loaders, session
 from dlsched.ui.runs_of import Series, shared_seeds
 from dlsched.ui.text import dollars, safe
@@ -29,7 +28,6 @@ MONEY_ROWS = ("completed", "total_cost", "vm_cost", "tardiness_cost", "late_shar
 a policy that rents little then and runs the jobs later."""
 COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not distinguishable": "gray", "rough": "gray"}
 QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
-LEAST_GROUP = 5
 MOST_COLUMNS = 6
 """Runs up to which charts are drawn and the table is set as text."""
 
@@ -161,7 +159,7 @@ def who_wins(comparison: Comparison, chosen: list[Series]) -> None:
     """Show which users gain and lose."""
     base, others = chosen[0], {series.label: series for series in chosen[1:]}
     facts = loaders.jobs(base.run_ids[0])
-    groups = [c for c in ("user", "group", "job_class") if c in facts and facts[c].fillna("").astype(bool).any()]
+    groups = groupings_of(facts)
     if not groups:
         st.info("The jobs name no user, group or class, so nobody can be told apart.")
         return
@@ -178,39 +176,13 @@ def who_wins(comparison: Comparison, chosen: list[Series]) -> None:
         st.info("No job started under both runs.")
         return
     if hide:
-        change.index = pd.Index([_letters(place) for place in range(len(change))])
+        change.index = pd.Index([letters(place) for place in range(len(change))])
     chart = figures.who_wins(
         change["mean"], change["jobs"], charts.page_theme(), quantity="wait", baseline=base.label, run=name
     )
     charts.show(chart, "wins", caption=True)
     if comparison.draws > 1:
         st.markdown(f":gray[Means over {comparison.draws} draws; jobs are those of one draw, on average.]")
-
-
-def changes_by(pairs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], by: str) -> pd.DataFrame:
-    """Return group -> mean change of the wait (seconds) and jobs per draw; small groups folded into one.
-
-    ``pairs``: jobs tables of the baseline and of the other run, draw by draw.
-    """
-    joined = pd.concat(
-        [
-            before[["job_id", by, "wait_s"]].merge(after[["job_id", "wait_s"]], on="job_id", suffixes=("_b", "_a"))
-            for before, after in pairs
-        ]
-    ).dropna(subset=["wait_s_b", "wait_s_a"])
-    change = joined["wait_s_a"] - joined["wait_s_b"]
-    who = joined[by].fillna("")
-    size = change.groupby(who).transform("size") / len(pairs)
-    small = size < LEAST_GROUP
-    folded = len(set(who[small]))
-    if folded > 1:
-        who = who.mask(small, f"{folded} small groups")
-    found = change.groupby(who).agg(["mean", "size"])
-    return pd.DataFrame({"mean": found["mean"], "jobs": (found["size"] / len(pairs)).round().astype(int)})
-
-
-def _letters(place: int) -> str:
-    return (chr(64 + place // 26) if place >= 26 else "") + chr(65 + place % 26)
 
 
 def settings_that_differ(comparison: Comparison, chosen: list[Series]) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.metrics.compare import compare
+from dlsched.metrics.group_changes import changes_by, letters
 from dlsched.ui import result_cards
-from dlsched.ui.compare_view import changes_by, most_stars
+from dlsched.ui.compare_view import most_stars
 from dlsched.ui.loaders import vm_types
 from dlsched.ui.result_cost import cost_parts
 from dlsched.ui.result_gantt import filling_slots, held_of_open, one_size
@@ -176,8 +177,8 @@ def test_who_wins_is_the_mean_over_draws_with_small_groups_folded() -> None:
     before = pd.DataFrame({"job_id": [str(i) for i in range(10)], "user": users, "wait_s": 100.0})
     sooner, later = before.assign(wait_s=40.0), before.assign(wait_s=120.0)
     change = changes_by([(before, sooner), (before, later)], "user")
-    assert change.loc["ann"].to_dict() == {"mean": -20.0, "jobs": 6}
-    assert change.loc["2 small groups"].to_dict() == {"mean": -20.0, "jobs": 4}
+    assert change.loc["ann"].to_dict() == {"mean": -20.0, "jobs": 6, "folded": False}
+    assert change.loc["2 small groups"].to_dict() == {"mean": -20.0, "jobs": 4, "folded": True}
     never = before.assign(wait_s=np.nan)
     assert changes_by([(before, never)], "user").empty
 
@@ -193,3 +194,17 @@ def test_neighbouring_nodes_are_named_together():
     assert node_ranges([9, 1, 4, 5, 6]) == "n1, n4–n6, n9"
     assert node_ranges(range(100)) == "n0–n99"
     assert node_ranges([]) == ""
+
+
+def test_letters_go_on_after_z() -> None:
+    assert [letters(place) for place in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
+
+
+def test_only_groups_of_few_jobs_are_folded() -> None:
+    users = ["ann"] * 5 + ["bob", "eve"]
+    before = pd.DataFrame({"job_id": range(7), "user": users, "wait_s": 0.0})
+    change = changes_by([(before, before.assign(wait_s=[10.0] * 5 + [20.0, 40.0]))], "user")
+    assert change.to_dict("index") == {
+        "2 small groups": {"mean": 30.0, "jobs": 2, "folded": True},
+        "ann": {"mean": 10.0, "jobs": 5, "folded": False},
+    }
