@@ -10,7 +10,7 @@ from typing import Any
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import admissions, look_ahead, pool_sizes, prices
+from dlsched.experiments import admissions, calibration, look_ahead, pool_sizes, prices
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import Progress
 from dlsched.experiments.steady import read_spec, run_steady
@@ -99,6 +99,13 @@ def _pool_sizes(spec: Mapping[str, Any], subject: Any, progress: Progress | None
     return pool_sizes.run_pool_sizes(asked, subject, progress=progress).to_plain()
 
 
+def _calibration(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked = calibration.read_spec(spec)
+    if not isinstance(subject, Scenario):
+        raise InputError("calibration", "comes without the scenario it is about", "Ask on the page Workload")
+    return calibration.run_calibration(asked, subject, progress=progress).to_plain()
+
+
 def _sweep_s(spec: Mapping[str, Any]) -> float:
     asked = pool_sizes.read_spec(spec)
     return pool_sizes.guess_s(asked.policies, _JOBS, asked.runs // len(asked.policies))
@@ -160,6 +167,15 @@ COMPUTATIONS = (
         _sweep_s,
         ("experiments/pool_sizes", "workload"),
         _pool_sizes,
+    ),
+    Computation(
+        "calibration",
+        "Calibration",
+        lambda plain: calibration.read_spec(plain).model_dump(mode="json"),
+        lambda spec, progress: _calibration(spec, None, progress),
+        lambda spec: calibration.guess_s(len(spec["policies"]), _JOBS),
+        ("experiments/calibration",),
+        _calibration,
     ),
 )
 
