@@ -1,0 +1,199 @@
+"""Winners and losers in words and rows: who gains, how sure that is, who is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dlsched.metrics.compare import delta_words
+from dlsched.metrics.formats import MISSING, amount, count, listed, number, show, show_delta, show_size
+from dlsched.metrics.job_classes import NAMED, NOUNS
+from dlsched.metrics.winners import QUANTITIES, Group, Winners
+
+MOST_FOLDED_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Groups that gain and that lose more than noticed, and those ``unsure``, of the ``groups`` that stand alone."""
+
+    gain: int
+    lose: int
+    unsure: int
+    groups: int
+
+
+def tally(answer: Winners) -> Tally:
+    """Count winners and losers among the groups that stand alone; in one random draw by the change as it is."""
+    alone = [group for group in answer.groups if not group.folded]
+    sign = -1.0 if QUANTITIES[answer.quantity].kpi.better == "lower" else 1.0
+    gains = [
+        sign * group.change
+        for group in alone
+        if group.change is not None and group.verdict in ("better", "worse", "rough")
+    ]
+    return Tally(
+        gain=sum(gain > answer.noticed for gain in gains),
+        lose=sum(gain < -answer.noticed for gain in gains),
+        unsure=sum(group.verdict == "not distinguishable" for group in alone),
+        groups=len(alone),
+    )
+
+
+def noticed_words(quantity: str, noticed: float) -> str:
+    """Return from which size on a change counts: "more than 10 min", "at all"."""
+    kind = QUANTITIES[quantity].kpi.kind
+    return f"more than {show(kind, noticed)}" if noticed > 0 else "at all"
+
+
+def sentence(answer: Winners) -> str:
+    """Return who gains and who loses: "12 users gain, 3 lose more than 10 min of mean wait; 5 of 20 ...".
+
+    Names that users gave may be in it.
+    """
+    found, noun = tally(answer), QUANTITIES[answer.quantity].noun
+    if answer.total.change is None:
+        return f"No job {QUANTITIES[answer.quantity].has_it} under both {answer.baseline} and {answer.other}."
+    one, many = NOUNS[answer.by]
+    verb = "gains" if found.gain == 1 else "gain"
+    lose = "loses" if found.lose == 1 else "lose"
+    size = noticed_words(answer.quantity, answer.noticed)
+    of = "in mean" if answer.noticed == 0 else "of mean"
+    first = f"{amount(found.gain, one, many)} {verb} and {count(found.lose)} {lose} {size} {of} {noun}"
+    rest = found.groups - found.gain - found.lose - found.unsure
+    others = [f"{count(rest)} {'changes' if rest == 1 else 'change'} less"] if rest else []
+    if found.unsure:
+        others.append(f"{count(found.unsure)} cannot be told apart from no change")
+    tail = f"; {listed(others)}" if others else ""
+    return f"{first} with {answer.other} in place of {answer.baseline}{tail} ({sureness(answer)})."
+
+
+def sureness(answer: Winners) -> str:
+    """Return how sure the changes are."""
+    if answer.draws > 1:
+        return f"95%, {answer.draws} paired draws"
+    return "exact for this trace" if answer.exact else "rough, 1 draw"
+
+
+def notes(answer: Winners) -> list[str]:
+    """Return what must be known to read the numbers: what intervals cover, who is left out, who is folded."""
+    kind = QUANTITIES[answer.quantity]
+    said = []
+    if answer.draws > 1 and not answer.exact:
+        text = "± is 95% for each group by itself, over paired draws"
+        if len(answer.groups) >= 10:
+            text += (
+                f": of {count(len(answer.groups))} groups about {number(round(0.05 * len(answer.groups)))} may be off"
+            )
+        said.append(f"{text}.")
+    elif answer.exact:
+        said.append(
+            "Nothing is random here, so the changes have no error for this trace; other days may differ. The middle "
+            "half of a group's jobs says how unlike its jobs fare."
+        )
+    else:
+        said.append("One draw has no interval: run more draws to see which changes are luck.")
+    whole = answer.total
+    apart = [
+        f"{_jobs(many)} {kind.has_it} {where}"
+        for many, where in (
+            (whole.only_baseline, f"only under {answer.baseline}"),
+            (whole.only_other, f"only under {answer.other}"),
+            (whole.neither, "under neither"),
+        )
+        if many > 0
+    ]
+    if apart:
+        said.append(f"Means are over the {_jobs(whole.compared)} {kind.has_it} under both; {listed(apart)}.")
+    if answer.folded:
+        named = [*answer.folded[:MOST_FOLDED_NAMED]]
+        more = len(answer.folded) - len(named)
+        said.append(f"Small groups: {listed([*named, *([f'{count(more)} more'] if more else [])])}.")
+    if answer.draws > 1:
+        said.append("Jobs are those of one draw, on average.")
+    return said
+
+
+def _jobs(many: float) -> str:
+    """Return a mean number of jobs, with a decimal where it is no whole number."""
+    return f"{many_words(many)} job" + ("" if many == 1 else "s")
+
+
+def many_words(many: float) -> str:
+    """Return a mean number of jobs a draw: 1,234; 3.4; "under 0.1"."""
+    if many == round(many) or many >= 100:
+        return count(many)
+    return f"{many:.1f}" if many >= 0.05 else "under 0.1"
+
+
+def change_words(group: Group, quantity: str) -> str:
+    """Return the change with interval and verdict: "−41 min ± 15 min, better"; a dash where no job is compared."""
+    interval = group.interval
+    return MISSING if interval is None else delta_words(QUANTITIES[quantity].kpi, interval, group.verdict)
+
+
+def quartiles_words(group: Group, quantity: str) -> str:
+    """Return between which changes the middle half of the jobs lies."""
+    if group.quartiles is None:
+        return MISSING
+    kind = QUANTITIES[quantity].kpi.kind
+    low, _, high = (show_delta(kind, value) for value in group.quartiles)
+    return low if low == high else f"{low} to {high}"
+
+
+def shown_rows(answer: Winners) -> list[dict[str, str]]:
+    """Return a row a group in words, the whole last: counts, means, change, shares of its jobs, middle half."""
+    kind, one = QUANTITIES[answer.quantity], NOUNS[answer.by][0]
+    by_more = "" if answer.noticed == 0 else f" by > {show_size(kind.kpi.kind, answer.noticed)}"
+    rows = []
+    for group in (*answer.groups, answer.total):
+        means = [show(kind.kpi.kind, mean) for mean in (group.baseline, group.other)]
+        shares = [show("share", share) for share in (group.better_share, group.worse_share)]
+        rows.append(
+            {
+                one.capitalize(): group.name,
+                "Jobs compared": many_words(group.compared),
+                "Left out": many_words(group.jobs - group.compared) if group.jobs > group.compared else "0",
+                "Mean, baseline": means[0],
+                "Mean, other run": means[1],
+                "Change": change_words(group, answer.quantity),
+                f"Jobs better{by_more}": shares[0],
+                f"Jobs worse{by_more}": shares[1],
+                "Middle half of jobs": quartiles_words(group, answer.quantity),
+            }
+        )
+    return rows
+
+
+def rows_of(answer: Winners) -> list[dict[str, Any]]:
+    """Return a row a group as numbers, the whole last: seconds, factors or units as the quantity is; None = unknown."""
+    return [
+        {
+            "group": group.name, "jobs": group.jobs, "compared": group.compared,
+            "only under baseline": group.only_baseline, "only under other": group.only_other,
+            "under neither": group.neither, "mean, baseline": group.baseline, "mean, other": group.other,
+            "change": group.change, "change ±": group.half_width, "draws": group.draws,
+            "share better": group.better_share, "share worse": group.worse_share,
+            "change, 25%": group.quartiles and group.quartiles[0],
+            "change, median": group.quartiles and group.quartiles[1],
+            "change, 75%": group.quartiles and group.quartiles[2], "verdict": group.verdict,
+        }
+        for group in (*answer.groups, answer.total)
+    ]  # fmt: skip
+
+
+def with_letters(answer: Winners) -> Winners:
+    """Return the answer with A, B, C in place of names that somebody gave; classes by size and length keep theirs."""
+    if answer.by not in NAMED:
+        return answer
+    groups = [
+        group if group.folded else group.model_copy(update={"name": letters(place)})
+        for place, group in enumerate(answer.groups)
+    ]
+    return answer.model_copy(update={"groups": tuple(groups), "folded": ()})
+
+
+def letters(place: int) -> str:
+    """Return A, B, ..., Z, AA, AB, ... for 0, 1, ...: names for those who are not to be named."""
+    rest, last = divmod(place, 26)
+    return (letters(rest - 1) if rest else "") + chr(ord("A") + last)
