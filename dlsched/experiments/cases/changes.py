@@ -21,7 +21,7 @@ from dlsched.domain.names import names_hint
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Options, Scenario
 from dlsched.domain.workload import Floats, Workload
-from dlsched.experiments.cases.failures import REPAIR_S, with_failures
+from dlsched.experiments.cases.failures import REPAIR_S, failures_at, with_failures
 from dlsched.experiments.pool_sizes import scenario_at
 
 Kind = Literal["whole", "number", "names"]
@@ -239,6 +239,10 @@ def _failures(scenario: Scenario, hours: float, seed: int) -> Scenario:
     return with_failures(scenario, 3600 * hours, seed)
 
 
+def _failure_at(scenario: Scenario, value: str, _: int) -> Scenario:
+    return failures_at(scenario, _names(value))
+
+
 # ---- the jobs ----------------------------------------------------------------------------------------
 
 
@@ -350,6 +354,13 @@ CHANGES: tuple[Change, ...] = (
         "Mean time between failures of each node, hours, on top of the scenario's own; drawn for each draw. "
         f"Exponential, and a node is back after {REPAIR_S / 3600:g} h: assumptions of ours.",
         _failures, per_draw=True, turn="last",
+    ),
+    Change(
+        "failure_at", "Failures at given times", "", "names", 0, 0,
+        "Which node fails when and for how long, as NODE@STARTforLENGTH in hours: 3@48for6 = node 3 fails 48 h after "
+        "the first submission and is away, and not paid for, for 6 h; several with + between them. Nodes count from 0 "
+        "through the pools. Policies do not know beforehand.",
+        _failure_at, turn="last",
     ),
     Change(
         "days", "Days resampled", "", "whole", 1, 1,

@@ -1,6 +1,9 @@
-"""Failures of nodes drawn at random: a renewal process for each node, the same for every policy at a seed."""
+"""Failures of nodes: drawn at random, a renewal process for each node that is the same for all policies; or stated."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from dlsched.workload.doctor import in_time
 REPAIR_S = 3600.0
 """How long a node is away after a failure: an assumption of ours."""
 MOST_FAILURES = 20_000
+_AT = re.compile(r"(\d{1,6})@(\d{1,7}(?:\.\d{1,6})?)for(\d{1,7}(?:\.\d{1,6})?)")
 _FIRST_DRAWS = 8
 
 
@@ -41,6 +45,41 @@ def with_failures(scenario: Scenario, mean_s: float, seed: int) -> Scenario:
         for start_s in failure_times(scenario.seed + seed, node, mean_s, begin_s, end_s).tolist()
     ]
     return scenario.replace(cluster=_absent(cluster, fails))
+
+
+def failures_at(scenario: Scenario, stated: Sequence[str]) -> Scenario:
+    """Return the scenario with failures as stated, besides the absences it has.
+
+    Each is "NODE@STARTforLENGTH": the node, counted through the pools from 0, fails ``START`` hours after the first
+    submission and is back, and paid for again, ``LENGTH`` hours later: "3@48for6".
+
+    Raises
+    ------
+    InputError
+        If one is written otherwise, names a node that is not there, or takes no time.
+    """
+    cluster, begin_s = scenario.cluster, float(scenario.workload.submit_s[0]) if len(scenario.workload) else 0.0
+    fails = []
+    for text in stated:
+        node, start_h, length_h = read_failure(text)
+        if node >= cluster.num_nodes:
+            why = f"there is no node {node:,}, the last one is node {cluster.num_nodes - 1:,}"
+            raise InputError(f"failure {text}", why, "Name one that is there; the first is node 0")
+        start_s = begin_s + 3600 * start_h
+        fails.append(Absence(node=node, start_s=start_s, end_s=start_s + 3600 * length_h))
+    return scenario.replace(cluster=_absent(cluster, fails))
+
+
+def read_failure(text: str) -> tuple[int, float, float]:
+    """Return node, hours from the first submission to the failure, and hours until it is back; InputError if bad."""
+    found = _AT.fullmatch(text.replace(" ", ""))
+    if found is None:
+        why = f"must be node@start for length in hours, got {text!r:.80}"
+        raise InputError("failure at a given time", why, "Write 3@48for6: node 3, after 48 h, for 6 h")
+    node, start_h, length_h = int(found[1]), float(found[2]), float(found[3])
+    if not length_h:
+        raise InputError(f"failure {text:.80}", "must last longer than 0 h", "Give a length, as in 3@48for6")
+    return node, start_h, length_h
 
 
 def failure_times(seed: int, node: int, mean_s: float, begin_s: float, end_s: float) -> Floats:

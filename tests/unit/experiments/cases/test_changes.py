@@ -15,6 +15,7 @@ from dlsched.domain.scenario import Options, Scenario
 from dlsched.domain.workload import Workload
 from dlsched.experiments.cases import CHANGES, changed
 from dlsched.experiments.cases.failures import MOST_FAILURES, REPAIR_S, failure_times, window_s
+from dlsched.experiments.run import simulate
 from dlsched.sim.prepare import prepare
 from dlsched.workload.generators import draw
 from dlsched.workload.load import load
@@ -185,6 +186,46 @@ def test_failures_come_on_top_and_depend_on_seed_and_node_alone() -> None:
     assert times == of_first[: len(times)]
     assert times
     assert found[1:] != changed(base, {"failures": 100}, 2).cluster.absences
+
+
+def test_failures_at_given_times_come_on_top_after_all_else() -> None:
+    away = Absence(node=0, start_s=1, end_s=2, cause="maintenance")
+    base = scenario(cluster=Cluster(pools=(Pool(vm=A100, count=2),), absences=(away,)))
+    found = changed(base, {"failure_at": "1@0.5for2 + 4@48for6", "nodes": 5}, 3)
+    first_s = 100.0  # of the first submission
+    assert found.cluster.absences == (
+        away,
+        Absence(node=1, start_s=first_s + 1800, end_s=first_s + 1800 + 7200),
+        Absence(node=4, start_s=first_s + 48 * 3600, end_s=first_s + 54 * 3600),
+    )
+    assert {absence.cause for absence in found.cluster.absences[1:]} == {"fails"}
+    assert found.assumptions == ("varied: nodes 5", "varied: failures at given times 1@0.5for2+4@48for6")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("3", r"change failure_at=3: failure at a given time: must be node@start for length in hours, got '3'\."),
+        ("0@1for2+1@x", r"got '1@x'\. Write 3@48for6: node 3, after 48 h, for 6 h"),
+        ("-1@2for3", r"got '-1@2for3'"),
+        ("1@nanfor3", r"got '1@nanfor3'"),
+        ("1@2for0", r"failure 1@2for0: must last longer than 0 h"),
+        ("2@1for1", r"failure 2@1for1: there is no node 2, the last one is node 1\. Name one that is there"),
+    ],
+)
+def test_a_failure_that_cannot_be_names_its_rule(value: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        changed(scenario(), {"failure_at": value})
+
+
+def test_a_node_that_fails_at_a_given_time_stops_its_job_until_it_is_back() -> None:
+    one = Workload.from_columns({"job_id": ["a"], "submit_s": [100.0], "work": [7200.0], "workers": [16]})
+    base = scenario(workload=one)  # on both nodes of 8 GPUs
+    run = simulate(changed(base, {"failure_at": "1@1for3"}), "fifo")
+    # fails after 1 h of 2 h, is away until 4 h, and the rest takes 1 h: progress is kept without checkpoints
+    assert run.metrics["jct_mean"] == pytest.approx(5 * 3600)
+    assert run.metrics["restarts"] == 1
+    assert run.audit() == []
 
 
 def test_the_window_of_failures_by_hand() -> None:
