@@ -8,6 +8,7 @@ from typing import NoReturn
 
 PLACEMENTS = ("pool", "best-fit", "pack", "spread")
 OVERSIZE = ("refuse", "drop", "cap")
+GROUPINGS = ("group", "user", "job_class", "gpus")
 
 
 class Parser(argparse.ArgumentParser):
@@ -72,6 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
     _steady(commands.add_parser("steady", help="time in system by load and policy, with intervals"))
     _pool_sizes(commands.add_parser("pool-sizes", help="policies over the size of the pool, on the same jobs"))
     _sweep(commands.add_parser("sweep", help="policies over one or two things that vary, on the same draws"))
+    _calibrate(commands.add_parser("calibrate", help="replay a recorded trace and compare with its own starts"))
     return parser
 
 
@@ -216,6 +218,17 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--processes", type=_whole(1), metavar="N", help="processes that compute (one a core)")
     parser.add_argument("--csv", metavar="OUT", help="also write a line for each run to this file")
+    _json(parser)
+
+
+def _calibrate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace with recorded starts, or scenario file of one")
+    parser.add_argument("--policies", type=_names, metavar="A,B", help="policies (the usual rules); see: policies")
+    parser.add_argument(
+        "--by", choices=GROUPINGS, help="what tells groups apart (the one that says most of the recorded waits)"
+    )
+    parser.add_argument("--seed", type=_whole(0), default=0, metavar="S", help="seed of what is random (0)")
+    parser.add_argument("--csv", metavar="OUT", help="also write every policy and group to this file")
     _json(parser)
 
 

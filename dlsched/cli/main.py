@@ -24,6 +24,7 @@ _MODULES = {
     "steady": "dlsched.cli.steady",
     "pool-sizes": "dlsched.cli.pool_sizes",
     "sweep": "dlsched.cli.sweep",
+    "calibrate": "dlsched.cli.calibrate",
 }
 
 
