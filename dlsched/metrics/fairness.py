@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dlsched.domain.workload import Floats
+from dlsched.metrics.intervals import SAME_NUMBER
 
 LEAST_USERS = 2
 """With fewer there is nobody to be treated unlike."""
@@ -59,5 +60,6 @@ def worst_to_median(values: Floats) -> float | None:
     """Return the largest value over the median; None with fewer than two users, or where the median is 0."""
     if len(values) < LEAST_USERS:
         return None
-    middle = float(np.median(values))
-    return float(values.max()) / middle if middle > 0 else None
+    middle, worst = float(np.median(values)), float(values.max())
+    # A median of rounding noise is 0: the ratio would say nothing.
+    return worst / middle if middle > SAME_NUMBER * worst else None

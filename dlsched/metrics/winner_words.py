@@ -7,6 +7,7 @@ from typing import Any
 
 from dlsched.metrics.compare import delta_words
 from dlsched.metrics.formats import MISSING, amount, count, listed, number, show, show_delta, show_size
+from dlsched.metrics.group_changes import letters
 from dlsched.metrics.job_classes import NAMED, NOUNS
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 
@@ -191,9 +192,3 @@ def with_letters(answer: Winners) -> Winners:
         for place, group in enumerate(answer.groups)
     ]
     return answer.model_copy(update={"groups": tuple(groups), "folded": ()})
-
-
-def letters(place: int) -> str:
-    """Return A, B, ..., Z, AA, AB, ... for 0, 1, ...: names for those who are not to be named."""
-    rest, last = divmod(place, 26)
-    return (letters(rest - 1) if rest else "") + chr(ord("A") + last)

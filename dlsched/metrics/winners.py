@@ -25,6 +25,7 @@ from dlsched.domain.errors import InputError, validated
 from dlsched.domain.names import names_hint
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.compare import Verdict, judge
+from dlsched.metrics.group_changes import LEAST_GROUP
 from dlsched.metrics.intervals import SAME_NUMBER, Interval, mean_interval, ratio_draws
 from dlsched.metrics.job_classes import (
     NO_NAME,
@@ -40,8 +41,6 @@ from dlsched.metrics.kpi import KPI
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 """Jobs tables of the baseline and of the other run in one draw."""
-LEAST_GROUP = 5
-"""Groups with fewer jobs a draw are folded into one: a mean over them says little."""
 ALL_JOBS = "all jobs"
 
 
