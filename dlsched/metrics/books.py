@@ -18,7 +18,8 @@ from dlsched.domain.utility import has_utility, utility_at
 from dlsched.domain.workload import GPU, Floats, Ints, Workload
 from dlsched.metrics.billing import Bill, Stays, bill_jobs, billed_stays, instant_s, up_stays
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
-from dlsched.speed import build_speed
+from dlsched.speed import SpeedModel, build_speed
+from dlsched.speed.parameter_server import ParameterServer
 
 BOUND_S = 600.0
 """Bounded slowdown divides by at least this run time, so that very short jobs do not dominate."""
@@ -116,6 +117,22 @@ class Books:
     # ---- jobs --------------------------------------------------------------------------------------
 
     @cached_property
+    def speed(self) -> SpeedModel:
+        """How fast the jobs run on the machine types of the cluster."""
+        return build_speed(self.scenario.speed, self.jobs, self.scenario.cluster.vm_types)
+
+    @cached_property
+    def least_step_s(self) -> Floats:
+        """Least seconds between two steps and least worker-seconds of a step of each job with parameter servers.
+
+        Shape (jobs, 2); no rows under other speed models.
+        """
+        if not isinstance(self.speed, ParameterServer):
+            return np.zeros((0, 2))
+        least = [self.speed.least_times_s(row) for row in range(len(self.jobs))]
+        return np.array(least, dtype=float).reshape(len(self.jobs), 2)
+
+    @cached_property
     def left_s(self) -> Floats:
         """When each job left the system; the end of the run for unfinished ones."""
         return np.where(np.isnan(self.log.job_end_s), self.log.end_s, self.log.job_end_s)
@@ -147,7 +164,7 @@ class Books:
 
         A job with a time table takes what it gets: its request only tells policies with fixed widths what to give.
         """
-        speed = build_speed(self.scenario.speed, self.jobs, self.scenario.cluster.vm_types)
+        speed = self.speed
         if self.scenario.speed.kind == "table":
             return self.truth.work / speed.fastest()
         rate = speed.rates(np.arange(len(self.jobs)), self.jobs.workers)

@@ -14,7 +14,7 @@ from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.billing import SECONDS_PER_H
 from dlsched.metrics.books import Books
 from dlsched.sim.log import JobStatus
-from dlsched.speed import SpeedModel, build_speed
+from dlsched.speed import SpeedModel
 from dlsched.speed.mixing import job_lower_bounds
 from dlsched.speed.parameter_server import ParameterServer
 
@@ -29,10 +29,10 @@ def total_cost_bound(books: Books) -> float | None:
     vm_types = books.scenario.cluster.vm_types
     if any(vm.usd_per_h is None for vm in vm_types):
         return None
-    speed = build_speed(books.scenario.speed, books.jobs, vm_types)
+    speed = books.speed
     rows = np.flatnonzero(books.completed | books.is_status(JobStatus.FAILED))
     if isinstance(speed, ParameterServer):
-        return float(_by_gangs(books, speed, rows).sum())
+        return float(_by_gangs(books, rows).sum())
     bound = _by_table if books.scenario.speed.kind == "table" else _by_law
     parts = (rows[at : at + ROWS_AT_ONCE] for at in range(0, len(rows), ROWS_AT_ONCE))
     return float(sum(bound(books, speed, part).sum() for part in parts))
@@ -73,7 +73,7 @@ def _by_law(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
     return bill + _weight(books, rows) * np.maximum(0.0, work / fastest - _slack_s(books, rows))
 
 
-def _by_gangs(books: Books, speed: ParameterServer, rows: Ints) -> Floats:
+def _by_gangs(books: Books, rows: Ints) -> Floats:
     """Return least machine cost + least lateness of each row over all workers and servers it may have.
 
     The width with the fewest GPU-seconds need not be the smallest, and policies may choose more servers than go with a
@@ -83,7 +83,7 @@ def _by_gangs(books: Books, speed: ParameterServer, rows: Ints) -> Floats:
     usd_per_gpu_s = min(
         (price / vm_types[vm].speed for vm, price in _offers(books.scenario.cluster).items()), default=np.inf
     )
-    least = np.array([speed.least_times_s(row) for row in rows.tolist()]).reshape(len(rows), 2)
+    least = books.least_step_s[rows]
     work, gpus = books.truth.work[rows], books.jobs.gpus_per_worker[rows]
     with np.errstate(invalid="ignore"):
         bill = np.where(gpus > 0, work * least[:, 1] * gpus * usd_per_gpu_s, 0.0)

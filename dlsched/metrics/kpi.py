@@ -48,6 +48,9 @@ _ENTRIES: tuple[KPI, ...] = (
     KPI("not_running_mean", "Time not running, mean", "duration", "lower",
         "Average time a completed job was there without progress: first wait, pauses and restarts.", "Service"),
     KPI("jct_mean", "Time in system, mean", "duration", "lower", f"{_DONE_ONLY} Also called JCT.", "Service"),
+    KPI("jct_mean_bound", "Time in system, least possible", "duration", "neutral",
+        "A proven bound: no policy can complete the jobs that this run completed in less time on average. A policy "
+        "that leaves others out can.", "Service"),
     KPI("jct_median", "Time in system, median", "duration", "lower",
         f"Half of the jobs were done sooner. {_DONE_ONLY}", "Service"),
     KPI("jct_p95", "Time in system, p95", "duration", "lower",
@@ -80,11 +83,17 @@ _ENTRIES: tuple[KPI, ...] = (
         "counted apart.", "Due times"),
     KPI("tardiness_total", "Hours late", "hours", "lower",
         "Sum of hours past due; early jobs count zero. Unfinished jobs count up to the end of the run.", "Due times"),
+    KPI("tardiness_total_bound", "Hours late, least possible", "hours", "neutral",
+        "A proven bound: no policy can bring the jobs that ended by themselves in this run to their end with fewer "
+        "hours past due. Rejected, cancelled and unfinished jobs count nothing.", "Due times"),
     KPI("tardiness_cost", "Cost of lateness", "usd", "lower",
         "Hours past due times each job's weight ($/h): a planning weight, not money paid.", "Due times"),
     KPI("utility_total", "Utility", "number", "higher",
         "Sum of what each completed job is worth at its completion time. Unit-free: compare only within a scenario.",
         "Due times"),
+    KPI("utility_total_bound", "Utility, most possible", "number", "neutral",
+        "A proven bound: no policy can get more from all jobs of this run, also from those that this policy turned "
+        "away or left unfinished.", "Due times"),
     KPI("vm_cost", "Machine cost", "usd", "lower",
         "Price times time each machine was up, used or not. Prices are frozen into the run.", "Cost"),
     KPI("cost_month", "Cost per month", "usd_per_month", "lower",

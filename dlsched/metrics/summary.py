@@ -12,6 +12,7 @@ from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import SECONDS_PER_H, usd_in_window
 from dlsched.metrics.books import Books
 from dlsched.metrics.bound import total_cost_bound
+from dlsched.metrics.bound_service import service_bounds
 from dlsched.metrics.fairness import jain_index, means_by_user
 from dlsched.metrics.intervals import SAME_NUMBER
 from dlsched.metrics.steps import count_after
@@ -41,6 +42,7 @@ def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
 def summarise_books(books: Books) -> Metrics:
     """Return the metrics of a run whose books are open already."""
     metrics = counts(books) | times(books) | use(books) | lateness(books) | money(books) | extras(books)
+    metrics |= service_bounds(books)
     return {key: _plain(value) for key, value in metrics.items()}
 
 

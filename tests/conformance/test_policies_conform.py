@@ -15,6 +15,7 @@ from dlsched.policies.registry import POLICIES, unmet_needs
 from dlsched.sim.audit import audit
 from dlsched.sim.log import JobStatus, RunLog
 from dlsched.sim.prepare import Prepared, prepare
+from tests.support.bounds import beyond_of
 from tests.support.conformance_scenarios import (
     ABSENCES,
     FEATURES,
@@ -65,10 +66,14 @@ def skip_unless_met(spec: PolicySpec, given: Scenario) -> None:
 
 
 def check_ends(given: Scenario, spec: PolicySpec, params: dict[str, Any] | None = None) -> None:
-    """Every job has one outcome; the audit finds nothing: capacity, gang, work, submission, times."""
+    """Every job has one outcome, no number is beyond its bound, and the audit finds nothing.
+
+    The audit looks at capacity, gang, work, submission and times.
+    """
     prepared = prepare(given)
     log = log_of(spec, prepared, params)
     assert audit(prepared.scenario, prepared.truth, log) == []
+    assert beyond_of(prepared.scenario, prepared.truth, log) == []
     assert len(log.job_status) == len(prepared.scenario.workload)
     assert not log.stalled
     if given.options.horizon_s is None:

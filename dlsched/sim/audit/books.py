@@ -55,7 +55,7 @@ def audit_books(
     }
     for key, expected in numbers.items():
         _compare_metric(found, metrics, key, expected)
-    _compare_bound(found, metrics)
+    _compare_bounds(found, metrics)
     _compare_jobs(found, facts, jobs_table, jobs, 0.0 if usd is None else math.fsum(usd))
     if usd is not None:
         _compare_nodes(found, facts, nodes_table, billed, usd)
@@ -283,11 +283,17 @@ def _agree(given: Any, expected: Any) -> Any:
     return near | (np.isnan(given) & np.isnan(expected))
 
 
-def _compare_bound(found: Findings, metrics: Mapping[str, Any]) -> None:
-    """No run is cheaper than what is said to be the least possible."""
-    bound, total = metrics.get("total_cost_bound"), metrics.get("total_cost")
-    if bound is not None and total is not None and bound > total * (1 + SAME_NUMBER) + ONE_INSTANT:
-        found.add(np.nan, f"metric total_cost_bound is {bound:.10g}, above total_cost {total:.10g}")
+def _compare_bounds(found: Findings, metrics: Mapping[str, Any]) -> None:
+    """No number of a run is beyond what is said to be the least or the most possible."""
+    for key in ("total_cost", "jct_mean", "tardiness_total", "utility_total"):
+        bound, value = metrics.get(f"{key}_bound"), metrics.get(key)
+        if bound is None or value is None:
+            continue
+        most = key == "utility_total"
+        beyond = value - bound if most else bound - value
+        if beyond > SAME_NUMBER * max(abs(bound), abs(value)) + ONE_INSTANT:
+            where = "below" if most else "above"
+            found.add(np.nan, f"metric {key}_bound is {bound:.10g}, {where} {key} {value:.10g}")
 
 
 def _compare_jobs(

@@ -28,7 +28,7 @@ METRICS = re.findall(
     """jobs completed rejected unfinished cancelled failed jct_mean jct_median jct_p95 jct_p99 wait_mean wait_p50
     wait_p95 not_running_mean makespan allocation_ratio goodput tardiness_total tardiness_cost vm_cost idle_cost
     cost_month usd_per_useful_gpu_h rejection_cost total_cost total_cost_bound late_jobs late_share utility_total
-    slowdown_mean preemptions resizes restarts""",
+    slowdown_mean preemptions resizes restarts jct_mean_bound tardiness_total_bound utility_total_bound""",
 )
 
 

@@ -21,7 +21,7 @@ CONTRACT = {
     "jct_p99", "wait_mean", "wait_p50", "wait_p95", "not_running_mean", "makespan", "allocation_ratio", "goodput",
     "tardiness_total", "tardiness_cost", "vm_cost", "idle_cost", "cost_month", "usd_per_useful_gpu_h",
     "rejection_cost", "total_cost", "total_cost_bound", "late_jobs", "late_share", "utility_total", "slowdown_mean",
-    "preemptions", "resizes", "restarts",
+    "preemptions", "resizes", "restarts", "jct_mean_bound", "tardiness_total_bound", "utility_total_bound",
 }  # fmt: skip
 NAN = math.nan
 
@@ -94,7 +94,10 @@ def test_has_exactly_the_contract_and_each_number_has_an_entry_in_the_dictionary
         ("rejection_cost", 0),
         pytest.param("total_cost", 35.32, id="machines + lateness"),
         pytest.param("total_cost_bound", 5.225, id="900 GPU-s at a quarter of $0.001, b is 10 s late at best"),
+        pytest.param("jct_mean_bound", 87.5, id="ends from 100, 100, 112.5: 900 GPU-s on 8 GPUs"),
+        pytest.param("tardiness_total_bound", 10, id="b is due at 90 and takes 100"),
         ("utility_total", None),
+        ("utility_total_bound", None),
         ("preemptions", 1),
         ("resizes", 0),
         ("other_width_share", 0),
@@ -120,7 +123,8 @@ def test_undefined_numbers_are_none():
     undefined = {key for key in CONTRACT if metrics[key] is None}
     assert undefined == {
         "tardiness_total", "tardiness_cost", "late_jobs", "late_share", "utility_total", "vm_cost", "idle_cost",
-        "cost_month", "usd_per_useful_gpu_h", "total_cost", "total_cost_bound",
+        "cost_month", "usd_per_useful_gpu_h", "total_cost", "total_cost_bound", "tardiness_total_bound",
+        "utility_total_bound",
     }  # fmt: skip
 
 

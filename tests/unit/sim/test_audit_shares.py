@@ -121,3 +121,21 @@ def test_no_run_is_cheaper_than_what_is_said_to_be_least() -> None:
     metrics, jobs, nodes = told(given)
     (text,) = audit_books(*given, {**metrics, "total_cost_bound": 203.1}, jobs, nodes)
     assert text == "metric total_cost_bound is 203.1, above total_cost 203"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "bound", "words"),
+    [
+        pytest.param("jct_mean", None, 1e6, "above", id="jct_mean"),
+        pytest.param("tardiness_total", None, 1e6, "above", id="tardiness_total"),
+        pytest.param("utility_total", 5.0, 4.0, "below", id="utility_total"),
+    ],
+)
+def test_no_run_is_better_than_what_is_said_to_be_possible(
+    key: str, value: float | None, bound: float, words: str
+) -> None:
+    given = run()
+    metrics, jobs, nodes = told(given)
+    changed = {**metrics, f"{key}_bound": bound} | ({} if value is None else {key: value})
+    texts = audit_books(*given, changed, jobs, nodes)
+    assert f"metric {key}_bound is {bound:.10g}, {words} {key} {changed[key]:.10g}" in texts
