@@ -22,19 +22,23 @@ Point = tuple[Value | None, ...]
 
 
 class Axis(Frozen):
-    """What varies: key and label, the unit of its values ("x" = a factor, "" = a share or a name), the values."""
+    """What varies: key and label, the unit of its values ("x" = a factor, "" = a share or a name), the values.
+
+    ``present``: the value the scenario has as it is, None where it has none.
+    """
 
     key: str
     label: str
     unit: str
     values: tuple[Value, ...]
+    present: Value | None = None
 
 
 class Cell(Frozen):
     """One policy at one point (its number) with one seed: metrics by key, None where undefined or the run failed.
 
     ``completed``, ``rejected``, ``unfinished`` count its jobs; ``audit`` holds the auditor's complaints, ``error`` what
-    ended the run.
+    ended the run; ``missing``: it was not run yet.
     """
 
     point: int
@@ -46,12 +50,14 @@ class Cell(Frozen):
     unfinished: int | None = None
     audit: tuple[str, ...] = ()
     error: str = ""
+    missing: bool = False
 
 
 class Sweep(Frozen):
     """All cells: points first, then policies, then seeds. The first point is the baseline.
 
-    Cells with one seed saw the same random jobs, whatever their policy and point.
+    Cells with one seed saw the same random jobs, whatever their policy and point. ``vary``: what differs from draw to
+    draw beside what the scenario itself draws; ``exact``: nothing is random, so that one draw says all.
     """
 
     scenario: str
@@ -65,6 +71,8 @@ class Sweep(Frozen):
     seeds: tuple[int, ...] = Field(min_length=1)
     metrics: tuple[str, ...]
     cells: tuple[Cell, ...]
+    vary: Mapping[str, Value] = Field(default_factory=dict)
+    exact: bool = False
 
     @cached_property
     def _by_place(self) -> dict[tuple[int, str], list[Cell]]:
@@ -85,6 +93,11 @@ class Sweep(Frozen):
             if value is not None
         ]
         return ", ".join(parts) or "as it is"
+
+    @property
+    def num_missing(self) -> int:
+        """How many cells were not run yet."""
+        return sum(cell.missing for cell in self.cells)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the answer in JSON's own types."""
@@ -262,8 +275,8 @@ def rows_of(sweep: Sweep) -> list[dict[str, Any]]:
             "policy": cell.policy,
             "seed": cell.seed,
             **{key: cell.values.get(key) for key in sweep.metrics},
-            "audit": "; ".join(cell.audit) if cell.audit else "" if cell.error else "ok",
-            "error": cell.error,
+            "audit": "; ".join(cell.audit) if cell.audit else "" if cell.error or cell.missing else "ok",
+            "error": "not run yet" if cell.missing else cell.error,
         }
         for cell in sweep.cells
     ]
@@ -282,6 +295,7 @@ def with_violations(sweep: Sweep) -> list[Cell]:
 def unequal_points(sweep: Sweep) -> Iterator[int]:
     """Yield the points at which policies completed different numbers of jobs: their means are of unlike jobs."""
     for point in range(len(sweep.points)):
-        completed = {tuple(cell.completed for cell in sweep.at(point, policy)) for policy in sweep.policies}
+        cells = [sweep.at(point, policy) for policy in sweep.policies]
+        completed = {tuple(cell.completed for cell in each) for each in cells if not any(one.missing for one in each)}
         if len(completed) > 1:
             yield point

@@ -62,10 +62,14 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Each different run by its key, and the key of every case at every seed: cases first, then seeds."""
+    """Each different run by its key, and the key of every case at every seed: cases first, then seeds.
+
+    ``exact``: nothing is random in any case, so that one draw says all.
+    """
 
     tasks: Mapping[str, Task]
     keys: tuple[str, ...]
+    exact: bool = False
 
     def outcomes(self, found: Mapping[str, Outcome], draws: int) -> list[list[Outcome]]:
         """Return the outcome of each case at each of ``draws`` seeds."""
@@ -136,13 +140,15 @@ def plan_of(scenario: Scenario, cases: Sequence[Case], draws: Draws) -> Plan:
     """
     tasks: dict[str, Task] = {}
     keys: list[str] = []
+    exact = True
     for case in cases:
         changes, params, varies = check_case(scenario, case, draws)
+        exact = exact and not varies
         for seed in draws.seeds:
             task = Task(scenario, changes, case.policy, params, seed if varies else draws.seeds[0])
             keys.append(key := task.key)
             tasks.setdefault(key, task)
-    return Plan(tasks, tuple(keys))
+    return Plan(tasks, tuple(keys), exact)
 
 
 def check_case(scenario: Scenario, case: Case, draws: Draws) -> tuple[dict[str, Value], dict[str, Any], bool]:
@@ -166,10 +172,10 @@ def is_exact(scenario: Scenario, case: Case, draws: Draws) -> bool:
     return not check_case(scenario, case, draws)[2]
 
 
-def carry_out(task: Task) -> Outcome:
+def carry_out(task: Task, progress: Progress | None = None) -> Outcome:
     """Run, audit and summarise one task; an error of the input or of the policy becomes its text."""
     try:
-        run = simulate(task.changed(), task.policy, task.params, task.seed)
+        run = simulate(task.changed(), task.policy, task.params, task.seed, progress)
         return Outcome(run.metrics, tuple(run.audit()))
     except DlschedError as error:
         return Outcome(error=str(error))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.cases import Outcome, change_of, check_case, run_cases
+from dlsched.experiments.cases import Outcome, change_of, check_case, plan_of, run_cases
+from dlsched.experiments.cases.run import Plan
 from dlsched.experiments.run import Progress
 from dlsched.experiments.sweep.spec import AxisSpec, SweepSpec
 from dlsched.metrics.sweep import Axis, Cell, Sweep
@@ -42,13 +43,25 @@ def run_sweep(
     InputError
         Also for another scenario than the question names.
     """
-    check(spec, scenario)
+    exact = check(spec, scenario)
     played = run_cases(scenario, spec.cases, spec.draws, executor, store, progress)
-    return Swept(answer_of(spec, scenario, played.outcomes), played.computed, played.stored)
+    return Swept(answer_of(spec, scenario, played.outcomes, exact=exact), played.computed, played.stored)
 
 
-def check(spec: SweepSpec, scenario: Scenario) -> None:
-    """Raise InputError when the sweep cannot be run, before anything is computed."""
+def check(spec: SweepSpec, scenario: Scenario) -> bool:
+    """Raise InputError when the sweep cannot be run, before anything is computed; return whether nothing is random."""
+    check_question(spec, scenario)
+    return not any([check_case(scenario, case, spec.draws)[2] for case in spec.cases])
+
+
+def planned(spec: SweepSpec, scenario: Scenario) -> Plan:
+    """Return what has to be run; InputError as :func:`check`."""
+    check_question(spec, scenario)
+    return plan_of(scenario, spec.cases, spec.draws)
+
+
+def check_question(spec: SweepSpec, scenario: Scenario) -> None:
+    """Raise InputError where the question is about another scenario, or about a parameter of nobody."""
     if spec.scenario != scenario.content_hash:
         why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
         raise InputError("sweep", why, "Ask with that scenario")
@@ -56,12 +69,12 @@ def check(spec: SweepSpec, scenario: Scenario) -> None:
         if axis.policy and axis.policy not in spec.policies:
             why = f"is of a policy that is not swept, {axis.policy}"
             raise InputError(f"parameter {axis.key}", why, "Add it to the policies")
-    for case in spec.cases:
-        check_case(scenario, case, spec.draws)
 
 
-def answer_of(spec: SweepSpec, scenario: Scenario, outcomes: Sequence[Sequence[Outcome]]) -> Sweep:
-    """Return the answer made of the outcomes of ``spec.cases``, in their order, by seed."""
+def answer_of(
+    spec: SweepSpec, scenario: Scenario, outcomes: Sequence[Sequence[Outcome | None]], *, exact: bool = False
+) -> Sweep:
+    """Return the answer made of the outcomes of ``spec.cases``, in their order, by seed; None = not run yet."""
     places = [(point, policy) for point in range(len(spec.points)) for policy in spec.policies]
     return Sweep(
         scenario=spec.scenario,
@@ -79,6 +92,8 @@ def answer_of(spec: SweepSpec, scenario: Scenario, outcomes: Sequence[Sequence[O
             for place, found in zip(places, outcomes, strict=True)
             for seed, outcome in zip(spec.seeds, found, strict=True)
         ),
+        vary=spec.vary,
+        exact=exact,
     )
 
 
@@ -86,10 +101,13 @@ def _axis(scenario: Scenario, axis: AxisSpec) -> Axis:
     if axis.policy:
         return Axis(key=axis.key, label=axis.key, unit="", values=axis.values)
     change = change_of(scenario, axis.key)
-    return Axis(key=axis.key, label=change.label, unit=change.unit, values=axis.values)
+    present = change.own(scenario)
+    return Axis(key=axis.key, label=change.label, unit=change.unit, values=axis.values, present=present)
 
 
-def _cell(spec: SweepSpec, point: int, policy: str, seed: int, outcome: Outcome) -> Cell:
+def _cell(spec: SweepSpec, point: int, policy: str, seed: int, outcome: Outcome | None) -> Cell:
+    if outcome is None:
+        return Cell(point=point, policy=policy, seed=seed, values=dict.fromkeys(spec.metrics), missing=True)
     metrics = outcome.metrics or {}
     values = {key: None if (value := metrics.get(key)) is None else float(value) for key in spec.metrics}
     jobs = {key: metrics.get(key) for key in ("completed", "rejected", "unfinished")}
