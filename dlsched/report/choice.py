@@ -1,0 +1,169 @@
+"""What to choose: cost against service of each option, and the sentence that recommends one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlsched.metrics.compare import Cell, Comparison, Row
+from dlsched.metrics.findings import HEADLINES, certainty, compare_sentence, headline_rows
+from dlsched.metrics.formats import amount, listed
+from dlsched.metrics.guards import UNEQUAL_WINDOWS
+from dlsched.metrics.intervals import Interval
+from dlsched.metrics.kpi import KPIS
+from dlsched.report.options import Option
+
+COST, COST_OF_A_MONTH = "vm_cost", "cost_month"
+ENOUGH_DRAWS = 10
+NOT_SERVICE = ("completed", COST)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An option between what it costs and how well it serves; ``beaten``: another is no worse in both, by means."""
+
+    name: str
+    cost: Interval
+    service: Interval
+    beaten: bool
+
+
+def cost_key(options: Sequence[Option], *, rents: bool = False) -> str:
+    """Return the metric in which costs are compared: of a month where the options take unlike times.
+
+    ``rents``: the policy gives machines back, so what it spends on the same jobs is compared whatever the time.
+    """
+    spans = [span for option in options if (span := option.mean("makespan"))]
+    unlike = bool(spans) and max(spans) > UNEQUAL_WINDOWS * min(spans)
+    monthly = all(option.mean(COST_OF_A_MONTH) is not None for option in options)
+    return COST_OF_A_MONTH if unlike and monthly and not rents else COST
+
+
+def service_key(comparison: Comparison) -> str:
+    """Return the metric that says how well jobs are served: late jobs, worth, else a time; "" where none is known."""
+    rows = [row.kpi.key for row in headline_rows(comparison) if row.kpi.key not in NOT_SERVICE]
+    for key in ("late_share", "utility_total"):
+        if comparison.row(key) is not None:
+            return key
+    return rows[0] if rows else ""
+
+
+def points(comparison: Comparison, cost: str, service: str) -> tuple[Point, ...]:
+    """Return cost and service of the options that have both."""
+    paid, served = comparison.row(cost), comparison.row(service)
+    if paid is None or served is None:
+        return ()
+    there = [
+        (name, x, y)
+        for name in comparison.names
+        if (x := paid.of(name).value) is not None and (y := served.of(name).value) is not None
+    ]
+    sign = -1.0 if served.kpi.better == "higher" else 1.0
+    less = np.array([[x.mean, sign * y.mean] for _, x, y in there]).reshape(-1, 2)
+    return tuple(
+        Point(name, x, y, bool(((less <= less[k]).all(axis=1) & (less < less[k]).any(axis=1)).any()))
+        for k, (name, x, y) in enumerate(there)
+    )
+
+
+def only(comparison: Comparison, names: Sequence[str]) -> Comparison:
+    """Return the comparison of some of its runs."""
+    rows = tuple(Row(row.kpi, tuple(cell for cell in row.cells if cell.name in names)) for row in comparison.rows)
+    kept = tuple(name for name in comparison.names if name in names)
+    return Comparison(comparison.baseline, kept, rows, comparison.draws, comparison.exact)
+
+
+def is_rough(comparison: Comparison) -> bool:
+    """Whether a single draw of something random stands behind the numbers."""
+    return comparison.draws == 1 and not comparison.exact
+
+
+def best_of(comparison: Comparison, options: Sequence[Option]) -> str:
+    """Return the option to recommend; the baseline where no other is plainly better.
+
+    Plainly better: at least one of the numbers a comparison speaks of is better and none is worse. Of several it is one
+    that is best in service or not distinguishable from that: one without a caveat first, then by the gain in service,
+    then in cost.
+    """
+    clear = _plainly_better(comparison, options)
+    if not clear:
+        return comparison.baseline
+    service = service_key(comparison)
+    pool = _tied_in(comparison, service, clear) or clear
+    caveats = {option.name: bool(option.caveat) for option in options}
+    return min(
+        pool, key=lambda name: (caveats[name], _change(comparison, name, service), _change(comparison, name, COST))
+    )
+
+
+def _plainly_better(comparison: Comparison, options: Sequence[Option]) -> list[str]:
+    if is_rough(comparison):
+        return []
+    able = [option.name for option in options if option.name != comparison.baseline and not option.is_limit]
+    return [name for name in able if (said := _verdicts(comparison, name)) and "better" in said and "worse" not in said]
+
+
+def _tied_in(comparison: Comparison, key: str, names: Sequence[str]) -> list[str]:
+    """Return which of the names are best in a metric, or not distinguishable from the best."""
+    row = comparison.row(key)
+    return [name for name in names if row is not None and row.of(name).best]
+
+
+def trade_offs(comparison: Comparison, options: Sequence[Option]) -> list[str]:
+    """Return the options that are better in some of the numbers and worse in others."""
+    able = [option.name for option in options if option.name != comparison.baseline and not option.is_limit]
+    return [name for name in able if {"better", "worse"} <= _verdicts(comparison, name)]
+
+
+def recommendation(comparison: Comparison, options: Sequence[Option]) -> str:
+    """Return what to do and why, in words for who decides: the sentence a memo opens with."""
+    base = comparison.baseline
+    if len(comparison.names) < 2:
+        return compare_sentence(comparison)
+    if is_rough(comparison):
+        wanted = f"run {amount(ENOUGH_DRAWS, 'draw')} before deciding"
+        return f"Rough, 1 draw: {wanted}. {compare_sentence(comparison)}"
+    best = best_of(comparison, options)
+    if best != base:
+        why = compare_sentence(only(comparison, (base, best))).removeprefix(f"{best} ")
+        return f"Choose {best}: it {why}{_beside(comparison, options, best)}"
+    mixed = trade_offs(comparison, options)
+    if mixed:
+        told = only(comparison, (base, *mixed))
+        weigh = f"No option is better in all that counts: stay with {base} unless the gain is worth the loss."
+        return f"{weigh} {compare_sentence(told)}"
+    names = (base, *(option.name for option in options if not option.is_limit))
+    told = only(comparison, names)
+    if len(told.names) < 2:
+        return f"Stay with {base}: what it is compared with shows a limit and cannot be chosen ({certainty(told)})."
+    return f"Stay with {base}. {compare_sentence(told)}"
+
+
+def _beside(comparison: Comparison, options: Sequence[Option], best: str) -> str:
+    """Return what else to know: what speaks against the best option, and which others do as well."""
+    caveat = next(option.caveat for option in options if option.name == best)
+    service = service_key(comparison)
+    tied = [name for name in _tied_in(comparison, service, _plainly_better(comparison, options)) if name != best]
+    known = f" Mind that {caveat}." if caveat else ""
+    if not tied or best not in _tied_in(comparison, service, [best]):
+        return known
+    verb = "is" if len(tied) == 1 else "are"
+    word = HEADLINES.get(service, KPIS[service].label.lower())
+    return f"{known} In {word}, {listed(tied)} {verb} not distinguishable from it."
+
+
+def _verdicts(comparison: Comparison, name: str) -> set[str]:
+    return {row.of(name).verdict for row in headline_rows(comparison)}
+
+
+def _change(comparison: Comparison, name: str, key: str) -> float:
+    """Return how a metric changes, as a share of the baseline, below 0 = better; 0 where it cannot be told."""
+    row = comparison.row(key)
+    cell: Cell | None = row.of(name) if row else None
+    if row is None or cell is None or cell.delta is None or cell.verdict not in ("better", "worse"):
+        return 0.0
+    base = row.of(comparison.baseline).value
+    size = abs(cell.delta.mean) / (abs(base.mean) if base and base.mean else 1.0)
+    return -size if cell.verdict == "better" else size

@@ -1,0 +1,117 @@
+"""The appendix of the memo: how to compute it again, what differs, all numbers with their definitions, who gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dlsched.metrics.compare import Cell, Row, what_differs
+from dlsched.metrics.formats import MISSING, PLUS_MINUS, amount, count, show_delta, show_size
+from dlsched.metrics.kpi import KPI
+from dlsched.report.markup import element, listing, said, table
+from dlsched.report.memo import Memo
+from dlsched.report.rerun import file_name, seeds_words, settings
+from dlsched.report.sensitivity import Sensitivity
+from dlsched.report.winners import Winners
+
+MOST_GROUPS = 60
+
+
+def appendix(memo: Memo) -> str:
+    """Return the appendix as HTML."""
+    parts = [
+        _again(memo),
+        _differs(memo),
+        _numbers(memo),
+        "".join(_groups(found, memo) for found in memo.winners),
+        _situations(memo.sensitivity),
+        _assumptions(memo),
+        _definitions([row.kpi for row in memo.comparison.rows]),
+    ]
+    return f'<section class="appendix"><h1>Appendix</h1>{"".join(parts)}</section>'
+
+
+def _again(memo: Memo) -> str:
+    rows = [
+        [
+            said(option.name, 60),
+            said(option.origin.words, 60),
+            f"<code>{said(option.origin.scenario_hash)}</code>",
+            said(seeds_words(option.seeds) or MISSING),
+            said(option.code_version or MISSING),
+        ]
+        for option in memo.options
+    ]
+    head = ["Option", "Scenario", "Hash", "Seeds", "Code"]
+    lines = "\n".join(said(command) for command in memo.commands)
+    files = ", ".join(dict.fromkeys(file_name(option.origin.name) for option in memo.options))
+    how = f"<p>Save the scenario file ({said(files)}) beside you, then type:</p><pre>{lines}</pre>" if lines else ""
+    return f"<h2>How to compute it again</h2>{table(head, rows)}{how}"
+
+
+def _differs(memo: Memo) -> str:
+    found = what_differs(settings(memo.options))
+    names = [option.name for option in memo.options]
+    rows = [[said(entry["setting"]), *(_setting(entry[name]) for name in names)] for entry in found]
+    shown = table(["Setting", *(said(name, 60) for name in names)], rows)
+    return f"<h2>What differs between the options</h2>{shown}" if shown else ""
+
+
+def _setting(value: object) -> str:
+    return MISSING if value is None else said(value, 120)
+
+
+def _numbers(memo: Memo) -> str:
+    rows = [[said(row.kpi.label), *(_exact(row, cell) for cell in row.cells)] for row in memo.comparison.rows]
+    head = ["Number", *(said(option.name, 60) for option in memo.options)]
+    sure = f"Differences are from {said(memo.baseline, 60)}; {said(memo.certainty)}."
+    return f"<h2>All numbers</h2>{table(head, rows, caption=sure)}"
+
+
+def _exact(row: Row, cell: Cell) -> str:
+    """Return value, interval and difference in full."""
+    if cell.value is None:
+        return MISSING
+    lines = [said(row.kpi.show(cell.value.mean, exact=True) + _half(row.kpi, cell.value.half_width))]
+    if cell.delta is not None and cell.verdict != "same":
+        lines.append(said(show_delta(row.kpi.kind, cell.delta.mean) + _half(row.kpi, cell.delta.half_width)))
+    return "<br>".join((*lines, said(cell.verdict)))
+
+
+def _half(kpi: KPI, half_width: float | None) -> str:
+    return f" {PLUS_MINUS} {show_size(kpi.kind, half_width)}" if half_width else ""
+
+
+def _groups(found: Winners, memo: Memo) -> str:
+    ends = found.ends(MOST_GROUPS)
+    rows = [[said(each.name, 60), count(each.jobs), said(show_delta("duration", each.mean_s))] for each in ends]
+    less = "" if len(ends) == len(found.changes) else f"; the first and last of {count(len(found.changes))}"
+    title = f"{said(found.option, 60)}: change of the mean wait against {said(memo.baseline, 60)}"
+    return f"<h2>{title}</h2>{table([found.noun.capitalize(), 'Jobs', 'Change'], rows, caption=f'{found.over}{less}.')}"
+
+
+def _situations(found: Sensitivity | None) -> str:
+    if found is None:
+        return ""
+    rows = [[said(each.words), *(_answer(cell) for cell in each.row.cells)] for each in found.situations]
+    single = "1 draw" if found.draws == 1 and not found.exact else "exact" if found.exact else ""
+    sure = single or f"± is 95% over {amount(found.draws, 'paired draw')}"
+    head = [f"{said(found.label)}, when", *(said(name, 60) for name in found.names)]
+    shown = table(head, rows, caption=f"{sure}; ★ best, shared where draws do not tell.")
+    return f"<h2>What could change this</h2>{shown}"
+
+
+def _answer(cell: Cell) -> str:
+    return said(cell.text) + (" ★" if cell.best else "")
+
+
+def _assumptions(memo: Memo) -> str:
+    chips = listing(f"<b>{said(chip.label, 200)}</b>: {said(chip.why)}" for chip in memo.assumptions)
+    cautions = listing(said(f"{guard.text} {guard.action}.") for guard in memo.cautions)
+    bounds = listing(said(f"{name}: {words}") for name, words in memo.bounds.items())
+    parts = [("Assumptions", chips), ("Read with care", cautions), ("What is left to gain at most (proven)", bounds)]
+    return "".join(f"<h2>{title}</h2>{inner}" for title, inner in parts if inner)
+
+
+def _definitions(kpis: Sequence[KPI]) -> str:
+    inner = "".join(f"<dt>{said(kpi.label)}</dt><dd>{said(kpi.tooltip)}</dd>" for kpi in kpis)
+    return "<h2>What the numbers mean</h2>" + element("dl", inner)

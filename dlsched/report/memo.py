@@ -1,0 +1,204 @@
+"""The decision memo as plain values: one page and its appendix, from which HTML, PPTX and XLSX are written.
+
+Everything is decided here: what is recommended, which numbers the page shows, what must be said first, what may not
+enter a report at all. Writers only lay it out. Text that users gave is as they gave it; writers escape it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from dlsched.domain.errors import InputError
+from dlsched.metrics.chips import Chip
+from dlsched.metrics.compare import Comparison, Row, check_same_workload, compare
+from dlsched.metrics.findings import certainty
+from dlsched.metrics.formats import amount, count
+from dlsched.metrics.guards import Guard
+from dlsched.metrics.savings import gain_words
+from dlsched.report.choice import Point, best_of, cost_key, is_rough, points, recommendation, service_key
+from dlsched.report.options import Option, Origin
+from dlsched.report.rerun import commands
+from dlsched.report.sensitivity import Sensitivity
+from dlsched.report.winners import Winners
+
+QUESTION = "Which of these should we use?"
+MOST_OPTIONS = 6
+MOST_ROWS = 8
+FEW_OPTIONS = 4
+"""With more options cells are narrow and high, and the page holds fewer rows."""
+ROWS_OF_MANY = 6
+LONGEST = {"question": 300, "recommendation": 900, "note": 700}
+ROUGH = "rough, 1 draw: another draw may say otherwise"
+DATA_LABELS = {"example": "example data, not yours", "generated": "generated data, not recorded"}
+ALWAYS = ("completed",)
+FIRST_ROWS = (
+    "completed", "rejected", "unfinished", "late_share", "utility_total", "vm_cost", "cost_month", "wait_p95",
+    "jct_mean", "tardiness_cost", "total_cost", "not_running_mean", "slowdown_mean", "wait_p50", "idle_cost",
+    "allocation_ratio",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Memo:
+    """A memo. ``labels`` are what a reader must know before the first number.
+
+    ``rows`` are the numbers of the first page, ``same`` those that are equal under all options, in words; the
+    comparison has all. ``bounds`` say by option what is left to gain at most. ``commands`` compute it anew.
+
+    Raises
+    ------
+    InputError
+        If a label that must be there is not.
+    """
+
+    question: str
+    recommendation: str
+    note: str
+    labels: tuple[str, ...]
+    options: tuple[Option, ...]
+    comparison: Comparison
+    rows: tuple[Row, ...]
+    same: str
+    cost: str
+    service: str
+    points: tuple[Point, ...]
+    bounds: Mapping[str, str]
+    winners: tuple[Winners, ...]
+    sensitivity: Sensitivity | None
+    assumptions: tuple[Chip, ...]
+    cautions: tuple[Guard, ...]
+    commands: tuple[str, ...]
+    made_on: date
+
+    def __post_init__(self) -> None:
+        for label in _needed_labels(self.comparison, self.options):
+            if label not in self.labels:
+                raise InputError("memo", f"must say {label!r}", "Keep the label")
+
+    @property
+    def origin(self) -> Origin:
+        """The scenario of the baseline."""
+        return self.options[0].origin
+
+    @property
+    def baseline(self) -> str:
+        """Name of the option the others are compared with."""
+        return self.comparison.baseline
+
+    @property
+    def best(self) -> str:
+        """The option that is plainly better than the baseline, else the baseline."""
+        return best_of(self.comparison, self.options)
+
+    @property
+    def certainty(self) -> str:
+        """How sure the numbers are, in words."""
+        return certainty(self.comparison)
+
+    @property
+    def code_version(self) -> str:
+        """Version of the code behind the baseline."""
+        return self.options[0].code_version
+
+
+def build(
+    options: Sequence[Option],
+    *,
+    made_on: date,
+    question: str = "",
+    recommended: str = "",
+    note: str = "",
+    exact: bool = False,
+    rents: bool = False,
+    winners: Sequence[Winners] = (),
+    sensitivity: Sensitivity | None = None,
+    assumptions: Sequence[Chip] = (),
+    cautions: Sequence[Guard] = (),
+) -> Memo:
+    """Return the memo of options, the first of which is the baseline.
+
+    Parameters
+    ----------
+    question, recommended, note
+        What a reader typed; an empty question or recommendation is replaced by ours.
+    exact
+        Whether nothing is random, so that one draw says all.
+    rents
+        Whether policies rent the machines.
+    cautions
+        What a reader must know of the numbers; red ones are no reason to refuse here, a failed audit is.
+
+    Raises
+    ------
+    InputError
+        If a run failed its audit, the options are of different jobs or of unlike draws, there are too few or too many
+        of them, or a text is too long for the page.
+    """
+    _check(options)
+    texts = {"question": question, "recommendation": recommended, "note": note}
+    for name, text in texts.items():
+        if len(text) > LONGEST[name]:
+            why = f"has {count(len(text))} letters; the page holds {LONGEST[name]}"
+            raise InputError(name, why, "Shorten it; the appendix has all numbers")
+    comparison = compare([(option.name, option.draws) for option in options], options[0].name, exact=exact)
+    cost, service = cost_key(options, rents=rents), service_key(comparison)
+    rows, same = _rows(comparison, cost)
+    bounds = [(option.name, gain_words({key: option.mean(key) for key in BOUND_KEYS})) for option in options]
+    return Memo(
+        question.strip() or QUESTION,
+        recommended.strip() or recommendation(comparison, options),
+        note.strip(),
+        _needed_labels(comparison, options),
+        tuple(options),
+        comparison,
+        rows,
+        same,
+        cost,
+        service,
+        points(comparison, cost, service),
+        {name: words for name, words in bounds if words},
+        tuple(winners),
+        sensitivity,
+        tuple(assumptions),
+        tuple(cautions),
+        commands(options),
+        made_on,
+    )
+
+
+BOUND_KEYS = ("total_cost", "total_cost_bound")
+
+
+def _check(options: Sequence[Option]) -> None:
+    if not 2 <= len(options) <= MOST_OPTIONS:
+        why = f"compares 2 to {MOST_OPTIONS} options, got {count(len(options))}"
+        raise InputError("memo", why, "Choose a baseline and what it is compared with")
+    for option in options:
+        if option.audit:
+            why = f"failed its audit ({amount(len(option.audit), 'violation')}, the first: {option.audit[0]:.300})"
+            raise InputError(f"run {option.name}", why, "Leave it out, or run it again with the newest version")
+    check_same_workload([(option.name, option.origin.workload_hash, option.origin.jobs) for option in options])
+
+
+def _needed_labels(comparison: Comparison, options: Sequence[Option]) -> tuple[str, ...]:
+    """Return what must stand before the first number: a rough answer first, then data that are not the reader's."""
+    rough = (ROUGH,) if is_rough(comparison) else ()
+    kinds = dict.fromkeys(option.origin.data_kind for option in options)
+    return rough + tuple(DATA_LABELS[kind] for kind in kinds if kind in DATA_LABELS)
+
+
+def _rows(comparison: Comparison, cost: str) -> tuple[tuple[Row, ...], str]:
+    """Return the rows of the first page, and what is the same under all options in words.
+
+    Completed jobs are always there, then what differs, in the order of ``FIRST_ROWS``; machine cost in total or of a
+    month, not both.
+    """
+    other_cost = {"vm_cost": "cost_month", "cost_month": "vm_cost"}[cost]
+    named = [row for key in FIRST_ROWS if key != other_cost and (row := comparison.row(key)) is not None]
+    equal = [row for row in named if all(cell.verdict in ("same", "baseline") for cell in row.cells)]
+    kept = [row for row in named if row.kpi.key in ALWAYS or row not in equal]
+    folded = [f"{row.kpi.label} {row.cells[0].text}" for row in equal if row not in kept]
+    most = MOST_ROWS if len(comparison.names) <= FEW_OPTIONS else ROWS_OF_MANY
+    return tuple(kept[:most]), " · ".join(folded)

@@ -1,0 +1,104 @@
+"""What a memo chooses between: options, each a name with the metrics of its draws, and the scenario behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.compare import Numbers
+from dlsched.policies import registry
+
+TOLD_RUN_TIMES = "it is told true run times, which nobody knows beforehand"
+SEES_AHEAD = "it is told jobs before they are submitted: a limit, not an option"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The scenario behind an option. ``version`` 0: a file that no store has numbered."""
+
+    name: str
+    version: int
+    scenario_hash: str
+    workload_hash: str
+    jobs: int
+    data_kind: str
+
+    @property
+    def words(self) -> str:
+        """Name and version as a reader knows them."""
+        return f"{self.name}, v{self.version}" if self.version else self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """One thing to choose: its name and its metrics, draw by draw; draw i of all options saw the same jobs.
+
+    The rest says how to compute it again and what speaks against it. ``policy`` is a key of the registry, "" where the
+    option is none; ``params`` are those that differ from their defaults; ``audit`` the auditor's complaints; ``caveat``
+    what to know before choosing it; ``is_limit``: it shows what is possible and cannot be chosen.
+    """
+
+    name: str
+    draws: tuple[Numbers, ...]
+    origin: Origin
+    policy: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = ()
+    audit: tuple[str, ...] = ()
+    code_version: str = ""
+    caveat: str = ""
+    is_limit: bool = False
+
+    def mean(self, key: str) -> float | None:
+        """Return the mean of a metric over the draws; None where a draw has none."""
+        values = [value for draw in self.draws if (value := draw.get(key)) is not None]
+        return sum(values) / len(values) if values and len(values) == len(self.draws) else None
+
+
+def origin_of(scenario: Scenario, name: str = "", version: int = 0) -> Origin:
+    """Return the origin of a scenario; ``name`` and ``version`` as the store knows it."""
+    jobs = scenario.workload
+    return Origin(
+        name or scenario.name, version, scenario.content_hash, jobs.content_hash, len(jobs), scenario.data_kind
+    )
+
+
+def option_of(
+    name: str,
+    draws: Sequence[Numbers],
+    scenario: Scenario,
+    policy: str,
+    params: Mapping[str, Any],
+    seeds: Iterable[int],
+    *,
+    origin: Origin | None = None,
+    audit: Sequence[str] = (),
+    code_version: str = "",
+) -> Option:
+    """Return a policy's runs on a scenario as an option; what to know of the policy comes from the registry.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy or it has no such parameters.
+    """
+    spec = registry.find(policy)
+    defaults = spec.parse({}).model_dump(mode="json")
+    given = spec.parse(dict(params)).model_dump(mode="json")
+    changed = {key: value for key, value in given.items() if value != defaults.get(key)}
+    told = spec.uses_run_times and scenario.options.estimate_error == 0
+    caveat = SEES_AHEAD if spec.clairvoyant else TOLD_RUN_TIMES if told else ""
+    return Option(
+        name,
+        tuple(draws),
+        origin or origin_of(scenario),
+        policy,
+        changed,
+        tuple(seeds),
+        tuple(audit),
+        code_version,
+        caveat,
+        spec.clairvoyant,
+    )

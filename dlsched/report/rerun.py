@@ -1,0 +1,84 @@
+"""How to compute the numbers of a memo again: commands to copy, and the name of the scenario file they read."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dlsched.report.options import Option
+
+LONGEST_NAME = 40
+PROGRAM = ("python", "-m", "dlsched")
+
+
+def file_name(scenario_name: str) -> str:
+    """Return the name of the file a scenario is downloaded as: letters, digits, dash and underscore."""
+    plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in scenario_name)
+    return (plain[:LONGEST_NAME] or "scenario") + ".json"
+
+
+def simulate_command(option: Option) -> str:
+    """Return the command that makes the first run of an option; "" where no policy of the registry made it."""
+    if not option.policy:
+        return ""
+    params = [part for key, value in option.params.items() for part in ("--param", f"{key}={_value(value)}")]
+    seed = ["--seed", str(option.seeds[0])] if option.seeds else []
+    return _typed("simulate", file_name(option.origin.name), "--policy", option.policy, *params, *seed)
+
+
+def compare_command(options: Sequence[Option]) -> str:
+    """Return the one command that computes all options anew, the first as baseline; "" where one cannot say it.
+
+    One command compares policies on one file, over the draws from 0 on, each policy with one set of parameters.
+    """
+    policies = [option.policy for option in options]
+    first = options[0]
+    one_file = len({option.origin.scenario_hash for option in options}) == 1
+    from_0 = all(option.seeds == tuple(range(len(first.draws))) for option in options)
+    if not (one_file and from_0 and all(policies) and len(set(policies)) == len(policies)):
+        return ""
+    params = [
+        part
+        for option in options
+        for key, value in option.params.items()
+        for part in ("--param", f"{option.policy}.{key}={_value(value)}")
+    ]
+    names = ("--policies", ",".join(policies), "--draws", str(len(first.draws)))
+    return _typed("compare", file_name(first.origin.name), *names, *params)
+
+
+def commands(options: Sequence[Option]) -> tuple[str, ...]:
+    """Return the command for all options at once, if there is one, then that of each option."""
+    found = (compare_command(options), *(simulate_command(option) for option in options))
+    return tuple(dict.fromkeys(command for command in found if command))
+
+
+def settings(options: Sequence[Option]) -> dict[str, Mapping[str, Any]]:
+    """Return what the options were computed with, by name, for a table of what differs."""
+    return {
+        option.name: {
+            "policy": option.policy,
+            "parameter": option.params,
+            "scenario": option.origin.scenario_hash[:8],
+            "seeds": seeds_words(option.seeds),
+            "code version": option.code_version,
+        }
+        for option in options
+    }
+
+
+def seeds_words(seeds: Sequence[int]) -> str:
+    """Return seeds in few words: "0 to 9", "0, 3, 7"."""
+    if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds))
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _typed(*parts: str) -> str:
+    return " ".join((*PROGRAM, *(shlex.quote(part) for part in parts)))

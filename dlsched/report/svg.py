@@ -1,0 +1,118 @@
+"""A chart of a memo as SVG inside the page: no script, no font and no file from elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from dlsched.figures.palette import LIGHT
+from dlsched.metrics.formats import number, short
+
+WIDTH, HEIGHT = 430, 250
+LEFT, RIGHT, TOP, BOTTOM = 62, 14, 12, 44
+TICKS = 5
+ROOM = 0.08
+MARK_PX = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A dot with its 95% half widths (0 = none to draw) in the units of the axes; ``sign`` is written on it."""
+
+    name: str
+    sign: str
+    x: float
+    y: float
+    x_half: float
+    y_half: float
+    hollow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """From values to pixels, linear."""
+
+    low: float
+    high: float
+    from_px: float
+    to_px: float
+
+    def px(self, value: float) -> float:
+        return self.from_px + (value - self.low) / (self.high - self.low) * (self.to_px - self.from_px)
+
+
+def scatter(marks: Sequence[Mark], x_title: str, y_title: str, alt: str) -> str:
+    """Return cost against service, one signed dot an option, bars for the intervals."""
+    x = _axis([(m.x, m.x_half) for m in marks], LEFT, WIDTH - RIGHT)
+    y = _axis([(m.y, m.y_half) for m in marks], HEIGHT - BOTTOM, TOP)
+    parts = [*_grid(x, y), *(_bars(mark, x, y) for mark in marks), *(_dot(mark, x, y) for mark in marks)]
+    middle_x, middle_y = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
+    parts.append(f'<text x="{middle_x}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_title)}</text>')
+    turned = f'transform="rotate(-90 12 {middle_y})"'
+    parts.append(f'<text x="12" y="{middle_y}" text-anchor="middle" {turned}>{escape(y_title)}</text>')
+    body = "".join(parts)
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(alt, quote=True)}" '
+        f'font-size="11" fill="{LIGHT.muted}">{body}</svg>'
+    )
+
+
+def ticks(low: float, high: float, most: int = TICKS) -> list[float]:
+    """Return round numbers from low to high: at most ``most`` steps of 1, 2, 2.5 or 5 times a power of ten."""
+    span = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(span))
+    step = next(size * power for size in (1, 2, 2.5, 5, 10) if size * power >= span * (1 - 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _axis(ends: Sequence[tuple[float, float]], from_px: float, to_px: float) -> _Axis:
+    """Return an axis around all bars; one that begins at 0 where the values are not far from it."""
+    low, high = min(at - half for at, half in ends), max(at + half for at, half in ends)
+    if low >= 0 and low < 0.6 * high:
+        low = 0.0
+    if high <= low:  # all options alike
+        low, high = low - (abs(low) or 1.0) * 0.1, high + (abs(high) or 1.0) * 0.1
+    room = ROOM * (high - low)
+    return _Axis(low if low == 0 else low - room, high + room, from_px, to_px)
+
+
+def _grid(x: _Axis, y: _Axis) -> list[str]:
+    lines = []
+    for at, text in _labelled(ticks(x.low, x.high)):
+        at_x = f"{x.px(at):.1f}"
+        lines.append(f'<path d="M{at_x} {TOP}V{HEIGHT - BOTTOM}" stroke="{LIGHT.grid}"/>')
+        lines.append(f'<text x="{at_x}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{text}</text>')
+    for at, text in _labelled(ticks(y.low, y.high)):
+        at_y = y.px(at)
+        lines.append(f'<path d="M{LEFT} {at_y:.1f}H{WIDTH - RIGHT}" stroke="{LIGHT.grid}"/>')
+        lines.append(f'<text x="{LEFT - 6}" y="{at_y + 4:.1f}" text-anchor="end">{text}</text>')
+    return lines
+
+
+def _labelled(values: Sequence[float]) -> list[tuple[float, str]]:
+    """Return the ticks with their texts: short ones, where these tell them apart."""
+    texts = [short(at) for at in values]
+    if len(set(texts)) < len(texts):
+        texts = [number(at, exact=True) for at in values]
+    return list(zip(values, texts, strict=True))
+
+
+def _bars(mark: Mark, x: _Axis, y: _Axis) -> str:
+    at_x, at_y = x.px(mark.x), y.px(mark.y)
+    path = ""
+    if mark.x_half:
+        path += f"M{x.px(mark.x - mark.x_half):.1f} {at_y:.1f}H{x.px(mark.x + mark.x_half):.1f}"
+    if mark.y_half:
+        path += f"M{at_x:.1f} {y.px(mark.y - mark.y_half):.1f}V{y.px(mark.y + mark.y_half):.1f}"
+    return f'<path d="{path}" stroke="{LIGHT.ink}" stroke-width="1.5"/>' if path else ""
+
+
+def _dot(mark: Mark, x: _Axis, y: _Axis) -> str:
+    at_x, at_y = x.px(mark.x), y.px(mark.y)
+    fill, ink = (LIGHT.ground, LIGHT.ink) if mark.hollow else (LIGHT.better, LIGHT.ground)
+    circle = f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="{MARK_PX}" fill="{fill}" stroke="{LIGHT.ink}"/>'
+    sign = f'<text x="{at_x:.1f}" y="{at_y + 4:.1f}" text-anchor="middle" fill="{ink}">{escape(mark.sign)}</text>'
+    return f"<g><title>{escape(mark.name)}</title>{circle}{sign}</g>"
