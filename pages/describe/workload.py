@@ -2,6 +2,8 @@ import streamlit as st
 
 from dlsched.metrics.formats import amount
 from dlsched.ui import (
+    calibration_view,
+    calibration_work,
     fill_view,
     page,
     session,
@@ -77,10 +79,15 @@ elif action.button(
     session.keep(shown, based_on)
     st.session_state["jobs-used"] = True
     session.go("describe/cluster.py")
+places = {}
 if shown is not None:
     workload_view.profile(shown)
+    if source == "Current":
+        places = calibration_view.part(current)
     workload_view.jobs_table(shown)
 if source == "Upload":
     workload_upload.choices()
 elif source == "Current":
     fill_view.boxes(current)
+if places:
+    calibration_work.WORK.follow(places)

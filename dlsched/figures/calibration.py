@@ -1,0 +1,127 @@
+"""The chart of a calibration: recorded against replayed mean wait, one dot a group."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import Chart, duration_axis, framed, plain
+from dlsched.figures.palette import BLUE, ORANGE, Theme
+from dlsched.metrics.calibration import GROUPING_WORDS, Calibration, Group, Replayed
+from dlsched.metrics.calibration_words import ROUGH, VERDICTS, off_by, verdict_of
+from dlsched.metrics.formats import amount, duration, factor
+
+HEIGHT = 400
+LEAST_S = 10.0
+"""Shorter waits are drawn here: a log axis has no 0, and below the added minute they count as none."""
+ROOM = 1.6
+SMALLEST_PX, LARGEST_PX = 8, 34
+NAMED = 3
+"""Groups that are off most and have their name beside the dot."""
+KINDS = (
+    ("within 2x", ("close", "rough"), BLUE, "circle"),
+    ("off by more", ("off",), ORANGE, "diamond"),
+    ("too few jobs", ("few",), None, "circle-open"),
+)
+
+
+def wait_by_group(answer: Calibration, policy: str, by: str, theme: Theme) -> Chart:
+    """Return a policy's mean waits by group against the recorded ones, both on log axes, with the line of equals."""
+    replay = answer.of(policy)
+    groups = replay.groups[by]
+    low_s, high_s = _ends(groups)
+    figure = go.Figure()
+    _band(figure, theme, low_s, high_s)
+    largest = max(group.wait.jobs for group in groups)
+    for name, verdicts, colour, symbol in KINDS:
+        shown = [group for group in groups if verdict_of(group) in verdicts]
+        if shown:
+            ground = theme.muted if colour is None else theme.marks[colour]
+            figure.add_scatter(
+                x=[max(group.wait.recorded.mean_s, LEAST_S) for group in shown],
+                y=[max(group.wait.replayed.mean_s, LEAST_S) for group in shown],
+                mode="markers", name=name, showlegend=True,
+                marker={"color": ground, "symbol": symbol, "size": [_size(group, largest) for group in shown],
+                        "opacity": 0.85, "line": {"color": theme.ground if colour is not None else ground,
+                                                  "width": 1.5}},
+                customdata=[_hover(group) for group in shown], hovertemplate="%{customdata}<extra></extra>",
+            )  # fmt: skip
+    word = GROUPING_WORDS[by]
+    framed(
+        figure, theme, title=f"Mean wait by {word}, {plain(replay.label)}", x="Recorded mean wait (log)",
+        y="Replayed mean wait (log)", height=HEIGHT,
+    )  # fmt: skip
+    duration_axis(figure, low_s, high_s)
+    axis = figure.layout.xaxis
+    figure.update_yaxes(type="log", range=axis.range, tickvals=axis.tickvals, ticktext=axis.ticktext)
+    figure.update_layout(legend={"itemsizing": "constant"})
+    _names(figure, theme, groups)
+    return Chart(figure, _alt(replay, groups, word), _table(groups, word))
+
+
+def _ends(groups: tuple[Group, ...]) -> tuple[float, float]:
+    waits = [side.mean_s for group in groups for side in (group.wait.recorded, group.wait.replayed)]
+    within = np.maximum(waits, LEAST_S)
+    return float(within.min()) / ROOM, max(float(within.max()), 10 * LEAST_S) * ROOM
+
+
+def _size(group: Group, largest: int) -> float:
+    """Return the diameter: the area grows with the jobs."""
+    return max(SMALLEST_PX, LARGEST_PX * float(np.sqrt(group.wait.jobs / largest)))
+
+
+def _band(figure: go.Figure, theme: Theme, low_s: float, high_s: float) -> None:
+    """Draw the line of equals and what is within twice and half of it."""
+    ends = [low_s, high_s]
+    figure.add_scatter(
+        x=[*ends, *ends[::-1]], y=[low_s * ROUGH, high_s * ROUGH, high_s / ROUGH, low_s / ROUGH], mode="none",
+        fill="toself", fillcolor=theme.grid, opacity=0.6, hoverinfo="skip", showlegend=False, name="band",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=ends, y=ends, mode="lines", name="equal (band: half to twice)", hoverinfo="skip", showlegend=True,
+        line={"color": theme.muted, "dash": "dash", "width": 2},
+    )  # fmt: skip
+
+
+def _names(figure: go.Figure, theme: Theme, groups: tuple[Group, ...]) -> None:
+    bad = sorted((group for group in groups if verdict_of(group) == "off"), key=lambda group: -off_by(group.wait.ratio))
+    for group in bad[:NAMED]:
+        x, y = (max(side.mean_s, LEAST_S) for side in (group.wait.recorded, group.wait.replayed))
+        figure.add_annotation(
+            x=float(np.log10(x)), y=float(np.log10(y)), text=plain(group.name, 20), showarrow=False, yshift=20,
+            font={"size": 13, "color": theme.worse_text}, bgcolor=theme.ground, opacity=0.9, borderpad=1,
+        )  # fmt: skip
+
+
+def _hover(group: Group) -> str:
+    wait = group.wait
+    return (
+        f"<b>{plain(group.name)}</b><br>recorded {duration(wait.recorded.mean_s)}, replayed "
+        f"{duration(wait.replayed.mean_s)}<br>{factor(wait.ratio)} over {amount(wait.jobs, 'job')}<br>"
+        f"{VERDICTS[verdict_of(group)]}"
+    )
+
+
+def _alt(replay: Replayed, groups: tuple[Group, ...], word: str) -> str:
+    wait = replay.wait
+    off = sum(verdict_of(group) == "off" for group in groups)
+    few = sum(verdict_of(group) == "few" for group in groups)
+    return (
+        f"Mean wait recorded {duration(wait.recorded.mean_s)}, replayed {duration(wait.replayed.mean_s)} over "
+        f"{amount(wait.jobs, 'job')}; of {amount(len(groups), 'group')} by {word} {off} off by over {ROUGH:g}x, {few} "
+        f"with too few jobs. Waits under {duration(LEAST_S)} are drawn there; the area of a dot grows with its jobs."
+    )
+
+
+def _table(groups: tuple[Group, ...], word: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            word: [group.name for group in groups],
+            "jobs": [group.wait.jobs for group in groups],
+            "recorded mean wait, s": [group.wait.recorded.mean_s for group in groups],
+            "replayed mean wait, s": [group.wait.replayed.mean_s for group in groups],
+            "ratio": [round(group.wait.ratio, 4) for group in groups],
+            "verdict": [VERDICTS[verdict_of(group)] for group in groups],
+        }
+    )

@@ -1,0 +1,84 @@
+"""Which calibration of a scenario there is, the computation of one, and what other pages may say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments import computations
+from dlsched.experiments.background import Question
+from dlsched.experiments.calibration import CalibrationSpec, check, guess_s, read_spec
+from dlsched.experiments.estimate import estimate_s
+from dlsched.metrics.calibration import Calibration
+from dlsched.metrics.calibration_words import trust_chip
+from dlsched.metrics.findings import Chip
+from dlsched.metrics.formats import amount, duration
+from dlsched.ui import session
+from dlsched.ui.waiting import Waiting
+
+KIND = "calibration"
+WORK = Waiting(KIND)
+MOST_LOOKED_AT = 20
+"""Newest answers among which one about the scenario is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A stored answer. ``stale``: by other code than today's."""
+
+    spec: CalibrationSpec
+    answer: Calibration
+    experiment_id: str
+    stale: bool
+
+
+def newest(scenario_hash: str) -> Known | None:
+    """Return the newest stored calibration of a scenario; None where there is none."""
+    path = str(session.store().path)
+    listed = session.store().list_experiments(KIND)[:MOST_LOOKED_AT]
+    found = (_stored(path, info.experiment_id) for info in listed)
+    return next((one for one in found if one is not None and one.spec.scenario == scenario_hash), None)
+
+
+@st.cache_resource(max_entries=MOST_LOOKED_AT + 5, show_spinner=False)
+def _stored(_path: str, experiment_id: str) -> Known | None:
+    record = session.store().get_experiment(experiment_id)
+    try:
+        spec, answer = read_spec(record.spec), Calibration.from_plain(record.answer)
+    except DlschedError:  # of an older version, with other fields or policies: as good as none
+        return None
+    return Known(spec, answer, experiment_id, record.code_version != computations.find(KIND).version)
+
+
+def known_trust(scenario_hash: str) -> Chip | None:
+    """Return how far to trust what-ifs about a scenario: "replay explains 82% of waits"; None where nobody asked."""
+    found = newest(scenario_hash)
+    return None if found is None else trust_chip(found.answer, stale=found.stale)
+
+
+def question_of(scenario: Scenario, policies: Sequence[str]) -> CalibrationSpec:
+    """Return the question; InputError where it cannot be answered."""
+    spec = read_spec({"scenario": scenario.content_hash, "policies": list(policies)})
+    check(spec, scenario)
+    return spec
+
+
+def start(scenario: Scenario, policies: Sequence[str]) -> None:
+    """Ask the background runner for a calibration; InputError where it cannot be answered."""
+    spec = question_of(scenario, policies)
+    name = f"Calibration, {amount(len(policies), 'policy', 'policies')}"
+    WORK.begin([session.runner().ask(Question(KIND, spec.model_dump(mode="json"), name, scenario))])
+
+
+def button_words(scenario: Scenario, policies: Sequence[str]) -> str:
+    """Return what the button says: Replay 4 policies, about 12 s."""
+    about_s = 0.0
+    for policy in policies:
+        past = estimate_s(scenario, policy, session.store())
+        about_s += past.seconds if past.source == "earlier runs" else guess_s(1, len(scenario.workload))
+    rounded_s = 60 * round(about_s / 60) if about_s >= 90 else max(1, round(about_s))
+    return f"Replay {amount(len(policies), 'policy', 'policies')}, about {duration(rounded_s)}"

@@ -1,0 +1,178 @@
+"""The part Calibration of the page Workload: replaying in the background, the answer kept, and the chip for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments import computations
+from dlsched.experiments.background import Runner
+from dlsched.metrics.calibration import Calibration
+from dlsched.metrics.calibration_words import trust_chip
+from dlsched.store import Store
+from dlsched.store.record import ExperimentRecord
+from dlsched.ui import calibration_work
+from tests.support.page_text import shown
+from tests.support.recorded_jobs import recorded_scenario
+from tests.support.runs_for_store import small_scenario
+
+PAGE = "describe/workload.py"
+WAIT_S = 60
+OpenPage = Callable[..., AppTest]
+POLICIES = ["sjf", "fifo"]
+
+
+@cache
+def answered() -> ExperimentRecord:
+    """Return the replays of jobs that FIFO recorded."""
+    scenario = recorded_scenario("fifo")
+    spec = {"scenario": scenario.content_hash, "policies": POLICIES}
+    return computations.compute("calibration", spec, subject=scenario)
+
+
+def opened(store: Store, open_page: OpenPage, scenario: Scenario) -> AppTest:
+    return open_page(PAGE, scenario=store.save_scenario(scenario).scenario_hash)
+
+
+def keys(app: AppTest) -> set[str | None]:
+    return {button.key for button in app.button}
+
+
+def card(app: AppTest, label: str) -> str:
+    return str({metric.label: metric.value for metric in app.metric}[label])
+
+
+def test_jobs_without_recorded_starts_have_no_such_part(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, small_scenario())
+    assert not app.exception
+    assert "calibration-compute" not in keys(app)
+    assert "Calibration" not in [part.value for part in app.subheader]
+
+
+def test_one_button_replays_the_usual_policies_and_the_answer_stays(
+    store: Store, runner: Runner, open_page: OpenPage
+) -> None:
+    scenario = recorded_scenario("fifo")
+    app = opened(store, open_page, scenario)
+    assert calibration_work.known_trust(scenario.content_hash) is None
+    assert "This trace has recorded starts." in shown(app)
+    assert app.button(key="calibration-compute").label.startswith("Replay 4 policies, about ")
+    app.button(key="calibration-compute").click().run()
+    assert runner.wait(WAIT_S)
+    app = app.run()
+    assert not app.exception
+    assert "Replay explains 100% of waits under FIFO, the nearest of 4 policies" in shown(app)
+    assert card(app, "Waits explained") == "100%"
+    assert card(app, "Typical job off by") == "1.0x"
+    assert len(store.list_experiments("calibration")) == 1
+    chip = calibration_work.known_trust(scenario.content_hash)
+    assert chip is not None
+    assert (chip.label, chip.where) == ("replay explains 100% of waits", "Workload")
+    assert calibration_work.known_trust("another") is None
+
+
+def test_a_stored_answer_opens_with_the_page_and_other_policies_can_be_looked_at(
+    store: Store, open_page: OpenPage
+) -> None:
+    store.save_experiment(answered())
+    app = opened(store, open_page, recorded_scenario("fifo"))
+    assert not app.exception
+    tag = store.list_experiments("calibration")[0].experiment_id[:8]
+    assert app.selectbox(key=f"calibration-policy-{tag}").value == "fifo"
+    assert "150 of 150 jobs compared." in shown(app)
+    app = app.selectbox(key=f"calibration-policy-{tag}").set_value("sjf").run()
+    assert not app.exception
+    sjf = Calibration.from_plain(answered().answer).of("sjf")
+    assert sjf.explained is not None
+    assert sjf.explained < 1
+    assert card(app, "Waits explained") != "100%"
+    app = app.segmented_control(key=f"calibration-by-{tag}").set_value("group").run()
+    tables = [frame.value for frame in app.dataframe if "what-ifs" in frame.value.columns]
+    assert [sorted(table["group"]) for table in tables] == [["vc1", "vc7"]]
+    app = app.toggle(key="table-calibration").set_value(True).run()
+    assert not app.exception
+    replayed_s = [group.wait.replayed.mean_s for group in sjf.groups["group"]]
+    (table,) = [frame.value for frame in app.dataframe if "replayed mean wait, s" in frame.value.columns]
+    assert table["replayed mean wait, s"].tolist() == pytest.approx(replayed_s)
+
+
+def test_nothing_chosen_cannot_be_replayed(store: Store, open_page: OpenPage) -> None:
+    scenario = recorded_scenario("fifo")
+    app = opened(store, open_page, scenario)
+    app = app.multiselect(key=f"calibration-policies-{scenario.content_hash[:8]}").set_value([]).run()
+    assert app.button(key="calibration-compute").disabled
+    assert app.button(key="calibration-compute").label == "Choose a policy"
+
+
+def test_jobs_that_can_never_fit_are_told_and_the_page_goes_on(
+    store: Store, runner: Runner, open_page: OpenPage
+) -> None:
+    scenario = recorded_scenario("fifo")
+    workers = scenario.workload.workers.copy()
+    workers[0] = 500
+    app = opened(store, open_page, scenario.replace(workload=scenario.workload.with_columns(workers=workers)))
+    app.button(key="calibration-compute").click().run()
+    assert runner.wait(WAIT_S)
+    app = app.run()
+    assert not app.exception
+    assert "The computation stopped" in shown(app)
+    assert "calibration-compute" in keys(app)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"code_version": "0.0.0"}, "This calibration is by older code."),
+        ({"answer": {"of": "another version"}}, "This trace has recorded starts."),
+    ],
+    ids=["older-code", "unreadable"],
+)
+def test_answers_of_older_code_are_marked_and_unreadable_ones_are_none(
+    changes: dict[str, Any], told: str, store: Store, open_page: OpenPage
+) -> None:
+    store.save_experiment(replace(answered(), **changes))
+    app = opened(store, open_page, recorded_scenario("fifo"))
+    assert not app.exception
+    assert told in shown(app)
+
+
+def test_a_default_cluster_and_a_broken_replay_are_banners(store: Store, open_page: OpenPage) -> None:
+    scenario = recorded_scenario("fifo").replace(assumptions=("Default cluster: 2 nodes",))
+    record = computations.compute(
+        "calibration", {"scenario": scenario.content_hash, "policies": ["fifo"]}, subject=scenario
+    )
+    answer = Calibration.from_plain(record.answer)
+    broken = answer.best.model_copy(update={"audit": ("node 0 holds too much",)})
+    plain = answer.model_copy(update={"replays": (broken,)}).to_plain()
+    store.save_experiment(replace(record, answer=plain))
+    app = opened(store, open_page, scenario)
+    assert not app.exception
+    assert "The cluster is our default, not the one of the recording" in shown(app)
+    assert "The audit found violations in the replay under FIFO" in shown(app)
+
+
+def test_names_of_groups_are_shown_letter_by_letter(store: Store, open_page: OpenPage) -> None:
+    jobs = recorded_scenario("fifo").workload
+    assert jobs.recorded_start_s is not None
+    late = np.where(np.arange(len(jobs)) % 2 == 0, 50_000.0, 0.0)
+    odd = jobs.with_columns(
+        group=["**[x](http://y)**", "plain"] * (len(jobs) // 2), recorded_start_s=jobs.recorded_start_s + late
+    )
+    scenario = recorded_scenario("fifo").replace(workload=odd)
+    spec = {"scenario": scenario.content_hash, "policies": ["fifo"]}
+    record = computations.compute("calibration", spec, subject=scenario)
+    store.save_experiment(record)
+    app = opened(store, open_page, scenario)
+    assert not app.exception
+    answer = Calibration.from_plain(record.answer)
+    assert answer.default_by == "group"
+    assert "x](http" in trust_chip(answer).why
+    (told,) = [part.value for part in app.markdown if "Replay explains" in part.value]
+    assert "\\[x\\]\\(http\\:" in told
