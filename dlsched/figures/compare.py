@@ -1,4 +1,4 @@
-"""Charts that compare runs: changes against a baseline, distributions, over time, who wins."""
+"""Charts that compare runs: changes against a baseline, distributions, over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from dlsched.figures.base import (
     cut,
     duration_axis,
     framed,
-    hatched,
     legend_mark,
     named_rows,
     plain,
@@ -31,8 +30,6 @@ from dlsched.metrics.steps import thin
 ECDF_POINTS = 400
 QUEUE_POINTS = 400
 MAX_LINES = 6
-MAX_WINNERS = 15
-NOTICED_S = 600.0
 SHAPES = {"better": "circle", "worse": "diamond", "changed": "square", "rough": "circle-open-dot"}
 HOLLOW = "circle-open"
 SHAPE_WORDS = {
@@ -189,51 +186,3 @@ def queues(series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], the
     )
     peaks = "; ".join(f"{cut(name)} at most {count(peak)}" for name, peak in peak_of.items())
     return Chart(figure, f"Jobs waiting: {peaks}.", table)
-
-
-def who_wins(change_s: pd.Series, jobs_of: pd.Series, theme: Theme, *, quantity: str, baseline: str, run: str) -> Chart:
-    """Return the mean change per group, sorted; below zero is a gain.
-
-    ``change_s`` group -> seconds, ``jobs_of`` group -> number of jobs. Of more than thirty groups the fifteen at
-    each end are drawn; the table has all.
-    """
-    ordered = change_s.sort_values(kind="stable")
-    shown = (
-        ordered
-        if len(ordered) <= 2 * MAX_WINNERS
-        else pd.concat([ordered.iloc[:MAX_WINNERS], ordered.iloc[-MAX_WINNERS:]])
-    )
-    hours = np.asarray(shown, dtype=float) / 3600
-    labels = [f"{plain(name or '(none)', 16)} ({count(int(jobs_of[name]))})" for name in shown.index]
-    figure = go.Figure()
-    for name, who, colour, shape in (
-        ("sooner", hours <= 0, theme.better, ""),
-        ("later", hours > 0, theme.worse, "/"),
-    ):
-        if not who.any():
-            continue
-        figure.add_bar(
-            x=hours[who],
-            y=np.flatnonzero(who),
-            orientation="h",
-            name=name,
-            marker=hatched(colour, shape, theme.ink),
-            customdata=[label for label, ok in zip(labels, who, strict=True) if ok],
-            hovertemplate="%{customdata} jobs: %{x:+.2f} h<extra></extra>",
-        )
-    changed = np.asarray(change_s, dtype=float)
-    gain, lose = int((changed < -NOTICED_S).sum()), int((changed > NOTICED_S).sum())
-    verdict = f"{count(gain)} gain and {count(lose)} lose more than {duration(NOTICED_S)} of mean {quantity}"
-    title = f"{verdict} against {plain(baseline, 24)}"
-    height = int(np.clip(110 + 20 * len(shown), 220, 720))
-    framed(
-        figure, theme, title=title, x=f"Change of mean {quantity} (h), left is sooner", y="Group (jobs)", height=height
-    )
-    named_rows(figure, labels)
-    figure.update_layout(barmode="overlay")
-    figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
-    jobs = [int(jobs_of[name]) for name in ordered.index]
-    table = pd.DataFrame(
-        {"group": list(ordered.index), "change, h": np.asarray(ordered, dtype=float) / 3600, "jobs": jobs}
-    )
-    return Chart(figure, f"{cut(run)} against {cut(baseline)}: of {count(len(changed))} groups {verdict}.", table)

@@ -47,20 +47,24 @@ def noticed_words(quantity: str, noticed: float) -> str:
     return f"more than {show(kind, noticed)}" if noticed > 0 else "at all"
 
 
+def counted_words(answer: Winners) -> str:
+    """Return which changes count: "more than 10 min of mean wait", "at all in mean utility"."""
+    of = "of mean" if answer.noticed > 0 else "in mean"
+    return f"{noticed_words(answer.quantity, answer.noticed)} {of} {QUANTITIES[answer.quantity].noun}"
+
+
 def sentence(answer: Winners) -> str:
     """Return who gains and who loses: "12 users gain, 3 lose more than 10 min of mean wait; 5 of 20 ...".
 
     Names that users gave may be in it.
     """
-    found, noun = tally(answer), QUANTITIES[answer.quantity].noun
+    found = tally(answer)
     if answer.total.change is None:
         return f"No job {QUANTITIES[answer.quantity].has_it} under both {answer.baseline} and {answer.other}."
     one, many = NOUNS[answer.by]
     verb = "gains" if found.gain == 1 else "gain"
     lose = "loses" if found.lose == 1 else "lose"
-    size = noticed_words(answer.quantity, answer.noticed)
-    of = "in mean" if answer.noticed == 0 else "of mean"
-    first = f"{amount(found.gain, one, many)} {verb} and {count(found.lose)} {lose} {size} {of} {noun}"
+    first = f"{amount(found.gain, one, many)} {verb} and {count(found.lose)} {lose} {counted_words(answer)}"
     rest = found.groups - found.gain - found.lose - found.unsure
     others = [f"{count(rest)} {'changes' if rest == 1 else 'change'} less"] if rest else []
     if found.unsure:

@@ -9,9 +9,11 @@ from dlsched.domain.errors import StoreError
 from dlsched.figures import compare as figures
 from dlsched.figures.palette import policy_colour
 from dlsched.metrics.compare import Cell, Comparison, Row, what_differs
+from dlsched.metrics.fairness_change import fairness_change
 from dlsched.metrics.formats import amount, count
-from dlsched.metrics.group_changes import changes_by, groupings_of, letters
-from dlsched.ui import charts, loaders, session
+from dlsched.metrics.job_classes import groupings_of
+from dlsched.metrics.winners import winners
+from dlsched.ui import charts, loaders, session, winners_view
 from dlsched.ui.runs_of import Series, shared_seeds
 from dlsched.ui.text import dollars, safe
 
@@ -156,33 +158,21 @@ def _say_one_draw(comparison: Comparison) -> None:
 
 
 def who_wins(comparison: Comparison, chosen: list[Series]) -> None:
-    """Show which users gain and lose."""
+    """Show which users, groups or classes of jobs gain and lose, and how fair both runs are."""
     base, others = chosen[0], {series.label: series for series in chosen[1:]}
     facts = loaders.jobs(base.run_ids[0])
-    groups = groupings_of(facts)
-    if not groups:
-        st.info("The jobs name no user, group or class, so nobody can be told apart.")
-        return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Run", list(others), key="wins-run", width=240)
-        by = str(st.segmented_control("Group by", groups, default=groups[0], required=True, key="wins-by",
-                                      format_func=lambda g: g.replace("_", " ")))  # fmt: skip
+        name = st.selectbox("Run", list(others), key="wins-run", width=200)
+        choice = winners_view.choose(groupings_of(facts), winners_view.quantities_of(facts), "wins")
         hide = st.checkbox("Show names as A, B, C", key="wins-hide")
-    pairs = [
-        (loaders.jobs(base.run_of(seed)), loaders.jobs(others[name].run_of(seed))) for seed in shared_seeds(chosen)
-    ]
-    change = changes_by(pairs, by)
-    if change.empty:
-        st.info("No job started under both runs.")
-        return
-    if hide:
-        change.index = pd.Index([letters(place) for place in range(len(change))])
-    chart = figures.who_wins(
-        change["mean"], change["jobs"], charts.page_theme(), quantity="wait", baseline=base.label, run=name
-    )
-    charts.show(chart, "wins", caption=True)
-    if comparison.draws > 1:
-        st.markdown(f":gray[Means over {comparison.draws} draws; jobs are those of one draw, on average.]")
+    runs = [(base.run_of(seed), others[name].run_of(seed)) for seed in shared_seeds(chosen)]
+    pairs = [(loaders.jobs(before), loaders.jobs(after)) for before, after in runs]
+    names = (base.label, name)
+    answer = winners(pairs, choice.by, choice.quantity, names=names, exact=comparison.exact, noticed=choice.noticed)
+    winners_view.show_winners(answer, "wins", hide_names=hide)
+    metrics = [(loaders.metrics(before), loaders.metrics(after)) for before, after in runs]
+    winners_view.show_fairness(fairness_change(pairs, metrics, names=names, exact=comparison.exact))
+    winners_view.show_how()
 
 
 def settings_that_differ(comparison: Comparison, chosen: list[Series]) -> None:

@@ -85,6 +85,42 @@ def test_all_parts_open(store, scenario, open_page):
     assert "policy" in list(app.dataframe[0].value["Setting"])
 
 
+def test_who_wins_by_user_size_and_length_with_fairness(store, scenario, open_page):
+    base, other = run(store, scenario), run(store, scenario, "sjf")
+    app = open_page(PAGE, runs=f"{base},{other}", base=base, ctab="Who wins, who loses")
+    assert not app.exception
+    assert app.selectbox(key="wins-by").options == ["User", "Size class", "Length class"]
+    assert "with SJF in place of FIFO" in texts(app)
+    assert "(exact for this trace)." in texts(app)
+    rows = app.dataframe[-1].value
+    assert list(rows["User"]) == ["ann", "bob", "all jobs"]
+    assert list(rows["Jobs compared"]) == ["6", "6", "12"]
+    fairness = app.table[-1].value.set_index("Measure")
+    assert list(fairness.columns) == ["FIFO (B)", "SJF", "Difference", "Better is", "Over"]
+    assert fairness.loc["Gini of users' waits", "Over"] == "2 users"
+    app = app.checkbox(key="wins-hide").check().run()
+    assert list(app.dataframe[-1].value["User"]) == ["A", "B", "all jobs"]
+    app = app.selectbox(key="wins-by").set_value("length_class").run()
+    assert not app.exception
+    assert list(app.dataframe[-1].value["Length class"]) == ["1 min", "10 min", "all jobs"]
+    app = app.selectbox(key="wins-quantity").set_value("slowdown").run()
+    assert not app.exception
+    assert "more than 0.5x of mean slowdown" in texts(app)
+    app = app.selectbox(key="wins-noticed-slowdown").set_value(1.0).run()
+    assert "more than 1.0x of mean slowdown" in texts(app)
+
+
+def test_who_wins_over_draws_has_intervals_and_says_who_is_left_out(store, scenario, open_page):
+    given = scenario.replace(options=Options(bug_share=0.4, bug_within_s=50.0, **ENGINE))
+    runs = {policy: [run(store, given, policy, seed) for seed in range(3)] for policy in ("fifo", "sjf")}
+    app = open_page(PAGE, runs=f"{runs['fifo'][0]},{runs['sjf'][0]}", base=runs["fifo"][0], ctab="Who wins, who loses")
+    assert not app.exception
+    assert "(95%, 3 paired draws)." in texts(app)
+    app = app.selectbox(key="wins-quantity").set_value("jct_s").run()
+    assert not app.exception
+    assert "completed under neither" in texts(app)
+
+
 def test_unlike_sets_of_jobs_are_said_and_can_be_made_alike(store, scenario, open_page):
     given = scenario.replace(options=Options(horizon_s=250.0, **ENGINE))
     base, other = run(store, given), run(store, given, "sjf")

@@ -27,10 +27,12 @@ from dlsched.figures import (
     training,
     workload,
 )
+from dlsched.figures import winners as winners_figures
 from dlsched.figures.base import CLEAR, TimeAxis, cut, duration_axis, plain
 from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE
 from dlsched.metrics.machines import bill_by_machine, late_by_cost
 from dlsched.metrics.savings import run_costs
+from dlsched.metrics.winners import winners
 from dlsched.speed.regression import fit_all
 from dlsched.workload.demo_profile import demo_runs
 
@@ -167,7 +169,7 @@ def every_chart(theme):
     slots = {by: raster.node_raster(on_slots, gpus, away, 0, 5e5, colour_by=by, leases=leases)
              for by in ("state", "gpu_type")}  # fmt: skip
     late = late_by_cost(facts.assign(tardiness_s=facts["wait_s"], tardiness_usd=facts["wait_s"] / 90))
-    wins = {"quantity": "wait", "baseline": NASTY, "run": NASTY}
+    wins = winners([(facts, facts.assign(wait_s=3000.0))], "user", names=(NASTY, NASTY), exact=True)
     return {
         "overview": gantt.overview(nodes, theme),
         "overview by user": gantt.overview(by_user, theme, highlight="ben"),
@@ -208,7 +210,7 @@ def every_chart(theme):
         "forest": compare.forest(changes, colour_of, theme, NASTY),
         "ecdf": compare.ecdf(runs, colour_of, theme, quantity="Wait"),
         "queues": compare.queues(states, colour_of, theme),
-        "who wins": compare.who_wins(per_user - 3000, facts["user"].value_counts(), theme, **wins),
+        "who wins": winners_figures.changes(wins, theme),
     }
 
 
@@ -285,14 +287,6 @@ def test_an_ecdf_reaches_each_share_where_it_should():
     assert line.x.tolist() == [1, 2, 4]
     assert line.y.tolist() == pytest.approx([100 / 3, 200 / 3, 100])
     assert "(3 jobs)" in chart.alt
-
-
-def test_winners_and_losers_are_counted_over_all_groups():
-    change = pd.Series({f"u{i}": (-3600.0 if i < 30 else 3600.0) for i in range(40)})
-    chart = compare.who_wins(change, pd.Series(3, index=change.index), LIGHT, quantity="wait", baseline="A", run="B")
-    assert chart.alt == "B against A: of 40 groups 30 gain and 10 lose more than 10 min of mean wait."
-    assert sum(len(trace.y) for trace in chart.figure.data) == 30
-    assert len(chart.table) == 40
 
 
 def test_demand_counts_jobs_that_would_run_at_once():

@@ -39,7 +39,7 @@ def test_gains_and_losses_are_counted_over_those_who_stand_alone() -> None:
 
 
 def test_what_draws_do_not_tell_from_nothing_is_no_gain() -> None:
-    answer = winners([moved(-HOUR_S, 3600, 60), moved(-HOUR_S - 60, -3500, 70)], "user", names=NAMES)
+    answer = winners([moved(-HOUR_S, 3600, 60), moved(-HOUR_S - 60, -1000, 70)], "user", names=NAMES)
     assert tally(answer) == Tally(gain=1, lose=0, unsure=1, groups=3)
     assert sentence(answer).endswith(
         "; 1 changes less and 1 cannot be told apart from no change (95%, 2 paired draws)."

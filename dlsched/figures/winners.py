@@ -1,0 +1,137 @@
+"""Who wins, who loses: the change of each group with its interval, or with the middle half of its jobs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import Chart, cut, framed, legend_mark, named_rows, plain
+from dlsched.figures.compare import HOLLOW, SHAPE_WORDS, SHAPES
+from dlsched.figures.palette import Theme
+from dlsched.metrics.formats import DAY_S, HOUR_S, MINUTE_S, count
+from dlsched.metrics.job_classes import NAMED, NOUNS
+from dlsched.metrics.winner_words import (
+    change_words,
+    counted_words,
+    many_words,
+    quartiles_words,
+    rows_of,
+    sentence,
+    tally,
+)
+from dlsched.metrics.winners import QUANTITIES, Group, Winners
+
+MOST_ENDS = 15
+"""Of more than twice as many groups, so many are drawn from each end."""
+LONGEST_NAME = 24
+_TIME_UNITS = ((2.0 * DAY_S, DAY_S, "d"), (2.0 * HOUR_S, HOUR_S, "h"), (120.0, MINUTE_S, "min"), (0.0, 1, "s"))
+
+
+def changes(answer: Winners, theme: Theme) -> Chart | None:
+    """Return the mean change by group: names sorted with the largest gain on top, classes from small to large.
+
+    A whisker is the 95% interval over draws. In one draw there is none; a band shows the middle half of the group's
+    jobs, which says how unlike they fare, not how sure the mean is. None where no job is compared.
+    """
+    ordered = _ordered(answer)
+    if not ordered:
+        return None
+    shown = ordered if len(ordered) <= 2 * MOST_ENDS else [*ordered[:MOST_ENDS], *ordered[-MOST_ENDS:]]
+    size, unit = _unit(answer, shown)
+    kind, figure = QUANTITIES[answer.quantity], go.Figure()
+    if answer.draws == 1:
+        _add_bands(figure, shown, size, theme)
+    rows_by = {verdict: [row for row, group in enumerate(shown) if group.verdict == verdict] for verdict in SHAPE_WORDS}
+    for rows in filter(None, rows_by.values()):
+        _add_dots(figure, answer, shown, rows, size, theme)
+    _add_legend(figure, [verdict for verdict, rows in rows_by.items() if rows], theme)
+    found = tally(answer)
+    verdict = f"{count(found.gain)} gain and {count(found.lose)} lose {counted_words(answer)}"
+    title = f"{verdict} against {plain(answer.baseline, 24)}"
+    side = "left" if kind.kpi.better == "lower" else "right"
+    height = int(np.clip(130 + 24 * len(shown), 220, 820))
+    axis = f"Change of mean {kind.noun} ({unit}), {side} is better"
+    framed(figure, theme, title=title, x=axis, y=f"{NOUNS[answer.by][0].capitalize()} (jobs)", height=height)
+    labels = [f"{plain(group.name, LONGEST_NAME)} ({many_words(group.compared)})" for group in shown]
+    named_rows(figure, labels)
+    figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
+    named = answer.model_copy(update={"baseline": cut(answer.baseline), "other": cut(answer.other)})
+    return Chart(figure, sentence(named), pd.DataFrame(rows_of(answer)))
+
+
+def _ordered(answer: Winners) -> list[Group]:
+    """Return the groups with a change; names by gain, classes as they are."""
+    there = [group for group in answer.groups if group.change is not None]
+    if answer.by not in NAMED:
+        return there
+    sign = 1.0 if QUANTITIES[answer.quantity].kpi.better == "lower" else -1.0
+    return sorted(there, key=lambda group: sign * (group.change or 0.0))
+
+
+def _unit(answer: Winners, shown: list[Group]) -> tuple[float, str]:
+    """Return the size and the name of the axis' unit."""
+    kind = QUANTITIES[answer.quantity].kpi.kind
+    if kind != "duration":
+        return 1.0, "x" if kind == "factor" else "no unit"
+    largest = max(abs(group.change or 0.0) for group in shown)
+    return next((float(size), unit) for least, size, unit in _TIME_UNITS if largest >= least)
+
+
+def _colour(verdict: str, theme: Theme) -> str:
+    return {"better": theme.better, "worse": theme.worse}.get(verdict, theme.muted)
+
+
+def _add_dots(
+    figure: go.Figure, answer: Winners, shown: list[Group], rows: list[int], size: float, theme: Theme
+) -> None:
+    """Draw groups of one verdict with their whiskers."""
+    groups = [shown[row] for row in rows]
+    half = [(group.half_width or 0.0) / size for group in groups]
+    colour = _colour(groups[0].verdict, theme)
+    figure.add_scatter(
+        x=[(group.change or 0.0) / size for group in groups],
+        y=rows,
+        mode="markers",
+        showlegend=False,
+        marker={
+            "color": colour,
+            "size": 11,
+            "line": {"width": 2, "color": colour},
+            "symbol": SHAPES.get(groups[0].verdict, HOLLOW),
+        },
+        error_x={"type": "data", "array": half, "thickness": 1.5, "color": colour, "visible": any(half)},
+        customdata=[
+            [
+                plain(group.name, LONGEST_NAME), many_words(group.compared), change_words(group, answer.quantity),
+                quartiles_words(group, answer.quantity),
+            ]
+            for group in groups
+        ],
+        hovertemplate="<b>%{customdata[0]}</b>, jobs: %{customdata[1]}<br>%{customdata[2]}"
+        "<br>middle half of its jobs: %{customdata[3]}<extra></extra>",
+    )  # fmt: skip
+
+
+def _add_legend(figure: go.Figure, verdicts: list[str], theme: Theme) -> None:
+    """Name each mark once; verdicts that look alike share one entry."""
+    words: dict[tuple[str, str], list[str]] = {}
+    for verdict in verdicts:
+        mark = SHAPES.get(verdict, HOLLOW), _colour(verdict, theme)
+        words.setdefault(mark, []).append(SHAPE_WORDS[verdict])
+    for (symbol, colour), named in words.items():
+        legend_mark(figure, " or ".join(named), symbol=symbol, size=11, color=colour)
+
+
+def _add_bands(figure: go.Figure, shown: list[Group], size: float, theme: Theme) -> None:
+    """Draw from the lower to the upper quartile of the jobs' own changes."""
+    x: list[float | None] = []
+    y: list[int | None] = []
+    for row, group in enumerate(shown):
+        if group.quartiles is not None:
+            x += [group.quartiles[0] / size, group.quartiles[2] / size, None]
+            y += [row, row, None]
+    figure.add_scatter(
+        x=x, y=y, mode="lines", line={"color": theme.faded, "width": 7}, name="middle half of its jobs",
+        showlegend=True, hoverinfo="skip",
+    )  # fmt: skip
