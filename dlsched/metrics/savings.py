@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from dlsched.metrics.formats import MINUS, MISSING, PLUS_MINUS, Number, listed, money, share
 from dlsched.metrics.intervals import Interval, mean_interval
+from dlsched.metrics.limits import COST, NOTHING_LEFT, limited
 
-NOTHING_LEFT = 5e-4
-"""Below this share of the total cost nothing is said to be left to gain."""
 MOST_TOLD = 4
 TOTAL, MACHINES, LATENESS, BOUND = "total_cost", "vm_cost", "tardiness_cost", "total_cost_bound"
 COST_PARTS = {MACHINES: "machines", LATENESS: "lateness", "rejection_cost": "rejections"}
@@ -31,22 +30,10 @@ class RunCost:
     bound: float | None
 
 
-def left_to_gain(metrics: Mapping[str, Number]) -> float | None:
-    """Return which share of a run's total cost another policy might save at most; None without cost or bound."""
-    total, bound = metrics.get(TOTAL), metrics.get(BOUND)
-    if total is None or bound is None or total <= 0:
-        return None
-    return max(0.0, 1.0 - bound / total)
-
-
 def gain_words(metrics: Mapping[str, Number]) -> str:
     """Return "at most 12% left to gain: no policy can do it for less than $6,100"; "" without a bound."""
-    left = left_to_gain(metrics)
-    if left is None:
-        return ""
-    if left < NOTHING_LEFT:
-        return "nothing left to gain: no policy can do it for less"
-    return f"at most {share(left)} left to gain: no policy can do it for less than {money(metrics[BOUND])}"
+    found = limited(COST, metrics)
+    return "" if found is None else found.words
 
 
 def cost_words(metrics: Mapping[str, Number]) -> str:

@@ -12,11 +12,11 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import gantt, rented, result
-from dlsched.metrics.formats import count, duration, money
+from dlsched.metrics.formats import count, duration
 from dlsched.metrics.kpi import KPIS
 from dlsched.ui import charts, loaders, session
+from dlsched.ui.result_bounds import bounds_part
 from dlsched.ui.result_gantt import boxed, in_words, raster_of, whole_of
-from dlsched.ui.text import dollars
 from dlsched.ui.window import show as show_window
 
 RENT = "rent"
@@ -70,9 +70,7 @@ def numbers_tab(run_id: str, scenario: Scenario) -> None:
     ]  # fmt: skip
     st.dataframe(pd.DataFrame(rows), hide_index=True, key="numbers", height=420,
                  alt=f"{count(len(rows))} numbers of this run with definitions")  # fmt: skip
-    bound = metrics.get("total_cost_bound")
-    if bound is not None:
-        st.markdown(dollars(f"No policy can cost less than {money(bound)} in total on this scenario (proven)."))
+    bounds_part(metrics)
     st.subheader("Downloads", anchor=False)
     readers: dict[str, Callable[[str], pd.DataFrame]] = {
         "jobs": loaders.jobs, "segments": session.store().segments, "nodes": session.store().nodes,

@@ -5,12 +5,13 @@ from dlsched.metrics.compare import check_same_workload, common_jobs
 from dlsched.metrics.findings import assumptions, compare_sentence, comparison_guards, guards
 from dlsched.metrics.formats import amount
 from dlsched.policies.registry import find
-from dlsched.ui import compare_costs, compare_view, loaders, page, parts, price_lists, runs_of, session
+from dlsched.ui import compare_bounds, compare_costs, compare_view, loaders, page, parts, price_lists, runs_of, session
 from dlsched.workload.doctor import in_time, load_of
 
 TABS = {
     "Savings": compare_costs.savings_tab,
     "Differences": compare_view.differences,
+    "Bounds": compare_bounds.bounds_tab,
     "Distributions": compare_view.distributions,
     "Over time": compare_view.over_time,
     "Who wins, who loses": compare_view.who_wins,
@@ -126,6 +127,7 @@ with parts.mistakes_shown():
         if guard.level == "info":
             st.markdown(f":gray[{guard.text} {guard.action}.]")
     shown = [name for name in TABS if name != "Savings" or (comparison.row("total_cost") and not only_common)]
+    shown = [name for name in shown if name != "Bounds" or not only_common]  # a bound is about all jobs of a run
     if not saved:  # where machines are not rented, times come first
         shown.sort(key=lambda name: name == "Savings")
     few = len(chosen) <= compare_view.MOST_COLUMNS

@@ -2,7 +2,6 @@ import streamlit as st
 
 from dlsched.domain.errors import StoreError
 from dlsched.metrics.findings import assumptions, guards, result_sentence
-from dlsched.metrics.savings import gain_words
 from dlsched.policies.registry import find
 from dlsched.ui import (
     admissions_work,
@@ -12,6 +11,7 @@ from dlsched.ui import (
     parts,
     price_lists,
     prices_work,
+    result_bounds,
     result_cards,
     result_cost,
     result_gantt,
@@ -110,10 +110,9 @@ if tab != "Job":
         for guard in found:
             if guard.level == "info":
                 st.badge(dollars(guard.text), color="gray", help=dollars(guard.action))
-        if (gain := gain_words(metrics)) and not rents:  # there the sentence says it
-            st.badge(
-                dollars(gain.partition(":")[0]), color="gray", help=dollars(f"{gain[0].upper()}{gain[1:]} (proven).")
-            )
+        for one in result_bounds.badges(metrics, without_cost=rents):  # there the sentence says it
+            st.badge(dollars(f"{one.limit.kpi.label}: {one.short}"), color="gray",
+                     help=dollars(f"{one.words[0].upper()}{one.words[1:]} (proven)."))  # fmt: skip
         taken = assumptions(
             scenario,
             uses_run_times=spec.uses_run_times,

@@ -1,0 +1,162 @@
+"""Numbers beside their proven bounds: all of one run, and one number of several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import Chart, TimeAxis, cut, framed, named_rows, plain, reference_line, top_of
+from dlsched.figures.palette import Theme
+from dlsched.metrics.formats import HOUR_S, show, show_interval
+from dlsched.metrics.limits import Limit, Limited, LimitedRun, common_bound
+
+ROW_PX = 58
+HALF_LINE = 0.3
+"""How far a bound's line reaches above and below the middle of its row."""
+
+
+def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
+    """Return a bar per number, the bound as a dashed line across it; each row is scaled to the larger of the two."""
+    largest = np.array([max(one.value, one.bound) for one in found])
+    values = 100 * np.array([one.value for one in found]) / largest
+    bounds = 100 * np.array([one.bound for one in found]) / largest
+    rows = list(range(len(found)))
+    told = [[one.limit.kpi.label, one.limit.kpi.show(one.value), _bound_words(one), one.short] for one in found]
+    figure = go.Figure()
+    figure.add_bar(
+        x=values,
+        y=rows,
+        orientation="h",
+        width=0.36,
+        name="this run",
+        showlegend=True,
+        marker={"color": theme.marks[0]},
+        customdata=told,
+        hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}; %{customdata[2]}"
+        "<br>%{customdata[3]}<extra></extra>",
+    )
+    _add_lines(figure, theme, bounds.tolist(), name="bound: no policy gets past it")
+    framed(
+        figure,
+        theme,
+        title="What no policy can pass",
+        x="Share of the larger of number and bound (%)",
+        y="Number",
+        height=116 + ROW_PX * len(found),
+    )
+    named_rows(figure, [words[0] for words in told])
+    for row, words in zip(rows, told, strict=True):
+        figure.add_annotation(
+            x=0, y=row, yshift=19, xanchor="left", showarrow=False, font={"size": 13, "color": theme.ink},
+            text=f"{words[1]}; {words[2]}; {words[3]}",
+        )  # fmt: skip
+    figure.update_xaxes(range=[0, 104])
+    said = [f"{words[0]} {words[1]}, {words[2]}, {words[3]}" for words in told]
+    table = pd.DataFrame(
+        {
+            "number": [words[0] for words in told],
+            "value": [one.limit.kpi.show(one.value, exact=True) for one in found],
+            "bound": [one.limit.kpi.show(one.bound, exact=True) for one in found],
+            "kind": ["most possible" if one.limit.most else "least possible" for one in found],
+            "left to gain at most, %": [100 * one.left for one in found],
+        }
+    )
+    return Chart(figure, "; ".join(said) + ".", table)
+
+
+def runs_and_bound(
+    limit: Limit, runs: Sequence[LimitedRun], colour_of: Mapping[str, str], theme: Theme, *, word: str = ""
+) -> Chart:
+    """Return a dot per run with its 95% interval over the draws, and the bound as a dashed line.
+
+    Runs whose bounds differ, because they completed other jobs, have a line each. ``word`` is added to the title.
+    """
+    scale, unit = _unit(limit, runs)
+    means = np.array([run.value.mean for run in runs]) / scale
+    half = np.array([run.value.half_width or 0.0 for run in runs]) / scale
+    kind, label = limit.kpi.kind, limit.kpi.label
+    texts = [show_interval(kind, run.value.mean, run.value.half_width) for run in runs]
+    lefts = [left_words(limit, run) for run in runs]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=means,
+        y=list(range(len(runs))),
+        mode="markers",
+        showlegend=False,
+        marker={"color": [colour_of[run.name] for run in runs], "size": 12},
+        error_x={"type": "data", "array": half, "color": theme.ink, "thickness": 2, "width": 5,
+                 "visible": bool(half.any())},
+        customdata=[[plain(run.name), text, left] for run, text, left in zip(runs, texts, lefts, strict=True)],
+        hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
+    )  # fmt: skip
+    shared = common_bound(runs)
+    bounds = [np.nan if run.bound is None else run.bound / scale for run in runs]
+    if shared is None:
+        _add_lines(figure, theme, bounds, name="bound of each run's own jobs")
+    best = (max if limit.most else min)(runs, key=lambda run: run.value.mean)
+    finding = f"{plain(best.name, 30)} is nearest with {show(kind, best.value.mean)}" if len(runs) > 1 else texts[0]
+    framed(
+        figure,
+        theme,
+        title=f"{label} and its bound: {finding}{word}",
+        x=f"{label} ({unit})",
+        y="Run",
+        height=int(np.clip(130 + 44 * len(runs), 220, 560)),
+    )
+    named_rows(figure, [plain(run.name, 24) for run in runs])
+    figure.update_yaxes(range=[len(runs) - 0.4, -0.9])
+    known = [bound for bound in bounds if not np.isnan(bound)]
+    figure.update_xaxes(range=top_of(np.array([*(means + half), *known]), room=0.2))
+    for row, text in enumerate(lefts):
+        figure.add_annotation(
+            x=means[row] + half[row], y=row, xshift=10, xanchor="left", showarrow=False, text=text,
+            font={"size": 13, "color": theme.ink},
+        )  # fmt: skip
+    if shared is not None:
+        words = f"{'most' if limit.most else 'least'} possible {show(kind, shared)}"
+        reference_line(figure, theme, x=shared / scale, text=words, before=limit.most)
+    said = [f"{cut(run.name)} {text}, {left}" for run, text, left in zip(runs, texts, lefts, strict=True)]
+    table = pd.DataFrame(
+        {
+            "run": [run.name for run in runs],
+            f"mean, {unit}": means,
+            f"low, {unit}": [np.nan if run.value.low is None else run.value.low / scale for run in runs],
+            f"high, {unit}": [np.nan if run.value.high is None else run.value.high / scale for run in runs],
+            f"bound, {unit}": bounds,
+            "left to gain at most, %": [np.nan if (left := run.left(limit)) is None else 100 * left for run in runs],
+            "draws": [run.value.n for run in runs],
+        }
+    )
+    return Chart(figure, f"{label}: {'; '.join(said)}.", table)
+
+
+def left_words(limit: Limit, run: LimitedRun) -> str:
+    """Return "at most 12% left to gain", or that no bound is known."""
+    left = run.left(limit)
+    if left is None:
+        return "no bound that says something"
+    return Limited(limit, run.value.mean, run.bound or 0.0, left).short
+
+
+def _bound_words(one: Limited) -> str:
+    return f"{'most' if one.limit.most else 'least'} possible {one.limit.kpi.show(one.bound)}"
+
+
+def _add_lines(figure: go.Figure, theme: Theme, at: Sequence[float], *, name: str) -> None:
+    """Draw a dashed line across each row; NaN = none there."""
+    x = [end for value in at for end in (value, value, None)]
+    y = [end for row in range(len(at)) for end in (row - HALF_LINE, row + HALF_LINE, None)]
+    line = {"color": theme.worse, "dash": "dash", "width": 3}
+    figure.add_scatter(x=x, y=y, mode="lines", line=line, name=name, showlegend=True, hoverinfo="skip")
+
+
+def _unit(limit: Limit, runs: Sequence[LimitedRun]) -> tuple[float, str]:
+    """Return how much of the metric one unit of the axis is, and the unit."""
+    kind = limit.kpi.kind
+    if kind == "duration":
+        axis = TimeAxis.over(0.0, max(run.value.mean for run in runs))
+        return axis.unit_s, axis.unit
+    return {"hours": (float(HOUR_S), "hours"), "usd": (1.0, "$")}.get(kind, (1.0, "unit-free"))

@@ -1,0 +1,128 @@
+"""What proven bounds leave to gain: "at most 12% left to gain", of one run and of runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dlsched.metrics.formats import Number, share
+from dlsched.metrics.intervals import SAME_NUMBER, Interval, mean_interval
+from dlsched.metrics.kpi import KPI, KPIS
+
+NOTHING_LEFT = 5e-4
+"""Below this share of a number nothing is said to be left to gain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A metric and the proven bound on it, metric ``bound_key``: the least possible, or the ``most``.
+
+    ``words`` say what no policy can do, with {} for the bound.
+    """
+
+    key: str
+    words: str
+    most: bool = False
+
+    @property
+    def bound_key(self) -> str:
+        """Key of the bound among the metrics."""
+        return f"{self.key}_bound"
+
+    @property
+    def kpi(self) -> KPI:
+        """How the metric is shown."""
+        return KPIS[self.key]
+
+
+COST = Limit("total_cost", "no policy can do it for less than {}")
+LIMITS: tuple[Limit, ...] = (
+    Limit("jct_mean", "no policy can complete these jobs in less than {} on average"),
+    Limit("tardiness_total", "no policy can end these jobs with less than {} past due in all"),
+    Limit("utility_total", "no policy can get more than {} from all jobs", most=True),
+    COST,
+)
+"""Every metric with a proven bound, in the order in which they are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """Number of a run beside its bound; ``left`` the share of the number that another policy may gain at most."""
+
+    limit: Limit
+    value: float
+    bound: float
+    left: float
+
+    @property
+    def short(self) -> str:
+        """Return "at most 12% left to gain"."""
+        return "nothing left to gain" if self.left < NOTHING_LEFT else f"at most {share(self.left)} left to gain"
+
+    @property
+    def words(self) -> str:
+        """Return "at most 12% left to gain: no policy can do it for less than $6,100"."""
+        return f"{self.short}: {self.limit.words.format(self.limit.kpi.show(self.bound))}"
+
+
+def limited(limit: Limit, metrics: Mapping[str, Number]) -> Limited | None:
+    """Return a number of a run with its bound; None where one of them is missing or 0, which would say nothing.
+
+    Runs that were stored before their metric had a bound have none.
+    """
+    value, bound = metrics.get(limit.key), metrics.get(limit.bound_key)
+    if value is None or bound is None or value <= 0 or bound <= 0:
+        return None
+    left = bound / value - 1.0 if limit.most else 1.0 - bound / value
+    return Limited(limit, float(value), float(bound), max(0.0, left))
+
+
+def all_limited(metrics: Mapping[str, Number]) -> list[Limited]:
+    """Return all numbers of a run with a bound that says something."""
+    return [found for limit in LIMITS if (found := limited(limit, metrics)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedRun:
+    """Mean of a metric over the draws of a run, and the mean of the bounds of the same draws; None without them."""
+
+    name: str
+    value: Interval
+    bound: float | None
+
+    def left(self, limit: Limit) -> float | None:
+        """Return the share of the mean that is left to gain at most; None without a bound that says something."""
+        found = limited(limit, {limit.key: self.value.mean, limit.bound_key: self.bound})
+        return None if found is None else found.left
+
+
+def limited_runs(
+    limit: Limit, runs: Sequence[tuple[str, Sequence[Mapping[str, Number]]]], *, exact: bool = False
+) -> list[LimitedRun]:
+    """Return the runs that have the metric in every draw; ``runs`` = (name, metrics of each draw).
+
+    ``exact``: nothing is random, so that a single draw has no uncertainty.
+    """
+    found = []
+    for name, draws in runs:
+        values, bounds = _known(draws, limit.key), _known(draws, limit.bound_key)
+        if not draws or len(values) < len(draws):
+            continue
+        mean = mean_interval(values)
+        sure = Interval(mean.mean, 0.0, 1) if exact and mean.n == 1 else mean
+        found.append(LimitedRun(name, sure, sum(bounds) / len(bounds) if len(bounds) == len(draws) else None))
+    return found
+
+
+def _known(draws: Sequence[Mapping[str, Number]], key: str) -> list[float]:
+    return [float(value) for draw in draws if (value := draw.get(key)) is not None]
+
+
+def common_bound(runs: Sequence[LimitedRun]) -> float | None:
+    """Return the bound that all runs share; None where they have several, as completed jobs differ, or none."""
+    bounds = [run.bound for run in runs]
+    first = bounds[0] if bounds else None
+    if first is None:
+        return None
+    same = all(bound is not None and abs(bound - first) <= SAME_NUMBER * abs(first) for bound in bounds)
+    return first if same else None

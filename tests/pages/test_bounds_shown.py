@@ -1,0 +1,83 @@
+"""What bounds leave to gain, on Result and Compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dlsched.domain.scenario import Options, Scenario
+from dlsched.experiments.run import simulate
+from dlsched.store import Store
+from dlsched.ui.result_bounds import badges
+from tests.support.page_text import shown
+from tests.support.runs_for_store import small_scenario
+
+RESULT, COMPARE = "understand/result.py", "understand/compare.py"
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    """Twelve jobs on four GPUs; restarts keep the compiled loop away, which would take long to compile here."""
+    return small_scenario(jobs=12, options=Options(restart_s=1.0))
+
+
+def saved(store: Store, scenario: Scenario, policy: str) -> str:
+    return store.save_run(simulate(scenario, policy).record())
+
+
+def test_numbers_tell_what_is_left_to_gain(store: Store, scenario: Scenario, open_page: Open):
+    run = saved(store, scenario, "fifo")
+    app = open_page(RESULT, run=run, tab="Numbers")
+    assert not app.exception
+    assert "Bounds" in [heading.value for heading in app.subheader]
+    text = shown(app)
+    assert "Time in system, mean: at most" in text
+    assert "left to gain: no policy can complete these jobs in less than" in text
+    assert "no policy can do it for less than $" in text
+    assert "never more" in text
+    assert "did not complete here" not in text
+
+
+def test_jobs_that_did_not_complete_are_named(store: Store, open_page: Open):
+    given = small_scenario(jobs=12, options=Options(restart_s=1.0, horizon_s=150.0))
+    app = open_page(RESULT, run=saved(store, given, "fifo"), tab="Numbers")
+    assert not app.exception
+    assert "did not complete here: bounds on time in system are about the others" in shown(app)
+
+
+def test_badges_are_few_and_the_sentence_is_not_said_twice():
+    metrics = {
+        "jct_mean": 10.0, "jct_mean_bound": 5.0, "utility_total": 1.0, "utility_total_bound": 2.0, "total_cost": 4.0,
+        "total_cost_bound": 3.0,
+    }  # fmt: skip
+    assert [one.limit.key for one in badges(metrics, without_cost=False)] == ["total_cost", "utility_total"]
+    assert [one.limit.key for one in badges(metrics, without_cost=True)] == ["utility_total", "jct_mean"]
+    assert badges({}, without_cost=False) == []
+
+
+def test_a_number_of_all_runs_beside_its_bound(store: Store, scenario: Scenario, open_page: Open):
+    base, other = saved(store, scenario, "fifo"), saved(store, scenario, "sjf")
+    app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
+    assert not app.exception
+    choice = app.segmented_control(key="bound-number")
+    assert choice.options[0] == "Time in system, mean"
+    assert "Time in system, mean: FIFO " in shown(app)
+    assert "left to gain" in shown(app)
+    assert "no policy gets past it" in shown(app)
+    assert "a line of its own" not in shown(app)
+    app = choice.set_value("total_cost").run()
+    assert not app.exception
+    assert "Total cost: FIFO $" in shown(app)
+
+
+def test_runs_of_an_older_version_say_so(
+    store: Store, scenario: Scenario, open_page: Open, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("dlsched.ui.compare_bounds.LIMITS", ())
+    base, other = saved(store, scenario, "fifo"), saved(store, scenario, "sjf")
+    app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
+    assert not app.exception
+    assert "run again" in app.info[0].value

@@ -1,0 +1,90 @@
+"""Numbers beside their bounds: bars and lines are where they belong, words say the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dlsched.figures.base import Chart
+from dlsched.figures.bounds import bounds_of_run, runs_and_bound
+from dlsched.figures.palette import DARK, LIGHT, Theme
+from dlsched.metrics.limits import LIMITS, all_limited, limited_runs
+
+NASTY = "<b>%{x}</b>"
+TIME, LATE, UTILITY, COST = LIMITS
+METRICS = {
+    "jct_mean": 7_200.0, "jct_mean_bound": 3_600.0, "tardiness_total": 0.0, "tardiness_total_bound": 0.0,
+    "utility_total": 80.0, "utility_total_bound": 100.0, "total_cost": 200.0, "total_cost_bound": 176.0,
+}  # fmt: skip
+
+
+def lines_of(chart: Chart) -> list[float]:
+    """Return where the dashed lines of the rows are."""
+    (line,) = [trace for trace in chart.figure.data if trace.type == "scatter" and trace.mode == "lines"]
+    assert line.line.dash == "dash"
+    return [float(x) for x in line.x[::3]]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_a_run(theme: Theme):
+    chart = bounds_of_run(all_limited(METRICS), theme)
+    bars = chart.figure.data[0]
+    assert bars.x.tolist() == pytest.approx([100, 80, 100])
+    assert lines_of(chart) == pytest.approx([50, 100, 88])
+    assert [note.text for note in chart.figure.layout.annotations] == [
+        "2 h; least possible 1 h; at most 50% left to gain",
+        "80; most possible 100; at most 25% left to gain",
+        "$200; least possible $176; at most 12% left to gain",
+    ]
+    assert chart.alt.startswith("Time in system, mean 2 h, least possible 1 h, at most 50% left to gain; Utility 80")
+    assert chart.table["left to gain at most, %"].tolist() == pytest.approx([50, 25, 12])
+    assert "%" in chart.figure.layout.xaxis.title.text
+
+
+def test_runs_with_one_bound_share_a_line():
+    usd = {"A": 200.0, NASTY: 400.0}
+    runs = limited_runs(COST, [(name, [{"total_cost": of, "total_cost_bound": 176.0}]) for name, of in usd.items()])
+    chart = runs_and_bound(COST, runs, {"A": "#111111", NASTY: "#222222"}, LIGHT)
+    assert [shape.x0 for shape in chart.figure.layout.shapes] == [176.0]
+    texts = [note.text for note in chart.figure.layout.annotations]
+    assert texts == ["at most 12% left to gain", "at most 56% left to gain", "least possible $176"]
+    assert chart.figure.layout.xaxis.title.text == "Total cost ($)"
+    assert chart.figure.layout.title.text == "Total cost and its bound: A is nearest with $200"
+    assert not any(NASTY in text for text in chart.figure.layout.yaxis.ticktext)
+    assert chart.alt == f"Total cost: A $200, at most 12% left to gain; {NASTY} $400, at most 56% left to gain."
+
+
+def test_runs_that_completed_other_jobs_have_a_line_each():
+    draws = {
+        "A": [(7_200.0, 3_600.0), (10_800.0, 3_600.0)],
+        "B": [(14_400.0, 7_200.0), (14_400.0, 7_200.0)],
+        "C": [(9e3, None)],
+    }
+    given = [
+        (name, [{"jct_mean": value, "jct_mean_bound": bound} for value, bound in pairs])
+        for name, pairs in draws.items()
+    ]
+    chart = runs_and_bound(TIME, limited_runs(TIME, given), dict.fromkeys(draws, "#111111"), DARK, word=", means")
+    assert lines_of(chart) == pytest.approx([1, 2, np.nan], nan_ok=True)
+    assert chart.figure.data[0].x.tolist() == pytest.approx([2.5, 4, 2.5])
+    assert not chart.figure.layout.shapes
+    assert chart.figure.layout.xaxis.title.text == "Time in system, mean (hours)"
+    assert chart.figure.layout.title.text.endswith("is nearest with 2 h 30 min, means")
+    assert chart.figure.layout.annotations[2].text == "no bound that says something"
+    assert chart.table["left to gain at most, %"].tolist() == pytest.approx([60, 50, np.nan], nan_ok=True)
+    assert chart.table["draws"].tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("limit", "unit", "value"),
+    [
+        pytest.param(LATE, "hours", 2.0, id="hours late"),
+        pytest.param(UTILITY, "unit-free", 7_200.0, id="utility"),
+    ],
+)
+def test_units(limit, unit, value):
+    runs = limited_runs(limit, [("A", [{limit.key: 7_200.0, limit.bound_key: 7_200.0}])])
+    chart = runs_and_bound(limit, runs, {"A": "#111111"}, LIGHT)
+    assert chart.figure.layout.xaxis.title.text == f"{limit.kpi.label} ({unit})"
+    assert chart.figure.data[0].x.tolist() == [value]
+    assert chart.figure.layout.annotations[0].text == "nothing left to gain"
