@@ -188,6 +188,7 @@ def _pool_sizes(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--draws", type=_whole(1), metavar="N", help="draws of what is random (3)")
     parser.add_argument("--csv", metavar="OUT", help="also write the table to this file")
+    add_compute_options(parser)
     _whole_nodes(parser)
     _json(parser)
 
@@ -216,8 +217,8 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
         help="keep the runs in a result store and take known ones from it (DLSCHED_STORE, else "
         "~/.dlsched/results.duckdb); give it after FILE",
     )
-    parser.add_argument("--processes", type=_whole(1), metavar="N", help="processes that compute (one a core)")
     parser.add_argument("--csv", metavar="OUT", help="also write a line for each run to this file")
+    add_compute_options(parser)
     _json(parser)
 
 
@@ -230,6 +231,16 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=_whole(0), default=0, metavar="S", help="seed of what is random (0)")
     parser.add_argument("--csv", metavar="OUT", help="also write every policy and group to this file")
     _json(parser)
+
+
+def add_compute_options(parser: argparse.ArgumentParser) -> None:
+    """Add what :func:`dlsched.cli.compute.opened` reads."""
+    parser.add_argument(
+        "--processes", type=_whole(1), metavar="N", help="processes of this machine that compute (one a core)"
+    )
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="compute on the workers of a Dask scheduler, tcp://host:8786 (DLSCHED_DASK)"
+    )
 
 
 def _whole_nodes(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,10 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+from dlsched.cli.compute import opened
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.executor import open_pool
 from dlsched.experiments.pool_sizes import PoolSizesSpec, check, default_nodes, read_spec, run_pool_sizes
 from dlsched.metrics.formats import amount, show_interval
 from dlsched.metrics.pool_sizes import MEASURES, Cell, PoolSizes, gain_of, mean_of, rows_of, with_violations
@@ -48,8 +48,8 @@ def asked(options: Namespace, scenario: Scenario) -> PoolSizesSpec:
 
 
 def computed(spec: PoolSizesSpec, scenario: Scenario, options: Namespace) -> PoolSizes:
-    """Return the answer, computed by all processes this machine may use."""
-    with open_pool().executor as executor:
+    """Return the answer, computed where the options say."""
+    with opened(options) as executor:
         return run_pool_sizes(spec, scenario, executor, progress_line(options.json))
 
 

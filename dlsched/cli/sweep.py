@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import Any
 
+from dlsched.cli.compute import opened
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.cases.changes import changes_for
-from dlsched.experiments.executor import open_pool
 from dlsched.experiments.sweep import SweepSpec, Swept, check, read_spec, run_sweep
 from dlsched.experiments.sweep.spec import read_values
 from dlsched.metrics.compare import delta_words, judge
@@ -87,9 +86,7 @@ def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
             from dlsched.store import Store
 
             store = stack.enter_context(Store(options.save or None))  # before the runs: another process may hold it
-        executor: Executor | None = None
-        if options.processes != 1:
-            executor = stack.enter_context(open_pool(workers=options.processes).executor)
+        executor = stack.enter_context(opened(options))
         return run_sweep(spec, scenario, executor, store, progress_line(options.json))
 
 

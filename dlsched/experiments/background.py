@@ -12,9 +12,9 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from dlsched.domain.errors import DlschedError
 from dlsched.experiments import worker
 from dlsched.experiments.entries import Entry, Question, QuestionEntry, RunEntry, Task, TaskState, entry_of
 from dlsched.experiments.executor import Pool, open_pool
+from dlsched.experiments.lasting import PoolLost
+from dlsched.experiments.reporting import Channel, cancel_file, read_progress
 from dlsched.sim.simulate import Cancelled
 from dlsched.store.record import ExperimentRecord, RunRecord
 
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["Question", "Runner", "Task", "TaskState", "TaskStatus"]
 
 log = logging.getLogger(__name__)
-_TRIES = 2
 _SHARE_FOR_ETA = 0.03
 
 
@@ -62,18 +63,18 @@ class Runner:
     store
         Where results go and known questions are answered from; None keeps records in memory for :meth:`record`.
     make_pool
-        Opens the pool at the first run, and again after a worker died.
+        Opens the pool at the first run, and again after it was lost.
     """
 
     def __init__(self, store: Store | None = None, make_pool: Callable[[], Pool] = open_pool) -> None:
         self._store, self._make_pool = store, make_pool
-        self._pool: Pool | None = None
+        self._opened: tuple[Pool, Channel] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="dlsched-"))
         self._lock = threading.RLock()
         self._entries: dict[str, Entry] = {}
         self._waiting: deque[Entry] = deque()
         self._in_flight: dict[str, Entry] = {}
-        self._events: queue.SimpleQueue[tuple[str, Future[Any]] | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[str, Pool, Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -82,10 +83,9 @@ class Runner:
     def prepare(self) -> None:
         """Start the workers and let them load their fast code, so that the first run does not wait for it."""
         with self._lock:
-            if self._pool is None and not self._closed:
-                self._pool = self._make_pool()
-                for _ in range(self._pool.width):
-                    self._pool.executor.submit(worker.get_ready)
+            if self._opened is None and not self._closed:
+                with suppress(DlschedError):  # the first task will tell
+                    self._open()[0].warm_up(worker.get_ready)
 
     def submit(self, tasks: Iterable[Task]) -> list[str]:
         """Queue tasks and return their ids, in order.
@@ -97,7 +97,11 @@ class Runner:
 
     def ask(self, question: Question) -> str:
         """Queue a question and return its id; answered, shared and listed as failed as runs are."""
-        return self._submit([question])[0]
+        return self.ask_all([question])[0]
+
+    def ask_all(self, questions: Iterable[Question]) -> list[str]:
+        """Queue questions and return their ids, in order."""
+        return self._submit(questions)
 
     def _submit(self, tasks: Iterable[Task | Question]) -> list[str]:
         entries: list[Entry] = []
@@ -118,12 +122,14 @@ class Runner:
         """Return how tasks are doing, oldest first; all runs without ``ids``."""
         with self._lock:
             chosen = self._runs() if ids is None else [self._entries[i] for i in ids if i in self._entries]
-            return [self._status(entry) for entry in chosen]
+            ahead = {entry.id: place for place, entry in enumerate(self._waiting)}
+            return [self._status(entry, ahead) for entry in chosen]
 
     def questions(self) -> list[TaskStatus]:
         """Return how questions are doing, oldest first."""
         with self._lock:
-            return [self._status(entry) for entry in self._entries.values() if isinstance(entry, QuestionEntry)]
+            ahead = {entry.id: place for place, entry in enumerate(self._waiting)}
+            return [self._status(entry, ahead) for entry in self._entries.values() if isinstance(entry, QuestionEntry)]
 
     def cancel(self, ids: Sequence[str] | None = None) -> None:
         """Stop tasks, all runs without ``ids``; finished ones stay. Of a question that is stopped nothing is kept."""
@@ -141,16 +147,23 @@ class Runner:
                 if entry.state is TaskState.QUEUED:
                     self._waiting.remove(entry)
                 else:
-                    worker.cancel_file(self._folder, entry.id).touch()
+                    self._stop(entry)
                 entry.state, entry.message = TaskState.CANCELLED, "Cancelled"
         self._tell_store(chosen)
+
+    def _stop(self, entry: Entry) -> None:
+        """Have a worker stop: one elsewhere does not see our files, one here learns nothing from its future."""
+        if self._opened is not None and self._opened[0].remote and entry.future is not None:
+            entry.future.cancel()
+        else:
+            cancel_file(self._folder, entry.id).touch()
 
     def record(self, task_id: str) -> RunRecord | None:
         """Return the record of a run when there is no store; None otherwise."""
         return next((run.kept for run in self._runs() if run.id == task_id), None)
 
     def answer(self, task_id: str) -> ExperimentRecord | None:
-        """Return question and answer when there is no store; None otherwise."""
+        """Return question and answer, or what of them the store does not hold; None when it holds all."""
         entry = self._entries.get(task_id)
         return entry.kept if isinstance(entry, QuestionEntry) else None
 
@@ -161,10 +174,11 @@ class Runner:
             raise KeyError(task_id)
         return entry.task
 
-    def forget(self) -> None:
-        """Take finished runs off the list; questions stay on theirs, which :meth:`status` does not show unasked."""
+    def forget(self, ids: Sequence[str] | None = None) -> None:
+        """Take finished tasks off the list; without ``ids`` all finished runs, as nobody is shown others unasked."""
         with self._lock:
-            over = {run.id for run in self._runs() if run.is_over}
+            named = self._runs() if ids is None else [self._entries[i] for i in ids if i in self._entries]
+            over = {entry.id for entry in named if entry.is_over}
             self._entries = {i: entry for i, entry in self._entries.items() if i not in over}
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -183,9 +197,9 @@ class Runner:
         self._cancel([*self._entries.values()])
         with self._lock:
             self._closed = True
-            pool, thread = self._pool, self._thread
-        if pool is not None:
-            pool.executor.shutdown(wait=True, cancel_futures=True)
+            opened, thread = self._opened, self._thread
+        if opened is not None:
+            opened[0].executor.shutdown(wait=True, cancel_futures=True)
         if thread is not None:
             self._events.put(None)
             thread.join()
@@ -215,7 +229,7 @@ class Runner:
         if self._closed or not self._waiting:
             return
         try:
-            self._pool = self._pool or self._make_pool()
+            pool, channel = self._open()
         except DlschedError as error:
             while self._waiting:
                 self._end(self._waiting.popleft(), TaskState.FAILED, str(error))
@@ -223,52 +237,48 @@ class Runner:
         if self._thread is None:
             self._thread = threading.Thread(target=self._listen, daemon=True, name="runner")
             self._thread.start()
-        # A task that was there when a worker died runs alone the second time, so that it ends no other again.
-        while self._waiting and len(self._in_flight) < self._pool.width:
-            alone = any(entry.tries for entry in (self._waiting[0], *self._in_flight.values()))
-            if alone and self._in_flight:
-                return
-            self._start(self._waiting.popleft(), self._pool)
+        while self._waiting and len(self._in_flight) < pool.width:
+            self._start(self._waiting.popleft(), pool, channel)
 
-    def _start(self, entry: Entry, pool: Pool) -> None:
+    def _open(self) -> tuple[Pool, Channel]:
+        """Return the pool and the way its workers tell progress; opened where there is none. The lock is held."""
+        if self._opened is None:
+            pool = self._make_pool()
+            self._opened = pool, pool.channel(self._folder)
+        return self._opened
+
+    def _start(self, entry: Entry, pool: Pool, channel: Channel) -> None:
         entry.state, entry.started_s = TaskState.RUNNING, time.monotonic()
         self._in_flight[entry.id] = entry
-        try:
-            future = entry.send(pool, self._folder)
-        except BrokenProcessPool as error:
-            future = Future()
-            future.set_exception(error)
-        future.add_done_callback(lambda done: self._events.put((entry.id, done)))
+        entry.future = entry.send(pool, channel, self._folder)
+        entry.future.add_done_callback(lambda done: self._events.put((entry.id, pool, done)))
 
     def _listen(self) -> None:
         """Take results as they come and put them into the store; the one thread that does."""
         while (event := self._events.get()) is not None:
-            task_id, future = event
+            task_id, pool, future = event
             with self._lock:
                 entry = self._in_flight.pop(task_id)
-                outcome = self._outcome(entry, future)
+                entry.future = None  # an answer may be large, and a future keeps it
+                outcome = self._outcome(entry, pool, future)
                 self._fill()
                 self._tidy()
             if outcome is not None:
                 self._keep(entry, outcome)
-            if entry.state not in {TaskState.QUEUED, TaskState.RUNNING}:  # a second try needs its files
-                for path in self._folder.glob(f"{task_id}.*"):
-                    path.unlink(missing_ok=True)
+            for path in self._folder.glob(f"{task_id}.*"):
+                path.unlink(missing_ok=True)
 
-    def _outcome(self, entry: Entry, future: Future[Any]) -> Any:
+    def _outcome(self, entry: Entry, pool: Pool, future: Future[Any]) -> Any:
         """Return what a worker made, None when it made nothing; say so in the entry."""
         try:
             outcome = future.result()
         except (Cancelled, CancelledError):
             self._end(entry, TaskState.CANCELLED, "Cancelled")
-        except BrokenProcessPool:
-            self._pool = None
-            entry.tries += 1
-            if entry.state is TaskState.RUNNING and entry.tries < _TRIES:
-                entry.state = TaskState.QUEUED
-                self._waiting.appendleft(entry)
-            else:
-                self._end(entry, TaskState.FAILED, "The worker process died, probably for lack of memory")
+        except PoolLost as error:
+            self._end(entry, TaskState.FAILED, str(error))
+            if self._opened is not None and self._opened[0] is pool:
+                self._opened = None
+                pool.executor.shutdown(wait=False)
         except DlschedError as error:
             self._end(entry, TaskState.FAILED, str(error))
         except Exception as error:
@@ -319,13 +329,13 @@ class Runner:
 
     # ---- telling -------------------------------------------------------------------------------------
 
-    def _status(self, entry: Entry) -> TaskStatus:
+    def _status(self, entry: Entry, places: Mapping[str, int]) -> TaskStatus:
         share, text, eta_s = 0.0, entry.message, None
         if entry.state is TaskState.QUEUED:
-            ahead = list(self._waiting).index(entry) if entry in self._waiting else 0
+            ahead = places.get(entry.id, 0)
             text, eta_s = f"Waiting, {ahead} before it" if ahead else "Waiting", entry.guess_s
         elif entry.state is TaskState.RUNNING:
-            share, text = worker.read_progress(self._folder, entry.id)
+            share, text = read_progress(self._folder, entry.id)
             text, eta_s = text or "Starting a worker", self._seconds_left(entry, share)
         elif entry.state in {TaskState.DONE, TaskState.STORED}:
             share = 1.0

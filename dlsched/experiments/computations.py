@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments import admissions, calibration, look_ahead, pool_sizes, prices
 from dlsched.experiments.code_version import code_version
+from dlsched.experiments.reporting import Channel, Reporter
 from dlsched.experiments.run import Progress
 from dlsched.experiments.steady import read_spec, run_steady
 from dlsched.experiments.steady.run import check
-from dlsched.experiments.worker import Reporter
+from dlsched.experiments.sweep import cells
 from dlsched.store.record import ExperimentRecord
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
 
 _STEADY_POINT_S = 3.0
 """CPU seconds of a point with 64,000 jobs, about; for the time that is shown before anything is known."""
@@ -26,6 +29,8 @@ _INTERVAL_S = 0.05
 """CPU seconds of an interval with 200 jobs, with three rules and two admissions, about."""
 _HINDSIGHT_S = 10.0
 """CPU seconds of the best in hindsight of a case as large as it takes, about."""
+_CELL_S = 0.3
+"""CPU seconds of a run of 1,000 jobs, about."""
 _JOBS = 450
 """Jobs of a scenario that is not at hand: those of the demo of elastic training."""
 
@@ -37,7 +42,8 @@ class Computation:
     ``canonical`` returns the one plain form of a question, or raises InputError for a bad one. ``answer`` computes; it
     may call its progress, and lets what that raises through. ``guess_s``: about how long, seconds. ``sources``:
     folders of the package that decide the answer, beyond those that decide a run. ``about``, in place of ``answer``,
-    where a question is about something too large for it, such as a scenario, that travels with it.
+    where a question is about something too large for it, such as a scenario, that travels with it. ``keep``: how the
+    store keeps an answer that is no experiment; it returns what of it the store does not hold.
     """
 
     kind: str
@@ -47,6 +53,7 @@ class Computation:
     guess_s: Callable[[Mapping[str, Any]], float]
     sources: tuple[str, ...]
     about: Callable[[Mapping[str, Any], Any, Progress | None], dict[str, Any]] | None = None
+    keep: Callable[[Store, ExperimentRecord], ExperimentRecord] | None = None
 
     @property
     def version(self) -> str:
@@ -104,6 +111,12 @@ def _calibration(spec: Mapping[str, Any], subject: Any, progress: Progress | Non
     if not isinstance(subject, Scenario):
         raise InputError("calibration", "comes without the scenario it is about", "Ask on the page Workload")
     return calibration.run_calibration(asked, subject, progress=progress).to_plain()
+
+
+def _cells(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    if not isinstance(subject, Scenario):
+        raise InputError("runs of a sweep", "come without the scenario they are about", "Ask on the page Sweep")
+    return cells.answered(cells.read_cells(spec), subject, progress)
 
 
 def _sweep_s(spec: Mapping[str, Any]) -> float:
@@ -177,6 +190,16 @@ COMPUTATIONS = (
         ("experiments/calibration",),
         _calibration,
     ),
+    Computation(
+        cells.KIND,
+        "Runs of a sweep",
+        lambda plain: cells.read_cells(plain).model_dump(mode="json"),
+        lambda spec, progress: _cells(spec, None, progress),
+        lambda spec: _CELL_S * len(spec["cells"]),
+        ("experiments/cases", "experiments/sweep", "workload"),
+        _cells,
+        cells.keep,
+    ),
 )
 
 
@@ -205,7 +228,7 @@ class QuestionOrder:
     """A question as it travels to a worker."""
 
     task_id: str
-    folder: Path
+    channel: Channel
     kind: str
     spec: Mapping[str, Any]
     name: str
@@ -213,8 +236,8 @@ class QuestionOrder:
 
 
 def carry_out_question(order: QuestionOrder) -> ExperimentRecord:
-    """Compute in a worker process; progress and cancelling go through files in the folder."""
-    report = Reporter(order.folder, order.task_id)
+    """Compute in a worker process."""
+    report = Reporter(order.channel, order.task_id)
     report.force(0.0, "Starting")
     record = compute(order.kind, order.spec, report, order.name, order.subject)
     report.force(1.0, "Saving")

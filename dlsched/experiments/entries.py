@@ -17,6 +17,7 @@ from dlsched.experiments import computations, worker
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.estimate import estimate_s
 from dlsched.experiments.executor import Pool
+from dlsched.experiments.reporting import Channel
 from dlsched.experiments.run import question
 from dlsched.store.record import ExperimentRecord, RunLabel, RunRecord, experiment_key, run_key
 
@@ -75,9 +76,9 @@ class Entry(ABC):
     message: str = ""
     kept_id: str | None = None
     kept: Any = None
-    tries: int = 0
     guess_s: float = 0.0
     started_s: float = 0.0
+    future: Future[Any] | None = None
 
     @property
     def is_over(self) -> bool:
@@ -89,8 +90,8 @@ class Entry(ABC):
         """Find out key, name, guess and whether the store has the answer; DlschedError when it cannot be computed."""
 
     @abstractmethod
-    def send(self, pool: Pool, folder: Path) -> Future[Any]:
-        """Give it to a worker."""
+    def send(self, pool: Pool, channel: Channel, folder: Path) -> Future[Any]:
+        """Give it to a worker, which tells by the channel how far it is."""
 
     @abstractmethod
     def result(self, outcome: Any) -> Any:
@@ -123,7 +124,7 @@ class RunEntry(Entry):
         self.kept_id = store.find_run(self.key) if store is not None else None
         self.guess_s = estimate_s(task.scenario, task.policy, store).seconds
 
-    def send(self, pool: Pool, folder: Path) -> Future[Any]:
+    def send(self, pool: Pool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`Entry`; tasks of one scenario share its file."""
         task, key = self.task, self.task.scenario.content_hash
         path = worker.scenario_file(folder, key)
@@ -131,7 +132,7 @@ class RunEntry(Entry):
         if not pool.remote and content is not None:
             path.write_bytes(content)
         sent = content if pool.remote else None
-        order = worker.Order(self.id, folder, key, task.policy, self.params, task.seed, self.name, sent)
+        order = worker.Order(self.id, folder, channel, key, task.policy, self.params, task.seed, self.name, sent)
         return pool.executor.submit(worker.carry_out, order)
 
     def result(self, outcome: Any) -> RunRecord:
@@ -156,12 +157,12 @@ class QuestionEntry(Entry):
         self.spec = found.canonical(self.task.spec)
         self.name = self.task.name or found.label
         self.key = experiment_key(found.kind, self.spec, found.version)
-        self.kept_id = store.find_experiment(self.key) if store is not None else None
+        self.kept_id = store.find_experiment(self.key) if store is not None and found.keep is None else None
         self.guess_s = found.guess_s(self.spec)
 
-    def send(self, pool: Pool, folder: Path) -> Future[Any]:
+    def send(self, pool: Pool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`Entry`."""
-        order = computations.QuestionOrder(self.id, folder, self.task.kind, self.spec, self.name, self.task.subject)
+        order = computations.QuestionOrder(self.id, channel, self.task.kind, self.spec, self.name, self.task.subject)
         return pool.executor.submit(computations.carry_out_question, order)
 
     def result(self, outcome: Any) -> ExperimentRecord:
@@ -170,8 +171,12 @@ class QuestionEntry(Entry):
         return record
 
     def save(self, store: Store, record: ExperimentRecord) -> str:
-        """See :class:`Entry`."""
-        return store.save_experiment(record)
+        """See :class:`Entry`; what the store does not hold of the answer stays here."""
+        keep = computations.find(self.task.kind).keep
+        if keep is None:
+            return store.save_experiment(record)
+        self.kept = keep(store, record)
+        return self.key
 
 
 def entry_of(task: Task | Question) -> RunEntry | QuestionEntry:

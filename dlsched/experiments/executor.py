@@ -6,12 +6,16 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from dlsched.domain.errors import InputError
+from dlsched.experiments.lasting import Lasting, WorkerDied
+from dlsched.experiments.reporting import Channel, FileChannel
 from dlsched.optimise.quiet import divert_output
 
 WORKERS_VARIABLE = "DLSCHED_WORKERS"
@@ -30,6 +34,50 @@ class Pool:
     width: int
     remote: bool
 
+    def warm_up(self, work: Callable[[], object]) -> None:
+        """Have every worker do this once, about; nobody waits for it."""
+        for _ in range(self.width):
+            self.executor.submit(work)
+
+    def channel(self, folder: Path) -> Channel:
+        """Return the way by which its workers tell progress; what they tell is noted in the folder."""
+        return FileChannel(folder)
+
+
+class Processes:
+    """Processes of this machine; see :class:`dlsched.experiments.lasting.Place`."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self.in_flight = width + 1  # the next task is there when one is done
+        self.renew()
+
+    def start(self, work: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Future[Any]:
+        """Have it computed."""
+        return self.pool.submit(work, *args, **kwargs)
+
+    def read(self, future: Future[Any]) -> Any:
+        """Return the answer, or raise what the task raised; one death breaks all that is in flight."""
+        try:
+            return future.result()
+        except BrokenProcessPool as error:
+            raise WorkerDied("The worker process died, probably for lack of memory.") from error
+
+    def renew(self) -> None:
+        """Start new processes; the pool of a dead one has ended the others."""
+        # Spawned, not forked: the app's process has threads and an open database. The initialiser ends orphans.
+        context = multiprocessing.get_context("spawn")
+        self.pool = ProcessPoolExecutor(
+            self._width, mp_context=context, initializer=follow_parent, initargs=(os.getpid(),)
+        )
+
+    def look(self) -> None:
+        """A pool notices by itself what happens to its processes."""
+
+    def close(self) -> None:
+        """End the processes."""
+        self.pool.shutdown()
+
 
 def executor(address: str | None = None, workers: int | None = None) -> Executor:
     """Return the executor of :func:`open_pool`."""
@@ -42,23 +90,26 @@ def open_pool(address: str | None = None, workers: int | None = None) -> Pool:
     Parameters
     ----------
     address
-        Address of a Dask scheduler ("tcp://host:8786"); None takes the variable DLSCHED_DASK, else this machine.
+        Address of a Dask scheduler ("tcp://host:8786"); None takes the variable DLSCHED_DASK where ``workers`` is None
+        too, else this machine.
     workers
         Processes on this machine; None takes the variable DLSCHED_WORKERS, else one a core.
 
     Raises
     ------
     InputError
-        If Dask is not installed, its scheduler does not answer, or the number of workers is none.
+        If the number of workers is none, or as :func:`dlsched.experiments.dask_pool.open_dask`.
+
+    A task whose worker dies is computed again by another one, and raises WorkerDied when that dies too.
     """
-    address = address or os.environ.get(DASK_VARIABLE)
-    if address:
-        return _dask(address)
+    if address is None and workers is None:
+        address = os.environ.get(DASK_VARIABLE) or None
+    if address is not None:
+        from dlsched.experiments.dask_pool import open_dask
+
+        return open_dask(address)
     width = num_workers() if workers is None else workers
-    # Spawned, not forked: the app's process has threads and an open database. The initialiser ends orphans.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(width, mp_context=context, initializer=follow_parent, initargs=(os.getpid(),))
-    return Pool(pool, width, remote=False)
+    return Pool(Lasting(Processes(width)), width, remote=False)
 
 
 def spread(
@@ -115,17 +166,3 @@ def follow_parent(parent_pid: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True, name="watch-parent").start()
-
-
-def _dask(address: str) -> Pool:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError(
-            f"Dask scheduler {address}", "dask is not installed", "Install it with: pip install distributed"
-        ) from None
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError, TimeoutError) as error:
-        raise InputError(f"Dask scheduler {address}", f"does not answer ({error})", "Check the address") from error
-    return Pool(client.get_executor(), max(1, sum(client.ncores().values())), remote=True)

@@ -1,15 +1,9 @@
-"""What a worker process does with one task. Imports no page library: workers are started from scratch.
-
-Progress goes out and a wish to cancel comes in through small files in the task's folder: they need no third process,
-cost microseconds, and cannot block either side.
-"""
+"""What a worker process does with one task. Imports no page library: workers are started from scratch."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -23,16 +17,15 @@ from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import realise
 from dlsched.domain.workload import Workload
+from dlsched.experiments.reporting import Channel, Reporter
 from dlsched.experiments.run import simulate
 from dlsched.policies import registry
 from dlsched.sim.prepare import Prepared
-from dlsched.sim.simulate import Cancelled
 from dlsched.store.columns import to_arrow
 from dlsched.store.record import RunRecord
 from dlsched.workload.service import PROTOTYPE, gpuaas_scenario
 
 WARMING = "Preparing fast code, once"
-_EVERY_S = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +34,7 @@ class Order:
 
     task_id: str
     folder: Path
+    channel: Channel
     scenario_key: str
     policy: str
     params: Mapping[str, Any]
@@ -49,54 +43,9 @@ class Order:
     scenario_bytes: bytes | None = None
 
 
-class Reporter:
-    """Progress of one task, at most ten times a second; raises Cancelled when somebody wants it to stop."""
-
-    def __init__(self, folder: Path, task_id: str) -> None:
-        self._progress, self._cancel = progress_file(folder, task_id), cancel_file(folder, task_id)
-        self._last_s = -1.0
-
-    def __call__(self, share: float, text: str) -> None:
-        """Note the share done and what is being done."""
-        now_s = time.monotonic()
-        if now_s - self._last_s < _EVERY_S:
-            return
-        self._last_s = now_s
-        self.force(share, text)
-
-    def force(self, share: float, text: str) -> None:
-        """Note it now."""
-        if self._cancel.exists():
-            raise Cancelled
-        # Progress is a courtesy: a full disk must not end a run.
-        with contextlib.suppress(OSError):
-            part = self._progress.with_suffix(".part")
-            part.write_text(f"{share:.6f}\t{text}", encoding="utf-8")
-            os.replace(part, self._progress)
-
-
-def progress_file(folder: Path, task_id: str) -> Path:
-    """Return the file that holds share and text."""
-    return folder / f"{task_id}.progress"
-
-
-def cancel_file(folder: Path, task_id: str) -> Path:
-    """Return the file whose being there means: stop."""
-    return folder / f"{task_id}.cancel"
-
-
 def scenario_file(folder: Path, scenario_key: str) -> Path:
     """Return the file with the pickled scenario that several tasks share."""
     return folder / f"{scenario_key}.scenario"
-
-
-def read_progress(folder: Path, task_id: str) -> tuple[float, str]:
-    """Return (share done, text) of a task; (0, "") before its first word."""
-    try:
-        share, text = progress_file(folder, task_id).read_text(encoding="utf-8").split("\t", 1)
-        return float(share), text
-    except (OSError, ValueError):
-        return 0.0, ""
 
 
 def carry_out(order: Order) -> Path | bytes:
@@ -104,7 +53,7 @@ def carry_out(order: Order) -> Path | bytes:
 
     The record travels without its scenario: who asked has it.
     """
-    report = Reporter(order.folder, order.task_id)
+    report = Reporter(order.channel, order.task_id)
     scenario = _scenario(order)
     if _takes_fast_code(scenario, order.policy, order.params):
         report.force(0.0, WARMING)

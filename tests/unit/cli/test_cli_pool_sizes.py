@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.cli import pool_sizes
+from dlsched.cli import compute
 from dlsched.cli.main import main
 from dlsched.experiments.executor import Pool
 from dlsched.experiments.run import Run, simulate
@@ -24,7 +24,7 @@ SAMPLE = "data/samples/campus.csv"
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_sizes, "open_pool", lambda: Pool(ThreadPoolExecutor(1), 1, remote=False))
+    monkeypatch.setattr(compute, "open_pool", lambda *_: Pool(ThreadPoolExecutor(1), 1, remote=False))
 
 
 @pytest.fixture

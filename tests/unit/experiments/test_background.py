@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +15,7 @@ from dlsched.domain.scenario import Options
 from dlsched.experiments import worker
 from dlsched.experiments.background import Runner, Task, TaskState
 from dlsched.experiments.executor import Pool, open_pool
+from dlsched.experiments.reporting import FileChannel, Reporter, cancel_file, progress_file, read_progress
 from dlsched.experiments.run import key_of, simulate
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
@@ -158,9 +158,8 @@ def test_a_killed_worker_fails_its_task_only(store):
     doomed, safe = runner.submit([Task(long_one(), "fifo-skip"), Task(short(), "fifo")])
     for _ in range(2):  # it gets a second chance, alone
         until(lambda: runner.status([doomed])[0].share > 0)
-        current: Any = runner._pool
-        (pid,) = current.executor._processes
-        worker.progress_file(runner._folder, doomed).unlink()
+        (pid,) = cast("Any", runner._opened)[0].executor.place.pool._processes
+        progress_file(runner._folder, doomed).unlink()
         os.kill(pid, signal.SIGKILL)
         until(lambda: runner.status([doomed])[0].share == 0)
     assert runner.wait(30)
@@ -205,10 +204,9 @@ class Scripted:
     """An executor whose answers are given one after the other."""
 
     def __init__(self, answers):
-        self.answers, self.orders = list(answers), []
+        self.answers = list(answers)
 
     def submit(self, function, order):
-        self.orders.append(order)
         future: Future[Any] = Future()
         answer = self.answers.pop(0)
         future.set_exception(answer) if isinstance(answer, Exception) else future.set_result(answer(order))
@@ -218,14 +216,13 @@ class Scripted:
         pass
 
 
-def scripted(store, answers, width=1, remote=False):
-    executor = Scripted(answers)
-    pool: Any = Pool(cast("Any", executor), width, remote)
-    return Runner(store, lambda: pool), executor
+def scripted(store, answers):
+    pool = Pool(cast("Any", Scripted(answers)), 1, remote=False)
+    return Runner(store, lambda: pool)
 
 
 def test_an_unexpected_error_is_told_in_one_line(store, caplog):
-    runner, _ = scripted(store, [KeyError("oops"), Cancelled()])
+    runner = scripted(store, [KeyError("oops"), Cancelled()])
     ids = runner.submit([Task(short(), "fifo"), Task(short(), "sjf")])
     assert runner.wait(5)
     failed, cancelled = runner.status(ids)
@@ -236,32 +233,8 @@ def test_an_unexpected_error_is_told_in_one_line(store, caplog):
     runner.close()
 
 
-def test_after_a_broken_pool_the_suspects_run_one_at_a_time(store):
-    at_once = []
-
-    def second_try(order):
-        at_once.append(len(ours._in_flight))
-        return worker.carry_out(order)
-
-    ours, _ = scripted(store, [BrokenProcessPool(), BrokenProcessPool(), second_try, second_try], width=2)
-    ids = ours.submit([Task(short(), "fifo"), Task(short(), "sjf")])
-    assert ours.wait(20)
-    assert states(ours, ids) == [TaskState.STORED] * 2, ours.status(ids)
-    assert at_once == [1, 1]
-    ours.close()
-
-
-def test_a_remote_worker_gets_and_gives_bytes(store):
-    runner, executor = scripted(store, [worker.carry_out], remote=True)
-    (task_id,) = runner.submit([Task(short(), "fifo")])
-    assert runner.wait(20)
-    assert states(runner, [task_id]) == [TaskState.STORED]
-    assert executor.orders[0].scenario_bytes is not None
-    runner.close()
-
-
 def test_a_result_that_cannot_be_kept_is_a_failure(store, monkeypatch, caplog):
-    runner, _ = scripted(store, [worker.carry_out])
+    runner = scripted(store, [worker.carry_out])
     monkeypatch.setattr(store, "save_run", lambda record: (_ for _ in ()).throw(OSError("disk full")))
     (task_id,) = runner.submit([Task(short(), "fifo")])
     assert runner.wait(20)
@@ -271,7 +244,7 @@ def test_a_result_that_cannot_be_kept_is_a_failure(store, monkeypatch, caplog):
 
 
 def test_temporary_files_are_removed(store):
-    runner, _ = scripted(store, [worker.carry_out])
+    runner = scripted(store, [worker.carry_out])
     runner.submit([Task(short(), "fifo")])
     assert runner.wait(20)
     until(lambda: list(runner._folder.iterdir()) == [], 2)
@@ -280,10 +253,10 @@ def test_temporary_files_are_removed(store):
 
 
 def test_reporter_is_rare_and_stops_when_asked(tmp_path):
-    report = worker.Reporter(tmp_path, "t")
+    report = Reporter(FileChannel(tmp_path), "t")
     report(0.25, "day 1 of 4")
     report(0.5, "day 2 of 4")  # too soon after the first
-    assert worker.read_progress(tmp_path, "t") == (0.25, "day 1 of 4")
-    worker.cancel_file(tmp_path, "t").touch()
+    assert read_progress(tmp_path, "t") == (0.25, "day 1 of 4")
+    cancel_file(tmp_path, "t").touch()
     with pytest.raises(Cancelled):
         report.force(0.6, "day 3 of 4")

@@ -1,5 +1,4 @@
 import sys
-from typing import Any
 
 import pytest
 
@@ -26,25 +25,3 @@ def test_dask_is_asked_for_by_name_when_it_is_not_installed(monkeypatch):
     monkeypatch.setenv(DASK_VARIABLE, "tcp://127.0.0.1:8786")
     with pytest.raises(InputError, match=r"dask is not installed\. Install it with: pip install distributed"):
         open_pool()
-
-
-def test_dask_gives_a_remote_pool_with_its_cores(monkeypatch):
-    class Client:
-        def __init__(self, address, timeout):
-            self.address = address
-            if "nobody" in address:
-                raise OSError("timed out")
-
-        def get_executor(self):
-            return "executor"
-
-        def ncores(self):
-            return {"a": 4, "b": 2}
-
-    module: Any = type(sys)("distributed")
-    module.Client = Client
-    monkeypatch.setitem(sys.modules, "distributed", module)
-    pool: Any = open_pool("tcp://there:8786")
-    assert (pool.executor, pool.width, pool.remote) == ("executor", 6, True)
-    with pytest.raises(InputError, match="does not answer"):
-        open_pool("tcp://nobody:8786")

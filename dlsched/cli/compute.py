@@ -1,0 +1,30 @@
+"""Where a command computes: here, on processes of this machine, or on a Dask cluster."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+
+from dlsched.domain.errors import InputError
+from dlsched.experiments.executor import open_pool
+
+
+@contextmanager
+def opened(options: Namespace) -> Iterator[Executor | None]:
+    """Give what ``--processes`` and ``--dask`` name; None = here, one after the other.
+
+    Raises
+    ------
+    InputError
+        If both were typed, or as :func:`dlsched.experiments.executor.open_pool`.
+    """
+    if options.dask is not None and options.processes is not None:
+        why = f"cannot go with --processes {options.processes}: a cluster has workers of its own"
+        raise InputError(f"--dask {options.dask}", why, "Give one of them")
+    if options.processes == 1:
+        yield None
+        return
+    with open_pool(options.dask, options.processes).executor as executor:
+        yield executor
