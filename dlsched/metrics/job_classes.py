@@ -42,10 +42,13 @@ def groupings_of(jobs: pd.DataFrame) -> list[Grouping]:
 
 
 def alone_s(jobs: pd.DataFrame) -> Floats:
-    """Return the run time alone of each job of a jobs table, from its slowdown; NaN for jobs that did not complete."""
+    """Return the run time alone of each job of a jobs table, from its slowdown; NaN for jobs that did not complete.
+
+    To the millisecond: rounding noise must not part jobs that are equally long.
+    """
     jct_s, slowdown = floats_of(jobs, "jct_s"), floats_of(jobs, "slowdown")
     known_s: Floats = np.divide(jct_s, slowdown, out=np.full(len(jobs), np.nan), where=slowdown > 0)
-    return known_s
+    return np.round(known_s, 3)
 
 
 def size_classes(gpus: Floats) -> tuple[Names, list[str]]:

@@ -65,6 +65,12 @@ def test_run_time_alone_comes_from_the_slowdown() -> None:
     assert np.isnan(alone_s(pd.DataFrame({"job_id": ["a"]}))).all()
 
 
+def test_noise_of_a_division_does_not_part_equal_jobs() -> None:
+    late_s = np.linspace(0.1, 99.7, 40)
+    jobs = pd.DataFrame({"jct_s": 60 + late_s, "slowdown": (60 + late_s) / 60})
+    assert length_classes(np.append(alone_s(jobs), 300.0))[1] == ["1 min", "5 min"]
+
+
 def test_names_that_nobody_gave_are_not_offered() -> None:
     jobs = pd.DataFrame({"user": ["ann", None], "group": ["", ""]})
     assert groupings_of(jobs) == ["user", "size_class", "length_class"]
