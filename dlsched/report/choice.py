@@ -83,19 +83,14 @@ def is_rough(comparison: Comparison) -> bool:
 def best_of(comparison: Comparison, options: Sequence[Option]) -> str:
     """Return the option to recommend; the baseline where no other is plainly better.
 
-    Plainly better: at least one of the numbers a comparison speaks of is better and none is worse. Of several it is one
-    that is best in service or not distinguishable from that: one without a caveat first, then by the gain in service,
-    then in cost.
+    Plainly better: at least one of the numbers a comparison speaks of is better and none is worse. Of several it is the
+    one with the largest mean gain in service, then in cost; what speaks against it is said beside it.
     """
     clear = _plainly_better(comparison, options)
     if not clear:
         return comparison.baseline
     service = service_key(comparison)
-    pool = _tied_in(comparison, service, clear) or clear
-    caveats = {option.name: bool(option.caveat) for option in options}
-    return min(
-        pool, key=lambda name: (caveats[name], _change(comparison, name, service), _change(comparison, name, COST))
-    )
+    return min(clear, key=lambda name: (_change(comparison, name, service), _change(comparison, name, COST)))
 
 
 def _plainly_better(comparison: Comparison, options: Sequence[Option]) -> list[str]:
@@ -142,16 +137,20 @@ def recommendation(comparison: Comparison, options: Sequence[Option]) -> str:
 
 
 def _beside(comparison: Comparison, options: Sequence[Option], best: str) -> str:
-    """Return what else to know: what speaks against the best option, and which others do as well."""
-    caveat = next(option.caveat for option in options if option.name == best)
+    """Return what else to know: what speaks against the best option, and which others the draws rank as high.
+
+    Beside an option with a caveat, those that have none are named.
+    """
+    caveats = {option.name: option.caveat for option in options}
     service = service_key(comparison)
-    tied = [name for name in _tied_in(comparison, service, _plainly_better(comparison, options)) if name != best]
-    known = f" Mind that {caveat}." if caveat else ""
-    if not tied or best not in _tied_in(comparison, service, [best]):
+    others = [name for name in _plainly_better(comparison, options) if name != best]
+    tied = _tied_in(comparison, service, [name for name in others if not (caveats[best] and caveats[name])])
+    known = f" Mind that {caveats[best]}." if caveats[best] else ""
+    if not tied or not _tied_in(comparison, service, [best]):
         return known
-    verb = "is" if len(tied) == 1 else "are"
     word = HEADLINES.get(service, KPIS[service].label.lower())
-    return f"{known} In {word}, {listed(tied)} {verb} not distinguishable from it."
+    needs = ", without that" if caveats[best] else ""
+    return f"{known} {listed(tied)} {'is' if len(tied) == 1 else 'are'} not distinguishable from it in {word}{needs}."
 
 
 def _verdicts(comparison: Comparison, name: str) -> set[str]:

@@ -1,0 +1,151 @@
+"""The memo as slides: recommendation, table, two native charts that can be edited, and what lies behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+from pptx import Presentation
+from pptx.enum.text import PP_ALIGN
+from pptx.util import Inches, Pt
+
+from dlsched.figures.base import cut
+from dlsched.figures.palette import LIGHT
+from dlsched.metrics.compare import Cell
+from dlsched.metrics.kpi import KPIS
+from dlsched.report.memo import FEW_OPTIONS, Memo
+from dlsched.report.pptx_parts import bar_chart, colour, scatter_chart, table, text_box, write
+from dlsched.report.units import UNITS, titled
+
+WIDE_IN, HIGH_IN, MARGIN_IN = 13.333, 7.5, 0.5
+BODY = (MARGIN_IN, 1.3, WIDE_IN - 2 * MARGIN_IN, 5.5)
+TITLE_ONLY = 5
+"""The layout with a title and nothing else in the template that comes with python-pptx."""
+LONG_ADVICE = 350
+INKS = {"better": LIGHT.better, "worse": LIGHT.worse_text, "not distinguishable": LIGHT.muted, "same": LIGHT.muted}
+MOST_ASSUMPTIONS = 8
+
+
+def to_pptx(memo: Memo) -> bytes:
+    """Return the slides as the bytes of a file."""
+    deck = Presentation()
+    deck.slide_width, deck.slide_height = Inches(WIDE_IN), Inches(HIGH_IN)
+    deck.core_properties.title = cut(memo.question, 200)
+    deck.core_properties.author = "dlsched"
+    fills: list[tuple[str, Callable[[Any, Memo], None]]] = [
+        (memo.question, _advice),
+        (f"The options against {memo.baseline}", _table),
+    ]
+    if _changes(memo)[1]:
+        fills.append((f"Change against {memo.baseline}", _change_chart))
+    if memo.points:
+        fills.append(("Cost against service", _frontier))
+    fills.append(("What lies behind it", _behind))
+    for title, fill in fills:
+        slide = _slide(deck, memo, title)
+        fill(slide, memo)
+    content = BytesIO()
+    deck.save(content)
+    return content.getvalue()
+
+
+def _slide(deck: Any, memo: Memo, title: str) -> Any:
+    """Add a slide with its title, the line that says whose data these are, and notes that say how to repeat it."""
+    slide = deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY])
+    heading = slide.shapes.title
+    heading.left, heading.top = Inches(MARGIN_IN), Inches(0.35)
+    heading.width, heading.height = Inches(WIDE_IN - 2 * MARGIN_IN), Inches(0.9)
+    write(heading.text_frame, [title], 28 if len(title) < 90 else 20, bold=True)
+    for paragraph in heading.text_frame.paragraphs:
+        paragraph.alignment = PP_ALIGN.LEFT
+    origin = memo.origin
+    labels = " · ".join(memo.labels)
+    source = f"{origin.words} · {memo.made_on.isoformat()} · scenario {origin.scenario_hash[:8]} · {memo.certainty}"
+    foot = text_box(slide, (MARGIN_IN, 6.95, WIDE_IN - 2 * MARGIN_IN, 0.4), [source], 11, LIGHT.muted)
+    if labels:
+        run = foot.text_frame.paragraphs[0].add_run()
+        run.text = f" · {labels}"
+        run.font.size, run.font.bold, run.font.color.rgb = Pt(11), True, colour(LIGHT.worse_text)
+    slide.notes_slide.notes_text_frame.text = "\n".join(_notes(memo))
+    return slide
+
+
+def _notes(memo: Memo) -> list[str]:
+    lines = [f"Scenario {memo.origin.words}, hash {memo.origin.scenario_hash}, code {memo.code_version or 'unknown'}."]
+    lines += [f"How sure: {memo.certainty}.", *(f"Mind: {label}." for label in memo.labels)]
+    return [cut(line, 1_000) for line in (*lines, "To compute it again:", *memo.commands)]
+
+
+def _advice(slide: Any, memo: Memo) -> None:
+    size_pt = 20 if len(memo.recommendation) > LONG_ADVICE else 24
+    left, top, width, _ = BODY
+    if memo.labels:
+        text_box(slide, (left, top, width, 0.4), [" · ".join(memo.labels)], 14, LIGHT.worse_text)
+    text_box(slide, (left, top + 0.5, width, 3.2), [memo.recommendation], size_pt)
+    care = [f"{guard.text} {guard.action}." for guard in memo.cautions if guard.level != "info"]
+    rest = [line for line in (memo.note, *care) if line]
+    if rest:
+        text_box(slide, (left, top + 3.9, width, 1.5), rest, 14, LIGHT.muted)
+
+
+def _table(slide: Any, memo: Memo) -> None:
+    head = [("", LIGHT.ink), *((option.name, LIGHT.ink) for option in memo.options)]
+    rows = [[(row.kpi.label, LIGHT.ink), *(_cell(cell) for cell in row.cells)] for row in memo.rows]
+    table(slide, BODY, [head, *rows], 12 if len(memo.options) <= FEW_OPTIONS else 10)
+    if memo.same:
+        left, _, width, _ = BODY
+        text_box(slide, (left, 6.5, width, 0.4), [f"The same under all options: {memo.same}."], 11, LIGHT.muted)
+
+
+def _cell(cell: Cell) -> tuple[str, str]:
+    if cell.delta is None:
+        return cell.text, LIGHT.ink
+    return f"{cell.text}\n{cell.delta_text}", INKS.get(cell.verdict, LIGHT.ink)
+
+
+def _changes(memo: Memo) -> tuple[list[str], dict[str, list[float | None]], dict[str, list[float]]]:
+    """Return the numbers of the page, and by option their change and its half width in % of the baseline."""
+    shown = [row for row in memo.rows if (base := row.of(memo.baseline).value) is not None and base.mean]
+    changes: dict[str, list[float | None]] = {}
+    halves: dict[str, list[float]] = {}
+    for name in memo.comparison.names[1:] if shown else ():
+        cells = [(row.of(name).delta, abs(row.of(memo.baseline).value.mean)) for row in shown]  # type: ignore[union-attr]
+        changes[name] = [None if delta is None else 100 * delta.mean / size for delta, size in cells]
+        halves[name] = [0.0 if delta is None else 100 * (delta.half_width or 0.0) / size for delta, size in cells]
+    return [row.kpi.label for row in shown], changes, halves
+
+
+def _change_chart(slide: Any, memo: Memo) -> None:
+    labels, changes, halves = _changes(memo)
+    sure = ", 95% intervals" if any(any(each) for each in halves.values()) else ""
+    bar_chart(slide, BODY, labels, changes, halves, f"Change (% of {cut(memo.baseline)}){sure}")
+
+
+def _frontier(slide: Any, memo: Memo) -> None:
+    cost, service = KPIS[memo.cost], KPIS[memo.service]
+    paid, served = UNITS[cost.kind], UNITS[service.kind]
+    dots = {
+        point.name: (
+            paid.of(point.cost.mean),
+            served.of(point.service.mean),
+            paid.of(point.cost.half_width or 0.0),
+            served.of(point.service.half_width or 0.0),
+        )
+        for point in memo.points
+    }
+    scatter_chart(slide, BODY, dots, titled(cost.label, cost.kind), titled(service.label, service.kind))
+
+
+def _behind(slide: Any, memo: Memo) -> None:
+    left, top, width, _ = BODY
+    who = [f"{found.words()}." for found in memo.winners]
+    change = memo.sensitivity.words(memo.best) if memo.sensitivity is not None else ""
+    bound = memo.bounds.get(memo.best)
+    said = [*who, *([change] if change else []), *([f"{memo.best}: {bound} (proven)."] if bound else [])]
+    labels = [chip.label for chip in memo.assumptions]
+    more = f" · and {len(labels) - MOST_ASSUMPTIONS} more" if len(labels) > MOST_ASSUMPTIONS else ""
+    taken = [f"Assumptions: {' · '.join(labels[:MOST_ASSUMPTIONS])}{more}"] if labels else []
+    text_box(slide, (left, top, width, 3.4), [*said, *taken], 16)
+    again = ["To compute it again:", *memo.commands[:3], f"Scenario {memo.origin.scenario_hash}"]
+    text_box(slide, (left, top + 3.7, width, 1.6), again, 11, LIGHT.muted)

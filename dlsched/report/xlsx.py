@@ -1,0 +1,264 @@
+"""The memo as a workbook: numbers as numbers with their formats, every text as text, charts a reader can edit.
+
+A text that begins with "=" would be run by a spreadsheet as a formula, so nothing is written but through ``_Sheet``,
+which writes texts as texts and numbers as numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
+
+import xlsxwriter
+
+from dlsched.figures.base import cut
+from dlsched.figures.palette import LIGHT
+from dlsched.metrics.compare import Cell, Row
+from dlsched.metrics.formats import HOUR_S
+from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.report.memo import Memo
+from dlsched.report.rerun import seeds_words
+from dlsched.report.units import UNITS, titled
+
+SHEETS = ("Summary", "Differences", "Frontier", "Who wins", "Assumptions", "All numbers")
+LONGEST_TEXT = 32_000
+"""Excel holds 32,767 letters in a cell."""
+WIDEST_COLUMN = 60
+AS_TEXT = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
+SHADES = LIGHT.marks
+
+Value = str | float | int | None
+
+
+class _Sheet:
+    """One sheet that is filled row by row."""
+
+    def __init__(self, book: Any, name: str, formats: dict[str, Any]) -> None:
+        self.name = name
+        self.page = book.add_worksheet(name)
+        self.row = 0
+        self._formats = formats
+        self._widths: dict[int, int] = {}
+
+    def add(self, values: Sequence[Value], number_formats: Sequence[str] = (), style: str = "") -> int:
+        """Write one row and return its number; an empty cell for None."""
+        for column, value in enumerate(values):
+            number_format = number_formats[column] if column < len(number_formats) else ""
+            self._write(column, value, number_format, style)
+        self.row += 1
+        return self.row - 1
+
+    def text(self, value: str, style: str = "") -> None:
+        """Write a row of one long text that does not widen its column."""
+        self.page.write_string(self.row, 0, clean(value), self._formats.get(style))
+        self.row += 1
+
+    def skip(self) -> None:
+        """Leave a row empty."""
+        self.row += 1
+
+    def finish(self) -> None:
+        """Set the widths of the columns."""
+        for column, width in self._widths.items():
+            self.page.set_column(column, column, min(width + 2, WIDEST_COLUMN))
+
+    def _write(self, column: int, value: Value, number_format: str, style: str) -> None:
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            return
+        if isinstance(value, str):
+            text = clean(value)
+            self.page.write_string(self.row, column, text, self._formats.get(style))
+            self._widths[column] = max(self._widths.get(column, 8), len(text))
+        else:
+            self.page.write_number(self.row, column, value, self._formats.get(number_format))
+            self._widths[column] = max(self._widths.get(column, 8), 12)
+
+
+def clean(text: str) -> str:
+    """Return text that Excel can hold: on one line, without letters that cannot be shown, not too long."""
+    return cut(text, LONGEST_TEXT)
+
+
+def to_xlsx(memo: Memo) -> bytes:
+    """Return the workbook as the bytes of a file."""
+    content = BytesIO()
+    with xlsxwriter.Workbook(content, AS_TEXT) as book:
+        book.set_properties({"title": clean(memo.question)[:200], "comments": memo.origin.scenario_hash})
+        formats = {unit.number_format: book.add_format({"num_format": unit.number_format}) for unit in UNITS.values()}
+        formats |= {"bold": book.add_format({"bold": True}), "head": book.add_format({"bold": True, "bottom": 1}),
+                    "wrap": book.add_format({"text_wrap": True, "valign": "top"})}  # fmt: skip
+        for name, fill in zip(
+            SHEETS, (_summary, _differences, _frontier, _winners, _assumptions, _numbers), strict=True
+        ):
+            sheet = _Sheet(book, name, formats)
+            fill(sheet, book, memo)
+            sheet.finish()
+    return content.getvalue()
+
+
+def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
+    for label in memo.labels:
+        sheet.text(label, "bold")
+    sheet.text(memo.question, "bold")
+    sheet.text(memo.recommendation)
+    if memo.note:
+        sheet.text(memo.note)
+    sheet.text(f"How sure: {memo.certainty}")
+    sheet.skip()
+    sheet.add(["Number", "Unit", *(option.name for option in memo.options)], style="head")
+    for row in memo.rows:
+        unit = UNITS[row.kpi.kind]
+        values = [_in_unit(row.kpi, cell.value.mean if cell.value else None) for cell in row.cells]
+        sheet.add([row.kpi.label, unit.name, *values], ["", "", *[unit.number_format] * len(values)])
+    sheet.skip()
+    if memo.sensitivity is not None:
+        sheet.add([f"What could change this: {memo.sensitivity.label}", *memo.sensitivity.names], style="head")
+        for situation in memo.sensitivity.situations:
+            sheet.add(
+                [situation.words, *(cell.text + (" (best)" if cell.best else "") for cell in situation.row.cells)]
+            )
+        sheet.skip()
+    sheet.add(["How to compute it again"], style="head")
+    for option in memo.options:
+        sheet.add([option.name, option.origin.words, option.origin.scenario_hash, seeds_words(option.seeds),
+                   option.code_version])  # fmt: skip
+    for command in memo.commands:
+        sheet.text(command)
+    sheet.add(["Made on", memo.made_on.isoformat()])
+
+
+def _differences(sheet: _Sheet, book: Any, memo: Memo) -> None:
+    head = ["Number", "Unit", "Option", f"Baseline: {memo.baseline}", "Option's value", "Difference",
+            "95% half width", "Change of the baseline (%)", "Half width (%)", "Verdict"]  # fmt: skip
+    sheet.add(head, style="head")
+    rest = [row for row in memo.comparison.rows if row not in memo.rows]
+    chart, first_row = book.add_chart({"type": "bar"}), sheet.row
+    for place, name in enumerate(memo.comparison.names[1:], 1):
+        rows = [_difference(sheet, row, row.of(name), memo.baseline) for row in memo.rows]
+        series = {"name": clean(name)[:200], "fill": {"color": SHADES[place % len(SHADES)]}}
+        half = _cells(sheet, rows, "I")
+        bars = {} if memo.comparison.draws == 1 else {"y_error_bars": _error_bars(half)}
+        chart.add_series({**series, **bars, "categories": _cells(sheet, rows, "A"), "values": _cells(sheet, rows, "H")})
+        for row in rest:
+            _difference(sheet, row, row.of(name), memo.baseline)
+    title = f"Change against {clean(memo.baseline)[:60]}"
+    chart.set_title({"name": title, "name_font": {"size": 11}})
+    chart.set_x_axis({"name": "Change (% of the baseline)"})
+    chart.set_y_axis({"reverse": True})
+    chart.set_size({"width": 640, "height": 420})
+    sheet.page.insert_chart(first_row, 11, chart, {"description": f"{title}, first numbers of each option"})
+
+
+def _difference(sheet: _Sheet, row: Row, cell: Cell, baseline: str) -> int:
+    """Write one difference and return its row; cells stay empty where a number is not known."""
+    unit, base = UNITS[row.kpi.kind], row.of(baseline).value
+    base_mean = None if base is None else base.mean
+    delta, half = (None, None) if cell.delta is None else (cell.delta.mean, cell.delta.half_width)
+    per_cent = [None if part is None or not base_mean else 100 * part / abs(base_mean) for part in (delta, half)]
+    value = None if cell.value is None else cell.value.mean
+    numbers = [_in_unit(row.kpi, each) for each in (base_mean, value, delta, half)]
+    return sheet.add(
+        [row.kpi.label, unit.name, cell.name, *numbers, *per_cent, cell.verdict],
+        ["", "", "", *[unit.number_format] * 4, "#,##0.00", "#,##0.00"],
+    )
+
+
+def _cells(sheet: _Sheet, rows: Sequence[int], letter: str) -> str:
+    """Return the reference to a column of rows that follow each other."""
+    return f"='{sheet.name}'!${letter}${rows[0] + 1}:${letter}${rows[-1] + 1}"
+
+
+def _error_bars(half: str) -> dict[str, str]:
+    return {"type": "custom", "plus_values": half, "minus_values": half}
+
+
+def _frontier(sheet: _Sheet, book: Any, memo: Memo) -> None:
+    if not memo.points:
+        sheet.text("No option has both a cost and a measure of service.")
+        return
+    cost, service = KPIS[memo.cost], KPIS[memo.service]
+    paid, served = UNITS[cost.kind], UNITS[service.kind]
+    sheet.add(["Option", titled(cost.label, cost.kind), "95% half width", titled(service.label, service.kind),
+               "95% half width", "Another is no worse in both"], style="head")  # fmt: skip
+    chart = book.add_chart({"type": "scatter"})
+    formats = ["", *[paid.number_format] * 2, *[served.number_format] * 2]
+    for place, point in enumerate(memo.points):
+        at = sheet.add([point.name, paid.of(point.cost.mean), _in_unit(cost, point.cost.half_width),
+                        served.of(point.service.mean), _in_unit(service, point.service.half_width),
+                        "yes" if point.beaten else "no"], formats)  # fmt: skip
+        series = {
+            "name": f"='{sheet.name}'!$A${at + 1}",
+            "categories": _cells(sheet, [at], "B"),
+            "values": _cells(sheet, [at], "D"),
+            "marker": {"type": "circle", "size": 9, "fill": {"color": SHADES[place % len(SHADES)]}},
+        }
+        if point.cost.half_width:
+            series["x_error_bars"] = _error_bars(_cells(sheet, [at], "C"))
+        if point.service.half_width:
+            series["y_error_bars"] = _error_bars(_cells(sheet, [at], "E"))
+        chart.add_series(series)
+    chart.set_title({"name": "Cost against service, 95% intervals", "name_font": {"size": 11}})
+    chart.set_x_axis({"name": titled(cost.label, cost.kind), "num_format": paid.number_format})
+    chart.set_y_axis({"name": titled(service.label, service.kind)})
+    chart.set_size({"width": 640, "height": 400})
+    sheet.page.insert_chart(len(memo.points) + 2, 0, chart, {"description": "Cost against service of each option"})
+
+
+def _winners(sheet: _Sheet, book: Any, memo: Memo) -> None:
+    if not memo.winners:
+        sheet.text("The jobs name no user, group or class, or this part was left out.")
+        return
+    sheet.add(["Option", memo.winners[0].noun.capitalize(), "Jobs", "Change of the mean wait (h), below 0 = sooner",
+               "Over"], style="head")  # fmt: skip
+    formats = ["", "", "#,##0", "#,##0.00"]
+    for place, found in enumerate(memo.winners):
+        rows = [
+            sheet.add([found.option, each.name, each.jobs, each.mean_s / HOUR_S, found.over], formats)
+            for each in found.changes
+        ]
+        _winners_chart(sheet, book, found.option, rows, place)
+
+
+def _winners_chart(sheet: _Sheet, book: Any, option: str, rows: Sequence[int], place: int) -> None:
+    chart = book.add_chart({"type": "bar"})
+    chart.add_series({
+        "name": clean(option)[:200], "categories": _cells(sheet, rows, "B"),
+        "values": _cells(sheet, rows, "D"), "fill": {"color": SHADES[(place + 1) % len(SHADES)]},
+    })  # fmt: skip
+    chart.set_x_axis({"name": "Change of the mean wait (h), left is sooner"})
+    chart.set_y_axis({"reverse": True})
+    chart.set_size({"width": 520, "height": 320})
+    sheet.page.insert_chart(1 + 17 * place, 6, chart, {"description": f"Who gains and who loses: {clean(option)[:80]}"})
+
+
+def _assumptions(sheet: _Sheet, _book: Any, memo: Memo) -> None:
+    sheet.add(["Assumption", "Why, and what it means"], style="head")
+    for chip in memo.assumptions:
+        sheet.add([chip.label, chip.why])
+    for guard in memo.cautions:
+        sheet.add(["Read with care", f"{guard.text} {guard.action}."])
+    for name, words in memo.bounds.items():
+        sheet.add([name, words])
+    sheet.skip()
+    sheet.add(["Number", "What it means"], style="head")
+    for row in memo.comparison.rows:
+        sheet.add([row.kpi.label, row.kpi.tooltip])
+
+
+def _numbers(sheet: _Sheet, _book: Any, memo: Memo) -> None:
+    """Write every metric of every draw."""
+    keys = [key for key in KPIS if any(draw.get(key) is not None for option in memo.options for draw in option.draws)]
+    kpis = [KPIS[key] for key in keys]
+    sheet.add(["Option", "Draw", "Seed", *(titled(kpi.label, kpi.kind) for kpi in kpis)], style="head")
+    formats = ["", "#,##0", "#,##0", *(UNITS[kpi.kind].number_format for kpi in kpis)]
+    for option in memo.options:
+        for place, draw in enumerate(option.draws):
+            seed = option.seeds[place] if place < len(option.seeds) else None
+            sheet.add([option.name, place + 1, seed, *(_in_unit(kpi, draw.get(kpi.key)) for kpi in kpis)], formats)
+    sheet.page.freeze_panes(1, 3)
+
+
+def _in_unit(kpi: KPI, value: float | None) -> float | None:
+    return None if value is None else UNITS[kpi.kind].of(value)
