@@ -20,8 +20,9 @@ from dlsched.metrics.sizing_targets import Target
 
 Counts = tuple[int, ...]
 """Nodes of each VM type that varies, in the order of ``Sizing.types``."""
-CostBy = Literal["price", "runs", "gpus"]
-"""Which size is cheaper: by the price of its nodes, by what its runs cost a month (free slots), else by its GPUs."""
+CostBy = Literal["price", "runs", "gpus", "nodes"]
+"""Which size is cheaper: by the price of its nodes, by what its runs cost a month (free slots); without prices by its
+GPUs, and by its nodes where those have none."""
 Status = Literal["found", "none", "stopped"]
 COST = "cost_month"
 
@@ -215,8 +216,8 @@ class FrontierPoint:
 def frontier(sizing: Sizing, metric: str = "") -> list[FrontierPoint]:
     """Return all sizes tried that have a cost and the metric, cheapest first.
 
-    ``metric``: one of the targets; empty = the first that does not rise with size. Cost is dollars a month, GPUs where
-    no prices are set. Means over draws are compared as they are.
+    ``metric``: one of the targets; empty = the first that does not rise with size. Cost is dollars a month, GPUs or
+    nodes where no prices are set. Means over draws are compared as they are.
     """
     target = _of_metric(sizing, metric)
     sign = 1.0 if target.side == "at most" else -1.0
@@ -241,8 +242,9 @@ def frontier(sizing: Sizing, metric: str = "") -> list[FrontierPoint]:
 
 
 def _axis_cost(sizing: Sizing, size: Size) -> Interval | None:
-    if sizing.cost_by == "gpus":
-        return Interval(float(size.gpus), 0.0, max(1, len(size.draws)), LEVEL)
+    if sizing.cost_by in ("gpus", "nodes"):
+        many = size.gpus if sizing.cost_by == "gpus" else sum(size.counts)
+        return Interval(float(many), 0.0, max(1, len(size.draws)), LEVEL)
     return cost_of(size, sizing.cost_by, exact=sizing.rule.exact)
 
 

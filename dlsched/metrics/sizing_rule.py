@@ -125,8 +125,8 @@ def judge(rule: Rule, draws: Sequence[Draw], error: str = "") -> Check:
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the worst of some verdicts: one that fails decides, then one that is unsure."""
-    return min(verdicts, key=_WORST.index)
+    """Return the worst of some verdicts: one that fails decides, then one that is unsure; of none it meets."""
+    return min(verdicts, key=_WORST.index, default="meets")
 
 
 def is_hit(targets: Sequence[Target], draw: Draw) -> bool:

@@ -128,7 +128,7 @@ def _limit(what: str, kpi: KPI, written: str) -> float:
     unit = (dollar + typed.replace(" ", "")).lower()
     if unit not in units:
         got = f"got {unit!r:.20}" if unit else "got none"
-        raise InputError(what, f"{kpi.label} needs a unit of its own, {got}", _way_out(units))
+        raise InputError(what, f"the limit of {kpi.label} needs a unit of its kind, {got}", _way_out(units))
     return float(amount.replace(",", "")) * units[unit]
 
 

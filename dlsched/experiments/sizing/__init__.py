@@ -1,0 +1,7 @@
+"""The cheapest cluster that meets targets: question, search, answer."""
+
+from dlsched.experiments.sizing.question import SizeSpec, TypeRange, read_spec
+from dlsched.experiments.sizing.run import check, guess_s, run_size
+from dlsched.experiments.sizing.sizes import default_types, sizes_of
+
+__all__ = ["SizeSpec", "TypeRange", "check", "default_types", "guess_s", "read_spec", "run_size", "sizes_of"]

@@ -1,0 +1,164 @@
+"""The cheapest size that meets its targets, from question to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.cases import Case, Draws, check_case
+from dlsched.experiments.estimate import estimate_s
+from dlsched.experiments.run import Progress
+from dlsched.experiments.sizing.load import headroom_of
+from dlsched.experiments.sizing.question import SizeSpec
+from dlsched.experiments.sizing.reasons import reasons
+from dlsched.experiments.sizing.search import OutOfRuns, below, cheapest
+from dlsched.experiments.sizing.sizes import Sizes, sizes_of
+from dlsched.experiments.sizing.trials import Means, SizeTrials, expected_runs
+from dlsched.metrics.sizing import Counts, Headroom, Sizing, Status
+from dlsched.policies import registry
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
+
+
+def run_size(
+    spec: SizeSpec,
+    scenario: Scenario,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> Sizing:
+    """Return the answer; parameters and errors as :func:`experiments.cases.run_cases`.
+
+    Raises
+    ------
+    InputError
+        Also for another scenario than the question names, a VM type that cannot vary, or a target of a metric that
+        has no number on these jobs.
+    """
+    sizes = check(spec, scenario)
+    trials = SizeTrials(spec, scenario, sizes, Means(executor, store, progress))
+    complete = _start(trials)
+    answer = None
+    if complete:
+        try:
+            found = cheapest(trials, sizes.types, sizes.today)
+            answer = None if found is None else _cheapest_confirmed(trials)
+        except OutOfRuns:
+            complete = False
+            answer = next(iter(trials.all_confirmed()), None)
+    neighbours = () if answer is None else below(sizes.types, answer)
+    complete &= _more(trials, answer, neighbours)
+    headroom = []
+    if spec.headroom:
+        for counts in dict.fromkeys(one for one in (answer, sizes.today) if one is not None):
+            room = _headroom(trials, counts)
+            complete &= room is not None
+            headroom += [] if room is None else [room]
+    return _answer(spec, scenario, sizes, trials, answer, tuple(headroom), complete=complete)
+
+
+def check(spec: SizeSpec, scenario: Scenario) -> Sizes:
+    """Return the sizes asked about; InputError when the question cannot be answered, before anything is computed."""
+    if spec.scenario != scenario.content_hash:
+        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
+        raise InputError("size", why, "Ask with that scenario")
+    sizes = sizes_of(scenario, spec.types)
+    check_case(scenario, Case(policy=spec.policy, params=spec.params), Draws(seeds=(0,), vary=spec.vary))
+    return sizes
+
+
+def guess_s(spec: SizeSpec, scenario: Scenario) -> float:
+    """Return about how many CPU seconds the search takes."""
+    return expected_runs(spec, sizes_of(scenario, spec.types)) * estimate_s(scenario, spec.policy).seconds
+
+
+def _start(trials: SizeTrials) -> bool:
+    """Run today's cluster; InputError for a target that has no number there though jobs were done."""
+    try:
+        size = trials.tried(trials.sizes.today, trials.search_seeds)
+    except OutOfRuns:
+        return False
+    done = [draw for draw in size.draws if draw.done]
+    for target in trials.rule.targets:
+        if done and all(draw.values.get(target.metric) is None for draw in done):
+            why = f"{target.kpi.label} has no number on these jobs and machines"
+            do = "Set what it needs (due times, weights, prices), or take another target"
+            raise InputError(f"target {target.metric}", why, do)
+    return True
+
+
+def _cheapest_confirmed(trials: SizeTrials) -> Counts:
+    """Return the cheapest confirmed size, today's looked at too, with the draws that are told of it anyway.
+
+    Where only runs tell what a size costs, larger ones may be cheaper.
+    """
+    if all(one.least <= one.today <= one.most for one in trials.sizes.types):
+        trials.confirmed(trials.sizes.today)
+    if trials.sizes.cost_by == "runs":
+        limit = trials.cost_in_runs(trials.all_confirmed()[0])
+        cheaper = [size for size in trials.all_meeting() if trials.cost_in_runs(size) < limit]
+        next((size for size in sorted(cheaper, key=trials.cost_in_runs) if trials.confirmed(size)), None)
+    return trials.all_confirmed()[0]
+
+
+def _more(trials: SizeTrials, answer: Counts | None, neighbours: Iterable[Counts]) -> bool:
+    """Run the sizes around the answer that are told beside it; False when runs ran out."""
+    if answer is None:
+        return True
+    larger = [(*answer[:place], count + 1, *answer[place + 1 :]) for place, count in enumerate(answer)]
+    try:
+        for counts in (*neighbours, *larger):
+            trials.tried(counts, trials.search_seeds)
+        trials.tried(trials.sizes.today, trials.search_seeds + trials.confirm_seeds)
+    except OutOfRuns:
+        return False
+    return True
+
+
+def _headroom(trials: SizeTrials, counts: Counts) -> Headroom | None:
+    try:
+        return headroom_of(trials, counts)
+    except OutOfRuns:
+        return None
+
+
+def _answer(
+    spec: SizeSpec,
+    scenario: Scenario,
+    sizes: Sizes,
+    trials: SizeTrials,
+    answer: Counts | None,
+    headroom: tuple[Headroom, ...],
+    *,
+    complete: bool,
+) -> Sizing:
+    tried = trials.all_sizes()
+    known = {size.counts for size in tried if size.draws or size.error}
+    status: Status = "found" if answer is not None else "none" if complete else "stopped"
+    why = () if answer is not None or not complete else reasons(spec, scenario, sizes, trials)
+    stopped = () if complete else (f"the search stopped at {spec.most_runs:,} runs",)
+    return Sizing(
+        scenario=spec.scenario,
+        scenario_name=scenario.name,
+        policy=spec.policy,
+        label=registry.find(spec.policy).label,
+        params=spec.params,
+        vary=spec.vary,
+        rule=trials.rule,
+        types=sizes.types,
+        cost_by=sizes.cost_by,
+        today=sizes.today,
+        sizes=tuple(size for size in tried if size.counts in known),
+        answer=answer,
+        neighbours=() if answer is None else tuple(one for one in below(sizes.types, answer) if one in known),
+        search_seeds=trials.search_seeds,
+        confirm_seeds=trials.confirm_seeds,
+        status=status,
+        reasons=(*why, *stopped),
+        headroom=headroom,
+        runs=trials.runs,
+    )
