@@ -9,16 +9,14 @@ import plotly.graph_objects as go
 from dlsched.figures.base import Chart, cut, framed, legend_mark, named_rows, plain
 from dlsched.figures.compare import HOLLOW, SHAPE_WORDS, SHAPES
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import DAY_S, HOUR_S, MINUTE_S, count
+from dlsched.metrics.formats import DAY_S, HOUR_S, MINUTE_S
 from dlsched.metrics.job_classes import NAMED, NOUNS
 from dlsched.metrics.winner_words import (
     change_words,
-    counted_words,
     many_words,
     quartiles_words,
     rows_of,
     sentence,
-    tally,
 )
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 
@@ -46,15 +44,16 @@ def changes(answer: Winners, theme: Theme) -> Chart | None:
     for rows in filter(None, rows_by.values()):
         _add_dots(figure, answer, shown, rows, size, theme)
     _add_legend(figure, [verdict for verdict, rows in rows_by.items() if rows], theme)
-    found = tally(answer)
-    verdict = f"{count(found.gain)} gain and {count(found.lose)} lose {counted_words(answer)}"
-    title = f"{verdict} against {plain(answer.baseline, 24)}"
+    noun = NOUNS[answer.by][0]
+    sure = ", with 95% intervals" if any(group.half_width for group in shown) else ""
+    title = f"Mean {kind.noun} by {noun}: {plain(answer.other, 24)} against {plain(answer.baseline, 24)}{sure}"
     side = "left" if kind.kpi.better == "lower" else "right"
     height = int(np.clip(130 + 24 * len(shown), 220, 820))
     axis = f"Change of mean {kind.noun} ({unit}), {side} is better"
-    framed(figure, theme, title=title, x=axis, y=f"{NOUNS[answer.by][0].capitalize()} (jobs)", height=height)
+    framed(figure, theme, title=title, x=axis, y=f"{noun.capitalize()} (jobs)", height=height)
     labels = [f"{plain(group.name, LONGEST_NAME)} ({many_words(group.compared)})" for group in shown]
     named_rows(figure, labels)
+    figure.update_xaxes(range=_range(answer, shown, size))
     figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
     named = answer.model_copy(update={"baseline": cut(answer.baseline), "other": cut(answer.other)})
     return Chart(figure, sentence(named), pd.DataFrame(rows_of(answer)))
@@ -76,6 +75,19 @@ def _unit(answer: Winners, shown: list[Group]) -> tuple[float, str]:
         return 1.0, "x" if kind == "factor" else "no unit"
     largest = max(abs(group.change or 0.0) for group in shown)
     return next((float(size), unit) for least, size, unit in _TIME_UNITS if largest >= least)
+
+
+def _range(answer: Winners, shown: list[Group], size: float) -> list[float]:
+    """Return the ends of the axis: 0, all whiskers and bands, and some room."""
+    edges = [0.0]
+    for group in shown:
+        mean, half = group.change or 0.0, group.half_width or 0.0
+        edges += [mean - half, mean + half]
+        if answer.draws == 1 and group.quartiles is not None:
+            edges += [group.quartiles[0], group.quartiles[2]]
+    low, high = min(edges) / size, max(edges) / size
+    room = 0.04 * (high - low) or 1.0
+    return [low - room, high + room]
 
 
 def _colour(verdict: str, theme: Theme) -> str:

@@ -62,15 +62,29 @@ def sentence(answer: Winners) -> str:
     if answer.total.change is None:
         return f"No job {QUANTITIES[answer.quantity].has_it} under both {answer.baseline} and {answer.other}."
     one, many = NOUNS[answer.by]
-    verb = "gains" if found.gain == 1 else "gain"
-    lose = "loses" if found.lose == 1 else "lose"
-    first = f"{amount(found.gain, one, many)} {verb} and {count(found.lose)} {lose} {counted_words(answer)}"
+    gain = (
+        f"no {one} gains"
+        if found.gain == 0
+        else f"{amount(found.gain, one, many)} {'gains' if found.gain == 1 else 'gain'}"
+    )
+    lose = "none loses" if found.lose == 0 else f"{count(found.lose)} {'loses' if found.lose == 1 else 'lose'}"
+    first = f"{gain[0].upper()}{gain[1:]} and {lose} {counted_words(answer)}"
     rest = found.groups - found.gain - found.lose - found.unsure
     others = [f"{count(rest)} {'changes' if rest == 1 else 'change'} less"] if rest else []
     if found.unsure:
         others.append(f"{count(found.unsure)} cannot be told apart from no change")
     tail = f"; {listed(others)}" if others else ""
     return f"{first} with {answer.other} in place of {answer.baseline}{tail} ({sureness(answer)})."
+
+
+def jobs_sentence(answer: Winners) -> str:
+    """Return how many jobs gain and lose: means of groups hide those who fare unlike the rest. "" without a job."""
+    whole = answer.total
+    if whole.change is None:
+        return ""
+    by = f" by {noticed_words(answer.quantity, answer.noticed)}" if answer.noticed > 0 else ""
+    better, worse = (show("share", share) for share in (whole.better_share, whole.worse_share))
+    return f"Of the {_jobs(whole.compared)} compared {better} are better off and {worse} worse off{by}."
 
 
 def sureness(answer: Winners) -> str:

@@ -14,7 +14,7 @@ from dlsched.metrics.fairness_change import MEASURES, Fairness, Measured
 from dlsched.metrics.formats import MISSING, amount, show
 from dlsched.metrics.intervals import Interval
 from dlsched.metrics.job_classes import NOUNS, Grouping
-from dlsched.metrics.winner_words import notes, noticed_words, sentence, shown_rows, with_letters
+from dlsched.metrics.winner_words import jobs_sentence, notes, noticed_words, sentence, shown_rows, with_letters
 from dlsched.metrics.winners import QUANTITIES, Winners
 from dlsched.ui import charts
 from dlsched.ui.text import dollars, safe
@@ -71,10 +71,9 @@ def show_winners(answer: Winners, key: str, *, hide_names: bool = False) -> None
     if answer.total.change is None:
         st.info(safe(sentence(answer), 400))
         return
-    st.markdown(f"**{safe(sentence(answer), 600)}**")
+    st.markdown(f"**{safe(sentence(answer), 600)}** {safe(jobs_sentence(answer), 200)}")
     charts.show(figures.changes(answer, charts.page_theme()), key)
-    for text in notes(answer):
-        st.markdown(f":gray[{safe(text, 900)}]")
+    st.markdown(f":gray[{safe(' '.join(notes(answer)), 1500)}]")
     rows = pd.DataFrame(shown_rows(answer))
     shown = rows if len(rows) <= charts.MAX_TABLE_ROWS else rows.tail(charts.MAX_TABLE_ROWS)
     st.dataframe(

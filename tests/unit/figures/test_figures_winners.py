@@ -38,7 +38,10 @@ def test_largest_gain_on_top_in_a_readable_unit_with_bands_of_jobs() -> None:
     dots = {trace.marker.symbol[0] if isinstance(trace.marker.symbol, tuple) else trace.marker.symbol: trace.x
             for trace in figure.data[1:] if trace.x[0] is not None}  # fmt: skip
     assert dots == {"circle": (-10,), "diamond": (2,), "circle-open": (0,)}
-    assert figure.layout.title.text == "1 gain and 1 lose more than 10 min of mean wait against A"
+    assert figure.layout.title.text == "Mean wait by user: B against A"
+    low, high = figure.layout.xaxis.range
+    assert low < min(x for x in bands.x if x is not None)
+    assert high > max(x for x in bands.x if x is not None)
     assert chart.alt.startswith("1 user gains and 1 loses more than 10 min of mean wait with B in place of A")
     assert len(chart.table) == 4
 
@@ -48,6 +51,7 @@ def test_whiskers_over_draws_and_no_bands() -> None:
     dots = chart.figure.data[0]
     assert dots.x[0] == -60
     assert dots.error_x.array[0] == pytest.approx(12.7062 * 50 / 60, rel=1e-5)
+    assert chart.figure.layout.title.text.endswith(", with 95% intervals")
     assert not any(trace.name == "middle half of its jobs" for trace in chart.figure.data)
 
 
@@ -60,7 +64,7 @@ def test_classes_keep_their_order_whatever_changes() -> None:
 def test_of_many_groups_both_ends_are_drawn_and_all_counted() -> None:
     chart = known(changes(answer(draw({f"u{i}": 3600.0 if i < 10 else -3600.0 for i in range(40)}), exact=True), LIGHT))
     assert sum(len(trace.x) for trace in chart.figure.data if trace.customdata is not None) == 30
-    assert chart.figure.layout.title.text.startswith("30 gain and 10 lose")
+    assert chart.alt.startswith("30 users gain and 10 lose")
     assert len(chart.table) == 41
 
 

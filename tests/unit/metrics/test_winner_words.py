@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dlsched.metrics.formats import MINUS
-from dlsched.metrics.winner_words import Tally, notes, rows_of, sentence, shown_rows, tally, with_letters
+from dlsched.metrics.winner_words import Tally, jobs_sentence, notes, rows_of, sentence, shown_rows, tally, with_letters
 from dlsched.metrics.winners import Tables, Winners, winners
 
 HOUR_S = 3600.0
@@ -36,6 +36,14 @@ def test_gains_and_losses_are_counted_over_those_who_stand_alone() -> None:
         "(exact for this trace)."
     )
     assert "(rough, 1 draw)" in sentence(one_draw(exact=False))
+
+
+def test_nobody_is_said_in_words_and_jobs_that_fare_unlike_their_group_are_told() -> None:
+    before, after = moved(0, 0, 0)
+    after.loc[:1, "wait_s"] += [-3 * HOUR_S / 2, HOUR_S]  # two of ann's jobs; her mean moves by 5 min
+    answer = winners([(before, after)], "user", names=NAMES, exact=True)
+    assert sentence(answer).startswith("No user gains and none loses more than 10 min of mean wait")
+    assert jobs_sentence(answer) == "Of the 20 jobs compared 5% are better off and 5% worse off by more than 10 min."
 
 
 def test_what_draws_do_not_tell_from_nothing_is_no_gain() -> None:
