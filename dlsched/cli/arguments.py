@@ -74,6 +74,8 @@ def build_parser() -> argparse.ArgumentParser:
     _pool_sizes(commands.add_parser("pool-sizes", help="policies over the size of the pool, on the same jobs"))
     _sweep(commands.add_parser("sweep", help="policies over one or two things that vary, on the same draws"))
     _calibrate(commands.add_parser("calibrate", help="replay a recorded trace and compare with its own starts"))
+    _compare(commands.add_parser("compare", help="policies against a baseline on the same draws"))
+    _report(commands.add_parser("report", help="a decision memo about policies: HTML, PPTX, XLSX"))
     return parser
 
 
@@ -83,11 +85,7 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
     )
-    parser.add_argument("--nodes", type=_whole(1), metavar="N", help="number of nodes")
-    parser.add_argument("--gpus-per-node", type=_whole(0), metavar="G", help="GPUs of each node")
-    parser.add_argument("--placement", choices=PLACEMENTS, help="how a width becomes nodes")
-    parser.add_argument("--oversize", choices=OVERSIZE, help="what to do with jobs that can never fit")
-    parser.add_argument("--price", type=_usd, metavar="USD", help="price of one node, $ per hour")
+    _cluster(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
     parser.add_argument("--save", action="store_true", help="keep the run in the store")
     _store(parser)
@@ -226,7 +224,7 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="trace with recorded starts, or scenario file of one")
     parser.add_argument("--policies", type=_names, metavar="A,B", help="policies (the usual rules); see: policies")
     parser.add_argument(
-        "--by", choices=GROUPINGS, help="what tells groups apart (the one that says most of the recorded waits)"
+        "--by", choices=GROUPINGS, help="what tells groups apart (the one that says best where the replay is off)"
     )
     parser.add_argument("--seed", type=_whole(0), default=0, metavar="S", help="seed of what is random (0)")
     parser.add_argument("--csv", metavar="OUT", help="also write every policy and group to this file")
@@ -241,6 +239,45 @@ def add_compute_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dask", metavar="ADDRESS", help="compute on the workers of a Dask scheduler, tcp://host:8786 (DLSCHED_DASK)"
     )
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    _compared(parser)
+    parser.add_argument("--csv", metavar="OUT", help="also write a line for each number and policy to this file")
+    _json(parser)
+
+
+def _report(parser: argparse.ArgumentParser) -> None:
+    _compared(parser)
+    parser.add_argument(
+        "--out", action="append", required=True, metavar="FILE", help="memo.html, .pptx or .xlsx; may be repeated"
+    )
+    parser.add_argument("--question", default="", metavar="TEXT", help="what is to be decided")
+    parser.add_argument("--recommendation", default="", metavar="TEXT", help="in place of the one the numbers give")
+    parser.add_argument("--note", default="", metavar="TEXT", help="what else the reader should know")
+    parser.add_argument("--hide-names", action="store_true", help="show users and groups as A, B, C")
+    parser.add_argument("--no-groups", action="store_true", help="leave out who gains and who loses")
+    _json(parser)
+
+
+def _compared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace or scenario file, or folder of an instance")
+    parser.add_argument("--policies", type=_names, required=True, metavar="A,B", help="2 to 6, as listed by: policies")
+    parser.add_argument("--baseline", metavar="A", help="policy that others are compared with (the first)")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="A.K=V", help="a parameter of policy A; may be repeated"
+    )
+    parser.add_argument("--draws", type=_whole(1), default=10, metavar="N", help="draws of what is random (10)")
+    parser.add_argument("--processes", type=_whole(1), metavar="N", help="processes that compute (one a core)")
+    _cluster(parser)
+
+
+def _cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--nodes", type=_whole(1), metavar="N", help="number of nodes")
+    parser.add_argument("--gpus-per-node", type=_whole(0), metavar="G", help="GPUs of each node")
+    parser.add_argument("--placement", choices=PLACEMENTS, help="how a width becomes nodes")
+    parser.add_argument("--oversize", choices=OVERSIZE, help="what to do with jobs that can never fit")
+    parser.add_argument("--price", type=_usd, metavar="USD", help="price of one node, $ per hour")
 
 
 def _whole_nodes(parser: argparse.ArgumentParser) -> None:

@@ -24,6 +24,8 @@ _MODULES = {
     "steady": "dlsched.cli.steady",
     "pool-sizes": "dlsched.cli.pool_sizes",
     "sweep": "dlsched.cli.sweep",
+    "compare": "dlsched.cli.compare",
+    "report": "dlsched.cli.report",
     "calibrate": "dlsched.cli.calibrate",
 }
 

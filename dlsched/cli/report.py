@@ -1,0 +1,107 @@
+"""``report``: the decision memo about policies on one scenario, as HTML, PPTX or XLSX."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+
+from dlsched.cli.compare import Compared, complaints, computed
+from dlsched.cli.output import clear_line, print_json
+from dlsched.domain.errors import InputError
+from dlsched.experiments.code_version import code_version
+from dlsched.experiments.run import simulate
+from dlsched.metrics.findings import assumptions, comparison_guards, guards
+from dlsched.metrics.formats import Number
+from dlsched.metrics.guards import Guard
+from dlsched.policies import registry
+from dlsched.report.memo import Memo, build
+from dlsched.report.options import option_of, origin_of
+from dlsched.report.winners import Winners, winners
+from dlsched.report.write import content, kind_of
+from dlsched.workload.doctor import in_time, load_of
+
+
+def run(options: Namespace) -> int:
+    """Carry out the command; a failed audit is refused, 1 when a run failed."""
+    kinds = {path: kind_of(path) for path in options.out}
+    found = computed(options)
+    if complaints(found) and found.violations:
+        worst = found.violations[0]
+        why = f"failed its audit at seed {worst.seed}: {worst.audit[0]}"
+        raise InputError(f"policy {worst.policy}", why, "Leave it out, and report the bug")
+    memo = memo_of(found, options)
+    for path, kind in kinds.items():
+        _write(path, content(memo, kind))
+    if options.json:
+        words = {"question": memo.question, "recommendation": memo.recommendation, "labels": memo.labels}
+        print_json({**words, "certainty": memo.certainty, "scenario_hash": memo.origin.scenario_hash,
+                    "files": list(kinds)})  # fmt: skip
+    else:
+        clear_line()
+        for label in memo.labels:
+            print(f"note: {label}")
+        print(memo.recommendation)
+        for path in kinds:
+            print(f"written: {path}")
+    return 1 if found.failed else 0
+
+
+def memo_of(found: Compared, options: Namespace) -> Memo:
+    """Return the memo of what was computed."""
+    scenario = found.scenario
+    origin, version = origin_of(scenario), code_version()
+    of_policy = {
+        policy: option_of(registry.find(policy).label, [draw.metrics or {} for draw in draws], scenario, policy,
+                          found.params[policy], found.seeds, origin=origin, code_version=version)
+        for policy, draws in found.draws.items()
+    }  # fmt: skip
+    specs = [registry.find(policy) for policy in found.draws]
+    first = {registry.find(policy).label: draws[0].metrics or {} for policy, draws in found.draws.items()}
+    taken = assumptions(
+        scenario,
+        uses_run_times=any(spec.uses_run_times for spec in specs),
+        clairvoyant=any(spec.clairvoyant for spec in specs),
+        stops_jobs=any(metrics.get("preemptions") or metrics.get("resizes") for metrics in first.values()),
+        today=date.today(),
+    )
+    who, common = ((), None) if options.no_groups else _who(found, hide_names=options.hide_names)
+    return build(
+        list(of_policy.values()),
+        made_on=date.today(),
+        question=options.question,
+        recommended=options.recommendation,
+        note=options.note,
+        exact=found.exact,
+        rents=scenario.cluster.free_slots,
+        winners=who,
+        assumptions=taken,
+        cautions=[*guards(scenario, load=load_of(in_time(scenario), scenario.cluster)), *_unlike(first, common)],
+    )
+
+
+def _who(found: Compared, *, hide_names: bool) -> tuple[tuple[Winners, ...], int]:
+    """Return who gains and loses in the first draw, run again for its jobs, and how many jobs all completed."""
+    jobs = {
+        registry.find(policy).label: simulate(found.scenario, policy, found.params[policy], found.seeds[0]).jobs
+        for policy in found.draws
+    }
+    names = list(jobs)
+    done = [set(table.loc[table["status"] == "completed", "job_id"]) for table in jobs.values()]
+    after = {name: [jobs[name]] for name in names[1:]}
+    return winners([jobs[names[0]]], after, hide_names=hide_names), len(set.intersection(*done))
+
+
+def _unlike(first: Mapping[str, Mapping[str, Number]], common: int | None) -> list[Guard]:
+    if common is None:
+        return []
+    completed = {name: int(metrics.get("completed") or 0) for name, metrics in first.items()}
+    return comparison_guards(completed, common, {name: metrics.get("makespan") for name, metrics in first.items()})
+
+
+def _write(path: str, data: bytes) -> None:
+    try:
+        Path(path).expanduser().write_bytes(data)
+    except OSError as error:
+        raise InputError(f"file {path}", f"cannot be written ({error.strerror})", "Give another path") from error

@@ -1,0 +1,192 @@
+"""``dlsched compare`` and ``dlsched report``: numbers as single runs give them, files by their libraries, refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import BytesIO
+from pathlib import Path
+
+import openpyxl
+import pptx
+import pytest
+
+from dlsched.cli import compare as compare_command
+from dlsched.cli.main import main
+from dlsched.domain.scenario import Options, Scenario
+from dlsched.experiments.batch import Draw, run_batch
+from dlsched.experiments.run import simulate
+from dlsched.metrics.intervals import paired_difference
+from dlsched.workload.scenario_file import write_scenario
+from tests.support.runs_for_store import small_scenario
+
+RANDOM = Options(estimate_error=0.5, restart_s=1.0)
+ALONE = ("--processes", "1")
+
+
+def with_long_jobs(options: Options) -> Scenario:
+    """Twelve jobs on four GPUs, of 60 s each but two of 600 s, so that orders matter."""
+    given = small_scenario(12, name="=two GPUs", options=options)
+    work = given.workload.work.copy()
+    work[[0, 5]] = 600.0
+    return given.replace(workload=given.workload.with_columns(work=work))
+
+
+def written(folder: Path, options: Options) -> str:
+    path = folder / "s.json"
+    write_scenario(with_long_jobs(options), str(path))
+    return str(path)
+
+
+@pytest.fixture
+def random_file(tmp_path: Path) -> str:
+    return written(tmp_path, RANDOM)
+
+
+@pytest.fixture
+def exact_file(tmp_path: Path) -> str:
+    return written(tmp_path, Options(restart_s=1.0))
+
+
+def test_differences_are_those_of_single_runs(
+    random_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "c.csv"
+    typed = ["compare", random_file, "--policies", "sjf,fifo", "--baseline", "fifo", "--draws", "3", "--json"]
+    assert main([*typed, "--csv", str(out), *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["baseline"], answer["seeds"], answer["exact"]) == ("FIFO", [0, 1, 2], False)
+    assert answer["certainty"] == "95%, 3 paired draws"
+    means = {policy: [float(simulate(with_long_jobs(RANDOM), policy, seed=seed).metrics["jct_mean"] or 0.0)
+                      for seed in range(3)] for policy in ("fifo", "sjf")}  # fmt: skip
+    expected = paired_difference(means["sjf"], means["fifo"])
+    row = next(row for row in answer["rows"] if (row["key"], row["name"]) == ("jct_mean", "SJF"))
+    assert (row["delta"], row["delta_low"]) == pytest.approx((expected.mean, expected.low))
+    with out.open(newline="", encoding="utf-8") as stream:
+        rows = {(line["key"], line["name"]): line for line in csv.DictReader(stream)}
+    assert float(rows["jct_mean", "SJF"]["delta"]) == pytest.approx(expected.mean)
+    assert rows["jct_mean", "FIFO"]["delta"] == ""
+
+
+def test_the_table_names_the_baseline_and_how_sure_it_is(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", exact_file, "--policies", "fifo,sjf,las", *ALONE]) == 0
+    out = capsys.readouterr().out
+    assert "(exact for this trace)." in out.splitlines()[0]
+    assert "FIFO (baseline)" in out
+    assert out.endswith("Every run was audited.\n")
+
+
+def test_nothing_random_is_run_once(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", exact_file, "--policies", "fifo,sjf", "--draws", "5", "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["seeds"], len(answer["draws"])) == ([0], 2)
+
+
+def test_parameters_and_cluster_reach_the_runs(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["--policies", "fifo,las", "--param", "las.quantum_s=30", "--nodes", "3", "--price", "7.2"]
+    assert main(["compare", exact_file, *typed, "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["policies"]["las"]["params"] == {"quantum_s": 30.0}
+    scenario = with_long_jobs(Options(restart_s=1.0))
+    pool = scenario.cluster.pools[0]
+    larger = scenario.cluster.model_copy(
+        update={"pools": (pool.model_copy(update={"count": 3, "vm": pool.vm.model_copy(update={"usd_per_h": 7.2})}),)}
+    )
+    run = simulate(scenario.replace(cluster=larger), "las", {"quantum_s": 30})
+    assert answer["draws"][1]["metrics"]["vm_cost"] == pytest.approx(run.metrics["vm_cost"])
+
+
+def test_the_memo_is_written_in_all_kinds(random_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(tmp_path / f"memo.{kind}") for kind in ("html", "pptx", "xlsx")]
+    outs = [part for file in files for part in ("--out", file)]
+    question = "Shortest <b>first</b>?"
+    typed = ["report", random_file, "--policies", "fifo,sjf", "--draws", "3", "--question", question, "--hide-names"]
+    assert main([*typed, *outs, "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["files"] == files
+    page = Path(files[0]).read_text(encoding="utf-8")
+    assert "Shortest &lt;b&gt;first&lt;/b&gt;?" in page
+    assert "<td>ann</td>" not in page
+    assert ">ann<" not in page
+    slides = pptx.Presentation(files[1]).slides
+    assert slides[0].shapes.title.text_frame.text == question
+    book = openpyxl.load_workbook(BytesIO(Path(files[2]).read_bytes()))
+    assert book["Summary"]["A1"].value == question
+    assert len(list(book["All numbers"].rows)) == 1 + 2 * 3
+
+
+def test_what_is_typed_takes_the_place_of_our_words(
+    exact_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "m.html")
+    typed = ["--policies", "fifo,sjf", "--recommendation", "Do as I say.", "--note", "Because.", "--no-groups"]
+    assert main(["report", exact_file, *typed, "--out", out, *ALONE]) == 0
+    assert capsys.readouterr().out == f"Do as I say.\nwritten: {out}\n"
+    page = Path(out).read_text(encoding="utf-8")
+    assert "Because." in page
+    assert "Who gains" not in page
+
+
+def test_one_draw_of_something_random_says_rough_first(
+    random_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "m.html")
+    assert main(["report", random_file, "--policies", "fifo,sjf", "--draws", "1", "--out", out, *ALONE]) == 0
+    assert capsys.readouterr().out.startswith("note: rough, 1 draw")
+    page = Path(out).read_text(encoding="utf-8")
+    assert 0 < page.index("rough, 1 draw") < page.index("<h1>")
+
+
+def test_a_run_that_failed_its_audit_is_in_no_memo(
+    exact_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def dishonest(*asked: object, **named: object) -> list[Draw]:
+        found = run_batch(*asked, **named)  # type: ignore[arg-type]
+        return [Draw(d.policy, d.params, d.seed, d.metrics, ("node 4: used twice",) if d.policy == "sjf" else ())
+                for d in found]  # fmt: skip
+
+    monkeypatch.setattr(compare_command, "run_batch", dishonest)
+    out = tmp_path / "m.html"
+    assert main(["report", exact_file, "--policies", "fifo,sjf", "--out", str(out), *ALONE]) == 2
+    assert "policy sjf: failed its audit at seed 0: node 4: used twice" in capsys.readouterr().err
+    assert not out.exists()
+    assert main(["compare", exact_file, "--policies", "fifo,sjf", *ALONE]) == 1
+
+
+def test_a_policy_that_fails_is_left_out_and_told(
+    exact_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*asked: object, **named: object) -> list[Draw]:
+        found = run_batch(*asked, **named)  # type: ignore[arg-type]
+        return [Draw(d.policy, d.params, d.seed, error="no") if d.policy == "las" else d for d in found]
+
+    monkeypatch.setattr(compare_command, "run_batch", broken)
+    assert main(["compare", exact_file, "--policies", "fifo,sjf,las", *ALONE]) == 1
+    seen = capsys.readouterr()
+    assert "1 run failed, the first las at seed 0: no" in seen.err
+    assert "LAS" not in seen.out
+    assert main(["compare", exact_file, "--policies", "las,fifo,sjf", *ALONE]) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["compare", "--policies", "fifo"], "--policies: 2 to 6 policies are compared, got 1"),
+        (["compare", "--policies", "fifo,fifo"], "got 1"),
+        (["compare", "--policies", "fifo,sjff"], "policy 'sjff'"),
+        (["compare", "--policies", "fifo,sjf", "--baseline", "x"], "policy 'x'"),
+        (["compare", "--policies", "fifo,sjf", "--param", "n=1"], "--param n: must begin with one of fifo, sjf"),
+        (["compare", "--policies", "fifo,sjf", "--param", "fifo.n=1"], "policy fifo, n: there is no such parameter"),
+        (["report", "--policies", "fifo,sjf", "--out", "m.doc"], "file m.doc: must end in one of .html, .pptx, .xlsx"),
+        (["report", "--policies", "fifo,sjf", "--out", "/nowhere/m.html"], "/nowhere/m.html: cannot be written"),
+        (["report", "--policies", "fifo,sjf", "--out", "m.html", "--question", "x" * 301], "has 301 letters"),
+    ],
+    ids=["one", "twice", "policy", "baseline", "param", "unknown param", "ending", "folder", "long"],
+)
+def test_bad_input_is_one_line_and_status_2(
+    exact_file: str, typed: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([typed[0], exact_file, *typed[1:], *ALONE]) == 2
+    seen = capsys.readouterr()
+    assert words in seen.err
+    assert seen.err.count("\n") == 1
