@@ -16,6 +16,7 @@ from dlsched.experiments.dask_worker import TopicChannel, answer, check_worker, 
 from dlsched.experiments.executor import Pool
 from dlsched.experiments.lasting import Lasting, PoolLost, WorkerDied
 from dlsched.experiments.reporting import Channel, FileChannel
+from dlsched.metrics.formats import amount
 
 CONNECT_S = 10.0
 GONE_S = 30.0
@@ -73,8 +74,9 @@ class Cluster:
         try:
             is_answer, content = pickle.loads(future.result())
         except KilledWorker as error:
-            why = f"Each of {error.allowed_failures + 1} workers died while it computed this"
-            raise WorkerDied(f"{why}, probably for lack of memory. The logs of the workers say more.") from error
+            died = amount(error.allowed_failures + 1, "Dask worker")
+            why = f"{died} died computing this, and as many at the first try, probably for lack of memory"
+            raise WorkerDied(f"{why}. Their logs say more.") from error
         except CancelledError as error:
             raise self._gone() from error
         if not is_answer:
@@ -128,6 +130,7 @@ def open_dask(address: str) -> DaskPool:
     try:
         import dask
         import distributed
+        from distributed.comm.addressing import resolve_address
     except ImportError:
         why, do = "dask is not installed", "Install it with: pip install distributed"
         raise InputError(thing, why, do) from None
@@ -135,7 +138,7 @@ def open_dask(address: str) -> DaskPool:
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
     connect: Any = distributed.Client  # has no types
     try:
-        distributed.comm.resolve_address(address)  # a client of a bad address would not close
+        resolve_address(address)  # a client of a bad address would not close
         client = connect(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:  # a timeout is an OSError
         raise InputError(thing, f"does not answer ({error})", "Check the address, as in tcp://host:8786") from error

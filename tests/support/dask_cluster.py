@@ -4,51 +4,91 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import distributed
+
+from dlsched.experiments.dask_worker import identity
 
 ROOT = Path(__file__).resolve().parents[2]
 _QUIET = {"DASK_LOGGING__DISTRIBUTED": "error", "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False"}
 _UNTIL_UP_S = 30.0
 
 
-class Cluster:
-    """Processes of a cluster, ended at the end of the block."""
+def snapshot(folder: Path) -> Path:
+    """Return a folder with the package as it is now: who edits it while tests run does not make workers differ."""
+    shutil.copytree(ROOT / "dlsched", folder / "dlsched")  # with its compiled code
+    identity.cache_clear()
+    identity()
+    for name in ("tests", "data"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+
+class Cluster:
+    """Processes of a cluster, ended at the end of the block.
+
+    Parameters
+    ----------
+    folder
+        Where they write.
+    code
+        Where workers find the package, see :func:`snapshot`.
+    settings
+        Variables of their environment.
+    """
+
+    def __init__(self, folder: Path, code: Path, **settings: str) -> None:
+        self.folder, self._code, self._settings = folder, code, settings
         self.workers: list[subprocess.Popen[bytes]] = []
         self._file = folder / "scheduler.json"
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
         self.scheduler = self._run("dask_scheduler", *options, "--scheduler-file", str(self._file))
         self.address = self._address()
 
-    def add_worker(self, *options: str, path: Path = ROOT) -> subprocess.Popen[bytes]:
-        """Start a worker that finds packages in ``path``; with one thread and no supervisor unless options say else."""
+    def add_worker(self, *options: str, code: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start a worker with this code, and one thread unless options say else; nobody restarts it."""
         taken = ("--no-dashboard", "--host", "127.0.0.1", "--local-directory", str(self.folder), *options)
         threads = () if "--nthreads" in options else ("--nthreads", "1")
-        watched = () if "--nanny" in options else ("--no-nanny",)
-        self.workers.append(self._run("dask_worker", self.address, *threads, *watched, *taken, path=path))
+        self.workers.append(self._run("dask_worker", self.address, "--no-nanny", *threads, *taken, code=code))
         return self.workers[-1]
+
+    def wait_for(self, workers: int) -> None:
+        """Wait until so many workers are there."""
+        connect: Any = distributed.Client
+        with connect(self.address, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=_UNTIL_UP_S)
+
+    @contextmanager
+    def worker_for_now(self, *options: str, code: Path | None = None) -> Iterator[None]:
+        """Have one worker, and none afterwards."""
+        worker = self.add_worker(*options, code=code)
+        self.wait_for(1)
+        yield
+        worker.kill()
+        worker.wait()
+        connect: Any = distributed.Client
+        with connect(self.address, set_as_default=False) as client:
+            while client.nthreads():
+                time.sleep(0.02)
 
     def __enter__(self) -> Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
         for process in (*self.workers, self.scheduler):
-            process.terminate()
-        for process in (*self.workers, self.scheduler):
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.wait()
 
-    def _run(self, what: str, *options: str, path: Path = ROOT) -> subprocess.Popen[bytes]:
-        environment = os.environ | _QUIET | {"PYTHONPATH": str(path)}
+    def _run(self, what: str, *options: str, code: Path | None = None) -> subprocess.Popen[bytes]:
+        environment = os.environ | _QUIET | self._settings | {"PYTHONPATH": str(code or self._code)}
         with (self.folder / "log.txt").open("ab") as log:
             command: list[Any] = [sys.executable, "-m", f"distributed.cli.{what}", *options]
             return subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self.folder)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Executor, Future, wait
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ class Stage:
 
     def close(self) -> None:
         self.closed += 1
+
+    def has_sent(self, number: int) -> bool:
+        return len(self.sent) == number
 
     def until_sent(self, names: list[Any]) -> None:
         until(lambda: [name for name, _ in self.sent] == names)
@@ -86,7 +90,7 @@ def test_after_a_death_suspects_run_one_at_a_time_and_the_guilty_one_fails_alone
     stage.until_sent(["guilty", "innocent"])
     for _, future in list(stage.sent):
         future.set_exception(WorkerDied("it died"))
-    until(lambda: len(stage.sent) == 3)
+    until(partial(stage.has_sent, 3))
     settled()
     assert len(stage.sent) == 3, "suspects do not run beside others"
     assert stage.renewed == 1
@@ -96,7 +100,7 @@ def test_after_a_death_suspects_run_one_at_a_time_and_the_guilty_one_fails_alone
             future.set_exception(WorkerDied("it died again"))
         else:
             future.set_result("innocent")
-        until(lambda told=len(stage.sent): len(stage.sent) == told + 1)  # type: ignore[misc]
+        until(partial(stage.has_sent, len(stage.sent) + 1))
     assert innocent.result(5) == "innocent"
     with pytest.raises(WorkerDied, match="it died again"):
         guilty.result(5)

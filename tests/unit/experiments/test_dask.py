@@ -1,0 +1,401 @@
+"""A real Dask scheduler with two workers over TCP: the same answers, cancelling, deaths, and who is not trusted."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlsched.cli.main import main
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Options
+from dlsched.experiments import dask_pool, dask_worker
+from dlsched.experiments.background import Question, Runner, Task, TaskState
+from dlsched.experiments.executor import DASK_VARIABLE, Pool, open_pool, spread
+from dlsched.experiments.lasting import PoolLost, WorkerDied
+from dlsched.experiments.run import simulate
+from dlsched.experiments.sweep import SweepSpec, Swept, read_spec, run_sweep
+from dlsched.sim.simulate import Cancelled
+from dlsched.store import Store
+from dlsched.workload.scenario_file import write_scenario
+from tests.support.dask_cluster import Cluster, snapshot
+from tests.support.known import known
+from tests.support.runs_for_store import small_scenario
+
+pytestmark = pytest.mark.slow
+
+SCENARIO = small_scenario(40, options=Options(estimate_error=0.5, restart_s=1.0))
+LONG = small_scenario(20_000, options=Options(restart_s=1.0))
+"""Seconds of work for the general engine: a queue that grows."""
+STEADY = {"stream": {"nodes": 10}, "policies": [{"key": "fifo"}], "fractions": [1.0]}
+SMALL = STEADY | {"loads": [0.2], "first_jobs": 200, "most_jobs": 200}
+LARGE = STEADY | {"loads": [0.1, 0.2, 0.3, 0.4, 0.5], "first_jobs": 50_000, "most_jobs": 50_000}
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return snapshot(tmp_path_factory.mktemp("code"))
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, code: Path) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("dask"), code) as started:
+        started.add_worker()
+        started.add_worker()
+        started.wait_for(2)
+        yield started
+
+
+@pytest.fixture
+def apart(tmp_path: Path, code: Path) -> Iterator[Cluster]:
+    """Yield a cluster without workers, for what would spoil the shared one."""
+    with Cluster(tmp_path, code) as started:
+        yield started
+
+
+@pytest.fixture
+def pool(cluster: Cluster) -> Iterator[Pool]:
+    opened = open_pool(cluster.address)
+    with opened.executor:
+        yield opened
+
+
+@pytest.fixture
+def runner(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Runner]:
+    monkeypatch.setenv(DASK_VARIABLE, cluster.address)
+    with Store(tmp_path / "s.duckdb") as store:
+        made = Runner(store)
+        yield made
+        made.close()
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end, "it did not come true in time"
+        time.sleep(0.02)
+
+
+def asked(**changes: Any) -> SweepSpec:
+    plain = {"axes": [{"key": "nodes", "values": [1, 2, 3]}], "policies": ["sjf", "fifo"], "seeds": [0, 5],
+             "metrics": ["jct_mean", "vm_cost"]}  # fmt: skip
+    return read_spec({"scenario": SCENARIO.content_hash} | plain | changes)
+
+
+def swept_on(**where: Any) -> Swept:
+    with open_pool(**where).executor as executor:
+        return run_sweep(asked(), SCENARIO, executor)
+
+
+# ---- the same answers ----------------------------------------------------------------------------------
+
+
+def test_one_process_two_processes_and_dask_give_the_same_answer(pool: Pool) -> None:
+    here = run_sweep(asked(), SCENARIO)
+    two = swept_on(workers=2)
+    remote = run_sweep(asked(), SCENARIO, pool.executor)
+    assert here.answer.to_plain() == two.answer.to_plain() == remote.answer.to_plain()
+    assert here.computed == two.computed == remote.computed == 12
+    assert (pool.width, pool.remote) == (2, True)
+
+
+def _worker_pid(_: int) -> int:
+    time.sleep(0.02)
+    return os.getpid()
+
+
+def test_both_workers_compute_and_none_of_it_is_done_here(pool: Pool, cluster: Cluster) -> None:
+    pids = set(spread(pool.executor, _worker_pid, list(range(20)), lambda _: None))
+    assert pids == {worker.pid for worker in cluster.workers if worker.poll() is None}
+
+
+def _echo(content: bytes) -> bytes:
+    return content[::-1]
+
+
+def test_large_tasks_and_answers_travel(pool: Pool) -> None:
+    contents = [bytes([number]) * 20_000_000 + b"end" for number in range(3)]
+    told: list[int] = []
+    answers = spread(pool.executor, _echo, contents, told.append)
+    assert answers == [content[::-1] for content in contents]
+    assert told == [1, 2, 3]
+
+
+class Unreadable(Exception):
+    """Pickled without complaint; it cannot be read again."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
+
+
+def _raises(kind: str) -> None:
+    if kind == "input":
+        raise InputError("row 3", "is wrong", "Correct it")
+    raise Unreadable("a", "b") if kind == "unreadable" else KeyError("oops")
+
+
+def test_errors_come_through_as_they_are(pool: Pool) -> None:
+    with pytest.raises(InputError) as found:
+        spread(pool.executor, _raises, ["input", "other"], lambda _: None)
+    assert (found.value.what, found.value.why, found.value.do) == ("row 3", "is wrong", "Correct it")
+    with pytest.raises(KeyError, match="oops") as other:
+        pool.executor.submit(_raises, "other").result(10)
+    assert "_raises" in other.value.__notes__[0], "where it happened is told"
+    with pytest.raises(RuntimeError, match="Unreadable: ab"):
+        pool.executor.submit(_raises, "unreadable").result(10)
+
+
+# ---- cancelling ----------------------------------------------------------------------------------------
+
+
+def _slow_mark(task: tuple[int, str]) -> None:
+    number, folder = task
+    (Path(folder) / str(number)).touch()
+    time.sleep(0.1)
+
+
+def test_what_progress_raises_stops_the_rest(pool: Pool, tmp_path: Path) -> None:
+    def told(done: int) -> None:
+        if done == 3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        spread(pool.executor, _slow_mark, [(number, str(tmp_path)) for number in range(40)], told)
+    assert pool.executor.submit(abs, -1).result(10) == 1, "the workers are free again"
+    assert 3 <= len(list(tmp_path.iterdir())) <= 8
+
+
+# ---- deaths --------------------------------------------------------------------------------------------
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(cluster: Cluster) -> None:
+    victim = cluster.add_worker()
+    cluster.wait_for(3)
+    told: list[str] = []
+
+    def progress(share: float, text: str) -> None:
+        told.append(text)
+        if len(told) == 3:
+            os.kill(victim.pid, signal.SIGKILL)
+
+    with open_pool(cluster.address).executor as executor:
+        swept = run_sweep(asked(), SCENARIO, executor, progress=progress)
+    assert victim.wait(5) == -signal.SIGKILL
+    assert swept.answer.to_plain() == run_sweep(asked(), SCENARIO).answer.to_plain()
+    assert told == [f"{done} of 12 runs" for done in range(13 - len(told), 13)]
+
+
+def _dies_once(task: tuple[int, str]) -> int:
+    """Kill its own worker the first time it is number 3; every call leaves a line."""
+    number, folder = task
+    path = Path(folder) / str(number)
+    with path.open("a") as file:
+        file.write("x")
+    if number == 3 and path.stat().st_size == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def test_what_the_dead_worker_computed_is_redone_and_counted_once(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.add_worker()
+    cluster.wait_for(3)
+    told: list[int] = []
+    with open_pool(cluster.address).executor as executor:
+        answers = spread(executor, _dies_once, [(number, str(tmp_path)) for number in range(12)], told.append)
+    assert answers == [number**2 for number in range(12)]
+    assert told == list(range(1, 13))
+    assert len((tmp_path / "3").read_text()) == 2
+
+
+def _always_dies(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_task_that_kills_every_worker_ends_in_one_message(tmp_path: Path, code: Path) -> None:
+    with Cluster(tmp_path, code, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as frail:
+        for _ in range(3):
+            frail.add_worker()
+        frail.wait_for(3)
+        with open_pool(frail.address).executor as executor:
+            with pytest.raises(WorkerDied, match=r"^1 Dask worker died computing this, and as many at the first try, "):
+                spread(executor, _always_dies, [1], lambda _: None)
+            assert executor.submit(abs, -1).result(10) == 1, "the last worker is left"
+
+
+def test_without_workers_or_scheduler_it_does_not_wait_for_ever(
+    apart: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_pool, "GONE_S", 0.5)
+    apart.add_worker()
+    apart.wait_for(1)
+    with open_pool(apart.address).executor as executor:
+        with pytest.raises(PoolLost, match=r"has had no worker for 0 s\. Start some with: dask worker tcp://"):
+            executor.submit(_always_dies, 1).result(20)
+        with pytest.raises(PoolLost, match="has had no worker"):
+            executor.submit(abs, -1).result(5)
+    apart.add_worker()
+    apart.wait_for(1)
+    with open_pool(apart.address).executor as executor:
+        future = executor.submit(time.sleep, 30)
+        until(lambda: not future.done())
+        apart.scheduler.kill()
+        with pytest.raises(PoolLost, match=f"Dask scheduler {apart.address}: "):
+            future.result(20)
+
+
+# ---- who is not trusted --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        pytest.param("nowhere", "missing port number", id="no-port"),
+        pytest.param("http://127.0.0.1:80", "unknown address scheme", id="scheme"),
+        pytest.param("", "missing port number", id="empty"),
+        pytest.param("tcp://127.0.0.1:9", "Timed out", id="nobody"),
+    ],
+)
+def test_a_wrong_address_is_one_line(
+    address: str, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dask_pool, "CONNECT_S", 0.5)
+    file = tmp_path / "s.json"
+    write_scenario(SCENARIO, str(file))
+    assert main(["sweep", str(file), "--vary", "nodes=1,2", "--dask", address]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert err.startswith(f"dlsched: Dask scheduler {address}: does not answer ({why}")
+    assert err.endswith("Check the address, as in tcp://host:8786.\n")
+
+
+def test_a_scheduler_without_workers_and_workers_that_differ_are_refused(
+    apart: Cluster, code: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(dask_pool, "CONNECT_S", 0.3)
+    with pytest.raises(InputError, match=r"has no workers\. Start some with: dask worker tcp://.* --nthreads 1"):
+        open_pool(apart.address)
+    monkeypatch.undo()
+    with apart.worker_for_now("--nthreads", "3"):
+        with pytest.raises(InputError, match="must compute one run at a time, got 3 threads") as found:
+            open_pool(apart.address)
+        assert "--nthreads 1, and --nworkers 3" in found.value.do
+    with (
+        apart.worker_for_now(code=tmp_path / "nothing"),
+        pytest.raises(InputError, match=r"cannot load dlsched .*No module named 'dlsched'"),
+    ):
+        open_pool(apart.address)
+    other = tmp_path / "other"
+    shutil.copytree(code / "dlsched", other / "dlsched", ignore=shutil.ignore_patterns("__pycache__"))
+    with (other / "dlsched" / "sim" / "engine.py").open("a") as file:
+        file.write("# changed\n")
+    with (
+        apart.worker_for_now(code=other),
+        pytest.raises(InputError, match=r"has dlsched 0\.1\.0\+\w+, here it is 0\.1\.0\+\w+: answers could differ"),
+    ):
+        open_pool(apart.address)
+
+
+def test_a_worker_that_differs_and_comes_later_is_refused_by_itself(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = dask_worker.identity() | {"numpy": "1.0"}
+    monkeypatch.setattr(dask_pool, "identity", lambda: ours)
+    with pytest.raises(InputError, match=r"Dask worker tcp://127\.0\.0\.1:\d+: has numpy [\d.]+, here it is 1\.0"):
+        pool.executor.submit(abs, -1).result(10)
+
+
+# ---- the command line and the app ----------------------------------------------------------------------
+
+
+def test_sweep_and_pool_sizes_compute_on_dask(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.json"
+    write_scenario(SCENARIO, str(file))
+    sweep = ["sweep", str(file), "--vary", "nodes=1,2", "--policies", "sjf,fifo", "--draws", "2", "--json"]
+    sizes = ["pool-sizes", str(file), "--nodes", "1,2", "--policies", "sjf,fifo", "--draws", "2", "--json"]
+    for typed in (sweep, sizes):
+        answers = []
+        for where in (["--processes", "1"], ["--dask", cluster.address]):
+            assert main([*typed, *where]) == 0
+            answers.append(json.loads(capsys.readouterr().out))
+        assert _without_cpu(answers[0]) == _without_cpu(answers[1])
+    assert main([*sweep, "--dask", cluster.address, "--processes", "2"]) == 2
+    assert "cannot go with --processes 2" in capsys.readouterr().err
+
+
+def _without_cpu(answer: Any) -> Any:
+    """Return an answer without the seconds its decisions took."""
+    if isinstance(answer, dict):
+        return {key: _without_cpu(value) for key, value in answer.items() if "cpu" not in key}
+    return [_without_cpu(value) for value in answer] if isinstance(answer, list) else answer
+
+
+def test_the_runner_computes_runs_and_questions_there(runner: Runner) -> None:
+    runner.prepare()
+    run, bad = runner.submit([Task(SCENARIO, "sjf", seed=3), Task(SCENARIO, "no-such-policy")])
+    question = runner.ask(Question("steady", SMALL))
+    assert runner.wait(60)
+    done, failed, answered = runner.status([run, bad, question])
+    assert (done.state, failed.state, answered.state) == (TaskState.STORED, TaskState.FAILED, TaskState.STORED)
+    store = known(runner._store)
+    metrics, here = store.metrics(known(done.run_id)), simulate(SCENARIO, "sjf", seed=3).metrics
+    assert _without_cpu(dict(metrics)) == _without_cpu(dict(here))
+    record = store.get_experiment(known(answered.experiment_id))
+    assert record.answer["points"][0]["jobs_simulated"] == 200
+
+
+def test_the_runner_shows_progress_and_stops_what_runs_there(runner: Runner, pool: Pool) -> None:
+    run = runner.submit([Task(LONG, "fifo-skip")])[0]
+    question = runner.ask(Question("steady", LARGE))
+    both = [run, question]
+    until(lambda: all(0 < status.share < 1 for status in runner.status(both)))
+    first, second = (status.text for status in runner.status(both))
+    assert "day" in first
+    assert "at load 0." in second
+    began = time.monotonic()
+    runner.cancel(both)
+    assert runner.wait(5)
+    assert [status.state for status in runner.status(both)] == [TaskState.CANCELLED] * 2
+    spread(pool.executor, _worker_pid, list(range(4)), lambda _: None)  # both workers are free again
+    assert time.monotonic() - began < 3.0
+    assert known(runner._store).list_experiments() == []
+
+
+def test_the_runner_opens_a_new_cluster_when_the_old_one_is_gone(
+    apart: Cluster, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apart.add_worker()
+    apart.wait_for(1)
+    addresses = iter([apart.address, cluster.address])
+    runner = Runner(None, lambda: open_pool(next(addresses)))
+    lost = runner.submit([Task(LONG, "fifo-skip")])[0]
+    until(lambda: runner.status([lost])[0].share > 0)
+    apart.scheduler.kill()
+    assert runner.wait(20)
+    (status,) = runner.status([lost])
+    assert status.state is TaskState.FAILED
+    assert f"Dask scheduler {apart.address}" in status.message
+    again = runner.submit([Task(SCENARIO, "fifo")])[0]
+    assert runner.wait(20)
+    assert runner.status([again])[0].state is TaskState.DONE
+    runner.close()
+
+
+def test_a_wrong_address_in_the_variable_leaves_the_app_running(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(DASK_VARIABLE, "nowhere")
+    runner = Runner(None)
+    runner.prepare()
+    (task_id,) = runner.submit([Task(SCENARIO, "fifo")])
+    (status,) = runner.status([task_id])
+    assert (status.state, "Dask scheduler nowhere: does not answer" in status.message) == (TaskState.FAILED, True)
+    runner.close()
