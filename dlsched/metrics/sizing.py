@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -80,9 +80,9 @@ class Sizing(Frozen):
     """The whole answer.
 
     ``sizes`` ascend. ``answer``: the cheapest size that was confirmed, None where none was. ``neighbours``: the sizes
-    just below it, which were tried and do not meet the targets. ``search_seeds`` found it, ``confirm_seeds`` are fresh
-    draws that confirmed it; empty where nothing is random. ``reasons``: why there is no answer, or what limits it.
-    ``runs``: how many were asked for, repeated ones once.
+    just below it that were tried; none meets the targets, or it costs more (free slots). ``search_seeds`` found the
+    answer, ``confirm_seeds`` are fresh draws that confirmed it; empty where nothing is random. ``reasons``: why there
+    is no answer, or what limits it. ``runs``: how many were asked for, repeated ones once.
     """
 
     scenario: str
@@ -141,9 +141,16 @@ def counts_words(types: Sequence[VmRange], counts: Counts) -> str:
 
 
 def check_at(sizing: Sizing, counts: Counts) -> Check:
-    """Return the verdict on all draws of a size, those of the search and those that confirmed it together."""
+    """Return the verdict on all draws of a size, those of the search and fresh ones together.
+
+    Where it has fresh draws, a size meets the targets only if those alone do too.
+    """
     size = sizing.size(counts)
-    return judge(sizing.rule, size.draws, size.error)
+    found = judge(sizing.rule, size.draws, size.error)
+    fresh = [draw for draw in size.draws if draw.seed in sizing.confirm_seeds]
+    if found.verdict == "meets" and fresh and judge(sizing.rule, fresh).verdict != "meets":
+        return replace(found, verdict="unsure", why="the fresh draws alone do not meet the targets")
+    return found
 
 
 def check_load(sizing: Sizing, load: Load) -> Check:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
@@ -41,17 +41,15 @@ def run_size(
     """
     sizes = check(spec, scenario)
     trials = SizeTrials(spec, scenario, sizes, Means(executor, store, progress))
-    complete = _start(trials)
-    answer = None
-    if complete:
-        try:
-            found = cheapest(trials, sizes.types, sizes.today)
-            answer = None if found is None else _cheapest_confirmed(trials)
-        except OutOfRuns:
-            complete = False
-            answer = next(iter(trials.all_confirmed()), None)
-    neighbours = () if answer is None else below(sizes.types, answer)
-    complete &= _more(trials, answer, neighbours)
+    complete, answer = True, None
+    try:
+        _start(trials)
+        cheapest(trials, sizes.types, sizes.today)
+        answer = _settled(trials)
+    except OutOfRuns:
+        complete = False
+        answer = next(iter(trials.all_confirmed()), None)
+    complete &= _around(trials, answer)
     headroom = []
     if spec.headroom:
         for counts in dict.fromkeys(one for one in (answer, sizes.today) if one is not None):
@@ -76,42 +74,45 @@ def guess_s(spec: SizeSpec, scenario: Scenario) -> float:
     return expected_runs(spec, sizes_of(scenario, spec.types)) * estimate_s(scenario, spec.policy).seconds
 
 
-def _start(trials: SizeTrials) -> bool:
+def _start(trials: SizeTrials) -> None:
     """Run today's cluster; InputError for a target that has no number there though jobs were done."""
-    try:
-        size = trials.tried(trials.sizes.today, trials.search_seeds)
-    except OutOfRuns:
-        return False
+    size = trials.tried(trials.sizes.today, trials.search_seeds)
     done = [draw for draw in size.draws if draw.done]
     for target in trials.rule.targets:
         if done and all(draw.values.get(target.metric) is None for draw in done):
             why = f"{target.kpi.label} has no number on these jobs and machines"
             do = "Set what it needs (due times, weights, prices), or take another target"
             raise InputError(f"target {target.metric}", why, do)
-    return True
 
 
-def _cheapest_confirmed(trials: SizeTrials) -> Counts:
-    """Return the cheapest confirmed size, today's looked at too, with the draws that are told of it anyway.
+def _settled(trials: SizeTrials) -> Counts | None:
+    """Return the cheapest confirmed size, once no cheaper one that was tried is left to confirm; None = there is none.
 
-    Where only runs tell what a size costs, larger ones may be cheaper.
+    The search leaves out sizes that should not meet the targets, as smaller ones or larger ones do not; where those
+    tried do all the same, they have their chance. Today's cluster has it anyway: it gets the fresh draws too.
     """
-    if all(one.least <= one.today <= one.most for one in trials.sizes.types):
+    if all(one.least <= one.today <= one.most for one in trials.sizes.types) and trials.all_confirmed():
         trials.confirmed(trials.sizes.today)
-    if trials.sizes.cost_by == "runs":
-        limit = trials.cost_in_runs(trials.all_confirmed()[0])
+    while True:
+        best = next(iter(trials.all_confirmed()), None)
+        limit = math.inf if best is None else trials.cost_in_runs(best)
         cheaper = [size for size in trials.all_meeting() if trials.cost_in_runs(size) < limit]
-        next((size for size in sorted(cheaper, key=trials.cost_in_runs) if trials.confirmed(size)), None)
-    return trials.all_confirmed()[0]
+        found = next((size for size in sorted(cheaper, key=trials.cost_in_runs) if trials.confirmed(size)), None)
+        if found is not None:
+            continue
+        if best is None or all(trials.is_tried(size) for size in below(trials.sizes.types, best)):
+            return best
+        for size in below(trials.sizes.types, best):
+            trials.verdict(size)
 
 
-def _more(trials: SizeTrials, answer: Counts | None, neighbours: Iterable[Counts]) -> bool:
-    """Run the sizes around the answer that are told beside it; False when runs ran out."""
+def _around(trials: SizeTrials, answer: Counts | None) -> bool:
+    """Run what is told beside the answer: one node more of each type, today's cluster; False when runs ran out."""
     if answer is None:
         return True
     larger = [(*answer[:place], count + 1, *answer[place + 1 :]) for place, count in enumerate(answer)]
     try:
-        for counts in (*neighbours, *larger):
+        for counts in larger:
             trials.tried(counts, trials.search_seeds)
         trials.tried(trials.sizes.today, trials.search_seeds + trials.confirm_seeds)
     except OutOfRuns:

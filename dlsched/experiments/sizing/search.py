@@ -41,6 +41,10 @@ class Trials(Protocol):
         """Return what decides which size is cheaper; known before runs but for free slots."""
         ...
 
+    def may_fall(self) -> bool:
+        """Whether something that rises with size may fall again with more nodes."""
+        ...
+
     def use_reserve(self) -> None:
         """Allow the runs that were kept back for confirming."""
         ...
@@ -106,6 +110,9 @@ class _Line:
     def use_reserve(self) -> None:
         self._trials.use_reserve()
 
+    def may_fall(self) -> bool:
+        return self._trials.may_fall()
+
     def serves(self, count: int) -> bool:
         return self._trials.serves((count,)) == "meets"
 
@@ -168,7 +175,7 @@ def _bisect(good: Callable[[int], bool], low: int, high: int) -> int:
 
 def _affordable(line: _Line, serves: int, most: int) -> int | None:
     """Return the smallest count above one that serves at which what rises with size is good too; None = none tried."""
-    steps = min(SCAN, most - serves)
+    steps = min(SCAN, most - serves) if line.may_fall() else 0
     low = serves
     for step in range(1, steps + 1):
         count = serves + (most - serves) * step // steps

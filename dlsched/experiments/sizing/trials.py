@@ -90,6 +90,11 @@ class SizeTrials:
         """Return what decides which size is cheaper; fewer slots where only runs tell."""
         return self.sizes.cost(counts)
 
+    def may_fall(self) -> bool:
+        """Whether a target that rises with size may fall again: all but the price of fixed nodes may."""
+        rising = {target.metric for target in self.rule.targets if target.rises_with_size}
+        return self.sizes.cost_by != "price" or rising != {COST}
+
     def use_reserve(self) -> None:
         """Allow the runs that were kept back for confirming."""
         self._kept_back = 0
@@ -110,7 +115,8 @@ class SizeTrials:
 
     def all_meeting(self) -> list[Counts]:
         """Return the sizes tried that meet all targets on the draws of the search."""
-        return [size.counts for size in self.all_sizes() if self._known(size.counts) and self._meets(size.counts)]
+        tried = [size.counts for size in self.all_sizes() if self.is_tried(size.counts)]
+        return [counts for counts in tried if self.verdict(counts) == "meets"]
 
     def cost_in_runs(self, counts: Counts) -> float:
         """Return what a size costs: the mean over its draws where only runs tell; infinite where they have none."""
@@ -123,11 +129,10 @@ class SizeTrials:
         """Return every size tried at the load of the scenario, ascending."""
         return tuple(self._size(counts) for counts, factor in sorted(self._tried) if factor == 1.0)
 
-    def _known(self, counts: Counts) -> bool:
-        return set(self.search_seeds) <= set(self._tried[counts, 1.0].draws)
-
-    def _meets(self, counts: Counts) -> bool:
-        return self.verdict(counts) == "meets"
+    def is_tried(self, counts: Counts) -> bool:
+        """Whether the draws of the search of a size are known, or that it cannot be run."""
+        tried = self._tried.get((counts, 1.0))
+        return tried is not None and (bool(tried.error) or set(self.search_seeds) <= set(tried.draws))
 
     # ---- runs ------------------------------------------------------------------------------------------
 
