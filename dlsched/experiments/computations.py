@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import admissions, calibration, look_ahead, pool_sizes, prices
+from dlsched.experiments import admissions, calibration, look_ahead, pool_sizes, prices, what_if
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.reporting import Channel, Reporter
 from dlsched.experiments.run import Progress
@@ -31,6 +31,8 @@ _HINDSIGHT_S = 10.0
 """CPU seconds of the best in hindsight of a case as large as it takes, about."""
 _CELL_S = 0.3
 """CPU seconds of a run of 1,000 jobs, about."""
+_WHAT_IF_RUN_S = 0.05
+"""CPU seconds of a run of 1,000 jobs under a list policy with its audit, about."""
 _JOBS = 450
 """Jobs of a scenario that is not at hand: those of the demo of elastic training."""
 
@@ -119,6 +121,13 @@ def _cells(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> 
     return cells.answered(cells.read_cells(spec), subject, progress)
 
 
+def _what_if(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked = what_if.read_spec(spec)
+    if not isinstance(subject, Scenario):
+        raise InputError("what-if", "comes without the scenario it is about", "Ask on the page What if")
+    return what_if.run_what_if(asked, subject, progress).to_plain()
+
+
 def _sweep_s(spec: Mapping[str, Any]) -> float:
     asked = pool_sizes.read_spec(spec)
     return pool_sizes.guess_s(asked.policies, _JOBS, asked.runs // len(asked.policies))
@@ -199,6 +208,15 @@ COMPUTATIONS = (
         ("experiments/cases", "experiments/sweep", "workload"),
         _cells,
         cells.keep,
+    ),
+    Computation(
+        "what-if",
+        "What if",
+        lambda plain: what_if.read_spec(plain).model_dump(mode="json"),
+        lambda spec, progress: _what_if(spec, None, progress),
+        lambda spec: _WHAT_IF_RUN_S * 2 * len(spec["draws"]["seeds"]),
+        ("experiments/what_if", "experiments/cases", "workload"),
+        _what_if,
     ),
 )
 
