@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -240,8 +240,10 @@ class Choice:
     dominated: bool
 
 
-def frontier(sweep: Sweep, cost: str, service: str) -> list[Choice]:
+def frontier(sweep: Sweep, cost: str, service: str, among: Sequence[int] | None = None) -> list[Choice]:
     """Return all choices that have both numbers, points first; those that are not dominated are the frontier.
+
+    ``among``: the points that are compared, all without it; see :func:`choice_points`.
 
     Means over draws are compared as they are: choices whose intervals overlap may change places with more draws.
 
@@ -251,7 +253,8 @@ def frontier(sweep: Sweep, cost: str, service: str) -> list[Choice]:
         As :func:`regrets`.
     """
     signs = np.array([_sign(cost), _sign(service)])
-    places = [(point, policy) for point in range(len(sweep.points)) for policy in sweep.policies]
+    points = range(len(sweep.points)) if among is None else among
+    places = [(point, policy) for point in points for policy in sweep.policies]
     means = np.array([[_mean(sweep, *place, metric) for metric in (cost, service)] for place in places])
     there = np.flatnonzero(~np.isnan(means).any(axis=1))
     found = means[there] * signs  # (choices, 2), less is better
@@ -262,6 +265,20 @@ def frontier(sweep: Sweep, cost: str, service: str) -> list[Choice]:
         (point, policy), (paid, served) = places[place], means[place].tolist()
         choices.append(Choice(point, policy, paid, served, beaten))
     return choices
+
+
+CIRCUMSTANCES = (
+    "arrivals", "durations", "due_slack", "weights", "prices", "failures", "failure_at", "days", "run_time_spread",
+    "restart_s", "estimate_error", "bug_share", "bug_within_s", "cancel_share",
+)  # fmt: skip
+"""Changes that nobody chooses: what they do to cost and service is no offer that could dominate another."""
+
+
+def choice_points(sweep: Sweep, point: int) -> list[int]:
+    """Return the points that differ from one only in what somebody can choose: nodes, machines, parameters."""
+    given = [place for place, axis in enumerate(sweep.axes) if axis.key in CIRCUMSTANCES]
+    at = sweep.points[point]
+    return [place for place, values in enumerate(sweep.points) if all(values[one] == at[one] for one in given)]
 
 
 # ---- tables ------------------------------------------------------------------------------------------

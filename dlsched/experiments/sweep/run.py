@@ -51,7 +51,8 @@ def run_sweep(
 def check(spec: SweepSpec, scenario: Scenario) -> bool:
     """Raise InputError when the sweep cannot be run, before anything is computed; return whether nothing is random."""
     check_question(spec, scenario)
-    return not any([check_case(scenario, case, spec.draws)[2] for case in spec.cases])
+    varies = [check_case(scenario, case, spec.draws)[2] for case in spec.cases]
+    return not any(varies)
 
 
 def planned(spec: SweepSpec, scenario: Scenario) -> Plan:

@@ -1,0 +1,139 @@
+"""The map of the page Sweep: a number printed in the cells of two ranges, or of one range by policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import CLEAR, Chart, framed, plain
+from dlsched.figures.palette import BLACK, WHITE, Theme
+from dlsched.figures.sweep import row_of, said, scale_of
+from dlsched.metrics.formats import amount
+from dlsched.metrics.intervals import Interval
+from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.sweep import Sweep, mean_at
+from dlsched.metrics.sweep_findings import certainty
+from dlsched.metrics.sweep_words import point_words, value_words
+
+MOST_PRINTED = 400
+"""Cells of a map up to which values are printed in them."""
+NOT_RUN, FAILED = "•", "✕"
+
+
+def value_map(sweep: Sweep, metric: str, theme: Theme, policy: str = "") -> Chart:
+    """Return a metric printed in cells, two axes under a policy or one by policy; a dot = not run yet, ✕ = failed."""
+    kpi = KPIS[metric]
+    grid, rows, row_title = _cells(sweep, policy)
+    means = [[mean_at(sweep, at, who, metric) for at, who in line] for line in grid]
+    z = np.array([[np.nan if of is None else of.mean for of in line] for line in means])
+    scale = scale_of(kpi, z[np.isfinite(z)].tolist())
+    low, high = (float(np.nanmin(z)), float(np.nanmax(z))) if np.isfinite(z).any() else (0.0, 1.0)
+    along = sweep.axes[0]
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=scale.factor * z, zmin=scale.factor * low, zmax=scale.factor * high if high > low else scale.factor * low + 1,
+        colorscale=[[0, theme.ground], [1, theme.marks[0]]], xgap=1, ygap=1, hoverinfo="skip",
+        colorbar={"title": {"text": scale.title, "side": "right"}, "thickness": 12, "outlinewidth": 0,
+                  "tickprefix": scale.prefix},
+    )  # fmt: skip
+    if np.isnan(z).any():
+        figure.add_heatmap(
+            z=np.where(np.isnan(z), 1.0, np.nan), colorscale=[[0, theme.faded], [1, theme.faded]], showscale=False,
+            xgap=1, ygap=1, hoverinfo="skip",
+        )  # fmt: skip
+    table = _add_cells(figure, sweep, grid, means, theme, kpi, (low, high))
+    who = f" of {plain(sweep.labels[policy])}" if len(sweep.axes) == 2 else ""
+    framed(figure, theme, title=f"{kpi.label}{who}, {certainty(sweep)}", x=_categories(along.label, along.unit),
+           y=row_title, height=int(np.clip(130 + 38 * len(rows), 240, 640)))  # fmt: skip
+    figure.update_xaxes(
+        tickvals=list(range(len(along.values))), ticktext=[plain(value_words(along, v), 24) for v in along.values],
+        showgrid=False, zeroline=False, range=[-0.5, len(along.values) - 0.5],
+    )  # fmt: skip
+    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[plain(row) for row in rows], showgrid=False,
+                        zeroline=False, range=[len(rows) - 0.5, -0.5])  # fmt: skip
+    return Chart(figure, _map_alt(sweep, kpi, grid, means, policy), table)
+
+
+def _cells(sweep: Sweep, policy: str) -> tuple[list[list[tuple[int, str]]], list[str], str]:
+    """Return (point, policy) of every cell by row, the names of the rows, and what they are."""
+    if len(sweep.axes) == 1:
+        grid = [[(at, who) for at in range(len(sweep.points))] for who in sweep.policies]
+        return grid, [sweep.labels[who] for who in sweep.policies], "Policy"
+    first, second = sweep.axes
+    place = {values: at for at, values in enumerate(sweep.points)}
+    grid = [[(place[x, y], policy) for x in first.values] for y in second.values]
+    return grid, [value_words(second, y) for y in second.values], _categories(second.label, second.unit)
+
+
+def _categories(label: str, unit: str) -> str:
+    return f"{label} (change)" if unit == "x" else label
+
+
+def _add_cells(
+    figure: go.Figure, sweep: Sweep, grid: Sequence[Sequence[tuple[int, str]]],
+    means: Sequence[Sequence[Interval | None]], theme: Theme, kpi: KPI, ends: tuple[float, float],
+) -> pd.DataFrame:  # fmt: skip
+    """Print values in cells, each in the ink that is legible there; a mark in each cell takes clicks."""
+    xs, ys, texts, inks, told, rows = [], [], [], [], [], []
+    printed = sum(map(len, grid)) <= MOST_PRINTED
+    for y, line in enumerate(grid):
+        for x, (at, who) in enumerate(line):
+            of, cells = means[y][x], sweep.at(at, who)
+            mark = NOT_RUN if any(cell.missing for cell in cells) else FAILED
+            xs.append(x)
+            ys.append(y)
+            texts.append(mark if of is None else kpi.show(of.mean) if printed else "")
+            inks.append(theme.ink if of is None else _ink(of.mean, ends, theme))
+            why = "not run yet" if mark == NOT_RUN else "no number: a run failed, or it is undefined here"
+            words = why if of is None else said(kpi, of)
+            told.append([at, f"{plain(sweep.labels[who])}, {point_words(sweep, at)}: {words}"])
+            rows.append(row_of(sweep, at, who, kpi.key, of))
+    if theme.name == "dark":
+        inks = [
+            WHITE if ink == BLACK and text in (NOT_RUN, FAILED) else ink for ink, text in zip(inks, texts, strict=True)
+        ]
+    figure.add_scatter(
+        x=xs, y=ys, mode="markers+text", text=texts, textfont={"color": inks, "size": 13}, showlegend=False,
+        marker={"size": 26, "color": CLEAR, "symbol": "square"}, customdata=told,
+        hovertemplate="%{customdata[1]}<extra></extra>",
+    )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _ink(value: float, ends: tuple[float, float], theme: Theme) -> str:
+    """Return black or white, whichever stands out more on the colour of a value."""
+    low, high = ends
+    share = (value - low) / (high - low) if high > low else 0.0
+    channels = [
+        (1 - share) * int(theme.ground[place : place + 2], 16) + share * int(theme.marks[0][place : place + 2], 16)
+        for place in (1, 3, 5)
+    ]
+    light = _luminance(channels)
+    return BLACK if (light + 0.05) ** 2 > (1.05) * (_luminance([14, 17, 23]) + 0.05) else WHITE
+
+
+def _luminance(channels: Sequence[float]) -> float:
+    """Return the relative luminance of a colour with channels from 0 to 255 (WCAG 2)."""
+    linear = [c / 12.92 if (c := one / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for one in channels]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def _map_alt(
+    sweep: Sweep, kpi: KPI, grid: Sequence[Sequence[tuple[int, str]]], means: Sequence[Sequence[Interval | None]],
+    policy: str,
+) -> str:  # fmt: skip
+    pairs = zip(grid, means, strict=True)
+    known = [(place, of) for line, row in pairs for place, of in zip(line, row, strict=True) if of]
+    if not known:
+        return f"{kpi.label}: no number yet."
+    low, high = min(known, key=lambda one: one[1].mean), max(known, key=lambda one: one[1].mean)
+    ends = [
+        f"{said(kpi, of)} ({'' if policy else sweep.labels[who] + ', '}{point_words(sweep, at)})"
+        for (at, who), of in (low, high)
+    ]
+    missing = sum(map(len, grid)) - len(known)
+    gaps = f" {amount(missing, 'cell')} without a number." if missing else ""
+    return f"{kpi.label}{' of ' + sweep.labels[policy] if policy else ''}: from {ends[0]} to {ends[1]}.{gaps}"

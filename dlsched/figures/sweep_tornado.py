@@ -1,0 +1,91 @@
+"""What moves the answer most: each thing that is varied by itself, against the scenario as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import CLEAR, Chart, framed, hatched, legend_mark, named_rows, plain
+from dlsched.figures.palette import Theme
+from dlsched.figures.sweep import said, scale_of
+from dlsched.metrics.compare import judge
+from dlsched.metrics.formats import show_interval
+from dlsched.metrics.intervals import Interval
+from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.sweep import Sweep, mean_at
+from dlsched.metrics.sweep_findings import certainty, swings
+from dlsched.metrics.sweep_words import situation_words, value_words
+
+
+def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | None:
+    """Return what each thing does by itself against the scenario as it is, the largest first; None without numbers.
+
+    Blue = better, orange and hatched = worse, outline only = not distinguishable. Ends carry their values.
+    """
+    kpi, moves, base = KPIS[metric], swings(sweep, policy, metric), mean_at(sweep, 0, policy, metric)
+    if not moves or base is None:
+        return None
+    scale = scale_of(kpi, [change.mean for move in moves for _, change in move.ends])
+    figure, rows = go.Figure(), []
+    seen: set[str] = set()
+    for row, move in enumerate(moves):
+        for at, change in move.ends:
+            verdict = judge(kpi, _sure(change, exact=sweep.exact), abs(base.mean))
+            axis, value = sweep.axes[move.axis], sweep.points[at][move.axis]
+            assert value is not None
+            seen.add(verdict)
+            words = show_interval(kpi.kind, change.mean, change.half_width, signed=True)
+            figure.add_bar(
+                x=[scale.factor * change.mean], y=[row], orientation="h", showlegend=False, width=0.62,
+                marker=_bar_look(verdict, change, kpi, theme), text=[plain(value_words(axis, value), 24)],
+                textposition="outside", cliponaxis=False, textfont={"color": theme.ink, "size": 13},
+                customdata=[[at, f"{plain(situation_words(axis, value))}: {words}, {verdict}"]],
+                hovertemplate="%{customdata[1]}<extra></extra>",
+                error_x={"type": "data", "array": [scale.factor * (change.half_width or 0.0)], "color": theme.ink,
+                         "thickness": 1.5, "width": 5} if change.half_width else None,
+            )  # fmt: skip
+            rows.append({
+                "what": axis.label, "value": value_words(axis, value), "change": words, "verdict": verdict,
+                metric: change.mean, "± (95%)": change.half_width, "draws": change.n,
+            })  # fmt: skip
+    _tornado_legend(figure, seen, theme)
+    now, label = said(kpi, base), plain(sweep.labels[policy])
+    framed(figure, theme, title=f"{kpi.label} of {label}: change from {now} as it is, {certainty(sweep)}",
+           x=f"Change of {scale.title}", y="What is varied by itself",
+           height=int(np.clip(140 + 46 * len(moves), 240, 680)))  # fmt: skip
+    named_rows(figure, [plain(sweep.axes[move.axis].label, 28) for move in moves])
+    figure.update_layout(barmode="overlay")
+    reach = [scale.factor * (abs(of.mean) + (of.half_width or 0.0)) for move in moves for _, of in move.ends]
+    edge = 1.3 * max(reach) or 1.0
+    figure.update_xaxes(range=[-edge, edge], tickprefix=scale.prefix, separatethousands=True)
+    figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
+    told = "; ".join(f"{one['what']} {one['value']}: {one['change']}, {one['verdict']}" for one in rows[:8])
+    return Chart(figure, f"{kpi.label} of {sweep.labels[policy]}, {now} as it is. {told}.", pd.DataFrame(rows))
+
+
+def _sure(change: Interval, *, exact: bool) -> Interval:
+    """Return the change; a single draw of something that is not random has no uncertainty."""
+    return Interval(change.mean, 0.0, 1) if exact and change.n == 1 else change
+
+
+def _is_gain(change: Interval, kpi: KPI) -> bool:
+    return (change.mean < 0) == (kpi.better == "lower")
+
+
+def _bar_look(verdict: str, change: Interval, kpi: KPI, theme: Theme) -> dict[str, object]:
+    colour, shape = (theme.better, "") if _is_gain(change, kpi) else (theme.worse, "/")
+    if verdict in ("not distinguishable", "rough", "same"):
+        return {**hatched(CLEAR, "", theme.ink), "line": {"color": colour, "width": 2}}
+    return hatched(colour, shape, theme.ink)
+
+
+def _tornado_legend(figure: go.Figure, seen: set[str], theme: Theme) -> None:
+    if "better" in seen:
+        legend_mark(figure, "better", symbol="square", size=11, color=theme.better)
+    if "worse" in seen:
+        legend_mark(figure, "worse (hatched)", symbol="square", size=11, color=theme.worse)
+    if hollow := [word for word in ("not distinguishable", "rough", "same") if word in seen]:
+        words = {"rough": "rough, 1 draw"}
+        name = " or ".join(words.get(word, word) for word in hollow)
+        legend_mark(figure, name, symbol="square-open", size=11, color=theme.muted)
