@@ -27,6 +27,10 @@ from dlsched.metrics.formats import amount, duration, factor
 from dlsched.workload.load import load
 from dlsched.workload.notes import is_default_note
 
+GROUP_HEADER = (
+    "group", "jobs", "wait, recorded", "wait, replayed", "ratio", "JCT, recorded", "JCT, replayed", "what-ifs",
+)  # fmt: skip
+
 
 def run(options: Namespace) -> int:
     """Carry out the command; 1 when the audit found a violation."""
@@ -57,7 +61,7 @@ def asked(options: Namespace, scenario: Scenario) -> CalibrationSpec:
 
 
 def grouping(options: Namespace, answer: Calibration) -> str:
-    """Return by what to tell groups apart: what was typed, else what tells recorded waits apart best."""
+    """Return by what to tell groups apart: what was typed, else what says best where the replay is off."""
     by = options.by or answer.default_by
     if by not in answer.groupings:
         raise InputError(f"--by {by!r:.80}", "the jobs have no such names", names_hint(by, answer.groupings))
@@ -71,7 +75,16 @@ def _show(answer: Calibration, by: str, scenario: Scenario) -> None:
         print(f"Not the cluster of the recording: {printable(note)}.")
     print_table(POLICY_HEADER, policy_rows(answer))
     print(f"\nUnder {answer.best.label}, by {GROUPING_WORDS[by]}:")
-    header = ("group", "jobs", "wait, recorded", "wait, replayed", "ratio", "JCT, recorded", "JCT, replayed", "verdict")
+    header = (
+        "group",
+        "jobs",
+        "wait, recorded",
+        "wait, replayed",
+        "ratio",
+        "JCT, recorded",
+        "JCT, replayed",
+        "what-ifs",
+    )
     print_table(header, [_group(group) for group in answer.best.groups[by]])
     print(THRESHOLDS)
     print("Every replay was audited.")

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, duration_axis, framed, plain
 from dlsched.figures.palette import BLUE, ORANGE, Theme
-from dlsched.metrics.calibration import GROUPING_WORDS, Calibration, Group, Replayed
+from dlsched.metrics.calibration import ADDED_S, GROUPING_WORDS, Calibration, Group, Replayed
 from dlsched.metrics.calibration_words import ROUGH, VERDICTS, off_by, verdict_of
 from dlsched.metrics.formats import amount, duration, factor
 
@@ -17,6 +17,10 @@ LEAST_S = 10.0
 """Shorter waits are drawn here: a log axis has no 0, and below the added minute they count as none."""
 ROOM = 1.6
 SMALLEST_PX, LARGEST_PX = 8, 34
+BAND_POINTS = 40
+TOP_PX = 92
+"""Room for the title and two lines of legend, which half a page takes."""
+MOST_TICKS = 7
 NAMED = 3
 """Groups that are off most and have their name beside the dot."""
 KINDS = (
@@ -53,9 +57,8 @@ def wait_by_group(answer: Calibration, policy: str, by: str, theme: Theme) -> Ch
         y="Replayed mean wait (log)", height=HEIGHT,
     )  # fmt: skip
     duration_axis(figure, low_s, high_s)
-    axis = figure.layout.xaxis
-    figure.update_yaxes(type="log", range=axis.range, tickvals=axis.tickvals, ticktext=axis.ticktext)
-    figure.update_layout(legend={"itemsizing": "constant"})
+    _same_axes(figure)
+    figure.update_layout(legend={"itemsizing": "constant"}, margin_t=TOP_PX)
     _names(figure, theme, groups)
     return Chart(figure, _alt(replay, groups, word), _table(groups, word))
 
@@ -66,20 +69,35 @@ def _ends(groups: tuple[Group, ...]) -> tuple[float, float]:
     return float(within.min()) / ROOM, max(float(within.max()), 10 * LEAST_S) * ROOM
 
 
+def _same_axes(figure: go.Figure) -> None:
+    """Give y the axis of x, both with ticks far enough apart to be read."""
+    axis = figure.layout.xaxis
+    apart = (axis.range[1] - axis.range[0]) / MOST_TICKS
+    kept: dict[float, str] = {}
+    for at, text in zip(axis.tickvals, axis.ticktext, strict=True):
+        if not kept or np.log10(at / max(kept)) >= apart:
+            kept[at] = text
+    ticks = {"tickvals": list(kept), "ticktext": list(kept.values())}
+    figure.update_xaxes(**ticks)
+    figure.update_yaxes(type="log", range=axis.range, **ticks)
+
+
 def _size(group: Group, largest: int) -> float:
     """Return the diameter: the area grows with the jobs."""
     return max(SMALLEST_PX, LARGEST_PX * float(np.sqrt(group.wait.jobs / largest)))
 
 
 def _band(figure: go.Figure, theme: Theme, low_s: float, high_s: float) -> None:
-    """Draw the line of equals and what is within twice and half of it."""
+    """Draw the line of equals and what counts as within 2x of it: with a minute added to both, it opens downwards."""
     ends = [low_s, high_s]
+    x = np.geomspace(low_s, high_s, BAND_POINTS)
+    upper, lower = (np.maximum((x + ADDED_S) * ratio - ADDED_S, low_s / 10) for ratio in (ROUGH, 1 / ROUGH))
     figure.add_scatter(
-        x=[*ends, *ends[::-1]], y=[low_s * ROUGH, high_s * ROUGH, high_s / ROUGH, low_s / ROUGH], mode="none",
+        x=[*x, *x[::-1]], y=[*upper, *lower[::-1]], mode="none",
         fill="toself", fillcolor=theme.grid, opacity=0.6, hoverinfo="skip", showlegend=False, name="band",
     )  # fmt: skip
     figure.add_scatter(
-        x=ends, y=ends, mode="lines", name="equal (band: half to twice)", hoverinfo="skip", showlegend=True,
+        x=ends, y=ends, mode="lines", name="equal", hoverinfo="skip", showlegend=True,
         line={"color": theme.muted, "dash": "dash", "width": 2},
     )  # fmt: skip
 
@@ -89,7 +107,8 @@ def _names(figure: go.Figure, theme: Theme, groups: tuple[Group, ...]) -> None:
     for group in bad[:NAMED]:
         x, y = (max(side.mean_s, LEAST_S) for side in (group.wait.recorded, group.wait.replayed))
         figure.add_annotation(
-            x=float(np.log10(x)), y=float(np.log10(y)), text=plain(group.name, 20), showarrow=False, yshift=20,
+            x=float(np.log10(x)), y=float(np.log10(y)), text=plain(group.name, 20), showarrow=False,
+            yshift=20 if y > x else -20,  # away from the other dots
             font={"size": 13, "color": theme.worse_text}, bgcolor=theme.ground, opacity=0.9, borderpad=1,
         )  # fmt: skip
 
@@ -109,8 +128,9 @@ def _alt(replay: Replayed, groups: tuple[Group, ...], word: str) -> str:
     few = sum(verdict_of(group) == "few" for group in groups)
     return (
         f"Mean wait recorded {duration(wait.recorded.mean_s)}, replayed {duration(wait.replayed.mean_s)} over "
-        f"{amount(wait.jobs, 'job')}; of {amount(len(groups), 'group')} by {word} {off} off by over {ROUGH:g}x, {few} "
-        f"with too few jobs. Waits under {duration(LEAST_S)} are drawn there; the area of a dot grows with its jobs."
+        f"{amount(wait.jobs, 'job')}; {amount(len(groups), 'group')} by {word}: {off} off by over {ROUGH:g}x (outside "
+        f"the band), {few} with too few jobs. Waits under {duration(LEAST_S)} are drawn there; the area of a "
+        f"dot grows with its jobs."
     )
 
 

@@ -99,8 +99,8 @@ class Calibration(Frozen):
     ``recorded``: of ``jobs``, those with a recorded start at or after submission. ``compared``: of these, those that
     start in every replay; every number but counts is over them, the same jobs for all policies. ``unlike_end`` counts
     compared jobs that ended otherwise than by completing, by recorded status: a replay runs them as long as they ran.
-    ``default_by``: the grouping that tells recorded waits apart best. ``lead``: log factor of the next nearest policy
-    minus that of the nearest, paired by day; None with one policy.
+    ``default_by``: the grouping that tells best where the nearest replay is off. ``lead``: log factor of the next
+    nearest policy minus that of the nearest, paired by day; None with one policy.
     """
 
     scenario: str
@@ -230,6 +230,7 @@ def calibrate(
     kept = {by: largest_groups(names[both]) for by, names in record.groupings.items()}
     answers = tuple(_replayed(record, replay, both, has_start, kept) for replay in replays)
     ordered = sorted(range(len(answers)), key=lambda place: (round(answers[place].typical_factor, 9), place))
+    off = log_ratio(record.wait_s[both], replays[ordered[0]].wait_s[both])
     status, counts = np.unique(record.status[both].astype(str), return_counts=True)
     return Calibration(
         scenario=scenario,
@@ -241,7 +242,7 @@ def calibrate(
         unlike_end={
             str(name): int(count) for name, count in zip(status, counts, strict=True) if name not in AS_REPLAYED
         },
-        default_by=most_telling(record.wait_s[both], kept),
+        default_by=most_telling(off, kept),
         replays=answers,
         nearest=answers[ordered[0]].policy,
         lead=_lead(record, [replays[place] for place in ordered[:2]], both),
@@ -365,21 +366,21 @@ def ordered_names(names: Texts) -> list[str]:
     return sorted(count_of, key=lambda name: (name == OTHERS, -count_of[name], name))
 
 
-def most_telling(wait_s: Floats, groupings: Mapping[Grouping, Texts]) -> Grouping:
-    """Return the grouping whose groups' means account for most of the variance of recorded waits; first of equals.
+def most_telling(off: Floats, groupings: Mapping[Grouping, Texts]) -> Grouping:
+    """Return the grouping whose groups differ most in how far the replay is off; the first of equals.
 
-    By adjusted R^2 = 1 - (within / (jobs - groups)) / (total / (jobs - 1)), so that many small groups do not win by
-    their number.
+    ``off``: log ratio of each job, shape (jobs,). By adjusted R^2 = 1 - (within / (jobs - groups)) / (total / (jobs -
+    1)) of the groups' means, so that many small groups do not win by their number.
     """
-    score = {by: _adjusted_share(wait_s, names) for by, names in groupings.items()}
+    score = {by: _adjusted_share(off, names) for by, names in groupings.items()}
     return max(score, key=lambda by: (round(score[by], 9), -GROUPINGS.index(by)))
 
 
-def _adjusted_share(wait_s: Floats, names: Texts) -> float:
+def _adjusted_share(values: Floats, names: Texts) -> float:
     _, place, jobs = np.unique(names.astype(str), return_inverse=True, return_counts=True)
-    total = float(((wait_s - wait_s.mean()) ** 2).sum())
-    if len(jobs) < 2 or len(jobs) >= len(wait_s) or total == 0:
+    total = float(((values - values.mean()) ** 2).sum())
+    if len(jobs) < 2 or len(jobs) >= len(values) or total <= 1e-12 * len(values):
         return -np.inf
-    means = np.bincount(place, wait_s) / jobs
-    within = float(((wait_s - means[place]) ** 2).sum())
-    return 1 - (within / (len(wait_s) - len(jobs))) / (total / (len(wait_s) - 1))
+    means = np.bincount(place, values) / jobs
+    within = float(((values - means[place]) ** 2).sum())
+    return 1 - (within / (len(values) - len(jobs))) / (total / (len(values) - 1))

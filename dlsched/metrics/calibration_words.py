@@ -19,10 +19,10 @@ FEWEST_JOBS = 20
 
 Verdict = Literal["close", "rough", "off", "few"]
 VERDICTS: Mapping[Verdict, str] = {
-    "close": "trust its what-ifs",
-    "rough": "trust which is better, not by how much",
-    "off": "trust its what-ifs less",
-    "few": "too few jobs to tell",
+    "close": "trust",
+    "rough": "trust the direction only",
+    "off": "trust less",
+    "few": "too few jobs",
 }
 THRESHOLDS = (
     f"Mean wait of a group, replayed over recorded with a minute added to both: within {CLOSE:g}x = "

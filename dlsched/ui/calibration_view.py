@@ -104,7 +104,7 @@ def _answer(known: Known, scenario: Scenario) -> None:
         by = st.segmented_control(
             "Groups by", answer.groupings, default=answer.default_by, required=True, key=f"calibration-by-{tag}",
             format_func=lambda key: GROUPING_WORDS[key].capitalize() if key != "gpus" else "GPUs",
-            help="First the one that tells recorded waits apart best (adjusted share of their variance)",
+            help="First the one whose groups differ most in how far the nearest replay is off (adjusted R²)",
         )  # fmt: skip
         chips([*_cluster_chips(scenario), *ASSUMPTIONS], "calibration")
     replay = answer.of(policy)
@@ -142,8 +142,8 @@ def _cards(replay: Replayed, by: str) -> list[tuple[str, str, str]]:
         ("Waits explained", explained_words(replay.explained),
          "Share of the variance of recorded waits over jobs that the replayed waits explain as they stand (R², nothing "
          "fitted). None: everybody's mean would be no worse."),
-        (f"Explained by {word}", explained_words(explained_of_groups(replay.groups[by])),
-         "The same of the groups' mean waits, weighted by jobs."),
+        ("Explained over groups", explained_words(explained_of_groups(replay.groups[by])),
+         f"The same of the mean waits by {word}, weighted by jobs."),
         ("Typical job off by", factor(replay.typical_factor),
          "Geometric mean over jobs of replayed over recorded wait, or the other way round; a minute is added to both."),
         ("Bias, mean wait", bias_words(replay),
@@ -153,7 +153,7 @@ def _cards(replay: Replayed, by: str) -> list[tuple[str, str, str]]:
 
 def _groups(replay: Replayed, by: str) -> None:
     rows = [_group_row(group) for group in replay.groups[by]]
-    columns = [GROUPING_WORDS[by], "jobs", "recorded", "replayed", "ratio", "JCT ratio", "what-ifs"]
+    columns = [GROUPING_WORDS[by], "jobs", "what-ifs", "ratio", "recorded", "replayed", "JCT ratio"]
     frame = pd.DataFrame(rows, columns=columns)
     alt = f"Mean waits of {amount(len(frame), 'group')}, recorded and replayed, most jobs first"
     st.markdown("**Mean wait and verdict**")
@@ -164,8 +164,8 @@ def _groups(replay: Replayed, by: str) -> None:
 def _group_row(group: Group) -> tuple[object, ...]:
     wait, jct = group.wait, group.jct
     sides = duration(wait.recorded.mean_s), duration(wait.replayed.mean_s)
-    ratios = factor(wait.ratio), MISSING if jct is None else factor(jct.ratio)
-    return group.name, wait.jobs, *sides, *ratios, VERDICTS[verdict_of(group)]
+    verdict, of_jct = VERDICTS[verdict_of(group)], MISSING if jct is None else factor(jct.ratio)
+    return group.name, wait.jobs, verdict, factor(wait.ratio), *sides, of_jct
 
 
 def _policies(answer: Calibration) -> None:

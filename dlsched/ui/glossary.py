@@ -33,6 +33,11 @@ TERMS = (
     Term("Bound", "", "A value that no policy can beat."),
     Term("Bug job", "", "A job that dies soon after its start."),
     Term(
+        "Calibration",
+        "",
+        "Replaying a recorded trace and comparing waits with the recorded ones, to see how far to trust a what-if.",
+    ),
+    Term(
         "Carried over",
         "",
         "Not admitted in this interval, but worth the wait: the job asks again at the next; else it is rejected.",

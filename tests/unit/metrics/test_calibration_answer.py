@@ -168,20 +168,24 @@ def test_small_groups_only_are_said_to_tell_nothing() -> None:
     assert words.group_words(many({"a": 9.0}, each=3).best, "group") == "no group by group has 20 jobs to compare"
 
 
-def test_the_grouping_that_tells_waits_apart_is_the_default() -> None:
-    waits = [0, 10, 5000, 5010, 0, 10, 5000, 5010]
-    jobs = jobs_of(waits, group=["x", "y"] * 4, user=["s", "s", "l", "l"] * 2, job_class=list("abcdefgh"))
-    answer = calibrate(record_of(jobs), [replay(waits)])
-    assert answer.default_by == "user"  # the groups do not differ, each class is one job
+def replayed_off(off: Sequence[float], **groups: Any) -> Calibration:
+    """Waits of 10 min with a minute added, replayed at e to the power of these numbers."""
+    return calibrate(record_of(jobs_of([540] * len(off), **groups)), [replay(600 * np.exp(off) - 60)])
+
+
+def test_the_grouping_that_tells_where_a_replay_is_off_is_the_default() -> None:
+    off = [0, 0.1, 1, 1.1, 0, 0.1, 1, 1.1]
+    answer = replayed_off(off, group=["x", "y"] * 4, user=["s", "s", "l", "l"] * 2, job_class=list("abcdefgh"))
+    assert answer.default_by == "user"  # the groups hardly differ, each class is one job
     assert answer.groupings == ("group", "user", "job_class", "gpus")
-    assert calibrate(record_of(jobs_of([1, 2])), [replay([1, 2])]).default_by == "gpus"
+    assert replayed_off([0, 0], user=["a", "b"]).default_by == "user"
+    assert replayed_off([0, 1]).default_by == "gpus"
 
 
 def test_more_groups_that_tell_hardly_more_are_not_the_default() -> None:
-    """Sums of squares within: 10 by group, 8 by user; over degrees of freedom: 10 / 6 and 8 / 4."""
-    waits = [0, 1, 2, 3, 10, 11, 12, 13]
-    jobs = jobs_of(waits, group=list("xxxxyyyy"), user=list("ababcdcd"))
-    assert calibrate(record_of(jobs), [replay(waits)]).default_by == "group"
+    """Sums of squares within: 10 by group, 8 by user (tenths); over degrees of freedom: 10 / 6 and 8 / 4."""
+    off = np.array([0, 1, 2, 3, 10, 11, 12, 13]) / 10
+    assert replayed_off(off.tolist(), group=list("xxxxyyyy"), user=list("ababcdcd")).default_by == "group"
 
 
 def test_many_groups_end_in_one_of_others() -> None:
