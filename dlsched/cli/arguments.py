@@ -8,6 +8,7 @@ from typing import NoReturn
 
 PLACEMENTS = ("pool", "best-fit", "pack", "spread")
 OVERSIZE = ("refuse", "drop", "cap")
+CLAIMS = ("average", "nearly-every")
 GROUPINGS = ("group", "user", "job_class", "gpus")
 
 
@@ -73,6 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     _steady(commands.add_parser("steady", help="time in system by load and policy, with intervals"))
     _pool_sizes(commands.add_parser("pool-sizes", help="policies over the size of the pool, on the same jobs"))
     _sweep(commands.add_parser("sweep", help="policies over one or two things that vary, on the same draws"))
+    _size(commands.add_parser("size", help="the cheapest cluster that meets targets, and how much more load it takes"))
     _calibrate(commands.add_parser("calibrate", help="replay a recorded trace and compare with its own starts"))
     _compare(commands.add_parser("compare", help="policies against a baseline on the same draws"))
     _report(commands.add_parser("report", help="a decision memo about policies: HTML, PPTX, XLSX"))
@@ -228,6 +230,53 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=_whole(0), default=0, metavar="S", help="seed of what is random (0)")
     parser.add_argument("--csv", metavar="OUT", help="also write every policy and group to this file")
+    _json(parser)
+
+
+def _size(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace or scenario file, or folder of an instance")
+    parser.add_argument(
+        "--target",
+        action="append",
+        required=True,
+        metavar="KEY<=LIMIT",
+        help="a metric with its limit, in quotes: 'wait_p95<=1h', 'late_share<=5%%', 'cost_month<=$50,000', "
+        "'completed>=1,200'; may be repeated",
+    )
+    parser.add_argument("--policy", default="fifo", metavar="KEY", help="policy, as listed by: policies (fifo)")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
+    )
+    parser.add_argument(
+        "--claim", choices=CLAIMS, default="average", help="what holds: the mean over draws, or nearly every draw"
+    )
+    parser.add_argument("--level", type=float, metavar="%", help="of nearly-every: so many percent of draws (95)")
+    parser.add_argument(
+        "--types",
+        metavar="A=N:M,B=N:M",
+        help="VM types that vary, from N to M nodes; nodes=N:M for all (up to four times today's)",
+    )
+    parser.add_argument("--draws", type=_whole(2), metavar="N", help="draws of each size in the search (10)")
+    parser.add_argument("--confirm", type=_whole(2), metavar="N", help="fresh draws that confirm a size (40)")
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY[=VALUE]",
+        help="what differs between draws: days, run_time_spread=0.3, failures=500 (hours); may be repeated",
+    )
+    parser.add_argument("--lack", type=float, metavar="%", help="percent of today's jobs that may be left undone (0)")
+    parser.add_argument("--headroom", action="store_true", help="also find how much more load the answer takes")
+    parser.add_argument("--most-runs", type=_whole(1), metavar="N", help="stop before more runs than this (2000)")
+    parser.add_argument(
+        "--save",
+        nargs="?",
+        const="",
+        metavar="STORE",
+        help="keep the runs in a result store and take known ones from it (DLSCHED_STORE, else "
+        "~/.dlsched/results.duckdb); give it after FILE",
+    )
+    add_compute_options(parser)
     _json(parser)
 
 

@@ -24,6 +24,7 @@ _MODULES = {
     "steady": "dlsched.cli.steady",
     "pool-sizes": "dlsched.cli.pool_sizes",
     "sweep": "dlsched.cli.sweep",
+    "size": "dlsched.cli.size",
     "compare": "dlsched.cli.compare",
     "report": "dlsched.cli.report",
     "calibrate": "dlsched.cli.calibrate",

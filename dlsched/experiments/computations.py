@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import admissions, calibration, look_ahead, pool_sizes, prices, what_if
+from dlsched.experiments import admissions, calibration, look_ahead, pool_sizes, prices, sizing, what_if
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.reporting import Channel, Reporter
 from dlsched.experiments.run import Progress
@@ -128,6 +128,13 @@ def _what_if(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -
     return what_if.run_what_if(asked, subject, progress).to_plain()
 
 
+def _size(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked = sizing.read_spec(spec)
+    if not isinstance(subject, Scenario):
+        raise InputError("size", "comes without the scenario it is about", "Ask on the page Size")
+    return sizing.run_size(asked, subject, progress=progress).to_plain()
+
+
 def _sweep_s(spec: Mapping[str, Any]) -> float:
     asked = pool_sizes.read_spec(spec)
     return pool_sizes.guess_s(asked.policies, _JOBS, asked.runs // len(asked.policies))
@@ -217,6 +224,15 @@ COMPUTATIONS = (
         lambda spec: _WHAT_IF_RUN_S * 2 * len(spec["draws"]["seeds"]),
         ("experiments/what_if", "experiments/cases", "workload"),
         _what_if,
+    ),
+    Computation(
+        "size",
+        "Size",
+        lambda plain: sizing.read_spec(plain).model_dump(mode="json"),
+        lambda spec, progress: _size(spec, None, progress),
+        lambda spec: _WHAT_IF_RUN_S * sizing.usual_runs(sizing.read_spec(spec)),
+        ("experiments/sizing", "experiments/cases", "workload"),
+        _size,
     ),
 )
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.cases import Case, Draws, check_case
-from dlsched.experiments.estimate import estimate_s
 from dlsched.experiments.run import Progress
 from dlsched.experiments.sizing.load import headroom_of
 from dlsched.experiments.sizing.question import SizeSpec
 from dlsched.experiments.sizing.reasons import reasons
 from dlsched.experiments.sizing.search import OutOfRuns, below, cheapest
 from dlsched.experiments.sizing.sizes import Sizes, sizes_of
-from dlsched.experiments.sizing.trials import Means, SizeTrials, expected_runs
+from dlsched.experiments.sizing.trials import Means, SizeTrials
 from dlsched.metrics.sizing import Counts, Headroom, Sizing, Status
 from dlsched.policies import registry
 
@@ -67,11 +66,6 @@ def check(spec: SizeSpec, scenario: Scenario) -> Sizes:
     sizes = sizes_of(scenario, spec.types)
     check_case(scenario, Case(policy=spec.policy, params=spec.params), Draws(seeds=(0,), vary=spec.vary))
     return sizes
-
-
-def guess_s(spec: SizeSpec, scenario: Scenario) -> float:
-    """Return about how many CPU seconds the search takes."""
-    return expected_runs(spec, sizes_of(scenario, spec.types)) * estimate_s(scenario, spec.policy).seconds
 
 
 def _start(trials: SizeTrials) -> None:

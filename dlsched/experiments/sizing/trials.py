@@ -212,7 +212,8 @@ class SizeTrials:
         if told is None:
             return None
         words = counts_words(self.sizes.types, place[0]) + (f", load x {place[1]:g}" if place[1] != 1.0 else "")
-        total = expected_runs(self._spec, self.sizes, exact=self.rule.exact)
+        spans = [one.most - one.least + 1 for one in self.sizes.types]
+        total = usual_runs(self._spec, spans, exact=self.rule.exact)
 
         def tell(share: float, text: str) -> None:
             # How many sizes a search tries is not known before: the share slows down beyond what is usual.
@@ -223,11 +224,11 @@ class SizeTrials:
         return tell
 
 
-def expected_runs(spec: SizeSpec, sizes: Sizes, *, exact: bool = False) -> int:
-    """Return about how many runs a search takes."""
+def usual_runs(spec: SizeSpec, spans: Sequence[int] = (32,), *, exact: bool = False) -> int:
+    """Return about how many runs a search takes; ``spans``: how many counts each type may have."""
     draws, confirm = (1, 0) if exact else (spec.draws, spec.confirm)
-    spans = sorted(one.most - one.least + 1 for one in sizes.types)
-    tries = 4 + 2 * math.ceil(math.log2(spans[-1] + 1)) + 2 * sum(spans[:-1])
+    *others, widest = sorted([one.most - one.least + 1 for one in spec.types] or spans)
+    tries = 4 + 2 * math.ceil(math.log2(widest + 1)) + 2 * sum(others)
     loads = 14 if spec.headroom else 0
     return min(spec.most_runs, draws * (tries + loads) + 3 * confirm)
 
