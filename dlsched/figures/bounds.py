@@ -13,13 +13,13 @@ from dlsched.figures.palette import Theme
 from dlsched.metrics.formats import HOUR_S, show, show_interval
 from dlsched.metrics.limits import Limit, Limited, LimitedRun, common_bound
 
-ROW_PX = 58
-HALF_LINE = 0.3
+ROW_PX = 64
+HALF_LINE = 0.24
 """How far a bound's line reaches above and below the middle of its row."""
 
 
 def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
-    """Return a bar per number, the bound as a dashed line across it; each row is scaled to the larger of the two."""
+    """Return a bar per number, the bound as a line across it; each row is scaled to the larger of the two."""
     largest = np.array([max(one.value, one.bound) for one in found])
     values = 100 * np.array([one.value for one in found]) / largest
     bounds = 100 * np.array([one.bound for one in found]) / largest
@@ -45,12 +45,12 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
         title="What no policy can pass",
         x="Share of the larger of number and bound (%)",
         y="Number",
-        height=116 + ROW_PX * len(found),
+        height=120 + ROW_PX * len(found),
     )
     named_rows(figure, [words[0] for words in told])
     for row, words in zip(rows, told, strict=True):
         figure.add_annotation(
-            x=0, y=row, yshift=19, xanchor="left", showarrow=False, font={"size": 13, "color": theme.ink},
+            x=0, y=row, yshift=26, xanchor="left", showarrow=False, font={"size": 13, "color": theme.ink},
             text=f"{words[1]}; {words[2]}; {words[3]}",
         )  # fmt: skip
     figure.update_xaxes(range=[0, 104])
@@ -109,7 +109,7 @@ def runs_and_bound(
     named_rows(figure, [plain(run.name, 24) for run in runs])
     figure.update_yaxes(range=[len(runs) - 0.4, -0.9])
     known = [bound for bound in bounds if not np.isnan(bound)]
-    figure.update_xaxes(range=top_of(np.array([*(means + half), *known]), room=0.2))
+    figure.update_xaxes(range=top_of(np.array([*(means + half), *known]), room=0.35))
     for row, text in enumerate(lefts):
         figure.add_annotation(
             x=means[row] + half[row], y=row, xshift=10, xanchor="left", showarrow=False, text=text,
@@ -146,10 +146,10 @@ def _bound_words(one: Limited) -> str:
 
 
 def _add_lines(figure: go.Figure, theme: Theme, at: Sequence[float], *, name: str) -> None:
-    """Draw a dashed line across each row; NaN = none there."""
+    """Draw a line across each row; NaN = none there."""
     x = [end for value in at for end in (value, value, None)]
     y = [end for row in range(len(at)) for end in (row - HALF_LINE, row + HALF_LINE, None)]
-    line = {"color": theme.worse, "dash": "dash", "width": 3}
+    line = {"color": theme.worse, "width": 4}
     figure.add_scatter(x=x, y=y, mode="lines", line=line, name=name, showlegend=True, hoverinfo="skip")
 
 

@@ -3,9 +3,10 @@
 All bounds on service rest on two relaxations, whose proofs are in decision 023.
 
 - Alone: no job ends sooner than its submission + its work at the fastest rate any legal width on any machine has.
-- One fluid machine: a job's area is the least GPU-seconds with which any legal width on any machine does its work, each
-  GPU weighed by the speed of its machine. All GPUs together hand out at most so much weight a second. One machine of
-  that speed, which may be cut at will among the jobs, can do whatever the cluster does.
+- One fluid machine for each resource: a job's area is the least GPU-seconds (CPU-seconds, ...) that the workers of any
+  legal width on any machine hold to do its work, each weighed by the speed of its machine. All machines together hand
+  out at most so much weight a second. One machine of that speed, which may be cut at will among the jobs, can do
+  whatever the cluster does.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from dlsched.domain.cluster import Cluster
+from dlsched.domain.cluster import Cluster, vm_capacity
 from dlsched.domain.scenario import Options
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.books import Books
@@ -25,8 +26,10 @@ from dlsched.speed.table import Tabled
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """``alone_s`` (jobs,) the least run time; ``fluid_s`` (jobs,) the least time if the job had all GPUs to itself and
-    used them without loss. Infinite where a job can never run.
+    """``alone_s`` (jobs,) the least run time, infinite where a job can never run.
+
+    ``fluid_s`` (resources, jobs) the least time if the job had all there is of a resource to itself and used it
+    without loss; only resources that jobs ask for and machines limit.
     """
 
     alone_s: Floats
@@ -34,16 +37,16 @@ class Needs:
 
 
 def needs_of(books: Books) -> Needs:
-    """Return the needs of all jobs for the work they really do; jobs without GPUs need nothing of the fluid machine."""
-    cluster, jobs = books.scenario.cluster, books.jobs
-    weight = _weights(cluster, books.scenario.options)
-    per_work_s, per_work_gpu_s = _least_per_work(books, weight)
-    capacity = _capacity(cluster, weight)
-    uses_gpus = jobs.gpus_per_worker > 0
-    fluid_s = np.zeros(len(jobs))
-    if capacity > 0:
-        np.divide(books.truth.work * per_work_gpu_s, capacity, out=fluid_s, where=uses_gpus)
-    return Needs(books.truth.work * per_work_s, fluid_s)
+    """Return the needs of all jobs for the work they really do."""
+    weight = _weights(books.scenario.cluster, books.scenario.options)
+    per_work_s, per_work_worker_s = _least_per_work(books, weight)
+    worker_s = books.truth.work * per_work_worker_s
+    fluid_s = []
+    for demand, capacity in zip(books.jobs.demand.T, _capacity(books.scenario.cluster, weight), strict=True):
+        asks = demand > 0
+        if 0 < capacity < np.inf and asks.any():
+            fluid_s.append(np.multiply(worker_s, demand / capacity, out=np.zeros(len(asks)), where=asks))
+    return Needs(books.truth.work * per_work_s, np.array(fluid_s).reshape(len(fluid_s), len(worker_s)))
 
 
 def srpt_ends(submit_s: Floats, length_s: Floats) -> Floats:
@@ -71,46 +74,49 @@ def earliest_ends(submit_s: Floats, alone_s: Floats, fluid_s: Floats) -> Floats:
     """Return times before which no schedule completes its 1st, 2nd, ... of these jobs, ascending, (jobs,).
 
     The k-th completion is neither before the k-th of the times at which jobs end alone, nor before the k-th of the
-    fluid machine. ``submit_s`` ascending.
+    fluid machine of any resource; ``fluid_s`` (resources, jobs). ``submit_s`` ascending.
     """
-    return np.maximum(np.sort(submit_s + alone_s), srpt_ends(submit_s, fluid_s))
+    ends_s = np.sort(submit_s + alone_s)
+    for length_s in fluid_s:
+        np.maximum(ends_s, srpt_ends(submit_s, length_s), out=ends_s)
+    return ends_s
 
 
 def _weights(cluster: Cluster, options: Options) -> Floats:
-    """Return what a GPU of each machine type counts on the fluid machine, (machine types,).
+    """Return what the resources of each machine type count on the fluid machines, (machine types,).
 
     While a delayed restart lasts, a job that grew goes on at its old rate, which it may have got from faster machines
-    than it holds now; only if all GPUs count alike has it never less weight than that rate needs.
+    than it holds now; only if all machines count alike has it never less weight than that rate needs.
     """
     if options.restart_mode == "delayed" and options.restart_s > 0:
         return np.ones(len(cluster.vm_types))
     return np.array([vm.speed for vm in cluster.vm_types])
 
 
-def _capacity(cluster: Cluster, weight: Floats) -> float:
-    """Return the weight of all GPUs, as if every node were always up and free slots held the best machine."""
-    gpus = np.array([vm.gpus for vm in cluster.vm_types]) * weight
+def _capacity(cluster: Cluster, weight: Floats) -> Floats:
+    """Return the weight of all there is of each resource, as if every node were always up, (resources,).
+
+    Free slots hold the best machine for each resource.
+    """
+    of_type = np.array([vm_capacity(vm) for vm in cluster.vm_types]) * weight[:, None]
     if cluster.free_slots:
-        return float(cluster.slots * gpus.max())
-    return float(gpus[cluster.nodes.vm].sum())
+        return np.asarray(cluster.slots * of_type.max(axis=0))
+    return np.asarray(of_type[cluster.nodes.vm].sum(axis=0))
 
 
 def _least_per_work(books: Books, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the least seconds and the least weighed GPU-seconds of a unit of work, each (jobs,)."""
+    """Return the least seconds and the least weighed worker-seconds of a unit of work, each (jobs,)."""
     vm_types, jobs, speed = books.scenario.cluster.vm_types, books.jobs, books.speed
     if isinstance(speed, Tabled):
         return _by_table(speed, weight)
     machine = np.array([vm.speed for vm in vm_types])
-    per_worker = jobs.gpus_per_worker
-    if isinstance(speed, ParameterServer):
+    if isinstance(speed, ParameterServer):  # what servers hold comes on top
         time_s, worker_s = books.least_step_s.T
-    else:  # under these laws a job uses the fewest GPU-seconds at its smallest width
+    else:  # under these laws a job uses the fewest worker-seconds at its smallest width
         smallest = speed.limits()[0]
         time_s = 1.0 / speed.fastest()
         worker_s = smallest / speed.rates(np.arange(len(jobs)), smallest)
-    with np.errstate(invalid="ignore"):  # no gang is legal: infinitely many workers without GPUs
-        gpu_s = np.where(per_worker > 0, worker_s * per_worker, 0.0)
-    return time_s / machine.max(), gpu_s * float((weight / machine).min())
+    return time_s / machine.max(), worker_s * float((weight / machine).min())
 
 
 def _by_table(speed: Tabled, weight: Floats) -> tuple[Floats, Floats]:
@@ -119,15 +125,13 @@ def _by_table(speed: Tabled, weight: Floats) -> tuple[Floats, Floats]:
     _, first, kind = np.unique(speed.profile * len(sizes) + size, return_index=True, return_inverse=True)
     widths = np.arange(1, int(speed.limits()[1][first].max(initial=1)) + 1)
     rows, workers = np.repeat(first, len(widths)), np.tile(widths, len(first))
-    time_s, gpu_s = np.full(len(first), np.inf), np.full(len(first), np.inf)
-    for vm, of_gpu in enumerate(weight.tolist()):
+    time_s, worker_s = np.full(len(first), np.inf), np.full(len(first), np.inf)
+    for vm, of_worker in enumerate(weight.tolist()):
         per_work_s = _seconds(speed, rows, workers, vm)
-        held = of_gpu * workers * speed.per_worker[rows]
+        weighed = per_work_s * workers * of_worker
         np.minimum(time_s, per_work_s.reshape(-1, len(widths)).min(axis=1), out=time_s)
-        with np.errstate(invalid="ignore"):  # cannot run so, and would hold no GPU
-            weighed = np.where(held > 0, per_work_s * held, 0.0)
-        np.minimum(gpu_s, weighed.reshape(-1, len(widths)).min(axis=1), out=gpu_s)
-    return time_s[kind], gpu_s[kind]
+        np.minimum(worker_s, weighed.reshape(-1, len(widths)).min(axis=1), out=worker_s)
+    return time_s[kind], worker_s[kind]
 
 
 def _seconds(speed: Tabled, rows: Ints, workers: Ints, vm: int) -> Floats:

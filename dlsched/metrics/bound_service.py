@@ -37,7 +37,7 @@ def jct_mean_bound(books: Books, needs: Needs) -> float | None:
     if not done.any():
         return None
     submit_s = books.jobs.submit_s[done] - books.log.start_s  # small numbers: sums stay exact
-    ends_s = earliest_ends(submit_s, needs.alone_s[done], needs.fluid_s[done])
+    ends_s = earliest_ends(submit_s, needs.alone_s[done], needs.fluid_s[:, done])
     return float((ends_s - submit_s).mean())
 
 
@@ -52,7 +52,7 @@ def tardiness_total_bound(books: Books, needs: Needs) -> float | None:
     ended = books.completed | books.is_status(JobStatus.FAILED)
     start_s = books.log.start_s
     submit_s, due_s = books.jobs.submit_s[ended] - start_s, books.jobs.due_s[ended] - start_s
-    alone_s, fluid_s = needs.alone_s[ended], needs.fluid_s[ended]
+    alone_s, fluid_s = needs.alone_s[ended], needs.fluid_s[:, ended]
     due_s = np.where(np.isnan(due_s), np.inf, due_s)
     alone = _late_s(submit_s + alone_s, due_s, start_s)
     together = _late_s(earliest_ends(submit_s, alone_s, fluid_s), np.sort(due_s), start_s)
@@ -70,19 +70,22 @@ def utility_total_bound(books: Books, needs: Needs) -> float | None:
 
     The least of several bounds, one for each time: what ends by then is worth what it is worth alone and shares what
     the fluid machine can do until then, a part of a job counting as a part of its worth; what ends later is worth
-    what it would be worth at that time.
+    what it would be worth at that time. The machine is that of the resource the jobs need most of.
     """
     if not has_utility(books.jobs):
         return None
     submit_s, start_s, horizon_s = books.jobs.submit_s, books.log.start_s, books.scenario.options.horizon_s
     best = _most_worth(books, needs, submit_s + needs.alone_s)
     bounds = [float(best.sum())]
-    whole_s = float(needs.fluid_s[best > 0].sum())
+    wholes_s = needs.fluid_s[:, best > 0].sum(axis=1)
+    if not wholes_s.any():
+        return bounds[0]
+    fluid_s, whole_s = needs.fluid_s[int(wholes_s.argmax())], float(wholes_s.max())
     for cut_s in start_s + whole_s * np.arange(1, CUTS + 1) / CUTS:
         later = _most_worth(books, needs, np.full(len(submit_s), cut_s))
-        bounds.append(float(later.sum()) + _most_added(best - later, needs.fluid_s, cut_s - start_s))
+        bounds.append(float(later.sum()) + _most_added(best - later, fluid_s, cut_s - start_s))
     if horizon_s is not None and horizon_s > start_s:
-        bounds.append(_most_added(best, needs.fluid_s, horizon_s - start_s))
+        bounds.append(_most_added(best, fluid_s, horizon_s - start_s))
     return min(bounds)
 
 

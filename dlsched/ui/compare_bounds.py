@@ -41,6 +41,11 @@ def bounds_tab(comparison: Comparison, chosen: list[Series]) -> None:
     word = f", means over {comparison.draws} draws" if comparison.draws > 1 else ""
     charts.show(runs_and_bound(limit, runs, colours_of(chosen), charts.page_theme(), word=word), "bound", caption=True)
     notes = ["The line is proven: no policy gets past it, on these jobs and machines."]
+    if any(run.value.half_width for run in runs):
+        notes.append(
+            "It is the mean of the bounds of the same draws. ± is how much draws differ: an interval may reach past "
+            "the line, no draw does."
+        )
     if common_bound(runs) is None and len(runs) > 1:
         notes.append("Runs that completed other jobs have other bounds, so each has a line of its own.")
     st.markdown(f":gray[{' '.join(notes)}]")

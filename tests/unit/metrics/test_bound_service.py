@@ -106,7 +106,10 @@ def test_ends_equal_those_of_a_plain_simulation(jobs: list[tuple[float, float]])
 
 def test_the_kth_end_is_after_both_relaxations():
     # alone 5, 6, 11; two GPUs' worth of work for each on one machine: 2, 4, 12
-    assert earliest_ends(np.array([0.0, 1, 10]), np.array([5.0, 5, 1]), np.array([2.0, 2, 2])).tolist() == [5, 6, 12]
+    submit_s, alone_s = np.array([0.0, 1, 10]), np.array([5.0, 5, 1])
+    assert earliest_ends(submit_s, alone_s, np.array([[2.0, 2, 2]])).tolist() == [5, 6, 12]
+    assert earliest_ends(submit_s, alone_s, np.array([[2.0, 2, 2], [0, 0, 9]])).tolist() == [5, 6, 19]
+    assert earliest_ends(submit_s, alone_s, np.zeros((0, 3))).tolist() == [5, 6, 11]
 
 
 # ---- all schedules of tiny cases ------------------------------------------------------------------------
@@ -258,6 +261,20 @@ def test_parameter_servers_need_the_least_over_all_gangs():
     least_s = 6 / 4 + 1 + 4 / 24
     metrics = metrics_of(with_servers(jobs, machines()))
     assert metrics["jct_mean_bound"] == pytest.approx(100 * least_s)
+
+
+def test_cpus_are_a_machine_of_their_own():
+    # jobs without GPUs, 10 s on 6 of 8 CPUs each: no two at once, on the fluid machine 7.5 s each
+    jobs: Jobs = ((0, 10, 1), (0, 10, 1), (0, 10, 1))
+    asks = {"gpus_per_worker": [0.0] * 3, "cpus_per_worker": [6.0] * 3}
+    metrics = metrics_of(scenario_of(jobs, on(0, cpus=8.0), PLAIN, **asks))
+    assert metrics["jct_mean_bound"] == pytest.approx((10 + 15 + 22.5) / 3)
+    # with 2 GPUs of 8 each they need 2.5 s of all GPUs: CPUs say more; where CPUs are no limit GPUs do
+    both = asks | {"gpus_per_worker": [2.0] * 3}
+    metrics = metrics_of(scenario_of(jobs, on(8, cpus=8.0), PLAIN, **both))
+    assert metrics["jct_mean_bound"] == pytest.approx((10 + 15 + 22.5) / 3)
+    metrics = metrics_of(scenario_of(jobs, on(2), PLAIN, **both))
+    assert metrics["jct_mean_bound"] == pytest.approx(20)
 
 
 def test_in_delayed_restarts_all_gpus_count_alike():
