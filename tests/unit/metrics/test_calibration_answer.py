@@ -125,8 +125,10 @@ def test_the_nearest_policy_leads_only_where_days_tell_it_apart() -> None:
     assert answer.nearest == "fifo"
     assert known(answer.lead).mean == 0
     assert "the nearest of 3 policies but not distinguishable from the next" in words.sentence(answer)
-    answer = calibrate(record, [replay(2 * waits, "sjf"), replay(waits)])
+    answer = calibrate(record, [replay(waits / 2, "sjf"), replay(waits)])
     assert known(answer.lead).tells_apart()
+    halved = np.log([60 / 60, 660 / 360, 1260 / 660, 3660 / 1860]).mean()  # shorter by a factor is off by it too
+    assert known(answer.lead).mean == pytest.approx(halved)
     assert words.sentence(answer).startswith("Replay explains 100% of waits under FIFO, the nearest of 2 policies;")
 
 
@@ -180,6 +182,14 @@ def test_the_grouping_that_tells_where_a_replay_is_off_is_the_default() -> None:
     assert answer.groupings == ("group", "user", "job_class", "gpus")
     assert replayed_off([0, 0], user=["a", "b"]).default_by == "user"
     assert replayed_off([0, 1]).default_by == "gpus"
+
+
+def test_the_default_grouping_is_about_the_nearest_replay() -> None:
+    by_user, by_group = np.array([0, 0, 1, 1]), np.array([0, 2, 0, 2])
+    jobs = jobs_of([540] * 4, group=list("xyxy"), user=list("ssll"))
+    replays = [replay(600 * np.exp(by_group) - 60, "far"), replay(600 * np.exp(by_user) - 60, "near")]
+    answer = calibrate(record_of(jobs), replays)
+    assert (answer.nearest, answer.default_by) == ("near", "user")
 
 
 def test_more_groups_that_tell_hardly_more_are_not_the_default() -> None:
