@@ -14,8 +14,8 @@ from dlsched.ui.text import dollars
 
 ASSUMED = (
     "The bounds let every job run at its best width on the fastest machine and pay the cheapest one, let all GPUs "
-    "(CPUs, memory) be one that is shared without loss and never down, and forget all that keeps jobs apart. So less may "
-    "be left to gain than they say, never more."
+    "(CPUs, memory) be one that is shared without loss and never down, and forget all that keeps jobs apart. So less "
+    "may be left to gain than they say, never more."
 )
 MOST_BADGES = 2
 
