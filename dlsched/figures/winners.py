@@ -10,10 +10,11 @@ from dlsched.figures.base import Chart, cut, framed, legend_mark, named_rows, pl
 from dlsched.figures.compare import HOLLOW, SHAPE_WORDS, SHAPES
 from dlsched.figures.palette import Theme
 from dlsched.metrics.formats import DAY_S, HOUR_S, MINUTE_S
-from dlsched.metrics.job_classes import NAMED, NOUNS
+from dlsched.metrics.job_classes import NOUNS
 from dlsched.metrics.winner_words import (
     change_words,
     many_words,
+    ordered,
     quartiles_words,
     rows_of,
     sentence,
@@ -32,10 +33,10 @@ def changes(answer: Winners, theme: Theme) -> Chart | None:
     A whisker is the 95% interval over draws. In one draw there is none; a band shows the middle half of the group's
     jobs, which says how unlike they fare, not how sure the mean is. None where no job is compared.
     """
-    ordered = _ordered(answer)
-    if not ordered:
+    there = [group for group in ordered(answer) if group.change is not None]
+    if not there:
         return None
-    shown = ordered if len(ordered) <= 2 * MOST_ENDS else [*ordered[:MOST_ENDS], *ordered[-MOST_ENDS:]]
+    shown = there if len(there) <= 2 * MOST_ENDS else [*there[:MOST_ENDS], *there[-MOST_ENDS:]]
     size, unit = _unit(answer, shown)
     kind, figure = QUANTITIES[answer.quantity], go.Figure()
     if answer.draws == 1:
@@ -57,15 +58,6 @@ def changes(answer: Winners, theme: Theme) -> Chart | None:
     figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
     named = answer.model_copy(update={"baseline": cut(answer.baseline), "other": cut(answer.other)})
     return Chart(figure, sentence(named), pd.DataFrame(rows_of(answer)))
-
-
-def _ordered(answer: Winners) -> list[Group]:
-    """Return the groups with a change; names by gain, classes as they are."""
-    there = [group for group in answer.groups if group.change is not None]
-    if answer.by not in NAMED:
-        return there
-    sign = 1.0 if QUANTITIES[answer.quantity].kpi.better == "lower" else -1.0
-    return sorted(there, key=lambda group: sign * (group.change or 0.0))
 
 
 def _unit(answer: Winners, shown: list[Group]) -> tuple[float, str]:
@@ -144,6 +136,6 @@ def _add_bands(figure: go.Figure, shown: list[Group], size: float, theme: Theme)
             x += [group.quartiles[0] / size, group.quartiles[2] / size, None]
             y += [row, row, None]
     figure.add_scatter(
-        x=x, y=y, mode="lines", line={"color": theme.faded, "width": 7}, name="middle half of its jobs",
+        x=x, y=y, mode="lines", line={"color": theme.other, "width": 6}, name="middle half of its jobs",
         showlegend=True, hoverinfo="skip",
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,17 @@ def tally(answer: Winners) -> Tally:
         unsure=sum(group.verdict == "not distinguishable" for group in alone),
         groups=len(alone),
     )
+
+
+def ordered(answer: Winners) -> list[Group]:
+    """Return the groups as they are listed: names with the largest gain first, classes from small to large.
+
+    Names without a compared job come last.
+    """
+    if answer.by not in NAMED:
+        return list(answer.groups)
+    sign = 1.0 if QUANTITIES[answer.quantity].kpi.better == "lower" else -1.0
+    return sorted(answer.groups, key=lambda group: math.inf if group.change is None else sign * group.change)
 
 
 def noticed_words(quantity: str, noticed: float) -> str:
@@ -108,7 +120,7 @@ def notes(answer: Winners) -> list[str]:
     elif answer.exact:
         said.append(
             "Nothing is random here, so the changes have no error for this trace; other days may differ. The middle "
-            "half of a group's jobs says how unlike its jobs fare."
+            "half of a group's jobs says how unlike its jobs fare; the mean lies beside it where few jobs change a lot."
         )
     else:
         said.append("One draw has no interval: run more draws to see which changes are luck.")
@@ -161,11 +173,11 @@ def quartiles_words(group: Group, quantity: str) -> str:
 
 
 def shown_rows(answer: Winners) -> list[dict[str, str]]:
-    """Return a row a group in words, the whole last: counts, means, change, shares of its jobs, middle half."""
+    """Return a row a group in words, the whole first: counts, means, change, shares of its jobs, middle half."""
     kind, one = QUANTITIES[answer.quantity], NOUNS[answer.by][0]
     by_more = "" if answer.noticed == 0 else f" by > {show_size(kind.kpi.kind, answer.noticed)}"
     rows = []
-    for group in (*answer.groups, answer.total):
+    for group in (answer.total, *ordered(answer)):
         means = [show(kind.kpi.kind, mean) for mean in (group.baseline, group.other)]
         shares = [show("share", share) for share in (group.better_share, group.worse_share)]
         rows.append(
@@ -185,7 +197,7 @@ def shown_rows(answer: Winners) -> list[dict[str, str]]:
 
 
 def rows_of(answer: Winners) -> list[dict[str, Any]]:
-    """Return a row a group as numbers, the whole last: seconds, factors or units as the quantity is; None = unknown."""
+    """Return a row a group as numbers, the whole first: seconds, factors or units of the quantity; None = unknown."""
     return [
         {
             "group": group.name, "jobs": group.jobs, "compared": group.compared,
@@ -197,7 +209,7 @@ def rows_of(answer: Winners) -> list[dict[str, Any]]:
             "change, median": group.quartiles and group.quartiles[1],
             "change, 75%": group.quartiles and group.quartiles[2], "verdict": group.verdict,
         }
-        for group in (*answer.groups, answer.total)
+        for group in (answer.total, *ordered(answer))
     ]  # fmt: skip
 
 

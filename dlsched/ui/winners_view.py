@@ -75,9 +75,9 @@ def show_winners(answer: Winners, key: str, *, hide_names: bool = False) -> None
     charts.show(figures.changes(answer, charts.page_theme()), key)
     st.markdown(f":gray[{safe(' '.join(notes(answer)), 1500)}]")
     rows = pd.DataFrame(shown_rows(answer))
-    shown = rows if len(rows) <= charts.MAX_TABLE_ROWS else rows.tail(charts.MAX_TABLE_ROWS)
     st.dataframe(
-        shown, hide_index=True, key=f"{key}-rows",
+        rows.head(charts.MAX_TABLE_ROWS), hide_index=True, key=f"{key}-rows",
+        column_config={rows.columns[0]: st.column_config.TextColumn(width="medium")},
         alt=f"{amount(len(answer.groups), *NOUNS[answer.by])} with jobs, means and changes; {sentence(answer)}",
     )  # fmt: skip
 

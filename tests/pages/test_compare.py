@@ -93,16 +93,16 @@ def test_who_wins_by_user_size_and_length_with_fairness(store, scenario, open_pa
     assert "with SJF in place of FIFO" in texts(app)
     assert "(exact for this trace)." in texts(app)
     rows = app.dataframe[-1].value
-    assert list(rows["User"]) == ["ann", "bob", "all jobs"]
-    assert list(rows["Jobs compared"]) == ["6", "6", "12"]
+    assert set(rows["User"][1:]) == {"ann", "bob"}
+    assert list(rows["Jobs compared"]) == ["12", "6", "6"]
     fairness = app.table[-1].value.set_index("Measure")
     assert list(fairness.columns) == ["FIFO (B)", "SJF", "Difference", "Better is", "Over"]
     assert fairness.loc["Gini of users' waits", "Over"] == "2 users"
     app = app.checkbox(key="wins-hide").check().run()
-    assert list(app.dataframe[-1].value["User"]) == ["A", "B", "all jobs"]
+    assert set(app.dataframe[-1].value["User"]) == {"all jobs", "A", "B"}
     app = app.selectbox(key="wins-by").set_value("length_class").run()
     assert not app.exception
-    assert list(app.dataframe[-1].value["Length class"]) == ["1 min", "10 min", "all jobs"]
+    assert list(app.dataframe[-1].value["Length class"]) == ["all jobs", "1 min", "10 min"]
     app = app.selectbox(key="wins-quantity").set_value("slowdown").run()
     assert not app.exception
     assert "more than 0.5x of mean slowdown" in texts(app)

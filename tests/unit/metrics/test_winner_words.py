@@ -52,20 +52,26 @@ def test_what_draws_do_not_tell_from_nothing_is_no_gain() -> None:
     assert sentence(answer).endswith(
         "; 1 changes less and 1 cannot be told apart from no change (95%, 2 paired draws)."
     )
-    assert shown_rows(answer)[1]["Change"].endswith("not distinguishable")
+    assert shown_rows(answer)[-1]["Change"].endswith("not distinguishable")
     assert any(note.startswith("± is 95% for each group by itself") for note in notes(answer))
 
 
-def test_rows_have_counts_means_shares_and_the_whole_last() -> None:
+def test_rows_have_counts_means_and_shares_sorted_by_gain_below_the_whole() -> None:
     rows = shown_rows(one_draw())
-    assert [row["User"] for row in rows] == ["ann", "bob", "cat", "2 small groups", "all jobs"]
-    assert rows[0] == {
+    assert [row["User"] for row in rows] == ["all jobs", "ann", "2 small groups", "cat", "bob"]
+    assert rows[1] == {
         "User": "ann", "Jobs compared": "6", "Left out": "0", "Mean, baseline": "2 h", "Mean, other run": "1 h",
         "Change": f"{MINUS}1 h, better", "Jobs better by > 10 min": "100%", "Jobs worse by > 10 min": "0%",
         "Middle half of jobs": f"{MINUS}1 h",
     }  # fmt: skip
-    assert rows[2]["Jobs worse by > 10 min"] == "0%"  # cat waits 1 min longer
-    assert [row["change"] for row in rows_of(one_draw())] == [-3600, 1800, 60, 0, -522]  # 6 * (-3600+1800+60) / 20
+    assert rows[3]["Jobs worse by > 10 min"] == "0%"  # cat waits 1 min longer
+    assert [row["change"] for row in rows_of(one_draw())] == [
+        -522,
+        -3600,
+        0,
+        60,
+        1800,
+    ]  # all: 6 * (-3600 + 1800 + 60) / 20
 
 
 def test_jobs_left_out_are_told_with_where_they_started() -> None:
