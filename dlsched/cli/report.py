@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
@@ -12,15 +11,13 @@ from dlsched.cli.output import clear_line, print_json
 from dlsched.domain.errors import InputError
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import simulate
-from dlsched.metrics.findings import assumptions, comparison_guards, guards
-from dlsched.metrics.formats import Number
-from dlsched.metrics.guards import Guard
+from dlsched.metrics.winners import Winners
 from dlsched.policies import registry
+from dlsched.report.context import cautions, taken_for_granted
 from dlsched.report.memo import Memo, build
 from dlsched.report.options import option_of, origin_of
-from dlsched.report.winners import Winners, winners
+from dlsched.report.winners import winners_of
 from dlsched.report.write import content, kind_of
-from dlsched.workload.doctor import in_time, load_of
 
 
 def run(options: Namespace) -> int:
@@ -52,23 +49,14 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
     """Return the memo of what was computed."""
     scenario = found.scenario
     origin, version = origin_of(scenario), code_version()
-    of_policy = {
-        policy: option_of(registry.find(policy).label, [draw.metrics or {} for draw in draws], scenario, policy,
-                          found.params[policy], found.seeds, origin=origin, code_version=version)
+    compared = [
+        option_of(registry.find(policy).label, [draw.metrics or {} for draw in draws], scenario, policy,
+                  found.params[policy], found.seeds, origin=origin, code_version=version)
         for policy, draws in found.draws.items()
-    }  # fmt: skip
-    specs = [registry.find(policy) for policy in found.draws]
-    first = {registry.find(policy).label: draws[0].metrics or {} for policy, draws in found.draws.items()}
-    taken = assumptions(
-        scenario,
-        uses_run_times=any(spec.uses_run_times for spec in specs),
-        clairvoyant=any(spec.clairvoyant for spec in specs),
-        stops_jobs=any(metrics.get("preemptions") or metrics.get("resizes") for metrics in first.values()),
-        today=date.today(),
-    )
+    ]  # fmt: skip
     who, common = ((), None) if options.no_groups else _who(found, hide_names=options.hide_names)
     return build(
-        list(of_policy.values()),
+        compared,
         made_on=date.today(),
         question=options.question,
         recommended=options.recommendation,
@@ -76,8 +64,8 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
         exact=found.exact,
         rents=scenario.cluster.free_slots,
         winners=who,
-        assumptions=taken,
-        cautions=[*guards(scenario, load=load_of(in_time(scenario), scenario.cluster)), *_unlike(first, common)],
+        assumptions=taken_for_granted(scenario, compared, date.today()),
+        cautions=cautions(scenario, compared, common),
     )
 
 
@@ -90,14 +78,9 @@ def _who(found: Compared, *, hide_names: bool) -> tuple[tuple[Winners, ...], int
     names = list(jobs)
     done = [set(table.loc[table["status"] == "completed", "job_id"]) for table in jobs.values()]
     after = {name: [jobs[name]] for name in names[1:]}
-    return winners([jobs[names[0]]], after, hide_names=hide_names), len(set.intersection(*done))
-
-
-def _unlike(first: Mapping[str, Mapping[str, Number]], common: int | None) -> list[Guard]:
-    if common is None:
-        return []
-    completed = {name: int(metrics.get("completed") or 0) for name, metrics in first.items()}
-    return comparison_guards(completed, common, {name: metrics.get("makespan") for name, metrics in first.items()})
+    exact = found.exact and len(found.seeds) == 1
+    who = winners_of(names[0], [jobs[names[0]]], after, exact=exact, hide_names=hide_names)
+    return who, len(set.intersection(*done))
 
 
 def _write(path: str, data: bytes) -> None:

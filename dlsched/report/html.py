@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dlsched.figures.palette import LIGHT
 from dlsched.metrics.compare import Cell
-from dlsched.metrics.formats import count, show_delta
+from dlsched.metrics.formats import count
 from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.winner_words import change_words, many_words, sentence
+from dlsched.metrics.winners import Winners
 from dlsched.report.choice import Point
 from dlsched.report.html_appendix import appendix
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import FEW_OPTIONS, Memo
 from dlsched.report.svg import Mark, scatter
 from dlsched.report.units import UNITS, titled
-from dlsched.report.winners import Winners
+from dlsched.report.winners import ends, noun
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
@@ -151,18 +153,21 @@ def _axis_title(kpi: KPI) -> str:
 def _winners(memo: Memo) -> str:
     if not memo.winners:
         return ""
-    shown = next((found for found in memo.winners if found.option == memo.best), memo.winners[0])
+    shown = next((found for found in memo.winners if found.other == memo.best), memo.winners[0])
     few = memo.winners if len(memo.options) <= FEW_OPTIONS else (shown,)
-    words = listing(said(found.words()) for found in few)
-    return f"<h2>Who gains, who loses</h2>{words}{_ends(shown, memo)}"
+    words = listing(said(sentence(found)) for found in few)
+    return f"<h2>Who gains, who loses</h2>{words}{_ends(shown)}"
 
 
-def _ends(shown: Winners, memo: Memo) -> str:
-    ends = shown.ends(MOST_GROUPS)
-    rows = [[said(change.name, 24), count(change.jobs), said(show_delta("duration", change.mean_s))] for change in ends]
-    less = "" if len(ends) == len(shown.changes) else f", {len(ends)} of {len(shown.changes)}"
-    whose = f"Under {said(shown.option, 40)} against {said(memo.baseline, 40)}{less}; {shown.over}."
-    return table([shown.noun.capitalize(), "Jobs", "Mean wait, change"], rows, caption=whose)
+def _ends(shown: Winners) -> str:
+    groups = ends(shown, MOST_GROUPS)
+    rows = [
+        [said(group.name, 24), many_words(group.compared), said(change_words(group, shown.quantity))]
+        for group in groups
+    ]
+    less = "" if len(groups) == len(shown.groups) else f", {len(groups)} of {len(shown.groups)}"
+    caption = f"Mean wait under {said(shown.other, 40)} against {said(shown.baseline, 40)}{less}."
+    return table([noun(shown), "Jobs", "Change"], rows, caption=caption)
 
 
 def _sensitivity(memo: Memo) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dlsched.metrics.compare import Cell, Row, what_differs
 from dlsched.metrics.formats import MISSING, PLUS_MINUS, amount, count, show_delta, show_size
 from dlsched.metrics.kpi import KPI
+from dlsched.metrics.winner_words import change_words, many_words, notes, quartiles_words, sentence
+from dlsched.metrics.winners import Group, Winners
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import Memo
 from dlsched.report.rerun import file_name, seeds_words, settings
 from dlsched.report.sensitivity import Sensitivity
-from dlsched.report.winners import Winners
+from dlsched.report.winners import ends, noun
 
 MOST_GROUPS = 60
 
@@ -22,7 +24,7 @@ def appendix(memo: Memo) -> str:
         _again(memo),
         _differs(memo),
         _numbers(memo),
-        "".join(_groups(found, memo) for found in memo.winners),
+        "".join(_groups(found) for found in memo.winners),
         _situations(memo.sensitivity),
         _assumptions(memo),
         _definitions([row.kpi for row in memo.comparison.rows]),
@@ -81,12 +83,25 @@ def _half(kpi: KPI, half_width: float | None) -> str:
     return f" {PLUS_MINUS} {show_size(kpi.kind, half_width)}" if half_width else ""
 
 
-def _groups(found: Winners, memo: Memo) -> str:
-    ends = found.ends(MOST_GROUPS)
-    rows = [[said(each.name, 60), count(each.jobs), said(show_delta("duration", each.mean_s))] for each in ends]
-    less = "" if len(ends) == len(found.changes) else f"; the first and last of {count(len(found.changes))}"
-    title = f"{said(found.option, 60)}: change of the mean wait against {said(memo.baseline, 60)}"
-    return f"<h2>{title}</h2>{table([found.noun.capitalize(), 'Jobs', 'Change'], rows, caption=f'{found.over}{less}.')}"
+def _groups(found: Winners) -> str:
+    groups = ends(found, MOST_GROUPS)
+    rows = [_group(each, found.quantity) for each in (found.total, *groups)]
+    less = "" if len(groups) == len(found.groups) else f" The first and last of {count(len(found.groups))} are listed."
+    head = [noun(found), "Jobs compared", "Left out", "Change of the mean wait", "Middle half of jobs"]
+    caption = said(" ".join(notes(found))) + less
+    title = f"Who gains and who loses under {said(found.other, 60)} against {said(found.baseline, 60)}"
+    return f"<h2>{title}</h2><p>{said(sentence(found))}</p>{table(head, rows, caption=caption)}"
+
+
+def _group(group: Group, quantity: str) -> list[str]:
+    left_out = group.jobs - group.compared
+    return [
+        said(group.name, 60),
+        many_words(group.compared),
+        many_words(left_out) if left_out else "0",
+        said(change_words(group, quantity)),
+        said(quartiles_words(group, quantity)),
+    ]
 
 
 def _situations(found: Sensitivity | None) -> str:

@@ -16,14 +16,13 @@ from dlsched.metrics.compare import Comparison, Row, check_same_workload, compar
 from dlsched.metrics.findings import certainty
 from dlsched.metrics.formats import amount, count
 from dlsched.metrics.guards import Guard
-from dlsched.metrics.savings import gain_words
+from dlsched.metrics.limits import LIMITS, all_limited
+from dlsched.metrics.winners import Winners
 from dlsched.report.choice import Point, best_of, cost_key, is_rough, points, recommendation, service_key
 from dlsched.report.options import Option, Origin
 from dlsched.report.rerun import commands
 from dlsched.report.sensitivity import Sensitivity
-from dlsched.report.winners import Winners
 
-QUESTION = "Which of these should we use?"
 MOST_OPTIONS = 6
 MOST_ROWS = 8
 FEW_OPTIONS = 4
@@ -145,9 +144,9 @@ def build(
     comparison = compare([(option.name, option.draws) for option in options], options[0].name, exact=exact)
     cost, service = cost_key(options, rents=rents), service_key(comparison)
     rows, same = _rows(comparison, cost)
-    bounds = [(option.name, gain_words({key: option.mean(key) for key in BOUND_KEYS})) for option in options]
+    bounds = {option.name: _bound_words(option) for option in options}
     return Memo(
-        question.strip() or QUESTION,
+        question.strip() or f"Which should we use: {_either([option.name for option in options])}?",
         recommended.strip() or recommendation(comparison, options),
         note.strip(),
         _needed_labels(comparison, options),
@@ -158,7 +157,7 @@ def build(
         cost,
         service,
         points(comparison, cost, service),
-        {name: words for name, words in bounds if words},
+        {name: words for name, words in bounds.items() if words},
         tuple(winners),
         sensitivity,
         tuple(assumptions),
@@ -168,7 +167,14 @@ def build(
     )
 
 
-BOUND_KEYS = ("total_cost", "total_cost_bound")
+def _bound_words(option: Option) -> str:
+    """Return what proven bounds leave to gain at most, by the means over draws; "" without a bound."""
+    keys = [key for limit in LIMITS for key in (limit.key, limit.bound_key)]
+    return "; ".join(f"{each.limit.kpi.label}: {each.words}" for each in all_limited({k: option.mean(k) for k in keys}))
+
+
+def _either(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _check(options: Sequence[Option]) -> None:

@@ -14,6 +14,7 @@ from dlsched.figures.base import cut
 from dlsched.figures.palette import LIGHT
 from dlsched.metrics.compare import Cell
 from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.winner_words import sentence
 from dlsched.report.memo import FEW_OPTIONS, Memo
 from dlsched.report.pptx_parts import bar_chart, colour, scatter_chart, table, text_box, write
 from dlsched.report.units import UNITS, titled
@@ -139,7 +140,7 @@ def _frontier(slide: Any, memo: Memo) -> None:
 
 def _behind(slide: Any, memo: Memo) -> None:
     left, top, width, _ = BODY
-    who = [f"{found.words()}." for found in memo.winners]
+    who = [sentence(found) for found in memo.winners]
     change = memo.sensitivity.words(memo.best) if memo.sensitivity is not None else ""
     bound = memo.bounds.get(memo.best)
     said = [*who, *([change] if change else []), *([f"{memo.best}: {bound} (proven)."] if bound else [])]

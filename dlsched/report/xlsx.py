@@ -18,9 +18,12 @@ from dlsched.figures.palette import LIGHT
 from dlsched.metrics.compare import Cell, Row
 from dlsched.metrics.formats import HOUR_S
 from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.winner_words import ordered
+from dlsched.metrics.winners import Group
 from dlsched.report.memo import Memo
 from dlsched.report.rerun import seeds_words
 from dlsched.report.units import UNITS, titled
+from dlsched.report.winners import noun
 
 SHEETS = ("Summary", "Differences", "Frontier", "Who wins", "Assumptions", "All numbers")
 LONGEST_TEXT = 32_000
@@ -208,17 +211,22 @@ def _frontier(sheet: _Sheet, book: Any, memo: Memo) -> None:
 
 def _winners(sheet: _Sheet, book: Any, memo: Memo) -> None:
     if not memo.winners:
-        sheet.text("The jobs name no user, group or class, or this part was left out.")
+        sheet.text("This part was left out.")
         return
-    sheet.add(["Option", memo.winners[0].noun.capitalize(), "Jobs", "Change of the mean wait (h), below 0 = sooner",
-               "Over"], style="head")  # fmt: skip
-    formats = ["", "", "#,##0", "#,##0.00"]
+    head = ["Option", noun(memo.winners[0]), "Jobs compared", "Jobs left out", "Change of the mean wait (h)",
+            "95% half width (h)", "Verdict", "Jobs better (%)", "Jobs worse (%)"]  # fmt: skip
+    sheet.add(head, style="head")
     for place, found in enumerate(memo.winners):
-        rows = [
-            sheet.add([found.option, each.name, each.jobs, each.mean_s / HOUR_S, found.over], formats)
-            for each in found.changes
-        ]
-        _winners_chart(sheet, book, found.option, rows, place)
+        _group(sheet, found.other, found.total)
+        _winners_chart(sheet, book, found.other, [_group(sheet, found.other, each) for each in ordered(found)], place)
+
+
+def _group(sheet: _Sheet, option: str, group: Group) -> int:
+    """Write one group and return its row."""
+    hours = [None if each is None else each / HOUR_S for each in (group.change, group.half_width)]
+    shares = [None if each is None else 100 * each for each in (group.better_share, group.worse_share)]
+    counts = [group.compared, group.jobs - group.compared]
+    return sheet.add([option, group.name, *counts, *hours, group.verdict, *shares], ["", "", *["#,##0.00"] * 7])
 
 
 def _winners_chart(sheet: _Sheet, book: Any, option: str, rows: Sequence[int], place: int) -> None:
@@ -230,7 +238,9 @@ def _winners_chart(sheet: _Sheet, book: Any, option: str, rows: Sequence[int], p
     chart.set_x_axis({"name": "Change of the mean wait (h), left is sooner"})
     chart.set_y_axis({"reverse": True})
     chart.set_size({"width": 520, "height": 320})
-    sheet.page.insert_chart(1 + 17 * place, 6, chart, {"description": f"Who gains and who loses: {clean(option)[:80]}"})
+    sheet.page.insert_chart(
+        1 + 17 * place, 10, chart, {"description": f"Who gains and who loses: {clean(option)[:80]}"}
+    )
 
 
 def _assumptions(sheet: _Sheet, _book: Any, memo: Memo) -> None:

@@ -1,4 +1,4 @@
-"""The pages of the app, in the order of the work: describe, run, understand; then what lies behind the numbers."""
+"""The pages of the app, in the order of the work: describe, run, understand, decide; then what lies behind."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "Understand": (
         ("understand/result.py", "Result", "📊", "result"),
         ("understand/compare.py", "Compare", "⚖️", "compare"),
+    ),
+    "Decide": (
+        ("decide/sweep.py", "Sweep", "🌊", "sweep"),
+        ("decide/report.py", "Report", "📝", "report"),
     ),
     "How jobs speed up": (
         ("speed_up/throughput.py", "Throughput", "📈", "throughput"),

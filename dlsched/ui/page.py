@@ -21,7 +21,7 @@ STYLE = """<style>
 @media print{[data-testid=stSidebar],[data-testid=stHeader],.st-key-scenario-bar{display:none}}
 </style>"""
 DARK_STYLE = "<style>[data-testid=stBaseButton-primary]{color:#0e1117}</style>"
-KEPT_WIDGETS = ("policy-", "param-", "draws-")
+KEPT_WIDGETS = ("policy-", "param-", "draws-", "memo-")
 """Keys of widgets that hold what a user has set up on a page; it is still there when he comes back."""
 
 

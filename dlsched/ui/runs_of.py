@@ -11,7 +11,7 @@ from dlsched.metrics.compare import Comparison, common_jobs, compare
 from dlsched.metrics.findings import is_random
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import POLICIES, find
-from dlsched.ui import loaders
+from dlsched.ui import loaders, session
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,25 @@ def _told_apart(found: list[Series]) -> list[Series]:
 def holding(all_series: list[Series], run_id: str) -> Series | None:
     """Return the series a run belongs to."""
     return next((series for series in all_series if run_id in series.run_ids), None)
+
+
+def chosen_of(run_ids: Sequence[str]) -> list[Series]:
+    """Return the series that hold these runs, in their order, with labels that differ.
+
+    Raises
+    ------
+    StoreError
+        If a run is not in the store.
+    """
+    infos = {run: loaders.info(run) for run in run_ids}
+    series_in = {one: series_of(session.runs_of(one)) for one in {info.scenario_hash for info in infos.values()}}
+    chosen: list[Series] = []
+    for run, info in infos.items():
+        alone = Series(find(info.policy).label, info.policy, "", (run,), (info.seed,))
+        series = holding(series_in[info.scenario_hash], run) or alone
+        if series not in chosen:
+            chosen.append(series)
+    return distinct(chosen, {run: info.scenario_name for run, info in infos.items()})
 
 
 def compared(chosen: list[Series], baseline: Series) -> Comparison:

@@ -13,8 +13,10 @@ from dlsched.experiments.background import TaskStatus
 from dlsched.metrics.findings import assumptions
 from dlsched.metrics.formats import amount, money, share
 from dlsched.policies.registry import POLICIES
+from dlsched.report.rerun import file_name
 from dlsched.store.scenarios import ScenarioInfo
 from dlsched.ui import price_lists, run_state, session
+from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import chips
 from dlsched.ui.text import dollars, safe
 
@@ -119,9 +121,8 @@ def _switch(info: ScenarioInfo) -> None:
 def _download(name: str) -> None:
     from dlsched.workload.scenario_file import scenario_bytes
 
-    file_name = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)[:40] or "scenario"
     st.download_button(
-        "Download scenario file", lambda: scenario_bytes(session.scenario()), file_name=f"{file_name}.json",
+        "Download scenario file", lambda: scenario_bytes(session.scenario()), file_name=file_name(name),
         mime="application/json", key="bar-download", on_click="ignore",
     )  # fmt: skip
 
@@ -247,9 +248,11 @@ def _share() -> None:
         st.code(link(address), language=None)
         host = "/".join(address.split("/")[:3])
         st.markdown(
-            f"Opens for anyone who can reach {safe(host)} and this store. "
-            "For others: export the runs on the page Runs, or the scenario from the menu on its name."
+            f"Opens for anyone who can reach {safe(host)} and this store. For others: download the HTML memo, one file "
+            "that needs neither. Who computes on: export the runs on the page Runs, or the scenario from the menu on "
+            "its name."
         )
+        st.page_link(SCRIPTS["Report"], label="Write the memo", query_params=session.url_params(run=None))
 
 
 def link(address: str) -> str:

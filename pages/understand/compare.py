@@ -35,7 +35,7 @@ if len(ticked) < 2:
     st.stop()
 
 try:
-    infos = {run: loaders.info(run) for run in ticked}
+    chosen = runs_of.chosen_of(ticked)
 except StoreError as error:
     parts.error_box(error)
     with st.container(horizontal=True):
@@ -46,16 +46,6 @@ except StoreError as error:
             st.rerun()
     st.stop()
 
-chosen: list[runs_of.Series] = []
-hashes = {info.scenario_hash for info in infos.values()}
-series_in = {one: runs_of.series_of(session.runs_of(one)) for one in hashes}
-for run in ticked:
-    group = runs_of.holding(series_in[infos[run].scenario_hash], run)
-    alone = runs_of.Series(find(infos[run].policy).label, infos[run].policy, "", (run,), (infos[run].seed,))
-    series = group or alone
-    if series not in chosen:
-        chosen.append(series)
-chosen = runs_of.distinct(chosen, {run: infos[run].scenario_name for run in ticked})
 base = chosen[0]
 if len(chosen) < 2:
     parts.empty(
@@ -119,6 +109,8 @@ with parts.mistakes_shown():
         st.space("stretch")
         best = compare_costs.cheapest(costs) if saved else compare_view.most_stars(comparison)
         target = next((series for series in chosen if series.label == best), base)
+        if st.button("Write memo", key="compare-memo", help="One page for the person who decides: HTML, PPTX, XLSX"):
+            session.go("decide/report.py")
         if st.button(f"Why? Open {target.label}", type="primary", key="compare-next", help="The result of this run"):
             session.look_at_run(target.run_ids[0])
             session.go("understand/result.py", run=target.run_ids[0])

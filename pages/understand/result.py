@@ -81,6 +81,9 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     look_ahead_work.offer(info)
     admissions_work.offer(info)
     prices_work.offer(info)
+    if st.button("Add to report", key="result-memo", help="An option of the memo for the person who decides"):
+        session.tick([*ticked, run_id])
+        session.go("decide/report.py")
     others = [series.run_ids[0] for series in everything if series != own]
     if others:
         if st.button(f"Compare with the {len(others)} others" if len(others) > 1 else "Compare with the other run",

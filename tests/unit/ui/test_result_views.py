@@ -8,7 +8,7 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.metrics.compare import compare
-from dlsched.metrics.group_changes import changes_by, letters
+from dlsched.metrics.group_changes import letters
 from dlsched.ui import result_cards
 from dlsched.ui.compare_view import most_stars
 from dlsched.ui.loaders import vm_types
@@ -172,17 +172,6 @@ def test_parts_of_the_bill_add_up() -> None:
     }
 
 
-def test_who_wins_is_the_mean_over_draws_with_small_groups_folded() -> None:
-    users = ["ann"] * 6 + ["bob"] * 2 + ["cat"] * 2
-    before = pd.DataFrame({"job_id": [str(i) for i in range(10)], "user": users, "wait_s": 100.0})
-    sooner, later = before.assign(wait_s=40.0), before.assign(wait_s=120.0)
-    change = changes_by([(before, sooner), (before, later)], "user")
-    assert change.loc["ann"].to_dict() == {"mean": -20.0, "jobs": 6, "folded": False}
-    assert change.loc["2 small groups"].to_dict() == {"mean": -20.0, "jobs": 4, "folded": True}
-    never = before.assign(wait_s=np.nan)
-    assert changes_by([(before, never)], "user").empty
-
-
 def test_the_run_that_is_best_most_often() -> None:
     base = {"wait_p95": 10.0, "jct_mean": 20.0, "preemptions": 0}
     runs = [("A", base), ("B", {"wait_p95": 5.0, "jct_mean": 10.0, "preemptions": 3}), ("C", base)]
@@ -198,13 +187,3 @@ def test_neighbouring_nodes_are_named_together():
 
 def test_letters_go_on_after_z() -> None:
     assert [letters(place) for place in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
-
-
-def test_only_groups_of_few_jobs_are_folded() -> None:
-    users = ["ann"] * 5 + ["bob", "eve"]
-    before = pd.DataFrame({"job_id": range(7), "user": users, "wait_s": 0.0})
-    change = changes_by([(before, before.assign(wait_s=[10.0] * 5 + [20.0, 40.0]))], "user")
-    assert change.to_dict("index") == {
-        "2 small groups": {"mean": 30.0, "jobs": 2, "folded": True},
-        "ann": {"mean": 10.0, "jobs": 5, "folded": False},
-    }

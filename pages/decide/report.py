@@ -1,0 +1,49 @@
+import streamlit as st
+
+from dlsched.domain.errors import InputError, StoreError
+from dlsched.metrics.formats import amount
+from dlsched.report.memo import MOST_OPTIONS
+from dlsched.ui import compare_view, page, parts, report_view, report_work, runs_of, session
+
+compare_view.follow_runs()
+current = page.begin("Report", url=("scenario", "runs", "base"))
+everything = [series.run_ids[0] for series in runs_of.series_of(session.runs_of(current.content_hash))]
+ticked = session.ticked_runs() or everything[:MOST_OPTIONS]
+if not ticked:
+    parts.empty(
+        "No run of this scenario yet. A memo is written from finished runs: run two policies or more.",
+        "Go to Run", lambda: session.go("run/run.py"), "report-empty",
+    )  # fmt: skip
+    st.stop()
+
+left, right = st.columns([1, 1.7], gap="medium")
+try:
+    with left:
+        chosen = report_view.options(ticked)
+except StoreError as error:
+    parts.error_box(error)
+    if st.button("Write about the runs of this scenario instead", type="primary", key="report-instead"):
+        session.tick([])
+        st.rerun()
+    st.stop()
+if len(chosen) < 2:
+    others = [run for run in everything if run not in {one for series in chosen for one in series.run_ids}]
+    way_on = f"Take the {amount(len(others), 'other policy', 'other policies')} as options" if others else "Go to Run"
+    with left:
+        parts.empty(
+            f"A memo needs two options or more; here is only {chosen[0].label}.", way_on,
+            lambda: report_view.take([*ticked, *others]) if others else session.go("run/run.py"), "report-one",
+        )  # fmt: skip
+    st.stop()
+
+try:
+    plain = report_work.memo_of(chosen, report_work.Wanted())
+    with left:
+        wanted = report_view.form(chosen, plain, has_situations=plain.sensitivity is not None)
+    memo = report_work.memo_of(chosen, wanted)
+    with right:
+        report_view.downloads(memo, chosen)
+        report_view.preview(memo)
+except InputError as error:
+    parts.error_box(error)
+    report_view.ways_out(chosen)
