@@ -54,12 +54,13 @@ class Cluster:
         self._executor = client.get_executor(pure=False)
         self._pending: set[Future[Any]] = set()
         self._alone_since_s: float | None = None
-        self._lost = ""
+        self._lost = ("ended, or the connection to it did", "Start it, and ask again")
+        self._is_lost = False
         self.in_flight = 2 * width  # the next task is there when one is done; all others wait here
 
     def start(self, work: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Future[Any]:
         """Send a task as bytes: Dask neither looks into it nor changes what it raises."""
-        if self._lost:
+        if self._is_lost or self._client.status != "running":
             raise self._gone()
         order = pickle.dumps((work, args, dict(kwargs)), protocol=5)
         future: Future[Any] = self._executor.submit(answer, order, identity())
@@ -91,7 +92,7 @@ class Cluster:
         try:
             is_alone = not self._client.nthreads()
         except Exception as error:  # whatever it is, the scheduler did not answer
-            self._give_up(f"does not answer any more ({type(error).__name__})")
+            self._give_up(f"does not answer any more ({type(error).__name__})", self._lost[1])
             return
         now_s = time.monotonic()
         if not is_alone:
@@ -99,21 +100,20 @@ class Cluster:
         elif self._alone_since_s is None:
             self._alone_since_s = now_s
         elif now_s - self._alone_since_s > GONE_S:
-            self._give_up(f"has had no worker for {GONE_S:.0f} s")
+            self._give_up(f"has had no worker for {GONE_S:g} s", _HOW.format(self._address))
 
     def close(self) -> None:
         """Leave the cluster; it goes on for others."""
         self._executor.shutdown(wait=False)
         self._client.close()
 
-    def _give_up(self, why: str) -> None:
-        self._lost = why
+    def _give_up(self, why: str, do: str) -> None:
+        self._lost, self._is_lost = (why, do), True
         for future in list(self._pending):
             future.cancel()
 
     def _gone(self) -> PoolLost:
-        why = self._lost or "ended, or the connection to it did"
-        do = _HOW.format(self._address) if "worker" in why else "Start it, and ask again"
+        why, do = self._lost
         return PoolLost(f"Dask scheduler {self._address}: {why}. {do}.")
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,3 +102,18 @@ class Cluster:
             except (OSError, ValueError):
                 time.sleep(0.05)
         raise RuntimeError(f"no scheduler: {(self.folder / 'log.txt').read_text()}")
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
+    """Wait until a condition holds; fail when it does not in time."""
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end, "it did not come true in time"
+        time.sleep(0.02)
+
+
+def without_cpu(answer: Any) -> Any:
+    """Return an answer without the seconds its decisions took."""
+    if isinstance(answer, dict):
+        return {key: without_cpu(value) for key, value in answer.items() if "cpu" not in key}
+    return [without_cpu(value) for value in answer] if isinstance(answer, list) else answer

@@ -7,7 +7,8 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,70 +18,17 @@ from dlsched.cli.main import main
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Options
 from dlsched.experiments import dask_pool, dask_worker
-from dlsched.experiments.background import Question, Runner, Task, TaskState
-from dlsched.experiments.executor import DASK_VARIABLE, Pool, open_pool, spread
+from dlsched.experiments.executor import Pool, open_pool, spread
 from dlsched.experiments.lasting import PoolLost, WorkerDied
-from dlsched.experiments.run import simulate
 from dlsched.experiments.sweep import SweepSpec, Swept, read_spec, run_sweep
 from dlsched.sim.simulate import Cancelled
-from dlsched.store import Store
 from dlsched.workload.scenario_file import write_scenario
-from tests.support.dask_cluster import Cluster, snapshot
-from tests.support.known import known
+from tests.support.dask_cluster import Cluster, until, without_cpu
 from tests.support.runs_for_store import small_scenario
 
 pytestmark = pytest.mark.slow
 
 SCENARIO = small_scenario(40, options=Options(estimate_error=0.5, restart_s=1.0))
-LONG = small_scenario(20_000, options=Options(restart_s=1.0))
-"""Seconds of work for the general engine: a queue that grows."""
-STEADY = {"stream": {"nodes": 10}, "policies": [{"key": "fifo"}], "fractions": [1.0]}
-SMALL = STEADY | {"loads": [0.2], "first_jobs": 200, "most_jobs": 200}
-LARGE = STEADY | {"loads": [0.1, 0.2, 0.3, 0.4, 0.5], "first_jobs": 50_000, "most_jobs": 50_000}
-
-
-@pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return snapshot(tmp_path_factory.mktemp("code"))
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory, code: Path) -> Iterator[Cluster]:
-    with Cluster(tmp_path_factory.mktemp("dask"), code) as started:
-        started.add_worker()
-        started.add_worker()
-        started.wait_for(2)
-        yield started
-
-
-@pytest.fixture
-def apart(tmp_path: Path, code: Path) -> Iterator[Cluster]:
-    """Yield a cluster without workers, for what would spoil the shared one."""
-    with Cluster(tmp_path, code) as started:
-        yield started
-
-
-@pytest.fixture
-def pool(cluster: Cluster) -> Iterator[Pool]:
-    opened = open_pool(cluster.address)
-    with opened.executor:
-        yield opened
-
-
-@pytest.fixture
-def runner(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Runner]:
-    monkeypatch.setenv(DASK_VARIABLE, cluster.address)
-    with Store(tmp_path / "s.duckdb") as store:
-        made = Runner(store)
-        yield made
-        made.close()
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.02)
 
 
 def asked(**changes: Any) -> SweepSpec:
@@ -114,6 +62,16 @@ def _worker_pid(_: int) -> int:
 def test_both_workers_compute_and_none_of_it_is_done_here(pool: Pool, cluster: Cluster) -> None:
     pids = set(spread(pool.executor, _worker_pid, list(range(20)), lambda _: None))
     assert pids == {worker.pid for worker in cluster.workers if worker.poll() is None}
+
+
+def _mark(folder: str) -> None:
+    (Path(folder) / str(os.getpid())).touch()
+
+
+def test_every_worker_is_warmed_up(pool: Pool, cluster: Cluster, tmp_path: Path) -> None:
+    pool.warm_up(partial(_mark, str(tmp_path)))
+    alive = {str(worker.pid) for worker in cluster.workers if worker.poll() is None}
+    until(lambda: {path.name for path in tmp_path.iterdir()} == alive)
 
 
 def _echo(content: bytes) -> bytes:
@@ -236,18 +194,20 @@ def test_without_workers_or_scheduler_it_does_not_wait_for_ever(
     apart.add_worker()
     apart.wait_for(1)
     with open_pool(apart.address).executor as executor:
-        with pytest.raises(PoolLost, match=r"has had no worker for 0 s\. Start some with: dask worker tcp://"):
+        with pytest.raises(PoolLost, match=r"has had no worker for 0\.5 s\. Start some with: dask worker tcp://"):
             executor.submit(_always_dies, 1).result(20)
         with pytest.raises(PoolLost, match="has had no worker"):
             executor.submit(abs, -1).result(5)
     apart.add_worker()
     apart.wait_for(1)
     with open_pool(apart.address).executor as executor:
-        future = executor.submit(time.sleep, 30)
+        future: Future[Any] = executor.submit(time.sleep, 30)
         until(lambda: not future.done())
         apart.scheduler.kill()
-        with pytest.raises(PoolLost, match=f"Dask scheduler {apart.address}: "):
-            future.result(20)
+        for _ in range(2):  # what was sent before, and what comes later
+            with pytest.raises(PoolLost, match=f"Dask scheduler {apart.address}: "):
+                future.result(20)
+            future = executor.submit(abs, -1)
 
 
 # ---- who is not trusted --------------------------------------------------------------------------------
@@ -311,7 +271,7 @@ def test_a_worker_that_differs_and_comes_later_is_refused_by_itself(
         pool.executor.submit(abs, -1).result(10)
 
 
-# ---- the command line and the app ----------------------------------------------------------------------
+# ---- the command line ----------------------------------------------------------------------
 
 
 def test_sweep_and_pool_sizes_compute_on_dask(
@@ -326,76 +286,6 @@ def test_sweep_and_pool_sizes_compute_on_dask(
         for where in (["--processes", "1"], ["--dask", cluster.address]):
             assert main([*typed, *where]) == 0
             answers.append(json.loads(capsys.readouterr().out))
-        assert _without_cpu(answers[0]) == _without_cpu(answers[1])
+        assert without_cpu(answers[0]) == without_cpu(answers[1])
     assert main([*sweep, "--dask", cluster.address, "--processes", "2"]) == 2
     assert "cannot go with --processes 2" in capsys.readouterr().err
-
-
-def _without_cpu(answer: Any) -> Any:
-    """Return an answer without the seconds its decisions took."""
-    if isinstance(answer, dict):
-        return {key: _without_cpu(value) for key, value in answer.items() if "cpu" not in key}
-    return [_without_cpu(value) for value in answer] if isinstance(answer, list) else answer
-
-
-def test_the_runner_computes_runs_and_questions_there(runner: Runner) -> None:
-    runner.prepare()
-    run, bad = runner.submit([Task(SCENARIO, "sjf", seed=3), Task(SCENARIO, "no-such-policy")])
-    question = runner.ask(Question("steady", SMALL))
-    assert runner.wait(60)
-    done, failed, answered = runner.status([run, bad, question])
-    assert (done.state, failed.state, answered.state) == (TaskState.STORED, TaskState.FAILED, TaskState.STORED)
-    store = known(runner._store)
-    metrics, here = store.metrics(known(done.run_id)), simulate(SCENARIO, "sjf", seed=3).metrics
-    assert _without_cpu(dict(metrics)) == _without_cpu(dict(here))
-    record = store.get_experiment(known(answered.experiment_id))
-    assert record.answer["points"][0]["jobs_simulated"] == 200
-
-
-def test_the_runner_shows_progress_and_stops_what_runs_there(runner: Runner, pool: Pool) -> None:
-    run = runner.submit([Task(LONG, "fifo-skip")])[0]
-    question = runner.ask(Question("steady", LARGE))
-    both = [run, question]
-    until(lambda: all(0 < status.share < 1 for status in runner.status(both)))
-    first, second = (status.text for status in runner.status(both))
-    assert "day" in first
-    assert "at load 0." in second
-    began = time.monotonic()
-    runner.cancel(both)
-    assert runner.wait(5)
-    assert [status.state for status in runner.status(both)] == [TaskState.CANCELLED] * 2
-    spread(pool.executor, _worker_pid, list(range(4)), lambda _: None)  # both workers are free again
-    assert time.monotonic() - began < 3.0
-    assert known(runner._store).list_experiments() == []
-
-
-def test_the_runner_opens_a_new_cluster_when_the_old_one_is_gone(
-    apart: Cluster, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    apart.add_worker()
-    apart.wait_for(1)
-    addresses = iter([apart.address, cluster.address])
-    runner = Runner(None, lambda: open_pool(next(addresses)))
-    lost = runner.submit([Task(LONG, "fifo-skip")])[0]
-    until(lambda: runner.status([lost])[0].share > 0)
-    apart.scheduler.kill()
-    assert runner.wait(20)
-    (status,) = runner.status([lost])
-    assert status.state is TaskState.FAILED
-    assert f"Dask scheduler {apart.address}" in status.message
-    again = runner.submit([Task(SCENARIO, "fifo")])[0]
-    assert runner.wait(20)
-    assert runner.status([again])[0].state is TaskState.DONE
-    runner.close()
-
-
-def test_a_wrong_address_in_the_variable_leaves_the_app_running(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv(DASK_VARIABLE, "nowhere")
-    runner = Runner(None)
-    runner.prepare()
-    (task_id,) = runner.submit([Task(SCENARIO, "fifo")])
-    (status,) = runner.status([task_id])
-    assert (status.state, "Dask scheduler nowhere: does not answer" in status.message) == (TaskState.FAILED, True)
-    runner.close()
