@@ -125,11 +125,12 @@ class Runner:
             ahead = {entry.id: place for place, entry in enumerate(self._waiting)}
             return [self._status(entry, ahead) for entry in chosen]
 
-    def questions(self) -> list[TaskStatus]:
-        """Return how questions are doing, oldest first."""
+    def questions(self, kind: str | None = None) -> list[TaskStatus]:
+        """Return how questions of a kind are doing, of all kinds without one, oldest first."""
         with self._lock:
             ahead = {entry.id: place for place, entry in enumerate(self._waiting)}
-            return [self._status(entry, ahead) for entry in self._entries.values() if isinstance(entry, QuestionEntry)]
+            asked = [entry for entry in self._entries.values() if isinstance(entry, QuestionEntry)]
+            return [self._status(entry, ahead) for entry in asked if kind in (None, entry.task.kind)]
 
     def cancel(self, ids: Sequence[str] | None = None) -> None:
         """Stop tasks, all runs without ``ids``; finished ones stay. Of a question that is stopped nothing is kept."""

@@ -104,20 +104,26 @@ def _add_cells(
 
 
 def _ink(value: float, ends: tuple[float, float], theme: Theme) -> str:
-    """Return black or white, whichever stands out more on the colour of a value."""
     low, high = ends
-    share = (value - low) / (high - low) if high > low else 0.0
-    channels = [
-        (1 - share) * int(theme.ground[place : place + 2], 16) + share * int(theme.marks[0][place : place + 2], 16)
-        for place in (1, 3, 5)
-    ]
-    light = _luminance(channels)
-    return BLACK if (light + 0.05) ** 2 > (1.05) * (_luminance([14, 17, 23]) + 0.05) else WHITE
+    return ink_over(blended(theme.ground, theme.marks[0], (value - low) / (high - low) if high > low else 0.0))
 
 
-def _luminance(channels: Sequence[float]) -> float:
-    """Return the relative luminance of a colour with channels from 0 to 255 (WCAG 2)."""
-    linear = [c / 12.92 if (c := one / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for one in channels]
+def blended(ground: str, mark: str, share: float) -> str:
+    """Return a colour from the ground (share 0) to the mark (share 1)."""
+    ends = [[int(colour[place : place + 2], 16) for place in (1, 3, 5)] for colour in (ground, mark)]
+    return "#" + "".join(f"{round((1 - share) * low + share * high):02x}" for low, high in zip(*ends, strict=True))
+
+
+def ink_over(colour: str) -> str:
+    """Return black or white, whichever stands out more on a colour."""
+    light, dark = luminance(colour), luminance(BLACK)
+    return BLACK if (light + 0.05) / (dark + 0.05) > 1.05 / (light + 0.05) else WHITE
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour "#rrggbb" (WCAG 2)."""
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return float(np.dot([0.2126, 0.7152, 0.0722], linear))
 
 

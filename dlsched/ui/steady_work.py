@@ -102,7 +102,7 @@ def is_asked(spec: SteadySpec) -> bool:
 
 def under_way() -> list[TaskStatus]:
     """Return the steady states that are being computed, of every session."""
-    return [status for status in session.runner().questions() if not status.state.is_over]
+    return [status for status in session.runner().questions(KIND) if not status.state.is_over]
 
 
 def take_in() -> None:

@@ -25,7 +25,8 @@ is_current = shown is not None and bool(shown.experiment_id) and not shown.stale
 is_current = is_current and shown is not None and ready is not None and ready.spec == shown.spec
 with right:
     if ready is not None and not is_current:
-        words = sweep_form.button_words(ready)
+        resumes = shown is not None and not shown.experiment_id and ready.spec == shown.spec
+        words = sweep_form.button_words(ready, resumes=resumes)
         if st.button(words, type="primary", key="sweep-run", disabled=running is not None, width="stretch"):
             with parts.mistakes_shown():
                 sweep_work.start(ready)

@@ -171,3 +171,21 @@ def _value(text: str) -> Value:
         return float(text)
     except ValueError:
         return text
+
+
+def refuse_too_many(values: Mapping[str, int], mode: str, policies: int, draws: int) -> None:
+    """Raise InputError where a sweep would be of more than ``MOST_RUNS`` runs, naming what to coarsen.
+
+    ``values``: how many there are, by what varies.
+    """
+    sizes = list(values.values())
+    points = prod(sizes) if mode == "grid" else 1 + sum(sizes)
+    runs = points * policies * draws
+    if runs <= MOST_RUNS:
+        return
+    largest = max(values, key=lambda name: values[name])
+    why = f"would be {runs:,} runs: {points:,} points x {policies:,} policies x {draws:,} draws; at most {MOST_RUNS:,}"
+    fewer = [f"fewer than {values[largest]} values of {largest}"]
+    if draws > 1 and MOST_RUNS // (points * policies):
+        fewer.append(f"{MOST_RUNS // (points * policies):,} draws")
+    raise InputError("sweep", why, f"Take {' or '.join(fewer)}")

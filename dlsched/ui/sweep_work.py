@@ -1,0 +1,330 @@
+"""Which sweep the page shows, its runs in the background, what is kept of it, and the runs behind one situation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError, StoreError
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.background import Question, Task, TaskState
+from dlsched.experiments.cases import changed
+from dlsched.experiments.cases.run import Outcome, Plan, known
+from dlsched.experiments.code_version import code_version
+from dlsched.experiments.executor import num_workers
+from dlsched.experiments.sweep import SweepSpec, answer_of, planned, read_spec
+from dlsched.experiments.sweep.batches import batches, run_seconds
+from dlsched.experiments.sweep.cells import KIND as CELLS
+from dlsched.experiments.sweep.cells import outcomes_of, spec_of
+from dlsched.metrics.formats import amount
+from dlsched.metrics.sweep import Sweep
+from dlsched.metrics.sweep_findings import question_words
+from dlsched.metrics.sweep_words import point_words
+from dlsched.policies.registry import find
+from dlsched.store.record import ExperimentRecord, experiment_key
+from dlsched.ui import run_state, session
+
+KIND, PARAM = "sweep", "experiment"
+SHOWN, ENDED = "sweep-shown", "sweep-ended"
+SOURCES = ("experiments/sweep", "experiments/cases", "workload")
+INTERRUPTED = "sweep-interrupted"
+MOST_LOOKED_AT = 20
+"""Newest answers among which one about the scenario is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A question before it is asked: what there is to run, what the store has of it, how long the rest may take."""
+
+    spec: SweepSpec
+    scenario: Scenario
+    plan: Plan
+    found: Mapping[str, Outcome]
+    seconds: float
+
+    @property
+    def missing(self) -> list[str]:
+        """Keys of the runs that are still to be computed."""
+        return [key for key in self.plan.tasks if key not in self.found]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A sweep under way: how many runs each task of the runner has, how many were there, and since when."""
+
+    ready: Ready
+    runs_of: Mapping[str, int]
+    began_s: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Runs that are done of all, and about how many seconds are left."""
+
+    done: int
+    runs: int
+    left_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """An answer on the page; ``experiment_id`` is "" for one that lacks runs.
+
+    ``stale``: by other code than today's; ``elsewhere``: its scenario is not in the store.
+    """
+
+    spec: SweepSpec
+    answer: Sweep
+    experiment_id: str
+    stale: bool = False
+    elsewhere: bool = False
+
+
+# ---- which answer ------------------------------------------------------------------------------------
+
+
+def follow_link() -> None:
+    """Take over the answer the URL names, and its scenario where the store has it; before the page is begun."""
+    named = st.query_params.get(PARAM)
+    if not named or st.session_state.get(SHOWN) == named:
+        return
+    st.session_state[SHOWN] = named
+    try:
+        found = _stored(str(session.store().path), named)
+    except DlschedError:  # told by shown(), under the page's title
+        return
+    if session.store().scenario_info(found.spec.scenario) is not None:
+        session.look_at(found.spec.scenario)
+
+
+def shown(current: Scenario) -> Shown | None:
+    """Return the answer that was opened, else what there is of a sweep that was stopped, else the newest one.
+
+    Raises
+    ------
+    StoreError
+        When the URL names one that is not in this store, or is no sweep.
+    """
+    if named := st.session_state.get(SHOWN):
+        try:
+            found = _stored(str(session.store().path), named)
+        except DlschedError:
+            open_answer(None)
+            raise
+        if found.spec.scenario == current.content_hash:
+            open_answer(named)
+            return found
+        if session.store().scenario_info(found.spec.scenario) is None:
+            return Shown(found.spec, found.answer, found.experiment_id, found.stale, elsewhere=True)
+        open_answer(None)  # the reader went on to another scenario
+    if (stopped := interrupted(current)) is not None:
+        return stopped
+    newest = _newest(current.content_hash)
+    if newest is not None:
+        open_answer(newest.experiment_id)
+    return newest
+
+
+def _newest(scenario_hash: str) -> Shown | None:
+    path = str(session.store().path)
+    found = (_stored(path, one) for one, _ in earlier())
+    return next((one for one in found if one.spec.scenario == scenario_hash), None)
+
+
+def earlier() -> list[tuple[str, str]]:
+    """Return id and name of the newest sweeps in the store."""
+    listed = session.store().list_experiments(KIND)[:MOST_LOOKED_AT]
+    return [(info.experiment_id, info.name) for info in listed]
+
+
+@st.cache_resource(max_entries=MOST_LOOKED_AT + 5, show_spinner=False)
+def _stored(_path: str, experiment_id: str) -> Shown:
+    record = session.store().get_experiment(experiment_id)
+    if record.kind != KIND:
+        raise StoreError(f"Experiment {experiment_id[:12]} is no sweep. Open it where it was made.")
+    stale = record.code_version != code_version(SOURCES)
+    return Shown(read_spec(record.spec), Sweep.from_plain(record.answer), experiment_id, stale)
+
+
+def open_answer(experiment_id: str | None) -> None:
+    """Show a stored answer from now on; None = none in particular."""
+    if experiment_id is None:
+        st.session_state.pop(SHOWN, None)
+        st.query_params.pop(PARAM, None)
+        return
+    st.session_state[SHOWN] = experiment_id
+    if st.query_params.get(PARAM) != experiment_id:
+        st.query_params[PARAM] = experiment_id
+
+
+def go_to(experiment_id: str) -> None:
+    """Open a stored answer with its scenario, at the next look at the page."""
+    st.session_state.pop(SHOWN, None)
+    st.session_state.pop(ENDED, None)
+    st.query_params[PARAM] = experiment_id
+
+
+def known_answer(spec: SweepSpec) -> str | None:
+    """Return the id of the stored answer to a question; None when there is none."""
+    plain = spec.model_dump(mode="json")
+    return session.store().find_experiment(experiment_key(KIND, plain, code_version(SOURCES)))
+
+
+# ---- a sweep that was stopped ------------------------------------------------------------------------
+
+
+def interrupted(current: Scenario) -> Shown | None:
+    """Return what there is of the last sweep of a scenario that did not come to its end, and is not under way."""
+    plain = session.store().get_setting(f"{INTERRUPTED}/{current.content_hash}")
+    if plain is None:
+        return None
+    try:
+        spec = read_spec(plain)
+        ready = prepare(spec, current)
+    except DlschedError:  # of an older version of this program
+        forget_interrupted(current)
+        return None
+    answer = answer_of(spec, current, _outcomes(ready.plan, spec, ready.found), exact=ready.plan.exact)
+    return Shown(spec, answer, "")
+
+
+def forget_interrupted(current: Scenario) -> None:
+    """Ask no more about the sweep that was stopped; its runs stay in the store."""
+    session.store().set_setting(f"{INTERRUPTED}/{current.content_hash}", None)
+
+
+# ---- computing ---------------------------------------------------------------------------------------
+
+
+def prepare(spec: SweepSpec, scenario: Scenario) -> Ready:
+    """Return what there is to run for a question; InputError where it cannot be run."""
+    plan = _planned(spec.model_dump_json(), spec, scenario)
+    found = known(session.store(), plan.tasks)
+    each_s = _run_seconds(scenario.content_hash, spec.policies, scenario)
+    left_s = sum(each_s[task.policy] for key, task in plan.tasks.items() if key not in found)
+    return Ready(spec, scenario, plan, found, left_s / num_workers())
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _planned(question: str, _spec: SweepSpec, _scenario: Scenario) -> Plan:
+    return planned(_spec, _scenario)
+
+
+@st.cache_data(max_entries=32, ttl=60, show_spinner=False)
+def _run_seconds(scenario_hash: str, policies: tuple[str, ...], _scenario: Scenario) -> dict[str, float]:
+    return run_seconds(_scenario, policies, session.store())
+
+
+@st.cache_resource(show_spinner=False)
+def _all_asked(path: str) -> dict[str, Asked]:
+    """Return the sweeps under way on this server, by scenario: a tab that is opened anew finds its own again."""
+    return {}
+
+
+def under_way(current: Scenario) -> Asked | None:
+    """Return the sweep of a scenario that is being computed."""
+    return _all_asked(str(session.store().path)).get(current.content_hash)
+
+
+def start(ready: Ready) -> None:
+    """Show the answer where the store has all runs, else ask the background runner for the missing ones."""
+    scenario = ready.scenario
+    st.session_state.pop(ENDED, None)
+    if (experiment := known_answer(ready.spec)) is not None:
+        open_answer(experiment)
+        return
+    if not ready.missing:
+        _finish(ready, ready.found)
+        return
+    session.store().set_setting(f"{INTERRUPTED}/{scenario.content_hash}", ready.spec.model_dump(mode="json"))
+    each_s = _run_seconds(scenario.content_hash, ready.spec.policies, scenario)
+    parts = batches(ready.plan, ready.missing, each_s, num_workers())
+    name = f"Sweep of {scenario.name[:60]}"
+    questions = [
+        Question(CELLS, spec_of({key: ready.plan.tasks[key] for key in part}), name, scenario) for part in parts
+    ]
+    ids = session.runner().ask_all(questions)
+    runs_of = {one: len(part) for one, part in zip(ids, parts, strict=True)}
+    _all_asked(str(session.store().path))[scenario.content_hash] = Asked(ready, runs_of)
+
+
+def progress_of(asked: Asked) -> Progress | None:
+    """Return how far a sweep is; None when nothing of it is under way any more."""
+    statuses = session.runner().status(list(asked.runs_of))
+    if all(status.state.is_over for status in statuses):
+        return None
+    here = sum(
+        asked.runs_of[status.id] * (1.0 if status.state in (TaskState.STORED, TaskState.DONE) else status.share)
+        for status in statuses
+        if status.state not in (TaskState.CANCELLED, TaskState.FAILED)
+    )
+    runs, stored = len(asked.ready.plan.tasks), len(asked.ready.found)
+    gone_s = time.monotonic() - asked.began_s
+    left_s = gone_s * (runs - stored - here) / here if here >= 1 else max(asked.ready.seconds - gone_s, 1.0)
+    return Progress(stored + int(here), runs, left_s)
+
+
+def cancel(asked: Asked) -> None:
+    """Drop what has not begun and stop what has; batches of runs that are finished stay."""
+    session.runner().cancel(list(asked.runs_of))
+
+
+def take_in(current: Scenario) -> bool:
+    """Take in what a sweep brought once nothing of it is under way; return whether there was one."""
+    asked = under_way(current)
+    if asked is None or progress_of(asked) is not None:
+        return False
+    _all_asked(str(session.store().path)).pop(current.content_hash, None)
+    runner, ids = session.runner(), list(asked.runs_of)
+    statuses = runner.status(ids)
+    found = dict(known(session.store(), asked.ready.plan.tasks))
+    for task_id in ids:
+        rest = runner.answer(task_id)
+        found |= {} if rest is None else outcomes_of(rest)
+    runner.forget(ids)
+    missing = len(asked.ready.plan.tasks) - len(found)
+    if not missing:
+        _finish(asked.ready, found)
+        return True
+    bad = next((status for status in statuses if status.state is TaskState.FAILED), None)
+    kept = f"{len(found):,} of {amount(len(asked.ready.plan.tasks), 'run')} are kept, {missing:,} are missing"
+    st.session_state[ENDED] = (bad is not None, f"{bad.message} {kept}." if bad else f"Cancelled. {kept}.")
+    open_answer(None)
+    return True
+
+
+def _finish(ready: Ready, found: Mapping[str, Outcome]) -> None:
+    """Make the answer of all outcomes, keep and open it."""
+    spec = ready.spec
+    answer = answer_of(spec, ready.scenario, _outcomes(ready.plan, spec, found), exact=ready.plan.exact)
+    record = ExperimentRecord(
+        KIND, spec.model_dump(mode="json"), answer.to_plain(), code_version(SOURCES),
+        f"{ready.scenario.name[:60]}: {question_words(answer)}",
+    )  # fmt: skip
+    open_answer(session.store().save_experiment(record))
+    forget_interrupted(ready.scenario)
+
+
+def _outcomes(plan: Plan, spec: SweepSpec, found: Mapping[str, Outcome]) -> list[list[Outcome | None]]:
+    draws = len(spec.seeds)
+    return [[found.get(key) for key in plan.keys[at : at + draws]] for at in range(0, len(plan.keys), draws)]
+
+
+# ---- the runs behind a situation ---------------------------------------------------------------------
+
+
+def look_at_runs(scenario: Scenario, shown_now: Shown, point: int) -> None:
+    """Run the policies of an answer in one situation, first draw, on the page Run, which opens their Result."""
+    spec, answer = shown_now.spec, shown_now.answer
+    seed = spec.seeds[0]
+    cases = [spec.case(spec.points[point], policy) for policy in spec.policies]
+    made = changed(scenario, {**cases[0].changes, **spec.vary}, seed)
+    if made.content_hash != scenario.content_hash:
+        made = made.replace(name=f"{scenario.name[:60]}, {point_words(answer, point)}")
+    session.keep(made)
+    session.look_at_run("")
+    run_state.start([Task(made, case.policy, dict(case.params), seed, find(case.policy).label) for case in cases])
+    session.go("run/run.py")
