@@ -36,7 +36,7 @@ OVER_USERS: dict[str, OverUsers] = {
             KPI("wait_gini", "Gini of users' waits", "number", "lower",
                 "How unlike users' mean waits are: mean difference of two users over twice the mean. 0: all alike; "
                 "near 1: one bears it all. Each user with a started job counts once. Mean waits of 1, 1 and 4 h give "
-                "0.33.", "Service"),
+                "0.33. It can grow while everybody waits less.", "Service"),
             "wait_s", gini),
         OverUsers(
             KPI("wait_worst_to_median", "Worst user's wait to the median's", "factor", "lower",

@@ -77,7 +77,7 @@ def show_winners(answer: Winners, key: str, *, hide_names: bool = False) -> None
     rows = pd.DataFrame(shown_rows(answer))
     st.dataframe(
         rows.head(charts.MAX_TABLE_ROWS), hide_index=True, key=f"{key}-rows",
-        column_config={rows.columns[0]: st.column_config.TextColumn(width="medium")},
+        column_config={rows.columns[0]: st.column_config.TextColumn(width=150)},
         alt=f"{amount(len(answer.groups), *NOUNS[answer.by])} with jobs, means and changes; {sentence(answer)}",
     )  # fmt: skip
 
