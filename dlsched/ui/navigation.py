@@ -18,6 +18,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("understand/compare.py", "Compare", "⚖️", "compare"),
     ),
     "Decide": (
+        ("decide/what_if.py", "What if", "🔀", "whatif"),
         ("decide/sweep.py", "Sweep", "🌊", "sweep"),
         ("decide/report.py", "Report", "📝", "report"),
     ),
