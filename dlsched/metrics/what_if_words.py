@@ -268,3 +268,23 @@ def _named(row: Row) -> str:
     """Return a metric as it is called where its value follows; a cost per month says so itself."""
     names = {**HEADLINES, "cost_month": "machine cost", "total_cost": "total cost"}
     return names[row.kpi.key]
+
+
+def completed_words(answer: WhatIf, comparison: Comparison) -> str:
+    """Return how many jobs completed, with the change where there is one: "Completed 1,000 of 1,000 jobs, as today"."""
+    row = comparison.row("completed")
+    if row is None or row.of(CHANGED).value is None:
+        return ""
+    draws = answer.changed.metrics
+    jobs = sum(draw.get("jobs") or 0.0 for draw in draws) / len(draws)
+    cell, each = row.of(CHANGED), " a draw" if len(draws) > 1 else ""
+    assert cell.value is not None
+    said = f"Completed {count(cell.value.mean)} of {count(jobs)} jobs{each}"
+    lost = [
+        f"{count(many)} {name}"
+        for name in ("rejected", "unfinished")
+        if (many := sum(draw.get(name) or 0.0 for draw in draws) / len(draws)) >= 0.5
+    ]
+    if answer.is_changed:
+        said += ", as today" if cell.verdict == "same" else f" ({cell.delta_text} than today)"
+    return said + (f"; {listed(lost)}" if lost else "") + "."

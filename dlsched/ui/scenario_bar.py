@@ -257,5 +257,7 @@ def _share() -> None:
 
 def link(address: str) -> str:
     """Return the address of what this page shows now, with all parameters."""
-    params = {"scenario": session.url_params().get("scenario", ""), **st.query_params}
-    return f"{address}?{urlencode({name: value for name, value in params.items() if value}, safe=',')}"
+    params = {"scenario": [session.url_params().get("scenario", "")]}
+    params |= {name: st.query_params.get_all(name) for name in st.query_params}  # a name may be there several times
+    there = [(name, value) for name, values in params.items() for value in values if value]
+    return f"{address}?{urlencode(there, safe=',')}"

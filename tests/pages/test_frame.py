@@ -136,6 +136,13 @@ def test_ready_runs_are_one_a_policy_and_only_when_all_is_over():
 
 
 def test_link_names_what_is_shown(monkeypatch):
-    monkeypatch.setattr(st, "query_params", {"runs": "a,b", "job": "j 1&x"})
+    class Params(dict[str, list[str]]):
+        def get_all(self, name: str) -> list[str]:
+            return self[name]
+
+    named = Params(runs=["a,b"], job=["j 1&x"], set=["nodes:9", "arrivals:1.2"], empty=[""])
+    monkeypatch.setattr(st, "query_params", named)
     monkeypatch.setattr(session, "url_params", lambda: {"scenario": "91c0ffee"})
-    assert scenario_bar.link("http://h/compare") == "http://h/compare?scenario=91c0ffee&runs=a,b&job=j+1%26x"
+    assert scenario_bar.link("http://h/compare") == (
+        "http://h/compare?scenario=91c0ffee&runs=a,b&job=j+1%26x&set=nodes%3A9&set=arrivals%3A1.2"
+    )

@@ -1,0 +1,109 @@
+"""Charts of a what-if: changes against today; today (grey) and the change (blue) as distribution and over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures import compare
+from dlsched.figures.base import Chart, Floats, duration_axis, framed, reference_line
+from dlsched.figures.palette import BLUE, Theme
+from dlsched.metrics.compare import Comparison, Row
+from dlsched.metrics.formats import amount, duration
+from dlsched.metrics.what_if import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf, forest_rows
+
+Quantity = Literal["waits_s", "times_in_system_s"]
+QUANTITIES: dict[Quantity, str] = {"waits_s": "Wait", "times_in_system_s": "Time in system"}
+LEAST_S = 1.0
+"""Shorter times are drawn here: the axis is logarithmic."""
+
+
+def colours(theme: Theme) -> dict[str, str]:
+    """Return side -> colour: today steps back."""
+    return {TODAY: theme.other, CHANGED: theme.marks[BLUE]}
+
+
+def changes(answer: WhatIf, comparison: Comparison, theme: Theme) -> Chart | None:
+    """Return metric x change in % of today, with 95% intervals; None where no metric has a baseline above 0."""
+    rows = [_change(row) for row in forest_rows(answer, comparison)]
+    return compare.forest(rows, colours(theme), theme, TODAY) if rows else None
+
+
+def _change(row: Row) -> compare.Change:
+    cell, before = row.of(CHANGED), row.of(TODAY).value
+    assert cell.delta is not None
+    assert before is not None
+    ends = (cell.delta.mean, cell.delta.low, cell.delta.high)
+    mean, low, high = (100 * (cell.delta.mean if end is None else end) / abs(before.mean) for end in ends)
+    return compare.Change(row.kpi.label, CHANGED, mean, low, high, cell.verdict, cell.delta_text)
+
+
+def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
+    """Return the share of jobs at or below each time of the first draw, log time axis; None where no job has one."""
+    known = {name: (side, np.array(getattr(side, quantity))) for name, side in _sides(answer)}
+    known = {name: pair for name, pair in known.items() if len(pair[1])}
+    if not known:
+        return None
+    figure, colour_of = go.Figure(), colours(theme)
+    for name, (_, values) in known.items():
+        figure.add_scatter(
+            x=np.maximum(values, LEAST_S),
+            y=LEVELS_PERCENT,
+            mode="lines",
+            name=name,
+            showlegend=True,
+            line={"color": colour_of[name], "width": 2.5, "dash": _dash(name), "shape": "vh"},
+            customdata=[duration(value) for value in values.tolist()],
+            hovertemplate="%{fullData.name}: %{y:.1f}% within %{customdata}<extra></extra>",
+        )
+    label = QUANTITIES[quantity]
+    x_title = f"{label} (log scale; below 1 s drawn at 1 s)"
+    title = f"{label}: share of jobs within a time{_of_first(answer)}"
+    framed(figure, theme, title=title, x=x_title, y="Share of jobs (%)", height=340)
+    reference_line(figure, theme, y=95, text="95 of 100 jobs", below=True)
+    longest = max(float(values[-1]) for _, values in known.values())
+    duration_axis(figure, 0.9, max(longest, 10.0) * 1.05)
+    figure.update_yaxes(range=[0, 109], tickvals=[0, 25, 50, 75, 100])
+    notes = [f"{name} p95 {duration(_p95(values))} ({_jobs(side, quantity)})" for name, (side, values) in known.items()]
+    table = pd.DataFrame(
+        {"share of jobs, %": LEVELS_PERCENT} | {f"{name}, s": values for name, (_, values) in known.items()}
+    )
+    return Chart(figure, f"{label}: {'; '.join(notes)}.", table)
+
+
+def queue(answer: WhatIf, theme: Theme) -> Chart | None:
+    """Return jobs waiting over time in the first draw; None where a side has no run."""
+    sides = _sides(answer)
+    if not all(side.queue for _, side in sides):
+        return None
+    frames = {name: pd.DataFrame(side.queue, columns=["time_s", "waiting"]) for name, side in sides}
+    chart = compare.queues(frames, colours(theme), theme)
+    for trace in chart.figure.data:
+        trace.line.dash, trace.line.width = _dash(trace.name), 2
+    return chart
+
+
+def _sides(answer: WhatIf) -> Sequence[tuple[str, Side]]:
+    """Return the sides to draw, today first; without a change there is only today."""
+    both = ((TODAY, answer.baseline), (CHANGED, answer.changed))
+    return both if answer.is_changed else both[:1]
+
+
+def _dash(name: str) -> str:
+    return "dash" if name == TODAY else "solid"
+
+
+def _of_first(answer: WhatIf) -> str:
+    return "" if answer.draws == 1 else f" (first of {answer.draws} draws)"
+
+
+def _p95(values_s: Floats) -> float:
+    return float(values_s[LEVELS_PERCENT.index(95)])
+
+
+def _jobs(side: Side, quantity: Quantity) -> str:
+    return amount(side.started if quantity == "waits_s" else side.completed, "job")

@@ -1,0 +1,282 @@
+"""What the page What if shows: changes, answer in a sentence, cards, pictures, who wins, what differs, next steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.cases import Case, change_of, changed
+from dlsched.experiments.what_if import WhatIfSpec, is_exact, moved
+from dlsched.figures import what_if as figures
+from dlsched.metrics.chips import Chip, assumptions
+from dlsched.metrics.compare import Comparison, Row
+from dlsched.metrics.findings import guards
+from dlsched.metrics.formats import MISSING, amount, show_size
+from dlsched.metrics.job_classes import NAMED, NOUNS
+from dlsched.metrics.what_if import CHANGED, TODAY, WhatIf, card_rows, comparison_of
+from dlsched.metrics.what_if_words import certainty, completed_words, moved_words, sentence, settings, varies_words
+from dlsched.policies.registry import find, unmet_needs
+from dlsched.ui import (
+    charts,
+    options,
+    parts,
+    price_lists,
+    result_cards,
+    session,
+    what_if_draws,
+    what_if_form,
+    what_if_work,
+    winners_view,
+)
+from dlsched.ui.navigation import SCRIPTS
+from dlsched.ui.text import dollars, safe
+from dlsched.ui.what_if_work import Shown
+from dlsched.workload.doctor import in_time, load_of
+
+PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
+WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
+EVERYDAY = ("easy-backfill", "las", "sjf", "fifo")
+"""Policies that are suggested, in this order, where they are not the present one."""
+DRAW_WHY = {
+    "days": "Each draw is as many whole days, drawn with replacement: the trace stands for days like it.",
+    "run_time_spread": "The work of every job times a random factor, log-normal: an assumption of ours.",
+    "failures": "Nodes fail at random, exponential, and are back after 1 h: assumptions of ours.",
+}
+STYLE = """<style>
+.st-key-whatif-old{opacity:.55}
+.st-key-whatif-row button p{white-space:nowrap}
+</style>"""
+
+
+# ---- the row of changes ------------------------------------------------------------------------------
+
+
+def changes_row(spec: WhatIfSpec, scenario: Scenario) -> None:
+    """Show the baseline and each change with a way to take it back; suggestions where there is none."""
+    st.html(STYLE)
+    differs = moved(spec, scenario)
+    base = f"**Baseline**: {safe(find(spec.baseline.policy).label)}, the scenario as it is"
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="whatif-row"):
+        st.markdown(base, width="content")
+        for one in differs:
+            words = moved_words(one).rstrip(",")
+            st.button(f"{dollars(safe(words, 60))} ✕", key=f"whatif-drop-{one.key}", on_click=_drop, args=(one.key,),
+                      help="Take this change back")  # fmt: skip
+        if not differs:
+            _suggestions(spec, scenario)
+        st.space("stretch")
+        st.button("Undo", key="whatif-undo", on_click=what_if_work.undo, disabled=not what_if_work.can_undo(),
+                  help="Back to the question before", type="tertiary")  # fmt: skip
+        st.button("Reset", key="whatif-reset", on_click=what_if_work.reset, disabled=not differs, type="tertiary",
+                  help="Change nothing of the scenario; the draws stay")  # fmt: skip
+
+
+def _drop(key: str) -> None:
+    spec: WhatIfSpec = st.session_state[what_if_work.SPEC]
+    if key == "policy":
+        what_if_form.set_policy(spec.baseline.policy)
+    elif key.startswith("param."):
+        name, params = key.removeprefix("param."), dict(spec.changed.params)
+        params.pop(name, None)
+        if spec.changed.policy == spec.baseline.policy and name in spec.baseline.params:
+            params[name] = spec.baseline.params[name]
+        what_if_work.put_changed(Case(policy=spec.changed.policy, changes=spec.changed.changes, params=params))
+    else:
+        what_if_form.set_change(key, None)
+
+
+def _suggestions(spec: WhatIfSpec, scenario: Scenario) -> None:
+    st.markdown(":gray[Nothing is changed. Try]", width="content")
+    nodes = next((key for key in what_if_form.usual_keys(scenario) if key.startswith("nodes")), None)
+    if nodes is not None:
+        kind = nodes.partition(".")[2]
+        now = change_of(scenario, nodes).own(scenario)
+        st.button(f"+1 {safe(kind, 20)} node" if kind else "+1 node", key="whatif-try-nodes", type="primary",
+                  on_click=what_if_form.set_change, args=(nodes, int(now or 0) + 1),
+                  help="One node more, the jobs as they are")  # fmt: skip
+    st.button("arrivals +20%", key="whatif-try-arrivals", on_click=what_if_form.set_change, args=("arrivals", 1.2),
+              help="The same jobs, arriving 1.2 times as fast")  # fmt: skip
+    other = next((key for key in EVERYDAY if key != spec.baseline.policy and not unmet_needs(find(key), scenario)), "")
+    if other:
+        st.button(find(other).label, key="whatif-try-policy", on_click=what_if_form.set_policy, args=(other,),
+                  help=dollars(find(other).summary))  # fmt: skip
+
+
+# ---- the answer --------------------------------------------------------------------------------------
+
+
+def show(shown: Shown, scenario: Scenario, *, refining: bool = False, old: bool = False) -> None:
+    """Show an answer; ``refining``: more draws are under way; ``old``: it answers the question before."""
+    answer = shown.answer
+    comparison = comparison_of(answer)
+    for text in answer.errors[:3]:
+        st.error(f"**A run did not come to its end**  \n{safe(text, 600)}", icon="⛔")
+    with st.container(key="whatif-old" if old else "whatif-now"):
+        found = _guards(shown, scenario)
+        parts.guard_rails([guard for guard in found if guard.level != "info"])
+        parts.sentence(sentence(answer, comparison))
+        if answer.errors:
+            return
+        _cards(answer, comparison)
+        _sure(shown, scenario, comparison, refining=refining)
+        _pictures(answer, comparison)
+        _further(shown, comparison)
+
+
+def _guards(shown: Shown, scenario: Scenario) -> list[Any]:
+    """Return what must be known before the numbers are trusted, of the changed side."""
+    answer, case = shown.answer, shown.spec.changed
+    metrics = next((one for one in answer.changed.metrics if one), None)
+    try:
+        made = changed(scenario, case.changes)
+        load = load_of(in_time(made), made.cluster)
+    except DlschedError:
+        return []
+    spec = find(case.policy)
+    return guards(made, metrics, audit=answer.audit, draws=answer.draws, load=load, policy_draws=spec.draws,
+                  remark=spec.remark_on(dict(case.params), made))  # fmt: skip
+
+
+def _cards(answer: WhatIf, comparison: Comparison) -> None:
+    st.html(result_cards.STYLE)
+    rows = card_rows(answer, comparison)
+    for column, row in zip(st.columns(len(rows) or 1), rows, strict=False):
+        cell = row.of(CHANGED)
+        value = MISSING if cell.value is None else row.kpi.show(cell.value.mean)
+        delta = result_cards.delta_of(cell) if answer.is_changed else _own_interval(row, comparison)
+        column.metric(row.kpi.label, dollars(value), help=dollars(row.kpi.tooltip), border=True, **delta)
+
+
+def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:
+    """Return the interval of a value that is compared with nothing, as a card shows it."""
+    value = row.of(TODAY).value
+    if value is None or not value.half_width:
+        return {}
+    return {
+        "delta": dollars(f"± {show_size(row.kpi.kind, value.half_width)}"), "delta_color": "off",
+        "delta_arrow": "off", "delta_description": f"95%, {amount(comparison.draws, 'draw')}",
+    }  # fmt: skip
+
+
+def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining: bool) -> None:
+    """Say how sure the numbers are, what varies and what is assumed."""
+    answer = shown.answer
+    text = "Differences from today, as the scenario is. " if answer.is_changed else ""
+    st.markdown(f":gray[{dollars(text + completed_words(answer, comparison))}]")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if refining:
+            st.badge("refining: more draws are under way", color="violet")
+        st.badge(dollars(certainty(comparison)), color="gray",
+                 help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
+        what_if_draws.choose(shown.spec, scenario)
+        if is_exact(shown.spec, scenario):
+            st.button("Vary run times ± 30%", key="whatif-vary-now", on_click=what_if_draws.vary_run_times,
+                      type="tertiary", help="10 draws tell how far the answer holds")  # fmt: skip
+        st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
+                 help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
+        parts.chips(_chips(shown, scenario), "whatif")
+
+
+def _chips(shown: Shown, scenario: Scenario) -> list[Chip]:
+    answer, spec = shown.answer, shown.spec
+    policies = [find(case.policy) for case in (spec.baseline, spec.changed)]
+    stops = any(one.get("preemptions") or one.get("resizes") for side in (answer.baseline, answer.changed)
+                for one in side.metrics)  # fmt: skip
+    try:
+        made = changed(scenario, spec.changed.changes)
+    except DlschedError:
+        made = scenario
+    drawn = [
+        Chip(words, DRAW_WHY.get(key, "Drawn anew for each draw."), "What if")
+        for key, words in zip(spec.draws.vary, varies_words(spec.draws.vary), strict=True)
+    ]
+    return drawn + assumptions(
+        made,
+        uses_run_times=any(policy.uses_run_times for policy in policies),
+        clairvoyant=any(policy.clairvoyant for policy in policies),
+        stops_jobs=stops,
+        today=price_lists.today(),
+    )
+
+
+def _pictures(answer: WhatIf, comparison: Comparison) -> None:
+    theme = charts.page_theme()
+    chart = figures.changes(answer, comparison, theme) if answer.is_changed else None
+    left, right = st.columns(2) if chart else (None, st.container())
+    if left:
+        with left:
+            charts.show(chart, "whatif-forest")
+    with right:
+        chosen = st.segmented_control(
+            "Picture", list(PICTURES), default="waits_s", required=True, format_func=PICTURES.__getitem__,
+            key="whatif-picture", label_visibility="collapsed",
+        )  # fmt: skip
+        drawn = figures.queue(answer, theme) if chosen == "queue" else figures.times(answer, chosen, theme)  # type: ignore[arg-type]
+        charts.show(drawn, f"whatif-{chosen}", caption=True)
+
+
+def _further(shown: Shown, comparison: Comparison) -> None:
+    answer = shown.answer
+    names = [WINS] * bool(answer.winners) + [DIFFERS] * answer.is_changed + [HOW]
+    chosen = st.segmented_control("More", names, key=f"whatif-more-{len(names)}", label_visibility="collapsed")
+    if chosen == WINS:
+        _winners(answer)
+    elif chosen == DIFFERS:
+        st.table(pd.DataFrame(settings(answer)).map(dollars), hide_index=True, border="horizontal",
+                 alt=f"{amount(len(answer.moved), 'setting')} in which the two sides differ")  # fmt: skip
+        st.markdown(":gray[All other settings, rules and the jobs are the same.]")
+    elif chosen == HOW:
+        st.markdown(HOW_TEXT)
+
+
+def _winners(answer: WhatIf) -> None:
+    found = {one.by: one for one in answer.winners}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = st.segmented_control("Group by", list(found), default=next(iter(found)), required=True,
+                                  key="whatif-wins-by", format_func=lambda one: NOUNS[one][0].capitalize())  # fmt: skip
+        hide = by in NAMED and st.checkbox("Show names as A, B, C", key="whatif-wins-hide")
+    winners_view.show_winners(found[by], f"whatif-wins-{by}", hide_names=bool(hide))
+
+
+# ---- next steps --------------------------------------------------------------------------------------
+
+
+def next_steps(shown: Shown) -> None:
+    """Offer what comes after an answer: keep it, find a size, write it down."""
+    scenario_hash, answer = shown.spec.scenario, shown.answer
+    usable = answer.is_changed and not answer.errors and not answer.audit
+    is_kept = options.is_kept(scenario_hash, shown.experiment_id)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if is_kept:
+            st.button("Kept as an option ✕", key="whatif-unkeep", on_click=options.drop,
+                      args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
+        else:
+            st.button("Keep as option", key="whatif-keep", on_click=options.keep, disabled=not usable,
+                      type="primary" if usable else "secondary", args=(scenario_hash, shown.experiment_id),
+                      help="The report puts options side by side")  # fmt: skip
+        if "Size" in SCRIPTS and st.button("Find the cheapest size", key="whatif-size",
+                                           help="The smallest cluster that meets a target"):  # fmt: skip
+            session.go(SCRIPTS["Size"].partition("/")[2])
+        if "Report" in SCRIPTS and st.button("Add to report", key="whatif-report", disabled=not usable,
+                                             type="primary" if is_kept else "secondary",
+                                             help="Keeps this as an option and opens the report"):  # fmt: skip
+            options.keep(scenario_hash, shown.experiment_id)
+            session.go(SCRIPTS["Report"].partition("/")[2])
+
+
+HOW_TEXT = """
+Both sides are simulated on the same draws: in each draw the same jobs arrive, with the same true run times and the same
+failures. A difference is the changed side less today, draw by draw; ± is the 95% t interval of its mean. Where the
+interval holds 0 the page says "not distinguishable". Every run is audited.
+
+**Draws.** Where the scenario draws its jobs, each draw has new ones. A recorded trace is one draw of the jobs there
+could have been: whole days of it, drawn with replacement, stand for others (a block bootstrap with blocks of a day).
+Where nothing varies the numbers are exact for this trace and no forecast.
+
+**Pictures** of waits, times in system and the queue are of the first draw. Costs are per month of 30.4 days where nodes
+are fixed, because the time in which jobs arrive may differ; in all where the policy rents machines.
+"""
