@@ -24,8 +24,8 @@ def test_every_limit_has_a_number_and_a_bound_that_are_shown_alike():
     [
         pytest.param("jct_mean", 7200.0, 5400.0, "at most 25% left to gain: no policy can complete these jobs in less "
                      "than 1 h 30 min on average", id="time"),
-        pytest.param("tardiness_total", 36_000.0, 3_600.0, "at most 90% left to gain: no policy can end these jobs with "
-                     "less than 1 h past due in all", id="lateness"),
+        pytest.param("tardiness_total", 36_000.0, 3_600.0, "at most 90% left to gain: no policy can end these jobs "
+                     "with less than 1 h past due in all", id="lateness"),
         pytest.param("utility_total", 80.0, 100.0, "at most 25% left to gain: no policy can get more than 100 from all "
                      "jobs", id="utility, as a share of what there is"),
         pytest.param("utility_total", 10.0, 60.0, "at most 500% left to gain: no policy can get more than 60 from all "
