@@ -7,7 +7,6 @@ All functions are pure and work on one value a user. Finish-time fairness, which
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dlsched.domain.workload import Floats
@@ -22,13 +21,13 @@ def means_by_user(users: NDArray[np.object_], values: Floats) -> Floats:
 
     ``users`` and ``values`` have shape (jobs,); NaN is no value. Jobs that name no user ("" or None) are left out.
     """
-    code, names = pd.factorize(np.asarray(users, dtype=object))
-    nameless = np.array([name == "" for name in names], dtype=bool)
-    there = (code >= 0) & ~np.isnan(values)
-    jobs = np.bincount(code[there], minlength=len(names))
-    total = np.bincount(code[there], values[there], minlength=len(names))
-    kept = (jobs > 0) & ~nameless
-    return np.asarray(total[kept] / jobs[kept])
+    place: dict[str, int] = {}
+    code = [place.setdefault(user, len(place)) if user and isinstance(user, str) else -1 for user in users.tolist()]
+    of_job = np.array(code, dtype=np.int64)
+    there = (of_job >= 0) & ~np.isnan(values)
+    jobs = np.bincount(of_job[there], minlength=len(place))
+    total = np.bincount(of_job[there], values[there], minlength=len(place))
+    return np.asarray(total[jobs > 0] / jobs[jobs > 0])
 
 
 def jain_index(values: Floats) -> float | None:

@@ -38,8 +38,8 @@ def test_by_hand(values: tuple[float, ...], jain: float | None, gini_: float | N
 
 
 def test_means_leave_out_jobs_without_value_or_user() -> None:
-    users = np.array(["b", "a", "b", "", None, "c"], dtype=object)
-    assert means_by_user(users, of(1, 4, 3, 50, 60, np.nan)).tolist() == [2, 4]
+    users = np.array(["b", "a", "b", "", None, "c", np.nan], dtype=object)
+    assert means_by_user(users, of(1, 4, 3, 50, 60, np.nan, 70)).tolist() == [2, 4]
 
 
 @given(SHARES)
