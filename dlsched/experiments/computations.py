@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import admissions, calibration, look_ahead, pool_sizes, prices, sizing, what_if
+from dlsched.experiments import admissions, calibration, growth, look_ahead, pool_sizes, prices, sizing, what_if
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.reporting import Channel, Reporter
 from dlsched.experiments.run import Progress
@@ -135,6 +135,13 @@ def _size(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> d
     return sizing.run_size(asked, subject, progress=progress).to_plain()
 
 
+def _growth(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+    asked = growth.read_spec(spec)
+    if not isinstance(subject, Scenario):
+        raise InputError("growth", "comes without the scenario it is about", "Ask on the page Size")
+    return growth.run_growth(asked, subject, progress=progress).to_plain()
+
+
 def _sweep_s(spec: Mapping[str, Any]) -> float:
     asked = pool_sizes.read_spec(spec)
     return pool_sizes.guess_s(asked.policies, _JOBS, asked.runs // len(asked.policies))
@@ -233,6 +240,15 @@ COMPUTATIONS = (
         lambda spec: _WHAT_IF_RUN_S * sizing.usual_runs(sizing.read_spec(spec)),
         ("experiments/sizing", "experiments/cases", "workload"),
         _size,
+    ),
+    Computation(
+        "growth",
+        "Growth",
+        lambda plain: growth.read_spec(plain).model_dump(mode="json"),
+        lambda spec, progress: _growth(spec, None, progress),
+        lambda spec: _WHAT_IF_RUN_S * growth.read_spec(spec).runs,
+        ("experiments/growth", "experiments/sizing", "experiments/cases", "workload"),
+        _growth,
     ),
 )
 
