@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import time
 from collections.abc import Callable, Mapping
@@ -136,6 +137,8 @@ def open_dask(address: str) -> DaskPool:
         raise InputError(thing, why, do) from None
     # A task of ours is one block of bytes, however large: Dask's advice to split it does not apply.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
+    for name in ("distributed", "distributed.client"):  # what it logs of a lost connection, our message says
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     connect: Any = distributed.Client  # has no types
     try:
         resolve_address(address)  # a client of a bad address would not close

@@ -46,7 +46,7 @@ class Cluster:
     """
 
     def __init__(self, folder: Path, code: Path, **settings: str) -> None:
-        self.folder, self._code, self._settings = folder, code, settings
+        self.folder, self.code, self._settings = folder, code, settings
         self.workers: list[subprocess.Popen[bytes]] = []
         self._file = folder / "scheduler.json"
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
@@ -65,6 +65,12 @@ class Cluster:
         connect: Any = distributed.Client
         with connect(self.address, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=_UNTIL_UP_S)
+
+    def wait_for_work(self) -> None:
+        """Wait until a worker computes something."""
+        connect: Any = distributed.Client
+        with connect(self.address, set_as_default=False) as client:
+            until(lambda: any(client.processing().values()))
 
     @contextmanager
     def worker_for_now(self, *options: str, code: Path | None = None) -> Iterator[None]:
@@ -88,7 +94,7 @@ class Cluster:
             process.wait()
 
     def _run(self, what: str, *options: str, code: Path | None = None) -> subprocess.Popen[bytes]:
-        environment = os.environ | _QUIET | self._settings | {"PYTHONPATH": str(code or self._code)}
+        environment = os.environ | _QUIET | self._settings | {"PYTHONPATH": str(code or self.code)}
         with (self.folder / "log.txt").open("ab") as log:
             command: list[Any] = [sys.executable, "-m", f"distributed.cli.{what}", *options]
             return subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self.folder)

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import Future
 from functools import partial
@@ -101,7 +103,7 @@ def _raises(kind: str) -> None:
 
 def test_errors_come_through_as_they_are(pool: Pool) -> None:
     with pytest.raises(InputError) as found:
-        spread(pool.executor, _raises, ["input", "other"], lambda _: None)
+        spread(pool.executor, _raises, ["input"], lambda _: None)
     assert (found.value.what, found.value.why, found.value.do) == ("row 3", "is wrong", "Correct it")
     with pytest.raises(KeyError, match="oops") as other:
         pool.executor.submit(_raises, "other").result(10)
@@ -289,3 +291,21 @@ def test_sweep_and_pool_sizes_compute_on_dask(
         assert without_cpu(answers[0]) == without_cpu(answers[1])
     assert main([*sweep, "--dask", cluster.address, "--processes", "2"]) == 2
     assert "cannot go with --processes 2" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_ends_in_the_middle_is_one_line(apart: Cluster, tmp_path: Path) -> None:
+    apart.add_worker()
+    apart.wait_for(1)
+    file = tmp_path / "s.json"
+    write_scenario(small_scenario(20_000, options=Options(restart_s=1.0)), str(file))  # seconds of work
+    command = [sys.executable, "-m", "dlsched", "sweep", str(file), "--vary", "arrivals=0.5,2"]
+    environment = os.environ | {"PYTHONPATH": str(apart.code)}
+    command += ["--policies", "fifo-skip", "--dask", apart.address]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as process:
+        apart.wait_for_work()
+        apart.scheduler.kill()
+        assert process.wait(20) == 1
+        assert process.stderr is not None
+        assert process.stderr.read() == (
+            f"dlsched: Dask scheduler {apart.address}: ended, or the connection to it did. Start it, and ask again.\n"
+        )
