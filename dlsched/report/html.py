@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlsched.figures.palette import LIGHT
-from dlsched.metrics.compare import Cell
+from dlsched.metrics.compare import Cell, Row
 from dlsched.metrics.formats import count
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.winner_words import change_words, many_words, sentence
@@ -19,8 +19,13 @@ from dlsched.report.winners import ends, noun
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
 WORDS = {"better": "better", "worse": "worse"}
-MOST_GROUPS = 6
-MOST_CAUTIONS = 3
+MOST_GROUPS, MOST_GROUPS_DENSE = 6, 4
+MOST_ASSUMPTIONS = 8
+MOST_CAUTIONS = 2
+DENSE = 550
+"""With more letters in its texts the page is set smaller and holds fewer numbers, so that it stays one page."""
+DENSE_ROWS = {False: 6, True: 4}
+"""Rows of a dense page by whether there are many options, whose cells are high."""
 STYLE = f"""
 @page{{size:A4;margin:11mm 12mm}}
 *{{box-sizing:border-box}}
@@ -30,6 +35,9 @@ h1{{font-size:16pt;line-height:1.2;margin:1mm 0 2mm}}
 h2{{font-size:11pt;margin:2mm 0 .7mm}}
 p,ul,dl{{margin:0 0 1.5mm}}
 ul{{padding-left:4.5mm}}
+.two ul,.two p{{font-size:9pt}}
+.dense .advice{{font-size:9.5pt}}.dense h1{{font-size:13pt}}.dense p,.dense ul{{font-size:8.5pt}}
+.dense table{{font-size:8pt}}.dense.many table{{font-size:7.5pt}}.dense svg{{max-height:48mm}}
 .top,.foot,.small,caption,dd{{color:{LIGHT.muted};font-size:8.5pt}}
 .label{{display:inline-block;border:1px solid {LIGHT.worse_text};color:{LIGHT.worse_text};border-radius:2mm;
 padding:0 2mm;margin:0 1.5mm 1mm 0;font-size:9pt;font-weight:600}}
@@ -61,8 +69,8 @@ tr{{break-inside:avoid}}
 def to_html(memo: Memo, *, with_appendix: bool = True) -> str:
     """Return the memo as a file of its own; without its appendix it is the one page a reader sees first."""
     parts = [_top(memo), _advice(memo), _table(memo), _middle(memo), _assumptions(memo), _foot(memo)]
-    kind = ' class="many"' if len(memo.options) > FEW_OPTIONS else ""
-    page = f"<main{kind}>{''.join(parts)}</main>"
+    kinds = ["many"] * (len(memo.options) > FEW_OPTIONS) + ["dense"] * _is_dense(memo)
+    page = element("main", "".join(parts), " ".join(kinds))
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -80,17 +88,31 @@ def _top(memo: Memo) -> str:
 
 def _advice(memo: Memo) -> str:
     advice = f'<h2>Recommendation</h2><p class="advice">{said(memo.recommendation)}</p>'
-    care = [said(f"{guard.text} {guard.action}.") for guard in memo.cautions[:MOST_CAUTIONS] if guard.level != "info"]
-    return advice + element("p", said(memo.note)) + "".join(element("p", text, "care") for text in care)
+    care = "".join(element("p", said(text), "care") for text in _care(memo))
+    return advice + element("p", said(memo.note)) + care
+
+
+def _care(memo: Memo) -> list[str]:
+    """Return the worst of what must be known to read the numbers; the appendix has all."""
+    return [f"{guard.text} {guard.action}." for guard in memo.cautions if guard.level != "info"][:MOST_CAUTIONS]
+
+
+def _is_dense(memo: Memo) -> bool:
+    texts = (memo.question, memo.recommendation, memo.note, *_care(memo))
+    return sum(map(len, texts)) > DENSE
 
 
 def _table(memo: Memo) -> str:
     head = [f"How sure: {said(memo.certainty)}", *(f"{_sign(memo, option.name)} {said(option.name, 40)}"
                                                      for option in memo.options)]  # fmt: skip
     head[1] += " <small>(baseline)</small>"
-    rows = [[said(row.kpi.label), *(_cell(cell) for cell in row.cells)] for row in memo.rows]
+    rows = [[said(row.kpi.label), *(_cell(cell) for cell in row.cells)] for row in _shown_rows(memo)]
     same = f"The same under all options: {said(memo.same)}." if memo.same else ""
     return table(head, rows, caption=same)
+
+
+def _shown_rows(memo: Memo) -> tuple[Row, ...]:
+    return memo.rows[: DENSE_ROWS[len(memo.options) > FEW_OPTIONS]] if _is_dense(memo) else memo.rows
 
 
 def _cell(cell: Cell) -> str:
@@ -156,11 +178,11 @@ def _winners(memo: Memo) -> str:
     shown = next((found for found in memo.winners if found.other == memo.best), memo.winners[0])
     few = memo.winners if len(memo.options) <= FEW_OPTIONS else (shown,)
     words = listing(said(sentence(found)) for found in few)
-    return f"<h2>Who gains, who loses</h2>{words}{_ends(shown)}"
+    return f"<h2>Who gains, who loses</h2>{words}{_ends(shown, MOST_GROUPS_DENSE if _is_dense(memo) else MOST_GROUPS)}"
 
 
-def _ends(shown: Winners) -> str:
-    groups = ends(shown, MOST_GROUPS)
+def _ends(shown: Winners, most: int) -> str:
+    groups = ends(shown, most)
     rows = [
         [said(group.name, 24), many_words(group.compared), said(change_words(group, shown.quantity))]
         for group in groups
@@ -179,7 +201,9 @@ def _sensitivity(memo: Memo) -> str:
 
 
 def _assumptions(memo: Memo) -> str:
-    labels = " · ".join(said(chip.label, 120) for chip in memo.assumptions)
+    more = len(memo.assumptions) - MOST_ASSUMPTIONS
+    labels = " · ".join(said(chip.label, 120) for chip in memo.assumptions[:MOST_ASSUMPTIONS])
+    labels += f" · and {more} more in the appendix" if more > 0 else ""
     return f'<h2>Assumptions</h2><p class="small">{labels}</p>' if labels else ""
 
 

@@ -12,8 +12,12 @@ LONGEST = 2_000
 
 def said(text: object, longest: int = LONGEST) -> str:
     """Return text as HTML that shows it letter by letter; its lines stay lines, letters that cannot be shown go."""
-    lines = str(text).replace("\r\n", "\n")[:longest].split("\n")
-    return "<br>".join(escape(cut(line, longest), quote=True) for line in lines)
+    return "<br>".join(line(part) for part in str(text).replace("\r\n", "\n")[:longest].split("\n"))
+
+
+def line(text: object) -> str:
+    """Return text as one line of HTML, also for an attribute."""
+    return escape(cut(text, LONGEST), quote=True)
 
 
 def element(tag: str, inner: str, kind: str = "") -> str:

@@ -28,7 +28,7 @@ MOST_ROWS = 8
 FEW_OPTIONS = 4
 """With more options cells are narrow and high, and the page holds fewer rows."""
 ROWS_OF_MANY = 6
-LONGEST = {"question": 300, "recommendation": 900, "note": 700}
+LONGEST = {"question": 200, "recommendation": 700, "note": 300}
 ROUGH = "rough, 1 draw: another draw may say otherwise"
 DATA_LABELS = {"example": "example data, not yours", "generated": "generated data, not recorded"}
 ALWAYS = ("completed",)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from dlsched.figures.palette import LIGHT
 from dlsched.metrics.formats import number, short
+from dlsched.report.markup import line
 
 WIDTH, HEIGHT = 430, 250
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 12, 44
@@ -49,12 +49,12 @@ def scatter(marks: Sequence[Mark], x_title: str, y_title: str, alt: str) -> str:
     y = _axis([(m.y, m.y_half) for m in marks], HEIGHT - BOTTOM, TOP)
     parts = [*_grid(x, y), *(_bars(mark, x, y) for mark in marks), *(_dot(mark, x, y) for mark in marks)]
     middle_x, middle_y = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
-    parts.append(f'<text x="{middle_x}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_title)}</text>')
+    parts.append(f'<text x="{middle_x}" y="{HEIGHT - 6}" text-anchor="middle">{line(x_title)}</text>')
     turned = f'transform="rotate(-90 12 {middle_y})"'
-    parts.append(f'<text x="12" y="{middle_y}" text-anchor="middle" {turned}>{escape(y_title)}</text>')
+    parts.append(f'<text x="12" y="{middle_y}" text-anchor="middle" {turned}>{line(y_title)}</text>')
     body = "".join(parts)
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(alt, quote=True)}" '
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{line(alt)}" '
         f'font-size="11" fill="{LIGHT.muted}">{body}</svg>'
     )
 
@@ -114,5 +114,5 @@ def _dot(mark: Mark, x: _Axis, y: _Axis) -> str:
     at_x, at_y = x.px(mark.x), y.px(mark.y)
     fill, ink = (LIGHT.ground, LIGHT.ink) if mark.hollow else (LIGHT.better, LIGHT.ground)
     circle = f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="{MARK_PX}" fill="{fill}" stroke="{LIGHT.ink}"/>'
-    sign = f'<text x="{at_x:.1f}" y="{at_y + 4:.1f}" text-anchor="middle" fill="{ink}">{escape(mark.sign)}</text>'
-    return f"<g><title>{escape(mark.name)}</title>{circle}{sign}</g>"
+    sign = f'<text x="{at_x:.1f}" y="{at_y + 4:.1f}" text-anchor="middle" fill="{ink}">{line(mark.sign)}</text>'
+    return f"<g><title>{line(mark.name)}</title>{circle}{sign}</g>"

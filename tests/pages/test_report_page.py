@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from io import BytesIO
+from typing import Any
 
 import openpyxl
 import pptx
 import pytest
+import streamlit as st
 
 from dlsched.domain.scenario import Options
 from dlsched.experiments.run import simulate
+from dlsched.report.winners import winners_of
 from dlsched.report.write import content
-from dlsched.ui import report_view, report_work
+from dlsched.ui import report_view
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
@@ -32,8 +35,8 @@ def scenario():
 @pytest.fixture
 def pages(monkeypatch):
     """Collect what the preview shows, and the memos files are written from."""
-    seen = {"html": [], "memo": []}
-    monkeypatch.setattr(report_view.st, "iframe", lambda html, **_: seen["html"].append(html))
+    seen: dict[str, list[Any]] = {"html": [], "memo": []}
+    monkeypatch.setattr(st, "iframe", lambda html, **_: seen["html"].append(html))
     downloads = report_view.downloads
 
     def noted(memo, chosen):
@@ -181,9 +184,13 @@ def test_the_share_menu_points_to_the_memo(store, scenario, open_page):
 
 def test_who_gains_is_computed_once(store, scenario, open_page, pages, monkeypatch):
     base, other = run(store, scenario), run(store, scenario, "sjf")
-    asked = []
-    winners = report_work.winners_of
-    monkeypatch.setattr(report_work, "winners_of", lambda *a, **k: asked.append(1) or winners(*a, **k))
+    asked: list[str] = []
+
+    def counted(baseline, *jobs, **how):
+        asked.append(baseline)
+        return winners_of(baseline, *jobs, **how)
+
+    monkeypatch.setattr("dlsched.ui.report_work.winners_of", counted)
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     text_of(app, "Note").set_value("once").run()
-    assert len(asked) == 1
+    assert asked == ["FIFO"]

@@ -1,0 +1,230 @@
+"""The memo: numbers against a comparison by hand, what is recommended, what must be said first, what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlsched.domain.errors import InputError
+from dlsched.metrics.compare import compare
+from dlsched.report.choice import best_of, cost_key, points, recommendation, service_key
+from dlsched.report.memo import LONGEST, ROUGH, build
+from dlsched.report.options import SEES_AHEAD, TOLD_RUN_TIMES, option_of, origin_of
+from dlsched.report.rerun import commands, compare_command, file_name, seeds_words, simulate_command
+from tests.support.known import known
+from tests.support.memos import DAY, ORIGIN, full_memo, numbers, option, two
+from tests.support.runs_for_store import small_scenario
+
+
+def compared(options, *, exact=False):
+    return compare([(each.name, each.draws) for each in options], options[0].name, exact=exact)
+
+
+def test_the_numbers_are_those_of_the_draws():
+    memo = build(two(), made_on=DAY)
+    late = known(memo.comparison.row("late_share")).of("SJF")
+    assert known(late.value).mean == pytest.approx(0.3)
+    # t quantile of 2 degrees of freedom times the error of 0.2, 0.3, 0.4
+    assert known(late.value).half_width == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)
+    assert known(late.delta).mean == pytest.approx(-0.2)
+    assert late.delta_text == "−20 pp, better, exact"
+    assert memo.certainty == "95%, 3 paired draws"
+    assert [row.kpi.key for row in memo.rows] == ["completed", "late_share"]
+    assert memo.same == "Rejected 0 · Unfinished 0 · Machine cost $100 · Wait, p95 2 h · Slowdown, mean 2.0x"
+    assert (memo.cost, memo.service) == ("vm_cost", "late_share")
+
+
+def test_what_is_plainly_better_is_recommended_with_its_numbers_and_how_sure_they_are():
+    memo = build(two(), made_on=DAY)
+    assert memo.best == "SJF"
+    assert memo.recommendation == (
+        "Choose SJF: it cuts late jobs from 50% to 30% (−20 pp) against FIFO at the same machine cost "
+        "(95%, 3 paired draws)."
+    )
+    assert memo.question == "Which should we use: FIFO or SJF?"
+
+
+def test_of_several_the_largest_gain_and_those_that_draws_do_not_tell_from_it():
+    told = option("SRTF", [numbers(late, 100.0) for late in (0.1, 0.2, 0.3)], caveat=TOLD_RUN_TIMES)
+    near = option("LAS", [numbers(late, 100.0) for late in (0.2, 0.15, 0.31)])
+    far = option("EASY", [numbers(late, 100.0) for late in (0.35, 0.45, 0.55)])
+    options = [two()[0], told, near, far]
+    text = recommendation(compared(options), options)
+    assert text.startswith("Choose SRTF: it cuts late jobs from 50% to 20% ")
+    assert text.endswith(f"Mind that {TOLD_RUN_TIMES}. LAS is not distinguishable from it in late jobs, without that.")
+
+
+def test_a_trade_off_is_no_recommendation_to_change():
+    dearer = option("SJF", [numbers(late, 140.0) for late in (0.2, 0.3, 0.4)])
+    options = [two()[0], dearer]
+    text = recommendation(compared(options), options)
+    assert best_of(compared(options), options) == "FIFO"
+    assert text.startswith("No option is better in all that counts: stay with FIFO unless the gain is worth the loss.")
+    assert "raises machine cost from $100 to $140" in text
+
+
+def test_what_draws_do_not_tell_apart_is_not_recommended():
+    vague = option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)])
+    options = [two()[0], vague]
+    assert recommendation(compared(options), options).startswith("Stay with FIFO. SJF is not distinguishable from FIFO")
+
+
+def test_a_policy_that_knows_the_future_is_never_recommended():
+    future = dataclasses.replace(two()[1], is_limit=True)
+    options = [two()[0], future]
+    assert best_of(compared(options), options) == "FIFO"
+    text = recommendation(compared(options), options)
+    assert text.startswith("Stay with FIFO: what it is compared with shows a limit")
+
+
+def test_one_draw_of_something_random_is_rough_and_recommends_nothing():
+    options = [option("FIFO", [numbers(0.4, 100.0)]), option("SJF", [numbers(0.2, 100.0)])]
+    memo = build(options, made_on=DAY)
+    assert memo.labels == (ROUGH,)
+    assert memo.recommendation.startswith("Rough, 1 draw: run 10 draws before deciding.")
+    assert memo.best == "FIFO"
+    sure = build(options, made_on=DAY, exact=True)
+    assert sure.labels == ()
+    assert sure.recommendation.endswith("at the same machine cost (exact for this trace).")
+
+
+@pytest.mark.parametrize("kind", ["example", "generated"])
+def test_data_that_are_not_the_readers_are_labelled(kind):
+    origin = dataclasses.replace(ORIGIN, data_kind=kind)
+    memo = build([dataclasses.replace(each, origin=origin) for each in two()], made_on=DAY)
+    assert memo.labels[0].startswith(f"{kind} data")
+    with pytest.raises(InputError, match="must say"):
+        dataclasses.replace(memo, labels=())
+
+
+def test_costs_are_of_a_month_where_the_options_take_unlike_times():
+    longer = option("SJF", [numbers(0.2, 100.0, makespan=400_000.0)] * 3)
+    options = [two()[0], longer]
+    assert cost_key(options) == "cost_month"
+    assert cost_key(options, rents=True) == "vm_cost"
+    assert cost_key(two()) == "vm_cost"
+    memo = build(options, made_on=DAY)
+    assert {point.name: point.cost.mean for point in memo.points} == {"FIFO": 200.0, "SJF": 200.0}
+    assert "Cost per month" in memo.same
+    assert "Machine cost" not in memo.same
+
+
+def test_service_is_late_jobs_else_worth_else_the_time_that_says_most():
+    assert service_key(compared(two())) == "late_share"
+
+    def without_due(**more):
+        return compared([option(name, [{**numbers(0.0, 1.0, **more), "late_share": None}]) for name in ("A", "B")])
+
+    assert service_key(without_due(utility_total=3.0)) == "utility_total"
+    assert service_key(without_due()) == "wait_p95"
+    assert service_key(without_due(other_width_share=0.5, jct_mean=9.0)) == "jct_mean"
+    assert service_key(without_due(preemptions=3, not_running_mean=5.0)) == "not_running_mean"
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=6))
+def test_an_option_is_beaten_if_another_is_no_worse_in_both_and_better_in_one(places):
+    options = [option(f"P{k}", [numbers(late / 10, float(cost))]) for k, (cost, late) in enumerate(places)]
+    found = points(compared(options, exact=True), "vm_cost", "late_share")
+    for point, (cost, late) in zip(found, places, strict=True):
+        beaten = any(c <= cost and m <= late and (c, m) != (cost, late) for c, m in places)
+        assert point.beaten == beaten
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"audit": ("node 4: used twice",)}, "failed its audit (1 violation, the first: node 4: used twice)"),
+        ({"origin": dataclasses.replace(ORIGIN, workload_hash="other", jobs=13)}, "are runs of different workloads"),
+        ({"draws": (numbers(0.2, 1.0),) * 2}, "has 2 draws, the baseline 'FIFO' has 3"),
+        ({"name": "FIFO"}, "is named twice"),
+    ],
+    ids=["audit", "jobs", "draws", "name"],
+)
+def test_what_may_not_enter_a_report(change, words):
+    fifo, sjf = two()
+    with pytest.raises(InputError) as error:
+        build([fifo, dataclasses.replace(sjf, **change)], made_on=DAY)
+    assert words in str(error.value)
+    assert error.value.do
+
+
+@pytest.mark.parametrize("many", [1, 7])
+def test_a_page_compares_two_to_six(many):
+    with pytest.raises(InputError, match="compares 2 to 6 options"):
+        build([option(f"P{k}", [numbers(0.1, 1.0)]) for k in range(many)], made_on=DAY)
+
+
+@pytest.mark.parametrize("name", ["question", "recommendation", "note"])
+def test_texts_fit_the_page(name):
+    field = {"recommendation": "recommended"}.get(name, name)
+    full_memo(**{field: "x" * LONGEST[name]})
+    with pytest.raises(InputError, match=f"{name}: has"):
+        full_memo(**{field: "x" * (LONGEST[name] + 1)})
+
+
+def test_bounds_say_what_is_left_at_most():
+    options = [option(name, [numbers(0.1, 80.0, total_cost=100.0, total_cost_bound=91.0)]) for name in ("A", "B")]
+    memo = build(options, made_on=DAY, exact=True)
+    assert memo.bounds["A"] == "Total cost: at most 9% left to gain: no policy can do it for less than $91.00"
+
+
+def test_who_gains_has_the_means_of_the_jobs():
+    (found,) = full_memo().winners
+    assert {group.name: group.change for group in found.groups} == {"ann": -3600.0, "bob": 1800.0}
+    assert found.total.change == -900.0
+
+
+# ---- how to compute it again ---------------------------------------------------------------------------
+
+
+def test_commands_name_file_policy_parameters_and_draws():
+    fifo, sjf = two()
+    assert simulate_command(sjf) == (
+        "python -m dlsched simulate Night-shift.json --policy sjf --param vm_type=two --seed 0"
+    )
+    assert compare_command([fifo, sjf]) == (
+        "python -m dlsched compare Night-shift.json --policies fifo,sjf --draws 3 --param sjf.vm_type=two"
+    )
+    assert commands([fifo, sjf])[0] == compare_command([fifo, sjf])
+    quoted = option("X", [numbers(0.1, 1.0)], "dlas", params={"thresholds_gpu_s": [60.0, 120.0]})
+    assert "--param 'thresholds_gpu_s=[60.0, 120.0]'" in simulate_command(quoted)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"policy": "fifo"}, {"policy": ""}, {"seeds": (0, 2, 5)},
+     {"origin": dataclasses.replace(ORIGIN, scenario_hash="other")}],
+    ids=["same policy", "no policy", "other seeds", "other scenario"],
+)  # fmt: skip
+def test_one_command_is_given_only_where_it_says_all(change):
+    fifo, sjf = two()
+    assert compare_command([fifo, dataclasses.replace(sjf, **change)]) == ""
+
+
+def test_names_of_files_and_seeds():
+    assert file_name("Q3 trace, 8 x 8 A100/..") == "Q3-trace--8-x-8-A100---.json"
+    assert file_name("") == "scenario.json"
+    told = {(0,): "0", (0, 1): "0, 1", (0, 1, 2, 3): "0 to 3", (0, 3, 7): "0, 3, 7"}
+    assert {seeds: seeds_words(seeds) for seeds in told} == told
+
+
+def test_an_option_of_a_policy_keeps_only_what_differs_and_knows_its_caveat():
+    scenario = small_scenario()
+    las = option_of("LAS", [{}], scenario, "las", {"quantum_s": 60.0, "vm_type": None}, [0])
+    assert las.params == {}
+    assert option_of("LAS", [{}], scenario, "las", {"quantum_s": 30.0}, [0]).params == {"quantum_s": 30.0}
+    assert las.caveat == ""
+    assert option_of("SJF", [{}], scenario, "sjf", {}, [0]).caveat == TOLD_RUN_TIMES
+    assert SEES_AHEAD != TOLD_RUN_TIMES
+    assert origin_of(scenario, "mine", 2).words == "mine, v2"
+    assert origin_of(scenario).words == "four jobs"
+
+
+def test_a_mean_needs_the_metric_in_every_draw():
+    one = option("A", [{"x": 1.0}, {"x": 3.0}, {}])
+    assert one.mean("x") is None
+    assert option("A", [{"x": 1.0}, {"x": 3.0}]).mean("x") == 2.0
