@@ -28,9 +28,25 @@ def colours(theme: Theme) -> dict[str, str]:
 
 
 def changes(answer: WhatIf, comparison: Comparison, theme: Theme) -> Chart | None:
-    """Return metric x change in % of today, with 95% intervals; None where no metric has a baseline above 0."""
+    """Return metric x change in % of today, with 95% intervals; None where no metric has a baseline above 0.
+
+    With one run the colour is free to say better or worse, as the shape does.
+    """
     rows = [_change(row) for row in forest_rows(answer, comparison)]
-    return compare.forest(rows, colours(theme), theme, TODAY) if rows else None
+    if not rows:
+        return None
+    chart = compare.forest(rows, colours(theme), theme, TODAY)
+    colour_of = {"better": theme.better, "worse": theme.worse}
+    run, dots, *verdicts = chart.figure.data
+    run.showlegend = False
+    dots.marker.color = [colour_of.get(row.verdict, theme.muted) for row in rows]
+    dots.marker.line.color = dots.marker.color
+    dots.error_x.color = theme.muted
+    for mark in verdicts:
+        mark.marker.color = colour_of.get(mark.name, theme.muted)
+    run.legendgroup = dots.legendgroup = None  # groups stand one below the other
+    chart.figure.update_layout(margin={"t": 64 if len(verdicts) < 3 else 88})
+    return chart
 
 
 def _change(row: Row) -> compare.Change:

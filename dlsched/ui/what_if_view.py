@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
@@ -13,9 +14,9 @@ from dlsched.experiments.cases import Case, change_of, changed
 from dlsched.experiments.what_if import WhatIfSpec, is_exact, moved
 from dlsched.figures import what_if as figures
 from dlsched.metrics.chips import Chip, assumptions
-from dlsched.metrics.compare import Comparison, Row
+from dlsched.metrics.compare import Cell, Comparison, Row
 from dlsched.metrics.findings import guards
-from dlsched.metrics.formats import MISSING, amount, show_size
+from dlsched.metrics.formats import MISSING, amount, money, show_size
 from dlsched.metrics.job_classes import NAMED, NOUNS
 from dlsched.metrics.what_if import CHANGED, TODAY, WhatIf, card_rows, comparison_of
 from dlsched.metrics.what_if_words import certainty, completed_words, moved_words, sentence, settings, varies_words
@@ -49,14 +50,21 @@ DRAW_WHY = {
 STYLE = """<style>
 .st-key-whatif-old{opacity:.55}
 .st-key-whatif-row button p{white-space:nowrap}
+@media(max-width:1240px){
+:is(.st-key-whatif-cards,.st-key-whatif-pictures) [data-testid=stHorizontalBlock]{flex-wrap:wrap}
+.st-key-whatif-cards [data-testid=stColumn]{min-width:45%}
+.st-key-whatif-pictures [data-testid=stColumn]{min-width:100%}}
 </style>"""
 
 
 # ---- the row of changes ------------------------------------------------------------------------------
 
 
-def changes_row(spec: WhatIfSpec, scenario: Scenario) -> None:
-    """Show the baseline and each change with a way to take it back; suggestions where there is none."""
+def changes_row(spec: WhatIfSpec, scenario: Scenario) -> DeltaGenerator:
+    """Show the baseline and each change with a way to take it back, suggestions where there is none.
+
+    Returns the place at its end, for what can be done with the answer.
+    """
     st.html(STYLE)
     differs = moved(spec, scenario)
     base = f"**Baseline**: {safe(find(spec.baseline.policy).label)}, the scenario as it is"
@@ -73,6 +81,7 @@ def changes_row(spec: WhatIfSpec, scenario: Scenario) -> None:
                   help="Back to the question before", type="tertiary")  # fmt: skip
         st.button("Reset", key="whatif-reset", on_click=what_if_work.reset, disabled=not differs, type="tertiary",
                   help="Change nothing of the scenario; the draws stay")  # fmt: skip
+        return st.container(width="content")
 
 
 def _drop(key: str) -> None:
@@ -144,11 +153,24 @@ def _guards(shown: Shown, scenario: Scenario) -> list[Any]:
 def _cards(answer: WhatIf, comparison: Comparison) -> None:
     st.html(result_cards.STYLE)
     rows = card_rows(answer, comparison)
-    for column, row in zip(st.columns(len(rows) or 1), rows, strict=False):
+    with st.container(key="whatif-cards"):
+        columns = st.columns(len(rows) or 1)
+    for column, row in zip(columns, rows, strict=False):
         cell = row.of(CHANGED)
-        value = MISSING if cell.value is None else row.kpi.show(cell.value.mean)
-        delta = result_cards.delta_of(cell) if answer.is_changed else _own_interval(row, comparison)
+        value = MISSING if cell.value is None else _value(row, cell.value.mean)
+        delta = _delta(cell) if answer.is_changed else _own_interval(row, comparison)
         column.metric(row.kpi.label, dollars(value), help=dollars(row.kpi.tooltip), border=True, **delta)
+
+
+def _delta(cell: Cell) -> dict[str, Any]:
+    """Return a difference as a card shows it, without the "/month" that its label says."""
+    found = result_cards.delta_of(cell)
+    return found | {"delta": found["delta"].removesuffix("/month")} if found else {}
+
+
+def _value(row: Row, mean: float) -> str:
+    """Return a value as its card shows it; a label that says "per month" says it for the value too."""
+    return money(mean) if row.kpi.kind == "usd_per_month" else row.kpi.show(mean)
 
 
 def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:
@@ -163,14 +185,15 @@ def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:
 
 
 def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining: bool) -> None:
-    """Say how sure the numbers are, what varies and what is assumed."""
+    """Say how sure the numbers are, what varies and what is assumed; then what comes next."""
     answer = shown.answer
     text = "Differences from today, as the scenario is. " if answer.is_changed else ""
     st.markdown(f":gray[{dollars(text + completed_words(answer, comparison))}]")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if refining:
             st.badge("refining: more draws are under way", color="violet")
-        st.badge(dollars(certainty(comparison)), color="gray",
+        sure = certainty(comparison) if answer.is_changed else certainty(comparison).replace("paired ", "")
+        st.badge(dollars(sure), color="gray",
                  help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
         what_if_draws.choose(shown.spec, scenario)
         if is_exact(shown.spec, scenario):
@@ -179,6 +202,9 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
         parts.chips(_chips(shown, scenario), "whatif")
+        if not refining:
+            st.space("stretch")
+            _next_steps(shown)
 
 
 def _chips(shown: Shown, scenario: Scenario) -> list[Chip]:
@@ -206,7 +232,8 @@ def _chips(shown: Shown, scenario: Scenario) -> list[Chip]:
 def _pictures(answer: WhatIf, comparison: Comparison) -> None:
     theme = charts.page_theme()
     chart = figures.changes(answer, comparison, theme) if answer.is_changed else None
-    left, right = st.columns(2) if chart else (None, st.container())
+    with st.container(key="whatif-pictures"):
+        left, right = st.columns(2) if chart else (None, st.container())
     if left:
         with left:
             charts.show(chart, "whatif-forest")
@@ -245,27 +272,32 @@ def _winners(answer: WhatIf) -> None:
 # ---- next steps --------------------------------------------------------------------------------------
 
 
-def next_steps(shown: Shown) -> None:
-    """Offer what comes after an answer: keep it, find a size, write it down."""
-    scenario_hash, answer = shown.spec.scenario, shown.answer
-    usable = answer.is_changed and not answer.errors and not answer.audit
-    is_kept = options.is_kept(scenario_hash, shown.experiment_id)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if is_kept:
-            st.button("Kept as an option ✕", key="whatif-unkeep", on_click=options.drop,
-                      args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
-        else:
-            st.button("Keep as option", key="whatif-keep", on_click=options.keep, disabled=not usable,
-                      type="primary" if usable else "secondary", args=(scenario_hash, shown.experiment_id),
-                      help="The report puts options side by side")  # fmt: skip
-        if "Size" in SCRIPTS and st.button("Find the cheapest size", key="whatif-size",
-                                           help="The smallest cluster that meets a target"):  # fmt: skip
-            session.go(SCRIPTS["Size"].partition("/")[2])
-        if "Report" in SCRIPTS and st.button("Add to report", key="whatif-report", disabled=not usable,
-                                             type="primary" if is_kept else "secondary",
-                                             help="Keeps this as an option and opens the report"):  # fmt: skip
-            options.keep(scenario_hash, shown.experiment_id)
-            session.go(SCRIPTS["Report"].partition("/")[2])
+def keep_button(shown: Shown) -> None:
+    """Offer to keep an answer as an option for the report, or to take it off again."""
+    scenario_hash, usable = shown.spec.scenario, _usable(shown)
+    if options.is_kept(scenario_hash, shown.experiment_id):
+        st.button("Kept as option ✕", key="whatif-unkeep", on_click=options.drop,
+                  args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
+    elif shown.answer.is_changed:
+        st.button("Keep as option", key="whatif-keep", on_click=options.keep, disabled=not usable, type="primary",
+                  args=(scenario_hash, shown.experiment_id), help="The report puts options side by side")  # fmt: skip
+
+
+def _next_steps(shown: Shown) -> None:
+    """Offer what comes after an answer: find a size, write it down."""
+    is_kept = options.is_kept(shown.spec.scenario, shown.experiment_id)
+    if "Size" in SCRIPTS and st.button("Find the cheapest size", key="whatif-size",
+                                       help="The smallest cluster that meets a target"):  # fmt: skip
+        session.go(SCRIPTS["Size"].partition("/")[2])
+    if "Report" in SCRIPTS and st.button("Add to report", key="whatif-report", disabled=not _usable(shown),
+                                         type="primary" if is_kept else "secondary",
+                                         help="Keeps this as an option and opens the report"):  # fmt: skip
+        options.keep(shown.spec.scenario, shown.experiment_id)
+        session.go(SCRIPTS["Report"].partition("/")[2])
+
+
+def _usable(shown: Shown) -> bool:
+    return shown.answer.is_changed and not shown.answer.errors and not shown.answer.audit
 
 
 HOW_TEXT = """

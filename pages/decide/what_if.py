@@ -19,7 +19,7 @@ with left:
     what_if_form.controls(spec, current)
 places = {}
 with right:
-    what_if_view.changes_row(spec, current)
+    row_end = what_if_view.changes_row(spec, current)
     try:
         check(spec, current)
     except DlschedError as error:
@@ -35,8 +35,9 @@ with right:
         shown = what_if_work.known(spec)
     if shown is not None:
         what_if_work.note_shown(shown)
+        with row_end:
+            what_if_view.keep_button(shown)
         what_if_view.show(shown, current)
-        what_if_view.next_steps(shown)
     else:
         statuses = work.under_way() if what_if_work.is_asked(spec) else []
         if what_if_work.is_asked(spec) and not statuses and what_if_work.known(spec):
