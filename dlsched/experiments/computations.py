@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
@@ -21,6 +23,9 @@ from dlsched.store.record import ExperimentRecord
 if TYPE_CHECKING:
     from dlsched.store import Store
 
+Plain = Mapping[str, Any]
+Spec = TypeVar("Spec", bound=BaseModel)
+
 _STEADY_POINT_S = 3.0
 """CPU seconds of a point with 64,000 jobs, about; for the time that is shown before anything is known."""
 _REPLAY_S, _DECISION_S = 2.0, 0.15
@@ -31,7 +36,7 @@ _HINDSIGHT_S = 10.0
 """CPU seconds of the best in hindsight of a case as large as it takes, about."""
 _CELL_S = 0.3
 """CPU seconds of a run of 1,000 jobs, about."""
-_WHAT_IF_RUN_S = 0.05
+_LIST_RUN_S = 0.05
 """CPU seconds of a run of 1,000 jobs under a list policy with its audit, about."""
 _JOBS = 450
 """Jobs of a scenario that is not at hand: those of the demo of elastic training."""
@@ -41,20 +46,19 @@ _JOBS = 450
 class Computation:
     """A line of the table.
 
-    ``canonical`` returns the one plain form of a question, or raises InputError for a bad one. ``answer`` computes; it
-    may call its progress, and lets what that raises through. ``guess_s``: about how long, seconds. ``sources``:
-    folders of the package that decide the answer, beyond those that decide a run. ``about``, in place of ``answer``,
-    where a question is about something too large for it, such as a scenario, that travels with it. ``keep``: how the
-    store keeps an answer that is no experiment; it returns what of it the store does not hold.
+    ``canonical`` returns the one plain form of a question, or raises InputError for a bad one. ``answer`` computes from
+    a question, its subject and a progress; it may call the progress, and lets what that raises through. The subject is
+    what a question is about and too large for it, such as a scenario; it travels with it. ``guess_s``: about how long,
+    seconds. ``sources``: folders of the package that decide the answer, beyond those that decide a run. ``keep``: how
+    the store keeps an answer that is no experiment; it returns what of it the store does not hold.
     """
 
     kind: str
     label: str
-    canonical: Callable[[Mapping[str, Any]], dict[str, Any]]
-    answer: Callable[[Mapping[str, Any], Progress | None], dict[str, Any]]
-    guess_s: Callable[[Mapping[str, Any]], float]
+    canonical: Callable[[Plain], dict[str, Any]]
+    answer: Callable[[Plain, Any, Progress | None], dict[str, Any]]
+    guess_s: Callable[[Plain], float]
     sources: tuple[str, ...]
-    about: Callable[[Mapping[str, Any], Any, Progress | None], dict[str, Any]] | None = None
     keep: Callable[[Store, ExperimentRecord], ExperimentRecord] | None = None
 
     @property
@@ -63,106 +67,62 @@ class Computation:
         return code_version(self.sources)
 
 
-def _steady(plain: Mapping[str, Any]) -> dict[str, Any]:
+def _steady(plain: Plain) -> dict[str, Any]:
     spec = read_spec(plain)
     check(spec)
     return spec.model_dump(mode="json")
 
 
-def _looked_ahead(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
+def _looked_ahead(spec: Plain, subject: Any, progress: Progress | None) -> dict[str, Any]:
     asked = look_ahead.read_asked(spec)
     if not isinstance(subject, look_ahead.Subject):
         raise InputError("look-ahead", "comes without the scenario it is about", "Ask on the page Look-ahead")
     return {"decisions": [one.to_plain() for one in look_ahead.answered(asked, subject, progress)]}
 
 
-def _admissions(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked = admissions.Asked.read(spec)
-    if not isinstance(subject, Scenario):
-        raise InputError("admissions", "come without the scenario they are about", "Ask on the page Admissions")
-    return {"decisions": [one.to_plain() for one in admissions.answered(asked, subject, progress)]}
+def _admissions(asked: admissions.Asked, scenario: Scenario, progress: Progress | None) -> dict[str, Any]:
+    return {"decisions": [one.to_plain() for one in admissions.answered(asked, scenario, progress)]}
 
 
-def _prices(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked, scenario = _priced(spec, subject)
+def _prices(asked: prices.Asked, scenario: Scenario, progress: Progress | None) -> dict[str, Any]:
+    asked.check_scenario(scenario)
     return prices.priced_run(scenario, asked.policy, asked.params, asked.seed, progress).to_plain()
 
 
-def _hindsight(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked, scenario = _priced(spec, subject)
+def _hindsight(asked: prices.Asked, scenario: Scenario, progress: Progress | None) -> dict[str, Any]:
+    asked.check_scenario(scenario)
     return asdict(prices.hindsight(scenario, asked.policy, asked.params, asked.seed, progress))
 
 
-def _priced(spec: Mapping[str, Any], subject: Any) -> tuple[prices.Asked, Scenario]:
-    asked = prices.Asked.read(spec)
-    if not isinstance(subject, Scenario):
-        raise InputError("prices", "come without the scenario they are about", "Ask on the page Prices and admissions")
-    asked.check_scenario(subject)
-    return asked, subject
-
-
-def _pool_sizes(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked = pool_sizes.read_spec(spec)
-    if not isinstance(subject, Scenario):
-        raise InputError("pool sizes", "come without the scenario they are about", "Ask on the page Pool size")
-    return pool_sizes.run_pool_sizes(asked, subject, progress=progress).to_plain()
-
-
-def _calibration(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked = calibration.read_spec(spec)
-    if not isinstance(subject, Scenario):
-        raise InputError("calibration", "comes without the scenario it is about", "Ask on the page Workload")
-    return calibration.run_calibration(asked, subject, progress=progress).to_plain()
-
-
-def _cells(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    if not isinstance(subject, Scenario):
-        raise InputError("runs of a sweep", "come without the scenario they are about", "Ask on the page Sweep")
-    return cells.answered(cells.read_cells(spec), subject, progress)
-
-
-def _what_if(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked = what_if.read_spec(spec)
-    if not isinstance(subject, Scenario):
-        raise InputError("what-if", "comes without the scenario it is about", "Ask on the page What if")
-    return what_if.run_what_if(asked, subject, progress).to_plain()
-
-
-def _size(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked = sizing.read_spec(spec)
-    if not isinstance(subject, Scenario):
-        raise InputError("size", "comes without the scenario it is about", "Ask on the page Size")
-    return sizing.run_size(asked, subject, progress=progress).to_plain()
-
-
-def _growth(spec: Mapping[str, Any], subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked = growth.read_spec(spec)
-    if not isinstance(subject, Scenario):
-        raise InputError("growth", "comes without the scenario it is about", "Ask on the page Size")
-    return growth.run_growth(asked, subject, progress=progress).to_plain()
-
-
-def _sweep_s(spec: Mapping[str, Any]) -> float:
-    asked = pool_sizes.read_spec(spec)
+def _pool_sizes_s(asked: pool_sizes.PoolSizesSpec) -> float:
     return pool_sizes.guess_s(asked.policies, _JOBS, asked.runs // len(asked.policies))
 
 
-def _alone(spec: Mapping[str, Any], progress: Progress | None) -> dict[str, Any]:
-    return _looked_ahead(spec, None, progress)
+def _about_scenario(
+    kind: str,
+    label: str,
+    page: str,
+    read: Callable[[Plain], Spec],
+    answer: Callable[[Spec, Scenario, Progress | None], dict[str, Any]],
+    guess_s: Callable[[Spec], float],
+    *sources: str,
+    keep: Callable[[Store, ExperimentRecord], ExperimentRecord] | None = None,
+) -> Computation:
+    """Return the line of a question about a scenario, which is asked on a page."""
 
+    def about(spec: Plain, subject: Any, progress: Progress | None) -> dict[str, Any]:
+        if not isinstance(subject, Scenario):
+            raise InputError(label, "asked without the scenario it is about", f"Ask on the page {page}")
+        return answer(read(spec), subject, progress)
 
-About = Callable[[Mapping[str, Any], Any, Progress | None], dict[str, Any]]
-
-
-def _about_prices(kind: str, label: str, about: About, guess_s: float) -> Computation:
     return Computation(
         kind,
         label,
-        lambda plain: prices.Asked.read(plain).model_dump(mode="json"),
-        lambda spec, progress: about(spec, None, progress),
-        lambda _: guess_s,
-        ("experiments/prices",),
+        lambda plain: read(plain).model_dump(mode="json"),
         about,
+        lambda spec: guess_s(read(spec)),
+        tuple(f"experiments/{source}" if source != "workload" else source for source in sources),
+        keep,
     )
 
 
@@ -171,7 +131,7 @@ COMPUTATIONS = (
         "steady",
         "Steady state",
         _steady,
-        lambda spec, progress: run_steady(read_spec(spec), progress=progress).to_plain(),
+        lambda spec, _, progress: run_steady(read_spec(spec), progress=progress).to_plain(),
         lambda spec: _STEADY_POINT_S * len(spec["loads"]) * len(spec["policies"]),
         ("experiments/steady", "workload"),
     ),
@@ -179,78 +139,60 @@ COMPUTATIONS = (
         "look-ahead",
         "Look-ahead",
         lambda plain: look_ahead.read_asked(plain).model_dump(mode="json"),
-        _alone,
+        _looked_ahead,
         lambda spec: _REPLAY_S + _DECISION_S * (spec["last"] - spec["first"] + 1),
         ("experiments/look_ahead",),
-        _looked_ahead,
     ),
-    Computation(
+    _about_scenario(
+        "admissions", "Admissions", "Admissions", admissions.Asked.read, _admissions,
+        lambda asked: _REPLAY_S + _INTERVAL_S * (asked.last - asked.first + 1),
         "admissions",
-        "Admissions",
-        lambda plain: admissions.Asked.read(plain).model_dump(mode="json"),
-        lambda spec, progress: _admissions(spec, None, progress),
-        lambda spec: _REPLAY_S + _INTERVAL_S * (spec["last"] - spec["first"] + 1),
-        ("experiments/admissions",),
-        _admissions,
     ),
-    _about_prices("prices", "Prices", _prices, _REPLAY_S),
-    _about_prices("hindsight", "Best in hindsight", _hindsight, _HINDSIGHT_S),
-    Computation(
-        "pool-sizes",
-        "Pool size",
-        lambda plain: pool_sizes.read_spec(plain).model_dump(mode="json"),
-        lambda spec, progress: _pool_sizes(spec, None, progress),
-        _sweep_s,
-        ("experiments/pool_sizes", "workload"),
-        _pool_sizes,
+    _about_scenario(
+        "prices", "Prices", "Prices and admissions", prices.Asked.read, _prices, lambda _: _REPLAY_S, "prices"
     ),
-    Computation(
+    _about_scenario(
+        "hindsight", "Best in hindsight", "Prices and admissions", prices.Asked.read, _hindsight,
+        lambda _: _HINDSIGHT_S,
+        "prices",
+    ),
+    _about_scenario(
+        "pool-sizes", "Pool size", "Pool size", pool_sizes.read_spec,
+        lambda asked, scenario, progress: pool_sizes.run_pool_sizes(asked, scenario, progress=progress).to_plain(),
+        _pool_sizes_s,
+        "pool_sizes", "workload",
+    ),
+    _about_scenario(
+        "calibration", "Calibration", "Workload", calibration.read_spec,
+        lambda asked, scenario, progress: calibration.run_calibration(asked, scenario, progress=progress).to_plain(),
+        lambda asked: calibration.guess_s(len(asked.policies), _JOBS),
         "calibration",
-        "Calibration",
-        lambda plain: calibration.read_spec(plain).model_dump(mode="json"),
-        lambda spec, progress: _calibration(spec, None, progress),
-        lambda spec: calibration.guess_s(len(spec["policies"]), _JOBS),
-        ("experiments/calibration",),
-        _calibration,
     ),
-    Computation(
-        cells.KIND,
-        "Runs of a sweep",
-        lambda plain: cells.read_cells(plain).model_dump(mode="json"),
-        lambda spec, progress: _cells(spec, None, progress),
-        lambda spec: _CELL_S * len(spec["cells"]),
-        ("experiments/cases", "experiments/sweep", "workload"),
-        _cells,
-        cells.keep,
+    _about_scenario(
+        cells.KIND, "Runs of a sweep", "Sweep", cells.read_cells, cells.answered,
+        lambda asked: _CELL_S * len(asked.cells),
+        "cases", "sweep", "workload",
+        keep=cells.keep,
     ),
-    Computation(
-        "what-if",
-        "What if",
-        lambda plain: what_if.read_spec(plain).model_dump(mode="json"),
-        lambda spec, progress: _what_if(spec, None, progress),
-        lambda spec: _WHAT_IF_RUN_S * 2 * len(spec["draws"]["seeds"]),
-        ("experiments/what_if", "experiments/cases", "workload"),
-        _what_if,
+    _about_scenario(
+        "what-if", "What if", "What if", what_if.read_spec,
+        lambda asked, scenario, progress: what_if.run_what_if(asked, scenario, progress).to_plain(),
+        lambda asked: _LIST_RUN_S * 2 * len(asked.draws.seeds),
+        "what_if", "cases", "workload",
     ),
-    Computation(
-        "size",
-        "Size",
-        lambda plain: sizing.read_spec(plain).model_dump(mode="json"),
-        lambda spec, progress: _size(spec, None, progress),
-        lambda spec: _WHAT_IF_RUN_S * sizing.usual_runs(sizing.read_spec(spec)),
-        ("experiments/sizing", "experiments/cases", "workload"),
-        _size,
+    _about_scenario(
+        "size", "Size", "Size", sizing.read_spec,
+        lambda asked, scenario, progress: sizing.run_size(asked, scenario, progress=progress).to_plain(),
+        lambda asked: _LIST_RUN_S * sizing.usual_runs(asked),
+        "sizing", "cases", "workload",
     ),
-    Computation(
-        "growth",
-        "Growth",
-        lambda plain: growth.read_spec(plain).model_dump(mode="json"),
-        lambda spec, progress: _growth(spec, None, progress),
-        lambda spec: _WHAT_IF_RUN_S * growth.read_spec(spec).runs,
-        ("experiments/growth", "experiments/sizing", "experiments/cases", "workload"),
-        _growth,
+    _about_scenario(
+        "growth", "Growth", "Size", growth.read_spec,
+        lambda asked, scenario, progress: growth.run_growth(asked, scenario, progress=progress).to_plain(),
+        lambda asked: _LIST_RUN_S * asked.runs,
+        "growth", "sizing", "cases", "workload",
     ),
-)
+)  # fmt: skip
 
 
 def find(kind: str) -> Computation:
@@ -269,8 +211,7 @@ def compute(
     """Return question and answer, ready for the store; InputError for a bad question. ``subject``: what it is about."""
     found = find(kind)
     asked = found.canonical(spec)
-    answer = found.answer(asked, progress) if found.about is None else found.about(asked, subject, progress)
-    return ExperimentRecord(kind, asked, answer, found.version, name or found.label)
+    return ExperimentRecord(kind, asked, found.answer(asked, subject, progress), found.version, name or found.label)
 
 
 @dataclass(frozen=True, eq=False)

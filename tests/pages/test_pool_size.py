@@ -177,7 +177,7 @@ def test_a_link_to_an_unknown_answer_says_so_and_goes_on(store: Store, open_page
 
 def replied_by(monkeypatch: pytest.MonkeyPatch, reply: Callable[..., dict[str, Any]]) -> None:
     real = computations.find("pool-sizes")
-    monkeypatch.setattr(computations, "COMPUTATIONS", (replace(real, about=reply),))
+    monkeypatch.setattr(computations, "COMPUTATIONS", (replace(real, answer=reply),))
     monkeypatch.setattr(type(pool_size_work.WORK), "follow", lambda self, places: None)
 
 

@@ -32,7 +32,7 @@ Reply = Callable[[Mapping[str, Any], Progress | None], dict[str, Any]]
 def replied_by(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
     """Let questions be answered by another function."""
     real = computations.find("steady")
-    monkeypatch.setattr(computations, "COMPUTATIONS", (replace(real, answer=reply),))
+    monkeypatch.setattr(computations, "COMPUTATIONS", (replace(real, answer=lambda spec, _, told: reply(spec, told)),))
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def toy(answer):
             raise InputError("toy, x", "is missing")
         return {"x": float(spec["x"])}
 
-    return Computation("toy", "A toy", canonical, answer, lambda spec: 1.0, ())
+    return Computation("toy", "A toy", canonical, lambda spec, _, told: answer(spec, told), lambda spec: 1.0, ())
 
 
 @pytest.fixture
