@@ -29,7 +29,7 @@ DENSE_ROWS = {False: 6, True: 4}
 STYLE = f"""
 @page{{size:A4;margin:11mm 12mm}}
 *{{box-sizing:border-box}}
-body{{margin:0 auto;max-width:188mm;padding:6mm 1mm;background:{LIGHT.ground};color:{LIGHT.ink};
+body{{margin:0 auto;max-width:198mm;padding:5mm;background:{LIGHT.ground};color:{LIGHT.ink};
 font:10.5pt/1.35 "Source Sans 3","Source Sans Pro",Arial,Helvetica,sans-serif}}
 h1{{font-size:16pt;line-height:1.2;margin:1mm 0 2mm}}
 h2{{font-size:11pt;margin:2mm 0 .7mm}}

@@ -21,6 +21,7 @@ from dlsched.workload.scenario_file import scenario_bytes
 PREVIEW_PX = 1_000
 NAMES = ("Shown", "A, B, C")
 NO_SITUATIONS = "Needs a stored sweep of this scenario, one thing at a time, with two policies or more"
+LABELS = {"html": "Download HTML", "pptx": "PPTX", "xlsx": "XLSX"}
 HELP = {
     "html": "One file that opens anywhere and prints on A4: no network, no account, no store",
     "pptx": "Slides with charts that can be edited, for a meeting",
@@ -83,7 +84,7 @@ def downloads(memo: Memo, chosen: Sequence[Series]) -> None:
     with st.container(horizontal=True, gap="small"):
         for kind, media in KINDS.items():
             st.download_button(
-                kind.upper(), partial(content, memo, kind), file_name=f"memo-{stem}.{kind}", mime=media,
+                LABELS[kind], partial(content, memo, kind), file_name=f"memo-{stem}.{kind}", mime=media,
                 key=f"report-{kind}", type="primary" if kind == "html" else "secondary", on_click="ignore",
                 help=HELP[kind],
             )  # fmt: skip
@@ -97,7 +98,8 @@ def downloads(memo: Memo, chosen: Sequence[Series]) -> None:
 
 def preview(memo: Memo) -> None:
     """Show the page. All texts in it are escaped, and its own policy lets nothing run or load."""
-    st.iframe(to_html(memo, with_appendix=False), height=PREVIEW_PX, alt=memo.recommendation)
+    with st.container(border=True):
+        st.iframe(to_html(memo, with_appendix=False), height=PREVIEW_PX, alt=memo.recommendation)
     st.markdown(":gray[The page as it prints; the files add an appendix with all numbers, definitions and seeds.]")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -161,9 +162,11 @@ def test_a_page_compares_two_to_six(many):
 @pytest.mark.parametrize("name", ["question", "recommendation", "note"])
 def test_texts_fit_the_page(name):
     field = {"recommendation": "recommended"}.get(name, name)
-    full_memo(**{field: "x" * LONGEST[name]})
+    fits: dict[str, Any] = {field: "x" * LONGEST[name]}
+    too_long: dict[str, Any] = {field: "x" * (LONGEST[name] + 1)}
+    full_memo(**fits)
     with pytest.raises(InputError, match=f"{name}: has"):
-        full_memo(**{field: "x" * (LONGEST[name] + 1)})
+        full_memo(**too_long)
 
 
 def test_bounds_say_what_is_left_at_most():

@@ -1,0 +1,87 @@
+"""The memo in a real browser: written on the page, saved, and opened as a file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlsched.experiments.run import simulate
+from dlsched.store import Store
+from dlsched.workload.load import load
+from tests.browser.conftest import ROOT, Server, settle
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+A4_MM, MARGINS_MM = (210, 297), (24, 22)
+PX_PER_MM = 96 / 25.4
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[str]:
+    """Ids of the runs in the store of the app."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, runs: list[str]) -> Iterator[Server]:
+    """The app on a store with two policies on three draws of the demo."""
+    path = tmp_path_factory.mktemp("report") / "results.duckdb"
+    demo = load(ROOT / "data" / "demo.toml")
+    with Store(str(path)) as store:
+        for policy in ("fifo", "easy-backfill"):
+            runs.append(store.save_run(simulate(demo, policy).record()))
+            for seed in (1, 2):
+                store.save_run(simulate(demo, policy, seed=seed).record())
+    app = Server(path)
+    app.start()
+    try:
+        yield app
+    finally:
+        app.kill()
+
+
+def saved(page: Any, key: str, folder: Path) -> Path:
+    with page.expect_download() as download:
+        page.locator(f".st-key-{key} button").first.click()
+    path = folder / str(download.value.suggested_filename)
+    download.value.save_as(path)
+    return path
+
+
+def test_the_memo_is_written_saved_and_opened_anywhere(
+    server: Server, page: Any, runs: list[str], tmp_path: Path
+) -> None:
+    page.goto(f"{server.url}/report?runs={','.join(runs)}&base={runs[0]}")
+    settle(page)
+    question = "Backfill <img src=x onerror=alert(1)> or not?"
+    page.get_by_label("Question").fill(question)
+    page.keyboard.press("Tab")
+    preview = page.frame_locator("iframe[srcdoc]").first
+    preview.get_by_role("heading", name=question).wait_for()
+    assert preview.locator(".advice").inner_text().startswith("Choose EASY backfill: it cuts late jobs")
+    assert preview.locator("circle").count() == 2
+    settle(page)
+
+    file = saved(page, "report-html", tmp_path)
+    assert file.name == "memo-Demo.html"
+    assert file.stat().st_size < 6_000_000
+    assert saved(page, "report-pptx", tmp_path).stat().st_size < 300_000
+    assert saved(page, "report-xlsx", tmp_path).read_bytes()[:2] == b"PK"
+    assert saved(page, "report-scenario", tmp_path).name == "Demo.json"
+
+    asked: list[str] = []
+    alone = page.context.browser.new_context(
+        offline=True,
+        viewport={"width": round((A4_MM[0] - MARGINS_MM[0]) * PX_PER_MM), "height": 1000},
+    ).new_page()
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.goto(file.as_uri())
+    assert asked == [file.as_uri()]
+    assert alone.locator("h1").first.inner_text() == question
+    assert "example data" in alone.locator(".label").first.inner_text()
+    alone.emulate_media(media="print")
+    height_mm = alone.locator("main").bounding_box()["height"] / PX_PER_MM
+    assert height_mm <= A4_MM[1] - MARGINS_MM[1]
+    alone.context.close()
