@@ -317,7 +317,7 @@ def _compared(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="A.K=V", help="a parameter of policy A; may be repeated"
     )
     parser.add_argument("--draws", type=_whole(1), default=10, metavar="N", help="draws of what is random (10)")
-    parser.add_argument("--processes", type=_whole(1), metavar="N", help="processes that compute (one a core)")
+    add_compute_options(parser)
     _cluster(parser)
 
 

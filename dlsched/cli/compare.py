@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from dlsched.cli.compute import opened
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.cli.simulate import parse_params, with_options
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.batch import Draw, run_batch
-from dlsched.experiments.executor import open_pool
 from dlsched.experiments.run import question
 from dlsched.metrics.chips import is_random
 from dlsched.metrics.compare import Cell, Comparison, compare, comparison_table
@@ -70,7 +68,7 @@ def run(options: Namespace) -> int:
     return complaints(found)
 
 
-def computed(options: Namespace, executor: Executor | None = None) -> Compared:
+def computed(options: Namespace) -> Compared:
     """Return what was typed, computed: all policies on all draws, the baseline first.
 
     Nothing random: one draw says all, so that only one is made.
@@ -88,10 +86,8 @@ def computed(options: Namespace, executor: Executor | None = None) -> Compared:
         params[policy] = {name: values[name] for name in params[policy]}
     exact = not is_random(scenario) and not any(registry.find(policy).draws for policy in policies)
     seeds = tuple(range(1 if exact else options.draws))
-    with ExitStack() as stack:
-        if options.processes != 1 and executor is None:
-            executor = stack.enter_context(open_pool(workers=options.processes).executor)
-        choices = [(policy, params[policy]) for policy in policies]
+    choices = [(policy, params[policy]) for policy in policies]
+    with opened(options) as executor:
         draws = run_batch(scenario, choices, seeds, executor, progress=progress_line(options.json))
     by_policy = {policy: [draw for draw in draws if draw.policy == policy] for policy in policies}
     failed = tuple(draw for draw in draws if draw.error)
