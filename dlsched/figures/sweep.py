@@ -22,6 +22,8 @@ from dlsched.metrics.sweep_words import axis_title, point_words, position, value
 HEIGHT = 380
 MOST_LINES = 6
 FAINT = 0.35
+WIDE = 30.0
+"""From this ratio of the largest to the smallest value on, an axis is logarithmic, and says so."""
 _HOUR_S, _MINUTE_S = 3600.0, 60.0
 
 
@@ -47,6 +49,15 @@ def scale_of(kpi: KPI, values: Sequence[float]) -> Scale:
         per = {"usd_per_month": "/month", "usd_per_gpu_h": "/GPU-h"}.get(kpi.kind, "")
         return Scale(1.0, f"{kpi.label} (${per})", "$")
     return Scale(1.0, f"{kpi.label} (jobs)" if kpi.kind == "count" else kpi.label)
+
+
+def log_axis(figure: go.Figure, scale: Scale, values: Sequence[float]) -> None:
+    """Make y logarithmic where its values (in the metric's own unit) lie far apart; intervals may leave the picture."""
+    if values and min(values) > 0 and max(values) > WIDE * min(values):
+        low, high = np.log10(scale.factor * min(values)), np.log10(scale.factor * max(values))
+        room = 0.08 * (high - low)
+        figure.update_yaxes(type="log", range=[low - room, high + room], title_text=f"{scale.title}, log scale",
+                            dtick=1, minor={"showgrid": False})  # fmt: skip
 
 
 def looks(sweep: Sweep, theme: Theme) -> dict[str, Look]:
@@ -105,6 +116,7 @@ def lines(sweep: Sweep, metric: str, theme: Theme, axis: int = 0, other: Value |
     framed(figure, theme, title=f"{kpi.label}{less}, {certainty(sweep)}", x=axis_title(along), y=scale.title,
            height=HEIGHT)  # fmt: skip
     figure.update_yaxes(tickprefix=scale.prefix, separatethousands=True)
+    log_axis(figure, scale, [of.mean for of in shown])
     _value_ticks(figure, sweep, axis, theme)
     return Chart(figure, f"{kpi.label}: {'; '.join(parts)}.", pd.DataFrame(rows))
 
@@ -141,7 +153,9 @@ def _value_ticks(figure: go.Figure, sweep: Sweep, axis: int, theme: Theme) -> No
 def _add_band(figure: go.Figure, xs: list[float], of: Sequence[Interval], factor: float, colour: str) -> None:
     if any(one.half_width is None for one in of):
         return
-    top, bottom = [factor * (one.high or 0.0) for one in of], [factor * (one.low or 0.0) for one in of]
+    # No time and no amount is negative: an interval that reaches below is cut, on a log axis at a hundredth.
+    top = [factor * (one.high or 0.0) for one in of]
+    bottom = [factor * max(one.low or 0.0, one.mean / 100) for one in of]
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     figure.add_scatter(
         x=[*xs, *reversed(xs)], y=[*top, *reversed(bottom)], fill="toself", mode="lines", showlegend=False,
@@ -175,6 +189,7 @@ def cost_against_service(
     look, paid, served = looks(sweep, theme), KPIS[cost], KPIS[service]
     across, up = scale_of(paid, [c.cost for c in choices]), scale_of(served, [c.service for c in choices])
     figure, rows = go.Figure(), []
+    named: set[str] = set()
     kept = sorted((one for one in choices if not one.dominated), key=lambda one: one.cost)
     figure.add_scatter(
         x=[across.factor * one.cost for one in kept], y=[up.factor * one.service for one in kept], mode="lines",
@@ -182,7 +197,7 @@ def cost_against_service(
         hoverinfo="skip",
     )  # fmt: skip
     for policy in sweep.policies:
-        for beaten in (True, False):
+        for beaten in (False, True):
             mine = [one for one in choices if one.policy == policy and one.dominated == beaten]
             means = [
                 (one, mean_at(sweep, one.point, policy, cost), mean_at(sweep, one.point, policy, service))
@@ -202,10 +217,11 @@ def cost_against_service(
             figure.add_scatter(
                 x=[across.factor * one.cost for one in mine], y=[up.factor * one.service for one in mine],
                 mode="markers", name=plain(sweep.labels[policy]), legendgroup=policy, opacity=FAINT if beaten else 1.0,
-                showlegend=not beaten, customdata=told,
+                showlegend=policy not in named and bool(mine), customdata=told,
                 marker={"symbol": look[policy].symbol, "size": 8 if beaten else 11, "color": look[policy].colour},
                 hovertemplate=f"<b>{plain(sweep.labels[policy])}</b>, %{{customdata[1]}}<extra></extra>", **bars,
             )  # fmt: skip
+            named |= {policy} if mine else set()
     bend = knee(sweep, cost, service, among)
     if bend is not None:
         figure.add_scatter(
@@ -216,6 +232,7 @@ def cost_against_service(
     framed(figure, theme, title=title, x=across.title, y=up.title, height=HEIGHT)
     figure.update_xaxes(tickprefix=across.prefix, separatethousands=True)
     figure.update_yaxes(tickprefix=up.prefix, separatethousands=True)
+    log_axis(figure, up, [one.service for one in choices])
     names = [f"{sweep.labels[one.policy]} at {point_words(sweep, one.point)}" for one in kept[:6]]
     more = f" and {len(kept) - 6} more" if len(kept) > 6 else ""
     ringed = "" if bend is None else f" Knee: {sweep.labels[bend.policy]} at {point_words(sweep, bend.point)}."

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from dlsched.figures.base import CLEAR, Chart, framed, plain
 from dlsched.figures.palette import BLACK, WHITE, Theme
-from dlsched.figures.sweep import row_of, said, scale_of
+from dlsched.figures.sweep import WIDE, row_of, said
 from dlsched.metrics.formats import amount
 from dlsched.metrics.intervals import Interval
 from dlsched.metrics.kpi import KPI, KPIS
@@ -29,25 +30,23 @@ def value_map(sweep: Sweep, metric: str, theme: Theme, policy: str = "") -> Char
     grid, rows, row_title = _cells(sweep, policy)
     means = [[mean_at(sweep, at, who, metric) for at, who in line] for line in grid]
     z = np.array([[np.nan if of is None else of.mean for of in line] for line in means])
-    scale = scale_of(kpi, z[np.isfinite(z)].tolist())
-    low, high = (float(np.nanmin(z)), float(np.nanmax(z))) if np.isfinite(z).any() else (0.0, 1.0)
+    tint, is_log = _tints(z)
     along = sweep.axes[0]
     figure = go.Figure()
     figure.add_heatmap(
-        z=scale.factor * z, zmin=scale.factor * low, zmax=scale.factor * high if high > low else scale.factor * low + 1,
-        colorscale=[[0, theme.ground], [1, theme.marks[0]]], xgap=1, ygap=1, hoverinfo="skip",
-        colorbar={"title": {"text": scale.title, "side": "right"}, "thickness": 12, "outlinewidth": 0,
-                  "tickprefix": scale.prefix},
+        z=tint, zmin=0.0, zmax=1.0, colorscale=[[0, theme.ground], [1, theme.marks[0]]], xgap=1, ygap=1,
+        hoverinfo="skip", showscale=False,
     )  # fmt: skip
     if np.isnan(z).any():
         figure.add_heatmap(
             z=np.where(np.isnan(z), 1.0, np.nan), colorscale=[[0, theme.faded], [1, theme.faded]], showscale=False,
             xgap=1, ygap=1, hoverinfo="skip",
         )  # fmt: skip
-    table = _add_cells(figure, sweep, grid, means, theme, kpi, (low, high))
+    table = _add_cells(figure, sweep, grid, means, theme, kpi, tint)
     who = f" of {plain(sweep.labels[policy])}" if len(sweep.axes) == 2 else ""
-    framed(figure, theme, title=f"{kpi.label}{who}, {certainty(sweep)}", x=_categories(along.label, along.unit),
-           y=row_title, height=int(np.clip(130 + 38 * len(rows), 240, 640)))  # fmt: skip
+    title = f"{kpi.label}{who}, {certainty(sweep)}{'; colours on a log scale' if is_log else ''}"
+    framed(figure, theme, title=title, x=_categories(along.label, along.unit), y=row_title,
+           height=int(np.clip(130 + 38 * len(rows), 240, 640)))  # fmt: skip
     figure.update_xaxes(
         tickvals=list(range(len(along.values))), ticktext=[plain(value_words(along, v), 24) for v in along.values],
         showgrid=False, zeroline=False, range=[-0.5, len(along.values) - 0.5],
@@ -74,7 +73,7 @@ def _categories(label: str, unit: str) -> str:
 
 def _add_cells(
     figure: go.Figure, sweep: Sweep, grid: Sequence[Sequence[tuple[int, str]]],
-    means: Sequence[Sequence[Interval | None]], theme: Theme, kpi: KPI, ends: tuple[float, float],
+    means: Sequence[Sequence[Interval | None]], theme: Theme, kpi: KPI, tint: NDArray[np.float64],
 ) -> pd.DataFrame:  # fmt: skip
     """Print values in cells, each in the ink that is legible there; a mark in each cell takes clicks."""
     xs, ys, texts, inks, told, rows = [], [], [], [], [], []
@@ -86,7 +85,7 @@ def _add_cells(
             xs.append(x)
             ys.append(y)
             texts.append(mark if of is None else kpi.show(of.mean) if printed else "")
-            inks.append(theme.ink if of is None else _ink(of.mean, ends, theme))
+            inks.append(theme.ink if of is None else _ink(float(tint[y, x]), theme))
             why = "not run yet" if mark == NOT_RUN else "no number: a run failed, or it is undefined here"
             words = why if of is None else said(kpi, of)
             told.append([at, f"{plain(sweep.labels[who])}, {point_words(sweep, at)}: {words}"])
@@ -103,9 +102,17 @@ def _add_cells(
     return pd.DataFrame(rows)
 
 
-def _ink(value: float, ends: tuple[float, float], theme: Theme) -> str:
-    low, high = ends
-    return ink_over(blended(theme.ground, theme.marks[0], (value - low) / (high - low) if high > low else 0.0))
+def _tints(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """Return values from 0 (least) to 1 (most), NaN where there is none, and whether by their logarithms."""
+    known = values[np.isfinite(values)]
+    is_log = bool(known.size and known.min() > 0 and known.max() > WIDE * known.min())
+    shown = np.log10(values) if is_log else values
+    low, high = (np.nanmin(shown), np.nanmax(shown)) if known.size else (0.0, 0.0)
+    return (shown - low) / (high - low if high > low else 1.0), is_log
+
+
+def _ink(tint: float, theme: Theme) -> str:
+    return ink_over(blended(theme.ground, theme.marks[0], tint))
 
 
 def blended(ground: str, mark: str, share: float) -> str:

@@ -30,20 +30,26 @@ def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | Non
     figure, rows = go.Figure(), []
     seen: set[str] = set()
     for row, move in enumerate(moves):
-        for at, change in move.ends:
+        one_sided = len(move.ends) == 2 and move.ends[0][1].mean * move.ends[1][1].mean > 0
+        for place, (at, change) in enumerate(move.ends):
             verdict = judge(kpi, _sure(change, exact=sweep.exact), abs(base.mean))
             axis, value = sweep.axes[move.axis], sweep.points[at][move.axis]
             assert value is not None
             seen.add(verdict)
             words = show_interval(kpi.kind, change.mean, change.half_width, signed=True)
+            mean, half = scale.factor * change.mean, scale.factor * (change.half_width or 0.0)
+            y = row + (0.2 * (2 * place - 1) if one_sided else 0.0)
             figure.add_bar(
-                x=[scale.factor * change.mean], y=[row], orientation="h", showlegend=False, width=0.62,
-                marker=_bar_look(verdict, change, kpi, theme), text=[plain(value_words(axis, value), 24)],
-                textposition="outside", cliponaxis=False, textfont={"color": theme.ink, "size": 13},
+                x=[mean], y=[y], orientation="h", showlegend=False, width=0.36 if one_sided else 0.62,
+                marker=_bar_look(verdict, change, kpi, theme),
                 customdata=[[at, f"{plain(situation_words(axis, value))}: {words}, {verdict}"]],
                 hovertemplate="%{customdata[1]}<extra></extra>",
-                error_x={"type": "data", "array": [scale.factor * (change.half_width or 0.0)], "color": theme.ink,
-                         "thickness": 1.5, "width": 5} if change.half_width else None,
+                error_x={"type": "data", "array": [half], "color": theme.ink, "thickness": 1.5, "width": 5},
+            )  # fmt: skip
+            figure.add_annotation(
+                x=mean + (half if mean >= 0 else -half), y=y, text=plain(value_words(axis, value), 24), showarrow=False,
+                xanchor="left" if mean >= 0 else "right", xshift=6 if mean >= 0 else -6,
+                font={"color": theme.ink, "size": 13},
             )  # fmt: skip
             rows.append({
                 "what": axis.label, "value": value_words(axis, value), "change": words, "verdict": verdict,

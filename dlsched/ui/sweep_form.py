@@ -23,7 +23,7 @@ from dlsched.ui.sweep_work import Ready
 from dlsched.ui.text import dollars
 
 LABELS = {spec.key: spec.label for spec in POLICIES}
-FILLED = "sweep-filled"
+FILLED, FOLDED = "sweep-filled", "sweep-folded"
 MODES = {"grid": "A range, or a grid of two", "one-at-a-time": "One at a time"}
 METRICS = (
     "jct_mean", "wait_mean", "wait_p95", "slowdown_mean", "late_share", "tardiness_cost", "cost_month", "total_cost",
@@ -48,7 +48,7 @@ def presets(scenario: Scenario) -> None:
                     _set(tag, mode, {axis.key: axis.values for axis in axes})
                     draws = f"sweep-draws-{tag}"
                     st.session_state[draws] = max(DRAWS, st.session_state.get(draws, DRAWS))
-                    st.session_state["sweep-open"] = True
+                    _fold(is_open=True)
                     st.rerun()
 
 
@@ -60,8 +60,8 @@ def form(scenario: Scenario, asked: SweepSpec | None) -> Ready | None:
     tag = scenario.content_hash[:8]
     _fill(scenario, asked, tag)
     line = st.empty()
-    opened = asked is None or bool(st.session_state.pop("sweep-open", False))
-    with st.expander("Change the question", key="sweep-form", expanded=opened):
+    is_open, times = st.session_state[FOLDED]
+    with st.expander("Change the question", key=f"sweep-form-{times}", expanded=is_open):
         try:
             ready = _ready(_fields(scenario, tag), scenario)
         except DlschedError as error:
@@ -122,6 +122,7 @@ def _fill(scenario: Scenario, asked: SweepSpec | None, tag: str) -> None:
     if st.session_state.get(FILLED) == mark:
         return
     st.session_state[FILLED] = mark
+    _fold(is_open=asked is None)
     if asked is not None:
         _set(tag, asked.mode, {axis.key: axis.values for axis in asked.axes})
         _set_runs(tag, asked.policies, len(asked.seeds), asked.vary)
@@ -132,6 +133,11 @@ def _fill(scenario: Scenario, asked: SweepSpec | None, tag: str) -> None:
             mode, axes = preset("situations", scenario)
         _set(tag, mode, {axis.key: axis.values for axis in axes})
         _set_runs(tag, _usual(scenario), DRAWS, {})
+
+
+def _fold(*, is_open: bool) -> None:
+    """Open or fold the form: a browser keeps what its reader did with it, unless it is another one."""
+    st.session_state[FOLDED] = (is_open, st.session_state.get(FOLDED, (True, 0))[1] + 1)
 
 
 def _usual(scenario: Scenario) -> tuple[str, ...]:

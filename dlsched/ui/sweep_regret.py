@@ -22,6 +22,7 @@ STYLE = """<style>
 .regret caption{text-align:left;color:%(muted)s;padding-bottom:.4rem}
 .regret th{font-weight:600;text-align:left;padding:.3rem .5rem;vertical-align:bottom}
 .regret td{padding:.35rem .5rem;text-align:right;white-space:nowrap}
+.regret th[scope=row]{white-space:nowrap}
 .regret .worst{border-left:3px solid %(muted)s;font-weight:600}
 .regret-scroll{overflow-x:auto}
 </style>"""

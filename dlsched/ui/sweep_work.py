@@ -43,7 +43,12 @@ class Ready:
     scenario: Scenario
     plan: Plan
     found: Mapping[str, Outcome]
-    seconds: float
+    each_s: Mapping[str, float]
+
+    @property
+    def seconds(self) -> float:
+        """About how long the missing runs take on all workers."""
+        return sum(self.each_s[key] for key in self.missing) / num_workers()
 
     @property
     def missing(self) -> list[str]:
@@ -203,19 +208,13 @@ def prepare(spec: SweepSpec, scenario: Scenario) -> Ready:
     """Return what there is to run for a question; InputError where it cannot be run."""
     plan = _planned(spec.model_dump_json(), spec, scenario)
     found = known(session.store(), plan.tasks)
-    each_s = _run_seconds(scenario.content_hash, spec.policies, scenario)
-    left_s = sum(each_s[task.policy] for key, task in plan.tasks.items() if key not in found)
-    return Ready(spec, scenario, plan, found, left_s / num_workers())
+    each_s = run_seconds(plan, scenario, session.store())
+    return Ready(spec, scenario, plan, found, each_s)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _planned(question: str, _spec: SweepSpec, _scenario: Scenario) -> Plan:
     return planned(_spec, _scenario)
-
-
-@st.cache_data(max_entries=32, ttl=60, show_spinner=False)
-def _run_seconds(scenario_hash: str, policies: tuple[str, ...], _scenario: Scenario) -> dict[str, float]:
-    return run_seconds(_scenario, policies, session.store())
 
 
 @st.cache_resource(show_spinner=False)
@@ -240,8 +239,7 @@ def start(ready: Ready) -> None:
         _finish(ready, ready.found)
         return
     session.store().set_setting(f"{INTERRUPTED}/{scenario.content_hash}", ready.spec.model_dump(mode="json"))
-    each_s = _run_seconds(scenario.content_hash, ready.spec.policies, scenario)
-    parts = batches(ready.plan, ready.missing, each_s, num_workers())
+    parts = batches(ready.missing, ready.each_s, num_workers())
     name = f"Sweep of {scenario.name[:60]}"
     questions = [
         Question(CELLS, spec_of({key: ready.plan.tasks[key] for key in part}), name, scenario) for part in parts
