@@ -52,6 +52,7 @@ SAMPLES = (
 )  # fmt: skip
 """Buttons to samples: key, label, the sample, and what its help says of it."""
 MOST_SHOWN = 5
+DECIDE = ("What if", "Sweep", "Size", "Report")
 
 
 def demo_card(*, primary: bool) -> None:
@@ -206,7 +207,10 @@ def steps(current: Scenario) -> None:
         ("3 Understand: results to look at and compare", len(policies) > 1),
     )
     lines = [f"{'✅' if is_done else '▫️'} {safe(text)}" for text, is_done in done]
-    st.markdown("  \n".join([*lines, ":gray[4 Decide (what if, size, report): not in this version]"]))
+    st.markdown("  \n".join([*lines, "▫️ 4 Decide: what if something changes, and what to hand on"]))
+    with st.container(horizontal=True, gap="small"):
+        for title in (title for title in DECIDE if title in SCRIPTS):
+            st.page_link(SCRIPTS[title], label=title, query_params=session.url_params())
 
 
 def _machines(current: Scenario) -> str:

@@ -30,6 +30,7 @@ from dlsched.ui import (
     session,
     what_if_draws,
     what_if_form,
+    what_if_kept,
     what_if_work,
     winners_view,
 )
@@ -81,6 +82,7 @@ def changes_row(spec: WhatIfSpec, scenario: Scenario) -> DeltaGenerator:
                   help="Back to the question before", type="tertiary")  # fmt: skip
         st.button("Reset", key="whatif-reset", on_click=what_if_work.reset, disabled=not differs, type="tertiary",
                   help="Change nothing of the scenario; the draws stay")  # fmt: skip
+        what_if_kept.kept_list(scenario.content_hash)
         return st.container(width="content")
 
 
@@ -272,32 +274,17 @@ def _winners(answer: WhatIf) -> None:
 # ---- next steps --------------------------------------------------------------------------------------
 
 
-def keep_button(shown: Shown) -> None:
-    """Offer to keep an answer as an option for the report, or to take it off again."""
-    scenario_hash, usable = shown.spec.scenario, _usable(shown)
-    if options.is_kept(scenario_hash, shown.experiment_id):
-        st.button("Kept as option ✕", key="whatif-unkeep", on_click=options.drop,
-                  args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
-    elif shown.answer.is_changed:
-        st.button("Keep as option", key="whatif-keep", on_click=options.keep, disabled=not usable, type="primary",
-                  args=(scenario_hash, shown.experiment_id), help="The report puts options side by side")  # fmt: skip
-
-
 def _next_steps(shown: Shown) -> None:
     """Offer what comes after an answer: find a size, write it down."""
-    is_kept = options.is_kept(shown.spec.scenario, shown.experiment_id)
+    is_kept, usable = options.is_kept(shown.spec.scenario, shown.experiment_id), what_if_kept.is_usable(shown)
     if "Size" in SCRIPTS and st.button("Find the cheapest size", key="whatif-size",
                                        help="The smallest cluster that meets a target"):  # fmt: skip
         session.go(SCRIPTS["Size"].partition("/")[2])
-    if "Report" in SCRIPTS and st.button("Add to report", key="whatif-report", disabled=not _usable(shown),
+    if "Report" in SCRIPTS and st.button("Add to report", key="whatif-report", disabled=not usable,
                                          type="primary" if is_kept else "secondary",
                                          help="Keeps this as an option and opens the report"):  # fmt: skip
         options.keep(shown.spec.scenario, shown.experiment_id)
         session.go(SCRIPTS["Report"].partition("/")[2])
-
-
-def _usable(shown: Shown) -> bool:
-    return shown.answer.is_changed and not shown.answer.errors and not shown.answer.audit
 
 
 HOW_TEXT = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +13,25 @@ from dlsched.domain.scenario import Scenario
 from dlsched.experiments import computations
 from dlsched.experiments.background import Question
 from dlsched.experiments.cases import Case
-from dlsched.experiments.what_if import LINK_PARAMS, WhatIfSpec, guess_s, moved, read_link, unchanged, written_link
+from dlsched.experiments.what_if import (
+    LINK_PARAMS,
+    WhatIfSpec,
+    guess_s,
+    moved,
+    read_link,
+    read_spec,
+    unchanged,
+    written_link,
+)
 from dlsched.metrics.what_if import WhatIf
 from dlsched.metrics.what_if_words import subject
 from dlsched.policies.registry import find, unmet_needs
 from dlsched.store.record import experiment_key
+from dlsched.store.runs import RunInfo
 from dlsched.ui import policy_choice, session
 from dlsched.ui.waiting import Waiting
 
-KIND = "what-if"
+KIND, PARAM = "what-if", "experiment"
 WORK = Waiting("whatif")
 SPEC, HISTORY, LINK = "whatif-spec", "whatif-history", "whatif-link"
 ASKED, LAST, SPEEDS = "whatif-question", "whatif-last", "whatif-speeds"
@@ -44,6 +53,33 @@ class Shown:
 
 
 # ---- the question ------------------------------------------------------------------------------------
+
+
+def follow_link() -> None:
+    """Take over the stored answer that the URL names, with its scenario; before the page is begun.
+
+    Raises
+    ------
+    StoreError
+        When it is not in this store, or is no what-if.
+    """
+    named = st.query_params.get(PARAM)
+    if not named:
+        return
+    del st.query_params[PARAM]
+    record = session.store().get_experiment(named)
+    if record.kind != KIND:
+        raise StoreError(f"Experiment {named[:12]} is no what-if. Open it where it was made.")
+    open_spec(read_spec(record.spec))
+
+
+def open_spec(spec: WhatIfSpec) -> None:
+    """Ask this question from now on, about its own scenario where the store has it."""
+    if session.store().scenario_info(spec.scenario) is not None:
+        session.look_at(spec.scenario)
+    for name in LINK_PARAMS:
+        st.query_params.pop(name, None)
+    st.session_state[SPEC], st.session_state[HISTORY] = spec, []
 
 
 def asked(scenario: Scenario) -> WhatIfSpec:
@@ -92,19 +128,24 @@ def _usual_case(scenario: Scenario) -> Case:
     except StoreError:
         info = None
     if info is not None and info.scenario_hash == scenario.content_hash:
-        defaults = find(info.policy).parse({}).model_dump(mode="json")
-        own = {name: value for name, value in info.params.items() if value != defaults.get(name)}
-        return Case(policy=info.policy, params=own)
+        return _case_of(info)
     usual = [*policy_choice.usual(scenario), "fifo"]
     return Case(policy=next(key for key in usual if key == "fifo" or not unmet_needs(find(key), scenario)))
 
 
-def open_about(policy: str, params: Mapping[str, Any]) -> None:
-    """Open the page with a policy as the baseline and nothing changed."""
-    defaults = find(policy).parse({}).model_dump(mode="json")
-    own = {name: value for name, value in params.items() if value != defaults.get(name)}
-    st.session_state[SPEC] = unchanged(session.scenario(), policy, own)
-    st.session_state[HISTORY] = []
+def _case_of(info: RunInfo) -> Case:
+    """Return policy and parameters of a run, without those that are its defaults."""
+    defaults = find(info.policy).parse({}).model_dump(mode="json")
+    own = {name: value for name, value in info.params.items() if value != defaults.get(name)}
+    return Case(policy=info.policy, params=own)
+
+
+def open_about(run_id: str) -> None:
+    """Open the page with a stored run as the baseline and nothing changed."""
+    info = session.store().run_info(run_id)
+    session.look_at(info.scenario_hash)
+    case = _case_of(info)
+    open_spec(unchanged(session.scenario(), case.policy, case.params))
     session.go("decide/what_if.py")
 
 

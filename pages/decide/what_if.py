@@ -3,10 +3,17 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError
 from dlsched.experiments.what_if import check
 from dlsched.metrics.formats import duration
-from dlsched.ui import page, parts, what_if_form, what_if_view, what_if_work
+from dlsched.ui import page, parts, what_if_form, what_if_kept, what_if_view, what_if_work
 
+missing = None
+try:
+    what_if_work.follow_link()
+except DlschedError as error:
+    missing = error
 current = page.begin("What if")
 work = what_if_work.WORK
+if missing is not None:
+    parts.error_box(missing)
 try:
     spec = what_if_work.asked(current)
 except DlschedError as error:
@@ -36,7 +43,7 @@ with right:
     if shown is not None:
         what_if_work.note_shown(shown)
         with row_end:
-            what_if_view.keep_button(shown)
+            what_if_kept.keep_button(shown)
         what_if_view.show(shown, current)
     else:
         statuses = work.under_way() if what_if_work.is_asked(spec) else []

@@ -5,7 +5,18 @@ from dlsched.metrics.compare import check_same_workload, common_jobs
 from dlsched.metrics.findings import assumptions, compare_sentence, comparison_guards, guards
 from dlsched.metrics.formats import amount
 from dlsched.policies.registry import find
-from dlsched.ui import compare_bounds, compare_costs, compare_view, loaders, page, parts, price_lists, runs_of, session
+from dlsched.ui import (
+    compare_bounds,
+    compare_costs,
+    compare_view,
+    loaders,
+    page,
+    parts,
+    price_lists,
+    runs_of,
+    session,
+    what_if_work,
+)
 from dlsched.workload.doctor import in_time, load_of
 
 TABS = {
@@ -109,6 +120,8 @@ with parts.mistakes_shown():
         st.space("stretch")
         best = compare_costs.cheapest(costs) if saved else compare_view.most_stars(comparison)
         target = next((series for series in chosen if series.label == best), base)
+        if st.button("What if …", key="compare-whatif", help="Change nodes or arrivals under the baseline's policy"):
+            what_if_work.open_about(base.run_ids[0])
         if st.button("Write memo", key="compare-memo", help="One page for the person who decides: HTML, PPTX, XLSX"):
             session.go("decide/report.py")
         if st.button(f"Why? Open {target.label}", type="primary", key="compare-next", help="The result of this run"):

@@ -19,6 +19,7 @@ from dlsched.ui import (
     result_tabs,
     runs_of,
     session,
+    what_if_work,
 )
 from dlsched.ui.text import dollars
 from dlsched.workload.doctor import in_time, load_of
@@ -81,6 +82,8 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     look_ahead_work.offer(info)
     admissions_work.offer(info)
     prices_work.offer(info)
+    if st.button("What if …", key="result-whatif", help="Change nodes, arrivals or the policy, and see what it does"):
+        what_if_work.open_about(run_id)
     if st.button("Add to report", key="result-memo", help="An option of the memo for the person who decides"):
         session.tick([*ticked, run_id])
         session.go("decide/report.py")

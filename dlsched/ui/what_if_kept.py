@@ -1,0 +1,58 @@
+"""Answers of the page What if that were kept as options: the button that keeps one, and the list of them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError
+from dlsched.experiments.what_if import read_spec
+from dlsched.metrics.formats import amount
+from dlsched.metrics.what_if import WhatIf, comparison_of
+from dlsched.metrics.what_if_words import sentence
+from dlsched.ui import options, session, what_if_work
+from dlsched.ui.text import safe
+from dlsched.ui.what_if_work import KIND, Shown
+
+
+def keep_button(shown: Shown) -> None:
+    """Offer to keep an answer as an option, or to take it off again."""
+    scenario_hash = shown.spec.scenario
+    if options.is_kept(scenario_hash, shown.experiment_id):
+        st.button("Kept as option ✕", key="whatif-unkeep", on_click=options.drop,
+                  args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
+    elif shown.answer.is_changed:
+        st.button("Keep as option", key="whatif-keep", on_click=options.keep, disabled=not is_usable(shown),
+                  type="primary", args=(scenario_hash, shown.experiment_id),
+                  help="Remembered with this scenario, to look at again and for the report")  # fmt: skip
+
+
+def is_usable(shown: Shown) -> bool:
+    """Whether an answer can be an option: something is changed, every run came to its end and its books are clean."""
+    return shown.answer.is_changed and not shown.answer.errors and not shown.answer.audit
+
+
+def kept_list(scenario_hash: str) -> None:
+    """List the what-ifs that were kept, each with its sentence and a way back to it."""
+    found = [(one, answer) for one in options.kept(scenario_hash) if (answer := _answer(one)) is not None]
+    if not found:
+        return
+    with st.popover(amount(len(found), "option"), key="whatif-kept", help="What was kept of this scenario"):
+        for experiment_id, answer in found:
+            st.markdown(safe(sentence(answer, comparison_of(answer)), 400))
+            with st.container(horizontal=True, gap="small"):
+                st.button("Open", key=f"whatif-open-{experiment_id}", on_click=_open, args=(experiment_id,))
+                st.button("Remove", key=f"whatif-forget-{experiment_id}", on_click=options.drop,
+                          args=(scenario_hash, experiment_id), type="tertiary")  # fmt: skip
+
+
+def _answer(experiment_id: str) -> WhatIf | None:
+    """Return a kept answer; None where it is gone, or is of another page."""
+    try:
+        record = session.store().get_experiment(experiment_id)
+        return WhatIf.from_plain(record.answer) if record.kind == KIND else None
+    except DlschedError:
+        return None
+
+
+def _open(experiment_id: str) -> None:
+    what_if_work.open_spec(read_spec(session.store().get_experiment(experiment_id).spec))

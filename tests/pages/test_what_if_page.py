@@ -1,0 +1,336 @@
+"""The page What if: moving controls, undoing, links, draws, slow answers, options, and what cannot be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.workload import Workload
+from dlsched.experiments import computations
+from dlsched.experiments.background import Runner
+from dlsched.experiments.cases import Case, Draws
+from dlsched.experiments.run import simulate
+from dlsched.experiments.what_if import WhatIfSpec, run_what_if
+from dlsched.metrics.what_if import comparison_of
+from dlsched.metrics.what_if_words import sentence
+from dlsched.store import Store
+from dlsched.ui import what_if_work
+from tests.support.page_text import shown
+from tests.support.runs_for_store import small_scenario
+
+PAGE = "decide/what_if.py"
+WAIT_S = 60
+DAY_S = 86_400.0
+ODD = "<b>a100</b> [x](y) $5"
+OpenPage = Callable[..., AppTest]
+
+
+def queued(**changes: Any) -> Scenario:
+    """Return 12 jobs of 2 GPUs and 60 s, 10 s apart, on two nodes of 2 GPUs: they wait."""
+    jobs = 12
+    columns = {
+        "job_id": [f"job {number}" for number in range(jobs)],
+        "submit_s": 10.0 * np.arange(jobs),
+        "work": np.full(jobs, 60.0),
+        "workers": [2] * jobs,
+        "due_s": 10.0 * np.arange(jobs) + 90,
+        "user": ["ann", "bob"] * 6,
+    }
+    cluster = Cluster(pools=(Pool(vm=VmType(name="two", gpus=2, usd_per_h=3.6), count=2),))
+    values: dict[str, Any] = {"workload": Workload.from_columns(columns), "cluster": cluster, "name": "queued"}
+    return Scenario(**values | changes)
+
+
+def opened(store: Store, open_page: OpenPage, scenario: Scenario, **params: Any) -> AppTest:
+    app = open_page(PAGE, scenario=store.save_scenario(scenario).scenario_hash, **params)
+    assert not app.exception
+    return app
+
+
+def said(app: AppTest) -> str:
+    return str(app.header[0].value).replace("\\", "")
+
+
+def link(app: AppTest) -> dict[str, list[str]]:
+    return {name: [value] if isinstance(value, str) else value for name, value in app.query_params.items()}
+
+
+def keys(app: AppTest) -> set[str | None]:
+    return {button.key for button in app.button}
+
+
+def expected(scenario: Scenario, changed: Case, draws: Draws | None = None) -> str:
+    spec = WhatIfSpec(
+        scenario=scenario.content_hash, baseline=Case(policy="fifo"), changed=changed, draws=draws or Draws()
+    )
+    answer = run_what_if(spec, scenario)
+    return sentence(answer, comparison_of(answer))
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_moved_control_changes_the_answer_and_the_link(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued())
+    assert said(app).startswith("As it is, FIFO: late jobs ")
+    assert "exact for this trace, not a forecast" in said(app)
+    assert app.number_input(key="whatif-nodes").label == "Nodes, today 2"
+    app = app.button(key="whatif-try-nodes").click().run()
+    assert said(app) == expected(queued(), Case(policy="fifo", changes={"nodes": 3}))
+    assert said(app).startswith("One more node cuts late jobs from ")
+    assert app.number_input(key="whatif-nodes").value == 3
+    assert app.number_input(key="whatif-nodes").label == ":violet[**Nodes, today 2**]"
+    assert (app.metric[0].label, app.metric[3].label) == ("Late jobs, share", "Cost per month")
+    assert app.metric[3].delta.startswith("+")
+    assert link(app)["set"] == ["nodes:3"]
+    app = app.slider(key="whatif-arrivals").set_value(0.5).run()
+    assert link(app)["set"] == ["nodes:3", "arrivals:0.5"]
+    app = app.selectbox(key="whatif-policy").set_value("sjf").run()
+    assert link(app)["to"] == ["sjf"]
+    two = {"nodes": 3, "arrivals": 0.5}
+    assert said(app) == expected(queued(), Case(policy="sjf", changes=two))
+    assert not app.exception
+
+
+@pytest.mark.usefixtures("runner")
+def test_changes_are_taken_back_one_by_one_in_turn_and_all_at_once(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued(), set=["nodes:3", "arrivals:1.5"], to="las", param=["quantum_s:120"])
+    both = said(app)
+    assert both.startswith("These four changes ")
+    app = app.button(key="whatif-drop-param.quantum_s").click().run()
+    assert "param" not in app.query_params
+    app = app.button(key="whatif-drop-arrivals").click().run()
+    assert link(app)["set"] == ["nodes:3"]
+    assert app.slider(key="whatif-arrivals").value == 1
+    app = app.button(key="whatif-drop-policy").click().run()
+    assert said(app) == expected(queued(), Case(policy="fifo", changes={"nodes": 3}))
+    for _ in range(3):
+        app = app.button(key="whatif-undo").click().run()
+    assert said(app) == both
+    assert app.button(key="whatif-undo").disabled
+    app = app.button(key="whatif-reset").click().run()
+    assert said(app).startswith("As it is")
+    assert app.button(key="whatif-reset").disabled
+    assert "set" not in app.query_params
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_link_reopens_exactly_this_view(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued())
+    app = app.number_input(key="whatif-nodes").set_value(4).run()
+    app = app.button(key="whatif-vary-now").click().run()
+    first, named = said(app), link(app)
+    assert "10 paired draws" in first
+    assert named["vary"] == ["run_time_spread:0.3"]
+    again = open_page(PAGE, **{name: values for name, values in named.items() if name != "scenario"},
+                      scenario=queued().content_hash[:8])  # fmt: skip
+    assert said(again) == first
+    assert again.number_input(key="whatif-nodes").value == 4
+    assert len(store.list_experiments("what-if")) == 3  # as it was, four nodes exact, four nodes over draws
+
+
+@pytest.mark.usefixtures("runner")
+def test_same_seed_same_numbers_on_the_page_and_in_two_runs(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued(), set=["durations:2"])
+    run = simulate(queued(), "fifo")
+    late = run.metrics["late_share"]
+    assert late is not None
+    assert f"from {100 * late:.1f}".removesuffix(".0") in said(app)
+
+
+@pytest.mark.usefixtures("runner")
+def test_nothing_random_is_exact_until_something_is_varied(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued(), set=["nodes:3"])
+    assert "exact for this trace, not a forecast" in said(app)
+    assert "±" not in said(app)
+    assert app.number_input(key="whatif-draws").disabled
+    assert "Nothing varies: exact for this trace, not a forecast." in shown(app)
+    app = app.button(key="whatif-vary-now").click().run()
+    assert "10 paired draws" in said(app)
+    assert not app.number_input(key="whatif-draws").disabled
+    assert "run times ± 30%" in shown(app)
+    app = app.number_input(key="whatif-vary-spread").set_value(50).run()
+    assert link(app)["vary"] == ["run_time_spread:0.5"]
+    app = app.number_input(key="whatif-draws").set_value(3).run()
+    assert "3 paired draws" in said(app)
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_trace_of_days_stands_for_days_like_its_own(store: Store, open_page: OpenPage) -> None:
+    jobs = queued().workload
+    days = jobs.with_columns(submit_s=jobs.submit_s + DAY_S * np.repeat(np.arange(4), 3), due_s=None)
+    app = opened(store, open_page, queued(workload=days), set=["nodes:1"])
+    assert link(app)["vary"] == ["days:1"]
+    assert "drawn with replacement: the trace stands for days like it" in shown(app)
+    assert "10 paired draws" in said(app)
+
+
+@pytest.mark.usefixtures("runner")
+def test_further_changes_get_controls_of_their_own(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued())
+    app = app.selectbox(key="whatif-add").set_value("restart_s").run()
+    app = app.button(key="whatif-add-now").click().run()
+    assert app.number_input(key="whatif-restart_s").label == "Restart (min), today 0 s"
+    app = app.number_input(key="whatif-restart_s").set_value(0.5).run()
+    assert link(app)["set"] == ["restart_s:30"]
+    assert said(app).startswith("Restart 30 s instead of 0 s ")
+    app = app.button(key="whatif-remove-restart_s").click().run()
+    assert "set" not in app.query_params
+    assert not app.exception
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_failure_at_a_given_time_is_typed_and_a_bad_one_can_be_taken_back(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued(), set=["failure_at:0@0.01for2"])
+    assert said(app).startswith("A failure of node 0 after 36 s for 2 h raises late jobs ")
+    app = app.text_input(key="whatif-failure_at").set_value("9@1for1").run()
+    assert "there is no node 9, the last one is node 1" in shown(app)
+    assert not app.header
+    app = app.button(key="whatif-back").click().run()
+    assert said(app).startswith("A failure of node 0 ")
+
+
+def test_what_takes_long_is_computed_when_the_reader_says_so(
+    store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(what_if_work, "SLOW_S", 0.0)
+    monkeypatch.setattr(what_if_work, "ROUGH_S", 0.0)
+    app = opened(store, open_page, queued(), set=["nodes:3"], vary=["run_time_spread:0.3"], draws="4")
+    assert app.button(key="whatif-apply").label.startswith("Apply, about ")
+    assert store.list_experiments("what-if") == []
+    app = app.button(key="whatif-apply").click().run()
+    assert runner.wait(WAIT_S)
+    app = app.run()
+    draws = Draws(seeds=(0, 1, 2, 3), vary={"run_time_spread": 0.3})
+    assert said(app) == expected(queued(), Case(policy="fifo", changes={"nodes": 3}), draws)
+    assert len(store.list_experiments("what-if")) == 2  # the first draw, and all of them
+    assert "whatif-apply" not in keys(app)
+    # another value of the same control waits for the word, and shows meanwhile what was there
+    app = app.number_input(key="whatif-nodes").set_value(4).run()
+    assert "whatif-apply" in keys(app)
+    assert "Below is the answer to the question before." in shown(app)
+    assert said(app).startswith("One more node ")
+    # a link to the first draw is there as a rough answer
+    app = app.number_input(key="whatif-nodes").set_value(3).run()
+    assert "whatif-apply" not in keys(app)
+
+
+@pytest.mark.usefixtures("runner")
+def test_an_answer_is_kept_as_an_option_listed_opened_and_removed(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued())
+    assert "whatif-keep" not in keys(app)  # nothing is changed yet
+    app = app.button(key="whatif-try-nodes").click().run()
+    kept = said(app)
+    app = app.button(key="whatif-keep").click().run()
+    assert "whatif-unkeep" in keys(app)
+    (option,) = store.get_setting(f"options/{queued().content_hash}")
+    assert store.get_experiment(option).kind == "what-if"
+    app = app.button(key="whatif-reset").click().run()
+    assert kept in shown(app)
+    app = app.button(key=f"whatif-open-{option}").click().run()
+    assert said(app) == kept
+    app = app.button(key=f"whatif-forget-{option}").click().run()
+    assert store.get_setting(f"options/{queued().content_hash}") is None
+    assert "whatif-keep" in keys(app)
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_run_that_cannot_be_is_told_in_a_box(store: Store, open_page: OpenPage) -> None:
+    jobs = queued().workload.with_columns(workers=np.array([4] * 12))
+    app = opened(store, open_page, queued(workload=jobs), set=["nodes:1"])
+    assert "A run did not come to its end" in shown(app)
+    assert "can never fit" in shown(app)
+    assert said(app) == "The comparison is not complete: not every run came to its end."
+    assert not app.metric
+    assert "whatif-keep" not in keys(app) or app.button(key="whatif-keep").disabled
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"set": ["nods:3"]}, "link, set=nods:3"),
+        ({"draws": "0"}, "must be a number from 1 to 1,000"),
+        ({"policy": "fof"}, "fof"),
+    ],
+    ids=("change", "draws", "policy"),
+)
+@pytest.mark.usefixtures("runner")
+def test_a_bad_link_says_what_is_wrong_and_begins_anew(
+    store: Store, open_page: OpenPage, params: dict[str, Any], words: str
+) -> None:
+    app = opened(store, open_page, queued(), **params)
+    assert words in shown(app)
+    (way_out,) = {"whatif-anew"} & keys(app)
+    app = app.button(key=way_out).click().run()
+    assert not app.exception
+    assert said(app).startswith("As it is")
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_stored_answer_opens_by_its_id(store: Store, open_page: OpenPage) -> None:
+    scenario = queued()
+    store.save_scenario(scenario)
+    spec = WhatIfSpec(scenario=scenario.content_hash, baseline=Case(policy="fifo"), changed=Case(policy="sjf"))
+    record = computations.compute("what-if", spec.model_dump(mode="json"), subject=scenario)
+    app = open_page(PAGE, experiment=store.save_experiment(record))
+    assert not app.exception
+    assert app.session_state["scenario_hash"] == scenario.content_hash
+    assert app.selectbox(key="whatif-policy").value == "sjf"
+    assert "experiment" not in app.query_params
+    missing = open_page(PAGE, experiment="0" * 12)
+    assert "Experiment 000000000000 is not in this store" in shown(missing)
+    assert said(missing)  # the page goes on without it
+
+
+@pytest.mark.usefixtures("runner")
+def test_names_that_users_gave_are_shown_letter_by_letter(store: Store, open_page: OpenPage) -> None:
+    pools = (Pool(vm=VmType(name=ODD, gpus=2, usd_per_h=3.6), count=2),
+             Pool(vm=VmType(name="other", gpus=2, usd_per_h=3.6), count=1))  # fmt: skip
+    app = opened(store, open_page, queued(cluster=Cluster(pools=pools)), set=[f"nodes.{ODD}:3"])
+    assert ODD in said(app)
+    assert "\\<b\\>" in app.header[0].value
+    assert app.number_input(key=f"whatif-nodes.{ODD}").value == 3
+    assert app.number_input(key="whatif-nodes.other").value == 1
+
+
+@pytest.mark.usefixtures("runner")
+def test_free_slots_and_random_scenarios_open_too(store: Store, open_page: OpenPage) -> None:
+    slots = Cluster(slots=3, catalogue=(VmType(name="two", gpus=2, usd_per_h=3.6), VmType(name="four", gpus=4)))
+    app = opened(store, open_page, queued(cluster=slots), set=["vm_types:two"])
+    assert said(app).startswith("Only the VM types two ")
+    app = opened(store, open_page, queued(options=Options(estimate_error=0.3)), to="sjf")
+    assert "10 paired draws" in said(app)
+    assert link(app)["draws"] == ["10"]
+
+
+@pytest.mark.usefixtures("runner")
+def test_another_scenario_begins_with_a_question_of_its_own(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued(), set=["nodes:3"])
+    other = store.save_scenario(small_scenario())
+    app.query_params["scenario"] = other.scenario_hash
+    app = app.run()
+    assert not app.exception
+    assert said(app).startswith("As it is")
+    assert "set" not in app.query_params
+
+
+@pytest.mark.parametrize("page", ["understand/result.py", "understand/compare.py"])
+@pytest.mark.usefixtures("runner")
+def test_result_and_compare_lead_here_with_their_run_as_the_baseline(
+    store: Store, open_page: OpenPage, page: str
+) -> None:
+    scenario = queued()
+    runs = [simulate(scenario, policy, params) for policy, params in (("las", {"quantum_s": 120.0}), ("sjf", {}))]
+    ids = [store.save_run(run.record(run.policy)) for run in runs]
+    named = {"run": ids[0]} if "result" in page else {"runs": ",".join(ids), "base": ids[0]}
+    app = open_page(page, scenario=scenario.content_hash, **named)
+    key = "result-whatif" if "result" in page else "compare-whatif"
+    app = app.button(key=key).click().run()
+    assert not app.exception
+    assert app.title[0].value == "What if"
+    assert said(app).startswith("As it is, LAS: ")
+    assert link(app)["with"] == ["quantum_s:120.0"]
