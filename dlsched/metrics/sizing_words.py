@@ -62,7 +62,7 @@ def _claim(sizing: Sizing) -> str:
         return ""
     if sizing.rule.claim == "average":
         return " in the average month"
-    return f" in nearly every month, at least {share(sizing.rule.level)} of draws"
+    return f" in nearly every month, at least {share(sizing.rule.level)} of the draws run"
 
 
 def _price(sizing: Sizing, answer: Counts) -> str:
@@ -96,8 +96,7 @@ def why_none(sizing: Sizing) -> list[str]:
         found.append(f"{target.kpi.label}: the {end} mean reached is {value}, with {sizing.words(counts)}")
     unsure = [size.counts for size in sizing.sizes if check_at(sizing, size.counts).verdict == "unsure"]
     if unsure:
-        are = "is" if len(unsure) == 1 else "are"
-        found.append(f"{listed([sizing.words(counts) for counts in unsure])} {are} unsure: more draws may tell")
+        found.append(f"unsure with {listed([sizing.words(counts) for counts in unsure])}: more draws may tell")
     return found
 
 

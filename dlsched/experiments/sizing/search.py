@@ -141,7 +141,8 @@ def _one_type(line: _Line, least: int, most: int, start: int) -> int | None:
     found, floor = _gallop_up(line.good, candidate, least, most)
     if found is None:
         return None
-    return _settle(line, _bisect(line.good, floor, found), least)
+    # Down again too: the draws of the search may have been unlucky below the candidate.
+    return _bisect(line.good, floor, found)
 
 
 def smallest(good: Callable[[int], bool], least: int, most: int, start: int) -> int | None:
@@ -193,17 +194,6 @@ def _gallop_up(good: Callable[[int], bool], count: int, least: int, most: int) -
             return None, count
         floor, count, step = count, min(most, count + step), 2 * step
     return count, floor
-
-
-def _settle(line: _Line, found: int, least: int) -> int:
-    """Go down while a size just below is good too: the draws of the search may have been unlucky there."""
-    while True:
-        if found > least and line.good(found - 1):
-            found -= 1
-        elif found - 1 > least and line.meets(found - 2) and line.good(found - 2):
-            found -= 2
-        else:
-            return found
 
 
 # ---- several types -----------------------------------------------------------------------------------
