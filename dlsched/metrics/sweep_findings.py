@@ -106,7 +106,9 @@ def _of_policies(sweep: Sweep, metric: str) -> str:
 
 def _all_situations(sweep: Sweep) -> str:
     points = len(sweep.points)
-    return f"in all {points} situations" if points > 1 else f"at {point_words(sweep, 0)}"
+    if points == 1:
+        return f"at {point_words(sweep, 0)}"
+    return "in both situations" if points == 2 else f"in all {points} situations"
 
 
 def worst_point(regret: Regret) -> int:
