@@ -24,7 +24,7 @@ MOST_ASSUMPTIONS = 8
 MOST_CAUTIONS = 2
 DENSE = 550
 """With more letters in its texts the page is set smaller and holds fewer numbers, so that it stays one page."""
-DENSE_ROWS = {False: 6, True: 4}
+DENSE_ROWS = {False: 5, True: 4}
 """Rows of a dense page by whether there are many options, whose cells are high."""
 STYLE = f"""
 @page{{size:A4;margin:11mm 12mm}}
@@ -37,7 +37,8 @@ p,ul,dl{{margin:0 0 1.5mm}}
 ul{{padding-left:4.5mm}}
 .two ul,.two p{{font-size:9pt}}
 .dense .advice{{font-size:9.5pt}}.dense h1{{font-size:13pt}}.dense p,.dense ul{{font-size:8.5pt}}
-.dense table{{font-size:8pt}}.dense.many table{{font-size:7.5pt}}.dense svg{{max-height:48mm}}
+.dense table{{font-size:8pt}}.dense.many table{{font-size:7.5pt}}
+.dense svg{{max-height:42mm}}.dense h2{{margin:1.2mm 0 .4mm}}
 .top,.foot,.small,caption,dd{{color:{LIGHT.muted};font-size:8.5pt}}
 .label{{display:inline-block;border:1px solid {LIGHT.worse_text};color:{LIGHT.worse_text};border-radius:2mm;
 padding:0 2mm;margin:0 1.5mm 1mm 0;font-size:9pt;font-weight:600}}

@@ -24,6 +24,7 @@ BODY = (MARGIN_IN, 1.3, WIDE_IN - 2 * MARGIN_IN, 5.5)
 TITLE_ONLY = 5
 """The layout with a title and nothing else in the template that comes with python-pptx."""
 LONG_ADVICE = 350
+LONG_BEHIND = 700
 INKS = {"better": LIGHT.better, "worse": LIGHT.worse_text, "not distinguishable": LIGHT.muted, "same": LIGHT.muted}
 MOST_ASSUMPTIONS = 8
 
@@ -147,6 +148,7 @@ def _behind(slide: Any, memo: Memo) -> None:
     labels = [chip.label for chip in memo.assumptions]
     more = f" · and {len(labels) - MOST_ASSUMPTIONS} more" if len(labels) > MOST_ASSUMPTIONS else ""
     taken = [f"Assumptions: {' · '.join(labels[:MOST_ASSUMPTIONS])}{more}"] if labels else []
-    text_box(slide, (left, top, width, 3.4), [*said, *taken], 16)
+    lines = [*said, *taken]
+    text_box(slide, (left, top, width, 3.4), lines, 16 if sum(map(len, lines)) < LONG_BEHIND else 12)
     again = ["To compute it again:", *memo.commands[:3], f"Scenario {memo.origin.scenario_hash}"]
     text_box(slide, (left, top + 3.7, width, 1.6), again, 11, LIGHT.muted)

@@ -35,13 +35,15 @@ def options(ticked: Sequence[str]) -> list[Series]:
     labels = [series.label for series in chosen]
     if len(chosen) < 2:
         return chosen
-    base = st.selectbox("Baseline", labels, key=f"memo-base-{_digest(ticked)}",
+    which = _digest([*ticked, *labels])
+    # The key is not one of those that are kept: the answer is the order of the ticks.
+    base = st.selectbox("Baseline", labels, key=f"report-base-{which}",
                         help="What is in use today: the others are compared with it")  # fmt: skip
     if base != labels[0]:
         runs = chosen[labels.index(base)].run_ids
         session.tick(sorted(ticked, key=lambda run: run not in runs))
         st.rerun()
-    key = f"memo-options-{_digest(ticked)}"
+    key = f"memo-options-{which}"
     st.session_state.setdefault(key, labels[1:MOST_OPTIONS])
     kept = st.multiselect("Compared with", labels[1:], key=key, max_selections=MOST_OPTIONS - 1)
     return [chosen[0], *(series for series in chosen[1:] if series.label in kept)]

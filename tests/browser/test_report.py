@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 
 from dlsched.experiments.run import simulate
+from dlsched.metrics.chips import Chip
+from dlsched.metrics.guards import Guard
+from dlsched.report.html import to_html
+from dlsched.report.memo import LONGEST
+from dlsched.report.options import Option
 from dlsched.store import Store
 from dlsched.workload.load import load
 from tests.browser.conftest import ROOT, Server, settle
+from tests.support.memos import full_memo, numbers, option
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 A4_MM, MARGINS_MM = (210, 297), (24, 22)
@@ -72,16 +78,48 @@ def test_the_memo_is_written_saved_and_opened_anywhere(
     assert saved(page, "report-scenario", tmp_path).name == "Demo.json"
 
     asked: list[str] = []
-    alone = page.context.browser.new_context(
-        offline=True,
-        viewport={"width": round((A4_MM[0] - MARGINS_MM[0]) * PX_PER_MM), "height": 1000},
-    ).new_page()
+    alone = page.context.browser.new_context(offline=True).new_page()
     alone.on("request", lambda request: asked.append(request.url))
     alone.goto(file.as_uri())
     assert asked == [file.as_uri()]
     assert alone.locator("h1").first.inner_text() == question
     assert "example data" in alone.locator(".label").first.inner_text()
-    alone.emulate_media(media="print")
-    height_mm = alone.locator("main").bounding_box()["height"] / PX_PER_MM
-    assert height_mm <= A4_MM[1] - MARGINS_MM[1]
     alone.context.close()
+    assert first_page_mm(page.context.browser, file) <= A4_MM[1] - MARGINS_MM[1]
+
+
+def first_page_mm(browser: Any, file: Path) -> float:
+    """Return how high the first page is when it is printed on A4."""
+    size = {"width": round((A4_MM[0] - MARGINS_MM[0]) * PX_PER_MM), "height": 1000}
+    tab = browser.new_page(viewport=size)
+    tab.goto(file.as_uri())
+    tab.emulate_media(media="print")
+    height_mm = float(tab.locator("main").bounding_box()["height"]) / PX_PER_MM
+    tab.close()
+    return height_mm
+
+
+def all_different(many: int) -> list[Option]:
+    """Options that differ in every number of the page, with wide intervals."""
+    keys = ("wait_p95", "jct_mean", "tardiness_cost", "total_cost", "not_running_mean", "slowdown_mean", "wait_p50")
+    return [
+        option(f"Policy with name {place}", [
+            numbers(0.1 * (place + draw) / 8, 31_234.5 + 4_321 * place * draw,
+                    **dict.fromkeys(keys, 51234.0 / (1 + place) * (1 + draw)))
+            for draw in range(3)
+        ])
+        for place in range(many)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("many", [2, 4, 6])
+@pytest.mark.parametrize("full", [False, True], ids=["short", "full"])
+def test_the_first_page_fits_a4(browser: Any, tmp_path: Path, many: int, *, full: bool) -> None:
+    texts = {"question": "question", "recommended": "recommendation", "note": "note"} if full else {}
+    typed: dict[str, Any] = {name: ("longer words " * 60)[: LONGEST[key]] for name, key in texts.items()}
+    if full:
+        typed["cautions"] = [Guard("orange", "A caution that needs a whole line of the page or two of them " * 2)] * 3
+        typed["assumptions"] = [Chip("due = submit + 1–3 x fastest time", "", "")] * 14
+    file = tmp_path / "memo.html"
+    file.write_text(to_html(full_memo(all_different(many), **typed)), encoding="utf-8")
+    assert first_page_mm(browser, file) <= A4_MM[1] - MARGINS_MM[1]

@@ -13,8 +13,10 @@ import streamlit as st
 
 from dlsched.domain.scenario import Options
 from dlsched.experiments.run import simulate
+from dlsched.experiments.sweep import read_spec, run_sweep
 from dlsched.report.winners import winners_of
 from dlsched.report.write import content
+from dlsched.store.record import ExperimentRecord
 from dlsched.ui import report_view
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
@@ -110,6 +112,10 @@ def test_the_baseline_can_be_changed_and_options_left_out(store, scenario, open_
     assert pages["memo"][-1].comparison.names == ("LAS", "FIFO", "SJF")
     app = app.multiselect[0].set_value(["SJF"]).run()
     assert pages["memo"][-1].comparison.names == ("LAS", "SJF")
+    for name in ("FIFO", "LAS"):  # there and back again
+        app = next(box for box in app.selectbox if box.label == "Baseline").set_value(name).run()
+        assert not app.exception
+        assert pages["memo"][-1].baseline == name
 
 
 def test_a_run_that_failed_its_audit_is_refused_with_a_way_out(store, scenario, open_page, pages):
@@ -180,6 +186,25 @@ def test_the_share_menu_points_to_the_memo(store, scenario, open_page):
     store.save_scenario(scenario)
     app = open_page("run/runs.py", scenario=scenario.content_hash[:8])
     assert "For others: download the HTML memo, one file that needs neither." in shown(app)
+
+
+def test_a_stored_sweep_says_what_could_change_the_answer(store, scenario, open_page, pages):
+    base, other = run(store, scenario), run(store, scenario, "sjf")
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert app.checkbox(key="memo-situations").disabled
+    asked = read_spec({"scenario": scenario.content_hash, "axes": [{"key": "nodes", "values": [3]}],
+                       "mode": "one-at-a-time", "policies": ["fifo", "sjf"], "metrics": ["late_share"]})  # fmt: skip
+    answer = run_sweep(asked, scenario).answer
+    store.save_experiment(ExperimentRecord("sweep", asked.model_dump(mode="json"), answer.to_plain(), "1"))
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert not app.exception
+    assert not app.checkbox(key="memo-situations").disabled
+    found = pages["memo"][-1].sensitivity
+    assert [each.words for each in found.situations] == ["as it is", "Nodes 3"]
+    assert found.exact
+    assert "What could change this" in pages["html"][-1]
+    app = app.checkbox(key="memo-situations").uncheck().run()
+    assert "What could change this" not in pages["html"][-1]
 
 
 def test_who_gains_is_computed_once(store, scenario, open_page, pages, monkeypatch):

@@ -135,6 +135,13 @@ def test_an_option_is_beaten_if_another_is_no_worse_in_both_and_better_in_one(pl
         assert point.beaten == beaten
 
 
+def test_more_worth_is_better_and_less_cost():
+    options = [option(name, [{**numbers(0.0, cost, utility_total=worth), "late_share": None}])
+               for name, cost, worth in (("A", 1.0, 3.0), ("B", 1.0, 2.0), ("C", 2.0, 4.0))]  # fmt: skip
+    found = points(compared(options, exact=True), "vm_cost", "utility_total")
+    assert {point.name: point.beaten for point in found} == {"A": False, "B": True, "C": False}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
