@@ -35,9 +35,10 @@ class Origin:
 class Option:
     """One thing to choose: its name and its metrics, draw by draw; draw i of all options saw the same jobs.
 
-    The rest says how to compute it again and what speaks against it. ``policy`` is a key of the registry, "" where the
-    option is none; ``params`` are those that differ from their defaults; ``audit`` the auditor's complaints; ``caveat``
-    what to know before choosing it; ``is_limit``: it shows what is possible and cannot be chosen.
+    ``origin`` is the scenario that the option is for; the answer about a change of it bears it too, with a name that
+    says the change. The rest says how to compute it again and what speaks against it. ``policy`` is a key of the
+    registry, "" where the option is none; ``params`` are those that differ from their defaults; ``audit`` the auditor's
+    complaints; ``caveat`` what to know before choosing it; ``is_limit``: it shows what is possible, not a choice.
     """
 
     name: str
