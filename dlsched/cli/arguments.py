@@ -75,6 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
     _pool_sizes(commands.add_parser("pool-sizes", help="policies over the size of the pool, on the same jobs"))
     _sweep(commands.add_parser("sweep", help="policies over one or two things that vary, on the same draws"))
     _size(commands.add_parser("size", help="the cheapest cluster that meets targets, and how much more load it takes"))
+    _growth(commands.add_parser("growth", help="months ahead with more jobs: when a target breaks, when to order"))
     _calibrate(commands.add_parser("calibrate", help="replay a recorded trace and compare with its own starts"))
     _compare(commands.add_parser("compare", help="policies against a baseline on the same draws"))
     _report(commands.add_parser("report", help="a decision memo about policies: HTML, PPTX, XLSX"))
@@ -214,8 +215,8 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="STORE",
-        help="keep the runs in a result store and take known ones from it (DLSCHED_STORE, else "
-        "~/.dlsched/results.duckdb); give it after FILE",
+        help="keep the numbers of the runs, not whole runs, in a result store and take known ones from it "
+        "(DLSCHED_STORE, else ~/.dlsched/results.duckdb); give it after FILE",
     )
     parser.add_argument("--csv", metavar="OUT", help="also write a line for each run to this file")
     add_compute_options(parser)
@@ -268,6 +269,55 @@ def _size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lack", type=float, metavar="%", help="percent of today's jobs that may be left undone (0)")
     parser.add_argument("--headroom", action="store_true", help="also find how much more load the answer takes")
     parser.add_argument("--most-runs", type=_whole(1), metavar="N", help="stop before more runs than this (2000)")
+    parser.add_argument(
+        "--save",
+        nargs="?",
+        const="",
+        metavar="STORE",
+        help="keep the runs in a result store and take known ones from it (DLSCHED_STORE, else "
+        "~/.dlsched/results.duckdb); give it after FILE",
+    )
+    add_compute_options(parser)
+    _json(parser)
+
+
+def _growth(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace or scenario file, or folder of an instance")
+    parser.add_argument(
+        "--target",
+        action="append",
+        required=True,
+        metavar="KEY<=LIMIT",
+        help="a metric with its limit, in quotes: 'wait_p95<=1h', 'late_share<=5%%'; may be repeated",
+    )
+    parser.add_argument("--percent", type=float, metavar="%", help="growth of arrivals a month, compounded (3)")
+    parser.add_argument("--months", type=_whole(1), metavar="N", help="months ahead (12)")
+    parser.add_argument("--begin", metavar="YYYY-MM", help="today's month; without it months are numbered")
+    parser.add_argument("--lead", type=_whole(0), metavar="N", help="months from an order to nodes that run jobs (3)")
+    parser.add_argument(
+        "--deliver",
+        action="append",
+        default=[],
+        metavar="MONTH:KEY:NODES",
+        help="nodes that come or are retired from the begin of a month on: 4:nodes:+4, 8:nodes.a100:-2; may be repeated",
+    )
+    parser.add_argument("--policy", default="fifo", metavar="KEY", help="policy, as listed by: policies (fifo)")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
+    )
+    parser.add_argument(
+        "--claim", choices=CLAIMS, default="average", help="what holds: the mean over draws, or nearly every draw"
+    )
+    parser.add_argument("--level", type=float, metavar="%", help="of nearly-every: so many percent of draws (95)")
+    parser.add_argument("--draws", type=_whole(1), default=10, metavar="N", help="draws of each month (10)")
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY[=VALUE]",
+        help="what differs between draws: days, run_time_spread=0.3, failures=500 (hours); may be repeated",
+    )
+    parser.add_argument("--csv", metavar="OUT", help="also write a line for each month to this file")
     parser.add_argument(
         "--save",
         nargs="?",

@@ -310,9 +310,11 @@ def with_violations(sweep: Sweep) -> list[Cell]:
 
 
 def unequal_points(sweep: Sweep) -> Iterator[int]:
-    """Yield the points at which policies completed different numbers of jobs: their means are of unlike jobs."""
+    """Yield the points at which policies completed different numbers of jobs: their means are of unlike jobs.
+
+    Runs that failed or are missing are told apart.
+    """
     for point in range(len(sweep.points)):
-        cells = [sweep.at(point, policy) for policy in sweep.policies]
-        completed = {tuple(cell.completed for cell in each) for each in cells if not any(one.missing for one in each)}
-        if len(completed) > 1:
+        draws = zip(*(sweep.at(point, policy) for policy in sweep.policies), strict=True)
+        if any(len({cell.completed for cell in cells} - {None}) > 1 for cells in draws):
             yield point

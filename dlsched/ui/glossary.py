@@ -95,6 +95,11 @@ TERMS = (
         "Which jobs to admit so that they are worth most together and their limits fit what is free of every resource.",
     ),
     Term("Knee", "KNEE, alpha", "The last width whose nodes each still cut the time by a given share, alpha, say 1%."),
+    Term(
+        "Knee of cost against service",
+        "",
+        "Where paying more begins to bring much less, of the choices that were tried; no recommendation by itself.",
+    ),
     Term("Knows", "", "What a policy must be told of a job before it runs; run times are rarely known exactly."),
     Term(
         "Linear relaxation",
@@ -148,6 +153,11 @@ TERMS = (
         "Rigid, moldable, malleable",
         "",
         "The width is fixed; chosen at the start; may change while the job runs (elastic).",
+    ),
+    Term(
+        "Regret",
+        "minimax regret",
+        "What a choice loses to the best one of a situation. Safe choice: its largest loss over all situations is least.",
     ),
     Term("Rolling horizon", "look-ahead", "Plan some steps, carry out the first, then plan anew."),
     Term(

@@ -31,6 +31,7 @@ from dlsched.metrics.sweep_findings import (
 from dlsched.metrics.sweep_words import point_words, value_words
 from dlsched.policies.registry import find
 from dlsched.ui import charts, price_lists, sweep_work
+from dlsched.ui.calibration_work import known_trust
 from dlsched.ui.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.sweep_regret import regret_rows, regret_table
 from dlsched.ui.sweep_work import Shown
@@ -87,7 +88,8 @@ def _chips(shown: Shown, scenario: Scenario) -> list[Any]:
         clairvoyant=any(spec.clairvoyant for spec in specs),
         today=price_lists.today(),
     )
-    return [*([] if shown.elsewhere else own), *chips_of(answer, of_axes)]
+    trust = None if shown.elsewhere else known_trust(answer.scenario)
+    return [*([] if shown.elsewhere else own), *([trust] if trust else []), *chips_of(answer, of_axes)]
 
 
 def _parts(answer: Sweep, metric: str) -> None:
