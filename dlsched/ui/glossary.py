@@ -157,7 +157,7 @@ TERMS = (
     Term(
         "Regret",
         "minimax regret",
-        "What a choice loses to the best one of a situation. Safe choice: its largest loss over all situations is least.",
+        "What a choice loses to the best one of a situation. Safe choice: its largest loss of all situations is least.",
     ),
     Term("Rolling horizon", "look-ahead", "Plan some steps, carry out the first, then plan anew."),
     Term(
