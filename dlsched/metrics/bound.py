@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlsched.domain.cluster import Cluster
+from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.billing import SECONDS_PER_H
 from dlsched.metrics.books import Books
@@ -40,18 +40,18 @@ def total_cost_bound(books: Books) -> float | None:
 
 def _by_table(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
     """Return the bound of each row over all mixtures of GPU types and numbers of GPUs."""
-    offers = _offers(books.scenario.cluster)
+    usd_per_gpu_s = _usd_per_gpu_s(books.scenario)
     widths = np.arange(1, int(speed.limits()[1][rows].max(initial=1)) + 1)
-    times = np.full((len(rows), len(offers), len(widths)), np.inf)
-    for place, vm in enumerate(offers):
+    times = np.full((len(rows), len(usd_per_gpu_s), len(widths)), np.inf)
+    for vm in range(len(usd_per_gpu_s)):
         rate = speed.rates_on(np.repeat(rows, len(widths)), np.tile(widths, len(rows)), vm)
         rate = rate.reshape(len(rows), len(widths))
-        np.divide(books.truth.work[rows][:, None], rate, out=times[:, place], where=rate > 0)
+        np.divide(books.truth.work[rows][:, None], rate, out=times[:, vm], where=rate > 0)
     slack_s, weight = _slack_s(books, rows), _weight(books, rows)
     per_worker, found = books.jobs.gpus_per_worker[rows], np.zeros(len(rows))
     for gpus in np.unique(per_worker):
         these = per_worker == gpus
-        prices = gpus * np.array(list(offers.values()))
+        prices = gpus * usd_per_gpu_s if gpus > 0 else np.zeros(len(usd_per_gpu_s))
         found[these] = job_lower_bounds(times[these], prices, slack_s[these], weight[these])
     return found
 
@@ -64,9 +64,10 @@ def _by_law(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
     smallest, work = speed.limits()[0][rows], books.truth.work[rows]
     gpus = smallest * books.jobs.gpus_per_worker[rows]
     bill = np.full(len(rows), np.inf)
-    for vm, price in _offers(books.scenario.cluster).items():
+    usd_per_gpu_s = _usd_per_gpu_s(books.scenario)
+    for vm in np.flatnonzero(np.isfinite(usd_per_gpu_s)).tolist():
         rate = speed.rates_on(rows, smallest, vm)
-        usd = np.divide(work * gpus * price, rate, out=np.full(len(rows), np.inf), where=rate > 0)
+        usd = np.divide(work * gpus * usd_per_gpu_s[vm], rate, out=np.full(len(rows), np.inf), where=rate > 0)
         np.minimum(bill, usd, out=bill)
     bill = np.where(gpus > 0, bill, 0.0)
     fastest = speed.fastest()[rows] * max(vm.speed for vm in books.scenario.cluster.vm_types)
@@ -80,9 +81,7 @@ def _by_gangs(books: Books, rows: Ints) -> Floats:
     width; see :meth:`ParameterServer.least_times_s`.
     """
     vm_types = books.scenario.cluster.vm_types
-    usd_per_gpu_s = min(
-        (price / vm_types[vm].speed for vm, price in _offers(books.scenario.cluster).items()), default=np.inf
-    )
+    usd_per_gpu_s = float((_usd_per_gpu_s(books.scenario) / [vm.speed for vm in vm_types]).min())
     least = books.least_step_s[rows]
     work, gpus = books.truth.work[rows], books.jobs.gpus_per_worker[rows]
     with np.errstate(invalid="ignore"):
@@ -91,13 +90,17 @@ def _by_gangs(books: Books, rows: Ints) -> Floats:
     return np.asarray(bill + _weight(books, rows) * np.maximum(0.0, alone_s - _slack_s(books, rows)))
 
 
-def _offers(cluster: Cluster) -> dict[int, float]:
-    """Return the machine types with GPUs and their $ per GPU and second."""
-    return {
-        number: (vm.usd_per_h or 0.0) / SECONDS_PER_H / vm.gpus
-        for number, vm in enumerate(cluster.vm_types)
-        if vm.gpus > 0
-    }
+def _usd_per_gpu_s(scenario: Scenario) -> Floats:
+    """Return the $ per GPU and second of each machine type, infinite without GPUs, shape (machine types,).
+
+    In delayed restarts the lowest counts everywhere: a job that grew goes on at its old rate for a while, and may by
+    then hold cheaper machines than those the rate is from. It grew in GPUs, so it holds no fewer than that rate needs.
+    """
+    usd = np.array(
+        [(vm.usd_per_h or 0.0) / SECONDS_PER_H / vm.gpus if vm.gpus > 0 else np.inf for vm in scenario.cluster.vm_types]
+    )
+    keeps_rate = scenario.options.restart_mode == "delayed" and scenario.options.restart_s > 0
+    return np.where(np.isfinite(usd), usd.min(), np.inf) if keeps_rate else usd
 
 
 def _slack_s(books: Books, rows: Ints) -> Floats:

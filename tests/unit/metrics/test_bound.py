@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given, settings
 
-from dlsched.domain.cluster import Cluster, VmType
-from dlsched.domain.scenario import Scenario, SpeedSpec
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.plan import Plan, Share, run_on
+from dlsched.domain.policy import ListRule, ReviewRule
+from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.state import State
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 from dlsched.metrics.summary import summarise
@@ -69,3 +74,82 @@ def test_no_run_costs_less(scenario: Scenario):
     least, total = metrics["total_cost_bound"], metrics["total_cost"]
     if least is not None and total is not None:
         assert total >= least * (1 - 1e-9) - 1e-9
+
+
+# ---- delayed restarts: the rate of one machine while others are held ------------------------------------------------
+
+
+class Moves:
+    """Carries out what is written down: time -> (row -> shares, slot -> machine type)."""
+
+    kernel_rule: ListRule | None = None
+    review = ReviewRule()
+
+    def __init__(self, moves: Mapping[float, tuple[dict[int, Share], dict[int, str | None]]]) -> None:
+        self._moves = moves
+
+    def plan(self, state: State) -> Plan:
+        shares, vms = self._moves.get(state.now_s, ({}, {}))
+        later = min((time_s for time_s in self._moves if time_s > state.now_s), default=None)
+        return Plan({row: run_on((share,)) for row, share in shares.items()}, vms=vms, wake_at_s=later)
+
+
+CHEAP = tuple(VmType(name=f"cheap-{gpus}", gpu_type="slow", gpus=gpus, usd_per_h=3600.0 * gpus) for gpus in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("dear", "speed"),
+    [
+        pytest.param(
+            VmType(name="dear", gpus=1, speed=4.0, usd_per_h=4.1 * 3600),
+            SpeedSpec(kind="scaling", efficiency=1.0, max_factor=2.0),
+            id="law",
+        ),
+        pytest.param(
+            VmType(name="dear", gpu_type="fast", gpus=1, usd_per_h=4.1 * 3600),
+            SpeedSpec(kind="table", times=TimeTable(rows={"net": {"slow": (1.0, 0.5), "fast": (0.25, 0.125)}})),
+            id="table",
+        ),
+    ],
+)
+def test_a_rate_from_a_dear_machine_lasts_on_a_cheap_one(dear: VmType, speed: SpeedSpec):
+    # 100 s starting on 1 cheap GPU, 1 s at rate 4 on the dear one ($4.1), then 99 s at rate 4 on 2 cheap ones
+    jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [400.0], "profile": ["net"]})
+    scenario = Scenario(
+        jobs,
+        Cluster(slots=2, catalogue=(dear, *CHEAP)),
+        Options(restart_s=100.0, restart_mode="delayed"),
+        speed,
+    )
+    steps = Moves(
+        {
+            0.0: ({0: Share(1, 1)}, {1: "cheap-1"}),
+            100.0: ({0: Share(0, 1)}, {0: "dear", 1: None}),
+            101.0: ({0: Share(1, 2)}, {0: None, 1: "cheap-2"}),
+        }
+    )
+    prepared = prepare(scenario)
+    metrics = summarise(prepared.scenario, prepared.truth, run_policy(prepared, steps))
+    assert metrics["total_cost"] == pytest.approx(100 + 4.1 + 198)
+    assert metrics["total_cost_bound"] == pytest.approx(100)  # 400 at rate 4 on a GPU at $1 a second
+    at_once = prepare(scenario.replace(options=Options()))
+    metrics = summarise(at_once.scenario, at_once.truth, run_policy(at_once, steps))
+    assert metrics["total_cost_bound"] == pytest.approx(400)  # a cheap GPU at rate 1; the dear one would be $410
+
+
+def test_a_job_without_gpus_may_end_soonest_on_a_machine_without_gpus():
+    times = TimeTable(rows={"net": {"slow": (100.0,), "fast": (1.0,)}})
+    pools = (
+        Pool(vm=VmType(name="g", gpu_type="slow", gpus=1, cpus=8.0, usd_per_h=1.0), count=1),
+        Pool(vm=VmType(name="c", gpu_type="fast", gpus=0, cpus=8.0, usd_per_h=1.0), count=1),
+    )
+    jobs = Workload.from_columns(
+        {"job_id": ["a"], "submit_s": [0.0], "work": [1.0], "profile": ["net"], "gpus_per_worker": [0.0]}
+        | {"cpus_per_worker": [1.0], "due_s": [0.5], "weight_usd_per_s": [10.0]}
+    )
+    for cluster in (Cluster(pools=pools), Cluster(pools=pools[1:])):
+        prepared = prepare(Scenario(jobs, cluster, speed=SpeedSpec(kind="table", times=times)))
+        log = run_policy(prepared, Moves({0.0: ({0: Share(cluster.num_nodes - 1, 1)}, {})}))
+        metrics = summarise(prepared.scenario, prepared.truth, log)
+        assert metrics["total_cost_bound"] == pytest.approx(5.0)  # half a second late
+        assert metrics["total_cost"] == pytest.approx(5.0 + cluster.num_nodes / 3600)
