@@ -14,6 +14,8 @@ from dlsched.domain.scenario import Scenario
 from dlsched.experiments import admissions, calibration, growth, look_ahead, pool_sizes, prices, sizing, what_if
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.reporting import Channel, Reporter
+from dlsched.experiments.reproduction_times import guess_s
+from dlsched.experiments.reproductions import question as reproduction
 from dlsched.experiments.run import Progress
 from dlsched.experiments.steady import read_spec, run_steady
 from dlsched.experiments.steady.run import check
@@ -191,6 +193,14 @@ COMPUTATIONS = (
         lambda asked, scenario, progress: growth.run_growth(asked, scenario, progress=progress).to_plain(),
         lambda asked: _LIST_RUN_S * asked.runs,
         "growth", "sizing", "cases", "workload",
+    ),
+    Computation(
+        "reproduction",
+        "Reproduction",
+        lambda plain: reproduction.read_asked(plain).model_dump(mode="json"),
+        lambda spec, _, progress: reproduction.answered(reproduction.read_asked(spec), progress),
+        lambda spec: guess_s(spec["key"], quick=spec["quick"]),
+        ("experiments/reproductions", "experiments/steady", "experiments/pool_sizes", "workload"),
     ),
 )  # fmt: skip
 
