@@ -14,9 +14,12 @@ PROGRAM = ("python", "-m", "dlsched")
 
 
 def file_name(scenario_name: str) -> str:
-    """Return the name of the file a scenario is downloaded as: letters, digits, dash and underscore."""
+    """Return the name of the file a scenario is downloaded as: letters, digits, dash and underscore.
+
+    It begins with no dash: a command would take it for an option.
+    """
     plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in scenario_name)
-    return (plain[:LONGEST_NAME] or "scenario") + ".json"
+    return (plain.lstrip("-")[:LONGEST_NAME] or "scenario") + ".json"
 
 
 def simulate_command(option: Option) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from io import BytesIO
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from dlsched.domain.scenario import Options, Scenario
 from dlsched.experiments.batch import Draw, run_batch
 from dlsched.experiments.run import simulate
 from dlsched.metrics.intervals import paired_difference
+from dlsched.report.rerun import file_name
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.runs_for_store import small_scenario
 
@@ -113,6 +115,27 @@ def test_the_memo_is_written_in_all_kinds(random_file: str, tmp_path: Path, caps
     book = openpyxl.load_workbook(BytesIO(Path(files[2]).read_bytes()))
     assert book["Summary"]["A1"].value == question
     assert len(list(book["All numbers"].rows)) == 1 + 2 * 3
+
+
+def test_the_command_of_the_memo_computes_it_again(
+    random_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = ["--policies", "fifo,las", "--param", "las.quantum_s=30", "--draws", "2"]
+    out = tmp_path / "m.xlsx"
+    assert main(["report", random_file, *typed, "--out", str(out), *ALONE]) == 0
+    capsys.readouterr()
+    book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
+    texts = [str(row[0].value) for row in book["Summary"].iter_rows()]
+    command = next(text for text in texts if text.startswith("python -m dlsched compare "))
+    monkeypatch.chdir(tmp_path)
+    name = file_name("=two GPUs")
+    assert name in command
+    write_scenario(with_long_jobs(RANDOM), name)
+    assert main([*shlex.split(command)[3:], "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    late = next(row for row in answer["rows"] if (row["key"], row["name"]) == ("jct_mean", "LAS"))
+    told = {(row[0].value, row[2].value): row[5].value for row in book["Differences"].iter_rows()}
+    assert told["Time in system, mean", "LAS"] == pytest.approx(late["delta"] / 3600)
 
 
 def test_what_is_typed_takes_the_place_of_our_words(

@@ -217,7 +217,8 @@ def test_one_command_is_given_only_where_it_says_all(change):
 
 def test_names_of_files_and_seeds():
     assert file_name("Q3 trace, 8 x 8 A100/..") == "Q3-trace--8-x-8-A100---.json"
-    assert file_name("") == "scenario.json"
+    assert file_name("") == file_name("--") == "scenario.json"
+    assert file_name("=x") == "x.json"
     told = {(0,): "0", (0, 1): "0, 1", (0, 1, 2, 3): "0 to 3", (0, 3, 7): "0, 3, 7"}
     assert {seeds: seeds_words(seeds) for seeds in told} == told
 
