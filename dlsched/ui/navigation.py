@@ -33,6 +33,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("inside/admissions.py", "Admissions", "🚪", "admissions"),
         ("inside/prices.py", "Prices and admissions", "💰", "prices"),
         ("inside/pool_size.py", "Pool size", "📐", "pool-size"),
+        ("inside/reproductions.py", "Reproductions", "🔁", "reproductions"),
     ),
     "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
 }
