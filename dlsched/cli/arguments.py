@@ -299,7 +299,7 @@ def _growth(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MONTH:KEY:NODES",
-        help="nodes that come or are retired from the begin of a month on: 4:nodes:+4, 8:nodes.a100:-2; may be repeated",
+        help="nodes that come or are retired from the begin of a month on: 4:nodes:+4, 8:nodes.a100:-2; repeatable",
     )
     parser.add_argument("--policy", default="fifo", metavar="KEY", help="policy, as listed by: policies (fifo)")
     parser.add_argument(

@@ -25,6 +25,7 @@ _MODULES = {
     "pool-sizes": "dlsched.cli.pool_sizes",
     "sweep": "dlsched.cli.sweep",
     "size": "dlsched.cli.size",
+    "growth": "dlsched.cli.growth",
     "compare": "dlsched.cli.compare",
     "report": "dlsched.cli.report",
     "calibrate": "dlsched.cli.calibrate",

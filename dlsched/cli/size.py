@@ -61,7 +61,7 @@ def asked(options: Namespace, scenario: Scenario) -> SizeSpec:
         "policy": options.policy,
         "params": parse_params(options.param),
         "claim": options.claim,
-        "vary": dict(_varies(text) for text in options.vary),
+        "vary": dict(read_vary(text) for text in options.vary),
         "headroom": options.headroom,
     }
     return read_spec(spec | {name: value for name, value in typed.items() if value is not None})
@@ -76,7 +76,8 @@ def _range(text: str) -> dict[str, Any]:
     return {"key": key if key == "nodes" else f"nodes.{key}", "least": int(least), "most": int(most)}
 
 
-def _varies(text: str) -> tuple[str, float]:
+def read_vary(text: str) -> tuple[str, float]:
+    """Return what differs between draws, of "days" or "failures=500"; InputError naming the option as typed."""
     key, equals, value = text.partition("=")
     try:
         return key.strip(), float(value) if equals else 1.0

@@ -9,9 +9,10 @@ from pydantic import Field
 
 from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import validated
-from dlsched.metrics.formats import MISSING, amount, factor, listed, money
+from dlsched.metrics.formats import MISSING, amount, listed, money, number
 from dlsched.metrics.sizing import VmRange
 from dlsched.metrics.sizing_rule import Check, Draw, Rule, judge
+from dlsched.metrics.sizing_words import VERDICTS
 
 Found = Literal["breaks", "unsure", "holds"]
 
@@ -77,6 +78,10 @@ class Growth(Frozen):
         found = self.months[month]
         return judge(self.rule, found.draws, found.error)
 
+    def load_of(self, month: int) -> str:
+        """Return by what a month's arrivals are multiplied: "1.03x"."""
+        return f"{number(self.months[month].load)}x"
+
     def name_of(self, month: int) -> str:
         """Return a month as it is called: "2027-05" where the first has a date, else "month 6"."""
         return month_name(self.begin, month)
@@ -133,7 +138,7 @@ def sentence(growth: Growth) -> str:
         )
     which = listed([one.target.words for one in growth.check(broken).targets if one.verdict == "fails"])
     said = which or growth.check(broken).why or "The targets"
-    when = "today" if broken == 0 else f"in {growth.name_of(broken)} (arrivals {factor(growth.months[broken].load)})"
+    when = "today" if broken == 0 else f"in {growth.name_of(broken)} (arrivals {growth.load_of(broken)})"
     before = f", not sure from {growth.name_of(unsure)} on" if unsure is not None and unsure < broken else ""
     after = recovers_at(growth)
     again = f" It holds again from {growth.name_of(after)}." if after is not None else ""
@@ -164,13 +169,14 @@ def rows_of(growth: Growth) -> list[dict[str, Any]]:
         nodes = {vm.name or "nodes": count for vm, count in zip(growth.types, one.counts, strict=True)}
         targets = {
             each.target.kpi.label: (MISSING if each.mean is None else each.target.kpi.show(each.mean.mean))
-            + f", {each.verdict}"
+            + f", {VERDICTS[each.verdict]}"
             for each in check.targets
         }
         cost = MISSING if one.usd_month is None else f"{money(one.usd_month)}/month"
         rows.append(
-            {"month": growth.name_of(one.month), "arrivals": factor(one.load), **nodes, "price of the nodes": cost}
+            {"month": growth.name_of(one.month), "arrivals": growth.load_of(one.month), **nodes}
+            | {"price of the nodes": cost}
             | targets
-            | {"draws that hold": f"{check.hits} of {check.n}", "verdict": check.verdict, "why": check.why}
+            | {"draws that hold": f"{check.hits} of {check.n}", "verdict": VERDICTS[check.verdict], "why": check.why}
         )
     return rows

@@ -20,6 +20,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "Decide": (
         ("decide/what_if.py", "What if", "🔀", "whatif"),
         ("decide/sweep.py", "Sweep", "🌊", "sweep"),
+        ("decide/size.py", "Size", "📏", "size"),
         ("decide/report.py", "Report", "📝", "report"),
     ),
     "How jobs speed up": (

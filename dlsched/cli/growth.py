@@ -1,0 +1,115 @@
+"""``growth``: months ahead with more jobs each, when a target breaks, and by when to order."""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import Namespace
+from contextlib import ExitStack
+from typing import Any
+
+from dlsched.cli.compute import opened
+from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
+from dlsched.cli.simulate import parse_params
+from dlsched.cli.size import read_vary
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.experiments.growth import GrowthSpec, check, read_spec, run_growth
+from dlsched.metrics.formats import amount
+from dlsched.metrics.growth import Growth, rows_of, sentence
+from dlsched.metrics.sizing_targets import read_target
+from dlsched.workload.load import load
+
+MONTH = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")
+ASSUMED = "Each month is played by itself with today's jobs arriving faster: no queue is carried over."
+
+
+def run(options: Namespace) -> int:
+    """Carry out the command; 0 also where a target breaks: that is an answer. 1 when the audit complains."""
+    scenario = load(options.file)
+    spec = asked(options, scenario)
+    check(spec, scenario)
+    answer = computed(spec, scenario, options)
+    if options.csv:
+        write_csv(rows_of(answer), options.csv)
+    if options.json:
+        print_json(answer.to_plain())
+    else:
+        clear_line()
+        _show(answer)
+    return _complaints(answer)
+
+
+def asked(options: Namespace, scenario: Scenario) -> GrowthSpec:
+    """Return the question that was typed."""
+    if options.begin is not None and not MONTH.fullmatch(options.begin):
+        raise InputError(f"--begin {options.begin}", "is not a year and a month", "Write it as in --begin 2026-11")
+    typed = {
+        "percent": options.percent,
+        "months": options.months,
+        "lead_months": options.lead,
+        "begin": options.begin,
+        "level": None if options.level is None else options.level / 100,
+    }
+    spec: dict[str, Any] = {
+        "scenario": scenario.content_hash,
+        "targets": [read_target(text).model_dump() for text in options.target],
+        "policy": options.policy,
+        "params": parse_params(options.param),
+        "claim": options.claim,
+        "steps": [read_step(text) for text in options.deliver],
+        "seeds": list(range(options.draws)),
+        "vary": dict(read_vary(text) for text in options.vary),
+    }
+    return read_spec(spec | {name: value for name, value in typed.items() if value is not None})
+
+
+def read_step(text: str) -> dict[str, Any]:
+    """Return the step of "4:nodes.a100:+4" or "4:nodes:-2".
+
+    Raises
+    ------
+    InputError
+        Naming the option as it was typed.
+    """
+    month, _, rest = text.partition(":")
+    key, colon, nodes = rest.rpartition(":")  # names of VM types may hold a colon
+    try:
+        if not (month.strip().isdecimal() and colon and key.strip()):
+            raise ValueError(text)
+        return {"month": int(month), "key": key.strip(), "nodes": int(nodes)}
+    except ValueError:
+        why = "is not of the form MONTH:KEY:NODES"
+        raise InputError(f"--deliver {text}", why, "Write it as in --deliver 4:nodes:+4") from None
+
+
+def computed(spec: GrowthSpec, scenario: Scenario, options: Namespace) -> Growth:
+    """Return the answer; runs are taken from the store and kept there where one is given."""
+    with ExitStack() as stack:
+        store = None
+        if options.save is not None:
+            from dlsched.store import Store
+
+            store = stack.enter_context(Store(options.save or None))  # before the runs: another process may hold it
+        executor = stack.enter_context(opened(options))
+        return run_growth(spec, scenario, executor, store, progress_line(options.json))
+
+
+def _show(answer: Growth) -> None:
+    print(printable(sentence(answer)))
+    print(f"{ASSUMED} {answer.label}.")
+    rows = rows_of(answer)
+    hidden = {"draws that hold"} if answer.rule.exact else set()
+    hidden |= set() if any(row["why"] for row in rows) else {"why"}
+    names = [name for name in rows[0] if name not in hidden]
+    print_table(names, [[str(row[name]) for name in names] for row in rows])
+
+
+def _complaints(answer: Growth) -> int:
+    found = [(one.month, draw) for one in answer.months for draw in one.draws if draw.audit]
+    if found:
+        month, draw = found[0]
+        first = f"{answer.name_of(month)}: {draw.audit[0]}"
+        text = f"the audit found violations in {amount(len(found), 'run')}, first {first}"
+        print(f"dlsched: {printable(text)}", file=sys.stderr)
+    return 1 if found else 0

@@ -1,0 +1,168 @@
+"""The chart of months ahead: a target's metric by month, what comes and goes, by when to order."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import Chart, framed, plain
+from dlsched.figures.palette import BLUE, Theme
+from dlsched.figures.size import HEIGHT, LEGEND, SYMBOLS, Level, verdict_colour
+from dlsched.metrics.formats import amount, show_interval
+from dlsched.metrics.growth import Growth, Step, breaks_at, order_by
+from dlsched.metrics.intervals import Interval
+from dlsched.metrics.sizing_rule import Verdict
+from dlsched.metrics.sizing_targets import Target
+from dlsched.metrics.sizing_words import VERDICTS
+
+MOST_TICKS = 16
+
+
+def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
+    """Return a target's metric over the months with its 95% band and the target's line.
+
+    Verdicts by shape and colour; deliveries and retirements as arrows at the foot, the last month to order as an
+    upright line. None where no month has a number.
+    """
+    target = next(one for one in growth.rule.targets if one.metric == metric)
+    found = [
+        (one.month, mean, check.verdict)
+        for one in growth.months
+        for check in [growth.check(one.month)]
+        if (mean := check.of(metric).mean) is not None
+    ]
+    if not found:
+        return None
+    level, figure = Level(target, [mean for _, mean, _ in found]), go.Figure()
+    _add_band(figure, [month for month, _, _ in found], [mean for _, mean, _ in found], level, theme)
+    figure.add_scatter(
+        x=[month for month, _, _ in found], y=[level.at(mean.mean) for _, mean, _ in found], mode="lines",
+        line={"color": theme.marks[BLUE], "width": 2}, showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
+    for verdict, symbol in SYMBOLS.items():
+        _add_verdict(figure, growth, [one for one in found if one[2] == verdict], level, theme, symbol)
+    _add_steps(figure, growth, level, theme)
+    sure = f"{amount(len(growth.seeds), 'draw')} a month, band 95%" if not growth.rule.exact else "exact for this trace"
+    framed(figure, theme, title=f"{target.kpi.label} by month, {sure}", x=_x_title(growth), y=level.title,
+           height=HEIGHT)  # fmt: skip
+    level.finish(figure, theme)
+    months = [one.month for one in growth.months]
+    by = order_by(growth)
+    first = min(0, by) if by is not None and by >= -3 else 0
+    every = -(-(months[-1] - first + 1) // MOST_TICKS)
+    ticks = list(range(first, months[-1] + 1, every))
+    figure.update_xaxes(tickvals=ticks, ticktext=[growth.name_of(month) for month in ticks],
+                        range=[first - 0.4, months[-1] + 0.4], zeroline=False)  # fmt: skip
+    if by is not None and by >= first:
+        _add_order(figure, growth, by, theme)
+    rows = [_row(growth, month, mean, verdict, target) for month, mean, verdict in found]
+    return Chart(figure, _alt(growth, target, found), pd.DataFrame(rows))
+
+
+def _x_title(growth: Growth) -> str:
+    speed = f"{growth.percent:+g}%".replace("-", "\N{MINUS SIGN}")
+    return f"Month (arrivals {speed} a month)"
+
+
+_Found = tuple[int, Interval, Verdict]
+
+
+def _add_band(figure: go.Figure, xs: list[int], of: list[Interval], level: Level, theme: Theme) -> None:
+    if any(one.half_width is None for one in of) or not any(one.half_width for one in of):
+        return
+    top = [level.at(one.high or 0.0) for one in of]
+    bottom = [level.at(one.low or 0.0) for one in of]
+    red, green, blue = (int(theme.marks[BLUE][place : place + 2], 16) for place in (1, 3, 5))
+    figure.add_scatter(
+        x=[*xs, *reversed(xs)], y=[*top, *reversed(bottom)], fill="toself", mode="lines", showlegend=False,
+        line={"width": 0}, fillcolor=f"rgba({red},{green},{blue},0.15)", hoverinfo="skip",
+    )  # fmt: skip
+
+
+def _add_verdict(
+    figure: go.Figure, growth: Growth, found: list[_Found], level: Level, theme: Theme, symbol: str
+) -> None:
+    if not found:
+        return
+    verdict = found[0][2]
+    colour = verdict_colour(verdict, theme)
+    figure.add_scatter(
+        x=[month for month, _, _ in found], y=[level.at(mean.mean) for _, mean, _ in found], mode="markers",
+        name=LEGEND[verdict], showlegend=True,
+        customdata=[[_hover(growth, month, mean, level.target)] for month, mean, _ in found],
+        marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2, "color": colour}},
+        hovertemplate="%{customdata[0]}<extra></extra>",
+    )  # fmt: skip
+
+
+def _hover(growth: Growth, month: int, mean: Interval, target: Target) -> str:
+    check = growth.check(month)
+    held = "" if growth.rule.exact else f"<br>held in {check.hits} of {amount(check.n, 'draw')}"
+    return (
+        f"<b>{growth.name_of(month)}</b><br>arrivals {growth.load_of(month)}, "
+        f"{plain(nodes_words(growth, month), 80)}<br>"
+        f"{target.kpi.label} {show_interval(target.kpi.kind, mean.mean, mean.half_width)}<br>"
+        f"{VERDICTS[check.verdict]}{held}"
+    )
+
+
+def nodes_words(growth: Growth, month: int) -> str:
+    """Return the nodes of a month: "12 nodes", "8 A100, 4 H100"."""
+    counts = growth.months[month].counts
+    if len(counts) == 1:
+        return amount(counts[0], f"{growth.types[0].name} node".strip())
+    return ", ".join(f"{count:,} {vm.name}" for count, vm in zip(counts, growth.types, strict=True))
+
+
+def step_words(growth: Growth, step: Step) -> str:
+    """Return what comes or goes: "+4 A100"."""
+    name = next((vm.name for vm in growth.types if vm.key == step.key), "") or "nodes"
+    return f"{step.nodes:+,} {name}".replace("-", "\N{MINUS SIGN}")
+
+
+def _add_steps(figure: go.Figure, growth: Growth, level: Level, theme: Theme) -> None:
+    foot = level.low * 1.02 if level.log else level.low + 0.03 * (level.high - level.low)
+    for name, symbol, steps in (
+        ("delivery", "triangle-up", [step for step in growth.steps if step.nodes > 0]),
+        ("retirement", "triangle-down", [step for step in growth.steps if step.nodes < 0]),
+    ):
+        if steps:
+            figure.add_scatter(
+                x=[step.month for step in steps], y=[foot] * len(steps), mode="markers+text", name=name,
+                showlegend=True, text=[plain(step_words(growth, step), 24) for step in steps],
+                textposition="top center", textfont={"size": 13, "color": theme.ink},
+                marker={"symbol": symbol, "size": 13, "color": theme.ink}, cliponaxis=False,
+                hovertemplate="%{text}<extra></extra>",
+            )  # fmt: skip
+
+
+def _add_order(figure: go.Figure, growth: Growth, month: int, theme: Theme) -> None:
+    """Mark the last month to order, with its label at the top; the line of the target has the other colour."""
+    late = month > growth.months[-1].month / 2
+    figure.add_vline(x=month, line={"color": theme.ink, "dash": "dot", "width": 2})
+    figure.add_annotation(
+        text=f"order by {growth.name_of(month)}", showarrow=False, font={"color": theme.ink, "size": 13},
+        bgcolor=theme.ground, opacity=0.9, x=month, xref="x", xanchor="right" if late else "left", y=1, yref="paper",
+        yanchor="top", xshift=-6 if late else 6,
+    )  # fmt: skip
+
+
+def _row(growth: Growth, month: int, mean: Interval, verdict: Verdict, target: Target) -> dict[str, object]:
+    return {
+        "month": growth.name_of(month), "arrivals": growth.load_of(month), "nodes": nodes_words(growth, month),
+        target.kpi.label: show_interval(target.kpi.kind, mean.mean, mean.half_width), "all targets": VERDICTS[verdict],
+        f"{target.metric}, exact": mean.mean, "± (95%)": mean.half_width,
+    }  # fmt: skip
+
+
+def _alt(growth: Growth, target: Target, found: list[_Found]) -> str:
+    ends = [found[0], found[-1]] if len(found) > 1 else found
+    told = " to ".join(
+        f"{show_interval(target.kpi.kind, mean.mean, mean.half_width)} in {growth.name_of(month)}"
+        for month, mean, _ in ends
+    )
+    broken, by = breaks_at(growth), order_by(growth)
+    more = "" if broken is None else f" The targets break in {growth.name_of(broken)}."
+    more += "" if by is None else f" Order by {growth.name_of(by)}." if by >= 0 else " The order is late."
+    steps = ", ".join(f"{step_words(growth, step)} in {growth.name_of(step.month)}" for step in growth.steps)
+    return f"{target.kpi.label} from {told}.{more}{f' {steps}.' if steps else ''}"

@@ -1,0 +1,322 @@
+"""Charts of a search for a size: cost against service, and a target over the load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from dlsched.figures.base import DURATION_TICKS, LEAST_TICKS, Chart, framed, legend_mark, plain, reference_line
+from dlsched.figures.palette import BLUE, DASHES, Theme
+from dlsched.figures.sweep import Scale, scale_of
+from dlsched.metrics.formats import amount, duration, number, short, show_interval
+from dlsched.metrics.intervals import Interval
+from dlsched.metrics.sizing import CostBy, FrontierPoint, Headroom, Sizing, check_load, frontier
+from dlsched.metrics.sizing_rule import Verdict
+from dlsched.metrics.sizing_targets import Target
+from dlsched.metrics.sizing_words import VERDICTS
+
+HEIGHT = 380
+LOG_FROM = 10.0
+"""Means that lie further apart than this, as a factor, are drawn on a log axis: a linear one hides the target."""
+LEAST_OF_LIMIT = 50.0
+"""A log axis goes down to this part of the target at most: much better than the target is good enough."""
+SYMBOLS: dict[Verdict, str] = {"meets": "circle", "unsure": "diamond-open", "fails": "x"}
+LEGEND: dict[Verdict, str] = {"meets": "meets", "unsure": "unsure", "fails": "fails"}
+COST_TITLES: dict[CostBy, str] = {
+    "price": "Cost of the nodes ($/month)", "runs": "Cost, mean over draws ($/month)",
+    "gpus": "GPUs (no prices are set)", "nodes": "Nodes (no prices are set)",
+}  # fmt: skip
+
+
+def verdict_colour(verdict: Verdict, theme: Theme) -> str:
+    """Return the colour of a verdict; its shape says it too."""
+    return {"meets": theme.better, "unsure": theme.ink, "fails": theme.worse}[verdict]
+
+
+# ---- the axis of a target ----------------------------------------------------------------------------
+
+
+class Level:
+    """The y axis of a target: its scale, log where the means lie far apart, and the bars on it.
+
+    On a log axis what is below ``foot``, such as 0, is drawn there.
+    """
+
+    def __init__(self, target: Target, means: Sequence[Interval]) -> None:
+        self.target = target
+        values = [*(one.mean for one in means), target.limit]
+        positive = [value for value in values if value > 0]
+        self.log = min(values) >= 0 and target.limit > 0 and max(positive) / min(positive) > LOG_FROM
+        self.in_words = self.log and target.kpi.kind == "duration"
+        self.scale = Scale(1.0, target.kpi.label) if self.in_words else scale_of(target.kpi, values)
+        shown = [self.scale.factor * value for value in values]
+        ends = [self.scale.factor * end for one in means for end in (one.low, one.high) if end is not None]
+        self.high = max(*shown, *ends)
+        self.foot = self.low = min(0.0, *shown)
+        if self.log:
+            self.foot = self.scale.factor * max(min(positive) / 3, target.limit / LEAST_OF_LIMIT)
+            self.low = self.foot if min(shown) < self.foot else max(self.foot, min([*shown, *ends]))
+
+    def at(self, value: float) -> float:
+        """Return where a value is drawn."""
+        return max(self.scale.factor * value, self.foot) if self.log else self.scale.factor * value
+
+    def bars(self, means: Sequence[Interval]) -> dict[str, object]:
+        """Return 95% bars; on a log axis they end at its foot."""
+        if not any(one.half_width for one in means):
+            return {}
+        halves = [self.scale.factor * (one.half_width or 0.0) for one in means]
+        room = [self.at(one.mean) - self.foot if self.log else math.inf for one in means]
+        below = [min(half, most) for half, most in zip(halves, room, strict=True)]
+        bars = {"type": "data", "symmetric": False, "array": halves, "arrayminus": below}
+        return {"error_y": {**bars, "thickness": 1.2, "width": 4}}
+
+    def finish(self, figure: go.Figure, theme: Theme) -> None:
+        """Set the range and ticks, and draw the target; call it after ``framed``."""
+        if self.log:
+            low, high = self.low / 1.25, self.high * 1.35
+            ticks = _times(low, high) if self.in_words else _numbers(low, high, self.scale.prefix)
+            figure.update_yaxes(type="log", range=[math.log10(low), math.log10(high)])
+            figure.update_yaxes(tickvals=list(ticks), ticktext=list(ticks.values()))
+        else:
+            room = 0.08 * (self.high - self.low or 1.0)
+            figure.update_yaxes(range=[self.low, self.high + room])
+            figure.update_yaxes(tickprefix=self.scale.prefix, separatethousands=True)
+        _target_line(figure, theme, self)
+
+    @property
+    def title(self) -> str:
+        """The axis title with the unit."""
+        return f"{self.scale.title} (log scale, 0 at its foot)" if self.log else self.scale.title
+
+
+def _times(low_s: float, high_s: float) -> dict[float, str]:
+    """Return places and words of ticks between two times."""
+    found = {at: text for at, text in DURATION_TICKS.items() if low_s <= at <= high_s}
+    if len(found) < LEAST_TICKS:
+        steps = [unit * step for unit in (1, 60, 3600, 86_400) for step in (1, 2, 5, 10, 20, 30)]
+        found |= {float(at): duration(at) for at in steps if low_s <= at <= high_s}
+    return dict(sorted(found.items()))
+
+
+def _numbers(low: float, high: float, prefix: str) -> dict[float, str]:
+    """Return places and words of ticks between two numbers: powers of ten, and 2 and 5 of them where there is room."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1,) if high / low > 1e4 else (1, 2, 5)
+    return {at: prefix + short(at) for power in powers for step in steps if low <= (at := step * 10.0**power) <= high}
+
+
+def _target_line(figure: go.Figure, theme: Theme, level: Level) -> None:
+    """Draw the target with its label at the left end; annotations stand on a log axis by exponent."""
+    limit, kpi = level.at(level.target.limit), level.target.kpi
+    text = f"target: {level.target.side} {kpi.show(level.target.limit)}"
+    if not level.log:
+        reference_line(figure, theme, y=limit, text=text)
+        return
+    figure.add_hline(y=limit, line={"color": theme.worse, "dash": "dash", "width": 2})
+    figure.add_annotation(
+        text=text, showarrow=False, font={"color": theme.worse_text, "size": 13}, bgcolor=theme.ground, opacity=0.9,
+        x=0, xref="paper", xanchor="left", xshift=8, y=math.log10(limit), yref="y", yanchor="bottom", yshift=2,
+    )  # fmt: skip
+
+
+# ---- cost against service ----------------------------------------------------------------------------
+
+
+def cost_and_service(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
+    """Return all sizes tried: x cost a month (GPUs or nodes without prices), y a target's metric with 95% bars.
+
+    Verdicts by shape and colour, today a hollow square, the answer a star, the knee ringed. None where no size has
+    both numbers.
+    """
+    points = frontier(sizing, metric)
+    if not points:
+        return None
+    target = next(one for one in sizing.rule.targets if one.metric == metric)
+    level, figure = Level(target, [point.service for point in points]), go.Figure()
+    kept = [point for point in points if point.efficient]
+    if len(kept) > 1:
+        figure.add_scatter(
+            x=[point.cost.mean for point in kept], y=[level.at(point.service.mean) for point in kept], mode="lines",
+            line={"color": theme.muted, "width": 1.5, "dash": "dot"}, name="frontier",
+            showlegend=True, hoverinfo="skip",
+        )  # fmt: skip
+    for verdict, symbol in SYMBOLS.items():
+        _add_points(figure, sizing, [one for one in points if one.check.verdict == verdict], level, theme,
+                    verdict, symbol)  # fmt: skip
+    marks = (("knee", "circle-open", 24, theme.muted), ("today", "square-open", 19, theme.ink))
+    for name, symbol, size, colour in marks:
+        here = [point for point in points if getattr(point, name)]
+        _add_mark(figure, here, level, name, {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2.5}})
+    found = [point for point in points if point.answer]
+    star = {"symbol": "star", "size": 19, "color": theme.marks[BLUE], "line": {"width": 1, "color": theme.ground}}
+    _add_mark(figure, found, level, "answer", star)
+    title = f"{amount(len(points), 'size')} tried, {_sure(sizing)}"
+    framed(figure, theme, title=title, x=COST_TITLES[sizing.cost_by], y=level.title, height=HEIGHT)
+    level.finish(figure, theme)
+    if sizing.cost_by in ("price", "runs"):
+        figure.update_xaxes(tickprefix="$", separatethousands=True)
+    rows = [_row(sizing, point, target) for point in points]
+    told = "; ".join(_said(sizing, point, target) for point in points if point.answer or point.today)
+    reach = min(points, key=lambda one: one.cost.mean), max(points, key=lambda one: one.cost.mean)
+    ends = f"from {sizing.words(reach[0].counts)} to {sizing.words(reach[1].counts)}"
+    alt = f"{target.kpi.label} of {amount(len(points), 'size')} {ends}. {told}."
+    return Chart(figure, alt, pd.DataFrame(rows))
+
+
+def _add_points(
+    figure: go.Figure, sizing: Sizing, points: Sequence[FrontierPoint], level: Level, theme: Theme, verdict: Verdict,
+    symbol: str,
+) -> None:  # fmt: skip
+    if not points:
+        return
+    colour = verdict_colour(verdict, theme)
+    figure.add_scatter(
+        x=[point.cost.mean for point in points], y=[level.at(point.service.mean) for point in points], mode="markers",
+        name=LEGEND[verdict], showlegend=True, customdata=[[_hover(sizing, point, level.target)] for point in points],
+        marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2, "color": colour}},
+        hovertemplate="%{customdata[0]}<extra></extra>", **level.bars([point.service for point in points]),
+        **_cost_bars(sizing, points),
+    )  # fmt: skip
+
+
+def _cost_bars(sizing: Sizing, points: Sequence[FrontierPoint]) -> dict[str, object]:
+    halves = [point.cost.half_width or 0.0 for point in points]
+    return {"error_x": {"type": "data", "array": halves, "thickness": 1.2, "width": 4}} if any(halves) else {}
+
+
+def _add_mark(
+    figure: go.Figure, points: Sequence[FrontierPoint], level: Level, name: str, marker: dict[str, object]
+) -> None:
+    if points:
+        figure.add_scatter(
+            x=[point.cost.mean for point in points], y=[level.at(point.service.mean) for point in points],
+            mode="markers", name=name, showlegend=True, marker=marker, hoverinfo="skip",
+        )  # fmt: skip
+
+
+def _hover(sizing: Sizing, point: FrontierPoint, target: Target) -> str:
+    held = "" if sizing.rule.exact else f"<br>held in {point.check.hits} of {amount(point.check.n, 'draw')}"
+    return (
+        f"<b>{plain(sizing.words(point.counts))}</b><br>{cost_words(sizing, point.cost)}<br>"
+        f"{target.kpi.label} {_mean(target, point.service)}<br>{VERDICTS[point.check.verdict]}{held}"
+    )
+
+
+def cost_words(sizing: Sizing, cost: Interval) -> str:
+    """Return a cost as it is drawn: dollars a month, GPUs or nodes."""
+    if sizing.cost_by in ("price", "runs"):
+        return show_interval("usd_per_month", cost.mean, cost.half_width)
+    return amount(round(cost.mean), "GPU" if sizing.cost_by == "gpus" else "node")
+
+
+def _mean(target: Target, of: Interval) -> str:
+    return show_interval(target.kpi.kind, of.mean, of.half_width)
+
+
+def _said(sizing: Sizing, point: FrontierPoint, target: Target) -> str:
+    what = " and ".join(name for name in ("answer", "today") if getattr(point, name))
+    return (
+        f"{what.capitalize()}: {sizing.words(point.counts)}, {cost_words(sizing, point.cost)}, "
+        f"{_mean(target, point.service)}, {VERDICTS[point.check.verdict]}"
+    )
+
+
+def _row(sizing: Sizing, point: FrontierPoint, target: Target) -> dict[str, object]:
+    return {
+        "size": sizing.words(point.counts), "cost": cost_words(sizing, point.cost),
+        target.kpi.label: _mean(target, point.service), "all targets": VERDICTS[point.check.verdict],
+        "draws held": point.check.hits, "draws": point.check.n,
+        "frontier": "yes" if point.efficient else "no",
+        "what": ", ".join(name for name in ("answer", "today", "knee") if getattr(point, name)),
+        "cost, exact": point.cost.mean, f"{target.metric}, exact": point.service.mean,
+        "± (95%)": point.service.half_width,
+    }  # fmt: skip
+
+
+def _sure(sizing: Sizing) -> str:
+    if sizing.rule.exact:
+        return "exact for this trace, not a forecast"
+    return f"95% bars over {amount(len(sizing.search_seeds), 'draw')} or more"
+
+
+# ---- headroom ----------------------------------------------------------------------------------------
+
+
+def headroom(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
+    """Return a target's metric over the load factor, a line for today and for the answer, the crossing of each marked.
+
+    The crossing is the stretch from the last load that meets all targets to the first that does not. None where no
+    load has a number.
+    """
+    target = next(one for one in sizing.rule.targets if one.metric == metric)
+    curves = [(room, _curve(sizing, room, metric)) for room in sizing.headroom]
+    curves = [(room, curve) for room, curve in curves if curve]
+    if not curves:
+        return None
+    level, figure = Level(target, [mean for _, curve in curves for _, mean, _ in curve]), go.Figure()
+    rows, notes = [], []
+    for room, curve in curves:
+        name, colour, dash = _look(sizing, room, theme)
+        means = [mean for _, mean, _ in curve]
+        figure.add_scatter(
+            x=[load for load, _, _ in curve], y=[level.at(mean.mean) for mean in means], mode="lines+markers",
+            name=plain(name), showlegend=True, line={"color": colour, "width": 2, "dash": dash},
+            marker={"symbol": [SYMBOLS[verdict] for _, _, verdict in curve], "size": 10, "color": colour,
+                    "line": {"width": 2, "color": colour}},
+            customdata=[[f"{number(load)}x the load: {_mean(target, mean)}, {VERDICTS[verdict]}"]
+                        for load, mean, verdict in curve],
+            hovertemplate=f"<b>{plain(name)}</b><br>%{{customdata[0]}}<extra></extra>", **level.bars(means),
+        )  # fmt: skip
+        rows += [
+            {"size": name, "load": load, target.kpi.label: _mean(target, mean), "all targets": VERDICTS[verdict],
+             f"{metric}, exact": mean.mean, "± (95%)": mean.half_width} for load, mean, verdict in curve
+        ]  # fmt: skip
+        notes.append(f"{name}: {_bracket(room)}")
+    for verdict in dict.fromkeys(verdict for _, curve in curves for _, _, verdict in curve):
+        legend_mark(figure, LEGEND[verdict], symbol=SYMBOLS[verdict], size=10, color=theme.ink)
+    framed(figure, theme, title=f"{target.kpi.label} by load, {_sure(sizing)}", x="Load (1 = the jobs as they arrive)",
+           y=level.title, height=HEIGHT)  # fmt: skip
+    level.finish(figure, theme)
+    loads = [load for _, curve in curves for load, _, _ in curve]
+    figure.update_xaxes(range=[min(*loads, 1.0) - 0.06, max(*loads, 1.0) + 0.06], ticksuffix="x", zeroline=False)
+    for room, _ in curves:
+        _mark_bracket(figure, room, _look(sizing, room, theme)[1])
+    return Chart(figure, f"{target.kpi.label} over the load. {'; '.join(notes)}.", pd.DataFrame(rows))
+
+
+_Point = tuple[float, Interval, Verdict]
+
+
+def _curve(sizing: Sizing, room: Headroom, metric: str) -> list[_Point]:
+    checks = [(load.factor, check_load(sizing, load)) for load in room.loads]
+    return [(load, mean, check.verdict) for load, check in checks if (mean := check.of(metric).mean) is not None]
+
+
+def _look(sizing: Sizing, room: Headroom, theme: Theme) -> tuple[str, str, str]:
+    is_today = room.counts == sizing.today
+    words = sizing.words(room.counts)
+    if is_today and room.counts == sizing.answer:
+        return f"{words} (answer, as today)", theme.marks[BLUE], DASHES[0]
+    return (
+        (f"{words} (today)", theme.muted, DASHES[1])
+        if is_today
+        else (f"{words} (answer)", theme.marks[BLUE], DASHES[0])
+    )
+
+
+def _bracket(room: Headroom) -> str:
+    if room.last is None:
+        return f"no load tried meets the targets, down to {number(room.first)}x"
+    if room.first is None:
+        return f"meets the targets up to {number(room.last)}x, the most that was tried"
+    return f"meets the targets up to {number(room.last)}x, not at {number(room.first)}x"
+
+
+def _mark_bracket(figure: go.Figure, room: Headroom, colour: str) -> None:
+    """Shade the stretch in which a size ceases to meet the targets."""
+    if room.last is not None and room.first is not None:
+        figure.add_vrect(x0=room.last, x1=room.first, fillcolor=colour, opacity=0.25, line_width=0, layer="below")
