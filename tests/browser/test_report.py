@@ -62,9 +62,10 @@ def test_the_memo_is_written_saved_and_opened_anywhere(
     page.goto(f"{server.url}/report?runs={','.join(runs)}&base={runs[0]}")
     settle(page)
     question = "Backfill <img src=x onerror=alert(1)> or not?"
+    preview = page.frame_locator("iframe[srcdoc]").first
+    preview.locator("h1").wait_for()  # the page is drawn to its end
     page.get_by_label("Question").fill(question)
     page.keyboard.press("Tab")
-    preview = page.frame_locator("iframe[srcdoc]").first
     preview.get_by_role("heading", name=question).wait_for()
     assert preview.locator(".advice").inner_text().startswith("Choose EASY backfill: it cuts late jobs")
     assert preview.locator("circle").count() == 2
