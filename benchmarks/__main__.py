@@ -1,6 +1,6 @@
 """Measure every promise and print target, measured, ok; status 1 when one is broken.
 
-Options: commands, elastic, experiment, pd-ors, renting, smd, steady, store, sweep.
+Options: commands, elastic, experiment, pd-ors, renting, smd, steady, store, sweep, what-if.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from benchmarks import (
     steady_state,
     storing,
     sweeping,
+    what_if,
 )
 
 PARTS = {
@@ -31,6 +32,7 @@ PARTS = {
     "experiment": steady_experiment.lines,
     "store": storing.lines,
     "sweep": sweeping.lines,
+    "what-if": what_if.lines,
 }
 
 

@@ -84,10 +84,16 @@ class Waiting:
             st.markdown(":gray[You can leave this page: it goes on, and the answer is kept.]")
         return places
 
-    def follow(self, places: dict[str, DeltaGenerator]) -> None:
-        """Follow what is under way to its end; call it last on the page. Any click on the page interrupts it."""
+    def follow(self, places: dict[str, DeltaGenerator], *, each: bool = False) -> None:
+        """Follow what is under way to its end; call it last on the page. Any click on the page interrupts it.
+
+        ``each``: draw the page anew whenever one of several ends, for pages that show its answer meanwhile.
+        """
         while now := self.under_way():
-            for status in now:
+            followed = [status for status in now if status.id in places]
+            if each and any(status.state.is_over for status in followed):
+                break
+            for status in followed:
                 _show(places[status.id], status)
             time.sleep(LOOK_EVERY_S)
         st.rerun()

@@ -22,6 +22,7 @@ from dlsched.metrics.what_if import CHANGED, TODAY, WhatIf, card_rows, compariso
 from dlsched.metrics.what_if_words import certainty, completed_words, moved_words, sentence, settings, varies_words
 from dlsched.policies.registry import find, unmet_needs
 from dlsched.ui import (
+    calibration_work,
     charts,
     options,
     parts,
@@ -204,7 +205,10 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
         parts.chips(_chips(shown, scenario), "whatif")
-        if not refining:
+        if refining:  # in the place of what comes next, which would stay there greyed
+            for _ in range(3):
+                st.empty()
+        else:
             st.space("stretch")
             _next_steps(shown)
 
@@ -222,13 +226,15 @@ def _chips(shown: Shown, scenario: Scenario) -> list[Chip]:
         Chip(words, DRAW_WHY.get(key, "Drawn anew for each draw."), "What if")
         for key, words in zip(spec.draws.vary, varies_words(spec.draws.vary), strict=True)
     ]
-    return drawn + assumptions(
+    trust = calibration_work.known_trust(scenario.content_hash)
+    taken = assumptions(
         made,
         uses_run_times=any(policy.uses_run_times for policy in policies),
         clairvoyant=any(policy.clairvoyant for policy in policies),
         stops_jobs=stops,
         today=price_lists.today(),
     )
+    return [*drawn, *([trust] if trust else []), *taken]
 
 
 def _pictures(answer: WhatIf, comparison: Comparison) -> None:

@@ -35,7 +35,7 @@ KIND, PARAM = "what-if", "experiment"
 WORK = Waiting("whatif")
 SPEC, HISTORY, LINK = "whatif-spec", "whatif-history", "whatif-link"
 ASKED, LAST, SPEEDS = "whatif-question", "whatif-last", "whatif-speeds"
-SLOW_S = 2.0
+SLOW_S = 3.0
 """What takes longer is computed when the reader says so, not at every move of a control."""
 ROUGH_S = 1.0
 """What takes longer is asked about its first draw too, so that there is a rough answer meanwhile."""

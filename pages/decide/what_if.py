@@ -50,10 +50,12 @@ with right:
         if what_if_work.is_asked(spec) and not statuses and what_if_work.known(spec):
             st.rerun()  # it has just ended
         if statuses:
-            places = work.board(statuses)
+            places = work.board([status for status in statuses if not status.state.is_over])
         elif work.ended() and what_if_work.is_asked(spec):
             work.show_ended(again=False)
-        if not statuses:
+        if statuses:
+            st.empty()  # in the place of the button, which would stay there greyed
+        else:
             st.button(f"Apply, about {duration(max(1.0, round(seconds)))}", type="primary", key="whatif-apply",
                       on_click=what_if_work.ask, args=(spec, current, seconds),
                       help="Every draw of both sides, one after the other, in the background")  # fmt: skip
@@ -64,4 +66,4 @@ with right:
                 st.markdown(":gray[Below is the answer to the question before.]")
             what_if_view.show(last, current, refining=rough is not None and bool(statuses), old=rough is None)
 if places:
-    work.follow(places)
+    work.follow(places, each=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dlsched.store import Store
 
 RUN_S = 0.01
-JOB_S, PREEMPTED_JOB_S = 2e-5, 2e-4
+JOB_S, PREEMPTED_JOB_S = 2e-5, 1.2e-4
 """CPU seconds of a run and of each of its jobs in the loop that is compiled for list policies, about."""
 
 

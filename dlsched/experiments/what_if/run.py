@@ -77,6 +77,11 @@ def run_what_if(spec: WhatIfSpec, scenario: Scenario, progress: Progress | None 
     )
 
 
+def forget_runs() -> None:
+    """Forget the runs this process remembers."""
+    _recent.clear()
+
+
 def _tasks(spec: WhatIfSpec, scenario: Scenario, case: Case) -> list[Task]:
     """Return the run of every draw; where nothing is random all are the same."""
     changes, params, varies = check_case(scenario, case, spec.draws)

@@ -217,7 +217,7 @@ def test_a_bad_question_names_what_is_wrong(spec: dict[str, Any], words: str) ->
 
 def test_a_question_without_its_scenario_says_where_to_ask() -> None:
     spec = unchanged(by_hand(), "fifo").model_dump(mode="json")
-    with pytest.raises(InputError, match="what-if: comes without the scenario it is about"):
+    with pytest.raises(InputError, match="without the scenario it is about. Ask on the page What if"):
         computations.compute("what-if", spec)
 
 
