@@ -75,17 +75,7 @@ def _show(answer: Calibration, by: str, scenario: Scenario) -> None:
         print(f"Not the cluster of the recording: {printable(note)}.")
     print_table(POLICY_HEADER, policy_rows(answer))
     print(f"\nUnder {answer.best.label}, by {GROUPING_WORDS[by]}:")
-    header = (
-        "group",
-        "jobs",
-        "wait, recorded",
-        "wait, replayed",
-        "ratio",
-        "JCT, recorded",
-        "JCT, replayed",
-        "what-ifs",
-    )
-    print_table(header, [_group(group) for group in answer.best.groups[by]])
+    print_table(GROUP_HEADER, [_group(group) for group in answer.best.groups[by]])
     print(THRESHOLDS)
     print("Every replay was audited.")
 

@@ -31,9 +31,9 @@ MOST_GROUPS = 100
 """Groups with the most jobs that stand by themselves; the rest are one."""
 OTHERS, NAMELESS = "(others)", "(no name)"
 NOT_ENDED = frozenset({"running", "pending", "suspended"})
-"""Recorded statuses whose recorded end is only that of the trace."""
-AS_REPLAYED = frozenset({"", "completed"})
-"""Recorded statuses of jobs that ended in the source as they end in a replay."""
+"""Recorded statuses, in small letters, whose recorded end is only that of the trace."""
+AS_REPLAYED = frozenset({"", "completed", "complete", "succeeded", "success", "finished", "done", "passed"})
+"""Recorded statuses, in small letters, of jobs that ended in the source as they end in a replay."""
 
 Grouping = Literal["group", "user", "job_class", "gpus"]
 GROUPINGS: tuple[Grouping, ...] = ("group", "user", "job_class", "gpus")
@@ -183,7 +183,7 @@ def record_of(jobs: Workload) -> Record:
         )
     nothing = np.full(len(jobs), np.nan)
     end_s = nothing if jobs.recorded_end_s is None else jobs.recorded_end_s
-    status = np.full(len(jobs), "", dtype=object) if jobs.recorded_status is None else jobs.recorded_status
+    status = _status_words(jobs)
     ended = (end_s >= start_s) & ~np.isin(status.astype(str), list(NOT_ENDED))
     return Record(
         wait_s=np.where(start_s >= jobs.submit_s, start_s - jobs.submit_s, np.nan),
@@ -192,6 +192,12 @@ def record_of(jobs: Workload) -> Record:
         day=np.floor(jobs.submit_s / DAY_S).astype(np.int64),
         groupings=_groupings(jobs),
     )
+
+
+def _status_words(jobs: Workload) -> Texts:
+    """Return how each job ended in the source, in small letters: tables of one's own write them in any case."""
+    given = [""] * len(jobs) if jobs.recorded_status is None else jobs.recorded_status.tolist()
+    return np.array([word.strip().lower() for word in given], dtype=object)
 
 
 def _groupings(jobs: Workload) -> dict[Grouping, Texts]:

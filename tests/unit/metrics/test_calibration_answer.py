@@ -98,6 +98,13 @@ def test_jobs_that_are_not_comparable_are_counted_not_compared() -> None:
     )
 
 
+def test_statuses_are_read_in_any_case_and_other_words_for_completed_are_known() -> None:
+    ends = {"recorded_status": ["COMPLETED", " Succeeded", "RUNNING", "Failed", "FAILED"], "recorded_end_s": [1e6] * 5}
+    answer = calibrate(record_of(jobs_of([60] * 5, **ends)), [replay([60] * 5)])
+    assert answer.unlike_end == {"failed": 2, "running": 1}
+    assert known(answer.best.jct).jobs == 4
+
+
 def test_without_any_recorded_start_there_is_a_way_out() -> None:
     bare = HAND.with_columns(recorded_start_s=None)
     early = jobs_of([-1, -2])

@@ -140,7 +140,7 @@ def test_the_computation_takes_the_scenario_along() -> None:
     record = computations.compute("calibration", spec, subject=scenario)
     assert Calibration.from_plain(record.answer).best.explained == pytest.approx(1)
     assert record.spec["params"] == {"fifo": {"vm_type": None}}
-    with pytest.raises(InputError, match="comes without the scenario"):
+    with pytest.raises(InputError, match="asked without the scenario it is about"):
         computations.compute("calibration", spec)
     assert computations.find("calibration").guess_s(record.spec) > 0
     assert guess_s(2, 10_000) == pytest.approx(20)
