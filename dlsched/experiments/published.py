@@ -14,13 +14,17 @@ ORDER_ONLY = "an order, no number"
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A printed number, or a range up to ``high``, in the unit of the panel; without ``x`` it belongs to no place."""
+    """A printed number, or a range up to ``high``, in the unit of the panel.
+
+    Without ``x`` it belongs to no place; ``series``: the one of ours it stands beside.
+    """
 
     panel: str
     low: float
     high: float | None = None
     x: float | str | None = None
     words: str = ""
+    series: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,8 @@ PUBLISHED: Mapping[str, Published] = {
     "hell-knee-14": Published(
         "26.8 h instead of 41 h",
         (
-            Printed("mean_h_to_fraction", 41.0, x=0.4, words="gamma 0"),
-            Printed("mean_h_to_fraction", 26.8, x=0.4, words="gamma 1.05"),
+            Printed("mean_h_to_fraction", 41.0, x=0.4, series="gamma 0"),
+            Printed("mean_h_to_fraction", 26.8, x=0.4, series="gamma 1.05"),
         ),
     ),
     "hell-knee-7": _ORDER,
@@ -82,7 +86,7 @@ PUBLISHED: Mapping[str, Published] = {
     "hell-knee-table-2": Published(
         "errors 4–8%, exact 6–14%",
         tuple(
-            Printed("error_share", value, x=model, words=f"{name}, {model}")
+            Printed("error_share", value, x=model, series=name)
             for name, values in _ERRORS.items()
             for model, value in zip(("exact", "hybrid"), values, strict=True)
         ),

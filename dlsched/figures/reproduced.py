@@ -109,8 +109,8 @@ _NODES, _WORKERS = "Nodes of the pool", "Workers"
 _SIZE = "over"
 """Stands for what the data say they go over: jobs, machines, units."""
 KINDS: Mapping[str, Kind] = {
-    "mean_total_cost_usd": Kind("Mean total cost", "Mean total cost ($)", "Nodes"),
-    "ratio_to_edf": Kind("Cost over EDF's", "Mean total cost over EDF's", "Nodes"),
+    "mean_total_cost_usd": Kind("Mean total cost", "Mean total cost ($, log scale)", "Nodes", log=True),
+    "ratio_to_edf": Kind("Cost over EDF's", "Mean total cost over EDF's (log scale)", "Nodes", log=True),
     "saving": Kind("Saved by path relinking", "Saved of the other's cost (%)", scale=100.0),
     "mean_decision_cpu_s": Kind("Time of a decision", "CPU time of a decision (s, log scale)", "Nodes", log=True),
     "mean_response_h": Kind("Mean response", "Mean time in system (h)", "Load", half="half_width_h"),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.experiments.published import Printed
-from dlsched.figures.base import Chart, framed, plain, reference_line
+from dlsched.figures.base import Chart, framed, legend_mark, plain
 from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.figures.reproduced import MOST_SERIES, Panel, Point, Series, policy_of
 from dlsched.figures.steady import SYMBOLS, Look, with_half
@@ -22,8 +22,9 @@ HEIGHT = 400
 ROOM = 1.15
 WIDEST = 2.5
 """Intervals may stretch the axis to so many times the largest mean; wider ones are cut and the text says so."""
-APART = 0.012
-"""How far apart marks of one place stand, as a share of the axis, so that bars do not cover each other."""
+APART, WIDE = 0.012, 0.08
+"""How far apart marks of one place stand, and how wide all of them may, as shares of the axis: bars do not overlap."""
+HOLLOW = {"symbol": "diamond-open", "size": 14, "line": {"width": 2}}
 
 
 def name_of(series: Series) -> str:
@@ -36,27 +37,52 @@ def compared(panel: Panel, printed: Sequence[Printed], theme: Theme) -> Chart:
     """Return a panel of our numbers with what the paper prints of it."""
     figure, ours = go.Figure(), _scaled(panel)
     paper = [_scaled_printed(one, panel.kind.scale) for one in printed if one.panel == panel.key]
-    looks = _looks(list(ours.series), theme)
-    _, top, cut = _ends(ours, paper)
-    places = [name for points in ours.series.values() for name in (point.x for point in points)]
-    categories = [str(x) for x in dict.fromkeys(places)] if not panel.has_numbers else []
-    span = (max(map(float, places)) - min(map(float, places))) if panel.has_numbers else 1.0
-    for at, (series, points) in enumerate(ours.series.items()):
-        beside = APART * (at - (len(ours.series) - 1) / 2) * (span or 1.0) if panel.has_numbers else 0.0
-        _add_ours(figure, series, points, looks[series], beside, categories, at, len(ours.series))
-    _add_paper(figure, paper, categories, theme)
-    title = panel.kind.title
-    framed(figure, theme, title=title, x=panel.kind.x, y=panel.kind.y, height=HEIGHT)
-    if categories:
-        figure.update_xaxes(
-            tickvals=list(range(len(categories))), ticktext=[plain(one) for one in categories],
-            range=[-0.6, len(categories) - 0.4],
-        )  # fmt: skip
-    else:
-        _numbered(figure, sorted({float(x) for x in places}))
+    looks, axis = _looks(list(ours.series), theme), _Places.of(ours)
+    for series, points in ours.series.items():
+        _add_ours(figure, series, points, looks[series], axis)
+    _add_paper(figure, paper, looks, axis, theme)
+    framed(figure, theme, title=panel.kind.title, x=panel.kind.x, y=panel.kind.y, height=HEIGHT)
+    figure.update_xaxes(tickvals=list(range(len(axis.names))) or axis.numbers, ticktext=axis.ticks, range=axis.range)
     _levels(figure, paper, theme)
-    _y_axis(figure, ours, paper, top)
+    cut = _y_axis(figure, ours, paper)
     return Chart(figure, _alt(ours, paper, cut=cut), _table(ours, paper))
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The axis along which series stand beside each other: ``numbers``, or else ``names`` at 0, 1, 2, ..."""
+
+    series: tuple[Series, ...]
+    numbers: list[float]
+    names: list[str]
+
+    @classmethod
+    def of(cls, panel: Panel) -> _Places:
+        places = [point.x for points in panel.series.values() for point in points]
+        numbers = sorted({float(x) for x in places}) if panel.has_numbers else []
+        return cls(tuple(panel.series), numbers, [] if numbers else [str(x) for x in dict.fromkeys(places)])
+
+    @property
+    def span(self) -> float:
+        return (self.numbers[-1] - self.numbers[0]) or max(abs(self.numbers[0]), 1.0)
+
+    @property
+    def ticks(self) -> list[str]:
+        return [plain(name) for name in self.names] or [f"{number:g}" for number in self.numbers]
+
+    @property
+    def range(self) -> list[float]:
+        """The ends, with room for what stands beside the outermost places."""
+        if self.names:
+            return [-0.6, len(self.names) - 0.4]
+        return [self.numbers[0] - 0.06 * self.span, self.numbers[-1] + 0.06 * self.span]
+
+    def at(self, x: float | str, series: Series | None) -> float | None:
+        """Return where a point of a series stands, in the middle without one; None where there is no such place."""
+        beside = 0.0 if series is None else self.series.index(series) - (len(self.series) - 1) / 2
+        if self.names:
+            return self.names.index(str(x)) + 0.6 * beside / max(len(self.series), 2) if str(x) in self.names else None
+        return float(x) + min(APART, WIDE / len(self.series)) * self.span * beside if isinstance(x, float) else None
 
 
 def _scaled(panel: Panel) -> Panel:
@@ -90,101 +116,95 @@ def _looks(names: Sequence[Series], theme: Theme) -> dict[Series, Look]:
     return found
 
 
-def _add_ours(
-    figure: go.Figure,
-    series: Series,
-    points: Sequence[Point],
-    look: Look,
-    beside: float,
-    categories: Sequence[str],
-    at: int,
-    of: int,
-) -> None:
-    """Add a series; on an axis of names its marks stand beside those of the others."""
-    aside = 0.6 * (at - (of - 1) / 2) / max(of, 2)
-    x = [categories.index(str(one.x)) + aside if categories else float(one.x) + beside for one in points]
+def _add_ours(figure: go.Figure, series: Series, points: Sequence[Point], look: Look, axis: _Places) -> None:
+    bars = {
+        "type": "data", "array": [one.half_width or 0.0 for one in points], "thickness": 1.5, "width": 4,
+        "visible": any(one.half_width for one in points), "color": look.colour,
+    }  # fmt: skip
     figure.add_scatter(
-        x=x,
+        x=[axis.at(one.x, series) for one in points],
         y=[one.mean for one in points],
-        mode="markers" if categories else "lines+markers",
+        mode="markers" if axis.names else "lines+markers",
         name=plain(name_of(series), 60),
         line={"color": look.colour, "dash": look.dash, "width": 2},
         marker={"color": look.colour, "symbol": look.symbol, "size": 9},
-        error_y={
-            "type": "data", "array": [one.half_width or 0.0 for one in points], "visible": any(
-                one.half_width for one in points
-            ), "thickness": 1.5, "width": 4, "color": look.colour,
-        },
-        customdata=[[str(one.x) if categories else number(float(one.x)), _said(one)] for one in points],
+        error_y=bars,
+        customdata=[[number(one.x) if isinstance(one.x, float) else plain(one.x), _said(one)] for one in points],
         hovertemplate="%{customdata[0]}: %{customdata[1]}<extra>%{fullData.name}</extra>",
-    )  # fmt: skip
+    )
 
 
-def _add_paper(figure: go.Figure, paper: Sequence[Printed], categories: Sequence[str], theme: Theme) -> None:
-    """Add the printed points that have a place: hollow diamonds, a range as a line with one at each end."""
-    placed = [(at, one) for one in paper if (at := _at(one, categories)) is not None]
-    for place, (at, one) in enumerate(placed):
-        ends = [one.low] if one.high is None else [one.low, one.high]
-        words = f"{one.words}: " if one.words else ""
+def _add_paper(
+    figure: go.Figure, paper: Sequence[Printed], looks: Mapping[Series, Look], axis: _Places, theme: Theme
+) -> None:
+    """Add the printed points that have a place: hollow diamonds, a range as a line with one at each end.
+
+    A point that belongs to one of our series stands beside it in its colour.
+    """
+    any_placed = False
+    for one in paper:
+        series = next((name for name in looks if one.series and one.series in name), None)
+        place = None if one.x is None else axis.at(one.x, series)
+        if place is None:
+            continue
+        any_placed = True
+        colour = theme.ink if series is None else looks[series].colour
+        ends = _ends_of(one)
         figure.add_scatter(
-            x=[at] * len(ends), y=ends, mode="lines+markers" if len(ends) > 1 else "markers", name="paper, as printed",
-            legendgroup="paper", showlegend=place == 0, line={"color": theme.ink, "width": 1.5, "dash": "dot"},
-            marker={"symbol": "diamond-open", "size": 14, "color": theme.ink, "line": {"width": 2}},
-            customdata=[[f"{plain(words, 60)}{_range(one)}"]] * len(ends),
+            x=[place] * len(ends), y=ends, mode="lines+markers" if len(ends) > 1 else "markers", showlegend=False,
+            line={"color": colour, "width": 1.5, "dash": "dot"}, marker=HOLLOW | {"color": colour},
+            customdata=[[f"{plain(_whose(one), 60)}{_range(one)}"]] * len(ends),
             hovertemplate="paper: %{customdata[0]}<extra></extra>",
         )  # fmt: skip
-
-
-def _at(one: Printed, categories: Sequence[str]) -> float | None:
-    """Return where a printed point stands; None for one that has no place on this axis."""
-    if isinstance(one.x, str):
-        return float(categories.index(one.x)) if one.x in categories else None
-    return one.x if not categories else None
+    if any_placed:
+        legend_mark(figure, "paper, as printed", **HOLLOW, color=theme.ink)
 
 
 def _levels(figure: go.Figure, paper: Sequence[Printed], theme: Theme) -> None:
     """Draw printed numbers that belong to no place as dashed levels across the chart."""
+    left = {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 8, "yref": "y", "yanchor": "bottom"}
+    label = {"showarrow": False, "bgcolor": theme.ground, "opacity": 0.9, "font": {"color": theme.ink, "size": 13}}
     for one in paper:
         if one.x is None:
-            words = f", {one.words}" if one.words else ""
-            reference_line(figure, theme, y=one.low, text=f"paper{words}: {_range(one)}", below=one.high is not None)
-            if one.high is not None:
-                figure.add_hline(y=one.high, line={"color": theme.worse, "dash": "dash", "width": 2})
+            for end in _ends_of(one):
+                figure.add_hline(y=end, line={"color": theme.ink, "dash": "dot", "width": 2})
+            text = f"paper, as printed: {plain(_whose(one), 60)}{_range(one)}"
+            figure.add_annotation(text=text, y=_ends_of(one)[-1], **left, **label)
 
 
-def _ends(panel: Panel, paper: Sequence[Printed]) -> tuple[float, float, bool]:
-    """Return least and largest number on the axis, and whether intervals reach beyond it."""
+def _ends_of(one: Printed) -> list[float]:
+    return [one.low] if one.high is None else [one.low, one.high]
+
+
+def _y_axis(figure: go.Figure, panel: Panel, paper: Sequence[Printed]) -> bool:
+    """Set the axis of the numbers; return whether intervals reach beyond it."""
     points = [one for series in panel.series.values() for one in series]
-    printed = [end for one in paper for end in (one.low, one.high) if end is not None]
-    means = [*(one.mean for one in points), *printed]
+    means = [*(one.mean for one in points), *(end for one in paper for end in _ends_of(one))]
+    if panel.kind.log and any(mean > 0 for mean in means):
+        shown = [mean for mean in means if mean > 0]
+        low, high = min(shown) / 1.6, max(shown) * 1.6
+        figure.update_yaxes(type="log", range=[np.log10(low), np.log10(high)])
+        return any(
+            one.half_width and not low <= one.mean - one.half_width <= high - 2 * one.half_width for one in points
+        )
     most = WIDEST * max(abs(mean) for mean in means)
     ends = [one.mean + side * (one.half_width or 0.0) for one in points for side in (-1, 1)]
-    low, high = min(*means, *ends, 0.0), max(*means, *ends)
-    return max(low, -most), min(high, most), low < -most or high > most
-
-
-def _y_axis(figure: go.Figure, panel: Panel, paper: Sequence[Printed], top: float) -> None:
-    if panel.kind.log:
-        values = [one.mean for points in panel.series.values() for one in points if one.mean > 0]
-        values += [one.low for one in paper if one.low > 0]
-        figure.update_yaxes(type="log", dtick=1, range=[np.log10(min(values) / 1.6), np.log10(max(values) * 1.6)])
-        return
-    low, _, _ = _ends(panel, paper)
-    figure.update_yaxes(range=[ROOM * min(low, 0.0), ROOM * top or 1.0])
-
-
-def _numbered(figure: go.Figure, places: Sequence[float]) -> None:
-    """Name the places on an axis of numbers, with room at its ends for marks that stand beside them."""
-    span = (places[-1] - places[0]) or max(abs(places[0]), 1.0)
-    figure.update_xaxes(
-        tickvals=list(places), ticktext=[f"{one:g}" for one in places],
-        range=[places[0] - 0.06 * span, places[-1] + 0.06 * span],
-    )  # fmt: skip
+    low, high = min(*means, *ends, 0.0), max(*means, *ends, 0.0)
+    figure.update_yaxes(range=[ROOM * max(low, -most), ROOM * min(high, most) or 1.0])
+    return low < -most or high > most
 
 
 def _said(point: Point) -> str:
     mean, half = with_half(Interval(point.mean, point.half_width, point.n))
     return f"{mean} ± {half}" if half else mean
+
+
+def _whose(one: Printed) -> str:
+    return "".join(f"{word}: " for word in (one.series, one.words) if word)
+
+
+def _told(point: Point) -> str:
+    return f"{_said(point)} at {point.x:g}" if isinstance(point.x, float) else f"{point.x} {_said(point)}"
 
 
 def _range(one: Printed) -> str:
@@ -196,13 +216,10 @@ def _alt(panel: Panel, paper: Sequence[Printed], *, cut: bool) -> str:
     parts = []
     for series, points in list(panel.series.items())[:MOST_SERIES]:
         ends = [points[0], points[-1]] if panel.has_numbers and len(points) > 1 else list(points)
-        told = ", ".join(
-            f"{_said(one)} at {one.x:g}" if isinstance(one.x, float) else f"{one.x} {_said(one)}" for one in ends
-        )
-        parts.append(f"{name_of(series)} {told}")
+        parts.append(f"{name_of(series)} {', '.join(map(_told, ends))}")
     more = len(panel.series) - len(parts)
     rest = f"; {more} more in the table" if more > 0 else ""
-    printed = ", ".join(f"{one.words + ' ' if one.words else ''}{_range(one)}" for one in paper)
+    printed = ", ".join(f"{_whose(one)}{_range(one)}" for one in paper)
     said = f" Paper: {printed}." if printed else " The paper prints no number for it."
     wide = " Intervals that leave the picture are in the table." if cut else ""
     return f"{panel.kind.y}: {'; '.join(parts)}{rest}.{said}{wide}"
@@ -216,10 +233,7 @@ def _table(panel: Panel, paper: Sequence[Printed]) -> pd.DataFrame:
         for one in points
     ]  # fmt: skip
     for one in paper:
-        rows += [
-            {"whose": "paper", "series": one.words, "at": one.x, "mean": end, "± (95%)": None, "draws": None}
-            for end in (one.low, one.high)
-            if end is not None
-        ]
+        whose = {"whose": "paper", "series": one.series or one.words, "at": one.x}
+        rows += [{**whose, "mean": end, "± (95%)": None, "draws": None} for end in _ends_of(one)]
     table = pd.DataFrame(rows)
     return table.assign(at=[f"{x:g}" if isinstance(x, float) else x for x in table["at"]])

@@ -31,6 +31,7 @@ from dlsched.ui.reproductions_words import (
     headline,
     origin,
     paper_of,
+    paragraphs,
     row_of,
     state_of,
     time_words,
@@ -40,7 +41,7 @@ from dlsched.ui.text import safe
 
 ROW_PX = 78
 WIDTHS = {
-    "Figure": 75, "Claim": 330, "Paper's number": 130, "Ours": 330, "Verdict": 110, "By": 110, "Quick": 70, "Full": 85,
+    "Figure": 68, "Claim": 290, "Paper's number": 118, "Ours": 290, "Verdict": 92, "By": 88, "Takes": 100,
 }  # fmt: skip
 WHY = {"same": "What it rests on.", "partly": "Why only partly.", "different": "Why different."}
 ROUND = "reproduction-round"
@@ -112,7 +113,8 @@ def detail(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
     _run(one, checked, busy=busy)
     if checked is None:
         return
-    st.markdown(f"**{WHY[checked.outcome.verdict]}** {safe(checked.outcome.why, 5000)}")
+    why = "  \n".join(safe(part, 5000) for part in paragraphs(checked.outcome.why))
+    st.markdown(f"**{WHY[checked.outcome.verdict]}** {why}")
     st.markdown(f"**Ours.** {safe(checked.outcome.ours, 5000)}")
     st.markdown(f":gray[{safe(origin(checked), 300)}.]")
     _picture(one, checked.outcome)
@@ -170,8 +172,9 @@ def _parts(one: Reproduction, outcome: Outcome) -> None:
     if checks := checks_of(outcome.data):
         st.subheader("Parts of the claim", anchor=False)
         rows = pd.DataFrame([{"Seen": "✓ yes" if holds else "✗ no", "Part": text} for text, holds in checks])
+        widths = {name: st.column_config.TextColumn(width=width) for name, width in (("Seen", 70), ("Part", 980))}
         st.dataframe(rows, hide_index=True, key=f"reproduction-checks-{one.key}", alt="Parts of the claim, seen or not",
-                     column_config={"Seen": st.column_config.TextColumn(width=70)})  # fmt: skip
+                     column_config=widths)  # fmt: skip
     for name, table in tables_of(outcome.data).items():
         st.subheader(name.capitalize(), anchor=False)
         st.dataframe(pd.DataFrame(table), hide_index=True, key=f"reproduction-table-{one.key}-{name}", alt=name)

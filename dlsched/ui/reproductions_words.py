@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -102,8 +103,9 @@ def by_what(shown: Mapping[str, Checked]) -> str:
         return "Nothing has been checked with this store."
     full = sum(not one.quick for one in shown.values())
     stale = sum(one.stale for one in shown.values())
-    runs = f"{amount(full, 'verdict')} by full runs, {len(shown) - full} by quick ones."
-    return runs + (f" {stale} by another version of the code than this one." if stale else " All by this code.")
+    runs = f"{full} by full runs, {len(shown) - full} by quick ones" if full else "all by quick runs"
+    code = f"{stale} by another version of the code than this one" if stale else "all by this code"
+    return f"{amount(len(shown), 'verdict')}: {runs}; {code}."
 
 
 def origin(checked: Checked) -> str:
@@ -129,7 +131,9 @@ def time_words(key: str, *, quick: bool) -> str:
     """Return how long a run takes: 42 s; about 9 min where that is not measured."""
     time = time_of(key)
     seconds = time.quick_s if quick else time.full_s
-    said = "under 1 s" if seconds < 1 else duration(_round(seconds))
+    if seconds < 1:
+        return "under 1 s"
+    said = duration(_round(seconds))
     return said if quick or time.full_is_measured else f"about {said}"
 
 
@@ -149,6 +153,11 @@ def short(text: str, longest: int = SHORT) -> str:
     return f"{text[:longest].rsplit(' ', 1)[0].rstrip(',;:.')} …"
 
 
+def paragraphs(why: str) -> list[str]:
+    """Return a long reason in parts: what is not seen, what is too uncertain, on what it rests, what is assumed."""
+    return [part.strip() for part in re.split(r"(?<=[.]) (?=Too uncertain|Assumed:|Means over|Both allocators)", why)]
+
+
 def row_of(one: Reproduction, checked: Checked | None) -> dict[str, str]:
     """Return a figure as a row of the list."""
     return {
@@ -158,8 +167,7 @@ def row_of(one: Reproduction, checked: Checked | None) -> dict[str, str]:
         "Ours": "–" if checked is None else short(checked.outcome.ours),
         "Verdict": MARKS[state_of(checked)],
         "By": "" if checked is None else f"{'quick' if checked.quick else 'full'}, {checked.on}",
-        "Quick": time_words(one.key, quick=True),
-        "Full": time_words(one.key, quick=False),
+        "Takes": f"quick {time_words(one.key, quick=True)}, full {time_words(one.key, quick=False)}",
     }
 
 
