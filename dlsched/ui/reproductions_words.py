@@ -46,7 +46,7 @@ HOW = (
     "The verdict follows from the numbers by fixed rules: a part of a claim counts as seen only where its whole 95% "
     "interval agrees. Nothing is tuned until it agrees. Only numbers that a paper prints are drawn of it, none are "
     "read off its pictures. While one is computed you can cancel: nothing is kept; a long one ends at its next step, "
-    "one without steps comes to its end unseen. Times are CPU times on a machine of 2026, yours differ."
+    "one without steps comes to its end unseen. Times are CPU times on a machine of 2026; yours differ."
 )  # fmt: skip
 
 
