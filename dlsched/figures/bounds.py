@@ -96,8 +96,7 @@ def runs_and_bound(
     bounds = [np.nan if run.bound is None else run.bound / scale for run in runs]
     if shared is None:
         _add_lines(figure, theme, bounds, name="bound of each run's own jobs")
-    best = (max if limit.most else min)(runs, key=lambda run: run.value.mean)
-    finding = f"{plain(best.name, 30)} is nearest with {show(kind, best.value.mean)}" if len(runs) > 1 else texts[0]
+    finding = _nearest_words(limit, runs, own=shared is None) if len(runs) > 1 else texts[0]
     framed(
         figure,
         theme,
@@ -139,6 +138,20 @@ def left_words(limit: Limit, run: LimitedRun) -> str:
     if left is None:
         return "no bound that says something"
     return Limited(limit, run.value.mean, run.bound or 0.0, left).short
+
+
+def _nearest_words(limit: Limit, runs: Sequence[LimitedRun], *, own: bool) -> str:
+    """Return which run is nearest to its bound; the best number where no bound says anything.
+
+    A run that completed fewer or shorter jobs has a better number and a stricter bound: the number alone says nothing.
+    """
+    gaps = [(left, run) for run in runs if (left := run.left(limit)) is not None]
+    if gaps:
+        best = min(gaps, key=lambda gap: gap[0])[1]
+    else:
+        best = (max if limit.most else min)(runs, key=lambda run: run.value.mean)
+    to = " to its own" if own and gaps else ""
+    return f"{plain(best.name, 30)} is nearest{to} with {show(limit.kpi.kind, best.value.mean)}"
 
 
 def _bound_words(one: Limited) -> str:

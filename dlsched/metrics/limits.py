@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from dlsched.metrics.kpi import KPI, KPIS
 
 NOTHING_LEFT = 5e-4
 """Below this share of a number nothing is said to be left to gain."""
+ROUNDING = 1e-6
+"""By how much a share of 1,000 may be off by rounding of its sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,10 @@ class Limited:
 
     @property
     def short(self) -> str:
-        """Return "at most 12% left to gain"."""
-        return "nothing left to gain" if self.left < NOTHING_LEFT else f"at most {share(self.left)} left to gain"
+        """Return "at most 12% left to gain"; rounded up, since less would not be proven."""
+        if self.left < NOTHING_LEFT:
+            return "nothing left to gain"
+        return f"at most {share(math.ceil(self.left * 1000 - ROUNDING) / 1000)} left to gain"
 
     @property
     def words(self) -> str:

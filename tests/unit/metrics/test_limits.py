@@ -32,6 +32,8 @@ def test_every_limit_has_a_number_and_a_bound_that_are_shown_alike():
                      "jobs", id="several times more"),
         pytest.param("total_cost", 200.0, 176.0, "at most 12% left to gain: no policy can do it for less than $176",
                      id="cost"),
+        pytest.param("total_cost", 1000.0, 905.6, "at most 9.5% left to gain: no policy can do it for less than $906",
+                     id="9.44% is more than 9.4%"),
         pytest.param("jct_mean", 60.0, 60.0 + 1e-9, "nothing left to gain: no policy can complete these jobs in less "
                      "than 1 min on average", id="rounding is no gain"),
     ],

@@ -37,7 +37,7 @@ def test_what_is_left_to_gain_is_the_part_of_the_total_above_the_bound():
 def test_where_machines_are_rented_money_comes_first():
     assert result_sentence("PR", RENTED, money_first=True) == (
         "PR: $26,800 in all: $9,040 for machines and $17,700 for lateness; 50% were late; "
-        "at most 77.2% left to gain: no policy can do it for less than $6,100."
+        "at most 77.3% left to gain: no policy can do it for less than $6,100."
     )
     in_time = {**RENTED, "total_cost": 9_044.0, "tardiness_cost": 0.0, "late_share": 0.0}
     assert "$9,040 in all, all of it for machines; none was late;" in result_sentence("PR", in_time, money_first=True)
