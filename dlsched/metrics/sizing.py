@@ -79,10 +79,11 @@ class Headroom(Frozen):
 class Sizing(Frozen):
     """The whole answer.
 
-    ``sizes`` ascend. ``answer``: the cheapest size that was confirmed, None where none was. ``neighbours``: the sizes
-    just below it that were tried; none meets the targets, or it costs more (free slots). ``search_seeds`` found the
-    answer, ``confirm_seeds`` are fresh draws that confirmed it; empty where nothing is random. ``reasons``: why there
-    is no answer, or what limits it. ``runs``: how many were asked for, repeated ones once.
+    ``sizes`` ascend. ``answer``: the cheapest size that was confirmed, None where none was; of free slots the smallest,
+    or one whose runs cost distinguishably less. ``neighbours``: the sizes just below it that were tried; none meets the
+    targets, or its runs cost more. ``search_seeds`` found the answer, ``confirm_seeds`` are fresh draws that confirmed
+    it; empty where nothing is random. ``reasons``: why there is no answer, or what limits it. ``runs``: how many were
+    asked for, repeated ones once.
     """
 
     scenario: str
@@ -114,7 +115,7 @@ class Sizing(Frozen):
         return self._by_counts[counts]
 
     def words(self, counts: Counts) -> str:
-        """Return a size in words: "10 nodes", "4 A100 nodes and 2 H100 nodes"."""
+        """Return a size in words: "10 nodes", "4 nodes of A100 and 2 nodes of H100"."""
         return counts_words(self.types, counts)
 
     def to_plain(self) -> dict[str, Any]:
@@ -130,7 +131,7 @@ class Sizing(Frozen):
 def counts_words(types: Sequence[VmRange], counts: Counts) -> str:
     """Return a size in words; types of which there are none are left out."""
     parts = [
-        amount(count, f"{vm.name} node" if vm.name else "node")
+        amount(count, "node") + (f" of {vm.name}" if vm.name else "")
         for vm, count in zip(types, counts, strict=True)
         if count or len(types) == 1
     ]
@@ -178,7 +179,7 @@ def tightest(sizing: Sizing, counts: Counts) -> TargetCheck | None:
 
 def difference(sizing: Sizing, counts: Counts, baseline: Counts, metric: str) -> Interval | None:
     """Return a metric of a size minus that of another, paired by the draws both have; None where one has no value."""
-    return _difference(sizing.size(counts), sizing.size(baseline), metric, exact=sizing.rule.exact)
+    return paired(sizing.size(counts), sizing.size(baseline), metric, exact=sizing.rule.exact)
 
 
 def cost_difference(sizing: Sizing, counts: Counts, baseline: Counts) -> Interval | None:
@@ -189,7 +190,8 @@ def cost_difference(sizing: Sizing, counts: Counts, baseline: Counts) -> Interva
     return None if ours is None or theirs is None else Interval(ours.mean - theirs.mean, 0.0, 1, LEVEL)
 
 
-def _difference(ours: Size, theirs: Size, metric: str, *, exact: bool, level: float = LEVEL) -> Interval | None:
+def paired(ours: Size, theirs: Size, metric: str, *, exact: bool, level: float = LEVEL) -> Interval | None:
+    """Return a metric of a size minus that of another; see :func:`difference`."""
     theirs_by_seed = {draw.seed: draw for draw in theirs.draws}
     common = [draw for draw in ours.draws if draw.seed in theirs_by_seed]
     values, base = values_of(common, metric), values_of([theirs_by_seed[draw.seed] for draw in common], metric)
@@ -318,7 +320,7 @@ def reversals(sizing: Sizing) -> list[Reversal]:
     found = []
     for smaller, larger in pairs:
         for target in targets:
-            change = _difference(larger, smaller, target.metric, exact=sizing.rule.exact, level=level)
+            change = paired(larger, smaller, target.metric, exact=sizing.rule.exact, level=level)
             sign = 1.0 if target.side == "at most" else -1.0
             if change is not None and sign * change.mean > 0 and change.tells_apart():
                 found.append(Reversal(smaller.counts, larger.counts, target.metric, change))

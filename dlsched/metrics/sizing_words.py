@@ -37,10 +37,18 @@ def sentence(sizing: Sizing) -> str:
     today = "Today's " if answer == sizing.today else ""
     verbs = ("is", "meets") if one else ("are", "meet")
     fewest = SMALLEST.get(sizing.cost_by)
-    which = "cheapest" if fewest is None else "smallest"
+    smallest = fewest is not None or (sizing.cost_by == "runs" and not _meets_below(sizing, answer))
+    which = "smallest" if smallest else "cheapest"
     unpriced = "" if fewest is None else f" No prices are set: the smallest has the fewest {fewest}."
+    if sizing.cost_by == "runs":
+        unpriced = " None that does is distinguishably cheaper."
     text = f"{today}{sizing.words(answer)} {verbs[0]} the {which} we tried that {verbs[1]} {_all_targets(sizing)}"
     return f"{text}{_claim(sizing)}{_price(sizing, answer)}.{unpriced}"
+
+
+def _meets_below(sizing: Sizing, answer: Counts) -> bool:
+    """Whether a smaller size meets the targets too: the answer was chosen for what its runs cost."""
+    return any(check_at(sizing, one.counts).verdict == "meets" for one in sizing.sizes if one.counts < answer)
 
 
 def _no_size(sizing: Sizing) -> str:
@@ -156,14 +164,14 @@ def _at(sizing: Sizing, room: Headroom) -> str:
 
 def one_more_words(sizing: Sizing, more: OneMore) -> str:
     """Return what one node more costs and changes."""
-    node = f"{more.vm.name} node" if more.vm.name else "node"
+    of = f" of {more.vm.name}" if more.vm.name else ""
     usd = "" if more.usd_month is None else f", {money_per_month(more.usd_month.mean)}"
     changes = []
     for metric, change in more.changes.items():
         kpi = KPIS[metric]
         if change is not None:
             changes.append(f"{kpi.label} {delta_words(kpi, change, judge(kpi, change, _scale(sizing, metric)))}")
-    return f"One {node} more{usd}: {'; '.join(changes) or 'no numbers'}."
+    return f"One node more{of}{usd}: {'; '.join(changes) or 'no numbers'}."
 
 
 def _scale(sizing: Sizing, metric: str) -> float:

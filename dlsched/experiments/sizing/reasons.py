@@ -72,7 +72,7 @@ def _too_dear(sizes: Sizes, trials: SizeTrials, checked: list[tuple[Size, Check]
     good = [size for size, _ in checked if judge(serving, size.draws, size.error).verdict == "meets"]
     if not good:
         return []
-    size = min(good, key=lambda one: (trials.cost_in_runs(one.counts), one.counts))
+    size = min(good, key=lambda one: (trials.cost(one.counts), one.counts))
     of = cost_of(size, sizes.cost_by, exact=trials.rule.exact)
     costs = "" if of is None else f" and costs {money_per_month(of.mean)}"
     missed = ", ".join(target.words for target in rising)

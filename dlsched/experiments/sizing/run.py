@@ -89,15 +89,31 @@ def _settled(trials: SizeTrials) -> Counts | None:
         trials.confirmed(trials.sizes.today)
     while True:
         best = next(iter(trials.all_confirmed()), None)
-        limit = math.inf if best is None else trials.cost_in_runs(best)
-        cheaper = [size for size in trials.all_meeting() if trials.cost_in_runs(size) < limit]
-        found = next((size for size in sorted(cheaper, key=trials.cost_in_runs) if trials.confirmed(size)), None)
+        limit = math.inf if best is None else trials.cost(best)
+        cheaper = [size for size in trials.all_meeting() if trials.cost(size) < limit]
+        found = next((size for size in sorted(cheaper, key=trials.cost) if trials.confirmed(size)), None)
         if found is not None:
             continue
         if best is None or all(trials.is_tried(size) for size in below(trials.sizes.types, best)):
-            return best
+            return best if best is None else _cheaper_in_runs(trials, best)
         for size in below(trials.sizes.types, best):
             trials.verdict(size)
+
+
+def _cheaper_in_runs(trials: SizeTrials, best: Counts) -> Counts:
+    """Return the size, or a larger one tried whose runs cost distinguishably less, where only runs tell the cost.
+
+    Policies that rent what they need often pay about as much whatever the limit; chance must not choose among those.
+    """
+    if trials.sizes.cost_by != "runs":
+        return best
+    differences = {size: trials.cost_difference(size, best) for size in trials.all_meeting() if size != best}
+    less = {size: of.mean for size, of in differences.items() if of is not None and of.mean < 0 and of.tells_apart()}
+    confirmed = (size for size in sorted(less, key=lambda size: less[size]) if trials.confirmed(size))
+    found = next(confirmed, best)
+    for size in below(trials.sizes.types, found):
+        trials.verdict(size)
+    return found
 
 
 def _around(trials: SizeTrials, answer: Counts | None) -> bool:

@@ -16,7 +16,8 @@ from dlsched.experiments.run import Progress
 from dlsched.experiments.sizing.question import SizeSpec
 from dlsched.experiments.sizing.search import OutOfRuns
 from dlsched.experiments.sizing.sizes import Sizes
-from dlsched.metrics.sizing import COST, Counts, Load, Size, cost_of, counts_words
+from dlsched.metrics.intervals import Interval
+from dlsched.metrics.sizing import COST, Counts, Load, Size, counts_words, paired
 from dlsched.metrics.sizing_rule import Check, Draw, Rule, Verdict, judge
 from dlsched.metrics.summary import Metrics
 
@@ -87,7 +88,7 @@ class SizeTrials:
         return good
 
     def cost(self, counts: Counts) -> float:
-        """Return what decides which size is cheaper; fewer slots where only runs tell."""
+        """Return what decides which size is cheaper before any run; the number of slots where only runs tell."""
         return self.sizes.cost(counts)
 
     def may_fall(self) -> bool:
@@ -107,23 +108,17 @@ class SizeTrials:
     # ---- what is known ---------------------------------------------------------------------------------
 
     def all_confirmed(self) -> list[Counts]:
-        """Return the sizes that were confirmed, cheapest first, by what they cost in their runs where only those tell.
-
-        Ties: fewer nodes first.
-        """
-        return sorted(self._confirmed, key=lambda counts: (self.cost_in_runs(counts), sum(counts), counts))
+        """Return the sizes that were confirmed, cheapest first; ties: fewer nodes first."""
+        return sorted(self._confirmed, key=lambda counts: (self.cost(counts), sum(counts), counts))
 
     def all_meeting(self) -> list[Counts]:
         """Return the sizes tried that meet all targets on the draws of the search."""
         tried = [size.counts for size in self.all_sizes() if self.is_tried(size.counts)]
         return [counts for counts in tried if self.verdict(counts) == "meets"]
 
-    def cost_in_runs(self, counts: Counts) -> float:
-        """Return what a size costs: the mean over its draws where only runs tell; infinite where they have none."""
-        if self.sizes.cost_by != "runs":
-            return self.sizes.cost(counts)
-        of = cost_of(self._size(counts), "runs", exact=self.rule.exact)
-        return math.inf if of is None else of.mean
+    def cost_difference(self, counts: Counts, baseline: Counts) -> Interval | None:
+        """Return what a size costs more than another in its runs, paired by draw; None where one has no cost."""
+        return paired(self._size(counts), self._size(baseline), COST, exact=self.rule.exact)
 
     def all_sizes(self) -> tuple[Size, ...]:
         """Return every size tried at the load of the scenario, ascending."""

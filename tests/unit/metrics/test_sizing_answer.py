@@ -218,8 +218,8 @@ def test_neighbours_headroom_and_jobs_left_out_in_words() -> None:
 def test_several_types_are_named_and_none_of_a_type_is_left_out() -> None:
     types = tuple(NODES.model_copy(update={"key": f"nodes.{name}", "name": name}) for name in ("a100", "h100"))
     answer = sizing(types=types, today=(4, 0))
-    assert answer.words((4, 2)) == "4 a100 nodes and 2 h100 nodes"
-    assert answer.words((1, 0)) == "1 a100 node"
+    assert answer.words((4, 2)) == "4 nodes of a100 and 2 nodes of h100"
+    assert answer.words((1, 0)) == "1 node of a100"
     assert answer.words((0, 0)) == "no nodes"
 
 
