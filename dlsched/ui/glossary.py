@@ -150,6 +150,12 @@ TERMS = (
     Term("Pressure", "", "How close a job is to being late, on its fastest configuration."),
     Term("Profiling row", "", "One measured training run: network, GPU type, GPUs, batch size and how long it took."),
     Term(
+        "Reproduction",
+        "",
+        "A figure or table of a paper computed anew: same, partly (some parts of the claim are seen) or different, and "
+        "why. Quick: small sizes; full: those of the study as far as they are printed.",
+    ),
+    Term(
         "Rigid, moldable, malleable",
         "",
         "The width is fixed; chosen at the start; may change while the job runs (elastic).",

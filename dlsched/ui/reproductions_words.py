@@ -105,7 +105,9 @@ def by_what(shown: Mapping[str, Checked]) -> str:
     stale = sum(one.stale for one in shown.values())
     runs = f"{full} by full runs, {len(shown) - full} by quick ones" if full else "all by quick runs"
     code = f"{stale} by another version of the code than this one" if stale else "all by this code"
-    return f"{amount(len(shown), 'verdict')}: {runs}; {code}."
+    seen, parts = seen_of(shown.values())
+    told = f" Where claims were looked at part by part, {seen} of {amount(parts, 'part')} are seen." if parts else ""
+    return f"{amount(len(shown), 'verdict')}: {runs}; {code}.{told}"
 
 
 def origin(checked: Checked) -> str:
@@ -115,16 +117,19 @@ def origin(checked: Checked) -> str:
     return f"{run}, checked with version {checked.version} on {checked.on}{where}"
 
 
+def seen_of(shown: Iterable[Checked]) -> tuple[int, int]:
+    """Return how many parts of the claims are seen, and how many were looked at."""
+    holds = [seen for one in shown for _, seen in checks_of(one.outcome.data)]
+    return sum(holds), len(holds)
+
+
 def headline(one: Reproduction, checked: Checked | None) -> str:
     """Return what is found of one figure."""
     if checked is None:
         return f"{title_of(one)}: not checked yet."
-    parts = checks_of(checked.outcome.data)
+    seen, parts = seen_of([checked])
     told = f"{title_of(one)}: {checked.outcome.verdict}."
-    if not parts:
-        return told
-    seen = sum(holds for _, holds in parts)
-    return f"{told} Seen of the claim: {seen} of {amount(len(parts), 'part')}."
+    return f"{told} Seen of the claim: {seen} of {amount(parts, 'part')}." if parts else told
 
 
 def time_words(key: str, *, quick: bool) -> str:
@@ -160,12 +165,13 @@ def paragraphs(why: str) -> list[str]:
 
 def row_of(one: Reproduction, checked: Checked | None) -> dict[str, str]:
     """Return a figure as a row of the list."""
+    seen, parts = seen_of([] if checked is None else [checked])
     return {
         "Figure": one.figure,
         "Claim": one.claim,
         "Paper's number": published(one.key).words,
         "Ours": "–" if checked is None else short(checked.outcome.ours),
-        "Verdict": MARKS[state_of(checked)],
+        "Verdict": MARKS[state_of(checked)] + (f", {seen} of {parts} parts" if parts else ""),
         "By": "" if checked is None else f"{'quick' if checked.quick else 'full'}, {checked.on}",
         "Takes": f"quick {time_words(one.key, quick=True)}, full {time_words(one.key, quick=False)}",
     }

@@ -69,7 +69,7 @@ def test_filters_leave_the_counts_alone(store: Store, open_page: OpenPage) -> No
     assert not app.exception
     assert "1 same, 0 partly, 1 different" in said(app)
     (table,) = app.dataframe
-    assert table.value["Verdict"].tolist() == ["✗ different"]
+    assert table.value["Verdict"].tolist() == ["✗ different, 1 of 2 parts"]
     assert table.value["Ours"].tolist() == ["Ours of a quick run."]
     app = app.selectbox(key="reproduction-paper").set_value("ModelArts").run()
     assert "No figure has this verdict" in shown(app)

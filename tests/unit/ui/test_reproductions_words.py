@@ -68,6 +68,10 @@ def test_the_headline_says_how_much_of_the_claim_is_seen() -> None:
     assert words.headline(find("smd-9"), checked(outcome=outcome)) == (
         "SMD, Fig. 9: partly. Seen of the claim: 1 of 2 parts."
     )
+    assert words.row_of(find("smd-9"), checked(outcome=outcome))["Verdict"] == "◐ partly, 1 of 2 parts"
+    assert words.by_what({"smd-9": checked(outcome=outcome)}).endswith(
+        "Where claims were looked at part by part, 1 of 2 parts are seen."
+    )
     assert words.headline(find("smd-9"), checked()) == "SMD, Fig. 9: same."
     assert words.headline(find("smd-9"), None) == "SMD, Fig. 9: not checked yet."
 
