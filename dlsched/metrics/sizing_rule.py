@@ -1,4 +1,4 @@
-"""Whether a cluster meets its targets: the verdict on replicated draws, under one of two claims (decision 025)."""
+"""Whether a cluster meets its targets: the verdict on replicated draws, under one of two claims (decision 026)."""
 
 from __future__ import annotations
 

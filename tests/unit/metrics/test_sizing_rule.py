@@ -192,7 +192,7 @@ def test_skewed_waits_are_called_met_too_often_with_ten_draws_and_hardly_with_fi
 
 @pytest.mark.parametrize(("true_share", "most"), [(0.95, 1.0), (0.9, 0.25), (0.8, 0.01)])
 def test_nearly_every_meets_by_the_binomial_law(true_share: float, most: float) -> None:
-    """What 40 draws call met: as often as 38 hits or more come up; that is told with the interval (decision 025)."""
+    """What 40 draws call met: as often as 38 hits or more come up; that is told with the interval (decision 026)."""
     exact = float(binom.sf(37, 40, true_share))
     rng = np.random.default_rng(5)
     shares = rng.random((2000, 40)) < true_share
