@@ -27,8 +27,9 @@ def keep_button(shown: Shown) -> None:
 
 
 def is_usable(shown: Shown) -> bool:
-    """Whether an answer can be an option: something is changed, every run came to its end and its books are clean."""
-    return shown.answer.is_changed and not shown.answer.errors and not shown.answer.audit
+    """Whether an answer can be an option: a change with an interval or exact, all runs done, their books clean."""
+    answer = shown.answer
+    return answer.is_changed and (answer.exact or answer.draws > 1) and not answer.errors and not answer.audit
 
 
 def kept_list(scenario_hash: str) -> None:

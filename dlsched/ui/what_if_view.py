@@ -198,7 +198,7 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
         sure = certainty(comparison) if answer.is_changed else certainty(comparison).replace("paired ", "")
         st.badge(dollars(sure), color="gray",
                  help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
-        what_if_draws.choose(shown.spec, scenario)
+        what_if_draws.choose(st.session_state[what_if_work.SPEC], scenario)  # of a rough answer, all draws asked for
         if is_exact(shown.spec, scenario):
             st.button("Vary run times ± 30%", key="whatif-vary-now", on_click=what_if_draws.vary_run_times,
                       type="tertiary", help="10 draws tell how far the answer holds")  # fmt: skip

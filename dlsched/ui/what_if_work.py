@@ -222,8 +222,17 @@ def _note_speed(shown: Shown) -> None:
 
 
 def is_asked(spec: WhatIfSpec) -> bool:
-    """Whether this tab has asked the runner this question last."""
-    return bool(st.session_state.get(ASKED) == spec)
+    """Whether this tab has asked the runner this question last, or the same about the first draw alone."""
+    return st.session_state.get(ASKED) in (spec, spec.first_draw)
+
+
+def ask_by_itself(spec: WhatIfSpec, scenario: Scenario, seconds: float) -> None:
+    """Ask what is answered soon without being told to: all draws, else the first one alone, else nothing."""
+    first = spec.first_draw
+    if seconds <= SLOW_S:
+        ask(spec, scenario, seconds)
+    elif about_s(first, scenario) <= SLOW_S and known(first) is None:
+        ask(first, scenario, 0.0)
 
 
 def ask(spec: WhatIfSpec, scenario: Scenario, seconds: float) -> None:

@@ -2,7 +2,7 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError
 from dlsched.experiments.what_if import check
-from dlsched.metrics.formats import duration
+from dlsched.metrics.formats import amount, duration
 from dlsched.ui import page, parts, what_if_form, what_if_kept, what_if_view, what_if_work
 
 missing = None
@@ -36,8 +36,8 @@ with right:
         st.stop()
     shown = what_if_work.known(spec)
     seconds = what_if_work.about_s(spec, current) if shown is None else 0.0
-    if shown is None and seconds <= what_if_work.SLOW_S and not what_if_work.is_asked(spec):
-        what_if_work.ask(spec, current, seconds)
+    if shown is None and not what_if_work.is_asked(spec):
+        what_if_work.ask_by_itself(spec, current, seconds)
         what_if_work.wait_shortly()
         shown = what_if_work.known(spec)
     if shown is not None:
@@ -56,9 +56,9 @@ with right:
         if statuses:
             st.empty()  # in the place of the button, which would stay there greyed
         else:
-            st.button(f"Apply, about {duration(max(1.0, round(seconds)))}", type="primary", key="whatif-apply",
-                      on_click=what_if_work.ask, args=(spec, current, seconds),
-                      help="Every draw of both sides, one after the other, in the background")  # fmt: skip
+            words = f"Apply to {amount(len(spec.draws.seeds), 'draw')}, about {duration(max(1.0, round(seconds)))}"
+            st.button(words, type="primary", key="whatif-apply", on_click=what_if_work.ask,
+                      args=(spec, current, seconds), help="Every draw of both sides, in the background")  # fmt: skip
         rough = what_if_work.known(spec.first_draw)
         last = rough or what_if_work.last_shown(current)
         if last is not None:

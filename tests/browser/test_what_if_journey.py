@@ -71,7 +71,7 @@ def test_what_takes_long_shows_a_rough_answer_first_and_can_be_cancelled(server:
     page.goto(f"{server.url}/whatif?set=restart_s:30&set=nodes:10&to=srtf&draws=30")
     apply = page.locator(".st-key-whatif-apply button").first
     apply.wait_for(timeout=FIRST_MS)
-    assert apply.inner_text().startswith("Apply, about ")
+    assert apply.inner_text().startswith("Apply to 30 draws, about ")
     apply.click()
     page.get_by_text("refining: more draws are under way").first.wait_for(timeout=60_000)
     assert "rough, one draw does not tell them apart" in said(page)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
@@ -200,7 +201,7 @@ def test_what_takes_long_is_computed_when_the_reader_says_so(
     monkeypatch.setattr(what_if_work, "SLOW_S", 0.0)
     monkeypatch.setattr(what_if_work, "ROUGH_S", 0.0)
     app = opened(store, open_page, queued(), set=["nodes:3"], vary=["run_time_spread:0.3"], draws="4")
-    assert app.button(key="whatif-apply").label.startswith("Apply, about ")
+    assert app.button(key="whatif-apply").label.startswith("Apply to 4 draws, about ")
     assert store.list_experiments("what-if") == []
     app = app.button(key="whatif-apply").click().run()
     assert runner.wait(WAIT_S)
@@ -216,6 +217,25 @@ def test_what_takes_long_is_computed_when_the_reader_says_so(
     assert said(app).startswith("One more node ")
     # a link to the first draw is there as a rough answer
     app = app.number_input(key="whatif-nodes").set_value(3).run()
+    assert "whatif-apply" not in keys(app)
+
+
+@pytest.mark.usefixtures("runner")
+def test_where_one_draw_is_quick_its_rough_answer_comes_by_itself(
+    store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(what_if_work, "guess_s", lambda spec, *_: 1.0 * len(spec.draws.seeds))
+    app = opened(store, open_page, queued(), set=["nodes:3"], vary=["run_time_spread:0.3"], draws="4")
+    assert "rough, one draw does not tell them apart" in said(app)
+    assert app.button(key="whatif-apply").label == "Apply to 4 draws, about 4 s"
+    assert {metric.proto.color for metric in app.metric} == {MetricProto.MetricColor.GRAY}
+    assert app.number_input(key="whatif-draws").value == 4  # what was asked for, not what the rough answer has
+    assert app.button(key="whatif-report").disabled
+    (info,) = store.list_experiments("what-if")
+    assert len(store.get_experiment(info.experiment_id).spec["draws"]["seeds"]) == 1
+    app = app.button(key="whatif-apply").click().run()
+    app = app.run()
+    assert "4 paired draws" in said(app)
     assert "whatif-apply" not in keys(app)
 
 

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 RUN_S = 0.01
 JOB_S, PREEMPTED_JOB_S = 2e-5, 1.2e-4
 """CPU seconds of a run and of each of its jobs in the loop that is compiled for list policies, about."""
+ENGINE_JOB_S = 2.5e-4
+"""The same in the general engine, where a list policy does not stop jobs."""
 
 
 def guess_s(spec: WhatIfSpec, scenario: Scenario, store: Store | None = None, run_cpu_s: float | None = None) -> float:
     """Return CPU seconds of a question, rough; ``run_cpu_s`` of a run where one like it was answered already."""
     draws = 1 if is_exact(spec, scenario) else len(spec.draws.seeds)
+    sides = [spec.baseline] if spec.baseline == spec.changed else [spec.baseline, spec.changed]
     if run_cpu_s is not None:
-        return 2 * draws * run_cpu_s
-    return draws * sum(_run_s(scenario, case, store) for case in (spec.baseline, spec.changed))
+        return len(sides) * draws * run_cpu_s
+    return draws * sum(_run_s(scenario, case, store) for case in sides)
 
 
 def _run_s(scenario: Scenario, case: Case, store: Store | None) -> float:
@@ -36,6 +39,10 @@ def _run_s(scenario: Scenario, case: Case, store: Store | None) -> float:
     if not policy.clairvoyant:
         built = policy.build(policy.parse(dict(case.params)))
         rule = built.kernel_rule
-        if isinstance(rule, ListRule) and kernels.eligible(Prepared(made, realise(made)), built):
-            return RUN_S + len(made.workload) * (PREEMPTED_JOB_S if rule.preemptive else JOB_S)
+        if isinstance(rule, ListRule):
+            compiled = kernels.eligible(Prepared(made, realise(made)), built)
+            if compiled:
+                return RUN_S + len(made.workload) * (PREEMPTED_JOB_S if rule.preemptive else JOB_S)
+            if not rule.preemptive:
+                return RUN_S + len(made.workload) * ENGINE_JOB_S
     return estimate_s(made, case.policy, store).seconds
