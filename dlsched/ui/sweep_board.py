@@ -24,7 +24,7 @@ def board(asked: Asked | None) -> DeltaGenerator | None:
         _show(place, now)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Cancel", key="sweep-cancel", on_click=sweep_work.cancel, args=(asked,),
-                  help="Runs that are finished are kept")  # fmt: skip
+                  help="Runs are kept in batches of a few seconds; those in hand now are lost")  # fmt: skip
         st.markdown(":gray[You can leave this page: it goes on, and finished runs are kept.]")
     return place
 

@@ -125,7 +125,7 @@ def shown(current: Scenario) -> Shown | None:
         if session.store().scenario_info(found.spec.scenario) is None:
             return Shown(found.spec, found.answer, found.experiment_id, found.stale, elsewhere=True)
         open_answer(None)  # the reader went on to another scenario
-    if (stopped := interrupted(current)) is not None:
+    if under_way(current) is None and (stopped := interrupted(current)) is not None:
         return stopped
     newest = _newest(current.content_hash)
     if newest is not None:
