@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.billing import SECONDS_PER_H
 from dlsched.metrics.books import Books
+from dlsched.metrics.bound_fluid import machines_at_hand
 from dlsched.sim.log import JobStatus
 from dlsched.speed import SpeedModel
 from dlsched.speed.mixing import job_lower_bounds
@@ -26,8 +28,7 @@ def total_cost_bound(books: Books) -> float | None:
 
     Jobs that did not finish in this run (cancelled, rejected, unfinished) count nothing.
     """
-    vm_types = books.scenario.cluster.vm_types
-    if any(vm.usd_per_h is None for vm in vm_types):
+    if any(vm.usd_per_h is None for vm in _machines(books.scenario.cluster)):
         return None
     speed = books.speed
     rows = np.flatnonzero(books.completed | books.is_status(JobStatus.FAILED))
@@ -43,7 +44,7 @@ def _by_table(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
     usd_per_gpu_s = _usd_per_gpu_s(books.scenario)
     widths = np.arange(1, int(speed.limits()[1][rows].max(initial=1)) + 1)
     times = np.full((len(rows), len(usd_per_gpu_s), len(widths)), np.inf)
-    for vm in range(len(usd_per_gpu_s)):
+    for vm in machines_at_hand(books.scenario.cluster).tolist():
         rate = speed.rates_on(np.repeat(rows, len(widths)), np.tile(widths, len(rows)), vm)
         rate = rate.reshape(len(rows), len(widths))
         np.divide(books.truth.work[rows][:, None], rate, out=times[:, vm], where=rate > 0)
@@ -70,7 +71,7 @@ def _by_law(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
         usd = np.divide(work * gpus * usd_per_gpu_s[vm], rate, out=np.full(len(rows), np.inf), where=rate > 0)
         np.minimum(bill, usd, out=bill)
     bill = np.where(gpus > 0, bill, 0.0)
-    fastest = speed.fastest()[rows] * max(vm.speed for vm in books.scenario.cluster.vm_types)
+    fastest = speed.fastest()[rows] * max(vm.speed for vm in _machines(books.scenario.cluster))
     return bill + _weight(books, rows) * np.maximum(0.0, work / fastest - _slack_s(books, rows))
 
 
@@ -86,19 +87,26 @@ def _by_gangs(books: Books, rows: Ints) -> Floats:
     work, gpus = books.truth.work[rows], books.jobs.gpus_per_worker[rows]
     with np.errstate(invalid="ignore"):
         bill = np.where(gpus > 0, work * least[:, 1] * gpus * usd_per_gpu_s, 0.0)
-    alone_s = work * least[:, 0] / max(vm.speed for vm in vm_types)
+    alone_s = work * least[:, 0] / max(vm.speed for vm in _machines(books.scenario.cluster))
     return np.asarray(bill + _weight(books, rows) * np.maximum(0.0, alone_s - _slack_s(books, rows)))
 
 
+def _machines(cluster: Cluster) -> list[VmType]:
+    """Return the machine types that jobs can run on."""
+    return [cluster.vm_types[vm] for vm in machines_at_hand(cluster)]
+
+
 def _usd_per_gpu_s(scenario: Scenario) -> Floats:
-    """Return the $ per GPU and second of each machine type, infinite without GPUs, shape (machine types,).
+    """Return the $ per GPU and second of each machine type, infinite where there is no GPU, shape (machine types,).
 
     In delayed restarts the lowest counts everywhere: a job that grew goes on at its old rate for a while, and may by
     then hold cheaper machines than those the rate is from. It grew in GPUs, so it holds no fewer than that rate needs.
     """
-    usd = np.array(
-        [(vm.usd_per_h or 0.0) / SECONDS_PER_H / vm.gpus if vm.gpus > 0 else np.inf for vm in scenario.cluster.vm_types]
-    )
+    usd = np.full(len(scenario.cluster.vm_types), np.inf)
+    for number in machines_at_hand(scenario.cluster).tolist():
+        vm = scenario.cluster.vm_types[number]
+        if vm.gpus > 0:
+            usd[number] = (vm.usd_per_h or 0.0) / SECONDS_PER_H / vm.gpus
     keeps_rate = scenario.options.restart_mode == "delayed" and scenario.options.restart_s > 0
     return np.where(np.isfinite(usd), usd.min(), np.inf) if keeps_rate else usd
 

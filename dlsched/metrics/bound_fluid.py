@@ -49,6 +49,11 @@ def needs_of(books: Books) -> Needs:
     return Needs(books.truth.work * per_work_s, np.array(fluid_s).reshape(len(fluid_s), len(worker_s)))
 
 
+def machines_at_hand(cluster: Cluster) -> Ints:
+    """Return the numbers of the machine types that jobs can run on: pools may be empty, a catalogue is all for rent."""
+    return np.arange(len(cluster.vm_types)) if cluster.free_slots else np.unique(cluster.nodes.vm)
+
+
 def srpt_ends(submit_s: Floats, length_s: Floats) -> Floats:
     """Return when one machine that serves the shortest remaining job first completes its 1st, 2nd, ... job, (jobs,).
 
@@ -106,10 +111,11 @@ def _capacity(cluster: Cluster, weight: Floats) -> Floats:
 
 def _least_per_work(books: Books, weight: Floats) -> tuple[Floats, Floats]:
     """Return the least seconds and the least weighed worker-seconds of a unit of work, each (jobs,)."""
-    vm_types, jobs, speed = books.scenario.cluster.vm_types, books.jobs, books.speed
+    cluster, jobs, speed = books.scenario.cluster, books.jobs, books.speed
+    at_hand = machines_at_hand(cluster)
     if isinstance(speed, Tabled):
-        return _by_table(speed, weight)
-    machine = np.array([vm.speed for vm in vm_types])
+        return _by_table(speed, weight, at_hand)
+    machine, weight = np.array([vm.speed for vm in cluster.vm_types])[at_hand], weight[at_hand]
     if isinstance(speed, ParameterServer):  # what servers hold comes on top
         time_s, worker_s = books.least_step_s.T
     else:  # under these laws a job uses the fewest worker-seconds at its smallest width
@@ -119,16 +125,16 @@ def _least_per_work(books: Books, weight: Floats) -> tuple[Floats, Floats]:
     return time_s / machine.max(), worker_s * float((weight / machine).min())
 
 
-def _by_table(speed: Tabled, weight: Floats) -> tuple[Floats, Floats]:
+def _by_table(speed: Tabled, weight: Floats, at_hand: Ints) -> tuple[Floats, Floats]:
     """Return the same from a table, over all widths and machine types; jobs alike are looked up once."""
     sizes, size = np.unique(speed.per_worker, return_inverse=True)
     _, first, kind = np.unique(speed.profile * len(sizes) + size, return_index=True, return_inverse=True)
     widths = np.arange(1, int(speed.limits()[1][first].max(initial=1)) + 1)
     rows, workers = np.repeat(first, len(widths)), np.tile(widths, len(first))
     time_s, worker_s = np.full(len(first), np.inf), np.full(len(first), np.inf)
-    for vm, of_worker in enumerate(weight.tolist()):
+    for vm in at_hand.tolist():
         per_work_s = _seconds(speed, rows, workers, vm)
-        weighed = per_work_s * workers * of_worker
+        weighed = per_work_s * workers * weight[vm]
         np.minimum(time_s, per_work_s.reshape(-1, len(widths)).min(axis=1), out=time_s)
         np.minimum(worker_s, weighed.reshape(-1, len(widths)).min(axis=1), out=worker_s)
     return time_s[kind], worker_s[kind]

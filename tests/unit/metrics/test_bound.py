@@ -153,3 +153,19 @@ def test_a_job_without_gpus_may_end_soonest_on_a_machine_without_gpus():
         metrics = summarise(prepared.scenario, prepared.truth, log)
         assert metrics["total_cost_bound"] == pytest.approx(5.0)  # half a second late
         assert metrics["total_cost"] == pytest.approx(5.0 + cluster.num_nodes / 3600)
+
+
+@pytest.mark.parametrize("law", ["rigid", "table"])
+def test_a_pool_without_nodes_weakens_no_bound(law: str):
+    # 100 s on the only machine at $0.01 a second; the pool of fast and free ones is empty, that without a price too
+    times = TimeTable(rows={"net": {"slow": (1.0,), "fast": (0.1,)}})
+    speed = SpeedSpec(kind="table", times=times) if law == "table" else SpeedSpec()
+    absent = (
+        VmType(name="f", gpu_type="fast", gpus=8, usd_per_h=0.0, speed=5.0),
+        VmType(name="n", gpu_type="fast", gpus=8),
+    )
+    pools = (Pool(vm=CATALOGUE[0], count=1), *(Pool(vm=vm, count=0) for vm in absent))
+    jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [100.0], "profile": ["net"]})
+    metrics = summarise(*books_inputs(Scenario(jobs, Cluster(pools=pools), speed=speed), (Ran(0, 0, 100, {0: 1}),)))
+    assert metrics["total_cost_bound"] == pytest.approx(1.0)
+    assert metrics["jct_mean_bound"] == pytest.approx(100.0)
