@@ -26,7 +26,7 @@ is_current = is_current and shown is not None and ready is not None and ready.sp
 with right:
     if ready is not None and not is_current:
         resumes = shown is not None and not shown.experiment_id and ready.spec == shown.spec
-        words = sweep_form.button_words(ready, resumes=resumes)
+        words = "Under way" if running else sweep_form.button_words(ready, resumes=resumes)
         if st.button(words, type="primary", key="sweep-run", disabled=running is not None, width="stretch"):
             with parts.mistakes_shown():
                 sweep_work.start(ready)
