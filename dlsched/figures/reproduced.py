@@ -6,8 +6,9 @@ number in it is the place on the axis, and what is left names the series.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,7 @@ Series = tuple[str, ...]
 class Kind:
     """How a panel is drawn: title, axis with its unit, what x counts, factor from the data's unit, log axis.
 
-    ``half``: the panel that holds half widths where they are apart from the means.
+    ``half``: the panel that holds half widths where they are apart from the means; ``gap``: why one may be missing.
     """
 
     title: str
@@ -30,6 +31,7 @@ class Kind:
     scale: float = 1.0
     log: bool = False
     half: str = ""
+    gap: str = "no number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,12 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """What is drawn together."""
+    """What is drawn together; ``gaps``: how many numbers are missing in the data."""
 
     key: str
     kind: Kind
     series: Mapping[Series, tuple[Point, ...]]
+    gaps: int = 0
 
     @property
     def has_numbers(self) -> bool:
@@ -113,7 +116,9 @@ KINDS: Mapping[str, Kind] = {
     "ratio_to_edf": Kind("Cost over EDF's", "Mean total cost over EDF's (log scale)", "Nodes", log=True),
     "saving": Kind("Saved by path relinking", "Saved of the other's cost (%)", scale=100.0),
     "mean_decision_cpu_s": Kind("Time of a decision", "CPU time of a decision (s, log scale)", "Nodes", log=True),
-    "mean_response_h": Kind("Mean response", "Mean time in system (h)", "Load", half="half_width_h"),
+    "mean_response_h": Kind(
+        "Mean response", "Mean time in system (h)", "Load", half="half_width_h", gap="queue grows, no mean"
+    ),
     "mean_h_to_fraction": Kind(
         "Time to a share of the work", "Mean time since submission (h)", "Share of the work done"
     ),
@@ -158,16 +163,19 @@ def panels_of(data: Mapping[str, Any]) -> list[Panel]:
     """Return what of the data of an outcome can be drawn, in the order of ``KINDS``."""
     axes = [[float(one) for one in data[name]] for name in AXES if _rises(data.get(name))]
     found: dict[str, dict[Series, list[Point]]] = {}
+    gaps: Counter[str] = Counter()
     for path, leaf in _leaves(data, ()):
         panel = next((name for name in path if name in KINDS or _is_half(name)), "")
         rest = [name for name in path if name != panel and name not in WRAPPERS]
         if panel and isinstance(leaf, list | Mapping) and (points := _points_of_lists(leaf, axes)):
             found.setdefault(panel, {}).setdefault(tuple(rest), []).extend(points)
+        elif panel and leaf is None:
+            gaps[panel] += 1
         elif panel and (point := _number(leaf)) is not None:
             place, series = _place(rest)
             found.setdefault(panel, {}).setdefault(series, []).append(Point(place, *point))
     return [
-        Panel(name, _kind(kind, data), _with_halves(found[name], found.get(kind.half, {})))
+        Panel(name, _kind(kind, data), _with_halves(found[name], found.get(kind.half, {})), gaps[name])
         for name, kind in KINDS.items()
         if name in found and any(found[name].values())
     ]
@@ -250,7 +258,7 @@ def _kind(kind: Kind, data: Mapping[str, Any]) -> Kind:
     if kind.x != _SIZE:
         return kind
     x = OVER.get(str(data.get("over")), "Size")
-    return Kind(kind.title, kind.y, x, kind.scale, kind.log, kind.half)
+    return replace(kind, x=x)
 
 
 def _with_halves(

@@ -14,7 +14,7 @@ from dlsched.figures.base import Chart, framed, legend_mark, plain
 from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.figures.reproduced import MOST_SERIES, Panel, Point, Series, policy_of
 from dlsched.figures.steady import SYMBOLS, Look, with_half
-from dlsched.metrics.formats import number
+from dlsched.metrics.formats import amount, number
 from dlsched.metrics.intervals import Interval
 from dlsched.policies.registry import find
 
@@ -29,7 +29,7 @@ HOLLOW = {"symbol": "diamond-open", "size": 14, "line": {"width": 2}}
 
 def name_of(series: Series) -> str:
     """Return what the legend calls a series; a policy by its label where the data have its key."""
-    words = [find(name).label if policy_of(name) == name else name for name in series]
+    words = [find(key).label if name.islower() and (key := policy_of(name)) else name for name in series]
     return ", ".join(words) or "ours"
 
 
@@ -94,7 +94,7 @@ def _scaled(panel: Panel) -> Panel:
         )
         for name, points in panel.series.items()
     }
-    return Panel(panel.key, panel.kind, series)
+    return replace(panel, series=series)
 
 
 def _scaled_printed(one: Printed, scale: float) -> Printed:
@@ -221,8 +221,9 @@ def _alt(panel: Panel, paper: Sequence[Printed], *, cut: bool) -> str:
     rest = f"; {more} more in the table" if more > 0 else ""
     printed = ", ".join(f"{_whose(one)}{_range(one)}" for one in paper)
     said = f" Paper: {printed}." if printed else " The paper prints no number for it."
+    missing = f" {amount(panel.gaps, 'point')} missing: {panel.kind.gap}." if panel.gaps else ""
     wide = " Intervals that leave the picture are in the table." if cut else ""
-    return f"{panel.kind.y}: {'; '.join(parts)}{rest}.{said}{wide}"
+    return f"{panel.kind.y}: {'; '.join(parts)}{rest}.{said}{missing}{wide}"
 
 
 def _table(panel: Panel, paper: Sequence[Printed]) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from dlsched.experiments.published import Printed
 from dlsched.figures.palette import DARK, LIGHT, Theme, policy_colour
 from dlsched.figures.reproduced import MOST_SERIES, Panel, Point, checks_of, panels_of, policy_of, tables_of
 from dlsched.figures.reproductions import compared, name_of
+from dlsched.policies.registry import find
 
 
 def interval(mean: float, half: float | None = 1.0) -> dict[str, Any]:
@@ -66,6 +67,7 @@ def test_half_widths_that_stand_apart_are_joined_and_a_queue_that_grows_has_no_p
         "settled": {"hell": {"0.1": True, "0.9": False}},
     }
     assert only(data).series == {("hell",): (Point(0.1, 5.0, 0.5),)}
+    assert "1 point missing: queue grows, no mean." in compared(only(data), (), LIGHT).alt
 
 
 def test_lists_stand_at_the_axis_that_is_given_where_it_rises_else_at_their_places() -> None:
@@ -163,7 +165,7 @@ def test_beyond_what_can_be_told_apart_series_are_grey() -> None:
 def test_policies_go_by_their_labels() -> None:
     assert (policy_of("hell"), policy_of("smd"), policy_of("gamma 1")) == ("hell-malleable", "smd", None)
     assert name_of(("gpuaas-edf",)) != "gpuaas-edf"
-    assert (name_of(()), name_of(("hell",))) == ("ours", "hell")
+    assert (name_of(()), name_of(("hell",)), name_of(("SMD",))) == ("ours", find("hell-malleable").label, "SMD")
 
 
 def test_a_printed_point_of_one_series_stands_beside_it_in_its_colour() -> None:
