@@ -10,7 +10,7 @@ import numpy as np
 
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.cases import Case, Draws, Outcome, Played
-from dlsched.experiments.sizing.question import TypeRange
+from dlsched.experiments.sizing.question import SizeSpec, TypeRange, read_spec
 from dlsched.experiments.sizing.search import OutOfRuns
 from dlsched.metrics.sizing import Counts
 from dlsched.metrics.sizing_rule import Draw, Verdict
@@ -93,3 +93,13 @@ class DrawnRuns:
         rng = np.random.default_rng([self.search, seed] if self.common else [self.search, seed, nodes])
         given: dict[str, float | None] = {"jobs": 10, "rejected": 0, "unfinished": 0, "cost_month": 10.0 * nodes}
         return Outcome(given | dict(self.law(nodes, rng)))
+
+
+def asked(scenario: Scenario, *targets: tuple[str, float], **changes: Any) -> SizeSpec:
+    """Return the question for targets by metric, without headroom."""
+    plain: dict[str, Any] = {
+        "scenario": scenario.content_hash,
+        "targets": [{"metric": metric, "limit": limit} for metric, limit in targets],
+        "headroom": False,
+    }
+    return read_spec(plain | changes)

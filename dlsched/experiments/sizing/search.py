@@ -141,8 +141,9 @@ def _one_type(line: _Line, least: int, most: int, start: int) -> int | None:
     found, floor = _gallop_up(line.good, candidate, least, most)
     if found is None:
         return None
-    # Down again too: the draws of the search may have been unlucky below the candidate.
-    return _bisect(line.good, floor, found)
+    if floor >= least:
+        return _bisect(line.good, floor, found)
+    return _gallop_down(line.good, found, least)  # the draws of the search may have been unlucky below it
 
 
 def smallest(good: Callable[[int], bool], least: int, most: int, start: int) -> int | None:
@@ -194,6 +195,15 @@ def _gallop_up(good: Callable[[int], bool], count: int, least: int, most: int) -
             return None, count
         floor, count, step = count, min(most, count + step), 2 * step
     return count, floor
+
+
+def _gallop_down(good: Callable[[int], bool], count: int, least: int) -> int:
+    """Return the smallest good count in growing steps from a good one down, then by bisection."""
+    low, step = count - 1, 1
+    while low >= least and good(low):
+        count, step = low, 2 * step
+        low = max(least - 1, count - step)
+    return _bisect(good, low, count)
 
 
 # ---- several types -----------------------------------------------------------------------------------
