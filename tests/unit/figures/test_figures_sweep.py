@@ -85,6 +85,9 @@ def test_a_map_prints_values_where_they_are_and_says_what_was_not_run(theme: The
         (0, 0, "1 min"), (1, 0, NOT_RUN), (0, 1, "2 min"), (1, 1, "10 min"),
     ]  # fmt: skip
     assert [place for place, _ in marks.customdata] == [0, 2, 1, 3]
+    tints = np.array(chart.figure.data[0].z, dtype=float)
+    assert tints[:, 0].tolist() == pytest.approx([0, 60 / 540])
+    assert tints[1, 1] == 1
     grey = chart.figure.data[1]
     assert np.isfinite(np.array(grey.z, dtype=float)).tolist() == [[False, True], [False, False]]
     assert list(chart.figure.layout.xaxis.ticktext) == ["4", "8"]
@@ -93,6 +96,12 @@ def test_a_map_prints_values_where_they_are_and_says_what_was_not_run(theme: The
         "Time in system, mean of FIFO: from 1 min (4 nodes, arrivals −20%) to 10 min (8 nodes, arrivals +20%). "
         "1 cell without a number."
     )
+
+
+def test_colours_of_numbers_far_apart_go_by_their_logarithms_and_the_title_says_so() -> None:
+    chart = value_map(made({"jct_mean": {"fifo": [[60.0], [6000.0]], "sjf": [[600.0], [60.0]]}}), "jct_mean", LIGHT)
+    assert np.array(chart.figure.data[0].z, dtype=float).tolist() == [[0, 1], [pytest.approx(0.5), 0]]
+    assert chart.figure.layout.title.text.endswith("colours on a log scale")
 
 
 def test_a_map_of_one_range_is_by_policy_and_marks_what_failed() -> None:
