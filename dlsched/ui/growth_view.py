@@ -9,7 +9,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.experiments.growth import GrowthSpec
 from dlsched.figures.growth import by_month
 from dlsched.metrics.chips import Chip
-from dlsched.metrics.formats import MISSING, amount, money_per_month
+from dlsched.metrics.formats import MISSING, amount, money
 from dlsched.metrics.growth import Growth, breaks_at, first_of, order_by, rows_of, sentence
 from dlsched.metrics.guards import Guard
 from dlsched.metrics.kpi import KPIS
@@ -90,12 +90,12 @@ def cards_of(answer: Growth) -> list[tuple[str, str, str]]:
         f"The first month that does not surely meet the targets, less {lead} of delivery."
     )  # fmt: skip
     month = answer.months[at]
-    cost = MISSING if month.usd_month is None else money_per_month(month.usd_month)
+    cost = MISSING if month.usd_month is None else money(month.usd_month)
     return [
         first,
         ("Order by", order, why),
         ("Arrivals then", answer.load_of(at), f"Times today's, {when}."),
-        ("Cost then", cost, f"{month_nodes(answer, at)} times their prices over 30.4 days, {when}."),
+        ("Cost per month then", cost, f"{month_nodes(answer, at)} times their prices over 30.4 days, {when}."),
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from dlsched.metrics.formats import (
     amount,
     factor,
     listed,
-    money_per_month,
+    money,
     number,
     share,
     show_interval,
@@ -145,7 +145,7 @@ def cards_of(sizing: Sizing) -> list[tuple[str, str, str]]:
         against = (
             "" if more is None else f" Against today: {show_interval('usd_per_month', more.mean, None, signed=True)}."
         )
-        found.append(("Cost per month", money_per_month(cost.mean), text + against))
+        found.append(("Cost per month", money(cost.mean), text + against))
     else:
         found.append(("GPUs", f"{sizing.size(answer).gpus:,}", NO_PRICES))
     tight = tightest(sizing, answer)
@@ -153,7 +153,7 @@ def cards_of(sizing: Sizing) -> list[tuple[str, str, str]]:
         kpi = tight.target.kpi
         value = f"{kpi.show(tight.mean.mean)} of {kpi.show(tight.target.limit)}"
         text = f"{target_words(tight)}. The target whose mean uses most of its limit. {kpi.tooltip}"
-        found.append((f"Tightest: {kpi.label}", value, text))
+        found.append((f"Tightest: {kpi.label.removesuffix(', share')}", value, text))
     room = room_of(sizing, answer)
     if room is not None:
         found.append(("Headroom", headroom_card(room), "How much more load this size takes before a target breaks."))

@@ -1,0 +1,79 @@
+"""Answers of a search for a size and of months ahead, written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dlsched.metrics.growth import Growth, Month, Step
+from dlsched.metrics.sizing import Counts, Headroom, Load, Size, Sizing, VmRange
+from dlsched.metrics.sizing_rule import Draw, Rule
+from dlsched.metrics.sizing_targets import Target
+
+HOUR_S = 3600.0
+NODES = VmRange(key="nodes", name="", least=1, most=8, today=2, usd_per_h=10.0, gpus=8)
+WAIT = Target(metric="wait_p95", limit=HOUR_S)
+LATE = Target(metric="late_share", limit=0.05)
+USD_MONTH = 7296.0
+"""A node of $10 an hour over 30.4 days."""
+
+
+def draws(values: Sequence[Mapping[str, float | None]], **changes: Any) -> tuple[Draw, ...]:
+    """Return one draw of ten jobs, all done, for each of these values."""
+    plain: dict[str, Any] = {"jobs": 10, "done": 10, "needed": 10} | changes
+    return tuple(Draw(seed=seed, values=dict(one), **plain) for seed, one in enumerate(values))
+
+
+def waits(hours: Sequence[float | None], **changes: Any) -> tuple[Draw, ...]:
+    """Return draws with these p95 waits."""
+    return draws([{"wait_p95": None if one is None else one * HOUR_S} for one in hours], **changes)
+
+
+SIZES: dict[Counts, Sequence[float]] = {
+    (1,): (9.0, 10.0, 11.0), (2,): (4.0, 5.0, 6.0), (3,): (0.8, 1.0, 1.2), (4,): (0.5, 0.5, 0.5), (6,): (0.1, 0.1, 0.1),
+}  # fmt: skip
+"""p95 waits in hours by nodes: 1 and 2 fail an hour, 3 is unsure, 4 and 6 meet it."""
+LOADS: dict[float, Sequence[float]] = {1.0: (0.5, 0.5, 0.5), 1.2: (0.9, 0.9, 0.9), 1.25: (0.6, 1.0, 1.4)}
+
+
+def sizing(**changes: Any) -> Sizing:
+    """Return an answer: 4 nodes, today 2, an hour of wait in the average month, headroom 20%."""
+    sizes = tuple(
+        Size(counts=counts, usd_month=USD_MONTH * counts[0], gpus=8 * counts[0], draws=waits(hours))
+        for counts, hours in SIZES.items()
+    )
+    loads = tuple(Load(factor=factor, draws=waits(hours)) for factor, hours in LOADS.items())
+    plain: dict[str, Any] = {
+        "scenario": "a" * 32, "scenario_name": "by hand", "policy": "fifo", "label": "FIFO", "params": {}, "vary": {},
+        "rule": Rule(targets=(WAIT,)), "types": (NODES,), "cost_by": "price", "today": (2,), "sizes": sizes,
+        "answer": (4,), "neighbours": ((3,),), "search_seeds": (0,), "confirm_seeds": (1, 2), "status": "found",
+        "reasons": (), "headroom": (Headroom(counts=(4,), last=1.2, first=1.25, loads=loads),), "runs": 24,
+    }  # fmt: skip
+    return Sizing(**plain | changes)
+
+
+MONTHS: Sequence[Sequence[float]] = (
+    (0.5, 0.5, 0.5),
+    (0.7, 0.7, 0.7),
+    (0.6, 1.0, 1.4),
+    (2.0, 2.0, 2.0),
+    (0.2, 0.2, 0.2),
+)
+"""p95 waits in hours by month: good, good, unsure, broken, good again with what is delivered."""
+
+
+def growth(**changes: Any) -> Growth:
+    """Return five months from 2026-11, of which the fourth breaks an hour of wait and the fifth has two nodes more."""
+    months = tuple(
+        Month(
+            month=place, load=1.1**place, counts=(4,) if place == 4 else (2,),
+            usd_month=USD_MONTH * (4 if place == 4 else 2), draws=waits(hours),
+        )
+        for place, hours in enumerate(MONTHS)
+    )  # fmt: skip
+    plain: dict[str, Any] = {
+        "scenario": "a" * 32, "scenario_name": "by hand", "policy": "fifo", "label": "FIFO", "params": {}, "vary": {},
+        "rule": Rule(targets=(WAIT,)), "types": (NODES,), "percent": 10.0, "lead_months": 1, "begin": "2026-11",
+        "steps": (Step(month=4, key="nodes", nodes=2),), "seeds": (0, 1, 2), "months": months,
+    }  # fmt: skip
+    return Growth(**plain | changes)
