@@ -26,6 +26,12 @@ TERMS = (
         "Workers do not wait for each other: each sends its gradient and gets parameters as it goes; else synchronous.",
     ),
     Term(
+        "Average month, nearly every month",
+        "",
+        "Two claims about a size: the mean over draws meets every target with its whole interval, or a stated share of "
+        "the draws meets all of them at once. A draw stands for a month.",
+    ),
+    Term(
         "Backfill", "", "Short jobs fill holes in the schedule as long as the first job in line is not delayed by them."
     ),
     Term("Baseline", "", "The run that others are compared with; marked B."),
@@ -77,6 +83,11 @@ TERMS = (
         "GPUs held",
         "allocation ratio",
         "Share of the GPU time that was given to jobs; says nothing about how busy the chips are.",
+    ),
+    Term(
+        "Headroom",
+        "",
+        "How many times as fast the same jobs may arrive before a size no longer surely meets its targets.",
     ),
     Term("Head-of-line blocking", "", "The first job in the queue does not fit, and all behind it wait with it."),
     Term(
@@ -193,6 +204,7 @@ TERMS = (
         "Share of what was kept for jobs, up to their users' limits, that their workers and servers held.",
     ),
     Term("Useful share", "goodput", "Share of the held GPU time that moved work forward."),
+    Term("Unsure", "", "The draws do not tell whether a target is met; never counted as met. More draws may tell."),
     Term("User's limit", "v", "The most that all workers and servers of a job may hold together of each resource."),
     Term("Utility", "", "What finishing a job at a given time is worth; without a unit."),
     Term("VM type", "machine type, flavour", "The kind of a node: GPU type, GPUs, CPUs, memory and price."),

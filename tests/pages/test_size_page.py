@@ -281,6 +281,7 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
     assert app.segmented_control(key=f"goal-claim-{tag()}").value == "nearly-every"
     assert app.number_input(key=f"goal-confirm-{tag()}").value == 4
     assert app.number_input(key=f"size-most-nodes-{tag()}").value == 8
+    assert "size-find" not in keys(app)  # the form asks exactly what was answered
     assert "in nearly every month" in app.header[0].value
     assert "Held in" in app.header[0].value
     assert "Just below: " in shown(app)
@@ -318,6 +319,7 @@ def test_several_types_are_named_in_cards_and_table(store: Store, open_page: Ope
     assert not app.exception
     assert " a + " in app.metric[0].value
     assert app.multiselect(key=f"size-types-{tag(two_types())}").value == ["nodes.a", "nodes.b"]
+    assert "size-find" not in keys(app)
 
 
 def test_an_answer_of_older_code_or_about_another_scenario_says_so(store: Store, open_page: OpenPage) -> None:

@@ -208,7 +208,8 @@ def test_headroom_cards_and_rows() -> None:
 def test_cards_say_when_it_breaks_and_by_when_to_order() -> None:
     cards = [card[:2] for card in growth_view.cards_of(growth())]
     assert cards == [
-        ("Breaks in", "2027-02"), ("Order by", "2026-12"), ("Arrivals then", "1.33x"), ("Cost per month then", "$14,600"),
+        ("Breaks in", "2027-02"), ("Order by", "2026-12"), ("Arrivals then", "1.33x"),
+        ("Cost per month then", "$14,600"),
     ]  # fmt: skip
 
 
