@@ -77,7 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
     _size(commands.add_parser("size", help="the cheapest cluster that meets targets, and how much more load it takes"))
     _growth(commands.add_parser("growth", help="months ahead with more jobs: when a target breaks, when to order"))
     _calibrate(commands.add_parser("calibrate", help="replay a recorded trace and compare with its own starts"))
-    _compare(commands.add_parser("compare", help="policies against a baseline on the same draws"))
+    _compare(commands.add_parser("compare", help="policies and changes against a baseline on the same draws"))
     _report(commands.add_parser("report", help="a decision memo about policies: HTML, PPTX, XLSX"))
     return parser
 
@@ -259,13 +259,7 @@ def _size(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--draws", type=_whole(2), metavar="N", help="draws of each size in the search (10)")
     parser.add_argument("--confirm", type=_whole(2), metavar="N", help="fresh draws that confirm a size (40)")
-    parser.add_argument(
-        "--vary",
-        action="append",
-        default=[],
-        metavar="KEY[=VALUE]",
-        help="what differs between draws: days, run_time_spread=0.3, failures=500 (hours); may be repeated",
-    )
+    _draws_vary(parser)
     parser.add_argument("--lack", type=float, metavar="%", help="percent of today's jobs that may be left undone (0)")
     parser.add_argument("--headroom", action="store_true", help="also find how much more load the answer takes")
     parser.add_argument("--most-runs", type=_whole(1), metavar="N", help="stop before more runs than this (2000)")
@@ -310,13 +304,7 @@ def _growth(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--level", type=float, metavar="%", help="of nearly-every: so many percent of draws (95)")
     parser.add_argument("--draws", type=_whole(1), default=10, metavar="N", help="draws of each month (10)")
-    parser.add_argument(
-        "--vary",
-        action="append",
-        default=[],
-        metavar="KEY[=VALUE]",
-        help="what differs between draws: days, run_time_spread=0.3, failures=500 (hours); may be repeated",
-    )
+    _draws_vary(parser)
     parser.add_argument("--csv", metavar="OUT", help="also write a line for each month to this file")
     parser.add_argument(
         "--save",
@@ -362,6 +350,15 @@ def _report(parser: argparse.ArgumentParser) -> None:
 def _compared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="trace or scenario file, or folder of an instance")
     parser.add_argument("--policies", type=_names, required=True, metavar="A,B", help="2 to 6, as listed by: policies")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="the scenario changed, under the baseline's policy: nodes=10, or nodes=10,arrivals=1.2,policy=sjf; one "
+        "more choice each time, then one policy is enough; keys: sweep FILE --vary ?",
+    )
+    _draws_vary(parser)
     parser.add_argument("--baseline", metavar="A", help="policy that others are compared with (the first)")
     parser.add_argument(
         "--param", action="append", default=[], metavar="A.K=V", help="a parameter of policy A; may be repeated"
@@ -369,6 +366,16 @@ def _compared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=_whole(1), default=10, metavar="N", help="draws of what is random (10)")
     add_compute_options(parser)
     _cluster(parser)
+
+
+def _draws_vary(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY[=VALUE]",
+        help="what differs between draws: days, run_time_spread=0.3, failures=500 (hours); may be repeated",
+    )
 
 
 def _cluster(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``compare``: policies on the same draws of one scenario, against a baseline."""
+"""``compare``: policies and changes of a scenario on the same draws, against a baseline."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ import pandas as pd
 from dlsched.cli.compute import opened
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.cli.simulate import parse_params, with_options
+from dlsched.cli.size import read_vary
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.batch import Draw, run_batch
+from dlsched.experiments.batch import Draw
+from dlsched.experiments.cases import Case, Draws, run_cases
+from dlsched.experiments.cases.case import Value
+from dlsched.experiments.cases.changes import without_neutral
+from dlsched.experiments.cases.run import is_exact
 from dlsched.experiments.run import question
-from dlsched.metrics.chips import is_random
+from dlsched.experiments.what_if import WhatIfSpec, moved
 from dlsched.metrics.compare import Cell, Comparison, compare, comparison_table
 from dlsched.metrics.findings import certainty, compare_sentence
 from dlsched.metrics.formats import amount
+from dlsched.metrics.what_if_words import subject
 from dlsched.policies import registry
 from dlsched.workload.load import load
 
@@ -29,11 +35,15 @@ LEAST, MOST = 2, 6
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What was asked and computed. ``draws`` by policy, the baseline first; who has a failed draw is left out."""
+    """What was asked and computed. ``cases`` and ``draws`` by name, the baseline first; what failed is left out.
+
+    ``vary``: what differs between draws beside what the scenario draws.
+    """
 
     scenario: Scenario
-    params: Mapping[str, Mapping[str, Any]]
+    cases: Mapping[str, Case]
     seeds: tuple[int, ...]
+    vary: Mapping[str, Value]
     draws: Mapping[str, Sequence[Draw]]
     failed: tuple[Draw, ...]
     exact: bool
@@ -46,10 +56,7 @@ class Compared:
     @property
     def comparison(self) -> Comparison:
         """The comparison of what did not fail."""
-        runs = [
-            (registry.find(policy).label, [draw.metrics or {} for draw in draws])
-            for policy, draws in self.draws.items()
-        ]
+        runs = [(name, [draw.metrics or {} for draw in draws]) for name, draws in self.draws.items()]
         return compare(runs, runs[0][0], exact=self.exact)
 
 
@@ -69,43 +76,93 @@ def run(options: Namespace) -> int:
 
 
 def computed(options: Namespace) -> Compared:
-    """Return what was typed, computed: all policies on all draws, the baseline first.
+    """Return what was typed, computed: all policies and changes on all draws, the baseline first.
 
     Nothing random: one draw says all, so that only one is made.
 
     Raises
     ------
     InputError
-        For a bad name or parameter, fewer than two policies, or a baseline that failed.
+        For a bad name, parameter or change, fewer than two choices, or a baseline that failed.
     """
     policies = asked_policies(options)
-    params = params_by_policy(options.param, policies)
+    sets = [read_set(text, policies[0]) for text in options.set]
+    params = params_by_policy(options.param, list(dict.fromkeys([*policies, *(policy for policy, _ in sets)])))
     scenario = with_options(load(options.file), options)
-    for policy in policies:
-        _, values = question(scenario, policy, params[policy])
-        params[policy] = {name: values[name] for name in params[policy]}
-    exact = not is_random(scenario) and not any(registry.find(policy).draws for policy in policies)
-    seeds = tuple(range(1 if exact else options.draws))
-    choices = [(policy, params[policy]) for policy in policies]
+    vary = dict(read_vary(text) for text in options.vary)
+    cases = _cases(scenario, policies, sets, params)
+    exact = all(is_exact(scenario, case, Draws(vary=vary)) for case in cases.values())
+    asked = Draws(seeds=tuple(range(1 if exact else options.draws)), vary=vary)
     with opened(options) as executor:
-        draws = run_batch(scenario, choices, seeds, executor, progress=progress_line(options.json))
-    by_policy = {policy: [draw for draw in draws if draw.policy == policy] for policy in policies}
-    failed = tuple(draw for draw in draws if draw.error)
-    kept = {policy: of for policy, of in by_policy.items() if not any(draw.error for draw in of)}
-    if policies[0] not in kept or len(kept) < LEAST:
+        played = run_cases(scenario, list(cases.values()), asked, executor, progress=progress_line(options.json))
+    draws = {
+        name: [Draw(case.policy, case.params, seed, one.metrics, one.audit, one.error)
+               for seed, one in zip(asked.seeds, outcomes, strict=True)]
+        for (name, case), outcomes in zip(cases.items(), played.outcomes, strict=True)
+    }  # fmt: skip
+    failed = tuple(draw for of in draws.values() for draw in of if draw.error)
+    kept = {name: of for name, of in draws.items() if not any(draw.error for draw in of)}
+    if next(iter(cases)) not in kept or len(kept) < LEAST:
         raise InputError(f"policy {failed[0].policy}", f"failed: {failed[0].error}", "Correct it, or leave it out")
-    return Compared(scenario, params, seeds, kept, failed, exact)
+    return Compared(scenario, cases, asked.seeds, vary, kept, failed, exact)
+
+
+def _cases(
+    scenario: Scenario,
+    policies: Sequence[str],
+    sets: Sequence[tuple[str, Mapping[str, str]]],
+    params: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Case]:
+    """Return the choices by name: each policy on the scenario as it is, then each change in words."""
+    checked = {}
+    for policy, given in params.items():
+        _, values = question(scenario, policy, given)
+        checked[policy] = {name: values[name] for name in given}
+    cases = {registry.find(policy).label: Case(policy=policy, params=checked[policy]) for policy in policies}
+    base = next(iter(cases.values()))
+    for policy, typed in sets:
+        changes = without_neutral(scenario, dict(typed))
+        case = Case(policy=policy, changes=changes, params=checked[policy])
+        spec = WhatIfSpec(scenario=scenario.content_hash, baseline=base, changed=case)
+        if not changes:
+            why = "changes nothing of the scenario"
+            raise InputError(f"--set {_typed(typed)}", why, "Give another value, or name a policy by --policies")
+        name = subject(moved(spec, scenario)).words
+        if name in cases:
+            raise InputError(f"--set {_typed(typed)}", "is there twice", "Leave one out")
+        cases[name] = case
+    return cases
+
+
+def _typed(changes: Mapping[str, str]) -> str:
+    return ",".join(f"{key}={value}" for key, value in changes.items())
+
+
+def read_set(text: str, policy: str) -> tuple[str, dict[str, str]]:
+    """Return policy and changes of "nodes=10" or "policy=sjf,nodes=10,arrivals=1.2"; ``policy`` where it names none."""
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (equals and key and value):
+            why = "is not of the form KEY=VALUE"
+            raise InputError(f"--set {text}", why, "Write it as in --set nodes=10,arrivals=1.2")
+        if key in found:
+            raise InputError(f"--set {text}", f"names {key} twice", "Leave one out")
+        found[key] = value
+    return registry.find(found.pop("policy", policy)).key, found
 
 
 def asked_policies(options: Namespace) -> list[str]:
-    """Return the policies that were typed, the baseline first."""
+    """Return the policies that were typed, the baseline first; one is enough beside changes."""
     named = [registry.find(policy).key for policy in options.policies or []]
     policies = list(dict.fromkeys(named))
     baseline = registry.find(options.baseline).key if options.baseline else ""
     if baseline:
         policies = [baseline, *(policy for policy in policies if policy != baseline)]
-    if not LEAST <= len(policies) <= MOST:
-        why = f"{LEAST} to {MOST} policies are compared, got {len(policies)}"
+    many = len(policies) + len(options.set)
+    if not LEAST <= many <= MOST or not policies:
+        beside = " and changes" if options.set else ""
+        why = f"{LEAST} to {MOST} policies{beside} are compared, got {many}"
         raise InputError("--policies", why, "Write them as in --policies fifo,srtf")
     return policies
 
@@ -150,15 +207,18 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
         "scenario": found.scenario.name,
         "scenario_hash": found.scenario.content_hash,
         "baseline": comparison.baseline,
-        "policies": {policy: {"label": registry.find(policy).label, "params": found.params[policy]}
-                     for policy in found.draws},
+        "policies": {case.policy: {"label": name, "params": case.params}
+                     for name, case in found.cases.items() if name in found.draws and not case.changes},
+        "changes": {name: {"policy": case.policy, "params": case.params, "set": case.changes}
+                    for name, case in found.cases.items() if name in found.draws and case.changes},
+        "vary": found.vary,
         "seeds": found.seeds,
         "exact": found.exact,
         "certainty": certainty(comparison),
         "sentence": compare_sentence(comparison),
         "rows": rows,
-        "draws": [{"policy": draw.policy, "seed": draw.seed, "metrics": draw.metrics, "audit": draw.audit}
-                  for draws in found.draws.values() for draw in draws],
+        "draws": [{"name": name, "policy": draw.policy, "seed": draw.seed, "metrics": draw.metrics,
+                   "audit": draw.audit} for name, draws in found.draws.items() for draw in draws],
         "failed": [{"policy": draw.policy, "seed": draw.seed, "error": draw.error} for draw in found.failed],
     }  # fmt: skip
 

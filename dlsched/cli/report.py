@@ -1,4 +1,4 @@
-"""``report``: the decision memo about policies on one scenario, as HTML, PPTX or XLSX."""
+"""``report``: the decision memo about policies and changes of one scenario, as HTML, PPTX or XLSX."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from dlsched.cli.compare import Compared, complaints, computed
 from dlsched.cli.output import clear_line, print_json
 from dlsched.domain.errors import InputError
+from dlsched.experiments.cases import changed
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.run import simulate
 from dlsched.metrics.winners import Winners
-from dlsched.policies import registry
 from dlsched.report.context import cautions, taken_for_granted
 from dlsched.report.memo import Memo, build
 from dlsched.report.options import option_of, origin_of
@@ -50,9 +50,10 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
     scenario = found.scenario
     origin, version = origin_of(scenario), code_version()
     compared = [
-        option_of(registry.find(policy).label, [draw.metrics or {} for draw in draws], scenario, policy,
-                  found.params[policy], found.seeds, origin=origin, code_version=version)
-        for policy, draws in found.draws.items()
+        option_of(name, [draw.metrics or {} for draw in draws], scenario, found.cases[name].policy,
+                  found.cases[name].params, found.seeds, origin=origin, code_version=version,
+                  changes=found.cases[name].changes, vary=found.vary)
+        for name, draws in found.draws.items()
     ]  # fmt: skip
     who, common = ((), None) if options.no_groups else _who(found, hide_names=options.hide_names)
     return build(
@@ -71,10 +72,12 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
 
 def _who(found: Compared, *, hide_names: bool) -> tuple[tuple[Winners, ...], int]:
     """Return who gains and loses in the first draw, run again for its jobs, and how many jobs all completed."""
-    jobs = {
-        registry.find(policy).label: simulate(found.scenario, policy, found.params[policy], found.seeds[0]).jobs
-        for policy in found.draws
-    }
+    seed = found.seeds[0]
+    jobs = {}
+    for name in found.draws:
+        case = found.cases[name]
+        made = changed(found.scenario, {**case.changes, **found.vary}, seed)
+        jobs[name] = simulate(made, case.policy, case.params, seed).jobs
     names = list(jobs)
     done = [set(table.loc[table["status"] == "completed", "job_id"]) for table in jobs.values()]
     after = {name: [jobs[name]] for name in names[1:]}

@@ -83,14 +83,24 @@ def is_rough(comparison: Comparison) -> bool:
 def best_of(comparison: Comparison, options: Sequence[Option]) -> str:
     """Return the option to recommend; the baseline where no other is plainly better.
 
-    Plainly better: at least one of the numbers a comparison speaks of is better and none is worse. Of several it is the
-    one with the largest mean gain in service, then in cost; what speaks against it is said beside it.
+    A size that a search found to meet what was asked of it is what was looked for, so it comes first. Plainly better:
+    at least one of the numbers a comparison speaks of is better and none is worse. Of several it is the one with the
+    largest mean gain in service, then in cost; what speaks against it is said beside it.
     """
+    found = _found(comparison, options)
+    if found is not None:
+        return found.name
     clear = _plainly_better(comparison, options)
     if not clear:
         return comparison.baseline
     service = service_key(comparison)
     return min(clear, key=lambda name: (_change(comparison, name, service), _change(comparison, name, COST)))
+
+
+def _found(comparison: Comparison, options: Sequence[Option]) -> Option | None:
+    """Return the one option that a search found to meet its targets; None where none or several are."""
+    found = [option for option in options if option.claim and option.name != comparison.baseline]
+    return found[0] if len(found) == 1 and not is_rough(comparison) else None
 
 
 def _plainly_better(comparison: Comparison, options: Sequence[Option]) -> list[str]:
@@ -121,6 +131,9 @@ def recommendation(comparison: Comparison, options: Sequence[Option]) -> str:
         wanted = f"run {amount(ENOUGH_DRAWS, 'draw')} before deciding"
         return f"Rough, 1 draw: {wanted}. {compare_sentence(comparison)}"
     best = best_of(comparison, options)
+    claimed = _found(comparison, options)
+    if claimed is not None:
+        return f"Choose {best}: {claimed.claim} {compare_sentence(only(comparison, (base, best)))}"
     if best != base:
         why = compare_sentence(only(comparison, (base, best))).removeprefix(f"{best} ")
         return f"Choose {best}: it {why}{_beside(comparison, options, best)}"

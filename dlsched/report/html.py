@@ -7,9 +7,9 @@ from dlsched.metrics.compare import Cell, Row
 from dlsched.metrics.formats import count
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.winner_words import change_words, many_words, sentence
-from dlsched.metrics.winners import Winners
+from dlsched.metrics.winners import QUANTITIES, Winners
 from dlsched.report.choice import Point
-from dlsched.report.html_appendix import appendix
+from dlsched.report.html_appendix import appendix, size_chart
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import FEW_OPTIONS, Memo
 from dlsched.report.svg import Mark, scatter
@@ -141,6 +141,8 @@ def _middle(memo: Memo) -> str:
 
 
 def _chart(memo: Memo) -> str:
+    if memo.sizes is not None and memo.sizes.option:
+        return size_chart(memo.sizes)
     if not memo.points:
         return ""
     cost, service = KPIS[memo.cost], KPIS[memo.service]
@@ -189,7 +191,8 @@ def _ends(shown: Winners, most: int) -> str:
         for group in groups
     ]
     less = "" if len(groups) == len(shown.groups) else f", {len(groups)} of {len(shown.groups)}"
-    caption = f"Mean wait under {said(shown.other, 40)} against {said(shown.baseline, 40)}{less}."
+    what = QUANTITIES[shown.quantity].noun
+    caption = f"Mean {what} under {said(shown.other, 40)} against {said(shown.baseline, 40)}{less}."
     return table([noun(shown), "Jobs", "Change"], rows, caption=caption)
 
 

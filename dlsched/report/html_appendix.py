@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from dlsched.metrics.compare import Cell, Row, what_differs
 from dlsched.metrics.formats import MISSING, PLUS_MINUS, amount, count, show_delta, show_size
 from dlsched.metrics.kpi import KPI
+from dlsched.metrics.sizing import FrontierPoint, check_at
+from dlsched.metrics.sizing_words import neighbour_words, sure_words
+from dlsched.metrics.sizing_words import sentence as sentence_of_size
 from dlsched.metrics.winner_words import change_words, many_words, notes, quartiles_words, sentence
-from dlsched.metrics.winners import Group, Winners
+from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import Memo
 from dlsched.report.rerun import file_name, seeds_words, settings
 from dlsched.report.sensitivity import Sensitivity
+from dlsched.report.sizes import Frontier, asked_words, reached_words
+from dlsched.report.svg import Mark, scatter
 from dlsched.report.winners import ends, noun
 
 MOST_GROUPS = 60
@@ -26,6 +31,7 @@ def appendix(memo: Memo) -> str:
         _numbers(memo),
         "".join(_groups(found) for found in memo.winners),
         _situations(memo.sensitivity),
+        _sizes(memo.sizes),
         _assumptions(memo),
         _definitions([row.kpi for row in memo.comparison.rows]),
     ]
@@ -87,7 +93,8 @@ def _groups(found: Winners) -> str:
     groups = ends(found, MOST_GROUPS)
     rows = [_group(each, found.quantity) for each in (found.total, *groups)]
     less = "" if len(groups) == len(found.groups) else f" The first and last of {count(len(found.groups))} are listed."
-    head = [noun(found), "Jobs compared", "Left out", "Change of the mean wait", "Middle half of jobs"]
+    change = f"Change of the mean {QUANTITIES[found.quantity].noun}"
+    head = [noun(found), "Jobs compared", "Left out", change, "Middle half of jobs"]
     caption = said(" ".join(notes(found))) + less
     title = f"Who gains and who loses under {said(found.other, 60)} against {said(found.baseline, 60)}"
     return f"<h2>{title}</h2><p>{said(sentence(found))}</p>{table(head, rows, caption=caption)}"
@@ -117,6 +124,37 @@ def _situations(found: Sensitivity | None) -> str:
 
 def _answer(cell: Cell) -> str:
     return said(cell.text) + (" ★" if cell.best else "")
+
+
+def size_chart(found: Frontier) -> str:
+    """Return the sizes that were tried in cost against service, with a line that says how to read it."""
+    marks = [_size_mark(found, point) for point in found.points]
+    alt = f"Cost against service of the sizes tried. {'; '.join(mark.name for mark in marks)}."
+    picture = scatter(marks, found.cost_title, found.service_title, alt, found.limit)
+    return f'<h2>Cost against service</h2>{picture}<p class="small">{said(found.note)}</p>'
+
+
+def _size_mark(found: Frontier, point: FrontierPoint) -> Mark:
+    x, y, x_half, y_half = found.at(point)
+    return Mark(found.words(point), found.sign(point), x, y, x_half, y_half, not point.answer, point.today)
+
+
+def _sizes(found: Frontier | None) -> str:
+    """Return what a search for a size was asked, what it claims, and every size it tried."""
+    if found is None:
+        return ""
+    sizing = found.sizing
+    lines = [f"Asked: {asked_words(sizing)}.", sentence_of_size(sizing), sure_words(sizing), neighbour_words(sizing)]
+    checks = [(point, check_at(sizing, point.counts)) for point in found.points]
+    rows = [
+        [said(sizing.words(point.counts), 60), said(found.kind(point)), said(found.cost_words(point)),
+         *(said(reached_words(target)) for target in check.targets), f"{check.hits:,} of {amount(check.n, 'draw')}"]
+        for point, check in checks
+    ]  # fmt: skip
+    targets = [said(target.words, 80) for target in sizing.rule.targets]
+    shown = table(["Size", "What", "Cost", *targets, "Held in"], rows)
+    chart = "" if found.option else size_chart(found)
+    return f"<h2>Sizes that were tried</h2>{''.join(element('p', said(text)) for text in lines)}{chart}{shown}"
 
 
 def _assumptions(memo: Memo) -> str:

@@ -22,6 +22,7 @@ from dlsched.report.choice import Point, best_of, cost_key, is_rough, points, re
 from dlsched.report.options import Option, Origin
 from dlsched.report.rerun import commands
 from dlsched.report.sensitivity import Sensitivity
+from dlsched.report.sizes import Frontier
 
 MOST_OPTIONS = 6
 MOST_ROWS = 8
@@ -44,7 +45,8 @@ class Memo:
     """A memo. ``labels`` are what a reader must know before the first number.
 
     ``rows`` are the numbers of the first page, ``same`` those that are equal under all options, in words; the
-    comparison has all. ``bounds`` say by option what is left to gain at most. ``commands`` compute it anew.
+    comparison has all. ``bounds`` say by option what is left to gain at most. ``commands`` compute it anew. ``sizes``
+    are those a search for a size tried, None without one.
 
     Raises
     ------
@@ -70,6 +72,7 @@ class Memo:
     cautions: tuple[Guard, ...]
     commands: tuple[str, ...]
     made_on: date
+    sizes: Frontier | None = None
 
     def __post_init__(self) -> None:
         for label in _needed_labels(self.comparison, self.options):
@@ -115,6 +118,7 @@ def build(
     sensitivity: Sensitivity | None = None,
     assumptions: Sequence[Chip] = (),
     cautions: Sequence[Guard] = (),
+    sizes: Frontier | None = None,
 ) -> Memo:
     """Return the memo of options, the first of which is the baseline.
 
@@ -128,6 +132,8 @@ def build(
         Whether policies rent the machines.
     cautions
         What a reader must know of the numbers; red ones are no reason to refuse here, a failed audit is.
+    sizes
+        A search for a size of the baseline's scenario.
 
     Raises
     ------
@@ -164,6 +170,7 @@ def build(
         tuple(cautions),
         commands(options),
         made_on,
+        sizes,
     )
 
 

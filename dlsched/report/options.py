@@ -8,6 +8,7 @@ from typing import Any
 
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.compare import Numbers
+from dlsched.metrics.what_if import Value
 from dlsched.policies import registry
 
 TOLD_RUN_TIMES = "it is told true run times, which nobody knows beforehand"
@@ -37,8 +38,10 @@ class Option:
 
     ``origin`` is the scenario that the option is for; the answer about a change of it bears it too, with a name that
     says the change. The rest says how to compute it again and what speaks against it. ``policy`` is a key of the
-    registry, "" where the option is none; ``params`` are those that differ from their defaults; ``audit`` the auditor's
-    complaints; ``caveat`` what to know before choosing it; ``is_limit``: it shows what is possible, not a choice.
+    registry, "" where the option is none; ``params`` are those that differ from their defaults; ``changes`` what of the
+    scenario is changed and ``vary`` what differs between draws beside what the scenario draws, by key; ``audit`` the
+    auditor's complaints; ``caveat`` what to know before choosing it; ``claim`` what a search for a size says of it, as
+    the end of a sentence; ``is_limit``: it shows what is possible, not a choice.
     """
 
     name: str
@@ -51,6 +54,9 @@ class Option:
     code_version: str = ""
     caveat: str = ""
     is_limit: bool = False
+    changes: Mapping[str, Value] = field(default_factory=dict)
+    vary: Mapping[str, Value] = field(default_factory=dict)
+    claim: str = ""
 
     def mean(self, key: str) -> float | None:
         """Return the mean of a metric over the draws; None where a draw has none."""
@@ -77,6 +83,9 @@ def option_of(
     origin: Origin | None = None,
     audit: Sequence[str] = (),
     code_version: str = "",
+    changes: Mapping[str, Value] | None = None,
+    vary: Mapping[str, Value] | None = None,
+    claim: str = "",
 ) -> Option:
     """Return a policy's runs on a scenario as an option; what to know of the policy comes from the registry.
 
@@ -102,4 +111,7 @@ def option_of(
         code_version,
         caveat,
         spec.clairvoyant,
+        dict(changes or {}),
+        dict(vary or {}),
+        claim,
     )

@@ -14,9 +14,11 @@ from dlsched.figures.base import cut
 from dlsched.figures.palette import LIGHT
 from dlsched.metrics.compare import Cell
 from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.sizing_words import sure_words
 from dlsched.metrics.winner_words import sentence
 from dlsched.report.memo import FEW_OPTIONS, Memo
-from dlsched.report.pptx_parts import bar_chart, colour, scatter_chart, table, text_box, write
+from dlsched.report.pptx_parts import Dot, bar_chart, colour, scatter_chart, table, text_box, write
+from dlsched.report.sizes import asked_words
 from dlsched.report.units import UNITS, titled
 
 WIDE_IN, HIGH_IN, MARGIN_IN = 13.333, 7.5, 0.5
@@ -43,6 +45,8 @@ def to_pptx(memo: Memo) -> bytes:
         fills.append((f"Change against {memo.baseline}", _change_chart))
     if memo.points:
         fills.append(("Cost against service", _frontier))
+    if memo.sizes is not None:
+        fills.append(("The sizes that were tried", _sizes))
     fills.append(("What lies behind it", _behind))
     for title, fill in fills:
         slide = _slide(deck, memo, title)
@@ -128,15 +132,32 @@ def _frontier(slide: Any, memo: Memo) -> None:
     cost, service = KPIS[memo.cost], KPIS[memo.service]
     paid, served = UNITS[cost.kind], UNITS[service.kind]
     dots = {
-        point.name: (
-            paid.of(point.cost.mean),
-            served.of(point.service.mean),
-            paid.of(point.cost.half_width or 0.0),
-            served.of(point.service.half_width or 0.0),
-        )
+        point.name: [
+            (
+                paid.of(point.cost.mean),
+                served.of(point.service.mean),
+                paid.of(point.cost.half_width or 0.0),
+                served.of(point.service.half_width or 0.0),
+            )
+        ]
         for point in memo.points
     }
     scatter_chart(slide, BODY, dots, titled(cost.label, cost.kind), titled(service.label, service.kind))
+
+
+def _sizes(slide: Any, memo: Memo) -> None:
+    """Draw the sizes that were tried: each other one, today's, the answer and the knee as series of their own."""
+    found = memo.sizes
+    assert found is not None
+    left, top, width, height = BODY
+    dots: dict[str, list[Dot]] = {}
+    for point in found.points:
+        kind = found.kind(point)
+        name = "Sizes tried" if kind == "tried" else f"{kind.capitalize()}: {found.sizing.words(point.counts)}"
+        dots.setdefault(name, []).append(found.at(point))
+    scatter_chart(slide, (left, top, width, height - 0.6), dots, found.cost_title, found.service_title)
+    said = f"Asked: {asked_words(found.sizing)}. {sure_words(found.sizing)}"
+    text_box(slide, (left, top + height - 0.5, width, 0.5), [said], 12, LIGHT.muted)
 
 
 def _behind(slide: Any, memo: Memo) -> None:

@@ -24,6 +24,8 @@ SHAPES = (XL_MARKER_STYLE.CIRCLE, XL_MARKER_STYLE.DIAMOND, XL_MARKER_STYLE.SQUAR
 
 Box = tuple[float, float, float, float]
 """Left, top, width, height in inches."""
+Dot = tuple[float, float, float, float]
+"""x, y and their 95% half widths, 0 where there is none."""
 
 
 def colour(code: str) -> RGBColor:
@@ -89,24 +91,25 @@ def bar_chart(
             _error_bars(drawn._element, halves[name], before="c:cat")
 
 
-def scatter_chart(
-    slide: Any, box: Box, dots: Mapping[str, tuple[float, float, float, float]], x_title: str, y_title: str
-) -> None:
-    """Add dots by name: x, y and their 95% half widths, 0 where there is none."""
+def scatter_chart(slide: Any, box: Box, dots: Mapping[str, Sequence[Dot]], x_title: str, y_title: str) -> None:
+    """Add series of dots by name."""
     data = XyChartData()
-    for name, (x, y, _, _) in dots.items():
-        data.add_series(cut(name)).add_data_point(x, y)
+    for name, points in dots.items():
+        series = data.add_series(cut(name))
+        for x, y, _, _ in points:
+            series.add_data_point(x, y)
     chart = slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER, *map(Inches, box), data).chart
     _framed(chart, legend=True)
     _titled(chart.category_axis, x_title)
     _titled(chart.value_axis, y_title)
-    for place, (drawn, (_, _, x_half, y_half)) in enumerate(zip(chart.plots[0].series, dots.values(), strict=True)):
+    for place, (drawn, points) in enumerate(zip(chart.plots[0].series, dots.values(), strict=True)):
+        drawn.format.line.fill.background()  # dots alone: sizes are no path
         drawn.marker.style, drawn.marker.size = SHAPES[place % len(SHAPES)], 12
         drawn.marker.format.fill.solid()
         drawn.marker.format.fill.fore_color.rgb = colour(LIGHT.marks[place % len(LIGHT.marks)])
-        for direction, half in (("x", x_half), ("y", y_half)):
-            if half:
-                _error_bars(drawn._element, [half], before="c:xVal", direction=direction)
+        for direction, halves in (("x", [point[2] for point in points]), ("y", [point[3] for point in points])):
+            if any(halves):
+                _error_bars(drawn._element, halves, before="c:xVal", direction=direction)
 
 
 def _framed(chart: Any, *, legend: bool) -> None:

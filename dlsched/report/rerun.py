@@ -23,8 +23,8 @@ def file_name(scenario_name: str) -> str:
 
 
 def simulate_command(option: Option) -> str:
-    """Return the command that makes the first run of an option; "" where no policy of the registry made it."""
-    if not option.policy:
+    """Return the command that makes the first run of an option; "" where one run on the file as it is cannot say it."""
+    if not option.policy or option.changes or option.vary:
         return ""
     params = [part for key, value in option.params.items() for part in ("--param", f"{key}={_value(value)}")]
     seed = ["--seed", str(option.seeds[0])] if option.seeds else []
@@ -34,22 +34,36 @@ def simulate_command(option: Option) -> str:
 def compare_command(options: Sequence[Option]) -> str:
     """Return the one command that computes all options anew, the first as baseline; "" where one cannot say it.
 
-    One command compares policies on one file, over the draws from 0 on, each policy with one set of parameters.
+    One command compares policies and changes of one file, over the draws from 0 on, each policy with one set of
+    parameters.
     """
-    policies = [option.policy for option in options]
     first = options[0]
+    as_it_is = [option.policy for option in options if not option.changes]
     one_file = len({option.origin.scenario_hash for option in options}) == 1
     from_0 = all(option.seeds == tuple(range(len(first.draws))) for option in options)
-    if not (one_file and from_0 and all(policies) and len(set(policies)) == len(policies)):
+    params = {option.policy: dict(option.params) for option in options}
+    one_set = all(params[option.policy] == option.params and option.vary == first.vary for option in options)
+    sayable = all(_is_sayable(option) for option in options) and len(set(as_it_is)) == len(as_it_is)
+    if first.changes or not (one_file and from_0 and one_set and sayable):
         return ""
-    params = [
-        part
-        for option in options
-        for key, value in option.params.items()
-        for part in ("--param", f"{option.policy}.{key}={_value(value)}")
+    typed = [("--set", _set(option, first.policy)) for option in options if option.changes]
+    typed += [("--vary", f"{key}={_value(value)}") for key, value in first.vary.items()]
+    typed += [
+        ("--param", f"{policy}.{key}={_value(value)}") for policy, of in params.items() for key, value in of.items()
     ]
-    names = ("--policies", ",".join(policies), "--draws", str(len(first.draws)))
-    return _typed("compare", file_name(first.origin.name), *names, *params)
+    names = ("--policies", ",".join(as_it_is), "--draws", str(len(first.draws)))
+    return _typed("compare", file_name(first.origin.name), *names, *(part for pair in typed for part in pair))
+
+
+def _is_sayable(option: Option) -> bool:
+    """Whether a policy of the registry made an option, with changes that ``--set`` can hold: no comma in them."""
+    return bool(option.policy) and not any("," in f"{key}{value}" for key, value in option.changes.items())
+
+
+def _set(option: Option, baseline: str) -> str:
+    """Return changes as ``--set`` reads them: "nodes=10", "policy=sjf,nodes=10,arrivals=1.2"."""
+    policy = {} if option.policy == baseline else {"policy": option.policy}
+    return ",".join(f"{key}={_value(value)}" for key, value in (policy | dict(option.changes)).items())
 
 
 def commands(options: Sequence[Option]) -> tuple[str, ...]:
@@ -64,6 +78,8 @@ def settings(options: Sequence[Option]) -> dict[str, Mapping[str, Any]]:
         option.name: {
             "policy": option.policy,
             "parameter": option.params,
+            "change": option.changes,
+            "varies between draws": option.vary,
             "scenario": option.origin.scenario_hash[:8],
             "seeds": seeds_words(option.seeds),
             "code version": option.code_version,

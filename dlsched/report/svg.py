@@ -19,7 +19,10 @@ MARK_PX = 9
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A dot with its 95% half widths (0 = none to draw) in the units of the axes; ``sign`` is written on it."""
+    """A dot with its 95% half widths (0 = none to draw) in the units of the axes; ``sign`` is written on it.
+
+    ``square``: it stands for today, and is drawn as a square.
+    """
 
     name: str
     sign: str
@@ -28,6 +31,7 @@ class Mark:
     x_half: float
     y_half: float
     hollow: bool
+    square: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,17 @@ class _Axis:
         return self.from_px + (value - self.low) / (self.high - self.low) * (self.to_px - self.from_px)
 
 
-def scatter(marks: Sequence[Mark], x_title: str, y_title: str, alt: str) -> str:
-    """Return cost against service, one signed dot an option, bars for the intervals."""
+def scatter(marks: Sequence[Mark], x_title: str, y_title: str, alt: str, limit: float | None = None) -> str:
+    """Return cost against service, one signed dot an option, bars for the intervals; ``limit``: a dashed line at y."""
     x = _axis([(m.x, m.x_half) for m in marks], LEFT, WIDTH - RIGHT)
-    y = _axis([(m.y, m.y_half) for m in marks], HEIGHT - BOTTOM, TOP)
-    parts = [*_grid(x, y), *(_bars(mark, x, y) for mark in marks), *(_dot(mark, x, y) for mark in marks)]
+    lines = [] if limit is None else [(limit, 0.0)]
+    y = _axis([*((m.y, m.y_half) for m in marks), *lines], HEIGHT - BOTTOM, TOP)
+    parts = [
+        *_grid(x, y),
+        *(_limit(at, y) for at, _ in lines),
+        *(_bars(mark, x, y) for mark in marks),
+        *(_dot(mark, x, y) for mark in marks),
+    ]
     middle_x, middle_y = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
     parts.append(f'<text x="{middle_x}" y="{HEIGHT - 6}" text-anchor="middle">{line(x_title)}</text>')
     turned = f'transform="rotate(-90 12 {middle_y})"'
@@ -92,6 +102,13 @@ def _grid(x: _Axis, y: _Axis) -> list[str]:
     return lines
 
 
+def _limit(at: float, y: _Axis) -> str:
+    at_y = f"{y.px(at):.1f}"
+    line_style = f'stroke="{LIGHT.worse}" stroke-width="1.5" stroke-dasharray="6 4"'
+    text = f'<text x="{LEFT + 4}" y="{y.px(at) - 4:.1f}" fill="{LIGHT.worse_text}">target</text>'
+    return f'<path class="limit" d="M{LEFT} {at_y}H{WIDTH - RIGHT}" {line_style}/>{text}'
+
+
 def _labelled(values: Sequence[float]) -> list[tuple[float, str]]:
     """Return the ticks with their texts: short ones, where these tell them apart."""
     texts = [short(at) for at in values]
@@ -113,6 +130,10 @@ def _bars(mark: Mark, x: _Axis, y: _Axis) -> str:
 def _dot(mark: Mark, x: _Axis, y: _Axis) -> str:
     at_x, at_y = x.px(mark.x), y.px(mark.y)
     fill, ink = (LIGHT.ground, LIGHT.ink) if mark.hollow else (LIGHT.better, LIGHT.ground)
-    circle = f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="{MARK_PX}" fill="{fill}" stroke="{LIGHT.ink}"/>'
+    shape = f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="{MARK_PX}"'
+    if mark.square:
+        place = f'x="{at_x - MARK_PX:.1f}" y="{at_y - MARK_PX:.1f}"'
+        shape = f'<rect {place} width="{2 * MARK_PX}" height="{2 * MARK_PX}"'
+    drawn = f'{shape} fill="{fill}" stroke="{LIGHT.ink}"/>'
     sign = f'<text x="{at_x:.1f}" y="{at_y + 4:.1f}" text-anchor="middle" fill="{ink}">{line(mark.sign)}</text>'
-    return f"<g><title>{line(mark.name)}</title>{circle}{sign}</g>"
+    return f"<g><title>{line(mark.name)}</title>{drawn}{sign}</g>"

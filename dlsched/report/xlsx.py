@@ -18,13 +18,17 @@ from dlsched.figures.palette import LIGHT
 from dlsched.metrics.compare import Cell, Row
 from dlsched.metrics.formats import HOUR_S
 from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.sizing import check_at
+from dlsched.metrics.sizing_words import sentence, sure_words
 from dlsched.metrics.winner_words import ordered
-from dlsched.metrics.winners import Group
+from dlsched.metrics.winners import QUANTITIES, Group
 from dlsched.report.memo import Memo
 from dlsched.report.rerun import seeds_words
+from dlsched.report.sizes import Frontier, asked_words, reached_words
 from dlsched.report.units import UNITS, titled
 from dlsched.report.winners import noun
 
+SIZES = "Sizes"
 SHEETS = ("Summary", "Differences", "Frontier", "Who wins", "Assumptions", "All numbers")
 LONGEST_TEXT = 32_000
 """Excel holds 32,767 letters in a cell."""
@@ -97,6 +101,10 @@ def to_xlsx(memo: Memo) -> bytes:
         ):
             sheet = _Sheet(book, name, formats)
             fill(sheet, book, memo)
+            sheet.finish()
+        if memo.sizes is not None:
+            sheet = _Sheet(book, SIZES, formats)
+            _sizes(sheet, book, memo.sizes)
             sheet.finish()
     return content.getvalue()
 
@@ -213,34 +221,65 @@ def _winners(sheet: _Sheet, book: Any, memo: Memo) -> None:
     if not memo.winners:
         sheet.text("This part was left out.")
         return
-    head = ["Option", noun(memo.winners[0]), "Jobs compared", "Jobs left out", "Change of the mean wait (h)",
-            "95% half width (h)", "Verdict", "Jobs better (%)", "Jobs worse (%)"]  # fmt: skip
+    head = ["Option", noun(memo.winners[0]), "Jobs compared", "Jobs left out", "Change of the mean (h)",
+            "95% half width (h)", "Verdict", "Jobs better (%)", "Jobs worse (%)", "Mean of"]  # fmt: skip
     sheet.add(head, style="head")
     for place, found in enumerate(memo.winners):
-        _group(sheet, found.other, found.total)
-        _winners_chart(sheet, book, found.other, [_group(sheet, found.other, each) for each in ordered(found)], place)
+        of = QUANTITIES[found.quantity].noun
+        _group(sheet, found.other, of, found.total)
+        rows = [_group(sheet, found.other, of, each) for each in ordered(found)]
+        _winners_chart(sheet, book, found.other, rows, place)
 
 
-def _group(sheet: _Sheet, option: str, group: Group) -> int:
+def _group(sheet: _Sheet, option: str, noun_of: str, group: Group) -> int:
     """Write one group and return its row."""
     hours = [None if each is None else each / HOUR_S for each in (group.change, group.half_width)]
     shares = [None if each is None else 100 * each for each in (group.better_share, group.worse_share)]
     counts = [group.compared, group.jobs - group.compared]
-    return sheet.add([option, group.name, *counts, *hours, group.verdict, *shares], ["", "", *["#,##0.00"] * 7])
+    numbers = [*counts, *hours, group.verdict, *shares]
+    return sheet.add([option, group.name, *numbers, noun_of], ["", "", *["#,##0.00"] * 7])
 
 
 def _winners_chart(sheet: _Sheet, book: Any, option: str, rows: Sequence[int], place: int) -> None:
     chart = book.add_chart({"type": "bar"})
     chart.add_series({
         "name": clean(option)[:200], "categories": _cells(sheet, rows, "B"),
-        "values": _cells(sheet, rows, "D"), "fill": {"color": SHADES[(place + 1) % len(SHADES)]},
+        "values": _cells(sheet, rows, "E"), "fill": {"color": SHADES[(place + 1) % len(SHADES)]},
     })  # fmt: skip
-    chart.set_x_axis({"name": "Change of the mean wait (h), left is sooner"})
+    chart.set_x_axis({"name": "Change of the mean (h), left is sooner"})
     chart.set_y_axis({"reverse": True})
     chart.set_size({"width": 520, "height": 320})
     sheet.page.insert_chart(
         1 + 17 * place, 10, chart, {"description": f"Who gains and who loses: {clean(option)[:80]}"}
     )
+
+
+def _sizes(sheet: _Sheet, book: Any, found: Frontier) -> None:
+    """Write every size a search tried, with a chart of cost against service."""
+    sizing, service = found.sizing, UNITS[found.service.kind]
+    for line in (f"Asked: {asked_words(sizing)}.", sentence(sizing), sure_words(sizing)):
+        sheet.text(line)
+    targets = [target.words for target in sizing.rule.targets]
+    sheet.add(["Size", "What", found.cost_title, "95% half width", found.service_title, "95% half width",
+               *targets, "Draws held", "Draws"], style="head")  # fmt: skip
+    formats = ["", "", *["#,##0.00"] * 2, *[service.number_format] * 2]
+    chart = book.add_chart({"type": "scatter"})
+    for place, point in enumerate(found.points):
+        check, (x, y, x_half, y_half) = check_at(sizing, point.counts), found.at(point)
+        at = sheet.add([sizing.words(point.counts), found.kind(point), x, x_half, y, y_half,
+                        *map(reached_words, check.targets), check.hits, check.n], formats)  # fmt: skip
+        special = found.kind(point) != "tried"
+        chart.add_series({
+            "name": f"='{sheet.name}'!$A${at + 1}", "categories": _cells(sheet, [at], "C"),
+            "values": _cells(sheet, [at], "E"), "y_error_bars": _error_bars(_cells(sheet, [at], "F")),
+            "marker": {"type": "diamond" if special else "circle", "size": 10 if special else 6,
+                       "fill": {"color": SHADES[place % len(SHADES)]}},
+        })  # fmt: skip
+    chart.set_title({"name": "Cost against service of the sizes tried", "name_font": {"size": 11}})
+    chart.set_x_axis({"name": found.cost_title, "num_format": "#,##0"})
+    chart.set_y_axis({"name": found.service_title})
+    chart.set_size({"width": 640, "height": 400})
+    sheet.page.insert_chart(len(found.points) + 5, 0, chart, {"description": found.note})
 
 
 def _assumptions(sheet: _Sheet, _book: Any, memo: Memo) -> None:

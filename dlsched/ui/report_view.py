@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 import streamlit as st
 
+from dlsched.domain.scenario import Scenario
 from dlsched.report.html import to_html
 from dlsched.report.memo import LONGEST, MOST_OPTIONS, Memo
 from dlsched.report.rerun import file_name
@@ -35,7 +36,7 @@ def options(ticked: Sequence[str]) -> list[Series]:
     labels = [series.label for series in chosen]
     if len(chosen) < 2:
         return chosen
-    which = _digest([*ticked, *labels])
+    which = digest([*ticked, *labels])
     # The key is not one of those that are kept: the answer is the order of the ticks.
     base = st.selectbox("Baseline", labels, key=f"report-base-{which}",
                         help="What is in use today: the others are compared with it")  # fmt: skip
@@ -49,21 +50,21 @@ def options(ticked: Sequence[str]) -> list[Series]:
     return [chosen[0], *(series for series in chosen[1:] if series.label in kept)]
 
 
-def form(chosen: Sequence[Series], plain: Memo, *, has_situations: bool) -> Wanted:
+def form(which: Sequence[str], plain: Memo, *, has_situations: bool) -> Wanted:
     """Show the three texts and the sections.
 
-    ``plain`` is the memo before anything is typed: question and recommendation are filled in from it, and anew for
-    other options or where they were emptied.
+    ``which`` names the options; ``plain`` is the memo before anything is typed: question and recommendation are filled
+    in from it, and anew for other options or where they were emptied.
     """
-    which = _digest([run for series in chosen for run in series.run_ids])
+    tag = digest(which)
     for name, text in (("question", plain.question), ("recommendation", plain.recommendation)):
-        if not st.session_state.get(f"memo-{name}-{which}"):
-            st.session_state[f"memo-{name}-{which}"] = text[: LONGEST[name]]
+        if not st.session_state.get(f"memo-{name}-{tag}"):
+            st.session_state[f"memo-{name}-{tag}"] = text[: LONGEST[name]]
     st.session_state.setdefault("memo-who", True)
     st.session_state.setdefault("memo-situations", True)
-    question = st.text_area("Question", key=f"memo-question-{which}", max_chars=LONGEST["question"], height=80)
+    question = st.text_area("Question", key=f"memo-question-{tag}", max_chars=LONGEST["question"], height=80)
     typed = st.text_area(
-        "Recommendation", key=f"memo-recommendation-{which}", max_chars=LONGEST["recommendation"], height=230,
+        "Recommendation", key=f"memo-recommendation-{tag}", max_chars=LONGEST["recommendation"], height=230,
         help="Written from the numbers. Change it, or empty it to have it written again.",
     )  # fmt: skip
     note = st.text_area(
@@ -80,7 +81,7 @@ def form(chosen: Sequence[Series], plain: Memo, *, has_situations: bool) -> Want
     return Wanted(question, typed, note, who, situations and has_situations, names != NAMES[0])
 
 
-def downloads(memo: Memo, chosen: Sequence[Series]) -> None:
+def downloads(memo: Memo, scenario: Scenario) -> None:
     """Offer the files; each is written when it is asked for."""
     stem = file_name(memo.origin.name).removesuffix(".json")
     with st.container(horizontal=True, gap="small"):
@@ -90,9 +91,8 @@ def downloads(memo: Memo, chosen: Sequence[Series]) -> None:
                 key=f"report-{kind}", type="primary" if kind == "html" else "secondary", on_click="ignore",
                 help=HELP[kind],
             )  # fmt: skip
-        run = chosen[0].run_ids[0]
         st.download_button(
-            "Scenario file", lambda: scenario_bytes(loaders.scenario_of(run)), file_name=f"{stem}.json",
+            "Scenario file", lambda: scenario_bytes(scenario), file_name=f"{stem}.json",
             mime="application/json", key="report-scenario", on_click="ignore",
             help="What the commands of the memo compute again",
         )  # fmt: skip
@@ -123,6 +123,6 @@ def ways_out(chosen: Sequence[Series]) -> None:
             session.go("run/runs.py")
 
 
-def _digest(parts: Sequence[str]) -> str:
+def digest(parts: Sequence[str]) -> str:
     """Return a short name of these runs for keys of widgets."""
     return blake2b("|".join(parts).encode(), digest_size=6).hexdigest()

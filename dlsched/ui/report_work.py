@@ -56,7 +56,7 @@ def memo_of(chosen: Sequence[Series], wanted: Wanted) -> Memo:
     if not seeds:
         raise InputError("options", "have no draw in common", "Run them with the same draws")
     options = [_option(series, seeds) for series in chosen]
-    scenario = loaders.scenario_of(chosen[0].run_ids[0])
+    scenario = scenario_of(chosen)
     exact = runs_of.are_exact(chosen)
     plain = build(options, made_on=price_lists.today(), exact=exact)  # refuses before anything large is loaded
     jobs = {series.label: loaders.jobs(series.run_of(seeds[0])) for series in chosen}
@@ -74,6 +74,11 @@ def memo_of(chosen: Sequence[Series], wanted: Wanted) -> Memo:
         assumptions=taken_for_granted(scenario, options, price_lists.today()),
         cautions=cautions(scenario, options, common),
     )
+
+
+def scenario_of(chosen: Sequence[Series]) -> Scenario:
+    """Return the scenario of the baseline."""
+    return loaders.scenario_of(chosen[0].run_ids[0])
 
 
 def _option(series: Series, seeds: Sequence[int]) -> Option:

@@ -14,7 +14,7 @@ from dlsched.metrics.formats import amount
 from dlsched.metrics.sizing import Sizing, one_more
 from dlsched.metrics.sizing_words import neighbour_words, one_more_words, sure_words, why_none
 from dlsched.policies.registry import find
-from dlsched.ui import calibration_work, charts, options, price_lists, session, size_work
+from dlsched.ui import calibration_work, charts, options, price_lists, report_kept, session, size_work
 from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.size_words import (
@@ -93,17 +93,20 @@ def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_curren
     """Offer what comes after an answer: keep it, write it down, change it, take it over."""
     answer, about = shown.answer, shown.spec.scenario
     is_kept = options.is_kept(about, shown.experiment_id)
+    as_today = answer.answer == answer.today
+    why = "Today's cluster is the cheapest that does: there is nothing to choose" if as_today else ""
     first = {"keep": is_current and not is_kept, "memo": is_current and is_kept}
     if is_kept:
         st.button("Kept as an option ✕", key="size-unkeep", on_click=options.drop,
                   args=(about, shown.experiment_id), help="Take it off the options")  # fmt: skip
     else:
-        st.button("Keep as option", key="size-keep", on_click=options.keep, args=(about, shown.experiment_id),
-                  type="primary" if first["keep"] else "secondary",
-                  help="The report puts options side by side")  # fmt: skip
-    if st.button("Write memo", key="size-memo", type="primary" if first["memo"] else "secondary",
-                 help="Keeps this as an option and opens the report"):  # fmt: skip
-        options.keep(about, shown.experiment_id)
+        st.button("Keep as option", key="size-keep", on_click=report_kept.ask_about_size, disabled=as_today,
+                  args=(shown.experiment_id, scenario), type="primary" if first["keep"] else "secondary",
+                  help=why or "The report puts options side by side")  # fmt: skip
+    if st.button("Write memo", key="size-memo", type="primary" if first["memo"] else "secondary", disabled=as_today,
+                 help=why or "Keeps this as an option and opens the report"):  # fmt: skip
+        report_kept.ask_about_size(shown.experiment_id, scenario)
+        report_kept.want(shown.experiment_id)
         session.go(SCRIPTS["Report"].partition("/")[2])
     if "What if" in SCRIPTS and answer.answer != answer.today and st.button(
         "Open in What if", key="size-what-if", help="This size against today on the same draws: who wins, who loses"

@@ -13,7 +13,7 @@ from dlsched.domain.errors import DlschedError, StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments import computations, growth, sizing
 from dlsched.experiments.background import Question
-from dlsched.experiments.cases import changed
+from dlsched.experiments.cases import Case, Draws, changed
 from dlsched.experiments.growth import GrowthSpec
 from dlsched.experiments.sizing import SizeSpec
 from dlsched.experiments.what_if import WhatIfSpec, guess_s, unchanged, written_link
@@ -212,9 +212,10 @@ def what_if_of(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> WhatIfSpec
     if answer.answer is None:
         raise ValueError("there is no size to ask about")
     changes = {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)}
-    asked = unchanged(scenario, spec.policy, spec.params)
-    draws = asked.draws.model_copy(update={"vary": spec.vary, "seeds": answer.search_seeds[:MOST_DRAWS_SHOWN]})
-    return asked.model_copy(update={"changed": asked.baseline.model_copy(update={"changes": changes}), "draws": draws})
+    baseline = Case(policy=spec.policy, params=spec.params)
+    changed_case = Case(policy=spec.policy, params=spec.params, changes=changes)
+    draws = Draws(seeds=answer.search_seeds[:MOST_DRAWS_SHOWN], vary=spec.vary)
+    return WhatIfSpec(scenario=scenario.content_hash, baseline=baseline, changed=changed_case, draws=draws)
 
 
 def open_in_what_if(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> None:

@@ -27,6 +27,7 @@ from dlsched.ui import (
     options,
     parts,
     price_lists,
+    report_kept,
     result_cards,
     session,
     what_if_draws,
@@ -290,6 +291,7 @@ def _next_steps(shown: Shown) -> None:
                                          type="primary" if is_kept else "secondary",
                                          help="Keeps this as an option and opens the report"):  # fmt: skip
         options.keep(shown.spec.scenario, shown.experiment_id)
+        report_kept.want(shown.experiment_id)
         session.go(SCRIPTS["Report"].partition("/")[2])
 
 

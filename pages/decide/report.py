@@ -3,20 +3,47 @@ import streamlit as st
 from dlsched.domain.errors import InputError, StoreError
 from dlsched.metrics.formats import amount
 from dlsched.report.memo import MOST_OPTIONS
-from dlsched.ui import compare_view, page, parts, report_view, report_work, runs_of, session
+from dlsched.ui import (
+    compare_view,
+    page,
+    parts,
+    report_kept,
+    report_kept_view,
+    report_view,
+    report_work,
+    runs_of,
+    session,
+)
 
-compare_view.follow_runs()
+if not report_kept.is_wanted():
+    compare_view.follow_runs()
 current = page.begin("Report", url=("scenario", "runs", "base"))
-everything = [series.run_ids[0] for series in runs_of.series_of(session.runs_of(current.content_hash))]
-ticked = session.ticked_runs() or everything[:MOST_OPTIONS]
+everything = runs_of.series_of(session.runs_of(current.content_hash))
+first_runs = [series.run_ids[0] for series in everything]
+ticked = session.ticked_runs()
+kept = report_kept.kept_of(current)
+left, right = st.columns([1, 1.7], gap="medium")
+
+if kept:
+    frame = report_kept.frame_of(kept)
+    mine = [series for series in everything if set(series.run_ids) & set(ticked)]
+    beside = report_kept.beside(current, mine, frame)
+    fitting = [one.name for one in beside if report_kept.runs_fit(one, frame, current)]
+    with left:
+        is_joined = report_kept_view.source(ticked, kept_first=len(fitting) == len(beside))
+    if is_joined:
+        with left:
+            options = report_kept_view.kept_options(kept, report_kept.beside(current, everything, frame), fitting)
+        report_kept_view.show(current, options, left, right)
+        st.stop()
+
+ticked = ticked or first_runs[:MOST_OPTIONS]
 if not ticked:
     parts.empty(
-        "No run of this scenario yet. A memo is written from finished runs: run two policies or more.",
+        "No run of this scenario yet. A memo is written from finished runs, or from answers kept on What if and Size.",
         "Go to Run", lambda: session.go("run/run.py"), "report-empty",
     )  # fmt: skip
     st.stop()
-
-left, right = st.columns([1, 1.7], gap="medium")
 try:
     with left:
         chosen = report_view.options(ticked)
@@ -27,7 +54,7 @@ except StoreError as error:
         st.rerun()
     st.stop()
 if len(chosen) < 2:
-    others = [run for run in everything if run not in {one for series in chosen for one in series.run_ids}]
+    others = [run for run in first_runs if run not in {one for series in chosen for one in series.run_ids}]
     way_on = f"Take the {amount(len(others), 'other policy', 'other policies')} as options" if others else "Go to Run"
     with left:
         parts.empty(
@@ -39,10 +66,11 @@ if len(chosen) < 2:
 try:
     plain = report_work.memo_of(chosen, report_work.Wanted())
     with left:
-        wanted = report_view.form(chosen, plain, has_situations=plain.sensitivity is not None)
+        names = [run for series in chosen for run in series.run_ids]
+        wanted = report_view.form(names, plain, has_situations=plain.sensitivity is not None)
     memo = report_work.memo_of(chosen, wanted)
     with right:
-        report_view.downloads(memo, chosen)
+        report_view.downloads(memo, report_work.scenario_of(chosen))
         report_view.preview(memo)
 except InputError as error:
     parts.error_box(error)

@@ -17,7 +17,7 @@ from dlsched.experiments.sweep import read_spec, run_sweep
 from dlsched.report.winners import winners_of
 from dlsched.report.write import content
 from dlsched.store.record import ExperimentRecord
-from dlsched.ui import report_view
+from dlsched.ui import report_kept_view, report_view
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
@@ -41,11 +41,12 @@ def pages(monkeypatch):
     monkeypatch.setattr(st, "iframe", lambda html, **_: seen["html"].append(html))
     downloads = report_view.downloads
 
-    def noted(memo, chosen):
+    def noted(memo, of):
         seen["memo"].append(memo)
-        downloads(memo, chosen)
+        downloads(memo, of)
 
     monkeypatch.setattr(report_view, "downloads", noted)
+    monkeypatch.setattr(report_kept_view, "downloads", noted)
     return seen
 
 

@@ -22,6 +22,11 @@ from dlsched.experiments.run import Progress
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
 from dlsched.ui import options
+from dlsched.workload.modelarts import sample_elastic
+from dlsched.workload.server_jobs import sample_server_jobs
+from dlsched.workload.service import sample_scenario
+from dlsched.workload.slotted_jobs import sample_slotted_jobs
+from dlsched.workload.streams import sample_stream
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
 
@@ -48,14 +53,19 @@ def two_types() -> Scenario:
 
 @cache
 def answered(
-    *targets: tuple[str, float], spread: float = 0.0, claim: str = "average", about: str = "scenario", most: int = 8
+    *targets: tuple[str, float],
+    spread: float = 0.0,
+    claim: str = "average",
+    about: str = "scenario",
+    most: int = 8,
+    least: int = 1,
 ) -> ExperimentRecord:
     """Return a search of a small scenario."""
     what = {"scenario": scenario, "two_types": two_types}[about]()
     spec: dict[str, Any] = {
         "scenario": what.content_hash, "targets": [{"metric": key, "limit": limit} for key, limit in targets],
         "claim": claim, "draws": 3, "confirm": 4, "vary": {"run_time_spread": spread} if spread else {},
-        "types": [{"key": key, "least": 0 if "." in key else 1, "most": most}
+        "types": [{"key": key, "least": 0 if "." in key else least, "most": most}
                   for key in (["nodes"] if about == "scenario" else ["nodes.a", "nodes.b"])],
     }  # fmt: skip
     return computations.compute("size", spec, subject=what)
@@ -128,6 +138,19 @@ def test_without_due_times_or_prices_there_are_no_such_targets_and_a_way_to_them
     assert not app.exception
     assert kept(store).cluster.usd_per_h is not None
     assert "Costs need prices." not in shown(app)
+
+
+@pytest.mark.parametrize("part", ["Size", "Growth"])
+@pytest.mark.parametrize(
+    "sample", [sample_elastic, sample_server_jobs, sample_slotted_jobs, sample_stream, sample_scenario]
+)
+def test_every_kind_of_scenario_can_be_asked_about(
+    sample: Callable[[], Scenario], part: str, store: Store, open_page: OpenPage
+) -> None:
+    app = opened(store, open_page, sample(), part=part)
+    assert not app.exception
+    assert not app.error
+    assert "size-find" in keys(app)
 
 
 @pytest.mark.parametrize(
@@ -346,10 +369,20 @@ def test_a_link_to_nothing_says_so_and_there_is_a_way_on(part: str, store: Store
 # ---- next steps --------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_kept_as_an_option_and_taken_off_again(store: Store, open_page: OpenPage) -> None:
-    experiment = saved(store, answered(("wait_p95", 30.0)))
+def test_todays_cluster_is_no_option(store: Store, open_page: OpenPage) -> None:
+    record = answered(("jct_p99", 3600.0), most=2, least=2)
+    assert record.answer["answer"] == record.answer["today"]
+    app = open_page(PAGE, experiment=saved(store, record))
+    assert app.button(key="size-keep").disabled
+    assert app.button(key="size-memo").disabled
+
+
+def test_an_answer_is_kept_as_an_option_and_taken_off_again(store: Store, open_page: OpenPage, runner: Runner) -> None:
+    experiment = saved(store, answered(("wait_p95", 30.0), spread=0.3))
     app = open_page(PAGE, experiment=experiment)
     app = app.button(key="size-keep").click().run()
+    (asked,) = runner.questions("what-if")  # so that a memo has all numbers of it
+    assert asked.name.startswith("Option: ")
     assert store.get_setting(options.PREFIX + scenario().content_hash) == [experiment]
     assert primary(app) == ["size-memo"]
     app = app.button(key="size-unkeep").click().run()

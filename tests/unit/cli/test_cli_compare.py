@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import shlex
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pptx
@@ -15,7 +17,7 @@ import pytest
 from dlsched.cli import compare as compare_command
 from dlsched.cli.main import main
 from dlsched.domain.scenario import Options, Scenario
-from dlsched.experiments.batch import Draw, run_batch
+from dlsched.experiments.cases import Case, Draws, Outcome, Played, changed, run_cases
 from dlsched.experiments.run import simulate
 from dlsched.metrics.intervals import paired_difference
 from dlsched.report.rerun import file_name
@@ -160,15 +162,27 @@ def test_one_draw_of_something_random_says_rough_first(
     assert 0 < page.index("rough, 1 draw") < page.index("<h1>")
 
 
+def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[Outcome], Outcome]) -> None:
+    """Change what the runs of a policy say."""
+
+    def run(scenario: Scenario, cases: Sequence[Case], draws: Draws, *more: Any, **named: Any) -> Played:
+        found = run_cases(scenario, cases, draws, *more, **named)
+        outcomes = [
+            [change(one) for one in of] if case.policy == policy else of
+            for case, of in zip(cases, found.outcomes, strict=True)
+        ]
+        return Played(outcomes, found.computed, found.stored)
+
+    monkeypatch.setattr(compare_command, "run_cases", run)
+
+
 def test_a_run_that_failed_its_audit_is_in_no_memo(
     exact_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def dishonest(*asked: object, **named: object) -> list[Draw]:
-        found = run_batch(*asked, **named)  # type: ignore[arg-type]
-        return [Draw(d.policy, d.params, d.seed, d.metrics, ("node 4: used twice",) if d.policy == "sjf" else ())
-                for d in found]  # fmt: skip
+    def dishonest(one: Outcome) -> Outcome:
+        return Outcome(one.metrics, ("node 4: used twice",))
 
-    monkeypatch.setattr(compare_command, "run_batch", dishonest)
+    tamper(monkeypatch, "sjf", dishonest)
     out = tmp_path / "m.html"
     assert main(["report", exact_file, "--policies", "fifo,sjf", "--out", str(out), *ALONE]) == 2
     assert "policy sjf: failed its audit at seed 0: node 4: used twice" in capsys.readouterr().err
@@ -179,16 +193,62 @@ def test_a_run_that_failed_its_audit_is_in_no_memo(
 def test_a_policy_that_fails_is_left_out_and_told(
     exact_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*asked: object, **named: object) -> list[Draw]:
-        found = run_batch(*asked, **named)  # type: ignore[arg-type]
-        return [Draw(d.policy, d.params, d.seed, error="no") if d.policy == "las" else d for d in found]
-
-    monkeypatch.setattr(compare_command, "run_batch", broken)
+    tamper(monkeypatch, "las", lambda _: Outcome(error="no"))
     assert main(["compare", exact_file, "--policies", "fifo,sjf,las", *ALONE]) == 1
     seen = capsys.readouterr()
     assert "1 run failed, the first las at seed 0: no" in seen.err
     assert "LAS" not in seen.out
     assert main(["compare", exact_file, "--policies", "las,fifo,sjf", *ALONE]) == 2
+
+
+def without_cpu(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers that are of the answer, not of the machine."""
+    return {key: value for key, value in metrics.items() if not key.endswith("cpu_s")}
+
+
+def test_changes_stand_beside_policies_on_the_same_draws(random_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["--policies", "fifo,sjf", "--set", "nodes=3", "--set", "policy=sjf,nodes=4,durations=0.5"]
+    assert main(["compare", random_file, *typed, "--draws", "2", "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    both = "Two more nodes, durations \N{MINUS SIGN}50% and SJF instead of FIFO"
+    assert list(dict.fromkeys(row["name"] for row in answer["rows"])) == ["FIFO", "SJF", "One more node", both]
+    assert answer["changes"][both] == {"policy": "sjf", "params": {}, "set": {"nodes": 4, "durations": 0.5}}
+    given = with_long_jobs(RANDOM)
+    told = {(row["name"], row["seed"]): without_cpu(row["metrics"]) for row in answer["draws"]}
+    for seed in (0, 1):
+        more = simulate(changed(given, {"nodes": 3}, seed), "fifo", seed=seed).metrics
+        assert told["One more node", seed] == pytest.approx(without_cpu(more))
+        assert told["FIFO", seed] == pytest.approx(without_cpu(simulate(given, "fifo", seed=seed).metrics))
+
+
+def test_what_varies_between_draws_is_the_same_for_all(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["--policies", "fifo", "--set", "nodes=3", "--vary", "run_time_spread=0.5", "--draws", "2", "--json"]
+    assert main(["compare", exact_file, *typed, *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["exact"], answer["seeds"], answer["vary"]) == (False, [0, 1], {"run_time_spread": 0.5})
+    given = with_long_jobs(Options(restart_s=1.0))
+    drawn = simulate(changed(given, {"run_time_spread": 0.5, "nodes": 3}, 1), "fifo", seed=1).metrics
+    told = next(row for row in answer["draws"] if (row["name"], row["seed"]) == ("One more node", 1))
+    assert without_cpu(told["metrics"]) == pytest.approx(without_cpu(drawn))
+
+
+def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
+    exact_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m.xlsx"
+    typed = ["--policies", "fifo", "--set", "nodes=3", "--vary", "run_time_spread=0.5", "--draws", "2"]
+    assert main(["report", exact_file, *typed, "--out", str(out), *ALONE]) == 0
+    book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
+    commands = [str(row[0].value) for row in book["Summary"].iter_rows() if "dlsched" in str(row[0].value)]
+    assert len(commands) == 1
+    monkeypatch.chdir(tmp_path)
+    write_scenario(with_long_jobs(Options(restart_s=1.0)), file_name("=two GPUs"))
+    capsys.readouterr()
+    assert main([*shlex.split(commands[0])[3:], "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    mean = next(row for row in answer["rows"] if (row["key"], row["name"]) == ("jct_mean", "One more node"))
+    told = {(row[0].value, row[2].value): row[5].value for row in book["Differences"].iter_rows()}
+    assert told["Time in system, mean", "One more node"] == pytest.approx(mean["delta"] / 3600)
 
 
 @pytest.mark.parametrize(
@@ -200,12 +260,22 @@ def test_a_policy_that_fails_is_left_out_and_told(
         (["compare", "--policies", "fifo,sjf", "--baseline", "x"], "policy 'x'"),
         (["compare", "--policies", "fifo,sjf", "--param", "n=1"], "--param n: must begin with one of fifo, sjf"),
         (["compare", "--policies", "fifo,sjf", "--param", "fifo.n=1"], "policy fifo, n: there is no such parameter"),
+        (["compare", "--policies", "fifo", "--set", "nodes"], "--set nodes: is not of the form KEY=VALUE"),
+        (["compare", "--policies", "fifo", "--set", "nodes=many"], "change nodes: must be a number, got 'many'"),
+        (["compare", "--policies", "fifo", "--set", "nodes=0"], "change nodes: must be at least 1"),
+        (["compare", "--policies", "fifo", "--set", "nodes=2"], "--set nodes=2: changes nothing of the scenario"),
+        (["compare", "--policies", "fifo", "--set", "nods=3"], "change 'nods': there is none of this name"),
+        (["compare", "--policies", "fifo", "--set", "nodes=3", "--set", "nodes=3"], "--set nodes=3: is there twice"),
+        (["compare", "--policies", "fifo", "--set", "nodes=3,nodes=4"], "--set nodes=3,nodes=4: names nodes twice"),
+        (["compare", "--policies", "fifo", "--set", "policy=no,nodes=3"], "policy 'no'"),
+        (["compare", "--policies", "fifo,sjf", "--vary", "nodes=3"], "draws, nodes: draws nothing of its own"),
         (["report", "--policies", "fifo,sjf", "--out", "m.doc"], "file m.doc: must end in one of .html, .pptx, .xlsx"),
         (["report", "--policies", "fifo,sjf", "--out", "/nowhere/m.html"], "/nowhere/m.html: cannot be written"),
         (["report", "--policies", "fifo,sjf", "--out", "m.html", "--question", "x" * 201], "has 201 letters"),
     ],
-    ids=["one", "twice", "policy", "baseline", "param", "unknown param", "ending", "folder", "long"],
-)
+    ids=["one", "twice", "policy", "baseline", "param", "unknown param", "no form", "letters", "zero", "as it is",
+         "no change", "same change", "same key", "policy of a change", "not drawn", "ending", "folder", "long"],
+)  # fmt: skip
 def test_bad_input_is_one_line_and_status_2(
     exact_file: str, typed: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
