@@ -15,7 +15,7 @@ from dlsched.metrics.sizing_rule import Verdict
 from dlsched.metrics.sizing_targets import Target
 from dlsched.metrics.sizing_words import VERDICTS
 
-MOST_TICKS = 16
+MOST_TICKS = 12
 
 
 def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:

@@ -38,7 +38,9 @@ def form(scenario: Scenario, shown: GrowthSpec | None) -> tuple[GrowthSpec, Goal
     """
     _fill(scenario, shown)
     line = st.empty()
-    with st.expander("Change the question", key=f"growth-form-{shown is None}", expanded=shown is None):
+    with st.expander(
+        "Change the question", key=f"growth-form-{st.session_state['goal-round']}", expanded=shown is None
+    ):
         try:
             plain = _months(tag_of(scenario))
             steps = _steps(scenario, str(plain["begin"]))

@@ -85,7 +85,8 @@ def cards_of(answer: Growth) -> list[tuple[str, str, str]]:
     else:
         first = ("Holds through", answer.name_of(at), "The last month that was played.")
     lead = amount(answer.lead_months, "month")
-    order = MISSING if by is None else answer.name_of(by) if by >= 0 else f"{amount(-by, 'month')} late"
+    order = MISSING if by is None else answer.name_of(by) if by >= 0 or answer.begin else f"{-by} months ago"
+    late = ", late" if by is not None and by < 0 else ""
     why = "Every month surely meets the targets." if by is None else (
         f"The first month that does not surely meet the targets, less {lead} of delivery."
     )  # fmt: skip
@@ -93,7 +94,7 @@ def cards_of(answer: Growth) -> list[tuple[str, str, str]]:
     cost = MISSING if month.usd_month is None else money(month.usd_month)
     return [
         first,
-        ("Order by", order, why),
+        (f"Order by{late}", order, why),
         ("Arrivals then", answer.load_of(at), f"Times today's, {when}."),
         ("Cost per month then", cost, f"{month_nodes(answer, at)} times their prices over 30.4 days, {when}."),
     ]  # fmt: skip

@@ -34,7 +34,7 @@ def form(scenario: Scenario, shown: SizeSpec | None) -> tuple[SizeSpec, Goal] | 
     """
     _fill(scenario, shown)
     line = st.empty()
-    with st.expander("Change the question", key=f"size-form-{shown is None}", expanded=shown is None):
+    with st.expander("Change the question", key=f"size-form-{st.session_state['goal-round']}", expanded=shown is None):
         try:
             goal = size_goal.fields(scenario, confirms=True)
             spec = read_spec(_plain(scenario, goal))

@@ -462,7 +462,7 @@ def test_a_growth_link_opens_its_part_with_its_question(store: Store, open_page:
     assert app.text_input(key=f"growth-begin-{tag()}").value == "2026-11"
     assert app.number_input(key=f"growth-percent-{tag()}").value == 30.0
     assert "1 delivery or retirement" in shown(app)
-    assert app.metric[1].label == "Order by"
+    assert app.metric[1].label == "Order by, late"
     assert "size-find" not in keys(app)
     assert app.dataframe[-1].value["Nodes"].tolist() == ["2", "2", "5", "5", "5"]
 

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
+from dlsched.figures.palette import LIGHT
+from dlsched.figures.size import cost_and_service
 from dlsched.metrics.growth import Growth
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.sizing import Headroom, Size
@@ -32,7 +34,8 @@ from dlsched.ui.size_words import (
     usual_limit,
 )
 from tests.support import sizings
-from tests.support.sizings import HOUR_S, WAIT, growth, sizing, waits
+from tests.support.known import known
+from tests.support.sizings import HOUR_S, WAIT, draws, growth, sizing, waits
 
 BETTER = [key for key, kpi in KPIS.items() if kpi.better != "neutral"]
 
@@ -130,6 +133,21 @@ def test_cards_without_prices_count_gpus() -> None:
     assert "No prices are set" in headline(answer)
 
 
+def test_on_free_slots_costs_are_those_of_the_runs_with_their_interval() -> None:
+    usd = {(2,): (100.0, 120.0, 110.0), (4,): (130.0, 150.0, 140.0)}
+    sizes = tuple(
+        Size(counts=counts, draws=draws([{"wait_p95": 60.0, "cost_month": one} for one in found]))
+        for counts, found in usd.items()
+    )
+    answer = sizing(sizes=sizes, cost_by="runs", neighbours=(), headroom=())
+    cards = {label: (value, hint) for label, value, hint in cards_of(answer)}
+    assert cards["Cost per month"] == ("$140", "Mean over draws. Against today: +$30.00/month.")
+    assert rows_of(answer)[1]["Cost/month"].startswith("$140/month ± $24")
+    chart = known(cost_and_service(answer, "wait_p95", LIGHT))
+    assert chart.figure.layout.xaxis.title.text == "Cost, mean over draws ($/month)"
+    assert any(one.error_x.array for one in chart.figure.data if one.error_x.array is not None)
+
+
 def test_where_nothing_does_cards_tell_what_was_reached() -> None:
     kept = tuple(one for one in sizing().sizes if one.counts in ((1,), (2,)))
     none = sizing(sizes=kept, answer=None, neighbours=(), status="none", headroom=())
@@ -216,17 +234,19 @@ def test_cards_say_when_it_breaks_and_by_when_to_order() -> None:
 @pytest.mark.parametrize(
     ("changes", "first", "order"),
     [
-        ({"lead_months": 5}, ("Breaks in", "2027-02"), "3 months late"),
+        ({"lead_months": 5}, ("Breaks in", "2027-02"), "2026-08"),
+        ({"lead_months": 5, "begin": ""}, ("Breaks in", "month 3"), "3 months ago"),
         ({"rule": Rule(targets=(WAIT.model_copy(update={"limit": 9 * HOUR_S}),))}, ("Holds through", "2027-03"), "–"),
         ({"months": growth().months[:3], "steps": ()}, ("Unsure from", "2027-01"), "2026-12"),
         ({"months": growth().months[:3], "steps": (), "begin": ""}, ("Unsure from", "month 2"), "month 1"),
     ],
-    ids=["late", "holds", "unsure", "no dates"],
+    ids=["late", "late without dates", "holds", "unsure", "no dates"],
 )
 def test_cards_of_other_answers(changes: dict[str, Any], first: tuple[str, str], order: str) -> None:
     cards = growth_view.cards_of(growth(**changes))
     assert cards[0][:2] == first
     assert cards[1][1] == order
+    assert (cards[1][0] == "Order by, late") == (changes.get("lead_months", 0) > 3)
 
 
 def test_months_as_rows_leave_out_what_says_nothing() -> None:
