@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import streamlit as st
-
-from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import computations
 from dlsched.experiments.background import Question
 from dlsched.experiments.calibration import CalibrationSpec, check, guess_s, read_spec
 from dlsched.experiments.estimate import estimate_s
@@ -18,40 +13,17 @@ from dlsched.metrics.calibration_words import trust_chip
 from dlsched.metrics.findings import Chip
 from dlsched.metrics.formats import amount, duration
 from dlsched.ui import session
-from dlsched.ui.waiting import Waiting
+from dlsched.ui.answers import Shown, computed
 
 KIND = "calibration"
-WORK = Waiting(KIND)
-MOST_LOOKED_AT = 20
-"""Newest answers among which one about the scenario is looked for."""
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """A stored answer. ``stale``: by other code than today's."""
-
-    spec: CalibrationSpec
-    answer: Calibration
-    experiment_id: str
-    stale: bool
+CALIBRATIONS = computed(KIND, "calibration", read_spec, Calibration.from_plain)
+WORK = CALIBRATIONS.work
+Known = Shown[CalibrationSpec, Calibration]
 
 
 def newest(scenario_hash: str) -> Known | None:
     """Return the newest stored calibration of a scenario; None where there is none."""
-    path = str(session.store().path)
-    listed = session.store().list_experiments(KIND)[:MOST_LOOKED_AT]
-    found = (_stored(path, info.experiment_id) for info in listed)
-    return next((one for one in found if one is not None and one.spec.scenario == scenario_hash), None)
-
-
-@st.cache_resource(max_entries=MOST_LOOKED_AT + 5, show_spinner=False)
-def _stored(_path: str, experiment_id: str) -> Known | None:
-    record = session.store().get_experiment(experiment_id)
-    try:
-        spec, answer = read_spec(record.spec), Calibration.from_plain(record.answer)
-    except DlschedError:  # of an older version, with other fields or policies: as good as none
-        return None
-    return Known(spec, answer, experiment_id, record.code_version != computations.find(KIND).version)
+    return CALIBRATIONS.newest(scenario_hash)
 
 
 def known_trust(scenario_hash: str) -> Chip | None:

@@ -14,11 +14,11 @@ from dlsched.metrics.growth import Growth, breaks_at, first_of, order_by, rows_o
 from dlsched.metrics.guards import Guard
 from dlsched.metrics.kpi import KPIS
 from dlsched.ui import charts
+from dlsched.ui.answers import Shown
 from dlsched.ui.parts import cards, chips, guard_rails
 from dlsched.ui.parts import sentence as show_sentence
 from dlsched.ui.size_view import policy_chips
 from dlsched.ui.size_words import origin_guards, rule_chips
-from dlsched.ui.size_work import Shown
 from dlsched.ui.text import safe
 
 ASSUMED = (

@@ -12,9 +12,9 @@ from dlsched.metrics.formats import amount
 from dlsched.metrics.sizing import Sizing, check_load
 from dlsched.metrics.sizing_words import VERDICTS, headroom_words
 from dlsched.ui import charts
+from dlsched.ui.answers import Shown
 from dlsched.ui.parts import cards, chips, sentence
 from dlsched.ui.size_words import headroom_card, load_words, metric_names, rule_chips, target_words
-from dlsched.ui.size_work import Shown
 from dlsched.ui.text import safe
 
 ASSUMED = Chip(

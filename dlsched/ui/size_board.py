@@ -11,9 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
+from dlsched.ui.answers import Answer, Answers, Shown, Spec
 from dlsched.ui.parts import error_box, sentence
 from dlsched.ui.size_goal import Goal
-from dlsched.ui.size_work import Answer, Desk, Shown, Spec
 
 Form = Callable[[Scenario, Spec | None], tuple[Spec, Goal] | None]
 ButtonWords = Callable[[Spec, Goal, Scenario], str]
@@ -23,7 +23,7 @@ ButtonWords = Callable[[Spec, Goal, Scenario], str]
 class Board(Generic[Spec, Answer]):
     """What is shown, whether it answers what the form asks, and where progress goes."""
 
-    desk: Desk[Spec, Answer]
+    desk: Answers[Spec, Answer]
     shown: Shown[Spec, Answer] | None
     is_current: bool
     places: dict[str, DeltaGenerator]
@@ -35,7 +35,7 @@ class Board(Generic[Spec, Answer]):
 
 
 def ask(
-    desk: Desk[Spec, Answer], current: Scenario, form: Form[Spec], button_words: ButtonWords[Spec], before: str
+    desk: Answers[Spec, Answer], current: Scenario, form: Form[Spec], button_words: ButtonWords[Spec], before: str
 ) -> Board[Spec, Answer]:
     """Show the form with its button, and progress; return what is to be shown below. ``before``: without an answer."""
     desk.take_in()

@@ -15,6 +15,7 @@ from dlsched.metrics.sizing import Sizing, one_more
 from dlsched.metrics.sizing_words import neighbour_words, one_more_words, sure_words, why_none
 from dlsched.policies.registry import find
 from dlsched.ui import calibration_work, charts, options, price_lists, report_kept, session, size_work
+from dlsched.ui.answers import Shown
 from dlsched.ui.navigation import SCRIPTS
 from dlsched.ui.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.size_words import (
@@ -27,7 +28,6 @@ from dlsched.ui.size_words import (
     notes_of,
     rows_of,
 )
-from dlsched.ui.size_work import Shown
 from dlsched.ui.text import dollars, safe
 
 

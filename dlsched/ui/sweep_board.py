@@ -69,7 +69,7 @@ def _put_away(current: Scenario) -> None:
 
 def others(current: Scenario, shown: Shown | None) -> None:
     """Offer the sweeps that are kept."""
-    kept = [(one, name) for one, name in sweep_work.earlier() if shown is None or one != shown.experiment_id]
+    kept = [(one, name) for one, name in sweep_work.SWEEPS.listed() if shown is None or one != shown.experiment_id]
     if not kept:
         return
     with st.popover("Earlier sweeps", key="sweep-earlier", help="Sweeps in this store, the newest first"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from dlsched.domain.errors import DlschedError, StoreError
+from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.background import Question, Task, TaskState
 from dlsched.experiments.cases import changed
@@ -24,15 +24,14 @@ from dlsched.metrics.sweep import Sweep
 from dlsched.metrics.sweep_findings import question_words
 from dlsched.metrics.sweep_words import point_words
 from dlsched.policies.registry import find
-from dlsched.store.record import ExperimentRecord, experiment_key
-from dlsched.ui import run_state, session
+from dlsched.store.record import ExperimentRecord
+from dlsched.ui import answers, run_state, session
 
-KIND, PARAM = "sweep", "experiment"
-SHOWN, ENDED = "sweep-shown", "sweep-ended"
+KIND, ENDED = "sweep", "sweep-ended"
 SOURCES = ("experiments/sweep", "experiments/cases", "workload")
 INTERRUPTED = "sweep-interrupted"
-MOST_LOOKED_AT = 20
-"""Newest answers among which one about the scenario is looked for."""
+SWEEPS = answers.Answers(KIND, "sweep", read_spec, Sweep.from_plain, lambda: code_version(SOURCES))
+Shown = answers.Shown[SweepSpec, Sweep]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,35 +73,7 @@ class Progress:
     left_s: float
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """An answer on the page; ``experiment_id`` is "" for one that lacks runs.
-
-    ``stale``: by other code than today's; ``elsewhere``: its scenario is not in the store.
-    """
-
-    spec: SweepSpec
-    answer: Sweep
-    experiment_id: str
-    stale: bool = False
-    elsewhere: bool = False
-
-
 # ---- which answer ------------------------------------------------------------------------------------
-
-
-def follow_link() -> None:
-    """Take over the answer the URL names, and its scenario where the store has it; before the page is begun."""
-    named = st.query_params.get(PARAM)
-    if not named or st.session_state.get(SHOWN) == named:
-        return
-    st.session_state[SHOWN] = named
-    try:
-        found = _stored(str(session.store().path), named)
-    except DlschedError:  # told by shown(), under the page's title
-        return
-    if session.store().scenario_info(found.spec.scenario) is not None:
-        session.look_at(found.spec.scenario)
 
 
 def shown(current: Scenario) -> Shown | None:
@@ -113,69 +84,18 @@ def shown(current: Scenario) -> Shown | None:
     StoreError
         When the URL names one that is not in this store, or is no sweep.
     """
-    if named := st.session_state.get(SHOWN):
-        try:
-            found = _stored(str(session.store().path), named)
-        except DlschedError:
-            open_answer(None)
-            raise
-        if found.spec.scenario == current.content_hash:
-            open_answer(named)
-            return found
-        if session.store().scenario_info(found.spec.scenario) is None:
-            return Shown(found.spec, found.answer, found.experiment_id, found.stale, elsewhere=True)
-        open_answer(None)  # the reader went on to another scenario
+    if (opened := SWEEPS.opened(current)) is not None:
+        return opened
     if under_way(current) is None and (stopped := interrupted(current)) is not None:
         return stopped
-    newest = _newest(current.content_hash)
-    if newest is not None:
-        open_answer(newest.experiment_id)
-    return newest
-
-
-def _newest(scenario_hash: str) -> Shown | None:
-    path = str(session.store().path)
-    found = (_stored(path, one) for one, _ in earlier())
-    return next((one for one in found if one.spec.scenario == scenario_hash), None)
-
-
-def earlier() -> list[tuple[str, str]]:
-    """Return id and name of the newest sweeps in the store."""
-    listed = session.store().list_experiments(KIND)[:MOST_LOOKED_AT]
-    return [(info.experiment_id, info.name) for info in listed]
-
-
-@st.cache_resource(max_entries=MOST_LOOKED_AT + 5, show_spinner=False)
-def _stored(_path: str, experiment_id: str) -> Shown:
-    record = session.store().get_experiment(experiment_id)
-    if record.kind != KIND:
-        raise StoreError(f"Experiment {experiment_id[:12]} is no sweep. Open it where it was made.")
-    stale = record.code_version != code_version(SOURCES)
-    return Shown(read_spec(record.spec), Sweep.from_plain(record.answer), experiment_id, stale)
-
-
-def open_answer(experiment_id: str | None) -> None:
-    """Show a stored answer from now on; None = none in particular."""
-    if experiment_id is None:
-        st.session_state.pop(SHOWN, None)
-        st.query_params.pop(PARAM, None)
-        return
-    st.session_state[SHOWN] = experiment_id
-    if st.query_params.get(PARAM) != experiment_id:
-        st.query_params[PARAM] = experiment_id
+    return SWEEPS.shown(current)
 
 
 def go_to(experiment_id: str) -> None:
     """Open a stored answer with its scenario, at the next look at the page."""
-    st.session_state.pop(SHOWN, None)
+    st.session_state.pop(SWEEPS.shown_key, None)
     st.session_state.pop(ENDED, None)
-    st.query_params[PARAM] = experiment_id
-
-
-def known_answer(spec: SweepSpec) -> str | None:
-    """Return the id of the stored answer to a question; None when there is none."""
-    plain = spec.model_dump(mode="json")
-    return session.store().find_experiment(experiment_key(KIND, plain, code_version(SOURCES)))
+    st.query_params[answers.PARAM] = experiment_id
 
 
 # ---- a sweep that was stopped ------------------------------------------------------------------------
@@ -232,8 +152,8 @@ def start(ready: Ready) -> None:
     """Show the answer where the store has all runs, else ask the background runner for the missing ones."""
     scenario = ready.scenario
     st.session_state.pop(ENDED, None)
-    if (experiment := known_answer(ready.spec)) is not None:
-        open_answer(experiment)
+    if (experiment := SWEEPS.known(ready.spec)) is not None:
+        SWEEPS.open(experiment)
         return
     if not ready.missing:
         _finish(ready, ready.found)
@@ -290,7 +210,7 @@ def take_in(current: Scenario) -> bool:
     bad = next((status for status in statuses if status.state is TaskState.FAILED), None)
     kept = f"{len(found):,} of {amount(len(asked.ready.plan.tasks), 'run')} are kept, {missing:,} are missing"
     st.session_state[ENDED] = (bad is not None, f"{bad.message} {kept}." if bad else f"Cancelled. {kept}.")
-    open_answer(None)
+    SWEEPS.open(None)
     return True
 
 
@@ -302,7 +222,7 @@ def _finish(ready: Ready, found: Mapping[str, Outcome]) -> None:
         KIND, spec.model_dump(mode="json"), answer.to_plain(), code_version(SOURCES),
         f"{ready.scenario.name[:60]}: {question_words(answer)}",
     )  # fmt: skip
-    open_answer(session.store().save_experiment(record))
+    SWEEPS.open(session.store().save_experiment(record))
     forget_interrupted(ready.scenario)
 
 

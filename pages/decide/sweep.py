@@ -3,7 +3,7 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError
 from dlsched.ui import page, parts, sweep_board, sweep_form, sweep_view, sweep_work
 
-sweep_work.follow_link()
+sweep_work.SWEEPS.follow_link()
 current = page.begin("Sweep")
 try:
     sweep_work.take_in(current)

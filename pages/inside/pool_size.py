@@ -4,12 +4,12 @@ from dlsched.domain.errors import DlschedError
 from dlsched.ui import page, parts, pool_size_form, pool_size_view, pool_size_work
 from dlsched.ui.pool_size_words import BEFORE_ALL
 
-pool_size_work.follow_link()
+pool_size_work.POOL.follow_link()
 current = page.begin("Pool size")
 work = pool_size_work.WORK
-pool_size_work.take_in()
+pool_size_work.POOL.take_in()
 try:
-    shown = pool_size_work.shown(current)
+    shown = pool_size_work.POOL.shown(current)
 except DlschedError as error:
     parts.error_box(error)
     st.button("Go on without it", type="primary", key="pool-without")
@@ -24,7 +24,7 @@ if pool_size_form.ready(current):
     with left:
         spec = pool_size_form.form(current, asked)
     statuses = work.under_way()
-    if pool_size_work.take_in():  # it has just ended
+    if pool_size_work.POOL.take_in():  # it has just ended
         st.rerun()
     with right:
         if spec is not None and (spec != asked or (shown is not None and shown.stale)):

@@ -195,7 +195,7 @@ def test_progress_is_shown_and_a_cancelled_sweep_leaves_nothing(
     app = opened(store, open_page, elastic_scenario()).button(key="pool-compute").click().run()
     assert "You can leave this page" in shown(app)
     assert app.button(key="pool-compute").disabled
-    app = app.button(key="pool-cancel").click().run()
+    app = app.button(key="pool-sizes-cancel").click().run()
     assert not app.exception
     assert "Cancelled. Nothing was kept." in shown(app)
     assert runner.wait(WAIT_S)
