@@ -210,14 +210,7 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", metavar="A", help="policy that others are compared with (the first)")
     parser.add_argument("--draws", type=_whole(1), default=1, metavar="N", help="draws of what is random (1)")
     parser.add_argument("--metrics", type=_names, metavar="A,B", help="metrics; regret and frontier are of the first")
-    parser.add_argument(
-        "--save",
-        nargs="?",
-        const="",
-        metavar="STORE",
-        help="keep the numbers of the runs, not whole runs, in a result store and take known ones from it "
-        "(DLSCHED_STORE, else ~/.dlsched/results.duckdb); give it after FILE",
-    )
+    _keep_numbers(parser)
     parser.add_argument("--csv", metavar="OUT", help="also write a line for each run to this file")
     add_compute_options(parser)
     _json(parser)
@@ -236,6 +229,45 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
 
 def _size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="trace or scenario file, or folder of an instance")
+    _goal(parser)
+    parser.add_argument(
+        "--types",
+        metavar="A=N:M,B=N:M",
+        help="VM types that vary, from N to M nodes; nodes=N:M for all (up to four times today's)",
+    )
+    parser.add_argument("--draws", type=_whole(2), metavar="N", help="draws of each size in the search (10)")
+    parser.add_argument("--confirm", type=_whole(2), metavar="N", help="fresh draws that confirm a size (40)")
+    parser.add_argument("--lack", type=float, metavar="%", help="percent of today's jobs that may be left undone (0)")
+    parser.add_argument("--headroom", action="store_true", help="also find how much more load the answer takes")
+    parser.add_argument("--most-runs", type=_whole(1), metavar="N", help="stop before more runs than this (2000)")
+    _keep_numbers(parser)
+    add_compute_options(parser)
+    _json(parser)
+
+
+def _growth(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="trace or scenario file, or folder of an instance")
+    _goal(parser)
+    parser.add_argument("--percent", type=float, metavar="%", help="growth of arrivals a month, compounded (3)")
+    parser.add_argument("--months", type=_whole(1), metavar="N", help="months ahead (12)")
+    parser.add_argument("--begin", metavar="YYYY-MM", help="today's month; without it months are numbered")
+    parser.add_argument("--lead", type=_whole(0), metavar="N", help="months from an order to nodes that run jobs (3)")
+    parser.add_argument(
+        "--deliver",
+        action="append",
+        default=[],
+        metavar="MONTH:KEY:NODES",
+        help="nodes that come or are retired from the begin of a month on: 4:nodes:+4, 8:nodes.a100:-2; repeatable",
+    )
+    parser.add_argument("--draws", type=_whole(1), default=10, metavar="N", help="draws of each month (10)")
+    parser.add_argument("--csv", metavar="OUT", help="also write a line for each month to this file")
+    _keep_numbers(parser)
+    add_compute_options(parser)
+    _json(parser)
+
+
+def _goal(parser: argparse.ArgumentParser) -> None:
+    """Add what :func:`dlsched.cli.goal.goal_of` reads."""
     parser.add_argument(
         "--target",
         action="append",
@@ -252,70 +284,18 @@ def _size(parser: argparse.ArgumentParser) -> None:
         "--claim", choices=CLAIMS, default="average", help="what holds: the mean over draws, or nearly every draw"
     )
     parser.add_argument("--level", type=float, metavar="%", help="of nearly-every: so many percent of draws (95)")
-    parser.add_argument(
-        "--types",
-        metavar="A=N:M,B=N:M",
-        help="VM types that vary, from N to M nodes; nodes=N:M for all (up to four times today's)",
-    )
-    parser.add_argument("--draws", type=_whole(2), metavar="N", help="draws of each size in the search (10)")
-    parser.add_argument("--confirm", type=_whole(2), metavar="N", help="fresh draws that confirm a size (40)")
     _draws_vary(parser)
-    parser.add_argument("--lack", type=float, metavar="%", help="percent of today's jobs that may be left undone (0)")
-    parser.add_argument("--headroom", action="store_true", help="also find how much more load the answer takes")
-    parser.add_argument("--most-runs", type=_whole(1), metavar="N", help="stop before more runs than this (2000)")
+
+
+def _keep_numbers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save",
         nargs="?",
         const="",
         metavar="STORE",
-        help="keep the runs in a result store and take known ones from it (DLSCHED_STORE, else "
-        "~/.dlsched/results.duckdb); give it after FILE",
+        help="keep the numbers of the runs, not whole runs, in a result store and take known ones from it "
+        "(DLSCHED_STORE, else ~/.dlsched/results.duckdb); give it after FILE",
     )
-    add_compute_options(parser)
-    _json(parser)
-
-
-def _growth(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="trace or scenario file, or folder of an instance")
-    parser.add_argument(
-        "--target",
-        action="append",
-        required=True,
-        metavar="KEY<=LIMIT",
-        help="a metric with its limit, in quotes: 'wait_p95<=1h', 'late_share<=5%%'; may be repeated",
-    )
-    parser.add_argument("--percent", type=float, metavar="%", help="growth of arrivals a month, compounded (3)")
-    parser.add_argument("--months", type=_whole(1), metavar="N", help="months ahead (12)")
-    parser.add_argument("--begin", metavar="YYYY-MM", help="today's month; without it months are numbered")
-    parser.add_argument("--lead", type=_whole(0), metavar="N", help="months from an order to nodes that run jobs (3)")
-    parser.add_argument(
-        "--deliver",
-        action="append",
-        default=[],
-        metavar="MONTH:KEY:NODES",
-        help="nodes that come or are retired from the begin of a month on: 4:nodes:+4, 8:nodes.a100:-2; repeatable",
-    )
-    parser.add_argument("--policy", default="fifo", metavar="KEY", help="policy, as listed by: policies (fifo)")
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
-    )
-    parser.add_argument(
-        "--claim", choices=CLAIMS, default="average", help="what holds: the mean over draws, or nearly every draw"
-    )
-    parser.add_argument("--level", type=float, metavar="%", help="of nearly-every: so many percent of draws (95)")
-    parser.add_argument("--draws", type=_whole(1), default=10, metavar="N", help="draws of each month (10)")
-    _draws_vary(parser)
-    parser.add_argument("--csv", metavar="OUT", help="also write a line for each month to this file")
-    parser.add_argument(
-        "--save",
-        nargs="?",
-        const="",
-        metavar="STORE",
-        help="keep the runs in a result store and take known ones from it (DLSCHED_STORE, else "
-        "~/.dlsched/results.duckdb); give it after FILE",
-    )
-    add_compute_options(parser)
-    _json(parser)
 
 
 def add_compute_options(parser: argparse.ArgumentParser) -> None:

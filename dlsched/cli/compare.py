@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from dlsched.cli.compute import opened
+from dlsched.cli.goal import read_vary
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.cli.simulate import parse_params, with_options
-from dlsched.cli.size import read_vary
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.batch import Draw

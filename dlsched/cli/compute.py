@@ -6,9 +6,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
 from dlsched.experiments.executor import open_pool
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
 
 
 @contextmanager
@@ -28,3 +32,17 @@ def opened(options: Namespace) -> Iterator[Executor | None]:
         return
     with open_pool(options.dask, options.processes).executor as executor:
         yield executor
+
+
+@contextmanager
+def kept_and_opened(options: Namespace) -> Iterator[tuple[Store | None, Executor | None]]:
+    """Give the store that ``--save`` names, None without it, and what :func:`opened` gives; errors as there."""
+    if options.save is None:
+        with opened(options) as executor:
+            yield None, executor
+        return
+    from dlsched.store import Store
+
+    # The store comes before the runs: another process may hold it.
+    with Store(options.save or None) as store, opened(options) as executor:
+        yield store, executor

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
-from contextlib import ExitStack
 from typing import Any
 
-from dlsched.cli.compute import opened
+from dlsched.cli.compute import kept_and_opened
+from dlsched.cli.goal import goal_of
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
-from dlsched.cli.simulate import parse_params
-from dlsched.cli.size import read_vary
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.growth import GrowthSpec, check, read_spec, run_growth
 from dlsched.metrics.formats import amount
 from dlsched.metrics.growth import Growth, rows_of, sentence
-from dlsched.metrics.sizing_targets import read_target
 from dlsched.workload.load import load
 
 MONTH = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")
@@ -49,18 +46,9 @@ def asked(options: Namespace, scenario: Scenario) -> GrowthSpec:
         "months": options.months,
         "lead_months": options.lead,
         "begin": options.begin,
-        "level": None if options.level is None else options.level / 100,
     }
-    spec: dict[str, Any] = {
-        "scenario": scenario.content_hash,
-        "targets": [read_target(text).model_dump() for text in options.target],
-        "policy": options.policy,
-        "params": parse_params(options.param),
-        "claim": options.claim,
-        "steps": [read_step(text) for text in options.deliver],
-        "seeds": list(range(options.draws)),
-        "vary": dict(read_vary(text) for text in options.vary),
-    }
+    steps, seeds = [read_step(text) for text in options.deliver], list(range(options.draws))
+    spec = goal_of(options, scenario) | {"steps": steps, "seeds": seeds}
     return read_spec(spec | {name: value for name, value in typed.items() if value is not None})
 
 
@@ -85,13 +73,7 @@ def read_step(text: str) -> dict[str, Any]:
 
 def computed(spec: GrowthSpec, scenario: Scenario, options: Namespace) -> Growth:
     """Return the answer; runs are taken from the store and kept there where one is given."""
-    with ExitStack() as stack:
-        store = None
-        if options.save is not None:
-            from dlsched.store import Store
-
-            store = stack.enter_context(Store(options.save or None))  # before the runs: another process may hold it
-        executor = stack.enter_context(opened(options))
+    with kept_and_opened(options) as (store, executor):
         return run_growth(spec, scenario, executor, store, progress_line(options.json))
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from contextlib import ExitStack
 from typing import Any
 
-from dlsched.cli.compute import opened
+from dlsched.cli.compute import kept_and_opened
+from dlsched.cli.goal import goal_of
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line
-from dlsched.cli.simulate import parse_params
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.sizing import SizeSpec, check, read_spec, run_size
 from dlsched.metrics.formats import MISSING, amount, show_interval
 from dlsched.metrics.sizing import Counts, Sizing, check_at, cost_at, one_more, reversals
 from dlsched.metrics.sizing_rule import TargetCheck
-from dlsched.metrics.sizing_targets import read_target
 from dlsched.metrics.sizing_words import (
     VERDICTS,
     headroom_words,
@@ -52,18 +50,9 @@ def asked(options: Namespace, scenario: Scenario) -> SizeSpec:
         "confirm": options.confirm,
         "lack_percent": options.lack,
         "most_runs": options.most_runs,
-        "level": None if options.level is None else options.level / 100,
         "types": None if options.types is None else [_range(text) for text in options.types.split(",")],
     }
-    spec: dict[str, Any] = {
-        "scenario": scenario.content_hash,
-        "targets": [read_target(text).model_dump() for text in options.target],
-        "policy": options.policy,
-        "params": parse_params(options.param),
-        "claim": options.claim,
-        "vary": dict(read_vary(text) for text in options.vary),
-        "headroom": options.headroom,
-    }
+    spec = goal_of(options, scenario) | {"headroom": options.headroom}
     return read_spec(spec | {name: value for name, value in typed.items() if value is not None})
 
 
@@ -76,24 +65,9 @@ def _range(text: str) -> dict[str, Any]:
     return {"key": key if key == "nodes" else f"nodes.{key}", "least": int(least), "most": int(most)}
 
 
-def read_vary(text: str) -> tuple[str, float]:
-    """Return what differs between draws, of "days" or "failures=500"; InputError naming the option as typed."""
-    key, equals, value = text.partition("=")
-    try:
-        return key.strip(), float(value) if equals else 1.0
-    except ValueError:
-        raise InputError(f"--vary {text}", f"{value!r:.40} is not a number", "Write it as in failures=500") from None
-
-
 def computed(spec: SizeSpec, scenario: Scenario, options: Namespace) -> Sizing:
     """Return the answer; runs are taken from the store and kept there where one is given."""
-    with ExitStack() as stack:
-        store = None
-        if options.save is not None:
-            from dlsched.store import Store
-
-            store = stack.enter_context(Store(options.save or None))  # before the runs: another process may hold it
-        executor = stack.enter_context(opened(options))
+    with kept_and_opened(options) as (store, executor):
         return run_size(spec, scenario, executor, store, progress_line(options.json))
 
 

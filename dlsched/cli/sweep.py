@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from contextlib import ExitStack
 from typing import Any
 
-from dlsched.cli.compute import opened
+from dlsched.cli.compute import kept_and_opened
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
@@ -80,13 +79,7 @@ def _axis(text: str) -> dict[str, Any]:
 
 def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
     """Return the answer; runs are taken from the store and kept there where one is given."""
-    with ExitStack() as stack:
-        store = None
-        if options.save is not None:
-            from dlsched.store import Store
-
-            store = stack.enter_context(Store(options.save or None))  # before the runs: another process may hold it
-        executor = stack.enter_context(opened(options))
+    with kept_and_opened(options) as (store, executor):
         return run_sweep(spec, scenario, executor, store, progress_line(options.json))
 
 

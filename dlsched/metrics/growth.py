@@ -136,13 +136,15 @@ def sentence(growth: Growth) -> str:
             f"No month through {growth.name_of(last)} surely breaks a target {speed}, but from "
             f"{growth.name_of(unsure)} on it is not sure that they hold{_sure(growth)}. {_order_words(growth)}"
         )
-    which = listed([one.target.words for one in growth.check(broken).targets if one.verdict == "fails"])
-    said = which or growth.check(broken).why or "The targets"
+    check = growth.check(broken)
+    failing = [] if check.why else [one.target.words for one in check.targets if one.verdict == "fails"]
+    said = f"{listed(failing)} {'breaks' if len(failing) == 1 else 'break'}" if failing else "The targets break"
+    why = f": {check.why.removesuffix('.')}" if check.why else ""
     when = "today" if broken == 0 else f"in {growth.name_of(broken)} (arrivals {growth.load_of(broken)})"
     before = f", not sure from {growth.name_of(unsure)} on" if unsure is not None and unsure < broken else ""
     after = recovers_at(growth)
-    again = f" It holds again from {growth.name_of(after)}." if after is not None else ""
-    return f"{said} breaks {when} {speed}{before}{_sure(growth)}. {_order_words(growth)}{again}"
+    again = f" They hold again from {growth.name_of(after)}." if after is not None else ""
+    return f"{said} {when} {speed}{before}{_sure(growth)}{why}. {_order_words(growth)}{again}"
 
 
 def _sure(growth: Growth) -> str:

@@ -34,7 +34,7 @@ def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureF
     assert main(["growth", file, *TYPED, *asked]) == 0
     first, assumed, header, *months = capsys.readouterr().out.splitlines()
     assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (exact for this trace).")
-    assert "It holds again from 2027-01." in first
+    assert "They hold again from 2027-01." in first
     assert "no queue is carried over. FIFO." in assumed
     assert header.split()[:3] == ["month", "arrivals", "nodes"]
     assert "draws" not in header

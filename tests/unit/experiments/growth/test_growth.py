@@ -92,7 +92,8 @@ def test_a_month_without_nodes_fails_with_its_reason() -> None:
     growth = run_growth(asked(scenario, steps=[{"month": 2, "key": "nodes", "nodes": -2}], percent=0.0), scenario)
     assert breaks_at(growth) == 2
     assert "at least 1" in growth.check(2).why
-    assert "breaks in month 2" in sentence(growth)
+    assert "The targets break in month 2" in sentence(growth)
+    assert ": change nodes" in sentence(growth)
 
 
 @pytest.mark.parametrize(
