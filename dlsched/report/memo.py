@@ -168,7 +168,7 @@ def build(
         sensitivity,
         tuple(assumptions),
         tuple(cautions),
-        commands(options),
+        commands(options, None if sizes is None else sizes.sizing),
         made_on,
         sizes,
     )

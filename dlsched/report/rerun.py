@@ -7,6 +7,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from dlsched.metrics.formats import HOUR_S, Kind
+from dlsched.metrics.sizing import Sizing
 from dlsched.report.options import Option
 
 LONGEST_NAME = 40
@@ -66,9 +70,38 @@ def _set(option: Option, baseline: str) -> str:
     return ",".join(f"{key}={_value(value)}" for key, value in (policy | dict(option.changes)).items())
 
 
-def commands(options: Sequence[Option]) -> tuple[str, ...]:
-    """Return the command for all options at once, if there is one, then that of each option."""
-    found = (compare_command(options), *(simulate_command(option) for option in options))
+def size_command(sizing: Sizing, scenario_name: str) -> str:
+    """Return the command that searches for a size again."""
+    rule, sides = sizing.rule, {"at most": "<=", "at least": ">="}
+    targets = [("--target", f"{one.metric}{sides[one.side]}{_limit(one.kpi.kind, one.limit)}") for one in rule.targets]
+    types = [f"{vm.key.removeprefix('nodes.')}={vm.least}:{vm.most}" for vm in sizing.types]
+    typed = [*targets, ("--policy", sizing.policy), ("--types", ",".join(types)), ("--claim", rule.claim)]
+    typed += [("--level", f"{100 * rule.level:.12g}")] if rule.claim == "nearly-every" else []
+    typed += [("--param", f"{key}={_value(value)}") for key, value in sizing.params.items()]
+    if not rule.exact:
+        typed += [("--draws", str(len(sizing.search_seeds))), ("--confirm", str(len(sizing.confirm_seeds)))]
+    typed += [("--vary", f"{key}={_value(value)}") for key, value in sizing.vary.items()]
+    return _typed("size", file_name(scenario_name), *(part for pair in typed for part in pair))
+
+
+def _limit(kind: Kind, limit: float) -> str:
+    """Return a limit as :func:`metrics.sizing_targets.read_target` reads it."""
+    if kind in ("duration", "hours"):
+        return f"{_digits(limit / HOUR_S)}h" if limit % HOUR_S == 0 else f"{_digits(limit)}s"
+    if kind == "share":
+        return f"{_digits(100 * limit)}%"
+    return f"{'$' if kind.startswith('usd') else ''}{_digits(limit)}{'x' if kind == 'factor' else ''}"
+
+
+def _digits(value: float) -> str:
+    """Return a number without an exponent, with all digits that count."""
+    return np.format_float_positional(float(f"{value:.15g}"), trim="-")
+
+
+def commands(options: Sequence[Option], sizing: Sizing | None = None) -> tuple[str, ...]:
+    """Return the command for all options at once, if there is one, that of a search for a size, of each option."""
+    searched = () if sizing is None else (size_command(sizing, options[0].origin.name),)
+    found = (compare_command(options), *searched, *(simulate_command(option) for option in options))
     return tuple(dict.fromkeys(command for command in found if command))
 
 
@@ -78,8 +111,8 @@ def settings(options: Sequence[Option]) -> dict[str, Mapping[str, Any]]:
         option.name: {
             "policy": option.policy,
             "parameter": option.params,
-            "change": option.changes,
-            "varies between draws": option.vary,
+            "change": {key: _value(value) for key, value in option.changes.items()},
+            "varies between draws": {key: _value(value) for key, value in option.vary.items()},
             "scenario": option.origin.scenario_hash[:8],
             "seeds": seeds_words(option.seeds),
             "code version": option.code_version,
@@ -96,6 +129,8 @@ def seeds_words(seeds: Sequence[int]) -> str:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, str) else json.dumps(value)
 
 
