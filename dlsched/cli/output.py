@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dlsched.domain.errors import InputError
+from dlsched.metrics.formats import as_cell
 
 
 def print_json(value: Any) -> None:
@@ -49,12 +50,12 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def write_csv(rows: Sequence[Mapping[str, Any]], path: str) -> None:
-    """Write rows with equal keys to a file; InputError when it cannot be written."""
+    """Write rows with equal keys to a file, no text as a formula; InputError when it cannot be written."""
     try:
         with Path(path).expanduser().open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+            writer = csv.writer(file)
+            writer.writerow(map(as_cell, rows[0]))
+            writer.writerows(map(as_cell, row.values()) for row in rows)
     except OSError as error:
         raise InputError(f"file {path}", f"cannot be written ({error.strerror})", "Give another path") from error
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 MISSING = "–"
 MINUS = "\N{MINUS SIGN}"
 PLUS_MINUS = "±"
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
+FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
+"""How a text begins that a spreadsheet would run as a formula."""
 
 Kind = Literal["duration", "hours", "usd", "usd_per_month", "usd_per_gpu_h", "share", "factor", "count", "number"]
 """What a number is; seconds for duration and hours, a fraction for share."""
@@ -253,3 +255,8 @@ def amount(number_of: int, noun: str, plural: str = "") -> str:
 def listed(words: Sequence[str]) -> str:
     """Return words as a sentence lists them: a, b and c."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value of a CSV; a text that a spreadsheet would run as a formula stands behind an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_START) else value

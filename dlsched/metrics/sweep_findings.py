@@ -213,12 +213,19 @@ def swings(sweep: Sweep, policy: str, metric: str) -> list[Swing]:
     """Return what each thing does by itself, the largest first; those without a number are left out."""
     found = []
     for number_of, _ in enumerate(sweep.axes):
-        points = [at for at, values in enumerate(sweep.points) if values[number_of] is not None]
+        points = _ascending(sweep, number_of)
         changes = [(at, of) for at in points if (of := against_point(sweep, at, policy, metric)) is not None]
         if changes:
             ends = (changes[0],) if len(changes) == 1 else (changes[0], changes[-1])
             found.append(Swing(number_of, ends))
     return sorted(found, key=lambda swing: -swing.size)
+
+
+def _ascending(sweep: Sweep, axis: int) -> list[int]:
+    """Return the points at which one thing is changed, its lowest value first; names as they were given."""
+    values = {at: value for at, point in enumerate(sweep.points) if (value := point[axis]) is not None}
+    numbers = {at: value for at, value in values.items() if not isinstance(value, str)}
+    return sorted(numbers, key=numbers.__getitem__) if len(numbers) == len(values) else list(values)
 
 
 # ---- cost against service ----------------------------------------------------------------------------

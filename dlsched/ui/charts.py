@@ -10,11 +10,11 @@ import streamlit as st
 
 from dlsched.figures.base import Chart
 from dlsched.figures.palette import Theme, theme
+from dlsched.metrics.formats import as_cell
 from dlsched.ui.text import safe
 
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"], "responsive": True}
 MAX_TABLE_ROWS = 1000
-FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 
 Box = Mapping[str, list[float]]
 """A dragged box: two ends of "x" and of "y", in the units of the axes."""
@@ -81,12 +81,9 @@ def _picture(
 
 
 def csv(frame: pd.DataFrame) -> bytes:
-    """Return CSV with texts that a spreadsheet would run as formulas put behind an apostrophe."""
-
-    def tamed(value: object) -> object:
-        return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_START) else value
-
+    """Return CSV in which no text or name of a column is run as a formula by a spreadsheet."""
     texts = [
         name for name in frame.columns if frame[name].dtype == object or str(frame[name].dtype) in ("str", "string")
     ]
-    return frame.assign(**{name: frame[name].map(tamed) for name in texts}).to_csv(index=False).encode()
+    tamed = frame.assign(**{name: frame[name].map(as_cell) for name in texts})
+    return tamed.rename(columns=as_cell).to_csv(index=False).encode()

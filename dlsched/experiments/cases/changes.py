@@ -70,7 +70,7 @@ class Change:
             number = float(value)
         except (TypeError, ValueError):
             raise InputError(what, f"must be a number, got {value!r:.80}", "Give a number") from None
-        if self.kind == "whole" and number != math.floor(number):
+        if self.kind == "whole" and not number.is_integer():  # nor is "nan" or "inf"
             raise InputError(what, f"must be a whole number, got {value!r:.80}", "Give a whole number")
         if not (self.low <= number <= self.high) or (self.above and number == self.low):
             least = f"above {self.low:g}" if self.above else f"at least {self.low:g}"
@@ -98,9 +98,14 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
         lacks what it changes.
     """
     asked = [(change_of(scenario, key), value) for key, value in values.items()]
+    single = next((key for key in values if key.startswith(NODES_OF)), None)
+    if "nodes" in values and single is not None:
+        why = f"is the whole cluster, and {single} a part of it"
+        raise InputError("change nodes", why, f"Change nodes or {single}, not both")
     turns = get_args(Turn)
     plan = [(change, change.read(value)) for change, value in sorted(asked, key=lambda one: turns.index(one[0].turn))]
-    if scenario.generator is not None and any(change.of_jobs for change, _ in plan):
+    if scenario.generator is not None and any(change.of_jobs or change.turn == "last" for change, _ in plan):
+        # Failures count from the first submission of the draw too, with and without other changes of its jobs.
         scenario = _drawn(scenario, seed)
     for change, value in plan:
         try:

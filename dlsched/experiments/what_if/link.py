@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -85,7 +86,7 @@ def _params(name: str, link: Link) -> list[tuple[str, Any]]:
         key, colon, value = text.partition(":")
         try:
             found.append((key, json.loads(value) if value else None))
-        except ValueError:
+        except (ValueError, RecursionError):
             colon = ""
         if not colon:
             raise InputError(f"link, {name}={text:.80}", "is no parameter of a policy", "Write it as name:value")
@@ -109,6 +110,6 @@ def _draws(link: Link, scenario: Scenario, policy: str) -> Draws:
     if not text:
         usual = default_draws(scenario, policy)
         return Draws(seeds=usual.seeds, vary=vary) if vary else usual
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_DRAWS):
+    if not (re.fullmatch("[0-9]{1,9}", text) and 1 <= int(text) <= MOST_DRAWS):
         raise InputError(f"link, draws={text:.80}", f"must be a number from 1 to {MOST_DRAWS:,}", "Write draws=10")
     return Draws(seeds=tuple(range(int(text))), vary=vary)

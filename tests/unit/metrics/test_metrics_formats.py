@@ -14,6 +14,7 @@ from dlsched.metrics.formats import (
     MINUS,
     MISSING,
     SHOW,
+    as_cell,
     duration,
     money,
     number,
@@ -178,3 +179,13 @@ def test_sections_and_selection_keep_the_order_of_the_dictionary():
         kpi.key for section in ("Service", "Due times", "Cost", "Use", "Jobs", "Details") for kpi in in_section(section)
     } == set(KPIS)
     assert KPIS["late_share"].show(0.061) == "6.1%"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"], ids=repr)
+def test_no_text_of_a_csv_is_run_as_a_formula(text: str) -> None:
+    assert as_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["a=1", "", "8 nodes", -1.5, 3, None], ids=repr)
+def test_other_values_of_a_csv_stay_as_they_are(value: object) -> None:
+    assert as_cell(value) is value

@@ -91,6 +91,12 @@ def test_of_one_policy_one_at_a_time_says_what_moves_it_most() -> None:
     assert "no change is distinguishable under FIFO; the largest is +10 min" in finding(unsure, "jct_mean")
 
 
+def test_the_ends_of_a_swing_are_the_lowest_and_the_highest_value_in_whatever_order_they_are_asked() -> None:
+    axis = NODES.model_copy(update={"values": (16.0, 2.0, 8.0)})
+    answer = made({"jct_mean": {"fifo": [[50.0], [40.0], [90.0], [50.0]]}}, (axis,), "one-at-a-time", exact=True)
+    assert [(at, change.mean) for at, change in swings(answer, "fifo", "jct_mean")[0].ends] == [(2, 40.0), (1, -10.0)]
+
+
 def test_only_choices_are_compared_in_cost_and_service() -> None:
     grid = made(
         {"jct_mean": {"fifo": [[9.0], [8.0], [5.0], [4.0]]}, "cost_month": {"fifo": [[10.0], [5.0], [20.0], [10.0]]}},

@@ -258,3 +258,26 @@ def test_too_many_failures_are_refused() -> None:
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1e9]})
     with pytest.raises(InputError, match=rf"change failures=1\.0: cluster: about .* failures .* {MOST_FAILURES:,}"):
         changed(scenario(workload=jobs), {"failures": 1})
+
+
+@pytest.mark.parametrize("alone", [{"failures": 5.0}, {"failure_at": "0@0.5for2"}], ids=["failures", "failure_at"])
+def test_drawn_jobs_meet_the_failures_of_their_own_draw_whatever_else_changes(alone: dict[str, Any]) -> None:
+    base, seed = drawn(seed=4), 3
+    first_s = [prepare(base, one).scenario.workload.submit_s[0] for one in (0, seed)]
+    assert first_s[0] != first_s[1]  # else it makes no difference from which first submission failures count
+    found = changed(base, alone, seed).cluster.absences
+    assert found
+    assert found == changed(base, {**alone, "weights": 2.0}, seed).cluster.absences
+    if "failure_at" in alone:
+        assert found[0].start_s == first_s[1] + 1800
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "nan", "-inf", "1e400"], ids=str)
+def test_a_count_that_is_no_number_is_refused(value: float | str) -> None:
+    with pytest.raises(InputError, match="change nodes: must be a whole number"):
+        changed(scenario(), {"nodes": value})
+
+
+def test_the_whole_cluster_and_a_part_of_it_are_not_changed_at_once() -> None:
+    with pytest.raises(InputError, match=r"change nodes: is the whole cluster, and nodes\.a100 a part of it"):
+        changed(scenario(), {"nodes": 4, "nodes.a100": 3})

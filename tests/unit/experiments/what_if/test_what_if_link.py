@@ -85,10 +85,14 @@ def test_a_link_that_says_nothing_is_the_unchanged_question() -> None:
         ({"vary": ["days:7"]}, r"change days: must be at least 1 and at most 1, got 7"),
         ({"draws": ["0"]}, r"link, draws=0: must be a number from 1 to 1,000"),
         ({"draws": ["ten"]}, r"link, draws=ten: must be"),
+        ({"draws": ["9" * 5000]}, r"link, draws=9{80}: must be"),
+        ({"set": ["nodes.a100:nan"]}, r"change nodes\.a100: must be a whole number, got 'nan'"),
+        ({"set": ["nodes.a100:1e400"]}, r"change nodes\.a100: must be a whole number"),
+        ({"param": ["quantum_s:" + "[" * 100_000]}, r"link, param=quantum_s:\[+: is no parameter"),
         ({"param": ["quantum_s"]}, r"link, param=quantum_s: is no parameter of a policy"),
         ({"with": ["quantum_s:{"]}, r"link, with=quantum_s:\{: is no parameter"),
     ],
-    ids=lambda value: "&".join(f"{k}={v[0]}" for k, v in value.items()) if isinstance(value, dict) else "",
+    ids=lambda value: "&".join(f"{k}={v[0]:.30}" for k, v in value.items()) if isinstance(value, dict) else "",
 )
 def test_a_bad_link_names_its_part(link: dict[str, list[str]], words: str) -> None:
     with pytest.raises(InputError, match=words):
