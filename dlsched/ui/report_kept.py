@@ -31,7 +31,7 @@ from dlsched.ui.what_if_work import KIND, Shown
 
 WORK = Waiting("report")
 TODAY = "Today"
-WANTED = "report-wanted"
+WANTED, ASKED = "report-wanted", "report-asked"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +146,17 @@ def missing(kept: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> list
 def ask(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> None:
     """Ask the background runner about options on the draws of the memo."""
     WORK.begin(session.runner().ask_all([question(aligned(one, frame), one.name, scenario) for one in lacking]))
+
+
+def ask_about_sizes(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> bool:
+    """Ask unasked where sizes alone are lacking, once: who keeps a size wants its numbers."""
+    asked = st.session_state.setdefault(ASKED, set())
+    fresh = {aligned(one, frame).model_dump_json() for one in lacking} - asked
+    if not fresh or any(one.sizing is None for one in lacking):
+        return False
+    asked |= fresh
+    ask(lacking, frame, scenario)
+    return True
 
 
 def question(spec: WhatIfSpec, name: str, scenario: Scenario) -> Question:

@@ -74,8 +74,7 @@ def show(scenario: Scenario, chosen: Sequence[Kept], left: DeltaGenerator, right
     with right:
         statuses = WORK.under_way()
         missing = report_kept.missing(chosen, frame, scenario)
-        if missing and not statuses and not WORK.ended() and all(one.sizing is not None for one in missing):
-            report_kept.ask(missing, frame, scenario)  # who keeps a size asks for it
+        if missing and not statuses and report_kept.ask_about_sizes(missing, frame, scenario):
             report_kept.wait_shortly()
             statuses, missing = WORK.under_way(), report_kept.missing(chosen, frame, scenario)
         if missing and statuses:
