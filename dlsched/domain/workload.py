@@ -175,6 +175,11 @@ class Workload:
         """Whether some job runs with parameter servers."""
         return self.servers is not None and bool(self.servers.any())
 
+    @property
+    def all_at_once(self) -> bool:
+        """Whether all jobs are submitted at one instant: they cannot arrive faster or slower."""
+        return len(self) > 0 and bool(self.submit_s[0] == self.submit_s[-1])
+
     def servers_for(self, rows: Any, workers: Any) -> Ints:
         """Return the parameter servers that go with a width where nobody chooses them, shape of ``rows``.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlsched.metrics.compare import delta_words
-from dlsched.metrics.formats import MISSING, amount, count, listed, number, show, show_delta, show_size
+from dlsched.metrics.formats import MISSING, amount, count, listed, show, show_delta, show_size
 from dlsched.metrics.group_changes import letters
 from dlsched.metrics.job_classes import NAMED, NOUNS
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
@@ -113,9 +113,7 @@ def notes(answer: Winners) -> list[str]:
     if answer.draws > 1 and not answer.exact:
         text = "± is 95% for each group by itself, over paired draws"
         if len(answer.groups) >= 10:
-            text += (
-                f": of {count(len(answer.groups))} groups about {number(round(0.05 * len(answer.groups)))} may be off"
-            )
+            text += f": of {count(len(answer.groups))} groups about 1 in 20 may be off by chance"
         said.append(f"{text}.")
     elif answer.exact:
         said.append(

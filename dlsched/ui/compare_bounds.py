@@ -30,6 +30,7 @@ def bounds_tab(comparison: Comparison, chosen: list[Series]) -> None:
         return
     keys = [limit.key for limit in limits]
     key = st.segmented_control("Number", keys, default=keys[0], required=True, key="bound-number",
+                               help="Numbers of which no policy can pass a known bound",
                                format_func=lambda key: limits[keys.index(key)].kpi.label)  # fmt: skip
     limit = limits[keys.index(str(key))]
     seeds = runs_of.shared_seeds(chosen)

@@ -162,9 +162,9 @@ def who_wins(comparison: Comparison, chosen: list[Series]) -> None:
     base, others = chosen[0], {series.label: series for series in chosen[1:]}
     facts = loaders.jobs(base.run_ids[0])
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Run", list(others), key="wins-run", width=200)
+        name = st.selectbox("Run", list(others), key="wins-run", width=200, help="Compared with the baseline")
         choice = winners_view.choose(groupings_of(facts), winners_view.quantities_of(facts), "wins")
-        hide = st.checkbox("Show names as A, B, C", key="wins-hide")
+        hide = st.checkbox("Show names as A, B, C", key="wins-hide", help="Hides who is who, here and in the table")
     runs = [(base.run_of(seed), others[name].run_of(seed)) for seed in shared_seeds(chosen)]
     pairs = [(loaders.jobs(before), loaders.jobs(after)) for before, after in runs]
     names = (base.label, name)

@@ -101,6 +101,8 @@ def _fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
     size_goal.fill_in(scenario, None if shown is None else goal_of(shown))
     usual = GrowthSpec.model_fields
     values: dict[str, Any] = {name: usual[name].default for name in ("percent", "months", "lead_months")}
+    if scenario.workload.all_at_once:  # jobs that arrive together cannot arrive faster
+        values["percent"] = 0.0
     values["begin"] = f"{price_lists.today():%Y-%m}"
     if shown is not None:
         values = {name: getattr(shown, name) for name in values}

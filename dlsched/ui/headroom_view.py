@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from dlsched.domain.scenario import Scenario
 from dlsched.experiments.sizing import SizeSpec
 from dlsched.figures.size import headroom
 from dlsched.metrics.chips import Chip
@@ -24,11 +25,15 @@ ASSUMED = Chip(
 )  # fmt: skip
 
 
-def show(shown: Shown[SizeSpec, Sizing]) -> None:
+NONE = "This answer has no headroom: it was not asked, or the search ran out of runs before."
+NONE_AT_ONCE = "There is no headroom to tell: all jobs arrive at once, so they cannot arrive faster."
+
+
+def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario) -> None:
     """Show how much more load a size takes."""
     answer = shown.answer
     if not answer.headroom:
-        sentence("This answer has no headroom: it was not asked, or the search ran out of runs before.")
+        sentence(NONE_AT_ONCE if scenario.workload.all_at_once else NONE)
         return
     sentence(" ".join(headroom_words(answer, room) for room in answer.headroom))
     cards([(label, value, hint) for label, value, hint in cards_of(answer)])

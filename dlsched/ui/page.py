@@ -18,9 +18,16 @@ STYLE = """<style>
 [data-testid=stMain] h1{padding:0 0 .25rem}
 [data-testid=stMain] h2{padding:.25rem 0;line-height:1.3}
 .st-key-recent a{padding-left:0}
+@media(max-width:1240px){
+[data-testid=stHorizontalBlock]:has(>[data-testid=stColumn]>[data-testid=stVerticalBlock]>*>[data-testid=stMetric]){
+flex-wrap:wrap}
+[data-testid=stColumn]:has(>[data-testid=stVerticalBlock]>*>[data-testid=stMetric]){min-width:45%}
+[data-testid=stMetricValue]{font-size:20px}
+:is([data-testid=stMetricValue],[data-testid=stMetricLabel]) .stMarkdownEllipsis{white-space:normal}}
 @media print{[data-testid=stSidebar],[data-testid=stHeader],.st-key-scenario-bar{display:none}}
 </style>"""
-DARK_STYLE = "<style>[data-testid=stBaseButton-primary]{color:#0e1117}</style>"
+DARK_STYLE = "<style>:is([data-testid=stBaseButton-primary],[data-tag],[data-tag] *){color:#0e1117}</style>"
+"""White on the blue of the dark theme has too little contrast: ink on buttons and on what is chosen of a list."""
 KEPT_WIDGETS = ("policy-", "param-", "draws-", "memo-")
 """Keys of widgets that hold what a user has set up on a page; it is still there when he comes back."""
 

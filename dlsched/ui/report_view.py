@@ -46,7 +46,8 @@ def options(ticked: Sequence[str]) -> list[Series]:
         st.rerun()
     key = f"memo-options-{which}"
     st.session_state.setdefault(key, labels[1:MOST_OPTIONS])
-    kept = st.multiselect("Compared with", labels[1:], key=key, max_selections=MOST_OPTIONS - 1)
+    kept = st.multiselect("Compared with", labels[1:], key=key, max_selections=MOST_OPTIONS - 1,
+                          help="Each is a column of the memo, with its difference from the baseline")  # fmt: skip
     return [chosen[0], *(series for series in chosen[1:] if series.label in kept)]
 
 
@@ -62,22 +63,26 @@ def form(which: Sequence[str], plain: Memo, *, has_situations: bool) -> Wanted:
             st.session_state[f"memo-{name}-{tag}"] = text[: LONGEST[name]]
     st.session_state.setdefault("memo-who", True)
     st.session_state.setdefault("memo-situations", True)
-    question = st.text_area("Question", key=f"memo-question-{tag}", max_chars=LONGEST["question"], height=80)
+    question = st.text_area("Question", key=f"memo-question-{tag}", max_chars=LONGEST["question"], height=80,
+                            help="The title of the memo: what is to be decided")  # fmt: skip
     typed = st.text_area(
         "Recommendation", key=f"memo-recommendation-{tag}", max_chars=LONGEST["recommendation"], height=230,
         help="Written from the numbers. Change it, or empty it to have it written again.",
     )  # fmt: skip
     note = st.text_area(
-        "Note", key="memo-note", max_chars=LONGEST["note"], height=80, placeholder="What else the reader should know"
-    )
+        "Note", key="memo-note", max_chars=LONGEST["note"], height=80, placeholder="What else the reader should know",
+        help="Printed below the recommendation, as you write it",
+    )  # fmt: skip
     named = any(has_names(found) for found in plain.winners)
-    who = st.checkbox("Who gains, who loses", key="memo-who")
+    who = st.checkbox("Who gains, who loses", key="memo-who",
+                      help="Users or job classes whose mean wait changes")  # fmt: skip
     situations = st.checkbox(
         "What could change this", key="memo-situations", disabled=not has_situations,
         help="From the newest stored sweep of one thing at a time" if has_situations else NO_SITUATIONS,
     )  # fmt: skip
     names = st.segmented_control("Names of users and groups", NAMES, default=NAMES[0], required=True,
-                                 key="memo-names", disabled=not named)  # fmt: skip
+                                 key="memo-names", disabled=not named,
+                                 help="Letters hide who is who in all files of the memo")  # fmt: skip
     return Wanted(question, typed, note, who, situations and has_situations, names != NAMES[0])
 
 

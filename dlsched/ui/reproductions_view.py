@@ -60,8 +60,9 @@ def overview(shown: Mapping[str, Checked]) -> None:
             help="Without one all are shown",
         )  # fmt: skip
         paper = st.selectbox(
-            "Paper", list(PAPERS.values()), index=None, key="reproduction-paper", placeholder="All", width=200
-        )
+            "Paper", list(PAPERS.values()), index=None, key="reproduction-paper", placeholder="All", width=200,
+            help="Without one all are shown",
+        )  # fmt: skip
     listed = chosen(shown, states or (), paper)
     if not listed:
         st.info("No figure has this verdict. Choose another one, or none to see all.", icon="ℹ️")
@@ -77,6 +78,7 @@ def _picker(listed: Sequence[Reproduction]) -> str | None:
     return st.selectbox(
         "Show a figure", list(titles), index=None, format_func=titles.__getitem__,
         placeholder="Choose, or tick a row below", key=f"reproduction-pick-{st.session_state.get(ROUND, 0)}",
+        help="The paper's points, ours beside them, and why they differ",
     )  # fmt: skip
 
 

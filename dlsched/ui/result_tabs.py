@@ -47,7 +47,8 @@ def overview_tab(run_id: str, scenario: Scenario) -> None:
         labels = {RENT: "Price of what is rented"} | labels
     if labels:
         chosen = st.segmented_control("Also over time", list(labels), format_func=labels.__getitem__,
-                                      default=next(iter(labels)), required=True, key="over-time")  # fmt: skip
+                                      default=next(iter(labels)), required=True, key="over-time",
+                                      help="Added up from the first submission on")  # fmt: skip
         if chosen == RENT:
             whole = whole_of(run_id, scenario)
             by = next((name for name in loaders.MACHINES if len(loaders.groups(run_id, name)) > 1), "vm_type")

@@ -51,8 +51,9 @@ def quantities_of(jobs: pd.DataFrame) -> list[str]:
 def choose(groupings: Sequence[Grouping], quantities: Sequence[str], key: str) -> Choice:
     """Ask how jobs are grouped, what is compared and what counts; call it inside a horizontal container."""
     by = st.selectbox(
-        "Group by", groupings, key=f"{key}-by", format_func=lambda one: NOUNS[one][0].capitalize(), width=150
-    )
+        "Group by", groupings, key=f"{key}-by", format_func=lambda one: NOUNS[one][0].capitalize(), width=150,
+        help="Jobs of a group are averaged; how groups are made is told below",
+    )  # fmt: skip
     quantity = st.selectbox(
         "Quantity", quantities, key=f"{key}-quantity", format_func=lambda one: QUANTITIES[one].kpi.label, width=170,
         help="  \n".join(f"**{QUANTITIES[one].kpi.label}**: {QUANTITIES[one].kpi.tooltip}" for one in quantities),

@@ -18,7 +18,7 @@ if part == size_work.GROWTH:
 else:
     sizes = size_board.ask(size_work.SIZES, current, size_form.form, size_form.button_words, BEFORE_ALL)
     if sizes.shown is not None and part == size_work.HEADROOM:
-        headroom_view.show(sizes.shown)
+        headroom_view.show(sizes.shown, current)
     elif sizes.shown is not None:
         size_view.show(sizes.shown, current, is_current=sizes.is_current)
     size_view.how()

@@ -1,7 +1,7 @@
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError
-from dlsched.experiments.what_if import check
+from dlsched.experiments.what_if import check, moved
 from dlsched.metrics.formats import amount, duration
 from dlsched.ui import page, parts, what_if_form, what_if_kept, what_if_view, what_if_work
 
@@ -57,7 +57,8 @@ with right:
             st.empty()  # in the place of the button, which would stay there greyed
         else:
             words = f"Apply to {amount(len(spec.draws.seeds), 'draw')}, about {duration(max(1.0, round(seconds)))}"
-            st.button(words, type="primary", key="whatif-apply", on_click=what_if_work.ask,
+            differs = bool(moved(spec, current))  # without a change, a first one is the next step
+            st.button(words, type="primary" if differs else "secondary", key="whatif-apply", on_click=what_if_work.ask,
                       args=(spec, current, seconds), help="Every draw of both sides, in the background")  # fmt: skip
         rough = what_if_work.known(spec.first_draw)
         last = rough or what_if_work.last_shown(current)

@@ -66,6 +66,11 @@ def keys(app: AppTest) -> set[str | None]:
     return {button.key for button in app.button}
 
 
+def blue(app: AppTest) -> list[str | None]:
+    """Return the keys of the primary buttons: one a page, the next step."""
+    return [button.key for button in app.button if button.proto.type == "primary"]
+
+
 def expected(scenario: Scenario, changed: Case, draws: Draws | None = None) -> str:
     spec = WhatIfSpec(
         scenario=scenario.content_hash, baseline=Case(policy="fifo"), changed=changed, draws=draws or Draws()
@@ -161,13 +166,13 @@ def test_nothing_random_is_exact_until_something_is_varied(store: Store, open_pa
 
 
 @pytest.mark.usefixtures("runner")
-def test_a_trace_of_days_stands_for_days_like_its_own(store: Store, open_page: OpenPage) -> None:
+def test_a_trace_of_days_is_drawn_anew_by_days_and_says_what_that_tells(store: Store, open_page: OpenPage) -> None:
     jobs = queued().workload
     days = jobs.with_columns(submit_s=jobs.submit_s + DAY_S * np.repeat(np.arange(4), 3), due_s=None)
     app = opened(store, open_page, queued(workload=days), set=["nodes:1"])
     assert link(app)["vary"] == ["days:1"]
-    assert "drawn with replacement: the trace stands for days like it" in shown(app)
-    assert "10 paired draws" in said(app)
+    assert "not tell how other days would differ" in shown(app)
+    assert "10 paired draws of these days" in said(app)
 
 
 @pytest.mark.usefixtures("runner")
@@ -228,6 +233,7 @@ def test_where_one_draw_is_quick_its_rough_answer_comes_by_itself(
     app = opened(store, open_page, queued(), set=["nodes:3"], vary=["run_time_spread:0.3"], draws="4")
     assert "rough, one draw does not tell them apart" in said(app)
     assert app.button(key="whatif-apply").label == "Apply to 4 draws, about 4 s"
+    assert blue(app) == ["whatif-apply"]
     assert {metric.proto.color for metric in app.metric} == {MetricProto.MetricColor.GRAY}
     assert app.number_input(key="whatif-draws").value == 4  # what was asked for, not what the rough answer has
     assert app.button(key="whatif-report").disabled
@@ -237,6 +243,7 @@ def test_where_one_draw_is_quick_its_rough_answer_comes_by_itself(
     app = app.run()
     assert "4 paired draws" in said(app)
     assert "whatif-apply" not in keys(app)
+    assert blue(opened(store, open_page, queued(), vary=["run_time_spread:0.4"], draws="4")) == ["whatif-try-nodes"]
 
 
 @pytest.mark.usefixtures("runner")

@@ -85,6 +85,9 @@ def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
     if ALL in keys and len(keys) > 1:
         raise InputError("growth, steps", "name the whole cluster and single VM types", "Name one or the other")
     sizes = sizes_of(scenario, tuple(_kept(scenario, key) for key in keys) or default_types(scenario))
+    if scenario.workload.all_at_once and spec.percent:
+        why = "all jobs arrive at once, so they cannot arrive faster month by month"
+        raise InputError("growth of arrivals", why, "Set the growth to 0, or take jobs that arrive over time")
     check_case(scenario, _case(spec, sizes, 0), spec.draws)
     return sizes
 

@@ -112,6 +112,14 @@ def test_bad_questions_are_refused(spec: dict[str, Any], words: str) -> None:
         run_growth(asked(scenario, **spec), scenario)
 
 
+def test_jobs_that_all_arrive_at_once_cannot_grow_by_arrivals() -> None:
+    scenario = one_a_minute()
+    scenario = scenario.replace(workload=scenario.workload.with_columns(submit_s=np.full(60, 5.0)))
+    with pytest.raises(InputError, match="all jobs arrive at once"):
+        run_growth(asked(scenario), scenario)
+    assert {one.load for one in run_growth(asked(scenario, percent=0.0), scenario).months} == {1.0}
+
+
 def test_month_names_count_over_years_and_back() -> None:
     assert [month_name("2026-11", month) for month in (-11, 0, 1, 2, 14)] == [
         "2025-12", "2026-11", "2026-12", "2027-01", "2028-01",

@@ -144,6 +144,15 @@ def test_headroom_and_one_node_more_say_what_single_runs_say() -> None:
     assert sum(point.answer for point in points) == sum(point.today for point in points) == 1
 
 
+def test_jobs_that_all_arrive_at_once_have_no_headroom() -> None:
+    at_once = trace(2)
+    jobs = at_once.workload
+    at_once = at_once.replace(workload=jobs.with_columns(submit_s=np.zeros(len(jobs))))
+    assert at_once.workload.all_at_once
+    assert not trace(2).workload.all_at_once
+    assert run_size(asked(at_once, ("wait_p95", 36000), headroom=True), at_once).headroom == ()
+
+
 def test_free_slots_cost_what_their_runs_cost() -> None:
     scenario = trace(3, cluster=Cluster(slots=3, catalogue=(NODE,)), options=Options(estimate_error=0.1))
     spec = asked(scenario, ("wait_p95", 1800), draws=3, confirm=5)
