@@ -128,7 +128,8 @@ def _answer(cell: Cell) -> str:
 
 def size_chart(found: Frontier) -> str:
     """Return the sizes that were tried in cost against service, with a line that says how to read it."""
-    marks = [_size_mark(found, point) for point in found.points]
+    last = sorted(found.points, key=lambda point: (point.answer, point.today))  # on top of their neighbours
+    marks = [_size_mark(found, point) for point in last]
     alt = f"Cost against service of the sizes tried. {'; '.join(mark.name for mark in marks)}."
     picture = scatter(marks, found.cost_title, found.service_title, alt, found.limit)
     return f'<h2>Cost against service</h2>{picture}<p class="small">{said(found.note)}</p>'

@@ -61,8 +61,11 @@ class Frontier:
         return ", ".join(name for name, holds in names.items() if holds) or "tried"
 
     def sign(self, point: FrontierPoint) -> str:
-        """Return the nodes of a size as a mark shows them; "" where several types vary."""
-        return f"{point.counts[0]:,}" if len(point.counts) == 1 else ""
+        """Return what a mark shows: nodes of the answer and of today (A, B where several types vary), else nothing."""
+        if not (point.answer or point.today):
+            return ""
+        letters = "A" if point.answer else "B"
+        return f"{point.counts[0]:,}" if len(point.counts) == 1 else letters
 
     def cost_words(self, point: FrontierPoint) -> str:
         """Return what a size costs with its interval: "$53,000/month", "80 GPUs"."""
@@ -82,7 +85,7 @@ class Frontier:
         knees = f"; knee, no recommendation: {knee}" if knee else ""
         better = "up" if self.service.better == "higher" else "down"
         return (
-            f"Sizes tried, by nodes, under {self.sizing.label}; filled: the answer; square: today; dashed: the target; "
+            f"Sizes tried under {self.sizing.label}; filled: the answer; square: today; dashed: the target; "
             f"{better} and to the left is better; bars are 95% intervals{knees}."
         )
 

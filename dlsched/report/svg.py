@@ -14,14 +14,14 @@ WIDTH, HEIGHT = 430, 250
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 12, 44
 TICKS = 5
 ROOM = 0.08
-MARK_PX = 9
+MARK_PX, SMALL_PX = 9, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A dot with its 95% half widths (0 = none to draw) in the units of the axes; ``sign`` is written on it.
 
-    ``square``: it stands for today, and is drawn as a square.
+    ``square``: it stands for today, and is drawn as a square. A mark without a sign is small.
     """
 
     name: str
@@ -130,7 +130,7 @@ def _bars(mark: Mark, x: _Axis, y: _Axis) -> str:
 def _dot(mark: Mark, x: _Axis, y: _Axis) -> str:
     at_x, at_y = x.px(mark.x), y.px(mark.y)
     fill, ink = (LIGHT.ground, LIGHT.ink) if mark.hollow else (LIGHT.better, LIGHT.ground)
-    shape = f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="{MARK_PX}"'
+    shape = f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="{MARK_PX if mark.sign else SMALL_PX}"'
     if mark.square:
         place = f'x="{at_x - MARK_PX:.1f}" y="{at_y - MARK_PX:.1f}"'
         shape = f'<rect {place} width="{2 * MARK_PX}" height="{2 * MARK_PX}"'

@@ -106,9 +106,9 @@ def test_the_picture_shows_every_size_today_as_a_square_the_answer_filled_and_th
 @pytest.mark.parametrize("is_option", [True, False], ids=["option", "beside"])
 def test_a_search_that_is_no_option_is_in_the_appendix_alone(*, is_option: bool) -> None:
     first_page = to_html(memo(is_option=is_option), with_appendix=False)
-    assert ("Sizes tried, by nodes" in first_page) == is_option
+    assert ("Sizes tried under FIFO" in first_page) == is_option
     whole = to_html(memo(is_option=is_option))
-    assert whole.count("Sizes tried, by nodes") == 1
+    assert whole.count("Sizes tried under FIFO") == 1
     assert "Sizes that were tried" in whole
     assert "Just below: 3 nodes unsure" in whole
 
