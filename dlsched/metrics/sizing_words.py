@@ -22,6 +22,7 @@ from dlsched.metrics.sizing import (
     reachable,
 )
 from dlsched.metrics.sizing_rule import Check, TargetCheck, Verdict
+from dlsched.metrics.what_if_words import of_these_days
 
 VERDICTS: Mapping[Verdict, str] = {"meets": "ok", "fails": "fails", "unsure": "unsure"}
 SMALLEST: Mapping[CostBy, str] = {"gpus": "GPUs", "nodes": "nodes"}
@@ -113,11 +114,11 @@ def sure_words(sizing: Sizing) -> str:
     if sizing.rule.exact:
         return "Exact for this trace, not a forecast: nothing in it is random."
     search, confirm = len(sizing.search_seeds), len(sizing.confirm_seeds)
+    days = of_these_days(sizing.vary)
     if sizing.answer is None:
-        return f"{amount(search, 'draw')} of each size, {confirm:,} more where those met the targets."
-    return (
-        f"{held_words(check_at(sizing, sizing.answer))}; {search:,} draws found it, {confirm:,} fresh ones confirm it."
-    )
+        return f"{amount(search, 'draw')}{days} of each size, {confirm:,} more where those met the targets."
+    held = held_words(check_at(sizing, sizing.answer))
+    return f"{held}; {search:,} draws{days} found it, {confirm:,} fresh ones confirm it."
 
 
 def held_words(check: Check) -> str:

@@ -27,6 +27,7 @@ from dlsched.metrics.sweep import (
     with_violations,
 )
 from dlsched.metrics.sweep_words import AS_IT_IS, draw_words, point_words, situation_words
+from dlsched.metrics.what_if_words import DAYS_WHY, of_these_days
 
 COSTS = ("cost_month", "total_cost", "vm_cost")
 MOVES_WINDOW = ("arrivals", "days", "horizon_s")
@@ -65,7 +66,9 @@ def certainty(sweep: Sweep) -> str:
     """Return how sure the numbers are, in words."""
     if sweep.exact:
         return "exact for this trace, not a forecast"
-    return "rough, 1 draw" if len(sweep.seeds) == 1 else f"95%, {len(sweep.seeds)} paired draws"
+    if len(sweep.seeds) == 1:
+        return "rough, 1 draw"
+    return f"95%, {len(sweep.seeds)} paired draws{of_these_days(sweep.vary)}"
 
 
 # ---- the sentence ------------------------------------------------------------------------------------
@@ -309,7 +312,8 @@ def chips_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Chip]:
     else:
         found.append(Chip(amount(len(sweep.seeds), "paired draw"), PAIRED, ""))
     if words := draw_words(sweep):
-        found.append(Chip(f"draws: {words}", "Drawn anew for each draw, the same for all points and policies.", ""))
+        why = "Drawn anew for each draw, the same for all points and policies."
+        found.append(Chip(f"draws: {words}", f"{why} {DAYS_WHY}" if "days" in sweep.vary else why, ""))
     return found + [Chip(label, why, "") for label, why in helps]
 
 

@@ -31,6 +31,12 @@ SMALL_NUMBERS = (
 )  # fmt: skip
 PLURAL = ("arrivals", "durations", "prices", "weights", "failures", "failure_at", "vm_types")
 """Changes whose name is a plural."""
+DAYS_WHY = (
+    "Each draw is as many days, each a whole day of the trace drawn with replacement. ± tells how well the mean over "
+    "such draws is known, and shrinks with more of them. It does not tell how other days would differ: that is about "
+    "as wide as single draws spread, or wider."
+)
+"""What an interval over resampled days is of (decision 027)."""
 _FAILURE = re.compile(r"(\d+)@([\d.]+)for([\d.]+)")
 
 
@@ -74,13 +80,18 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
     else:
         said = _no_difference(who, service)
     paid = _cost(who, cost, gains=bool(gains), losses=bool(losses)) if cost else ""
-    return f"{said}{paid} ({certainty(comparison)})."
+    return f"{said}{paid} ({certainty(comparison, answer.vary)})."
 
 
-def certainty(comparison: Comparison) -> str:
-    """Return how sure the numbers are, in words."""
-    text = certainty_of(comparison)
+def certainty(comparison: Comparison, vary: Mapping[str, Value]) -> str:
+    """Return how sure the numbers are, in words; ``vary``: what is drawn anew beside what the scenario draws."""
+    text = certainty_of(comparison) + of_these_days(vary)
     return f"{text}, not a forecast" if comparison.exact else text
+
+
+def of_these_days(vary: Mapping[str, Value]) -> str:
+    """Return what draws are of where they are days of the trace, as what follows them; else ""."""
+    return " of these days" if "days" in vary else ""
 
 
 def subject(moved: Sequence[Moved]) -> Subject:
@@ -257,11 +268,11 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
     if not there:
         return f"As it is, {answer.baseline.label} leaves no number to compare."
     numbers = listed([f"{_named(row)} {row.of(TODAY).text}" for row in there])
-    return f"As it is, {answer.baseline.label}: {numbers} ({_sure_of_one(comparison)})."
+    return f"As it is, {answer.baseline.label}: {numbers} ({_sure_of_one(answer, comparison)})."
 
 
-def _sure_of_one(comparison: Comparison) -> str:
-    return certainty(comparison).replace("paired draws", "draws")
+def _sure_of_one(answer: WhatIf, comparison: Comparison) -> str:
+    return certainty(comparison, answer.vary).replace("paired draws", "draws")
 
 
 def _named(row: Row) -> str:

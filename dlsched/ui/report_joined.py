@@ -18,7 +18,7 @@ from dlsched.metrics.formats import count
 from dlsched.metrics.guards import Guard, guards
 from dlsched.metrics.sizing import Sizing
 from dlsched.metrics.what_if import WhatIf
-from dlsched.metrics.what_if_words import varies_words
+from dlsched.metrics.what_if_words import DAYS_WHY, varies_words
 from dlsched.metrics.winner_words import with_letters
 from dlsched.metrics.winners import Winners
 from dlsched.report.context import cautions, taken_for_granted
@@ -129,7 +129,9 @@ def _sizes(scenario: Scenario, kept: Sequence[Kept]) -> Frontier | None:
 
 
 def _drawn(frame: WhatIfSpec) -> list[Chip]:
-    return [Chip(words, DRAWN_WHY, "What if") for words in varies_words(frame.draws.vary)]
+    vary = frame.draws.vary
+    named = zip(vary, varies_words(vary), strict=True)
+    return [Chip(words, DAYS_WHY if key == "days" else DRAWN_WHY, "What if") for key, words in named]
 
 
 # ---- who gains ---------------------------------------------------------------------------------------

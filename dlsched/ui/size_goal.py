@@ -19,7 +19,7 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.sizing_rule import Claim
 from dlsched.metrics.sizing_targets import SIDES, Target, read_target
 from dlsched.metrics.summary import Metrics
-from dlsched.metrics.what_if_words import varies_words
+from dlsched.metrics.what_if_words import DAYS_WHY, varies_words
 from dlsched.policies.registry import POLICIES, find, unmet_needs
 from dlsched.ui import loaders, policy_choice, session
 from dlsched.ui.fill_view import OFFERS
@@ -41,9 +41,9 @@ CLAIM_HELP = (
     "a month, however long the jobs last."
 )
 VARY_HELP = (
-    "**Whole days**: each draw is as many days, drawn from the trace with replacement.  \n**Run times**: the work of "
-    "every job times a random factor with mean 1 (log-normal).  \n**Failures**: each node fails at random "
-    "(exponential) and is back after 1 h. All three are assumptions of ours."
+    f"**Whole days**: {DAYS_WHY}  \n**Run times**: the work of every job times a random factor with mean 1 "
+    "(log-normal).  \n**Failures**: each node fails at random (exponential) and is back after 1 h. All three are "
+    "assumptions of ours."
 )
 
 

@@ -39,7 +39,7 @@ from dlsched.metrics.sizing import (
 from dlsched.metrics.sizing_rule import CLAIMS, Claim, Rule, TargetCheck
 from dlsched.metrics.sizing_targets import SIDES, Target
 from dlsched.metrics.sizing_words import VERDICTS, left_out_words, reversal_words, sentence
-from dlsched.metrics.what_if_words import varies_words
+from dlsched.metrics.what_if_words import DAYS_WHY, varies_words
 
 CLAIM_LABELS: Mapping[Claim, str] = {
     "average": "The average month meets the targets",
@@ -296,7 +296,8 @@ def rule_chips(rule: Rule, vary: Mapping[str, float | str]) -> list[Chip]:
         why = f"{share(rule.level)} of the draws seen meet all targets at once; a draw stands for a month."
         found = [Chip("claim: nearly every month", why, "")]
     drawn = "Drawn anew for each draw, the same for every size; how is an assumption of ours."
-    return found + [Chip(words, drawn, "") for words in varies_words(vary)]
+    named = zip(vary, varies_words(vary), strict=True)
+    return found + [Chip(words, DAYS_WHY if key == "days" else drawn, "") for key, words in named]
 
 
 def load_words(value: float) -> str:

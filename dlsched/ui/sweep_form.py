@@ -14,6 +14,7 @@ from dlsched.experiments.sweep import SweepSpec, read_spec
 from dlsched.experiments.sweep.presets import PRESETS, low_and_high, preset, range_of
 from dlsched.experiments.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
 from dlsched.metrics.formats import amount, duration, listed
+from dlsched.metrics.what_if_words import DAYS_WHY
 from dlsched.policies.registry import POLICIES, find, unmet_needs
 from dlsched.ui import sweep_work
 from dlsched.ui.forms import label_of
@@ -327,7 +328,7 @@ def _draws(tag: str, axes: Mapping[str, str]) -> tuple[int, dict[str, float]]:
             "What else differs from draw to draw", options, key=key, persist_state="session", width=380,
             format_func=VARIES.__getitem__,
             help="A recorded trace is one story. Whole days drawn anew, run times off, or nodes that fail make others; "
-            "all points and policies meet the same at a draw",
+            f"all points and policies meet the same at a draw. Days: {DAYS_WHY}",
         )  # fmt: skip
         vary = {"days": 1.0} if "days" in chosen else {}
         if "run_time_spread" in chosen:

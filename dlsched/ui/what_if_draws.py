@@ -8,7 +8,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.experiments.cases import Draws
 from dlsched.experiments.cases.case import Value
 from dlsched.experiments.what_if import DRAWS, WhatIfSpec, is_exact
-from dlsched.metrics.what_if_words import varies_words
+from dlsched.metrics.what_if_words import DAYS_WHY, varies_words
 from dlsched.ui import run_view, what_if_work
 from dlsched.ui.text import safe
 
@@ -16,8 +16,7 @@ DAYS, SPREAD, FAILURES = "days", "run_time_spread", "failures"
 LABELS = {DAYS: "whole days of the trace", SPREAD: "run times", FAILURES: "failures of nodes"}
 USUAL: dict[str, Value] = {DAYS: 1, SPREAD: 0.3, FAILURES: 500.0}
 HELP = {
-    DAYS: "**Whole days of the trace**: each draw is as many days, each drawn from the trace with replacement. What "
-    "lasts longer than a day, such as a busy week, is broken up.",
+    DAYS: f"**Whole days of the trace**: {DAYS_WHY} What lasts longer than a day, such as a busy week, is broken up.",
     SPREAD: "**Run times**: the work of every job times a random factor with mean 1 (log-normal: an assumption of "
     "ours).",
     FAILURES: "**Failures of nodes**: each node fails at random (exponential) and is back after 1 h: assumptions of "

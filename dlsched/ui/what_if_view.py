@@ -19,7 +19,15 @@ from dlsched.metrics.findings import guards
 from dlsched.metrics.formats import MISSING, amount, money, show_size
 from dlsched.metrics.job_classes import NAMED, NOUNS
 from dlsched.metrics.what_if import CHANGED, TODAY, WhatIf, card_rows, comparison_of
-from dlsched.metrics.what_if_words import certainty, completed_words, moved_words, sentence, settings, varies_words
+from dlsched.metrics.what_if_words import (
+    DAYS_WHY,
+    certainty,
+    completed_words,
+    moved_words,
+    sentence,
+    settings,
+    varies_words,
+)
 from dlsched.policies.registry import find, unmet_needs
 from dlsched.ui import (
     calibration_work,
@@ -46,7 +54,7 @@ WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
 EVERYDAY = ("easy-backfill", "las", "sjf", "fifo")
 """Policies that are suggested, in this order, where they are not the present one."""
 DRAW_WHY = {
-    "days": "Each draw is as many whole days, drawn with replacement: the trace stands for days like it.",
+    "days": DAYS_WHY,
     "run_time_spread": "The work of every job times a random factor, log-normal: an assumption of ours.",
     "failures": "Nodes fail at random, exponential, and are back after 1 h: assumptions of ours.",
 }
@@ -196,7 +204,8 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if refining:
             st.badge("refining: more draws are under way", color="violet")
-        sure = certainty(comparison) if answer.is_changed else certainty(comparison).replace("paired ", "")
+        sure = certainty(comparison, answer.vary)
+        sure = sure if answer.is_changed else sure.replace("paired ", "")
         st.badge(dollars(sure), color="gray",
                  help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
         what_if_draws.choose(st.session_state[what_if_work.SPEC], scenario)  # of a rough answer, all draws asked for
@@ -301,7 +310,8 @@ failures. A difference is the changed side less today, draw by draw; ± is the 9
 interval holds 0 the page says "not distinguishable". Every run is audited.
 
 **Draws.** Where the scenario draws its jobs, each draw has new ones. A recorded trace is one draw of the jobs there
-could have been: whole days of it, drawn with replacement, stand for others (a block bootstrap with blocks of a day).
+could have been. Whole days of it, drawn with replacement, mix it anew (a bootstrap with blocks of a day); ± is then of
+the mean over such draws and shrinks with more of them. Other days differ about as much as single draws do, or more.
 Where nothing varies the numbers are exact for this trace and no forecast.
 
 **Pictures** of waits, times in system and the queue are of the first draw. Costs are per month of 30.4 days where nodes

@@ -176,6 +176,8 @@ def test_the_sentence_names_size_claim_cost_and_today() -> None:
     assert sure_words(drawn) == (
         "Held in 4 of 4 draws (95% interval 39.8% to 100%); 2 draws found it, 2 fresh ones confirm it."
     )
+    of_days = drawn.model_copy(update={"vary": {"days": 1.0}})
+    assert sure_words(of_days).endswith("; 2 draws of these days found it, 2 fresh ones confirm it.")
     nearly = random_sizing(WAITS, rule=Rule(targets=(WAIT,), claim="nearly-every"))
     assert " in nearly every month, at least 95% of the draws run: " in sentence(nearly)
     today = random_sizing(WAITS, today=(6,))

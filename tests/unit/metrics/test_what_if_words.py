@@ -51,6 +51,13 @@ def test_a_gain_that_costs() -> None:
     )
 
 
+def test_draws_of_days_are_told_to_be_of_these_days() -> None:
+    then = draws((0.06, 0.061, 0.062), (3600, 4100, 3700), (49_400, 49_400, 49_400))
+    of_days = {"vary": {"days": 1.0, "run_time_spread": 0.3}}
+    assert told(answer(TODAY, then).model_copy(update=of_days)).endswith("(95%, 3 paired draws of these days).")
+    assert told(answer(TODAY, TODAY, moved=()).model_copy(update=of_days)).endswith("(95%, 3 draws of these days).")
+
+
 def test_two_gains_have_one_verb_and_a_single_subject_its_own() -> None:
     then = draws((0.06, 0.061, 0.062), (600, 1000, 800), (40_000, 40_000, 40_000))
     assert told(answer(TODAY, then, POLICY)) == (

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
+from dlsched.metrics.intervals import mean_interval
 from dlsched.workload.generators import resample_days
 
 DAY_S = 86_400
@@ -62,3 +63,17 @@ def test_days_are_drawn_alike():
 def test_a_trace_of_endless_days_is_refused():
     with pytest.raises(InputError, match="11,574,075 days"):
         resample_days(trace([0, 1e12]), 0)
+
+
+def test_days_resampled_say_nothing_of_other_days() -> None:
+    """The interval of 20 draws is of their mean: it holds the mean of all traces far less often than in 95 of 100."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(80):
+        submit_s = np.sort(rng.uniform(0, 10 * 86_400, rng.poisson(10 * 20)))  # 20 jobs a day
+        ids = [f"j{number}" for number in range(len(submit_s))]
+        jobs = Workload.from_columns({"job_id": ids, "submit_s": submit_s, "work": np.ones(len(submit_s))})
+        of = mean_interval([float(len(resample_days(jobs, seed))) for seed in range(20)])
+        held += not of.tells_apart(200.0)
+    # Both the trace and the draws deviate by sqrt(200): P(|Z| < 2.09 / sqrt(21)) = 35%.
+    assert 0.2 < held / 80 < 0.5
