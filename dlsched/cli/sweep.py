@@ -20,6 +20,7 @@ from dlsched.metrics.sweep import (
     Regret,
     Sweep,
     against_policy,
+    choice_points,
     failed,
     frontier,
     mean_at,
@@ -164,11 +165,18 @@ def _show_frontier(sweep: Sweep, metrics: list[str]) -> None:
     cost = next((key for key in COSTS if key in metrics and key != service), None)
     if cost is None or KPIS[service].better == "neutral":
         return
-    kept = [choice for choice in frontier(sweep, cost, service) if not choice.dominated]
-    names = [f"{sweep.labels[one.policy]} at {printable(sweep.point_words(one.point))}" for one in kept]
-    if names:
-        both = f"{KPIS[cost].label} and {KPIS[service].label}"
-        print(f"\nNot dominated in {both}, by means over draws: {listed(names)}")
+    for among in _offers(sweep):
+        kept = [choice for choice in frontier(sweep, cost, service, among) if not choice.dominated]
+        names = [f"{sweep.labels[one.policy]} at {printable(sweep.point_words(one.point))}" for one in kept]
+        if names:
+            both = f"{KPIS[cost].label} and {KPIS[service].label}"
+            print(f"\nNot dominated in {both}, by means over draws: {listed(names)}")
+
+
+def _offers(sweep: Sweep) -> list[tuple[int, ...]]:
+    """Return the points that compete: those that differ in what can be chosen; of single ones only the baseline."""
+    groups = dict.fromkeys(tuple(choice_points(sweep, point)) for point in range(len(sweep.points)))
+    return [group for group in groups if len(group) > 1] or [next(iter(groups))]
 
 
 def _complaints(sweep: Sweep) -> int:
