@@ -351,7 +351,7 @@ CHANGES: tuple[Change, ...] = (
         "Jobs arrive so many times as fast: times since the first are divided by this; due times move with their jobs.",
         _arrivals,
     ),
-    _factor("durations", "Durations", "The work of every job times this; due times stay.", _durations),
+    _factor("durations", "Run times", "The run time of every job times this; due times stay.", _durations),
     _factor("due_slack", "Due slack", "The time from submission to the due time, times this.", _due_slack, low=0.0),
     _factor("weights", "Weights of being late", "What an hour late costs each job, times this.", _weights, low=0.0),
     Change(

@@ -210,7 +210,7 @@ def test_changes_stand_beside_policies_on_the_same_draws(random_file: str, capsy
     typed = ["--policies", "fifo,sjf", "--set", "nodes=3", "--set", "policy=sjf,nodes=4,durations=0.5"]
     assert main(["compare", random_file, *typed, "--draws", "2", "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
-    both = "Two more nodes, durations \N{MINUS SIGN}50% and SJF instead of FIFO"
+    both = "Two more nodes, run times \N{MINUS SIGN}50% and SJF instead of FIFO"
     assert list(dict.fromkeys(row["name"] for row in answer["rows"])) == ["FIFO", "SJF", "One more node", both]
     assert answer["changes"][both] == {"policy": "sjf", "params": {}, "set": {"nodes": 4, "durations": 0.5}}
     given = with_long_jobs(RANDOM)

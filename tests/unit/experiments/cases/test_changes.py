@@ -64,8 +64,8 @@ def test_durations_due_slack_and_weights_times_a_factor() -> None:
     assert jobs.work.tolist() == [5, 10, 15]
     assert np.array_equal(known(jobs.due_s), [190, np.nan, 520], equal_nan=True)
     assert np.array_equal(known(jobs.weight_usd_per_s), [4, np.nan, 2], equal_nan=True)
-    assert all_three.name == "three, durations x 0.5, due slack x 3, weights of being late x 4"
-    assert all_three.assumptions[0] == "varied: durations x 0.5"
+    assert all_three.name == "three, run times x 0.5, due slack x 3, weights of being late x 4"
+    assert all_three.assumptions[0] == "varied: run times x 0.5"
 
 
 def test_prices_times_a_factor_leave_unset_prices_unset() -> None:
