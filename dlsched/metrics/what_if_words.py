@@ -85,8 +85,8 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
 
 def certainty(comparison: Comparison, vary: Mapping[str, Value]) -> str:
     """Return how sure the numbers are, in words; ``vary``: what is drawn anew beside what the scenario draws."""
-    text = certainty_of(comparison) + of_these_days(vary)
-    return f"{text}, not a forecast" if comparison.exact else text
+    text = certainty_of(comparison)
+    return f"{text}, not a forecast" if comparison.exact else f"{text}{of_these_days(vary)}"
 
 
 def of_these_days(vary: Mapping[str, Value]) -> str:

@@ -34,6 +34,7 @@ Edit = Callable[[Scenario, Any, int], Scenario]
 NODES_OF = "nodes."
 _FACTOR_LOW, _FACTOR_HIGH = 0.01, 100.0
 _MOST = 1e12
+DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,13 @@ def without_neutral(scenario: Scenario, values: Mapping[str, Value]) -> dict[str
 def is_drawn(scenario: Scenario, keys: Iterable[str]) -> bool:
     """Whether one of the changes draws something of its own."""
     return any(change_of(scenario, key).per_draw for key in keys)
+
+
+def draws_differ(scenario: Scenario, keys: Iterable[str]) -> bool:
+    """Whether what these changes draw can differ from seed to seed: of one day's jobs every drawn day is the same."""
+    submit_s = scenario.workload.submit_s
+    one_day = not len(submit_s) or submit_s[0] // DAY_S == submit_s[-1] // DAY_S
+    return is_drawn(scenario, (key for key in keys if not (key == "days" and one_day)))
 
 
 def _drawn(scenario: Scenario, seed: int) -> Scenario:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.experiments.cases.case import Case, Draws, Value
-from dlsched.experiments.cases.changes import changed, is_drawn, without_neutral
+from dlsched.experiments.cases.changes import changed, draws_differ, is_drawn, without_neutral
 from dlsched.experiments.code_version import code_version
 from dlsched.experiments.executor import spread
 from dlsched.experiments.run import Progress, question, simulate
@@ -163,7 +163,7 @@ def check_case(scenario: Scenario, case: Case, draws: Draws) -> tuple[dict[str, 
     asked = without_neutral(scenario, case.changes) | dict(draws.vary)
     first = changed(scenario, asked, draws.seeds[0])
     spec, params = question(first, case.policy, case.params)
-    drawn = scenario.generator is not None or is_drawn(scenario, asked) or is_random(first)
+    drawn = scenario.generator is not None or draws_differ(scenario, asked) or is_random(first)
     return asked, params, drawn or spec.draws
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.cases import Case, Draws, changed, run_cases
+from dlsched.experiments.cases import Case, Draws, changed, plan_of, run_cases
 from dlsched.experiments.cases.run import is_exact
 from dlsched.experiments.run import simulate
 from dlsched.workload.generators import resample_days
@@ -68,6 +68,17 @@ def test_days_come_before_other_changes_of_the_jobs() -> None:
     both = changed(scenario, {"arrivals": 2.0, "days": 1}, 7).workload
     days = resample_days(scenario.workload, scenario.seed + 7)
     np.testing.assert_allclose(both.submit_s - both.submit_s[0], (days.submit_s - days.submit_s[0]) / 2)
+
+
+def test_days_of_a_trace_of_one_day_are_always_the_same() -> None:
+    one_day = small_scenario(4)
+    jobs = one_day.workload
+    later = one_day.replace(workload=jobs.with_columns(submit_s=jobs.submit_s + 86_400.0 * (jobs.order == 3)))
+    of_days = Draws(seeds=(0, 1, 2), vary={"days": 1})
+    assert [is_exact(made, Case(policy="fifo"), of_days) for made in (one_day, later)] == [True, False]
+    assert len(plan_of(one_day, [Case(policy="fifo")], of_days).tasks) == 1
+    both = Draws(seeds=(0, 1), vary={"days": 1, "run_time_spread": 0.3})
+    assert not is_exact(one_day, Case(policy="fifo"), both)
 
 
 def test_what_cannot_vary_between_draws_is_refused() -> None:
