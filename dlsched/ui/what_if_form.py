@@ -55,6 +55,13 @@ def usual_keys(scenario: Scenario) -> list[str]:
     return keys
 
 
+def more_nodes(scenario: Scenario, number: int) -> dict[str, float]:
+    """Return the change to so many nodes more, of the first VM type that can have more; empty where none can."""
+    key = next((key for key in usual_keys(scenario) if key.startswith("nodes")), None)
+    now = None if key is None else change_of(scenario, key).own(scenario)
+    return {} if key is None or now is None else {key: float(now) + number}
+
+
 def extra_keys(spec: WhatIfSpec, usual: Sequence[str]) -> list[str]:
     """Return the changes the reader has added, and those of a link that have no control yet."""
     added = list(dict.fromkeys([*st.session_state.get(EXTRA, []), *spec.changed.changes]))

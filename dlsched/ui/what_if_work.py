@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,12 +141,13 @@ def _case_of(info: RunInfo) -> Case:
     return Case(policy=info.policy, params=own)
 
 
-def open_about(run_id: str) -> None:
-    """Open the page with a stored run as the baseline and nothing changed."""
+def open_about(run_id: str, changes: Mapping[str, float] | None = None) -> None:
+    """Open the page with a stored run as the baseline, and these changes by key; without any nothing is changed."""
     info = session.store().run_info(run_id)
     session.look_at(info.scenario_hash)
     case = _case_of(info)
-    open_spec(unchanged(session.scenario(), case.policy, case.params))
+    spec = unchanged(session.scenario(), case.policy, case.params)
+    open_spec(spec.model_copy(update={"changed": spec.changed.model_copy(update={"changes": dict(changes or {})})}))
     session.go("decide/what_if.py")
 
 

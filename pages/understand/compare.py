@@ -15,6 +15,7 @@ from dlsched.ui import (
     price_lists,
     runs_of,
     session,
+    what_if_form,
     what_if_work,
 )
 from dlsched.workload.doctor import in_time, load_of
@@ -120,8 +121,10 @@ with parts.mistakes_shown():
         st.space("stretch")
         best = compare_costs.cheapest(costs) if saved else compare_view.most_stars(comparison)
         target = next((series for series in chosen if series.label == best), base)
-        if st.button("What if …", key="compare-whatif", help="Change nodes or arrivals under the baseline's policy"):
-            what_if_work.open_about(base.run_ids[0])
+        more = what_if_form.more_nodes(scenario, 2)
+        if st.button("What if: 2 more nodes" if more else "What if …", key="compare-whatif",
+                     help="Change nodes, arrivals and more under the baseline's policy"):  # fmt: skip
+            what_if_work.open_about(base.run_ids[0], more)
         if st.button("Write memo", key="compare-memo", help="One page for the person who decides: HTML, PPTX, XLSX"):
             session.go("decide/report.py")
         if st.button(f"Why? Open {target.label}", type="primary", key="compare-next", help="The result of this run"):
