@@ -80,7 +80,37 @@ def finding(sweep: Sweep, metric: str) -> str:
     Of several policies which one is the safe choice and how much another can lose; of one policy what moves it.
     """
     text = _of_policies(sweep, metric) if len(sweep.policies) > 1 else _of_one(sweep, metric)
-    return f"{KPIS[metric].label}: {text} ({certainty(sweep)})."
+    safe = [one for one in regrets(sweep, metric) if one.safest] if len(sweep.policies) > 1 else []
+    fewer = next((words for one in safe if (words := fewer_words(sweep, one))), "")
+    return f"{KPIS[metric].label}: {text}{fewer and f'. But {fewer}'} ({certainty(sweep)})."
+
+
+def fewer_words(sweep: Sweep, regret: Regret) -> str:
+    """Return how many jobs a policy completes where it falls most behind another, "" where it never does.
+
+    Who turns jobs away can have the best mean over those that are left.
+    """
+    found = []
+    for point in unequal_points(sweep):
+        done = {
+            policy: mean for policy in sweep.policies if (mean := _mean_completed(sweep, point, policy)) is not None
+        }
+        most = max(done, key=done.__getitem__, default="")
+        if regret.policy in done and done[most] > done[regret.policy]:
+            found.append((done[most] - done[regret.policy], done[regret.policy], done[most], most, point))
+    if not found:
+        return ""
+    _, ours, theirs, other, point = max(found, key=lambda one: one[0])
+    names = [sweep.labels[policy].replace(", ", " ") for policy in (regret.policy, other)]
+    when = point_words(sweep, point)
+    where = "with the scenario as it is" if when == AS_IT_IS else f"at {when}"
+    return f"{names[0]} completes {number(ours)} jobs where {names[1]} completes {number(theirs)}, {where}"
+
+
+def _mean_completed(sweep: Sweep, point: int, policy: str) -> float | None:
+    counts = [cell.completed for cell in sweep.at(point, policy)]
+    known = [one for one in counts if one is not None]
+    return sum(known) / len(known) if known and len(known) == len(counts) else None
 
 
 def _of_policies(sweep: Sweep, metric: str) -> str:
@@ -252,7 +282,9 @@ def cards_of(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
     if safe:
         label = sweep.labels[safe[0].policy].replace(", ", " ")
         value = label if len(safe) == 1 else f"{label} + {len(safe) - 1}"
-        found.append(("Safe choice", value, f"{KPIS[metric].label}. {REGRET}"))
+        fewer = next((words for one in safe if (words := fewer_words(sweep, one))), "")
+        title = "Best of jobs it completed" if fewer else "Safe choice"
+        found.append((title, value, f"{f'{fewer}. ' if fewer else ''}{KPIS[metric].label}. {REGRET}"))
         at = point_words(sweep, worst_point(safe[0]))
         worst = "none" if safe[0].worst == 0 else _loss_words(sweep, safe[0], metric)
         found.append(("Its worst loss", worst, f"To the best policy, where it loses most: {at}. {certainty(sweep)}."))

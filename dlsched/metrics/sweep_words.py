@@ -6,6 +6,7 @@ from dlsched.metrics.formats import MINUS, amount, count, duration, money, numbe
 from dlsched.metrics.sweep import Axis, Sweep, Value
 
 AS_IT_IS = "as it is"
+NODES_OF = "nodes."
 SHARES = ("estimate_error", "bug_share", "cancel_share")
 LARGE_FACTOR = 2.0
 """From here on a factor is written as one: "x 3", below as a change: "+20%"."""
@@ -49,6 +50,8 @@ def situation_words(axis: Axis, value: Value) -> str:
     """Return a value with what it is of: 8 nodes, arrivals +20%, 2 nodes fail."""
     if axis.key == "nodes":
         return amount(int(float(value)), "node")
+    if axis.key.startswith(NODES_OF):
+        return f"{amount(int(float(value)), 'node')} of {axis.key.removeprefix(NODES_OF)}"
     if axis.key == "failure_at":
         return _of_names(axis, str(value))
     label = "Run times" if axis.key == "run_time_spread" else axis.label

@@ -199,6 +199,7 @@ def _nodes(one: Moved) -> str:
     size = abs(step)
     many = SMALL_NUMBERS[size] if size < len(SMALL_NUMBERS) else count(size)
     noun = "node" if size == 1 else "nodes"
+    kind = kind.removesuffix("node").rstrip()  # a VM type may be called "8-GPU node"
     return f"{many} {'more' if step > 0 else 'fewer'} {f'{kind} ' if kind else ''}{noun}"
 
 

@@ -112,15 +112,17 @@ def _drop(key: str) -> None:
 
 def _suggestions(spec: WhatIfSpec, scenario: Scenario) -> None:
     st.markdown(":gray[Nothing is changed. Try]", width="content")
-    nodes = next((key for key in what_if_form.usual_keys(scenario) if key.startswith("nodes")), None)
+    usual = what_if_form.usual_keys(scenario)
+    nodes = next((key for key in usual if key.startswith("nodes")), None)
     if nodes is not None:
         kind = nodes.partition(".")[2]
         now = change_of(scenario, nodes).own(scenario)
         st.button(f"+1 {safe(kind, 20)} node" if kind else "+1 node", key="whatif-try-nodes", type="primary",
                   on_click=what_if_form.set_change, args=(nodes, int(now or 0) + 1),
                   help="One node more, the jobs as they are")  # fmt: skip
-    st.button("arrivals +20%", key="whatif-try-arrivals", on_click=what_if_form.set_change, args=("arrivals", 1.2),
-              help="The same jobs, arriving 1.2 times as fast")  # fmt: skip
+    if "arrivals" in usual:
+        st.button("arrivals +20%", key="whatif-try-arrivals", on_click=what_if_form.set_change,
+                  args=("arrivals", 1.2), help="The same jobs, arriving 1.2 times as fast")  # fmt: skip
     other = next((key for key in EVERYDAY if key != spec.baseline.policy and not unmet_needs(find(key), scenario)), "")
     if other:
         st.button(find(other).label, key="whatif-try-policy", on_click=what_if_form.set_policy, args=(other,),
@@ -282,8 +284,10 @@ def _winners(answer: WhatIf) -> None:
     found = {one.by: one for one in answer.winners}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = st.segmented_control("Group by", list(found), default=next(iter(found)), required=True,
-                                  key="whatif-wins-by", format_func=lambda one: NOUNS[one][0].capitalize())  # fmt: skip
-        hide = by in NAMED and st.checkbox("Show names as A, B, C", key="whatif-wins-hide")
+                                  key="whatif-wins-by", format_func=lambda one: NOUNS[one][0].capitalize(),
+                                  help="Jobs of a group are averaged")  # fmt: skip
+        hide = by in NAMED and st.checkbox("Show names as A, B, C", key="whatif-wins-hide",
+                                           help="Hides who is who, here and in the table")  # fmt: skip
     winners_view.show_winners(found[by], f"whatif-wins-{by}", hide_names=bool(hide))
 
 

@@ -15,6 +15,7 @@ from dlsched.experiments.cases import Case, Draws
 from dlsched.experiments.cases.case import MOST_DRAWS, Value
 from dlsched.experiments.cases.changes import changes_for, without_neutral
 from dlsched.experiments.what_if.question import WhatIfSpec, default_draws
+from dlsched.policies.registry import find
 
 LINK_PARAMS = ("policy", "with", "to", "param", "set", "draws", "vary")
 """policy and with: the baseline's policy and parameters; to and param: those of the other side where they differ; set:
@@ -52,6 +53,8 @@ def read_link(link: Link, scenario: Scenario, policy: str) -> WhatIfSpec:
     before = _last(link, "policy") or policy
     base = dict(_params("with", link))
     after = _last(link, "to") or before
+    for key in (before, after):
+        find(key)  # InputError with the names that are near
     params = dict(base if after == before else {})
     for name, value in _params("param", link):
         if value is None:

@@ -152,6 +152,22 @@ def test_banners_tell_violations_failures_gaps_and_unlike_jobs() -> None:
     assert guards_of(clean) == []
 
 
+def test_who_completes_fewer_jobs_is_not_called_the_safe_choice() -> None:
+    answer = two_policies()
+    assert cards_of(two_policies(), "jct_mean")[0][0] == "Safe choice"
+    fewer = {("sjf", 0): 4, ("sjf", 1): 9}
+    cells = tuple(
+        cell.model_copy(update={"completed": fewer.get((cell.policy, cell.point), 10)}) for cell in answer.cells
+    )
+    unlike = answer.model_copy(update={"cells": cells})
+    words = "SJF completes 4 jobs where FIFO completes 10, at 4 nodes"
+    assert f". But {words} (95%, 2 paired draws)." in finding(unlike, "jct_mean")
+    title, value, hint = cards_of(unlike, "jct_mean")[0]
+    assert (title, value) == ("Best of jobs it completed", "SJF")
+    assert hint.startswith(words)
+    assert "But" not in finding(two_policies(), "jct_mean")
+
+
 def test_assumptions_and_certainty() -> None:
     drawn = made({"jct_mean": {"fifo": [[1.0, 2.0], [2.0, 3.0]]}}, vary={"days": 1.0, "run_time_spread": 0.3})
     labels = [chip.label for chip in chips_of(drawn, [("Nodes", "of the pool")])]
@@ -180,7 +196,7 @@ def axis(key: str, label: str, unit: str) -> Axis:
     ("key", "label", "unit", "value", "short", "long", "title", "at"),
     [
         ("nodes", "Nodes", "nodes", 8.0, "8", "8 nodes", "Nodes", 8),
-        ("nodes.a", "Nodes of a", "nodes", 8.0, "8", "nodes of a 8", "Nodes of a", 8),
+        ("nodes.a", "Nodes of a", "nodes", 8.0, "8", "8 nodes of a", "Nodes of a", 8),
         ("restart_s", "Restart", "s", 5400.0, "1 h 30 min", "restart 1 h 30 min", "Restart (hours)", 1.5),
         ("failures", "Failures, one a node every", "h", 48.0, "2 d", "failures, one a node every 2 d",
          "Failures, one a node every (hours)", 48),

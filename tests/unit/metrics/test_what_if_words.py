@@ -138,6 +138,7 @@ def moved(key: str, unit: str, before: Any, after: Any, label: str = "") -> Move
     [
         (TWO_NODES, "two more nodes"),
         (moved("nodes.a100", "nodes", 3, 2), "one fewer a100 node"),
+        (moved("nodes.8-GPU node", "nodes", 1, 3), "two more 8-GPU nodes"),
         (moved("nodes", "nodes", 8, 40), "32 more nodes"),
         (moved("arrivals", "x", 1, 1.2), "arrivals +20%"),
         (moved("prices", "x", 1, 0.85), "prices −15%"),

@@ -85,6 +85,8 @@ def test_a_link_that_says_nothing_is_the_unchanged_question() -> None:
         ({"vary": ["days:7"]}, r"change days: must be at least 1 and at most 1, got 7"),
         ({"draws": ["0"]}, r"link, draws=0: must be a number from 1 to 1,000"),
         ({"draws": ["ten"]}, r"link, draws=ten: must be"),
+        ({"policy": ["nope"]}, "nope"),
+        ({"to": ["nope"], "draws": ["3"]}, "nope"),
         ({"draws": ["9" * 5000]}, r"link, draws=9{80}: must be"),
         ({"set": ["nodes.a100:nan"]}, r"change nodes\.a100: must be a whole number, got 'nan'"),
         ({"set": ["nodes.a100:1e400"]}, r"change nodes\.a100: must be a whole number"),
