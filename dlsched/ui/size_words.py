@@ -176,7 +176,8 @@ def _cards_of_none(sizing: Sizing) -> list[tuple[str, str, str]]:
 def nodes_card(sizing: Sizing, counts: Counts) -> str:
     """Return the nodes of a size with the difference to today: "10 (+2)"; by type where several vary."""
     if len(counts) > 1:
-        return " + ".join(f"{count:,} {vm.name}" for vm, count in zip(sizing.types, counts, strict=True))
+        there = [f"{count:,} {vm.name}" for vm, count in zip(sizing.types, counts, strict=True) if count]
+        return " + ".join(there) or "none"
     more = counts[0] - sizing.today[0]
     sign = "as today" if not more else f"+{more:,}" if more > 0 else f"\N{MINUS SIGN}{-more:,}"
     return f"{counts[0]:,} ({sign})"

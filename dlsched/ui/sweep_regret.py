@@ -8,7 +8,7 @@ import numpy as np
 
 from dlsched.figures.palette import Theme
 from dlsched.figures.sweep_map import blended, ink_over
-from dlsched.metrics.formats import show_interval
+from dlsched.metrics.formats import PLUS_MINUS, show_interval
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.sweep import Regret, Sweep, regrets
 from dlsched.metrics.sweep_findings import MOST_PERCENT, best_at, loss_at, percent_words, worst_point
@@ -21,9 +21,9 @@ STYLE = """<style>
 .regret{border-collapse:separate;border-spacing:2px;font-variant-numeric:tabular-nums;width:100%%}
 .regret caption{text-align:left;color:%(muted)s;padding-bottom:.4rem}
 .regret th{font-weight:600;text-align:left;padding:.3rem .5rem;vertical-align:bottom}
-.regret td{padding:.35rem .5rem;text-align:right;white-space:nowrap}
+.regret td{padding:.35rem .5rem;text-align:right}
 .regret th[scope=row]{white-space:nowrap}
-.regret .worst{border-left:3px solid %(muted)s;font-weight:600}
+.regret .worst{border-left:3px solid %(muted)s;font-weight:600;position:sticky;right:0;background:%(ground)s}
 .regret-scroll{overflow-x:auto}
 </style>"""
 
@@ -39,8 +39,9 @@ def regret_table(sweep: Sweep, metric: str, theme: Theme) -> str:
     caption = f"{KPIS[metric].label}: loss to the best policy of each situation"
     if len(columns) < len(sweep.points):
         caption += f"; of {len(sweep.points)} situations the {len(columns)} with the largest losses"
+    style = STYLE % {"muted": theme.muted, "ground": theme.ground}
     return (
-        f"{STYLE % {'muted': theme.muted}}<div class='regret-scroll' tabindex='0'><table class='regret'>"
+        f"{style}<div class='regret-scroll' tabindex='0'><table class='regret'>"
         f"<caption>{escape(caption)}</caption><thead><tr><th scope='col'>Policy</th>{heads}"
         f"<th scope='col' class='worst'>Worst case</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
@@ -68,10 +69,15 @@ def _cell(sweep: Sweep, metric: str, found: Regret, at: int, theme: Theme, *, ki
     if found.losses[at] is None:
         return f"<td class='{kind}'>–</td>"
     if not found.losses[at]:
-        return f"<td class='{kind}'><strong>{before}{escape(words)}</strong></td>"
+        return f"<td class='{kind}'><strong>{before}{_in_parts(words)}</strong></td>"
     share = LEAST_TINT + (MOST_TINT - LEAST_TINT) * min(percent / FULL_AT_PERCENT, 1.0)
     ground = blended(theme.ground, theme.worse, share)
-    return f"<td class='{kind}' style='background:{ground};color:{ink_over(ground)}'>{before}{escape(words)}</td>"
+    return f"<td class='{kind}' style='background:{ground};color:{ink_over(ground)}'>{before}{_in_parts(words)}</td>"
+
+
+def _in_parts(words: str) -> str:
+    """Return a loss as HTML that breaks before its interval alone, where the columns are narrow."""
+    return escape(words).replace(" ", "&nbsp;").replace(f"&nbsp;{PLUS_MINUS}", f" {PLUS_MINUS}")
 
 
 def loss_words(sweep: Sweep, metric: str, found: Regret, at: int) -> tuple[str, float]:

@@ -141,6 +141,7 @@ def _policy(answer: Sweep, what: str) -> str:
         return answer.policies[0]
     key = f"sweep-{what}-{'-'.join(answer.policies)}"
     return str(st.segmented_control("Policy", answer.policies, default=answer.policies[0], required=True, key=key,
+                                    help="Whose numbers the picture shows",
                                     format_func=answer.labels.__getitem__))  # fmt: skip
 
 

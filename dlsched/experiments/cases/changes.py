@@ -261,6 +261,9 @@ def _failure_at(scenario: Scenario, value: str, _: int) -> Scenario:
 
 def _arrivals(scenario: Scenario, factor: float, _: int) -> Scenario:
     jobs = scenario.workload
+    if jobs.all_at_once and factor != 1:
+        why = "all jobs arrive at once, so they cannot arrive faster or slower"
+        raise InputError("workload", why, "Change the nodes or the run times instead")
     first_s = jobs.submit_s[0] if len(jobs) else 0.0
     submit_s = first_s + (jobs.submit_s - first_s) / factor
     moved: dict[str, Any] = {"submit_s": submit_s}

@@ -30,6 +30,7 @@ from dlsched.ui.size_words import (
     headline,
     headroom_card,
     limit_text,
+    nodes_card,
     rows_of,
     usual_limit,
 )
@@ -38,6 +39,13 @@ from tests.support.known import known
 from tests.support.sizings import HOUR_S, WAIT, draws, growth, sizing, waits
 
 BETTER = [key for key, kpi in KPIS.items() if kpi.better != "neutral"]
+
+
+def test_the_card_of_several_types_leaves_out_those_it_has_none_of() -> None:
+    types = tuple(sizings.NODES.model_copy(update={"key": f"nodes.{name}", "name": name}) for name in ("a", "b"))
+    answer = sizing(types=types, today=(1, 6))
+    assert nodes_card(answer, (0, 8)) == "8 b"
+    assert nodes_card(answer, (1, 6)) == "1 a + 6 b"
 
 
 # ---- limits ------------------------------------------------------------------------------------------

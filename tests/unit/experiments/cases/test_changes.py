@@ -147,6 +147,10 @@ def test_what_the_scenario_lacks_is_said() -> None:
         changed(bare, {"weights": 2})
     with pytest.raises(InputError, match=r"change prices=2\.0: cluster: no price is set"):
         changed(bare, {"prices": 2})
+    at_once = bare.replace(workload=bare.workload.with_columns(submit_s=np.full(len(bare.workload), 9.0)))
+    with pytest.raises(InputError, match=r"change arrivals=2\.0: workload: all jobs arrive at once"):
+        changed(at_once, {"arrivals": 2})
+    assert changed(at_once, {"arrivals": 1}).workload.submit_s[0] == 9
     with pytest.raises(InputError, match=r"there is no VM type 'v100'"):
         changed(scenario(cluster=SLOTS), {"vm_types": "v100"})
 
