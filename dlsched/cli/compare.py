@@ -57,7 +57,7 @@ class Compared:
     def comparison(self) -> Comparison:
         """The comparison of what did not fail."""
         runs = [(name, [draw.metrics or {} for draw in draws]) for name, draws in self.draws.items()]
-        return compare(runs, runs[0][0], exact=self.exact)
+        return compare(runs, runs[0][0], exact=self.exact, of_days="days" in self.vary)
 
 
 def run(options: Namespace) -> int:

@@ -55,13 +55,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All compared metrics. ``exact``: nothing is random, one draw says all. ``draws``: the smallest number."""
+    """All compared metrics.
+
+    ``exact``: nothing is random, one draw says all. ``draws``: the smallest number. ``of_days``: draws are whole days
+    of one trace, drawn with replacement, so that ± does not tell how other days would differ (decision 027).
+    """
 
     baseline: str
     names: tuple[str, ...]
     rows: tuple[Row, ...]
     draws: int
     exact: bool
+    of_days: bool = False
 
     def row(self, key: str) -> Row | None:
         """Return the row of a metric, if any run has it."""
@@ -73,6 +78,7 @@ def compare(
     baseline: str,
     *,
     exact: bool = False,
+    of_days: bool = False,
     keys: Sequence[str] = COMPARED,
 ) -> Comparison:
     """Return the comparison of runs on the same workload.
@@ -85,6 +91,8 @@ def compare(
         Name of the run that the others are compared with.
     exact
         Whether nothing is random in these runs, so that a single draw has no uncertainty.
+    of_days
+        Whether the draws are resampled days of one trace.
     keys
         Metrics to compare, in this order; those no run has are left out.
 
@@ -97,7 +105,7 @@ def compare(
     _check(runs, baseline, {name: len(each) for name, each in draws.items()})
     rows = (_row(KPIS[key], draws, baseline, exact=exact) for key in keys)
     there = tuple(row for row in rows if any(cell.value is not None for cell in row.cells))
-    return Comparison(baseline, tuple(draws), there, len(draws[baseline]), exact)
+    return Comparison(baseline, tuple(draws), there, len(draws[baseline]), exact, of_days)
 
 
 def comparison_table(comparison: Comparison) -> pd.DataFrame:

@@ -204,7 +204,7 @@ def certainty(comparison: Comparison) -> str:
         return "exact for this trace"
     if comparison.draws == 1:
         return "rough, 1 draw"
-    return f"95%, {comparison.draws} paired draws"
+    return f"95%, {comparison.draws} paired draws{' of these days' if comparison.of_days else ''}"
 
 
 def _clause(comparison: Comparison, name: str, most: int, told: set[str]) -> str:

@@ -13,6 +13,7 @@ from dlsched.metrics.formats import MISSING, amount, listed, money, number
 from dlsched.metrics.sizing import VmRange
 from dlsched.metrics.sizing_rule import Check, Draw, Rule, judge
 from dlsched.metrics.sizing_words import VERDICTS
+from dlsched.metrics.what_if_words import of_these_days
 
 Found = Literal["breaks", "unsure", "holds"]
 
@@ -150,7 +151,8 @@ def sentence(growth: Growth) -> str:
 def _sure(growth: Growth) -> str:
     if growth.rule.exact:
         return " (exact for this trace)"
-    return f" ({amount(len(growth.seeds), 'draw')} a month)" if len(growth.seeds) > 1 else " (rough, 1 draw)"
+    days = of_these_days(growth.vary)
+    return f" ({amount(len(growth.seeds), 'draw')}{days} a month)" if len(growth.seeds) > 1 else " (rough, 1 draw)"
 
 
 def _order_words(growth: Growth) -> str:

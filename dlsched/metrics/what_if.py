@@ -108,7 +108,7 @@ class WhatIf(Frozen):
 def comparison_of(answer: WhatIf) -> Comparison:
     """Return all metrics of both sides with their differences, paired by draw."""
     sides = [(TODAY, answer.baseline.metrics), (CHANGED, answer.changed.metrics)]
-    return compare(sides, TODAY, exact=answer.exact)
+    return compare(sides, TODAY, exact=answer.exact, of_days="days" in answer.vary)
 
 
 def cost_key(answer: WhatIf, comparison: Comparison) -> str | None:

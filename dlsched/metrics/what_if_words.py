@@ -80,13 +80,13 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
     else:
         said = _no_difference(who, service)
     paid = _cost(who, cost, gains=bool(gains), losses=bool(losses)) if cost else ""
-    return f"{said}{paid} ({certainty(comparison, answer.vary)})."
+    return f"{said}{paid} ({certainty(comparison)})."
 
 
-def certainty(comparison: Comparison, vary: Mapping[str, Value]) -> str:
-    """Return how sure the numbers are, in words; ``vary``: what is drawn anew beside what the scenario draws."""
+def certainty(comparison: Comparison) -> str:
+    """Return how sure the numbers are, in words."""
     text = certainty_of(comparison)
-    return f"{text}, not a forecast" if comparison.exact else f"{text}{of_these_days(vary)}"
+    return f"{text}, not a forecast" if comparison.exact else text
 
 
 def of_these_days(vary: Mapping[str, Value]) -> str:
@@ -273,7 +273,7 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
 
 
 def _sure_of_one(answer: WhatIf, comparison: Comparison) -> str:
-    return certainty(comparison, answer.vary).replace("paired draws", "draws")
+    return certainty(comparison).replace("paired draws", "draws")
 
 
 def _named(row: Row) -> str:

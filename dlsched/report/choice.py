@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def only(comparison: Comparison, names: Sequence[str]) -> Comparison:
     """Return the comparison of some of its runs."""
     rows = tuple(Row(row.kpi, tuple(cell for cell in row.cells if cell.name in names)) for row in comparison.rows)
     kept = tuple(name for name in comparison.names if name in names)
-    return Comparison(comparison.baseline, kept, rows, comparison.draws, comparison.exact)
+    return replace(comparison, names=kept, rows=rows)
 
 
 def is_rough(comparison: Comparison) -> bool:

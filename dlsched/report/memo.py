@@ -147,7 +147,9 @@ def build(
         if len(text) > LONGEST[name]:
             why = f"has {count(len(text))} letters; the page holds {LONGEST[name]}"
             raise InputError(name, why, "Shorten it; the appendix has all numbers")
-    comparison = compare([(option.name, option.draws) for option in options], options[0].name, exact=exact)
+    of_days = any("days" in option.vary for option in options)
+    drawn = [(option.name, option.draws) for option in options]
+    comparison = compare(drawn, options[0].name, exact=exact, of_days=of_days)
     cost, service = cost_key(options, rents=rents), service_key(comparison)
     rows, same = _rows(comparison, cost)
     bounds = {option.name: _bound_words(option) for option in options}

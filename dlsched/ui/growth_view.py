@@ -13,6 +13,7 @@ from dlsched.metrics.formats import MISSING, amount, money
 from dlsched.metrics.growth import Growth, breaks_at, first_of, order_by, rows_of, sentence
 from dlsched.metrics.guards import Guard
 from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.what_if_words import of_these_days
 from dlsched.ui import charts
 from dlsched.ui.answers import Shown
 from dlsched.ui.parts import cards, chips, guard_rails
@@ -55,7 +56,8 @@ def certainty(answer: Growth) -> str:
     """Return how sure the numbers are, in a few words."""
     if answer.rule.exact:
         return "exact for this trace, not a forecast"
-    return f"{amount(len(answer.seeds), 'draw')} a month" if len(answer.seeds) > 1 else "rough, 1 draw"
+    days = of_these_days(answer.vary)
+    return f"{amount(len(answer.seeds), 'draw')}{days} a month" if len(answer.seeds) > 1 else "rough, 1 draw"
 
 
 def guards_of(answer: Growth, *, stale: bool = False, elsewhere: bool = False) -> list[Guard]:

@@ -206,7 +206,7 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if refining:
             st.badge("refining: more draws are under way", color="violet")
-        sure = certainty(comparison, answer.vary)
+        sure = certainty(comparison)
         sure = sure if answer.is_changed else sure.replace("paired ", "")
         st.badge(dollars(sure), color="gray",
                  help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip

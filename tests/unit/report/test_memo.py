@@ -39,6 +39,12 @@ def test_the_numbers_are_those_of_the_draws():
     assert (memo.cost, memo.service) == ("vm_cost", "late_share")
 
 
+def test_draws_of_days_are_told_to_be_of_these_days():
+    memo = build([dataclasses.replace(one, vary={"days": 1.0}) for one in two()], made_on=DAY)
+    assert memo.certainty == "95%, 3 paired draws of these days"
+    assert memo.recommendation.endswith("(95%, 3 paired draws of these days).")
+
+
 def test_what_is_plainly_better_is_recommended_with_its_numbers_and_how_sure_they_are():
     memo = build(two(), made_on=DAY)
     assert memo.best == "SJF"
