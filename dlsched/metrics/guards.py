@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dlsched.domain.cluster import Cluster
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.chips import is_random
 from dlsched.metrics.formats import Number, amount, count, duration, number, share
@@ -94,15 +95,24 @@ def comparison_guards(
     return found
 
 
+def overload_guards(
+    load: float | None, cluster: Cluster, where: str = "", action: str = "Add nodes, or find the size that fits"
+) -> list[Guard]:
+    """Return the banner of a cluster that is asked for more than it can do; ``where``: of which cluster it speaks."""
+    if load is None or not load > 1:
+        return []
+    room = f"{count(cluster.num_gpus)} GPUs" if cluster.num_gpus else "the cluster"
+    who = f"{where}, jobs" if where else "Jobs"
+    text = (
+        f"{who} ask for {share(load)} of what {room} can do: the queue grows until the trace ends, so waits say "
+        "more about its length than about the policy."
+    )
+    return [Guard("orange", text, action)]
+
+
 def _scenario_guards(scenario: Scenario, load: float | None, never_fit: int, widest_gpus: float) -> list[Guard]:
-    found, cluster = [], scenario.cluster
-    if load is not None and load > 1:
-        room = f"{count(cluster.num_gpus)} GPUs" if cluster.num_gpus else "the cluster"
-        text = (
-            f"Jobs ask for {share(load)} of what {room} can do: the queue grows until the trace ends, so waits say "
-            "more about its length than about the policy."
-        )
-        found.append(Guard("orange", text, "Add nodes, or find the size that fits"))
+    cluster = scenario.cluster
+    found = overload_guards(load, cluster)
     if never_fit:
         size = f"; the widest asks for {number(widest_gpus)} GPUs" if widest_gpus else ""
         found.append(Guard("orange", f"{_jobs(never_fit)} can never fit the cluster{size}.",

@@ -172,7 +172,9 @@ def one_more_words(sizing: Sizing, more: OneMore) -> str:
         kpi = KPIS[metric]
         if change is not None:
             changes.append(f"{kpi.label} {delta_words(kpi, change, judge(kpi, change, _scale(sizing, metric)))}")
-    return f"One node more{of}{usd}: {'; '.join(changes) or 'no numbers'}."
+    draws = max((change.n for change in more.changes.values() if change is not None), default=0)
+    on = "" if sizing.rule.exact or not draws else f", on {amount(draws, 'draw')} that both have"
+    return f"One node more{of}{usd}{on}: {'; '.join(changes) or 'no numbers'}."
 
 
 def _scale(sizing: Sizing, metric: str) -> float:

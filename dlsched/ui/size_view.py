@@ -34,7 +34,8 @@ from dlsched.ui.text import dollars, safe
 def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_current: bool) -> None:
     """Show an answer; ``is_current``: it answers what the form asks, so that what comes next is the main button."""
     answer = shown.answer
-    guard_rails(guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
+    overload = [] if shown.elsewhere else size_work.overload(answer, scenario)
+    guard_rails([*guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
     sentence(headline(answer))
     for text in why_none(answer):
         st.markdown(f"{safe(text, 500)}.")

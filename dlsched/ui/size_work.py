@@ -16,10 +16,12 @@ from dlsched.experiments.sizing import SizeSpec
 from dlsched.experiments.what_if import WhatIfSpec, guess_s, unchanged, written_link
 from dlsched.metrics.formats import duration
 from dlsched.metrics.growth import Growth
+from dlsched.metrics.guards import Guard, overload_guards
 from dlsched.metrics.sizing import Sizing
 from dlsched.ui import session
 from dlsched.ui.answers import PARAM, computed
 from dlsched.ui.navigation import SCRIPTS
+from dlsched.workload.doctor import in_time, load_of
 
 PART = "part"
 SIZE, HEADROOM, GROWTH = PARTS = ("Size", "Headroom", "Growth")
@@ -93,6 +95,18 @@ def open_in_what_if(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> None:
     """Open What if with the size found."""
     link = written_link(what_if_of(spec, answer, scenario))
     st.switch_page(SCRIPTS["What if"], query_params={**session.url_params(), **link})
+
+
+def overload(answer: Sizing, scenario: Scenario) -> list[Guard]:
+    """Return the banner of a size that meets the targets of these jobs and still cannot keep up with them."""
+    if answer.answer is None:
+        return []
+    try:
+        made = changed(scenario, {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)})
+    except DlschedError:
+        return []
+    load = load_of(in_time(made), made.cluster)
+    return overload_guards(load, made.cluster, "On the size found", "Take a longer trace, or a tighter target")
 
 
 def save_as_scenario(answer: Sizing, scenario: Scenario) -> None:

@@ -15,6 +15,7 @@ from dlsched.figures.sweep_map import value_map
 from dlsched.figures.sweep_tornado import tornado
 from dlsched.metrics.findings import assumptions
 from dlsched.metrics.formats import amount, show_interval
+from dlsched.metrics.guards import overload_guards
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.sweep import Sweep, choice_points, mean_at, rows_of
 from dlsched.metrics.sweep_findings import (
@@ -36,6 +37,7 @@ from dlsched.ui.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.sweep_regret import regret_rows, regret_table
 from dlsched.ui.sweep_work import Shown
 from dlsched.ui.text import safe
+from dlsched.workload.doctor import in_time, load_of
 
 AT = "sweep-at"
 Part = Callable[[Sweep, str], None]
@@ -50,7 +52,11 @@ HOW = (
 def show(shown: Shown, scenario: Scenario, *, is_current: bool) -> None:
     """Show an answer; ``is_current``: it answers what the form asks, so that its runs are the next step."""
     answer = shown.answer
-    guard_rails(guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
+    load = None if shown.elsewhere else load_of(in_time(scenario), scenario.cluster)
+    overload = overload_guards(
+        load, scenario.cluster, "As the scenario is", "Read waits with care, or sweep more nodes"
+    )
+    guard_rails([*guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
     offered = metrics_of(answer)
     if not offered:
         sentence("No run came to its end with a number to compare.")

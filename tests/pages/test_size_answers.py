@@ -64,6 +64,12 @@ def test_nothing_feasible_says_so_with_the_lowest_that_was_reached(store: Store,
     assert not {"size-keep", "size-memo", "size-save", "size-what-if"} & keys(app)
 
 
+def test_a_size_that_meets_its_targets_and_cannot_keep_up_says_so(store: Store, open_page: OpenPage) -> None:
+    app = open_page(PAGE, experiment=saved(store, answered(("wait_p95", 1e6))))
+    assert "1 node is the cheapest we tried" in app.header[0].value
+    assert any("On the size found, jobs ask for" in one.value.replace("\\", "") for one in app.warning)
+
+
 def test_without_prices_the_smallest_is_told_in_gpus(store: Store, open_page: OpenPage) -> None:
     plain = scenario()
     pools = (Pool(vm=VmType(name="two", gpus=2), count=2),)
@@ -79,7 +85,8 @@ def test_without_prices_the_smallest_is_told_in_gpus(store: Store, open_page: Op
 def test_several_types_are_named_in_cards_and_table(store: Store, open_page: OpenPage) -> None:
     app = open_page(PAGE, experiment=saved(store, answered(("wait_p95", 30.0), about="two_types"), two_types()))
     assert not app.exception
-    assert " a + " in app.metric[0].value
+    assert app.metric[0].value == "3 a"  # none of the other type
+    assert "today 1 node of a and 1 node of b" in app.metric[0].help
     assert app.multiselect(key=f"size-types-{tag(two_types())}").value == ["nodes.a", "nodes.b"]
     assert "size-find" not in keys(app)
 

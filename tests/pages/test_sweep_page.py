@@ -211,7 +211,8 @@ def test_a_run_that_fails_is_told_and_the_answer_is_complete(
     app = done(opened(store, open_page).button(key="sweep-run").click().run(), runner)
     assert not app.exception
     assert len(store.list_experiments("sweep")) == 1
-    (banner,) = [one.value.replace("\\", "") for one in app.warning]
+    banner, load = [one.value.replace("\\", "") for one in app.warning]
+    assert "As the scenario is, jobs ask for " in load
     assert "1 run of 20 failed and count nowhere. First, SJF, 1 node: Unexpected ZeroDivisionError" in banner
     app = part(app).set_value("Table").run()
     table = app.dataframe[0].value

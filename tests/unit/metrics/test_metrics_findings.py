@@ -19,6 +19,7 @@ from dlsched.metrics.findings import (
     result_sentence,
     workload_sentence,
 )
+from dlsched.metrics.guards import overload_guards
 
 A100 = VmType(name="a100", gpu_type="A100", gpus=8, usd_per_h=16.75)
 JOBS = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
@@ -320,6 +321,14 @@ def test_overload_and_jobs_that_never_fit_come_with_their_numbers():
     assert found[0].text.startswith("Jobs ask for 118% of what 64 GPUs can do: the queue grows until the trace ends")
     assert found[1].text == "3 jobs can never fit the cluster; the widest asks for 128 GPUs."
     assert all(guard.action for guard in found)
+
+
+def test_a_banner_of_overload_names_the_cluster_it_speaks_of():
+    cluster = scenario().cluster
+    (found,) = overload_guards(1.44, cluster, "On the size found", "Take a longer trace")
+    assert found.text.startswith("On the size found, jobs ask for 144% of what 64 GPUs can do: the queue grows")
+    assert found.action == "Take a longer trace"
+    assert [overload_guards(load, cluster) for load in (None, 0.5, 1.0, float("nan"))] == [[], [], [], []]
 
 
 def test_worst_first():

@@ -149,7 +149,9 @@ def test_one_node_more_is_paired() -> None:
     assert more.counts == (7,)
     change = known(more.changes["wait_p95"])
     assert (change.mean, change.half_width, change.n) == (-100, 0, 4)
-    assert one_more_words(answer, more) == "One node more, $1,000/month: Wait, p95 −1 min 40 s, better, exact."
+    assert one_more_words(answer, more) == (
+        "One node more, $1,000/month, on 4 draws that both have: Wait, p95 −1 min 40 s, better, exact."
+    )
     assert known(cost_difference(answer, (6,), (4,))).mean == 2000
 
 
