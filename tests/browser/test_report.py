@@ -64,7 +64,7 @@ def test_the_memo_is_written_saved_and_opened_anywhere(
     question = "Backfill <img src=x onerror=alert(1)> or not?"
     preview = page.frame_locator("iframe[srcdoc]").first
     preview.locator("h1").wait_for()  # the page is drawn to its end
-    page.get_by_label("Question").fill(question)
+    page.get_by_role("textbox", name="Question").fill(question)
     page.keyboard.press("Tab")
     preview.get_by_role("heading", name=question).wait_for()
     assert preview.locator(".advice").inner_text().startswith("Choose EASY backfill: it cuts late jobs")
