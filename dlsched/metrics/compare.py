@@ -58,7 +58,7 @@ class Comparison:
     """All compared metrics.
 
     ``exact``: nothing is random, one draw says all. ``draws``: the smallest number. ``of_days``: draws are whole days
-    of one trace, drawn with replacement, so that ± is their spread (a bootstrap, decision 027).
+    of one trace, drawn with replacement, so that ± does not tell how other days would differ (decision 027).
     """
 
     baseline: str
@@ -103,7 +103,7 @@ def compare(
     """
     draws = {name: [given] if isinstance(given, Mapping) else list(given) for name, given in runs}
     _check(runs, baseline, {name: len(each) for name, each in draws.items()})
-    rows = (_row(KPIS[key], draws, baseline, exact=exact, of_days=of_days) for key in keys)
+    rows = (_row(KPIS[key], draws, baseline, exact=exact) for key in keys)
     there = tuple(row for row in rows if any(cell.value is not None for cell in row.cells))
     return Comparison(baseline, tuple(draws), there, len(draws[baseline]), exact, of_days)
 
@@ -173,11 +173,10 @@ def _check(runs: Sequence[tuple[str, Any]], baseline: str, draws: Mapping[str, i
             )
 
 
-def _row(kpi: KPI, draws: Mapping[str, Sequence[Numbers]], baseline: str, *, exact: bool, of_days: bool) -> Row:
+def _row(kpi: KPI, draws: Mapping[str, Sequence[Numbers]], baseline: str, *, exact: bool) -> Row:
     values = {name: _values(each, kpi.key) for name, each in draws.items()}
-    best = _best(kpi, values, exact=exact, of_days=of_days)
-    cells = (_cell(kpi, name, values, baseline, best, exact=exact, of_days=of_days) for name in draws)
-    return Row(kpi, tuple(cells))
+    best = _best(kpi, values, exact=exact)
+    return Row(kpi, tuple(_cell(kpi, name, values, baseline, best, exact=exact) for name in draws))
 
 
 def _values(draws: Sequence[Numbers], key: str) -> list[float] | None:
@@ -192,25 +191,18 @@ def _sure(interval: Interval, *, exact: bool) -> Interval:
 
 
 def _cell(
-    kpi: KPI,
-    name: str,
-    values: Mapping[str, list[float] | None],
-    baseline: str,
-    best: set[str],
-    *,
-    exact: bool,
-    of_days: bool,
+    kpi: KPI, name: str, values: Mapping[str, list[float] | None], baseline: str, best: set[str], *, exact: bool
 ) -> Cell:
     ours, theirs = values[name], values[baseline]
     if ours is None:
         return Cell(name, None, None, "missing", False, MISSING, MISSING)
-    value = _sure(mean_interval(ours, resampled=of_days), exact=exact)
+    value = _sure(mean_interval(ours), exact=exact)
     text = show_interval(kpi.kind, value.mean, value.half_width)
     if name == baseline:
         return Cell(name, value, None, "baseline", name in best, text, "")
     if theirs is None:
         return Cell(name, value, None, "missing", name in best, text, MISSING)
-    delta = _sure(paired_difference(ours, theirs, resampled=of_days), exact=exact)
+    delta = _sure(paired_difference(ours, theirs), exact=exact)
     verdict = judge(kpi, delta, scale=max(abs(value.mean), abs(float(np.mean(theirs)))))
     return Cell(name, value, delta, verdict, name in best, text, delta_words(kpi, delta, verdict))
 
@@ -242,7 +234,7 @@ def delta_words(kpi: KPI, delta: Interval, verdict: Verdict) -> str:
     return f"{size}, {word}" if word else size
 
 
-def _best(kpi: KPI, values: Mapping[str, list[float] | None], *, exact: bool, of_days: bool) -> set[str]:
+def _best(kpi: KPI, values: Mapping[str, list[float] | None], *, exact: bool) -> set[str]:
     """Return the best run and those not distinguishable from it; nobody where all tie or nothing can be told."""
     there = {name: each for name, each in values.items() if each is not None}
     single = all(len(each) == 1 for each in there.values()) and not exact
@@ -254,7 +246,7 @@ def _best(kpi: KPI, values: Mapping[str, list[float] | None], *, exact: bool, of
     tied = {
         name
         for name, each in there.items()
-        if judge(kpi, _sure(paired_difference(each, there[first], resampled=of_days), exact=exact), scale)
+        if judge(kpi, _sure(paired_difference(each, there[first]), exact=exact), scale)
         in ("same", "not distinguishable")
     }
     return set() if len(tied) == len(there) else tied

@@ -45,12 +45,8 @@ class Interval:
         return self.half_width is not None and abs(self.mean - value) > self.half_width
 
 
-def mean_interval(values: Values, level: float = LEVEL, *, resampled: bool = False) -> Interval:
+def mean_interval(values: Values, level: float = LEVEL) -> Interval:
     """Return the mean with its t interval.
-
-    ``resampled``: the values are of resamples of one data set (a bootstrap, Efron 1979), not of data of their own.
-    Their standard deviation is then the error of the data set's own value, and no number of resamples makes it smaller;
-    the factor sqrt(1 + 1/n) is for their mean, which stands for that value.
 
     Raises
     ------
@@ -65,12 +61,12 @@ def mean_interval(values: Values, level: float = LEVEL, *, resampled: bool = Fal
         return Interval(mean, None, 1, level)
     if float(np.ptp(draws)) <= SAME_NUMBER * float(np.abs(draws).max()):
         return Interval(mean, 0.0, draws.size, level)
-    error = float(draws.std(ddof=1)) * math.sqrt(1 / draws.size + resampled)
+    error = float(draws.std(ddof=1)) / math.sqrt(draws.size)
     return Interval(mean, _t_quantile(draws.size - 1, level) * error, draws.size, level)
 
 
-def paired_difference(values: Values, baseline: Values, level: float = LEVEL, *, resampled: bool = False) -> Interval:
-    """Return value - baseline over draws that saw the same random jobs; ``resampled`` as in :func:`mean_interval`.
+def paired_difference(values: Values, baseline: Values, level: float = LEVEL) -> Interval:
+    """Return value - baseline over draws that saw the same random jobs.
 
     Raises
     ------
@@ -83,7 +79,7 @@ def paired_difference(values: Values, baseline: Values, level: float = LEVEL, *,
     difference = ours - theirs
     # Rounding noise of two large equal numbers is no difference.
     difference[np.abs(difference) <= SAME_NUMBER * np.maximum(np.abs(ours), np.abs(theirs))] = 0.0
-    return mean_interval(difference, level, resampled=resampled)
+    return mean_interval(difference, level)
 
 
 def ratio_draws(values: Values, baseline: Values) -> NDArray[np.float64]:

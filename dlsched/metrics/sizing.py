@@ -161,13 +161,13 @@ def check_load(sizing: Sizing, load: Load) -> Check:
 
 def cost_at(sizing: Sizing, counts: Counts) -> Interval | None:
     """Return what a size costs a month: fixed nodes exactly, free slots as the mean over draws; None without prices."""
-    return cost_of(sizing.size(counts), sizing.cost_by, sizing.rule)
+    return cost_of(sizing.size(counts), sizing.cost_by, exact=sizing.rule.exact)
 
 
-def cost_of(size: Size, cost_by: CostBy, rule: Rule) -> Interval | None:
+def cost_of(size: Size, cost_by: CostBy, *, exact: bool) -> Interval | None:
     """Return what a size costs a month; see :func:`cost_at`."""
     if cost_by == "runs":
-        return mean_of(size.draws, COST, rule)
+        return mean_of(size.draws, COST, exact=exact)
     return None if size.usd_month is None else Interval(size.usd_month, 0.0, max(1, len(size.draws)), LEVEL)
 
 
@@ -179,7 +179,7 @@ def tightest(sizing: Sizing, counts: Counts) -> TargetCheck | None:
 
 def difference(sizing: Sizing, counts: Counts, baseline: Counts, metric: str) -> Interval | None:
     """Return a metric of a size minus that of another, paired by the draws both have; None where one has no value."""
-    return paired(sizing.size(counts), sizing.size(baseline), metric, sizing.rule)
+    return paired(sizing.size(counts), sizing.size(baseline), metric, exact=sizing.rule.exact)
 
 
 def cost_difference(sizing: Sizing, counts: Counts, baseline: Counts) -> Interval | None:
@@ -190,15 +190,15 @@ def cost_difference(sizing: Sizing, counts: Counts, baseline: Counts) -> Interva
     return None if ours is None or theirs is None else Interval(ours.mean - theirs.mean, 0.0, 1, LEVEL)
 
 
-def paired(ours: Size, theirs: Size, metric: str, rule: Rule, level: float = LEVEL) -> Interval | None:
+def paired(ours: Size, theirs: Size, metric: str, *, exact: bool, level: float = LEVEL) -> Interval | None:
     """Return a metric of a size minus that of another; see :func:`difference`."""
     theirs_by_seed = {draw.seed: draw for draw in theirs.draws}
     common = [draw for draw in ours.draws if draw.seed in theirs_by_seed]
     values, base = values_of(common, metric), values_of([theirs_by_seed[draw.seed] for draw in common], metric)
     if values is None or base is None:
         return None
-    found = paired_difference(values, base, level, resampled=rule.of_days)
-    return Interval(found.mean, 0.0, found.n, level) if rule.exact else found
+    found = paired_difference(values, base, level)
+    return Interval(found.mean, 0.0, found.n, level) if exact else found
 
 
 # ---- all sizes ---------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def frontier(sizing: Sizing, metric: str = "") -> list[FrontierPoint]:
     found = []
     for size in sizing.sizes:
         cost = _axis_cost(sizing, size)
-        service = mean_of(size.draws, target.metric, sizing.rule)
+        service = mean_of(size.draws, target.metric, exact=sizing.rule.exact)
         if cost is not None and service is not None:
             found.append((cost, service, size.counts))
     found.sort(key=lambda one: (one[0].mean, sign * one[1].mean, one[2]))
@@ -254,7 +254,7 @@ def _axis_cost(sizing: Sizing, size: Size) -> Interval | None:
     if sizing.cost_by in ("gpus", "nodes"):
         many = size.gpus if sizing.cost_by == "gpus" else sum(size.counts)
         return Interval(float(many), 0.0, max(1, len(size.draws)), LEVEL)
-    return cost_of(size, sizing.cost_by, sizing.rule)
+    return cost_of(size, sizing.cost_by, exact=sizing.rule.exact)
 
 
 def _of_metric(sizing: Sizing, metric: str) -> Target:
@@ -320,7 +320,7 @@ def reversals(sizing: Sizing) -> list[Reversal]:
     found = []
     for smaller, larger in pairs:
         for target in targets:
-            change = paired(larger, smaller, target.metric, sizing.rule, level=level)
+            change = paired(larger, smaller, target.metric, exact=sizing.rule.exact, level=level)
             sign = 1.0 if target.side == "at most" else -1.0
             if change is not None and sign * change.mean > 0 and change.tells_apart():
                 found.append(Reversal(smaller.counts, larger.counts, target.metric, change))
@@ -346,7 +346,7 @@ def reachable(sizing: Sizing, metric: str) -> tuple[Counts, Interval] | None:
     found = [
         (sign * mean.mean, sum(size.counts), size.counts, mean)
         for size in sizing.sizes
-        if (mean := mean_of(size.draws, metric, sizing.rule)) is not None
+        if (mean := mean_of(size.draws, metric, exact=sizing.rule.exact)) is not None
     ]
     if not found:
         return None
@@ -359,4 +359,4 @@ def left_out(sizing: Sizing, counts: Counts) -> Interval | None:
     left = [float(draw.jobs - draw.done) for draw in sizing.size(counts).draws if not draw.error]
     if not left:
         return None
-    return Interval(left[0], 0.0, 1, LEVEL) if sizing.rule.exact else mean_interval(left, resampled=sizing.rule.of_days)
+    return Interval(left[0], 0.0, 1, LEVEL) if sizing.rule.exact else mean_interval(left)

@@ -46,14 +46,13 @@ class Rule(Frozen):
     """What is asked of a size.
 
     ``average``: the mean over draws meets every target. ``nearly-every``: a share ``level`` of draws meets them all at
-    once. ``exact``: nothing is random, one draw says all. ``of_days``: draws are resampled days of one trace.
+    once. ``exact``: nothing is random, one draw says all.
     """
 
     targets: tuple[Target, ...] = Field(min_length=1, max_length=8)
     claim: Claim = "average"
     level: float = Field(0.95, gt=0, lt=1, description="Share of draws that must meet the targets.")
     exact: bool = False
-    of_days: bool = False
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -141,18 +140,16 @@ def values_of(draws: Sequence[Draw], metric: str) -> list[float] | None:
     return None if not values or any(value is None for value in values) else [float(value or 0.0) for value in values]
 
 
-def mean_of(draws: Sequence[Draw], metric: str, rule: Rule) -> Interval | None:
-    """Return the mean over draws with its 95% interval, without width where it is exact; None where a draw has none."""
+def mean_of(draws: Sequence[Draw], metric: str, *, exact: bool = False) -> Interval | None:
+    """Return the mean over draws with its 95% interval, without width where ``exact``; None where a draw has none."""
     values = values_of(draws, metric)
     if values is None:
         return None
-    if rule.exact:
-        return Interval(values[0], 0.0, len(values), LEVEL)
-    return mean_interval(values, resampled=rule.of_days)
+    return Interval(values[0], 0.0, len(values), LEVEL) if exact else mean_interval(values)
 
 
 def _target_check(rule: Rule, target: Target, draws: Sequence[Draw]) -> TargetCheck:
-    mean = mean_of(draws, target.metric, rule)
+    mean = mean_of(draws, target.metric, exact=rule.exact)
     hits, n = sum(_meets(target, draw) for draw in draws), len(draws)
     missing = sum(draw.values.get(target.metric) is None for draw in draws)
     why = f"no value in {missing:,} of {amount(n, 'draw')}" if missing else ""

@@ -134,7 +134,7 @@ def values_at(sweep: Sweep, point: int, policy: str, metric: str) -> list[float]
 def mean_at(sweep: Sweep, point: int, policy: str, metric: str) -> Interval | None:
     """Return the mean over draws with its 95% interval; None where a draw has no number."""
     values = values_at(sweep, point, policy, metric)
-    return None if values is None else mean_interval(values, resampled="days" in sweep.vary)
+    return None if values is None else mean_interval(values)
 
 
 def against_policy(sweep: Sweep, point: int, policy: str, metric: str, reference: str = "") -> Interval | None:
@@ -149,9 +149,7 @@ def against_point(sweep: Sweep, point: int, policy: str, metric: str, baseline: 
 
 def _difference(sweep: Sweep, ours: tuple[int, str], theirs: tuple[int, str], metric: str) -> Interval | None:
     values, base = values_at(sweep, *ours, metric), values_at(sweep, *theirs, metric)
-    if values is None or base is None:
-        return None
-    return paired_difference(values, base, resampled="days" in sweep.vary)
+    return None if values is None or base is None else paired_difference(values, base)
 
 
 # ---- regret ------------------------------------------------------------------------------------------

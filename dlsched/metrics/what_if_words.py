@@ -32,9 +32,9 @@ SMALL_NUMBERS = (
 PLURAL = ("arrivals", "durations", "prices", "weights", "failures", "failure_at", "vm_types")
 """Changes whose name is a plural."""
 DAYS_WHY = (
-    "Each draw is as many days, each a whole day of the trace drawn with replacement. ± is how far such draws spread "
-    "(a bootstrap): about as much as other months of such days would differ. More draws do not make it smaller, a "
-    "longer trace does. In one week of trace, or where days hang together as in a busy week, it is too small."
+    "Each draw is as many days, each a whole day of the trace drawn with replacement. ± tells how well the mean over "
+    "such draws is known, and shrinks with more of them. It does not tell how other days would differ: that is about "
+    "as wide as single draws spread, or wider."
 )
 """What an interval over resampled days is of (decision 027)."""
 _FAILURE = re.compile(r"(\d+)@([\d.]+)for([\d.]+)")

@@ -155,7 +155,6 @@ class _Jobs:
     before: Floats
     after: Floats
     num_draws: int
-    of_days: bool
 
 
 def winners(
@@ -165,7 +164,6 @@ def winners(
     *,
     names: tuple[str, str] = ("baseline", "other run"),
     exact: bool = False,
-    of_days: bool = False,
     noticed: float | None = None,
 ) -> Winners:
     """Return who gains and who loses under the other run.
@@ -181,8 +179,6 @@ def winners(
         Names of the two runs.
     exact
         Whether nothing is random, so that a single draw has no uncertainty.
-    of_days
-        Whether the draws are resampled days of one trace (see :func:`metrics.intervals.mean_interval`).
     noticed
         Size of a change that counts; the quantity's own where it is None.
 
@@ -202,11 +198,11 @@ def winners(
     titles = [order[place] for place in shown] + ([f"{len(folded)} small groups"] if folded else [])
     place_of = np.full(len(order), len(shown))
     place_of[shown] = np.arange(len(shown))
-    jobs = _Jobs(frame["draw"], place_of[code], frame["before"], frame["after"], len(pairs), of_days)
+    jobs = _Jobs(frame["draw"], place_of[code], frame["before"], frame["after"], len(pairs))
     groups = list(_groups(jobs, titles, kind, limit, exact=exact))
     if folded:
         groups[-1] = groups[-1].model_copy(update={"folded": len(folded)})
-    whole = _Jobs(jobs.draw, np.zeros(len(jobs.draw), dtype=np.int64), jobs.before, jobs.after, len(pairs), of_days)
+    whole = _Jobs(jobs.draw, np.zeros(len(jobs.draw), dtype=np.int64), jobs.before, jobs.after, len(pairs))
     total = _groups(whole, [ALL_JOBS], kind, limit, exact=exact)[0]
     return Winners(
         by=by, quantity=quantity, baseline=names[0], other=names[1], draws=len(pairs), exact=exact, noticed=limit,
@@ -317,7 +313,7 @@ def _groups(jobs: _Jobs, titles: Sequence[str], kind: Quantity, noticed: float, 
         group = Group(name=name, **{key: float(values[at]) for key, values in counts.items()})
         compared = int(numbers[at].sum())
         if compared:
-            interval = _interval(sums[at], numbers[at], exact=exact and draws == 1, of_days=jobs.of_days)
+            interval = _interval(sums[at], numbers[at], exact=exact and draws == 1)
             means = [float(total[at]) / compared for total in totals]
             group = group.model_copy(
                 update={
@@ -332,7 +328,7 @@ def _groups(jobs: _Jobs, titles: Sequence[str], kind: Quantity, noticed: float, 
     return found
 
 
-def _interval(sums: Floats, numbers: Ints, *, exact: bool, of_days: bool) -> Interval:
+def _interval(sums: Floats, numbers: Ints, *, exact: bool) -> Interval:
     """Return the mean change of a job with its interval over the draws that have one.
 
     ``sums`` of changes and ``numbers`` of jobs by draw, shape (draws,). The mean is over jobs, so that groups add up to
@@ -341,5 +337,5 @@ def _interval(sums: Floats, numbers: Ints, *, exact: bool, of_days: bool) -> Int
     there = numbers > 0
     if there.sum() == 1:
         return Interval(float(sums[there][0]) / int(numbers[there][0]), 0.0 if exact else None, 1)
-    spread = mean_interval(ratio_draws(sums[there], numbers[there].astype(float)), resampled=of_days)
+    spread = mean_interval(ratio_draws(sums[there], numbers[there].astype(float)))
     return Interval(float(sums.sum()) / float(numbers.sum()), spread.half_width, spread.n)

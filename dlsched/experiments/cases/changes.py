@@ -381,7 +381,7 @@ CHANGES: tuple[Change, ...] = (
     Change(
         "days", "Days resampled", "", "whole", 1, 1,
         "1: each draw is as many days, each a whole day of the trace drawn with replacement. What lasts longer than a "
-        "day, such as a busy week, is broken up; ± is the spread of such draws (a bootstrap).",
+        "day, such as a busy week, is broken up; ± is of the mean over such draws, not of other days.",
         _days, of_jobs=True, per_draw=True, turn="first",
     ),
     Change(

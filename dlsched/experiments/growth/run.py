@@ -48,11 +48,7 @@ def run_growth(
     plan = {month: _case(spec, sizes, month) for month in range(spec.months + 1)}
     errors = {month: _error(scenario, case, spec.draws) for month, case in plan.items()}
     whole = Rule(
-        targets=spec.targets,
-        claim=spec.claim,
-        level=spec.level,
-        exact=is_exact(scenario, plan[0], spec.draws),
-        of_days="days" in spec.vary,
+        targets=spec.targets, claim=spec.claim, level=spec.level, exact=is_exact(scenario, plan[0], spec.draws)
     )
     seeds = spec.seeds[:1] if whole.exact else spec.seeds
     good = [month for month, error in errors.items() if not error]

@@ -73,7 +73,7 @@ def _too_dear(sizes: Sizes, trials: SizeTrials, checked: list[tuple[Size, Check]
     if not good:
         return []
     size = min(good, key=lambda one: (trials.cost(one.counts), one.counts))
-    of = cost_of(size, sizes.cost_by, trials.rule)
+    of = cost_of(size, sizes.cost_by, exact=trials.rule.exact)
     costs = "" if of is None else f" and costs {money_per_month(of.mean)}"
     missed = ", ".join(target.words for target in rising)
     return [f"{_words(sizes, size.counts)} is the cheapest tried that meets the other targets{costs}: not {missed}"]

@@ -57,9 +57,7 @@ class SizeTrials:
         self.sizes, self.runs = sizes, 0
         self._spec, self._scenario, self._means = spec, scenario, means
         exact = is_exact(scenario, self._case((), 1.0), Draws(seeds=(0,), vary=spec.vary))
-        self.rule = Rule(
-            targets=spec.targets, claim=spec.claim, level=spec.level, exact=exact, of_days="days" in spec.vary
-        )
+        self.rule = Rule(targets=spec.targets, claim=spec.claim, level=spec.level, exact=exact)
         self.search_seeds = (0,) if exact else tuple(range(spec.draws))
         self.confirm_seeds = () if exact else tuple(range(spec.draws, spec.draws + spec.confirm))
         self._tried: dict[Place, _Tried] = {}
@@ -120,7 +118,7 @@ class SizeTrials:
 
     def cost_difference(self, counts: Counts, baseline: Counts) -> Interval | None:
         """Return what a size costs more than another in its runs, paired by draw; None where one has no cost."""
-        return paired(self._size(counts), self._size(baseline), COST, self.rule)
+        return paired(self._size(counts), self._size(baseline), COST, exact=self.rule.exact)
 
     def all_sizes(self) -> tuple[Size, ...]:
         """Return every size tried at the load of the scenario, ascending."""

@@ -72,7 +72,7 @@ def run_what_if(spec: WhatIfSpec, scenario: Scenario, progress: Progress | None 
         vary=dict(spec.draws.vary),
         exact=exact,
         free_slots=scenario.cluster.free_slots,
-        winners=_winners(ours, exact=exact, of_days="days" in spec.draws.vary),
+        winners=_winners(ours, exact=exact),
         run_cpu_s=_run_cpu_s(ours),
     )
 
@@ -170,7 +170,7 @@ def _quantiles(values_s: pd.Series) -> tuple[float, ...]:
     return tuple(found.tolist())
 
 
-def _winners(ours: Sequence[tuple[Played, Played]], *, exact: bool, of_days: bool) -> tuple[Winners, ...]:
+def _winners(ours: Sequence[tuple[Played, Played]], *, exact: bool) -> tuple[Winners, ...]:
     """Return who gains and who loses, over the draws that both sides came through; none where nothing differs."""
     pairs = [(old.jobs, new.jobs) for old, new in ours if old.jobs is not None and new.jobs is not None]
     if not pairs or all(old is new for old, new in pairs):
@@ -178,6 +178,6 @@ def _winners(ours: Sequence[tuple[Played, Played]], *, exact: bool, of_days: boo
     elastic = any(one.metrics and one.metrics.get("other_width_share") for pair in ours for one in pair)
     quantity = "jct_s" if elastic else "wait_s"  # with changed widths a job can start at once and crawl
     return tuple(
-        winners(pairs, by, quantity, names=(TODAY, CHANGED), exact=exact and len(ours) == 1, of_days=of_days)
+        winners(pairs, by, quantity, names=(TODAY, CHANGED), exact=exact and len(ours) == 1)
         for by in groupings_of(pairs[0][0])
     )

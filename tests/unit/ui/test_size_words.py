@@ -208,7 +208,7 @@ def test_banners_tell_what_must_be_known_before_the_answer() -> None:
 def test_chips_name_the_claim_the_sizes_and_what_is_drawn() -> None:
     chips = chips_of(sizing(vary={"days": 1.0, "run_time_spread": 0.3}))
     labels = [chip.label for chip in chips]
-    assert ["a bootstrap" in chip.why for chip in chips] == [False, True, False, False]
+    assert ["other days" in chip.why for chip in chips] == [False, True, False, False]
     assert labels == ["claim: the average month", "days resampled", "run times ± 30%", "sizes: nodes 1 to 8"]
     nearly = Rule(targets=(WAIT,), claim="nearly-every", level=0.9)
     first = chips_of(sizing(rule=nearly))[0]
