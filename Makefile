@@ -55,5 +55,5 @@ $(DEV): requirements.txt requirements-dev.txt
 # The compiled loops are kept beside their sources; doing it here spares the first run of the app the wait.
 $(KERNELS): $(wildcard dlsched/sim/kernels/*.py dlsched/sim/kernels/*/*.py dlsched/policies/*/*kernels/*.py) dlsched/sim/log.py dlsched/domain/plan.py dlsched/domain/policy.py | $(RUNTIME)
 	@echo "Preparing fast code, once: about a minute."
-	@$(VENV_PYTHON) -c "from dlsched.experiments.worker import get_ready; get_ready()"
+	@$(VENV_PYTHON) -c "from dlsched.runner.worker import get_ready; get_ready()"
 	@touch $@

@@ -2,8 +2,8 @@
 if __name__ == "__main__":
     import streamlit as st
 
-    from dlsched.ui.navigation import navigation
-    from dlsched.ui.page import store_is_open
+    from dlsched.ui.frame.navigation import navigation
+    from dlsched.ui.frame.page import store_is_open
 
     st.set_page_config(page_title="dlsched", page_icon="📅", layout="wide", initial_sidebar_state=220)
     is_open = store_is_open()

@@ -15,7 +15,7 @@ from dlsched.sim.engine import run_engine
 from dlsched.sim.log import JobStatus, RunLog
 from dlsched.sim.prepare import Prepared, prepare
 from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.server_jobs import server_jobs_scenario
+from dlsched.workload.studies.smd import server_jobs_scenario
 
 SEEDS = 10
 

@@ -31,9 +31,9 @@ market(point(450, 100))
 """,
 }
 WHOLE_RUN = """
-from dlsched.experiments.run import simulate
+from dlsched.studies.simulation import simulate
 from dlsched.workload.generators import GpuaasSpec
-from dlsched.workload.service import gpuaas_scenario
+from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario
 simulate(gpuaas_scenario(GpuaasSpec(nodes=100, rate="high450")), "{policy}")
 """
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from benchmarks.measure import Line, cpu_ms, script
 from dlsched.domain.policy import ElasticRule
-from dlsched.experiments.run import simulate
-from dlsched.sim.audit import audit, audit_books
+from dlsched.sim.audit import audit, check_metrics
 from dlsched.sim.kernels import run_kernel
 from dlsched.sim.prepare import Prepared, prepare
+from dlsched.studies.simulation import simulate
 from dlsched.workload.generators.training_stream import StreamSpec
-from dlsched.workload.streams import stream_scenario
+from dlsched.workload.studies.hell_knee import stream_scenario
 
 HELL, SRPT = ElasticRule("hell", fills=True), ElasticRule("fastest")
 WHOLE_RUN = """
-from dlsched.experiments.run import simulate
+from dlsched.studies.simulation import simulate
 from dlsched.workload.generators.training_stream import StreamSpec
-from dlsched.workload.streams import stream_scenario
+from dlsched.workload.studies.hell_knee import stream_scenario
 simulate(stream_scenario(StreamSpec(jobs=4000, nodes=100, load=0.7)), "hell-malleable").metrics
 """
 
@@ -41,7 +41,7 @@ def _audits() -> Iterator[Line]:
     run = simulate(stream_scenario(StreamSpec(jobs=4000, load=0.1)), "hell-malleable")
     given = run.prepared.scenario, run.truth, run.log
     shares = f"{len(run.log.share_node):,} shares"
-    books = partial(audit_books, *given, run.metrics, run.jobs, run.nodes)
+    books = partial(check_metrics, *given, run.metrics, run.jobs, run.nodes)
     if [*audit(*given), *books()]:
         raise RuntimeError("HELL at load 0.1: the audit finds mistakes")
     yield Line(f"audit, {shares}", "CPU ms", 2000, cpu_ms(partial(audit, *given), tries=3))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.measure import Line, command
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.executor import open_pool
-from dlsched.experiments.sweep import SweepSpec, read_spec, run_sweep
+from dlsched.runner.executor import open_pool
+from dlsched.studies.sweep import SweepSpec, read_spec, run_sweep
 from dlsched.workload.generators import draw
 from dlsched.workload.load import load
 from dlsched.workload.scenario_file import write_scenario

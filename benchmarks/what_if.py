@@ -7,8 +7,8 @@ from pathlib import Path
 
 from benchmarks.measure import Line, cpu_ms
 from benchmarks.sweeping import JOBS, scenario
-from dlsched.experiments.cases import Case, Draws
-from dlsched.experiments.what_if import WhatIfSpec, run, run_what_if
+from dlsched.studies.design import Replications, Variant
+from dlsched.studies.what_if import WhatIfSpec, run, run_what_if
 
 POLICIES = ("fifo", "easy-backfill", "las")
 TARGETS_S = {1: 1.0, 10: 3.0}
@@ -20,10 +20,13 @@ def lines(_: Path) -> Iterator[Line]:
     made = scenario()
     for policy in POLICIES:
         for draws, target_s in TARGETS_S.items():
-            case = Case(policy=policy)
-            changed = Case(policy=policy, changes={"nodes": made.cluster.num_nodes + 1})
+            case = Variant(policy=policy)
+            changed = Variant(policy=policy, changes={"nodes": made.cluster.num_nodes + 1})
             spec = WhatIfSpec(
-                scenario=made.content_hash, baseline=case, changed=changed, draws=Draws(seeds=tuple(range(draws)))
+                scenario=made.content_hash,
+                baseline=case,
+                changed=changed,
+                draws=Replications(seeds=tuple(range(draws))),
             )
 
             def ask(spec: WhatIfSpec = spec) -> None:

@@ -12,13 +12,13 @@ __all__ = ["Run", "Scenario", "load", "policies", "simulate"]
 
 if TYPE_CHECKING:
     from dlsched.domain.scenario import Scenario
-    from dlsched.experiments.run import Run, simulate
     from dlsched.policies.registry import policies
+    from dlsched.studies.simulation import Run, simulate
     from dlsched.workload.load import load
 
 _HOME = {
-    "Run": "dlsched.experiments.run",
-    "simulate": "dlsched.experiments.run",
+    "Run": "dlsched.studies.simulation",
+    "simulate": "dlsched.studies.simulation",
     "load": "dlsched.workload.load",
     "policies": "dlsched.policies.registry",
     "Scenario": "dlsched.domain.scenario",

@@ -11,12 +11,12 @@ from typing import Any
 import dlsched
 from dlsched.figures.bars import with_jobs
 from dlsched.figures.raster import node_raster
-from dlsched.metrics.compare import compare
 from dlsched.metrics.findings import headline
+from dlsched.metrics.stats.compare import compare
 from dlsched.policies.registry import find
-from dlsched.ui.demo_result import FILE, to_plain
-from dlsched.ui.loaders import absences
-from dlsched.ui.start_view import DEMO_DRAWS, DEMO_POLICIES
+from dlsched.ui.frame.loaders import absences
+from dlsched.ui.home.demo_result import FILE, to_plain
+from dlsched.ui.home.start_view import DEMO_DRAWS, DEMO_POLICIES
 from dlsched.workload.catalogue import data_path
 
 

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dlsched.experiments.computations import compute
-from dlsched.experiments.reproductions.registry import REPRODUCTIONS, find
-from dlsched.ui.reproductions_bundled import FILE
-from dlsched.ui.steady_bundled import rounded
+from dlsched.studies.registry import compute
+from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
+from dlsched.ui.lab.reproductions_bundled import FILE
+from dlsched.ui.lab.steady_bundled import rounded
 from dlsched.workload.catalogue import data_path
 
 KIND = "reproduction"

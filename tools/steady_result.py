@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 
-from dlsched.experiments.steady import run_steady
-from dlsched.ui.steady_bundled import FILE, rounded
-from dlsched.ui.steady_question import Asked, experiment_of
+from dlsched.studies.steady import run_steady
+from dlsched.ui.lab.steady_bundled import FILE, rounded
+from dlsched.ui.lab.steady_question import SteadyQuestion, experiment_of
 from dlsched.workload.catalogue import data_path
 
 if __name__ == "__main__":
-    plain = run_steady(experiment_of(Asked())).to_plain()
+    plain = run_steady(experiment_of(SteadyQuestion())).to_plain()
     # The question stays exact, and no time of this machine goes into the file.
     points = [rounded(point) | {"load": point["load"], "cpu_s": 0.0} for point in plain["points"]]
     kept = plain | {"points": points, "pairs": rounded(plain["pairs"])}

@@ -10,10 +10,10 @@ from dlsched.cli.output import clear_line, print_json, print_table, printable, p
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.calibration import CalibrationSpec, check, default_policies, read_spec, run_calibration
-from dlsched.experiments.executor import open_pool
-from dlsched.metrics.calibration import GROUPING_WORDS, Calibration, Group
-from dlsched.metrics.calibration_words import (
+from dlsched.runner.executor import open_pool
+from dlsched.studies.calibration import CalibrationSpec, check, default_policies, read_spec, run_calibration
+from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, Group
+from dlsched.studies.calibration.words import (
     POLICY_HEADER,
     THRESHOLDS,
     VERDICTS,
@@ -23,7 +23,7 @@ from dlsched.metrics.calibration_words import (
     sentence,
     verdict_of,
 )
-from dlsched.metrics.formats import amount, duration, factor
+from dlsched.wording.formats import amount, duration, factor
 from dlsched.workload.load import load
 from dlsched.workload.notes import is_default_note
 

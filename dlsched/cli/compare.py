@@ -16,18 +16,18 @@ from dlsched.cli.output import clear_line, print_json, print_table, printable, p
 from dlsched.cli.simulate import parse_params, with_options
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.batch import Draw
-from dlsched.experiments.cases import Case, Draws, run_cases
-from dlsched.experiments.cases.case import Value
-from dlsched.experiments.cases.changes import without_neutral
-from dlsched.experiments.cases.run import is_exact
-from dlsched.experiments.run import question
-from dlsched.experiments.what_if import WhatIfSpec, moved
-from dlsched.metrics.compare import Cell, Comparison, compare, comparison_table
 from dlsched.metrics.findings import certainty, compare_sentence
-from dlsched.metrics.formats import amount
-from dlsched.metrics.what_if_words import subject
+from dlsched.metrics.stats.compare import Cell, Comparison, compare, comparison_table
 from dlsched.policies import registry
+from dlsched.studies.batch import Draw
+from dlsched.studies.design import Replications, Variant, run_variants
+from dlsched.studies.design.factors import without_neutral
+from dlsched.studies.design.run import is_exact
+from dlsched.studies.design.variants import Value
+from dlsched.studies.simulation import resolve_policy
+from dlsched.studies.what_if import WhatIfSpec, moved
+from dlsched.studies.what_if.words import subject
+from dlsched.wording.formats import amount
 from dlsched.workload.load import load
 
 LEAST, MOST = 2, 6
@@ -41,7 +41,7 @@ class Compared:
     """
 
     scenario: Scenario
-    cases: Mapping[str, Case]
+    cases: Mapping[str, Variant]
     seeds: tuple[int, ...]
     vary: Mapping[str, Value]
     draws: Mapping[str, Sequence[Draw]]
@@ -91,10 +91,10 @@ def computed(options: Namespace) -> Compared:
     scenario = with_options(load(options.file), options)
     vary = dict(read_vary(text) for text in options.vary)
     cases = _cases(scenario, policies, sets, params)
-    exact = all(is_exact(scenario, case, Draws(vary=vary)) for case in cases.values())
-    asked = Draws(seeds=tuple(range(1 if exact else options.draws)), vary=vary)
+    exact = all(is_exact(scenario, case, Replications(vary=vary)) for case in cases.values())
+    asked = Replications(seeds=tuple(range(1 if exact else options.draws)), vary=vary)
     with opened(options) as executor:
-        played = run_cases(scenario, list(cases.values()), asked, executor, progress=progress_line(options.json))
+        played = run_variants(scenario, list(cases.values()), asked, executor, progress=progress_line(options.json))
     draws = {
         name: [Draw(case.policy, case.params, seed, one.metrics, one.audit, one.error)
                for seed, one in zip(asked.seeds, outcomes, strict=True)]
@@ -112,17 +112,17 @@ def _cases(
     policies: Sequence[str],
     sets: Sequence[tuple[str, Mapping[str, str]]],
     params: Mapping[str, Mapping[str, Any]],
-) -> dict[str, Case]:
+) -> dict[str, Variant]:
     """Return the choices by name: each policy on the scenario as it is, then each change in words."""
     checked = {}
     for policy, given in params.items():
-        _, values = question(scenario, policy, given)
+        _, values = resolve_policy(scenario, policy, given)
         checked[policy] = {name: values[name] for name in given}
-    cases = {registry.find(policy).label: Case(policy=policy, params=checked[policy]) for policy in policies}
+    cases = {registry.find(policy).label: Variant(policy=policy, params=checked[policy]) for policy in policies}
     base = next(iter(cases.values()))
     for policy, typed in sets:
         changes = without_neutral(scenario, dict(typed))
-        case = Case(policy=policy, changes=changes, params=checked[policy])
+        case = Variant(policy=policy, changes=changes, params=checked[policy])
         spec = WhatIfSpec(scenario=scenario.content_hash, baseline=base, changed=case)
         if not changes:
             why = "changes nothing of the scenario"

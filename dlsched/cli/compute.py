@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
-from dlsched.experiments.executor import open_pool
+from dlsched.runner.executor import open_pool
 
 if TYPE_CHECKING:
     from dlsched.store import Store
@@ -22,7 +22,7 @@ def opened(options: Namespace) -> Iterator[Executor | None]:
     Raises
     ------
     InputError
-        If both were typed, or as :func:`dlsched.experiments.executor.open_pool`.
+        If both were typed, or as :func:`dlsched.runner.executor.open_pool`.
     """
     if options.dask is not None and options.processes is not None:
         why = f"cannot go with --processes {options.processes}: a cluster has workers of its own"

@@ -8,7 +8,7 @@ from typing import Any
 from dlsched.cli.simulate import parse_params
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.sizing_targets import read_target
+from dlsched.studies.sizing.targets import read_target
 
 
 def goal_of(options: Namespace, scenario: Scenario) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from dlsched.cli.goal import goal_of
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.growth import GrowthSpec, check, read_spec, run_growth
-from dlsched.metrics.formats import amount
-from dlsched.metrics.growth import Growth, rows_of, sentence
+from dlsched.studies.growth import GrowthSpec, check, read_spec, run_growth
+from dlsched.studies.growth.answer import Growth, rows_of, sentence
+from dlsched.wording.formats import amount
 from dlsched.workload.load import load
 
 MONTH = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")

@@ -10,8 +10,8 @@ from dlsched.cli.output import print_json, printable
 from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.formats import amount, share
-from dlsched.workload.doctor import Report, fit_of
+from dlsched.wording.formats import amount, share
+from dlsched.workload.import_report import Report, fit_of
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import read_trace
 from dlsched.workload.readers.gpuaas_files import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.formats import as_cell
+from dlsched.wording.formats import as_cell
 
 
 def print_json(value: Any) -> None:

@@ -10,9 +10,9 @@ from dlsched.cli.compute import opened
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.pool_sizes import PoolSizesSpec, check, default_nodes, read_spec, run_pool_sizes
-from dlsched.metrics.formats import amount, show_interval
-from dlsched.metrics.pool_sizes import MEASURES, Cell, PoolSizes, gain_of, mean_of, rows_of, with_violations
+from dlsched.studies.pool_sizes import PoolSizesSpec, check, default_nodes, read_spec, run_pool_sizes
+from dlsched.studies.pool_sizes.answer import MEASURES, Cell, PoolSizes, gain_of, mean_of, rows_of, with_violations
+from dlsched.wording.formats import amount, show_interval
 from dlsched.workload.load import load
 
 SHOWN = ("total", "wait", "additional", "completed", "workers", "held")

@@ -9,15 +9,15 @@ from pathlib import Path
 from dlsched.cli.compare import Compared, complaints, computed
 from dlsched.cli.output import clear_line, print_json
 from dlsched.domain.errors import InputError
-from dlsched.experiments.cases import changed
-from dlsched.experiments.code_version import code_version
-from dlsched.experiments.run import simulate
 from dlsched.metrics.winners import Winners
-from dlsched.report.context import cautions, taken_for_granted
+from dlsched.report.context import memo_cautions, taken_for_granted
 from dlsched.report.memo import Memo, build
-from dlsched.report.options import option_of, origin_of
+from dlsched.report.options import alternative_of, origin_of
 from dlsched.report.winners import winners_of
 from dlsched.report.write import content, kind_of
+from dlsched.studies.code_version import code_version
+from dlsched.studies.design import changed
+from dlsched.studies.simulation import simulate
 
 
 def run(options: Namespace) -> int:
@@ -50,7 +50,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
     scenario = found.scenario
     origin, version = origin_of(scenario), code_version()
     compared = [
-        option_of(name, [draw.metrics or {} for draw in draws], scenario, found.cases[name].policy,
+        alternative_of(name, [draw.metrics or {} for draw in draws], scenario, found.cases[name].policy,
                   found.cases[name].params, found.seeds, origin=origin, code_version=version,
                   changes=found.cases[name].changes, vary=found.vary)
         for name, draws in found.draws.items()
@@ -66,7 +66,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
         rents=scenario.cluster.free_slots,
         winners=who,
         assumptions=taken_for_granted(scenario, compared, date.today()),
-        cautions=cautions(scenario, compared, common),
+        cautions=memo_cautions(scenario, compared, common),
     )
 
 

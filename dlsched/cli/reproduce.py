@@ -7,9 +7,9 @@ import sys
 from argparse import Namespace
 
 from dlsched.cli.output import print_json, print_table
-from dlsched.experiments.reproductions.model import Setting
-from dlsched.experiments.reproductions.registry import REPRODUCTIONS, find
-from dlsched.metrics.formats import duration
+from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
+from dlsched.studies.reproductions.reproduction import Setting
+from dlsched.wording.formats import duration
 
 
 def run(options: Namespace) -> int:

@@ -9,10 +9,10 @@ from typing import Any
 
 from dlsched.cli.output import print_json, print_metrics, print_table, printable
 from dlsched.domain.errors import InputError
-from dlsched.experiments.code_version import code_version
-from dlsched.metrics.formats import amount
 from dlsched.metrics.kpi import KPIS
 from dlsched.store import Store
+from dlsched.studies.code_version import code_version
+from dlsched.wording.formats import amount
 
 _SHOWN = ("wait_p95", "late_share", "cost_month")
 

@@ -9,7 +9,7 @@ from dlsched.cli.simulate import parse_params
 from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.formats import amount
+from dlsched.wording.formats import amount
 from dlsched.workload.load import drawn_scenario, load
 from dlsched.workload.scenario_file import write_scenario
 

@@ -15,10 +15,10 @@ from dlsched.cli.output import clear_line, print_json, print_metrics, printable,
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.code_version import code_version
-from dlsched.experiments.run import Run, question, simulate, timed
-from dlsched.metrics.formats import amount
 from dlsched.policies import registry
+from dlsched.studies.code_version import code_version
+from dlsched.studies.simulation import Run, resolve_policy, simulate, timed
+from dlsched.wording.formats import amount
 from dlsched.workload.load import load
 
 
@@ -29,7 +29,7 @@ def run(options: Namespace) -> int:
     cpu_s: dict[str, float] = {}
     with timed(cpu_s, "read"):
         scenario = with_options(load(options.file), options)
-    question(scenario, options.policy, params)
+    resolve_policy(scenario, options.policy, params)
     with ExitStack() as stack:
         store = None
         if options.save:

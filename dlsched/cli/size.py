@@ -11,11 +11,10 @@ from dlsched.cli.goal import goal_of
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.sizing import SizeSpec, check, read_spec, run_size
-from dlsched.metrics.formats import MISSING, amount, show_interval
-from dlsched.metrics.sizing import Counts, Sizing, check_at, cost_at, one_more, reversals
-from dlsched.metrics.sizing_rule import TargetCheck
-from dlsched.metrics.sizing_words import (
+from dlsched.studies.sizing import SizeSpec, check, read_spec, run_size
+from dlsched.studies.sizing.answer import Counts, Sizing, check_at, cost_at, one_more, reversals
+from dlsched.studies.sizing.rule import TargetCheck
+from dlsched.studies.sizing.words import (
     VERDICTS,
     headroom_words,
     left_out_words,
@@ -26,6 +25,7 @@ from dlsched.metrics.sizing_words import (
     sure_words,
     why_none,
 )
+from dlsched.wording.formats import MISSING, amount, show_interval
 from dlsched.workload.load import load
 
 

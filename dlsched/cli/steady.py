@@ -10,9 +10,9 @@ from typing import Any
 
 from dlsched.cli.output import clear_line, print_json, print_table, progress_line
 from dlsched.domain.errors import InputError
-from dlsched.experiments.computations import compute
-from dlsched.experiments.steady import Pair, SteadyAnswer, SteadyPoint
-from dlsched.metrics.formats import amount, show_interval
+from dlsched.studies.registry import compute
+from dlsched.studies.steady import Pair, SteadyAnswer, SteadyPoint
+from dlsched.wording.formats import amount, show_interval
 
 
 def run(options: Namespace) -> int:

@@ -10,13 +10,11 @@ from dlsched.cli.compute import kept_and_opened
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.cases.changes import changes_for
-from dlsched.experiments.sweep import SweepSpec, Swept, check, read_spec, run_sweep
-from dlsched.experiments.sweep.spec import read_values
-from dlsched.metrics.compare import delta_words, judge
-from dlsched.metrics.formats import MISSING, amount, listed, number, show_interval
 from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.sweep import (
+from dlsched.metrics.stats.compare import delta_words, judge
+from dlsched.studies.design.factors import factors_for
+from dlsched.studies.sweep import SweepSpec, Swept, check, read_spec, run_sweep
+from dlsched.studies.sweep.answer import (
     Regret,
     Sweep,
     against_policy,
@@ -30,6 +28,8 @@ from dlsched.metrics.sweep import (
     unequal_points,
     with_violations,
 )
+from dlsched.studies.sweep.spec import read_values
+from dlsched.wording.formats import MISSING, amount, listed, number, show_interval
 from dlsched.workload.load import load
 
 COSTS = ("cost_month", "vm_cost", "total_cost")
@@ -85,7 +85,7 @@ def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
 
 
 def _show_changes(scenario: Scenario) -> None:
-    rows = [(change.key, change.unit or change.kind, change.help) for change in changes_for(scenario)]
+    rows = [(change.key, change.unit or change.kind, change.help) for change in factors_for(scenario)]
     print_table(("key", "value", "what"), [*rows, ("POLICY.PARAMETER", "", "A parameter of a policy; see: policies")])
 
 

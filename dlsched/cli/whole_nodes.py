@@ -11,6 +11,6 @@ def on_asked_nodes(scenario: Scenario, options: Namespace) -> Scenario:
     """Return the scenario, its jobs on whole nodes where that was typed; 0 nodes keep the cluster if it has such."""
     if options.whole_nodes is None:
         return scenario
-    from dlsched.workload.modelarts import on_whole_nodes
+    from dlsched.workload.studies.modelarts import on_whole_nodes
 
     return on_whole_nodes(scenario, options.whole_nodes or None)

@@ -11,24 +11,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
 )
 
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import RESOURCES, Floats
 
 
-class Frozen(BaseModel):
-    """Base of all small validated records: immutable, strict about unknown fields, finite numbers only."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class VmType(Frozen):
+class VmType(FrozenModel):
     """A machine type. CPUs, memory or disk of None means they are not modelled (never the limit)."""
 
     name: str = Field(min_length=1, max_length=80, description="Name of the machine type.")
@@ -47,7 +40,7 @@ class VmType(Frozen):
         return plain if self.disk_gib is not None else {k: v for k, v in plain.items() if k != "disk_gib"}
 
 
-class Pool(Frozen):
+class Pool(FrozenModel):
     """``count`` equal nodes; a partition makes them exclusive to the jobs of that partition."""
 
     vm: VmType
@@ -56,7 +49,7 @@ class Pool(Frozen):
     owned: bool = Field(True, description="Owned (up for the whole run) or rented.")
 
 
-class Absence(Frozen):
+class Absence(FrozenModel):
     """A node that is not there from ``start_s`` to ``end_s`` (None = until the end of time).
 
     A node that arrives at t is absent from 0 to t; one that leaves at t is absent from t on. Policies see
@@ -86,7 +79,7 @@ class Absence(Frozen):
         return self
 
 
-class Cluster(Frozen):
+class Cluster(FrozenModel):
     """Either ``pools`` of fixed nodes, or ``slots`` free slots with a ``catalogue`` of VM types."""
 
     pools: tuple[Pool, ...] = ()

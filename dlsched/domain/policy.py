@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntFlag, StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.domain.plan import Plan
 
@@ -107,7 +107,7 @@ class Need(StrEnum):
     SHORT_RESTARTS = "restarts shorter than a slot"
 
 
-class NoParams(Frozen):
+class NoParams(FrozenModel):
     """A policy without parameters."""
 
 
@@ -127,7 +127,7 @@ class PolicySpec:
     family: str
     summary: str
     build: Callable[..., Policy]
-    params: type[Frozen] = NoParams
+    params: type[FrozenModel] = NoParams
     needs: frozenset[Need] = frozenset()
     knows: str = "nothing about run times"
     paper: str = ""
@@ -142,7 +142,7 @@ class PolicySpec:
         """Return the remark on a run with these parameters; "" without one."""
         return "" if self.remark is None else self.remark(self.parse(values), scenario)
 
-    def parse(self, values: dict[str, Any] | None) -> Frozen:
+    def parse(self, values: dict[str, Any] | None) -> FrozenModel:
         """Return validated parameters; raise InputError naming the policy and the parameter."""
         self._check_names(values or {})
         return validated(self.params, values or {}, f"policy {self.key}")

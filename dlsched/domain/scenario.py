@@ -12,7 +12,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from dlsched.domain.cluster import Cluster, Frozen
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 
@@ -20,7 +21,7 @@ FORMAT_VERSION = 1
 PlacementRule = Literal["pool", "best-fit", "pack", "spread"]
 
 
-class SpeedSpec(Frozen):
+class SpeedSpec(FrozenModel):
     """How the rate of a job follows from its width.
 
     rigid: only the requested width, rate 1. scaling: every doubling of the workers is worth a factor
@@ -58,7 +59,7 @@ class SpeedSpec(Frozen):
         return self
 
 
-class Options(Frozen):
+class SimulationRules(FrozenModel):
     """Rules of the simulation; each is shown as an assumption when it is not neutral."""
 
     placement: PlacementRule = Field("best-fit", description="How a width becomes nodes.")
@@ -109,7 +110,7 @@ class Scenario:
 
     workload: Workload
     cluster: Cluster
-    options: Options = field(default_factory=Options)
+    options: SimulationRules = field(default_factory=SimulationRules)
     speed: SpeedSpec = field(default_factory=SpeedSpec)
     seed: int = 0
     name: str = "scenario"

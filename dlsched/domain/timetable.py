@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats
 
 MOST_PROFILES = 20_000
@@ -19,7 +19,7 @@ MOST_GPUS = 1024
 Row = tuple[float, ...]
 
 
-class TimeTable(Frozen):
+class TimeTable(FrozenModel):
     """``rows[profile][GPU type]`` = seconds per unit of work with 1, 2, ... GPUs of one node.
 
     Jobs name their profile in the column ``profile``. Readers and generators scale a profile so that its smallest

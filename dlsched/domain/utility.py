@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlsched.domain.scenario import Options
+from dlsched.domain.scenario import SimulationRules
 from dlsched.domain.workload import Floats, Ints, Workload
 
 
@@ -13,7 +13,9 @@ def has_utility(jobs: Workload) -> bool:
     return jobs.utility_1 is not None and jobs.utility_2 is not None and jobs.utility_3 is not None
 
 
-def utility_at(jobs: Workload, options: Options, rows: Ints, end_s: Floats, slack_s: Floats | float = 0.0) -> Floats:
+def utility_at(
+    jobs: Workload, options: SimulationRules, rows: Ints, end_s: Floats, slack_s: Floats | float = 0.0
+) -> Floats:
     """Return u = g1 / (1 + exp(g2 (t - g3))) of rows that end at ``end_s``, shape of ``rows``; NaN where it has none.
 
     t is counted as the scenario says: elapsed, or last slot used minus slot of arrival, in ``utility_unit_s``. Times

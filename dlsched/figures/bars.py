@@ -30,7 +30,7 @@ from dlsched.figures.lanes import lanes
 from dlsched.figures.leases import add_bands, add_brackets, machines_in_words
 from dlsched.figures.palette import Theme, ink_on
 from dlsched.figures.raster import top_groups
-from dlsched.metrics.formats import amount, moment
+from dlsched.wording.formats import amount, moment
 
 MAX_BARS = 3000
 MAX_BAR_ROWS = 64

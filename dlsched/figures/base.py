@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import duration
+from dlsched.wording.formats import cut, duration
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -244,12 +244,6 @@ def texts(frame: pd.DataFrame, name: str) -> Names:
         return np.full(len(frame), "", dtype=object)
     values = frame[name]
     return values.astype(object).where(values.notna(), "").map(str).to_numpy(dtype=object)
-
-
-def cut(text: object, longest: int = 40) -> str:
-    """Return user text on one line and not too long, for sentences that are shown as plain text."""
-    line = "".join(letter if letter.isprintable() else " " for letter in str(text))
-    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def plain(text: object, longest: int = 40) -> str:

@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, duration_axis, framed, plain
 from dlsched.figures.palette import BLUE, ORANGE, Theme
-from dlsched.metrics.calibration import ADDED_S, GROUPING_WORDS, Calibration, Group, Replayed
-from dlsched.metrics.calibration_words import ROUGH, VERDICTS, off_by, verdict_of
-from dlsched.metrics.formats import amount, duration, factor
+from dlsched.studies.calibration.answer import ADDED_S, GROUPING_WORDS, Calibration, Group, Replayed
+from dlsched.studies.calibration.words import ROUGH, VERDICTS, off_by, verdict_of
+from dlsched.wording.formats import amount, duration, factor
 
 HEIGHT = 400
 LEAST_S = 10.0

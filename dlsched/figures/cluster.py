@@ -21,7 +21,7 @@ from dlsched.figures.base import (
     top_of,
 )
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import count, number, share
+from dlsched.wording.formats import count, number, share
 
 HEIGHT = 270
 CAUSES = {

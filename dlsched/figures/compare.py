@@ -14,7 +14,6 @@ from dlsched.figures.base import (
     Floats,
     TimeAxis,
     column,
-    cut,
     duration_axis,
     framed,
     legend_mark,
@@ -24,8 +23,8 @@ from dlsched.figures.base import (
     top_of,
 )
 from dlsched.figures.palette import DASHES, Theme
-from dlsched.metrics.formats import amount, count, duration
-from dlsched.metrics.steps import thin
+from dlsched.metrics.step_functions import thin
+from dlsched.wording.formats import amount, count, cut, duration
 
 ECDF_POINTS = 400
 QUEUE_POINTS = 400

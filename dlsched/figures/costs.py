@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, cut, framed, hatched, named_rows, plain, reference_line, top_of
+from dlsched.figures.base import Chart, framed, hatched, named_rows, plain, reference_line, top_of
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import money, show_interval
 from dlsched.metrics.savings import COST_PARTS, RunCost
+from dlsched.wording.formats import cut, money, show_interval
 
 
 def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:

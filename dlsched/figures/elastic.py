@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dlsched.figures.base import Chart, Floats, Mask, TimeAxis, column
 from dlsched.figures.palette import Theme, ink_on
-from dlsched.metrics.formats import amount, number
+from dlsched.wording.formats import amount, number
 
 FOOT = 0.45
 """How far below the middle of its row a bar stands, in rows; y grows downwards."""

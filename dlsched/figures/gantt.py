@@ -10,18 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dlsched.figures.base import (
-    CLEAR,
-    Chart,
-    TimeAxis,
-    area_hatch,
-    cut,
-    framed,
-    legend_mark,
-    plain,
-    reference_line,
-    top_of,
-)
+from dlsched.figures.base import CLEAR, Chart, TimeAxis, area_hatch, framed, legend_mark, plain, reference_line, top_of
 from dlsched.figures.palette import BRICK, Theme
 from dlsched.figures.raster import (
     BUSY,
@@ -38,7 +27,7 @@ from dlsched.figures.raster import (
     group_use,
     top_groups,
 )
-from dlsched.metrics.formats import amount, moment, number, share
+from dlsched.wording.formats import amount, cut, moment, number, share
 
 OVERVIEW_HEIGHT = 260
 MAX_HOVER_CELLS = 200_000

@@ -8,12 +8,12 @@ import plotly.graph_objects as go
 from dlsched.figures.base import Chart, framed, plain
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.size import HEIGHT, LEGEND, SYMBOLS, Level, verdict_colour
-from dlsched.metrics.formats import amount, show_interval
-from dlsched.metrics.growth import Growth, Step, breaks_at, order_by
-from dlsched.metrics.intervals import Interval
-from dlsched.metrics.sizing_rule import Verdict
-from dlsched.metrics.sizing_targets import Target
-from dlsched.metrics.sizing_words import VERDICTS
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.growth.answer import Growth, Step, breaks_at, order_by
+from dlsched.studies.sizing.rule import Verdict
+from dlsched.studies.sizing.targets import Target
+from dlsched.studies.sizing.words import VERDICTS
+from dlsched.wording.formats import amount, show_interval
 
 MOST_TICKS = 12
 

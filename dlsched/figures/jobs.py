@@ -31,7 +31,6 @@ from dlsched.figures.base import (
     Names,
     TimeAxis,
     column,
-    cut,
     framed,
     hatched,
     named_rows,
@@ -40,8 +39,8 @@ from dlsched.figures.base import (
     texts,
 )
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import amount, duration, moment
-from dlsched.metrics.gangs import gang_words
+from dlsched.wording.formats import amount, cut, duration, moment
+from dlsched.wording.gangs import gang_words
 
 NOT_RECORDED = "not_recorded"
 TIMELINE_PX = 120

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from dlsched.figures.base import Floats, TimeAxis, column, plain, texts
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import amount, duration, moment, money
+from dlsched.wording.formats import amount, duration, moment, money
 
 LEAST_PX = 9
 """Leases narrower than this have no brackets, which would hide them."""

@@ -23,8 +23,8 @@ from dlsched.figures.base import (
     top_of,
 )
 from dlsched.figures.palette import BLACK, WHITE, Theme
-from dlsched.metrics.formats import MINUS, amount, duration, number
-from dlsched.metrics.look_ahead import LookAhead
+from dlsched.studies.inspect.look_ahead.answer import LookAhead
+from dlsched.wording.formats import MINUS, amount, duration, number, short_time
 
 ROW_PX, HEAD_PX = 26, 118
 GAP = 0.35
@@ -232,11 +232,6 @@ def time_bars(edges_s: Floats, counts: Ints, theme: Theme, title: str) -> go.Fig
     figure.update_xaxes(type="log", range=span, tickvals=ticks, ticktext=[short_time(tick) for tick in ticks])
     figure.update_yaxes(range=top_of(counts.astype(float), room=0.2))
     return figure
-
-
-def short_time(seconds: float) -> str:
-    """Return a CPU time in words, below a second in milliseconds with three figures: 0.25 ms, 42 ms, 1.5 s."""
-    return duration(seconds) if seconds >= 0.9995 else f"{number(1000 * seconds)} ms"
 
 
 def widths_over_time(

@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 
 from dlsched.figures.base import TIME_UNITS, Chart, framed, hatched, named_rows
 from dlsched.figures.palette import BLUE, ORANGE, PINK, TEAL, Theme, ink_on
-from dlsched.metrics.formats import amount, duration, share
 from dlsched.speed.pipeline import Layers, Overlap, Pipeline, pipeline
 from dlsched.speed.pipeline_simulation import Bar, Kind, simulate_layers
+from dlsched.wording.formats import amount, duration, share
 
 WORDS: Mapping[Overlap, str] = {
     "sequential": "one after the other",

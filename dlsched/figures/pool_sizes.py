@@ -9,12 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, plain, reference_line
-from dlsched.figures.look_ahead import short_time, time_bars
+from dlsched.figures.look_ahead import time_bars
 from dlsched.figures.palette import DASHES, Theme, policy_colour
-from dlsched.figures.steady import SYMBOLS, Look, with_half
-from dlsched.metrics.formats import amount, number, share, show_interval
-from dlsched.metrics.intervals import Interval
-from dlsched.metrics.pool_sizes import (
+from dlsched.figures.steady import SYMBOLS, Look
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.pool_sizes.answer import (
     DECISION_EDGES_S,
     MEASURES,
     Cell,
@@ -24,6 +23,8 @@ from dlsched.metrics.pool_sizes import (
     mean_of,
     rows_of,
 )
+from dlsched.studies.pool_sizes.words import gain_words
+from dlsched.wording.formats import amount, number, share, short_time, show_interval
 
 HEIGHT = 360
 APART = 0.012
@@ -158,13 +159,6 @@ def decision_histogram(cell: Cell, label: str, theme: Theme) -> Chart | None:
     )
     table = pd.DataFrame({"from (s)": edges[:-1], "to (s)": edges[1:], "decisions": counts[first : last + 1]})
     return Chart(figure, alt, table)
-
-
-def gain_words(of: Interval) -> str:
-    """Return a gain in percent with its half width, decimals alike: +24.3% ± 3.1."""
-    mean, half = with_half(of)
-    sign = "+" if of.mean > 0 and not set(mean) <= set("0.,") else ""
-    return f"{sign}{mean}%{f' ± {half}' if half else ''}"
 
 
 def _said(measure: Measure, of: Interval) -> str:

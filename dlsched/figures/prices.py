@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, cut, framed, legend_mark, named_rows, plain
+from dlsched.figures.base import Chart, framed, legend_mark, named_rows, plain
 from dlsched.figures.palette import Theme, colours
-from dlsched.metrics.formats import amount, price
-from dlsched.workload.prices import Offer, PriceList, spot_or_discounted, usd_per_gpu_h
+from dlsched.wording.formats import amount, cut, price
+from dlsched.workload.prices.price_list import Offer, PriceList, spot_or_discounted, usd_per_gpu_h
 
 MOST_ROWS = 40
 MOST_FAMILIES = 8

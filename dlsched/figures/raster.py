@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dlsched.figures.base import Floats, Mask, Names, column, cut, texts
+from dlsched.figures.base import Floats, Mask, Names, column, texts
+from dlsched.wording.formats import cut
 
 MAX_BINS = 1200
 MAX_ROWS = 400

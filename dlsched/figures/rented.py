@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, TimeAxis, area_hatch, column, cut, framed, hatched, named_rows, plain, top_of
+from dlsched.figures.base import Chart, TimeAxis, area_hatch, column, framed, hatched, named_rows, plain, top_of
 from dlsched.figures.palette import Theme
 from dlsched.figures.raster import bins_for, group_use
-from dlsched.metrics.formats import amount, duration, money, number, share
+from dlsched.wording.formats import amount, cut, duration, money, number, share
 
 AREA_BINS = 400
 MOST_TYPES = 12

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.experiments.published import Printed
 from dlsched.figures.base import Chart, framed, legend_mark, plain
 from dlsched.figures.palette import DASHES, Theme, policy_colour
-from dlsched.figures.reproduced import MOST_SERIES, Panel, Point, Series, policy_of
-from dlsched.figures.steady import SYMBOLS, Look, with_half
-from dlsched.metrics.formats import amount, number
-from dlsched.metrics.intervals import Interval
+from dlsched.figures.steady import SYMBOLS, Look
+from dlsched.metrics.stats.intervals import Interval
 from dlsched.policies.registry import find
+from dlsched.studies.reproductions.panels import MOST_SERIES, Panel, Point, Series, policy_of
+from dlsched.studies.reproductions.printed import Printed
+from dlsched.wording.certainty import with_half
+from dlsched.wording.formats import amount, number
 
 HEIGHT = 400
 ROOM = 1.15

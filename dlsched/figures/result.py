@@ -9,10 +9,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dlsched.figures.base import Chart, TimeAxis, column, cut, framed, named_rows, plain, top_of
+from dlsched.figures.base import Chart, TimeAxis, column, framed, named_rows, plain, top_of
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import amount, duration, moment, money, number, share
-from dlsched.metrics.steps import thin
+from dlsched.metrics.step_functions import thin
+from dlsched.wording.formats import amount, cut, duration, moment, money, number, share
 
 MOST_POINTS = 600
 MOST_GROUPS = 10

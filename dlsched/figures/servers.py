@@ -13,10 +13,10 @@ from dlsched.figures.base import TIME_UNITS, Chart, framed, legend_mark, referen
 from dlsched.figures.look_ahead import ink_at, shade_at
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.pipeline import timeline
-from dlsched.metrics.formats import amount, duration, short
-from dlsched.metrics.server_split import ServerSplit, split_table, width_times
 from dlsched.policies.smd.problem import Choice
 from dlsched.speed.pipeline import OVERLAPS, Layers, pipeline
+from dlsched.studies.speed_models.server_split import ServerSplit, split_table, width_times
+from dlsched.wording.formats import amount, duration, short
 
 ROW_PX, LEAST_ROW_PX, HEAD_PX = 30, 21, 112
 TALLEST_PX = 540

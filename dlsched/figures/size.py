@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 from dlsched.figures.base import DURATION_TICKS, LEAST_TICKS, Chart, framed, legend_mark, plain, reference_line
 from dlsched.figures.palette import BLUE, DASHES, Theme
 from dlsched.figures.sweep import Scale, scale_of
-from dlsched.metrics.formats import amount, duration, number, short, show_interval
-from dlsched.metrics.intervals import Interval
-from dlsched.metrics.sizing import CostBy, FrontierPoint, Headroom, Sizing, check_load, frontier
-from dlsched.metrics.sizing_rule import Verdict
-from dlsched.metrics.sizing_targets import Target
-from dlsched.metrics.sizing_words import VERDICTS
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.sizing.answer import CostBy, FrontierPoint, Headroom, Sizing, check_load, frontier
+from dlsched.studies.sizing.rule import Verdict
+from dlsched.studies.sizing.targets import Target
+from dlsched.studies.sizing.words import VERDICTS
+from dlsched.wording.formats import amount, duration, number, short, show_interval
 
 HEIGHT = 380
 LOG_FROM = 10.0

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.experiments.steady.answer import SteadyAnswer, SteadyPoint
-from dlsched.figures.base import Chart, cut, framed, legend_mark, plain
+from dlsched.figures.base import Chart, framed, legend_mark, plain
 from dlsched.figures.palette import DASHES, Theme, policy_colour
-from dlsched.metrics.formats import MINUS, amount, number
-from dlsched.metrics.intervals import Interval
+from dlsched.studies.steady.answer import SteadyAnswer, SteadyPoint
+from dlsched.wording.certainty import hours
+from dlsched.wording.formats import amount, cut, load_words, number
 
 HEIGHT = 380
 SYMBOLS = ("circle", "square", "diamond", "pentagon", "star", "hexagon", "cross")
@@ -43,27 +43,6 @@ def looks(answer: SteadyAnswer, theme: Theme) -> dict[str, Look]:
         symbol = SYMBOLS[keys.index(key) % len(SYMBOLS)]
         found[label] = Look(policy_colour(key, theme), DASHES[place % len(DASHES)], symbol)
     return found
-
-
-def load_words(load: float) -> str:
-    """Return a load as the page writes it: 0.7."""
-    return f"{load:.4g}"
-
-
-def hours(interval: Interval) -> str:
-    """Return a mean in hours with its half width: 75.8 h ± 2.9."""
-    mean, half = with_half(interval)
-    return f"{mean} h ± {half}" if half else f"{mean} h"
-
-
-def with_half(interval: Interval) -> tuple[str, str]:
-    """Return mean and half width with decimals alike, two figures of the half width; "" where there is none."""
-    half = interval.half_width
-    if half is None or not half > 0:
-        return number(interval.mean), ""
-    decimals = int(np.clip(1 - np.floor(np.log10(half)), 0, 6))
-    mean = f"{interval.mean:,.{decimals}f}".replace("-", MINUS)
-    return mean, f"{half:,.{decimals}f}"
 
 
 def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:

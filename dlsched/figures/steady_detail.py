@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.experiments.steady.answer import Curve, SteadyAnswer, SteadyPoint
-from dlsched.figures.base import Chart, TimeAxis, cut, duration_axis, framed, plain, top_of
+from dlsched.figures.base import Chart, TimeAxis, duration_axis, framed, plain, top_of
 from dlsched.figures.palette import Theme
-from dlsched.figures.steady import hours, load_words, looks
-from dlsched.metrics.formats import duration, number, share
+from dlsched.figures.steady import looks
+from dlsched.studies.steady.answer import Curve, SteadyAnswer, SteadyPoint
+from dlsched.wording.certainty import hours
+from dlsched.wording.formats import cut, duration, load_words, number, share
 from dlsched.workload.generators.training_stream import mean_gap_s
 
 HEIGHT = 340

@@ -12,12 +12,12 @@ import plotly.graph_objects as go
 from dlsched.figures.base import Chart, framed, plain, reference_line
 from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.figures.steady import SYMBOLS, Look
-from dlsched.metrics.formats import amount, listed, show_interval
-from dlsched.metrics.intervals import Interval
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.sweep import Sweep, Value, frontier, mean_at
-from dlsched.metrics.sweep_findings import certainty, knee
-from dlsched.metrics.sweep_words import axis_title, point_words, position, value_words
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.sweep.answer import Sweep, Value, frontier, mean_at
+from dlsched.studies.sweep.findings import certainty, knee
+from dlsched.studies.sweep.words import axis_title, point_words, position, value_words
+from dlsched.wording.formats import amount, listed, show_interval
 
 HEIGHT = 380
 MOST_LINES = 6
@@ -181,7 +181,7 @@ def cost_against_service(
 ) -> Chart | None:
     """Return all choices by cost and service: the frontier as a line, the knee ringed, dominated ones faint.
 
-    ``among``: the points that are compared, see :func:`metrics.sweep.choice_points`.
+    ``among``: the points that are compared, see :func:`studies.sweep.answer.choice_points`.
     """
     choices = frontier(sweep, cost, service, among)
     if not choices:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from dlsched.figures.base import CLEAR, Chart, framed, plain
 from dlsched.figures.palette import BLACK, WHITE, Theme
 from dlsched.figures.sweep import WIDE, row_of, said
-from dlsched.metrics.formats import amount
-from dlsched.metrics.intervals import Interval
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.sweep import Sweep, mean_at
-from dlsched.metrics.sweep_findings import certainty
-from dlsched.metrics.sweep_words import point_words, value_words
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.sweep.answer import Sweep, mean_at
+from dlsched.studies.sweep.findings import certainty
+from dlsched.studies.sweep.words import point_words, value_words
+from dlsched.wording.formats import amount
 
 MOST_PRINTED = 400
 """Cells of a map up to which values are printed in them."""

@@ -9,13 +9,13 @@ import plotly.graph_objects as go
 from dlsched.figures.base import CLEAR, Chart, framed, hatched, legend_mark, named_rows, plain
 from dlsched.figures.palette import Theme
 from dlsched.figures.sweep import said, scale_of
-from dlsched.metrics.compare import judge
-from dlsched.metrics.formats import show_interval
-from dlsched.metrics.intervals import Interval
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.sweep import Sweep, mean_at
-from dlsched.metrics.sweep_findings import certainty, swings
-from dlsched.metrics.sweep_words import situation_words, value_words
+from dlsched.metrics.stats.compare import judge
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.sweep.answer import Sweep, mean_at
+from dlsched.studies.sweep.findings import certainty, swings
+from dlsched.studies.sweep.words import situation_words, value_words
+from dlsched.wording.formats import show_interval
 
 
 def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | None:

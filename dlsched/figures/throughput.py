@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from dlsched.domain.workload import Floats, Ints
 from dlsched.figures.base import Chart, area_hatch, framed, legend_mark
 from dlsched.figures.palette import BLUE, ORANGE, PINK, TEAL, Theme
-from dlsched.metrics.formats import amount, factor, share
-from dlsched.metrics.throughput import MEASURED, NETWORK_WORDS, SpeedCurves, station_table, width_table
 from dlsched.speed.queueing import NETWORKS, STATIONS, Network
+from dlsched.studies.speed_models.throughput import MEASURED, NETWORK_WORDS, SpeedCurves, station_table, width_table
+from dlsched.wording.formats import amount, factor, share
 
 HEIGHT = 350
 AROUND_PX = 110

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, cut, duration_axis, framed, named_rows, plain, reference_line, top_of
+from dlsched.figures.base import Chart, duration_axis, framed, named_rows, plain, reference_line, top_of
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import amount, duration, share
-from dlsched.metrics.training import POOR, error_table
 from dlsched.speed.regression import Fits, NetworkFit
 from dlsched.speed.terms import BATCH, GPUS, ITERATIONS
+from dlsched.studies.speed_models.training import POOR, error_table
+from dlsched.wording.formats import amount, cut, duration, share
 
 HEIGHT = 380
 MOST_DOTS = 1500

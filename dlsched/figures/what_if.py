@@ -12,9 +12,9 @@ import plotly.graph_objects as go
 from dlsched.figures import compare
 from dlsched.figures.base import Chart, Floats, duration_axis, framed, reference_line
 from dlsched.figures.palette import BLUE, Theme
-from dlsched.metrics.compare import Comparison, Row
-from dlsched.metrics.formats import amount, duration
-from dlsched.metrics.what_if import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf, forest_rows
+from dlsched.metrics.stats.compare import Comparison, Row
+from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf, forest_rows
+from dlsched.wording.formats import amount, duration
 
 Quantity = Literal["waits_s", "times_in_system_s"]
 QUANTITIES: dict[Quantity, str] = {"waits_s": "Wait", "times_in_system_s": "Time in system"}

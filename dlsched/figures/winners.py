@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, cut, framed, legend_mark, named_rows, plain
+from dlsched.figures.base import Chart, framed, legend_mark, named_rows, plain
 from dlsched.figures.compare import HOLLOW, SHAPE_WORDS, SHAPES
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import DAY_S, HOUR_S, MINUTE_S
 from dlsched.metrics.job_classes import NOUNS
 from dlsched.metrics.winner_words import (
     change_words,
@@ -20,6 +19,7 @@ from dlsched.metrics.winner_words import (
     sentence,
 )
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
+from dlsched.wording.formats import DAY_S, HOUR_S, MINUTE_S, cut
 
 MOST_ENDS = 15
 """Of more than twice as many groups, so many are drawn from each end."""

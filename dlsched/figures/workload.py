@@ -14,7 +14,6 @@ from dlsched.figures.base import (
     Chart,
     Floats,
     TimeAxis,
-    cut,
     duration_axis,
     framed,
     hatched,
@@ -24,7 +23,7 @@ from dlsched.figures.base import (
     top_of,
 )
 from dlsched.figures.palette import Theme
-from dlsched.metrics.formats import amount, duration, number, share
+from dlsched.wording.formats import amount, cut, duration, number, share
 
 HISTOGRAM_BINS = 40
 MAX_ARRIVAL_BARS = 1000

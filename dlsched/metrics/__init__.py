@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dlsched.metrics.books import Books
+    from dlsched.metrics.job_timeline import JobTimeline, timeline_of
     from dlsched.metrics.kpi import KPI, KPIS
+    from dlsched.metrics.run_facts import RunFacts
     from dlsched.metrics.series import series_of, series_table
-    from dlsched.metrics.story import JobStory, job_story
-    from dlsched.metrics.summary import Metrics, summarise, summarise_books
+    from dlsched.metrics.summary import Metrics, summarise, summarise_facts
     from dlsched.metrics.tables import (
         decisions_table,
         group_table,
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 __all__ = [
     "KPI",
     "KPIS",
-    "Books",
-    "JobStory",
+    "JobTimeline",
     "Metrics",
+    "RunFacts",
     "decisions_table",
     "group_table",
-    "job_story",
     "jobs_of",
     "jobs_table",
     "nodes_of",
@@ -44,22 +43,23 @@ __all__ = [
     "series_of",
     "series_table",
     "summarise",
-    "summarise_books",
+    "summarise_facts",
+    "timeline_of",
     "waits_of",
     "waits_table",
 ]
 
 _HOME = {
-    "Books": "books",
+    "JobTimeline": "job_timeline",
     "KPI": "kpi",
     "KPIS": "kpi",
-    "JobStory": "story",
-    "job_story": "story",
     "Metrics": "summary",
-    "summarise": "summary",
-    "summarise_books": "summary",
+    "RunFacts": "run_facts",
     "series_of": "series",
     "series_table": "series",
+    "summarise": "summary",
+    "summarise_facts": "summary",
+    "timeline_of": "job_timeline",
 }
 
 

@@ -13,8 +13,8 @@ from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.billing import SECONDS_PER_H
-from dlsched.metrics.books import Books
 from dlsched.metrics.bound_fluid import machines_at_hand
+from dlsched.metrics.run_facts import RunFacts
 from dlsched.sim.log import JobStatus
 from dlsched.speed import SpeedModel
 from dlsched.speed.mixing import job_lower_bounds
@@ -23,7 +23,7 @@ from dlsched.speed.parameter_server import ParameterServer
 ROWS_AT_ONCE = 20_000
 
 
-def total_cost_bound(books: Books) -> float | None:
+def total_cost_bound(books: RunFacts) -> float | None:
     """Return the bound on machine cost plus cost of lateness, $; None where a machine type has no price.
 
     Jobs that did not finish in this run (cancelled, rejected, unfinished) count nothing.
@@ -39,7 +39,7 @@ def total_cost_bound(books: Books) -> float | None:
     return float(sum(bound(books, speed, part).sum() for part in parts))
 
 
-def _by_table(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
+def _by_table(books: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     """Return the bound of each row over all mixtures of GPU types and numbers of GPUs."""
     usd_per_gpu_s = _usd_per_gpu_s(books.scenario)
     widths = np.arange(1, int(speed.limits()[1][rows].max(initial=1)) + 1)
@@ -57,7 +57,7 @@ def _by_table(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
     return found
 
 
-def _by_law(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
+def _by_law(books: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     """Return least machine cost + least lateness of each row; weaker, because one width need not reach both.
 
     Under these laws a job uses the fewest GPU-seconds at its smallest width.
@@ -75,7 +75,7 @@ def _by_law(books: Books, speed: SpeedModel, rows: Ints) -> Floats:
     return bill + _weight(books, rows) * np.maximum(0.0, work / fastest - _slack_s(books, rows))
 
 
-def _by_gangs(books: Books, rows: Ints) -> Floats:
+def _by_gangs(books: RunFacts, rows: Ints) -> Floats:
     """Return least machine cost + least lateness of each row over all workers and servers it may have.
 
     The width with the fewest GPU-seconds need not be the smallest, and policies may choose more servers than go with a
@@ -111,13 +111,13 @@ def _usd_per_gpu_s(scenario: Scenario) -> Floats:
     return np.where(np.isfinite(usd), usd.min(), np.inf) if keeps_rate else usd
 
 
-def _slack_s(books: Books, rows: Ints) -> Floats:
+def _slack_s(books: RunFacts, rows: Ints) -> Floats:
     if books.jobs.due_s is None:
         return np.full(len(rows), np.inf)
     slack_s = books.jobs.due_s[rows] - books.jobs.submit_s[rows]
     return np.where(np.isnan(slack_s), np.inf, slack_s)
 
 
-def _weight(books: Books, rows: Ints) -> Floats:
+def _weight(books: RunFacts, rows: Ints) -> Floats:
     weight = books.jobs.weight_usd_per_s
     return np.zeros(len(rows)) if weight is None else np.nan_to_num(weight[rows])

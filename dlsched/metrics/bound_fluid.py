@@ -17,9 +17,9 @@ from heapq import heappop, heappush
 import numpy as np
 
 from dlsched.domain.cluster import Cluster, vm_capacity
-from dlsched.domain.scenario import Options
+from dlsched.domain.scenario import SimulationRules
 from dlsched.domain.workload import Floats, Ints
-from dlsched.metrics.books import Books
+from dlsched.metrics.run_facts import RunFacts
 from dlsched.speed.parameter_server import ParameterServer
 from dlsched.speed.table import Tabled
 
@@ -36,7 +36,7 @@ class Needs:
     fluid_s: Floats
 
 
-def needs_of(books: Books) -> Needs:
+def needs_of(books: RunFacts) -> Needs:
     """Return the needs of all jobs for the work they really do."""
     weight = _weights(books.scenario.cluster, books.scenario.options)
     per_work_s, per_work_worker_s = _least_per_work(books, weight)
@@ -87,7 +87,7 @@ def earliest_ends(submit_s: Floats, alone_s: Floats, fluid_s: Floats) -> Floats:
     return ends_s
 
 
-def _weights(cluster: Cluster, options: Options) -> Floats:
+def _weights(cluster: Cluster, options: SimulationRules) -> Floats:
     """Return what the resources of each machine type count on the fluid machines, (machine types,).
 
     While a delayed restart lasts, a job that grew goes on at its old rate, which it may have got from faster machines
@@ -109,7 +109,7 @@ def _capacity(cluster: Cluster, weight: Floats) -> Floats:
     return np.asarray(of_type[cluster.nodes.vm].sum(axis=0))
 
 
-def _least_per_work(books: Books, weight: Floats) -> tuple[Floats, Floats]:
+def _least_per_work(books: RunFacts, weight: Floats) -> tuple[Floats, Floats]:
     """Return the least seconds and the least weighed worker-seconds of a unit of work, each (jobs,)."""
     cluster, jobs, speed = books.scenario.cluster, books.jobs, books.speed
     at_hand = machines_at_hand(cluster)

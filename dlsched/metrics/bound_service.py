@@ -11,8 +11,8 @@ import numpy as np
 from dlsched.domain.utility import has_utility, utility_at
 from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import instant_s
-from dlsched.metrics.books import Books
 from dlsched.metrics.bound_fluid import Needs, earliest_ends, needs_of
+from dlsched.metrics.run_facts import RunFacts
 from dlsched.sim.log import JobStatus
 
 CUTS = 16
@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 """By how much sums of a run may be off: relative, added to what the fluid machine can do."""
 
 
-def service_bounds(books: Books) -> dict[str, float | None]:
+def service_bounds(books: RunFacts) -> dict[str, float | None]:
     """Return the bounds by metric key, seconds and utility; None where the number they bound is undefined."""
     needs = needs_of(books)
     return {
@@ -31,7 +31,7 @@ def service_bounds(books: Books) -> dict[str, float | None]:
     }
 
 
-def jct_mean_bound(books: Books, needs: Needs) -> float | None:
+def jct_mean_bound(books: RunFacts, needs: Needs) -> float | None:
     """Return the least mean time in system of the jobs that completed, seconds; None where none did."""
     done = books.completed
     if not done.any():
@@ -41,7 +41,7 @@ def jct_mean_bound(books: Books, needs: Needs) -> float | None:
     return float((ends_s - submit_s).mean())
 
 
-def tardiness_total_bound(books: Books, needs: Needs) -> float | None:
+def tardiness_total_bound(books: RunFacts, needs: Needs) -> float | None:
     """Return the least total tardiness, seconds, of the jobs that did all their work; None without due times.
 
     The larger of two bounds: each job alone; and the earliest ends against the due times, both in order. Jobs that
@@ -65,7 +65,7 @@ def _late_s(end_s: Floats, due_s: Floats, start_s: float) -> Floats:
     return np.where(past_s > instant_s(end_s + start_s), past_s, 0.0)
 
 
-def utility_total_bound(books: Books, needs: Needs) -> float | None:
+def utility_total_bound(books: RunFacts, needs: Needs) -> float | None:
     """Return the most utility that any policy can get from all jobs of the run; None without utilities.
 
     The least of several bounds, one for each time: what ends by then is worth what it is worth alone and shares what
@@ -89,7 +89,7 @@ def utility_total_bound(books: Books, needs: Needs) -> float | None:
     return min(bounds)
 
 
-def _most_worth(books: Books, needs: Needs, not_before_s: Floats) -> Floats:
+def _most_worth(books: RunFacts, needs: Needs, not_before_s: Floats) -> Floats:
     """Return what each job can be worth at most if it completes at these times or later, at least 0, (jobs,).
 
     A bug job never completes; others do so neither before they could alone, nor after they are cancelled or the

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.workload import Floats
-from dlsched.metrics.intervals import SAME_NUMBER
+from dlsched.metrics.stats.intervals import SAME_NUMBER
 
 LEAST_USERS = 2
 """With fewer there is nobody to be treated unlike."""

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats
-from dlsched.metrics.compare import Numbers, Verdict, judge
 from dlsched.metrics.fairness import gini, jain_index, means_by_user, worst_to_median
-from dlsched.metrics.intervals import Interval, mean_interval, paired_difference
 from dlsched.metrics.job_classes import floats_of
 from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.stats.compare import Numbers, Verdict, judge
+from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ MEASURES: dict[str, KPI] = {key: measure.kpi for key, measure in OVER_USERS.item
 }
 
 
-class Measured(Frozen):
+class Measured(FrozenModel):
     """A measure under both runs, means over draws; None where a draw has none. Counts are users, mean over draws.
 
     ``half_width`` of the change's 95% interval is None in one draw of something random, 0 where it is exact.
@@ -69,7 +69,7 @@ class Measured(Frozen):
     users_other: float | None = None
 
 
-class Fairness(Frozen):
+class Fairness(FrozenModel):
     """All measures of two runs, in the order of :data:`MEASURES`; ``exact``: nothing is random, one draw says all."""
 
     baseline: str

@@ -10,28 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dlsched.domain.cluster import Cluster
-from dlsched.metrics.chips import Chip, assumptions, is_random
-from dlsched.metrics.compare import Cell, Comparison, Row
-from dlsched.metrics.formats import Number, amount, count, duration, factor, is_missing, listed, money, number, share
-from dlsched.metrics.guards import Guard, comparison_guards, guards
 from dlsched.metrics.savings import cost_words, gain_words
+from dlsched.metrics.stats.compare import Cell, Comparison, Row
 from dlsched.metrics.summary import HOURS_PER_MONTH
-
-__all__ = [
-    "Chip",
-    "Guard",
-    "assumptions",
-    "certainty",
-    "cluster_sentence",
-    "compare_sentence",
-    "comparison_guards",
-    "guards",
-    "headline",
-    "headline_rows",
-    "is_random",
-    "result_sentence",
-    "workload_sentence",
-]
+from dlsched.wording.formats import Number, amount, count, duration, factor, is_missing, listed, money, number, share
 
 HEADLINES: Mapping[str, str] = {
     "completed": "completed jobs",

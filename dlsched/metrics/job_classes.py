@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dlsched.domain.workload import Floats
-from dlsched.metrics.formats import DAY_S, HOUR_S, MINUTE_S, duration, number
+from dlsched.wording.formats import DAY_S, HOUR_S, MINUTE_S, duration, number
 
 Grouping = Literal["user", "group", "job_class", "size_class", "length_class"]
 Names = NDArray[np.object_]

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from dlsched.metrics import formats
-from dlsched.metrics.formats import Kind, Number
+from dlsched.wording import formats
+from dlsched.wording.formats import Kind, Number
 
 Better = Literal["lower", "higher", "neutral"]
 Section = Literal["Service", "Due times", "Cost", "Use", "Jobs", "Details"]

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dlsched.metrics.formats import Number, share
-from dlsched.metrics.intervals import SAME_NUMBER, Interval, mean_interval
 from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.stats.intervals import SAME_NUMBER, Interval, mean_interval
+from dlsched.wording.formats import Number, share
 
 NOTHING_LEFT = 5e-4
 """Below this share of a number nothing is said to be left to gain."""

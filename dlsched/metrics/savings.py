@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dlsched.metrics.formats import MINUS, MISSING, PLUS_MINUS, Number, listed, money, share
-from dlsched.metrics.intervals import Interval, mean_interval
 from dlsched.metrics.limits import COST, NOTHING_LEFT, limited
+from dlsched.metrics.stats.intervals import Interval, mean_interval
+from dlsched.wording.formats import MINUS, MISSING, PLUS_MINUS, Number, listed, money, share
 
 MOST_TOLD = 4
 TOTAL, MACHINES, LATENESS, BOUND = "total_cost", "vm_cost", "tardiness_cost", "total_cost_bound"

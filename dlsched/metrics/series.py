@@ -7,8 +7,8 @@ import pandas as pd
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
-from dlsched.metrics.books import Books
-from dlsched.metrics.steps import accrued, count_after, sum_after, thin
+from dlsched.metrics.run_facts import RunFacts
+from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import RunLog
 
 MOST_POINTS = 2_000
@@ -16,10 +16,10 @@ MOST_POINTS = 2_000
 
 def series_table(scenario: Scenario, truth: Truth, log: RunLog, most_points: int = MOST_POINTS) -> pd.DataFrame:
     """Return the state after each event; see :func:`series_of`."""
-    return series_of(Books(scenario, truth, log), most_points)
+    return series_of(RunFacts(scenario, truth, log), most_points)
 
 
-def series_of(books: Books, most_points: int = MOST_POINTS) -> pd.DataFrame:
+def series_of(books: RunFacts, most_points: int = MOST_POINTS) -> pd.DataFrame:
     """Return the state after each event, thinned to ``most_points`` rows.
 
     Columns: time_s, gpus_held, gpus_up, waiting, running (each holds until the next row), and, growing to their totals,
@@ -56,13 +56,13 @@ def _hold_last(values: np.ndarray) -> np.ndarray:
     return np.append(values[:-1], values[-2:-1]) if len(values) > 1 else values
 
 
-def _cost_usd(books: Books, at_s: np.ndarray) -> np.ndarray:
+def _cost_usd(books: RunFacts, at_s: np.ndarray) -> np.ndarray:
     if books.bill is None:
         return np.full(len(at_s), np.nan)
     return accrued(books.stays.start_s, books.stays.end_s, books.bill.stay_usd, at_s)
 
 
-def _at_leaving(books: Books, amount: np.ndarray | None, at_s: np.ndarray) -> np.ndarray:
+def _at_leaving(books: RunFacts, amount: np.ndarray | None, at_s: np.ndarray) -> np.ndarray:
     if amount is None:
         return np.full(len(at_s), np.nan)
     return sum_after(books.left_s, np.nan_to_num(amount), at_s)

@@ -6,9 +6,9 @@ import numpy as np
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import RESOURCES, Floats
-from dlsched.metrics.formats import amount, duration, listed, share
-from dlsched.metrics.gangs import RESOURCE_WORDS
-from dlsched.workload.doctor import in_time, loads_of, shares_at_once
+from dlsched.wording.formats import amount, duration, listed, share
+from dlsched.wording.gangs import RESOURCE_WORDS
+from dlsched.workload.import_report import in_seconds, loads_of, shares_at_once
 
 
 def comes_at_once(scenario: Scenario) -> bool:
@@ -19,7 +19,7 @@ def comes_at_once(scenario: Scenario) -> bool:
 
 def asked_of(scenario: Scenario) -> dict[str, float]:
     """Return what jobs ask for of each resource that nodes state: together where all come at once, else their load."""
-    jobs, cluster = in_time(scenario), scenario.cluster
+    jobs, cluster = in_seconds(scenario), scenario.cluster
     return shares_at_once(jobs, cluster) if comes_at_once(scenario) else loads_of(jobs, cluster)
 
 
@@ -64,7 +64,7 @@ def scarcest_card(scenario: Scenario) -> tuple[str, str, str] | None:
 
 def servers_words(scenario: Scenario) -> str:
     """Return how many workers and servers the jobs ask for, and what of each resource."""
-    jobs = in_time(scenario)
+    jobs = in_seconds(scenario)
     servers = 0 if jobs.servers is None else int(jobs.servers.sum())
     gangs = f"{amount(int(jobs.workers.sum()), 'worker')} and {amount(servers, 'parameter server')}"
     text = f"The jobs ask for **{gangs}** in all; the longest runs {duration(float(jobs.work.max()))} with that."

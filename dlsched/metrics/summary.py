@@ -10,12 +10,12 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import SECONDS_PER_H, usd_in_window
-from dlsched.metrics.books import Books
 from dlsched.metrics.bound import total_cost_bound
 from dlsched.metrics.bound_service import service_bounds
 from dlsched.metrics.fairness import jain_index, means_by_user
-from dlsched.metrics.intervals import SAME_NUMBER
-from dlsched.metrics.steps import count_after
+from dlsched.metrics.run_facts import RunFacts
+from dlsched.metrics.stats.intervals import SAME_NUMBER
+from dlsched.metrics.step_functions import count_after
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 Metrics = dict[str, float | int | None]
@@ -36,17 +36,17 @@ def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
     jobs. Late jobs and tardiness judge a job when it left, or when the run ended; rejected jobs are not judged.
     Costs are None without prices; a missing due time or weight makes tardiness_cost None and counts 0 in total_cost.
     """
-    return summarise_books(Books(scenario, truth, log))
+    return summarise_facts(RunFacts(scenario, truth, log))
 
 
-def summarise_books(books: Books) -> Metrics:
+def summarise_facts(books: RunFacts) -> Metrics:
     """Return the metrics of a run whose books are open already."""
     metrics = counts(books) | times(books) | use(books) | lateness(books) | money(books) | extras(books)
     metrics |= service_bounds(books)
     return {key: _plain(value) for key, value in metrics.items()}
 
 
-def counts(books: Books) -> Metrics:
+def counts(books: RunFacts) -> Metrics:
     """Return how many jobs ended how, and how often jobs were disturbed."""
     ended = {f"{status.name.lower()}": int(books.is_status(status).sum()) for status in JobStatus}
     return {
@@ -58,7 +58,7 @@ def counts(books: Books) -> Metrics:
     }
 
 
-def times(books: Books) -> Metrics:
+def times(books: RunFacts) -> Metrics:
     """Return waits, times in the system and slowdowns."""
     wait_s, jct_s, done = books.wait_s, books.jct_s, books.completed
     first_s, last_s = books.log.start_s, books.log.job_end_s
@@ -78,7 +78,7 @@ def times(books: Books) -> Metrics:
     }
 
 
-def use(books: Books) -> Metrics:
+def use(books: RunFacts) -> Metrics:
     """Return how much of the GPU-time was held, and how much of that moved work forward."""
     up, held, useful = books.gpu_s_up, books.gpu_s_held, books.gpu_s_useful
     spare = books.gpu_s_paid - held
@@ -94,13 +94,13 @@ def use(books: Books) -> Metrics:
     }
 
 
-def _other_width_share(books: Books) -> float | None:
+def _other_width_share(books: RunFacts) -> float | None:
     other = books.log.piece_workers != books.jobs.workers[books.log.piece_row]
     run_s = float(books.piece_length_s.sum())
     return float(books.piece_length_s[other].sum()) / run_s if run_s > 0 else None
 
 
-def _used_of_reserved(books: Books) -> float | None:
+def _used_of_reserved(books: RunFacts) -> float | None:
     """Return what jobs held over what they held and blocked, resources as shares of the cluster's; None = no blocks."""
     blocked = books.log.piece_blocked
     if not blocked.any():
@@ -113,7 +113,7 @@ def _used_of_reserved(books: Books) -> float | None:
     return used / (used + unused) if used + unused > 0 else None
 
 
-def lateness(books: Books) -> Metrics:
+def lateness(books: RunFacts) -> Metrics:
     """Return late jobs and what finishing when is worth."""
     judged = int(books.has_due.sum())
     late = int((books.tardiness_s[books.has_due] > 0).sum())
@@ -127,7 +127,7 @@ def lateness(books: Books) -> Metrics:
     }
 
 
-def money(books: Books) -> Metrics:
+def money(books: RunFacts) -> Metrics:
     """Return the bill, in total and by what it was for."""
     rejection_usd = books.scenario.options.rejection_usd * float(books.is_status(JobStatus.REJECTED).sum())
     nothing: Metrics = dict.fromkeys(COSTS)
@@ -149,7 +149,7 @@ def money(books: Books) -> Metrics:
     }
 
 
-def extras(books: Books) -> Metrics:
+def extras(books: RunFacts) -> Metrics:
     """Return numbers beyond the contract: the queue, fairness, the policy's own time."""
     log = books.log
     fairness = finish_time_fairness(books)
@@ -164,13 +164,13 @@ def extras(books: Books) -> Metrics:
     }
 
 
-def users_evenness(books: Books) -> float | None:
+def users_evenness(books: RunFacts) -> float | None:
     """Return Jain's index of the users' mean slowdowns; None without users, or with one that completed a job."""
     users = books.jobs.user
     return None if users is None else jain_index(means_by_user(users, books.slowdown))
 
 
-def longest_queue(books: Books) -> int:
+def longest_queue(books: RunFacts) -> int:
     """Return the largest number of jobs that waited at one time."""
     log = books.log
     at_s = np.unique(np.concatenate([books.jobs.submit_s, log.piece_start_s, log.piece_end_s, books.left_s]))
@@ -180,7 +180,7 @@ def longest_queue(books: Books) -> int:
     return int((in_system - running)[at_most_run].max(initial=0))
 
 
-def finish_time_fairness(books: Books) -> Floats:
+def finish_time_fairness(books: RunFacts) -> Floats:
     """Return time in system over time alone on an equal part of the GPUs, by job (NaN: not completed, no GPUs).
 
     The part is 1/N of the GPUs, N being the mean number of jobs in the system while the job was there (Themis,
@@ -201,7 +201,7 @@ def finish_time_fairness(books: Books) -> Floats:
     return np.asarray(books.jct_s / alone_s)
 
 
-def _month_usd(books: Books) -> float | None:
+def _month_usd(books: RunFacts) -> float | None:
     """Return the bill over the arrival window, scaled to a month; None when all jobs arrive at once."""
     bill, submit_s = books.bill, books.jobs.submit_s
     if bill is None or not len(submit_s) or submit_s[-1] <= submit_s[0]:

@@ -15,7 +15,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import GPU
 from dlsched.metrics.billing import SECONDS_PER_H, stay_usd, usd_per_h
-from dlsched.metrics.books import Books
+from dlsched.metrics.run_facts import RunFacts
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 JOB_TEXTS = ("user", "group", "job_class", "partition", "model")
@@ -23,10 +23,10 @@ JOB_TEXTS = ("user", "group", "job_class", "partition", "model")
 
 def jobs_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
     """Return one row a job; see :func:`jobs_of`."""
-    return jobs_of(Books(scenario, truth, log))
+    return jobs_of(RunFacts(scenario, truth, log))
 
 
-def jobs_of(books: Books) -> pd.DataFrame:
+def jobs_of(books: RunFacts) -> pd.DataFrame:
     """Return one row a job, in the order of the workload.
 
     Seconds and dollars; NaN where undefined. ``cost`` is the job's part of the machine bill; ``completion_s`` is set
@@ -65,10 +65,10 @@ def jobs_of(books: Books) -> pd.DataFrame:
 
 def segments_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
     """Return one row for each share of each piece; see :func:`segments_of`."""
-    return segments_of(Books(scenario, truth, log))
+    return segments_of(RunFacts(scenario, truth, log))
 
 
-def segments_of(books: Books) -> pd.DataFrame:
+def segments_of(books: RunFacts) -> pd.DataFrame:
     """Return one row for each node a piece of a job holds: from, to, what, at which rate, why it ended."""
     log, piece = books.log, books.piece_of_share
     return pd.DataFrame(
@@ -91,10 +91,10 @@ def segments_of(books: Books) -> pd.DataFrame:
 
 def nodes_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
     """Return one row for each billed stay; see :func:`nodes_of`."""
-    return nodes_of(Books(scenario, truth, log))
+    return nodes_of(RunFacts(scenario, truth, log))
 
 
-def nodes_of(books: Books) -> pd.DataFrame:
+def nodes_of(books: RunFacts) -> pd.DataFrame:
     """Return one row for each billed stay of a node: from, to, VM type, bill (NaN without a price)."""
     stays, cluster = books.stays, books.scenario.cluster
     vm_names = np.array([vm.name for vm in cluster.vm_types], dtype=object)
@@ -129,10 +129,10 @@ def decisions_table(log: RunLog) -> pd.DataFrame:
 
 def waits_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
     """Return the recorded waits; see :func:`waits_of`."""
-    return waits_of(Books(scenario, truth, log))
+    return waits_of(RunFacts(scenario, truth, log))
 
 
-def waits_of(books: Books) -> pd.DataFrame:
+def waits_of(books: RunFacts) -> pd.DataFrame:
     """Return one row for each span in which a job waited for a recorded reason.
 
     A span ends with the job's next recorded reason, its next start, or its end; ``reason`` is the lower-case name of

@@ -20,13 +20,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.domain.workload import Floats, Ints
-from dlsched.metrics.compare import Verdict, judge
 from dlsched.metrics.group_changes import LEAST_GROUP
-from dlsched.metrics.intervals import SAME_NUMBER, Interval, mean_interval, ratio_draws
 from dlsched.metrics.job_classes import (
     NO_NAME,
     NOUNS,
@@ -38,6 +36,8 @@ from dlsched.metrics.job_classes import (
     size_classes,
 )
 from dlsched.metrics.kpi import KPI
+from dlsched.metrics.stats.compare import Verdict, judge
+from dlsched.metrics.stats.intervals import SAME_NUMBER, Interval, mean_interval, ratio_draws
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 """Jobs tables of the baseline and of the other run in one draw."""
@@ -86,7 +86,7 @@ QUANTITIES: dict[str, Quantity] = {
 }  # fmt: skip
 
 
-class Group(Frozen):
+class Group(FrozenModel):
     """How one group fares. Counts are jobs a draw, on average.
 
     ``jobs`` = ``compared`` (under both runs) + ``only_baseline`` + ``only_other`` + ``neither``: who has the quantity
@@ -118,7 +118,7 @@ class Group(Frozen):
         return None if self.change is None else Interval(self.change, self.half_width, self.draws)
 
 
-class Winners(Frozen):
+class Winners(FrozenModel):
     """The groups under a baseline and another run: names in alphabetical order, classes from small to large.
 
     ``exact``: nothing is random, one draw says all. ``noticed``: what a job's or a group's change must exceed to count

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dlsched.metrics.compare import Cell, Comparison, Row
 from dlsched.metrics.findings import HEADLINES, certainty, compare_sentence, headline_rows
-from dlsched.metrics.formats import amount, listed
-from dlsched.metrics.guards import UNEQUAL_WINDOWS
-from dlsched.metrics.intervals import Interval
 from dlsched.metrics.kpi import KPIS
-from dlsched.report.options import Option
+from dlsched.metrics.stats.compare import Cell, Comparison, Row
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.report.options import Alternative
+from dlsched.wording.cautions import UNEQUAL_WINDOWS
+from dlsched.wording.formats import amount, listed
 
 COST, COST_OF_A_MONTH = "vm_cost", "cost_month"
 ENOUGH_DRAWS = 10
@@ -30,7 +30,7 @@ class Point:
     beaten: bool
 
 
-def cost_key(options: Sequence[Option], *, rents: bool = False) -> str:
+def cost_key(options: Sequence[Alternative], *, rents: bool = False) -> str:
     """Return the metric in which costs are compared: of a month where the options take unlike times.
 
     ``rents``: the policy gives machines back, so what it spends on the same jobs is compared whatever the time.
@@ -80,7 +80,7 @@ def is_rough(comparison: Comparison) -> bool:
     return comparison.draws == 1 and not comparison.exact
 
 
-def best_of(comparison: Comparison, options: Sequence[Option]) -> str:
+def best_of(comparison: Comparison, options: Sequence[Alternative]) -> str:
     """Return the option to recommend; the baseline where no other is plainly better.
 
     A size that a search found to meet what was asked of it is what was looked for, so it comes first. Plainly better:
@@ -97,13 +97,13 @@ def best_of(comparison: Comparison, options: Sequence[Option]) -> str:
     return min(clear, key=lambda name: (_change(comparison, name, service), _change(comparison, name, COST)))
 
 
-def _found(comparison: Comparison, options: Sequence[Option]) -> Option | None:
+def _found(comparison: Comparison, options: Sequence[Alternative]) -> Alternative | None:
     """Return the one option that a search found to meet its targets; None where none or several are."""
     found = [option for option in options if option.claim and option.name != comparison.baseline]
     return found[0] if len(found) == 1 and not is_rough(comparison) else None
 
 
-def _plainly_better(comparison: Comparison, options: Sequence[Option]) -> list[str]:
+def _plainly_better(comparison: Comparison, options: Sequence[Alternative]) -> list[str]:
     if is_rough(comparison):
         return []
     able = [option.name for option in options if option.name != comparison.baseline and not option.is_limit]
@@ -116,13 +116,13 @@ def _tied_in(comparison: Comparison, key: str, names: Sequence[str]) -> list[str
     return [name for name in names if row is not None and row.of(name).best]
 
 
-def trade_offs(comparison: Comparison, options: Sequence[Option]) -> list[str]:
+def trade_offs(comparison: Comparison, options: Sequence[Alternative]) -> list[str]:
     """Return the options that are better in some of the numbers and worse in others."""
     able = [option.name for option in options if option.name != comparison.baseline and not option.is_limit]
     return [name for name in able if {"better", "worse"} <= _verdicts(comparison, name)]
 
 
-def recommendation(comparison: Comparison, options: Sequence[Option]) -> str:
+def recommendation(comparison: Comparison, options: Sequence[Alternative]) -> str:
     """Return what to do and why, in words for who decides: the sentence a memo opens with."""
     base = comparison.baseline
     if len(comparison.names) < 2:
@@ -149,7 +149,7 @@ def recommendation(comparison: Comparison, options: Sequence[Option]) -> str:
     return f"Stay with {base}. {compare_sentence(told)}"
 
 
-def _beside(comparison: Comparison, options: Sequence[Option], best: str) -> str:
+def _beside(comparison: Comparison, options: Sequence[Alternative], best: str) -> str:
     """Return what else to know: what speaks against the best option, and which others the draws rank as high.
 
     Beside an option with a caveat, those that have none are named.

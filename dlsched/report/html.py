@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dlsched.figures.palette import LIGHT
-from dlsched.metrics.compare import Cell, Row
-from dlsched.metrics.formats import count
 from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.stats.compare import Cell, Row
 from dlsched.metrics.winner_words import change_words, many_words, sentence
 from dlsched.metrics.winners import QUANTITIES, Winners
 from dlsched.report.choice import Point
@@ -15,6 +14,7 @@ from dlsched.report.memo import FEW_OPTIONS, Memo
 from dlsched.report.svg import Mark, scatter
 from dlsched.report.units import UNITS, titled
 from dlsched.report.winners import ends, noun
+from dlsched.wording.formats import count
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""

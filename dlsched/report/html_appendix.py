@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dlsched.metrics.compare import Cell, Row, what_differs
-from dlsched.metrics.formats import MISSING, PLUS_MINUS, amount, count, show_delta, show_size
 from dlsched.metrics.kpi import KPI
-from dlsched.metrics.sizing import FrontierPoint, check_at
-from dlsched.metrics.sizing_words import neighbour_words, sure_words
-from dlsched.metrics.sizing_words import sentence as sentence_of_size
+from dlsched.metrics.stats.compare import Cell, Row, what_differs
 from dlsched.metrics.winner_words import change_words, many_words, notes, quartiles_words, sentence
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.report.markup import element, listing, said, table
@@ -19,6 +15,10 @@ from dlsched.report.sensitivity import Sensitivity
 from dlsched.report.sizes import Frontier, asked_words, reached_words
 from dlsched.report.svg import Mark, scatter
 from dlsched.report.winners import ends, noun
+from dlsched.studies.sizing.answer import FrontierPoint, check_at
+from dlsched.studies.sizing.words import neighbour_words, sure_words
+from dlsched.studies.sizing.words import sentence as sentence_of_size
+from dlsched.wording.formats import MISSING, PLUS_MINUS, amount, count, show_delta, show_size
 
 MOST_GROUPS = 60
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from dlsched.figures.base import cut
+from dlsched.wording.formats import cut
 
 LONGEST = 2_000
 

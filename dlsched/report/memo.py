@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from datetime import date
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.chips import Chip
-from dlsched.metrics.compare import Comparison, Row, check_same_workload, compare
 from dlsched.metrics.findings import certainty
-from dlsched.metrics.formats import amount, count
-from dlsched.metrics.guards import Guard
 from dlsched.metrics.limits import LIMITS, all_limited
+from dlsched.metrics.stats.compare import Comparison, Row, check_same_workload, compare
 from dlsched.metrics.winners import Winners
 from dlsched.report.choice import Point, best_of, cost_key, is_rough, points, recommendation, service_key
-from dlsched.report.options import Option, Origin
+from dlsched.report.options import Alternative, Origin
 from dlsched.report.rerun import commands
 from dlsched.report.sensitivity import Sensitivity
 from dlsched.report.sizes import Frontier
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.cautions import Caution
+from dlsched.wording.formats import amount, count
 
 MOST_OPTIONS = 6
 MOST_ROWS = 8
@@ -58,7 +58,7 @@ class Memo:
     recommendation: str
     note: str
     labels: tuple[str, ...]
-    options: tuple[Option, ...]
+    options: tuple[Alternative, ...]
     comparison: Comparison
     rows: tuple[Row, ...]
     same: str
@@ -68,8 +68,8 @@ class Memo:
     bounds: Mapping[str, str]
     winners: tuple[Winners, ...]
     sensitivity: Sensitivity | None
-    assumptions: tuple[Chip, ...]
-    cautions: tuple[Guard, ...]
+    assumptions: tuple[Assumption, ...]
+    cautions: tuple[Caution, ...]
     commands: tuple[str, ...]
     made_on: date
     sizes: Frontier | None = None
@@ -106,7 +106,7 @@ class Memo:
 
 
 def build(
-    options: Sequence[Option],
+    options: Sequence[Alternative],
     *,
     made_on: date,
     question: str = "",
@@ -116,8 +116,8 @@ def build(
     rents: bool = False,
     winners: Sequence[Winners] = (),
     sensitivity: Sensitivity | None = None,
-    assumptions: Sequence[Chip] = (),
-    cautions: Sequence[Guard] = (),
+    assumptions: Sequence[Assumption] = (),
+    cautions: Sequence[Caution] = (),
     sizes: Frontier | None = None,
 ) -> Memo:
     """Return the memo of options, the first of which is the baseline.
@@ -176,7 +176,7 @@ def build(
     )
 
 
-def _bound_words(option: Option) -> str:
+def _bound_words(option: Alternative) -> str:
     """Return what proven bounds leave to gain at most, by the means over draws; "" without a bound."""
     keys = [key for limit in LIMITS for key in (limit.key, limit.bound_key)]
     return "; ".join(f"{each.limit.kpi.label}: {each.words}" for each in all_limited({k: option.mean(k) for k in keys}))
@@ -186,7 +186,7 @@ def _either(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _check(options: Sequence[Option]) -> None:
+def _check(options: Sequence[Alternative]) -> None:
     if not 2 <= len(options) <= MOST_OPTIONS:
         why = f"compares 2 to {MOST_OPTIONS} options, got {count(len(options))}"
         raise InputError("memo", why, "Choose a baseline and what it is compared with")
@@ -197,7 +197,7 @@ def _check(options: Sequence[Option]) -> None:
     check_same_workload([(option.name, option.origin.workload_hash, option.origin.jobs) for option in options])
 
 
-def _needed_labels(comparison: Comparison, options: Sequence[Option]) -> tuple[str, ...]:
+def _needed_labels(comparison: Comparison, options: Sequence[Alternative]) -> tuple[str, ...]:
     """Return what must stand before the first number: a rough answer first, then data that are not the reader's."""
     rough = (ROUGH,) if is_rough(comparison) else ()
     kinds = dict.fromkeys(option.origin.data_kind for option in options)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.compare import Numbers
-from dlsched.metrics.what_if import Value
+from dlsched.metrics.stats.compare import Numbers
 from dlsched.policies import registry
+from dlsched.studies.what_if.answer import Value
 
 TOLD_RUN_TIMES = "it is told true run times, which nobody knows beforehand"
 SEES_AHEAD = "it is told jobs before they are submitted: a limit, not an option"
@@ -33,7 +33,7 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Option:
+class Alternative:
     """One thing to choose: its name and its metrics, draw by draw; draw i of all options saw the same jobs.
 
     ``origin`` is the scenario that the option is for; the answer about a change of it bears it too, with a name that
@@ -72,7 +72,7 @@ def origin_of(scenario: Scenario, name: str = "", version: int = 0) -> Origin:
     )
 
 
-def option_of(
+def alternative_of(
     name: str,
     draws: Sequence[Numbers],
     scenario: Scenario,
@@ -86,7 +86,7 @@ def option_of(
     changes: Mapping[str, Value] | None = None,
     vary: Mapping[str, Value] | None = None,
     claim: str = "",
-) -> Option:
+) -> Alternative:
     """Return a policy's runs on a scenario as an option; what to know of the policy comes from the registry.
 
     Raises
@@ -100,7 +100,7 @@ def option_of(
     changed = {key: value for key, value in given.items() if value != defaults.get(key)}
     told = spec.uses_run_times and scenario.options.estimate_error == 0
     caveat = SEES_AHEAD if spec.clairvoyant else TOLD_RUN_TIMES if told else ""
-    return Option(
+    return Alternative(
         name,
         tuple(draws),
         origin or origin_of(scenario),

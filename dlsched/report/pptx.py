@@ -10,16 +10,16 @@ from pptx import Presentation
 from pptx.enum.text import PP_ALIGN
 from pptx.util import Inches, Pt
 
-from dlsched.figures.base import cut
 from dlsched.figures.palette import LIGHT
-from dlsched.metrics.compare import Cell
 from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.sizing_words import sure_words
+from dlsched.metrics.stats.compare import Cell
 from dlsched.metrics.winner_words import sentence
 from dlsched.report.memo import FEW_OPTIONS, Memo
 from dlsched.report.pptx_parts import Dot, bar_chart, colour, scatter_chart, table, text_box, write
 from dlsched.report.sizes import asked_words
 from dlsched.report.units import UNITS, titled
+from dlsched.studies.sizing.words import sure_words
+from dlsched.wording.formats import cut
 
 WIDE_IN, HIGH_IN, MARGIN_IN = 13.333, 7.5, 0.5
 BODY = (MARGIN_IN, 1.3, WIDE_IN - 2 * MARGIN_IN, 5.5)

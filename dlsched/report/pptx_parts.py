@@ -15,8 +15,8 @@ from pptx.oxml import parse_xml
 from pptx.oxml.ns import nsdecls, qn
 from pptx.util import Inches, Pt
 
-from dlsched.figures.base import cut
 from dlsched.figures.palette import LIGHT
+from dlsched.wording.formats import cut
 
 LONGEST_LINE = 1_000
 AXIS_PT, LEGEND_PT = 12, 13

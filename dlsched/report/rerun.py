@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.metrics.formats import HOUR_S, Kind
-from dlsched.metrics.sizing import Sizing
-from dlsched.report.options import Option
+from dlsched.report.options import Alternative
+from dlsched.studies.sizing.answer import Sizing
+from dlsched.wording.formats import HOUR_S, Kind
 
 LONGEST_NAME = 40
 PROGRAM = ("python", "-m", "dlsched")
@@ -26,7 +26,7 @@ def file_name(scenario_name: str) -> str:
     return (plain.lstrip("-")[:LONGEST_NAME] or "scenario") + ".json"
 
 
-def simulate_command(option: Option) -> str:
+def simulate_command(option: Alternative) -> str:
     """Return the command that makes the first run of an option; "" where one run on the file as it is cannot say it."""
     if not option.policy or option.changes or option.vary:
         return ""
@@ -35,7 +35,7 @@ def simulate_command(option: Option) -> str:
     return _typed("simulate", file_name(option.origin.name), "--policy", option.policy, *params, *seed)
 
 
-def compare_command(options: Sequence[Option]) -> str:
+def compare_command(options: Sequence[Alternative]) -> str:
     """Return the one command that computes all options anew, the first as baseline; "" where one cannot say it.
 
     One command compares policies and changes of one file, over the draws from 0 on, each policy with one set of
@@ -59,12 +59,12 @@ def compare_command(options: Sequence[Option]) -> str:
     return _typed("compare", file_name(first.origin.name), *names, *(part for pair in typed for part in pair))
 
 
-def _is_sayable(option: Option) -> bool:
+def _is_sayable(option: Alternative) -> bool:
     """Whether a policy of the registry made an option, with changes that ``--set`` can hold: no comma in them."""
     return bool(option.policy) and not any("," in f"{key}{value}" for key, value in option.changes.items())
 
 
-def _set(option: Option, baseline: str) -> str:
+def _set(option: Alternative, baseline: str) -> str:
     """Return changes as ``--set`` reads them: "nodes=10", "policy=sjf,nodes=10,arrivals=1.2"."""
     policy = {} if option.policy == baseline else {"policy": option.policy}
     return ",".join(f"{key}={_value(value)}" for key, value in (policy | dict(option.changes)).items())
@@ -85,7 +85,7 @@ def size_command(sizing: Sizing, scenario_name: str) -> str:
 
 
 def _limit(kind: Kind, limit: float) -> str:
-    """Return a limit as :func:`metrics.sizing_targets.read_target` reads it."""
+    """Return a limit as :func:`studies.sizing.targets.read_target` reads it."""
     if kind in ("duration", "hours"):
         return f"{_digits(limit / HOUR_S)}h" if limit % HOUR_S == 0 else f"{_digits(limit)}s"
     if kind == "share":
@@ -98,14 +98,14 @@ def _digits(value: float) -> str:
     return np.format_float_positional(float(f"{value:.15g}"), trim="-")
 
 
-def commands(options: Sequence[Option], sizing: Sizing | None = None) -> tuple[str, ...]:
+def commands(options: Sequence[Alternative], sizing: Sizing | None = None) -> tuple[str, ...]:
     """Return the command for all options at once, if there is one, that of a search for a size, of each option."""
     searched = () if sizing is None else (size_command(sizing, options[0].origin.name),)
     found = (compare_command(options), *searched, *(simulate_command(option) for option in options))
     return tuple(dict.fromkeys(command for command in found if command))
 
 
-def settings(options: Sequence[Option]) -> dict[str, Mapping[str, Any]]:
+def settings(options: Sequence[Alternative]) -> dict[str, Mapping[str, Any]]:
     """Return what the options were computed with, by name, for a table of what differs."""
     return {
         option.name: {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dlsched.metrics.compare import Row, compare
-from dlsched.metrics.formats import amount, count
 from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.sweep import Sweep
+from dlsched.metrics.stats.compare import Row, compare
+from dlsched.studies.sweep.answer import Sweep
+from dlsched.wording.formats import amount, count
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlsched.metrics.formats import MISSING, amount, listed, share, show_interval
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.sizing import FrontierPoint, Sizing, check_at, frontier
-from dlsched.metrics.sizing_rule import CLAIMS, TargetCheck
-from dlsched.metrics.sizing_targets import Target
-from dlsched.metrics.sizing_words import VERDICTS, sentence
 from dlsched.report.units import UNITS, titled
+from dlsched.studies.sizing.answer import FrontierPoint, Sizing, check_at, frontier
+from dlsched.studies.sizing.rule import CLAIMS, TargetCheck
+from dlsched.studies.sizing.targets import Target
+from dlsched.studies.sizing.words import VERDICTS, sentence
+from dlsched.wording.formats import MISSING, amount, listed, share, show_interval
 
 COUNTED = {"gpus": "GPUs", "nodes": "Nodes"}
 """What a size costs where no prices are set."""

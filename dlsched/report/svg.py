@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dlsched.figures.palette import LIGHT
-from dlsched.metrics.formats import number, short
 from dlsched.report.markup import line
+from dlsched.wording.formats import number, short
 
 WIDTH, HEIGHT = 430, 250
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 12, 44

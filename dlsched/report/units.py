@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlsched.metrics.formats import HOUR_S, Kind
+from dlsched.wording.formats import HOUR_S, Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,9 @@ from typing import Any
 
 import xlsxwriter
 
-from dlsched.figures.base import cut
 from dlsched.figures.palette import LIGHT
-from dlsched.metrics.compare import Cell, Row
-from dlsched.metrics.formats import HOUR_S
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.sizing import check_at
-from dlsched.metrics.sizing_words import sentence, sure_words
+from dlsched.metrics.stats.compare import Cell, Row
 from dlsched.metrics.winner_words import ordered
 from dlsched.metrics.winners import QUANTITIES, Group
 from dlsched.report.memo import Memo
@@ -27,6 +23,9 @@ from dlsched.report.rerun import seeds_words
 from dlsched.report.sizes import Frontier, asked_words, reached_words
 from dlsched.report.units import UNITS, titled
 from dlsched.report.winners import noun
+from dlsched.studies.sizing.answer import check_at
+from dlsched.studies.sizing.words import sentence, sure_words
+from dlsched.wording.formats import HOUR_S, cut
 
 SIZES = "Sizes"
 SHEETS = ("Summary", "Differences", "Frontier", "Who wins", "Assumptions", "All numbers")

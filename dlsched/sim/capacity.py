@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dlsched.domain.cluster import Absence, Cluster
 from dlsched.domain.plan import Step
 from dlsched.domain.policy import EventKind
-from dlsched.sim.agenda import instant_s
+from dlsched.sim.event_queue import instant_s
 from dlsched.sim.log import PieceEnd
 from dlsched.sim.world import World
 

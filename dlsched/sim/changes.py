@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Allocation, Share, Step
-from dlsched.sim.agenda import instant_s
+from dlsched.sim.event_queue import instant_s
 from dlsched.sim.world import World, gang_width
 
 

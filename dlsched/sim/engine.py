@@ -9,9 +9,9 @@ from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Step
 from dlsched.domain.policy import EventKind, Policy
 from dlsched.domain.randomness import stream
-from dlsched.sim.agenda import Agenda, Event, Kind, instant_s
+from dlsched.sim.apply_plan import apply_plan
 from dlsched.sim.capacity import CapacityChange, capacity_changes, node_goes, node_is_back
-from dlsched.sim.commit import apply_plan
+from dlsched.sim.event_queue import Event, EventQueue, Kind, instant_s
 from dlsched.sim.ledger import Decision
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.sim.meter import Meter, ProgressCall
@@ -36,7 +36,7 @@ class _Engine:
     def __init__(self, prepared: Prepared, policy: Policy, run_seed: int, progress: ProgressCall | None) -> None:
         jobs = prepared.scenario.workload
         self.policy = policy
-        self.agenda = Agenda(jobs.submit_s, policy.review)
+        self.agenda = EventQueue(jobs.submit_s, policy.review)
         self.world = World(prepared, self.agenda)
         self.start_s = float(jobs.submit_s[0]) if len(jobs) else 0.0
         self.capacity: list[CapacityChange] = capacity_changes(prepared.scenario.cluster)

@@ -82,9 +82,9 @@ def _truth(scenario: Scenario, run_seed: int) -> Truth:
     options = scenario.options
     if scenario.speed.kind != "parameter-server" or not (options.bug_share > 0 or options.cancel_share > 0):
         return realise(scenario, run_seed)
-    from dlsched.workload.doctor import in_time  # brings pandas, which most runs do not need
+    from dlsched.workload.import_report import in_seconds
 
-    return realise(scenario, run_seed, in_time(scenario).work)
+    return realise(scenario, run_seed, in_seconds(scenario).work)
 
 
 def _redrawn(scenario: Scenario, run_seed: int) -> Scenario:

@@ -18,7 +18,7 @@ from dlsched.domain.plan import Share, Step
 from dlsched.domain.workload import RESOURCES, Floats
 from dlsched.placement.rules import ROOM_TOLERANCE
 from dlsched.placement.trial import RESOURCE_WORDS
-from dlsched.sim.agenda import instant_s
+from dlsched.sim.event_queue import instant_s
 from dlsched.sim.world import World
 
 

@@ -15,7 +15,7 @@ from dlsched.domain.state import Nodes
 from dlsched.domain.utility import utility_at
 from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.placement import TrialPlacer
-from dlsched.sim.agenda import instant_s
+from dlsched.sim.event_queue import instant_s
 from dlsched.sim.reservations import Uses, future_uses, lasting_room
 from dlsched.sim.world import World
 

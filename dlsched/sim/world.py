@@ -14,7 +14,7 @@ from dlsched.domain.cluster import Absence, NodeTable
 from dlsched.domain.plan import Share, Step
 from dlsched.domain.workload import GPU, Floats, Ints, Workload
 from dlsched.placement import Site, TrialPlacer
-from dlsched.sim.agenda import Agenda, Kind
+from dlsched.sim.event_queue import EventQueue, Kind
 from dlsched.sim.ledger import Ledger, Piece
 from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.prepare import Prepared
@@ -63,7 +63,7 @@ def _read_only(values: NDArray[_T]) -> NDArray[_T]:
 class World:
     """Everything the engine changes. ``held`` = shares of running rows; ``future`` = steps to come of a row."""
 
-    def __init__(self, prepared: Prepared, agenda: Agenda) -> None:
+    def __init__(self, prepared: Prepared, agenda: EventQueue) -> None:
         scenario = prepared.scenario
         self.scenario, self.options, self.truth = scenario, scenario.options, prepared.truth
         self.jobs = scenario.workload

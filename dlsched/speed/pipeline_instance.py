@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import validated
+from dlsched.domain.model import FrozenModel
 from dlsched.speed.pipeline import Layers, Overlap, pipeline
 
 
-class PipelineInput(Frozen):
+class PipelineInput(FrozenModel):
     """The fields of an instance: times of each layer in any one unit; the transfer one way."""
 
     model_config = ConfigDict(strict=True)
@@ -27,14 +27,14 @@ class PipelineInput(Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PipelineTask:
     """An instance that was read."""
 
     layers: Layers
     overlap: Overlap
 
 
-def read(given: Mapping[str, Any]) -> Task:
+def read(given: Mapping[str, Any]) -> PipelineTask:
     """Return the task that plain values describe; ``seed`` changes nothing.
 
     Raises
@@ -44,10 +44,10 @@ def read(given: Mapping[str, Any]) -> Task:
     """
     fields = validated(PipelineInput, given, "instance")
     layers = Layers(fields.forward, fields.backward, fields.transfer, fields.slice)
-    return Task(layers, fields.overlap)
+    return PipelineTask(layers, fields.overlap)
 
 
-def solve(task: Task) -> dict[str, Any]:
+def solve(task: PipelineTask) -> dict[str, Any]:
     """Return the time of an iteration and its three shares, of forward, backward and transfer."""
     found = pipeline(task.layers, task.overlap)
     return {"iteration": found.iteration_s, "eta": list(found.eta)}

@@ -13,8 +13,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats
 
 Network = Literal["exact", "fcfs", "hybrid"]
@@ -30,7 +30,7 @@ SHARED_FROM, SHARED_FULLY = 0.8, 1.0
 LARGEST_S, SMALLEST_SUM_S = 1e9, 1e-9
 
 
-class StepTimes(Frozen):
+class StepTimes(FrozenModel):
     """Seconds of one mini-batch at each station, measured with one worker and one server.
 
     Each may be 0, not all of them. Made directly, bad times raise InputError.

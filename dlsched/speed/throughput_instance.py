@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.speed.queueing import LARGEST_S, MOST_WORKERS, Network, StepTimes, throughput
 from dlsched.speed.queueing_unequal import MOST_UNEQUAL, unequal_throughput
 
@@ -18,7 +18,7 @@ OneOrEach = Annotated[list[Seconds], BeforeValidator(lambda value: value if isin
 TIMES = tuple(StepTimes.model_fields)
 
 
-class ThroughputInput(Frozen):
+class ThroughputInput(FrozenModel):
     """The fields of an instance: seconds of a mini-batch at each station, as a list where workers are unequal."""
 
     model_config = ConfigDict(strict=True)
@@ -34,7 +34,7 @@ class ThroughputInput(Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ThroughputTask:
     """An instance that was read; a single entry of ``times`` stands for equal workers."""
 
     times: tuple[StepTimes, ...]
@@ -43,7 +43,7 @@ class Task:
     servers: int
 
 
-def read(given: Mapping[str, Any]) -> Task:
+def read(given: Mapping[str, Any]) -> ThroughputTask:
     """Return the task that plain values describe. A list has one time for each worker; ``seed`` changes nothing.
 
     Raises
@@ -66,10 +66,10 @@ def read(given: Mapping[str, Any]) -> Task:
         StepTimes(**{name: entries[worker if name in lists else 0] for name, entries in seconds.items()})
         for worker in range(fields.workers if lists else 1)
     )
-    return Task(times, fields.workers, fields.network, fields.servers)
+    return ThroughputTask(times, fields.workers, fields.network, fields.servers)
 
 
-def solve(task: Task) -> dict[str, Any]:
+def solve(task: ThroughputTask) -> dict[str, Any]:
     """Return mini-batches per second with the first 1..workers workers."""
     if len(task.times) == 1:
         rates = throughput(task.times[0], task.workers, task.network, task.servers)

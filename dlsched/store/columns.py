@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import StoreError
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.store.schema import TABLES, Kind
 from dlsched.workload.sidecar import table_columns
@@ -72,7 +72,7 @@ def scenario_of(jobs: bytes, definition: Mapping[str, Any], name: str, data_kind
     return Scenario(
         workload=Workload.from_columns(table_columns(jobs, name), definition["meta"]),
         cluster=Cluster.model_validate(definition["cluster"]),
-        options=Options.model_validate(definition["options"]),
+        options=SimulationRules.model_validate(definition["options"]),
         speed=SpeedSpec.model_validate(definition["speed"]),
         seed=int(definition["seed"]),
         name=name,

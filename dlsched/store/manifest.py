@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.store.schema import TABLES
 
 FORMAT = "dlsched-runs"
@@ -19,14 +19,14 @@ Short = Annotated[str, Field(max_length=200)]
 Counts = Annotated[dict[Short, int], Field(max_length=50)]
 
 
-class FileEntry(Frozen):
+class FileEntry(FrozenModel):
     """One Parquet file of the export."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     rows: int = Field(ge=0, le=20_000_000)
 
 
-class ScenarioEntry(Frozen):
+class ScenarioEntry(FrozenModel):
     """One scenario; its definition is validated by the domain's own models."""
 
     scenario_hash: Hash
@@ -40,7 +40,7 @@ class ScenarioEntry(Frozen):
     workload: FileName
 
 
-class RunEntry(Frozen):
+class RunEntry(FrozenModel):
     """One run; the key is computed again from the question it answers."""
 
     run_key: Hash
@@ -69,7 +69,7 @@ class RunEntry(Frozen):
         return tables
 
 
-class Manifest(Frozen):
+class Manifest(FrozenModel):
     """What is in the file. ``files`` maps every name in the zip to its size in rows and its hash."""
 
     format: Literal["dlsched-runs"]

@@ -10,11 +10,11 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError, StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import computations
-from dlsched.experiments.background import Question
+from dlsched.runner.background import StudyTask
 from dlsched.store.record import experiment_key
-from dlsched.ui import session
-from dlsched.ui.waiting import Waiting
+from dlsched.studies import registry
+from dlsched.ui.frame import session
+from dlsched.ui.pending import PendingTasks
 
 PARAM = "experiment"
 MOST_LOOKED_AT = 20
@@ -61,9 +61,9 @@ class Answers(Generic[Spec, Answer]):
     version: Callable[[], str]
 
     @property
-    def work(self) -> Waiting:
+    def work(self) -> PendingTasks:
         """What this tab waits for."""
-        return Waiting(self.kind)
+        return PendingTasks(self.kind)
 
     @property
     def shown_key(self) -> str:
@@ -163,7 +163,7 @@ class Answers(Generic[Spec, Answer]):
         if (experiment := self.known(spec)) is not None:
             self.open(experiment)
             return
-        ids = [session.runner().ask(Question(self.kind, spec.model_dump(mode="json"), name, scenario))]
+        ids = [session.runner().ask(StudyTask(self.kind, spec.model_dump(mode="json"), name, scenario))]
         st.session_state[self._asked_key] = ids
         self.work.begin(ids)
 
@@ -187,7 +187,7 @@ def computed(
     read_answer: Callable[[Mapping[str, Any]], Answer],
 ) -> Answers[Spec, Answer]:
     """Return the answers of a named computation."""
-    return Answers(kind, what, read_spec, read_answer, lambda: computations.find(kind).version)
+    return Answers(kind, what, read_spec, read_answer, lambda: registry.find(kind).version)
 
 
 @st.cache_resource(max_entries=4 * MOST_LOOKED_AT, show_spinner=False, hash_funcs={Answers: lambda one: one.kind})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dlsched.domain.cluster import VmType
 from dlsched.domain.errors import InputError
-from dlsched.workload.prices import PriceList, chosen, to_vm_types
+from dlsched.workload.prices.price_list import PriceList, chosen, to_vm_types
 
 _DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -68,7 +68,7 @@ def data_path(name: str) -> Path:
 @cache
 def price_list(bundled: BundledPrices) -> PriceList:
     """Return a bundled price list."""
-    from dlsched.workload.price_file import read_prices  # kept local: reading tables is slow to import
+    from dlsched.workload.prices.price_file import read_prices
 
     return PriceList(offers=read_prices(data_path(bundled.file)).offers)
 

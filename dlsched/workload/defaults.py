@@ -10,7 +10,7 @@ import pandas as pd
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Workload
-from dlsched.workload.doctor import Bools, arrival_window_s
+from dlsched.workload.import_report import Bools, arrival_window_s
 from dlsched.workload.notes import DEFAULT_CLUSTER
 
 TARGET_LOAD = 0.7
@@ -23,7 +23,7 @@ ANY_GPU = "GPU"
 def default_cluster(workload: Workload) -> Cluster:
     """Return the fewest 8-GPU nodes that hold the largest job and keep the load at or below 0.7.
 
-    Load is that of :func:`dlsched.workload.doctor.load_of`, but never more nodes are given than would run every
+    Load is that of :func:`dlsched.workload.import_report.offered_load`, but never more nodes than would run every
     job the moment it is submitted, nor more than 100,000. CPUs and memory are no limit, there are no prices and no
     partitions. Jobs with GPU-type constraints get pools of their own: each distinct constraint goes to a type
     already chosen for another one if it accepts it, else to the first type it names; jobs that accept any type have

@@ -88,11 +88,11 @@ def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
         parse,
         plain,
     )
-    from dlsched.workload.modelarts import modelarts_scenario
-    from dlsched.workload.server_jobs import server_jobs_scenario
-    from dlsched.workload.service import gpuaas_scenario
-    from dlsched.workload.slotted_jobs import slotted_jobs_scenario
-    from dlsched.workload.streams import stream_scenario
+    from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario
+    from dlsched.workload.studies.hell_knee import stream_scenario
+    from dlsched.workload.studies.modelarts import modelarts_scenario
+    from dlsched.workload.studies.pd_ors import slotted_jobs_scenario
+    from dlsched.workload.studies.smd import server_jobs_scenario
 
     parsed = parse(spec)
     if isinstance(parsed, GpuaasSpec):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Floats, Texts, Workload
@@ -19,7 +19,7 @@ _DECIMALS = 3
 _DUE, _USER = range(2)  # which of a job's uniforms decides what; new draws go to the end
 
 
-class DueRule(Frozen):
+class DueRule(FrozenModel):
     """Due times: submission + U[low, high] x fastest time (widest legal width, GPUs of speed 1)."""
 
     column: Literal["due_s"] = "due_s"
@@ -46,7 +46,7 @@ class DueRule(Frozen):
         return np.round(workload.submit_s + factor * fastest_s, _DECIMALS)
 
 
-class WeightRule(Frozen):
+class WeightRule(FrozenModel):
     """Tardiness weights: dollars per hour late for each GPU of the job; a CPU job counts as one GPU."""
 
     column: Literal["weight_usd_per_s"] = "weight_usd_per_s"
@@ -63,7 +63,7 @@ class WeightRule(Frozen):
         return gpus * (self.usd_per_gpu_h / 3600)
 
 
-class PriorityRule(Frozen):
+class PriorityRule(FrozenModel):
     """Priorities: small jobs first, short jobs first, or all the same."""
 
     column: Literal["priority"] = "priority"
@@ -85,7 +85,7 @@ class PriorityRule(Frozen):
         return -(workload.gpus if self.first == "small" else workload.work)
 
 
-class UserRule(Frozen):
+class UserRule(FrozenModel):
     """Users: each job belongs to one of ``users`` made-up users, all equally likely."""
 
     column: Literal["user"] = "user"

@@ -14,9 +14,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from dlsched.domain.cluster import Cluster, Frozen
+from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError, validated
-from dlsched.domain.scenario import FORMAT_VERSION, Options, Scenario, SpeedSpec
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.scenario import FORMAT_VERSION, Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import COLUMN, Ints, Workload
 from dlsched.workload.generators import draw, parse
 from dlsched.workload.sidecar import read_beside, table_columns
@@ -28,7 +29,7 @@ _LARGEST_INT = 2**63 - 1
 _DEEPEST = 50
 
 
-class WorkloadPart(Frozen):
+class WorkloadPart(FrozenModel):
     """Where the jobs come from. With a generator, columns or a table are that draw after edits by hand."""
 
     generator: dict[str, Any] | None = None
@@ -52,7 +53,7 @@ class WorkloadPart(Frozen):
         return self
 
 
-class ScenarioDocument(Frozen):
+class ScenarioDocument(FrozenModel):
     """All keys of a scenario file."""
 
     format_version: int
@@ -60,7 +61,7 @@ class ScenarioDocument(Frozen):
     data_kind: Literal["example", "generated", "trace"] = "trace"
     seed: int = Field(0, ge=-_LARGEST_INT, le=_LARGEST_INT)
     assumptions: tuple[str, ...] = ()
-    options: Options = Options()
+    options: SimulationRules = SimulationRules()
     speed: SpeedSpec = SpeedSpec()
     cluster: Cluster
     read: dict[str, int] = Field(default_factory=dict)

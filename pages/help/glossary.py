@@ -3,9 +3,9 @@ import streamlit as st
 
 from dlsched.domain.plan import REASON_TEXT
 from dlsched.metrics.kpi import KPIS
-from dlsched.ui import page
-from dlsched.ui.glossary import TERMS
-from dlsched.ui.parts import sentence
+from dlsched.ui.frame import page
+from dlsched.ui.frame.glossary import TERMS
+from dlsched.ui.frame.parts import sentence
 
 page.begin("Glossary", bar=False)
 sentence(f"{len(TERMS)} words and {len(KPIS)} numbers, as this tool uses them.")

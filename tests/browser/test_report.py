@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from dlsched.experiments.run import simulate
-from dlsched.metrics.chips import Chip
-from dlsched.metrics.guards import Guard
 from dlsched.report.html import to_html
 from dlsched.report.memo import LONGEST
-from dlsched.report.options import Option
+from dlsched.report.options import Alternative
 from dlsched.store import Store
+from dlsched.studies.simulation import simulate
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.cautions import Caution
 from dlsched.workload.load import load
 from tests.browser.conftest import ROOT, Server, settle
 from tests.support.memos import full_memo, numbers, option
@@ -100,7 +100,7 @@ def first_page_mm(browser: Any, file: Path) -> float:
     return height_mm
 
 
-def all_different(many: int) -> list[Option]:
+def all_different(many: int) -> list[Alternative]:
     """Options that differ in every number of the page, with wide intervals."""
     keys = ("wait_p95", "jct_mean", "tardiness_cost", "total_cost", "not_running_mean", "slowdown_mean", "wait_p50")
     return [
@@ -119,8 +119,8 @@ def test_the_first_page_fits_a4(browser: Any, tmp_path: Path, many: int, *, full
     texts = {"question": "question", "recommended": "recommendation", "note": "note"} if full else {}
     typed: dict[str, Any] = {name: ("longer words " * 60)[: LONGEST[key]] for name, key in texts.items()}
     if full:
-        typed["cautions"] = [Guard("orange", "A caution that needs a whole line of the page or two of them " * 2)] * 3
-        typed["assumptions"] = [Chip("due = submit + 1–3 x fastest time", "", "")] * 14
+        typed["cautions"] = [Caution("orange", "A caution that needs a whole line of the page or two of them " * 2)] * 3
+        typed["assumptions"] = [Assumption("due = submit + 1–3 x fastest time", "", "")] * 14
     file = tmp_path / "memo.html"
     file.write_text(to_html(full_memo(all_different(many), **typed)), encoding="utf-8")
     assert first_page_mm(browser, file) <= A4_MM[1] - MARGINS_MM[1]

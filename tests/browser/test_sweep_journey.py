@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dlsched.domain.scenario import Options
+from dlsched.domain.scenario import SimulationRules
 from dlsched.store import Store
 from tests.browser.conftest import Server, settle
 from tests.support.runs_for_store import small_scenario
@@ -50,7 +50,7 @@ def missing(tab: Any) -> int:
 def test_a_sweep_is_cancelled_resumed_survives_a_killed_server_and_ends(tmp_path: Path, browser: Any) -> None:
     server = Server(tmp_path / "results.duckdb")
     with Store(server.store) as store:
-        asked = small_scenario(200, options=Options(estimate_error=0.5))
+        asked = small_scenario(200, options=SimulationRules(estimate_error=0.5))
         scenario = store.save_scenario(asked).scenario_hash
     context = browser.new_context(viewport={"width": 1360, "height": 900})
     tab = context.new_page()

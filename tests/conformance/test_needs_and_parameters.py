@@ -10,9 +10,9 @@ import pytest
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.policy import Need, PolicySpec
-from dlsched.domain.scenario import Options, SpeedSpec
-from dlsched.experiments.run import simulate
+from dlsched.domain.scenario import SimulationRules, SpeedSpec
 from dlsched.policies.registry import POLICIES, unmet_needs
+from dlsched.studies.simulation import simulate
 from tests.support.conformance_scenarios import fixed_nodes, free_slots, full_workload, scenario
 
 every_policy = pytest.mark.parametrize("spec", POLICIES, ids=lambda spec: spec.key)
@@ -30,7 +30,7 @@ WITHOUT: dict[Need, dict[str, Any]] = {
     Need.UTILITY: {},
     Need.OWN_STEPS: {},
     Need.POOL: {},
-    Need.SHORT_RESTARTS: {"options": Options(restart_s=3600.0)},
+    Need.SHORT_RESTARTS: {"options": SimulationRules(restart_s=3600.0)},
     Need.ONE_NODE: {"workload": full_workload().with_columns(gpus_per_worker=np.full(36, 0.5))},
 }
 NEEDS = [(spec, need) for spec in POLICIES for need in sorted(spec.needs)]

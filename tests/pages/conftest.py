@@ -12,11 +12,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dlsched.experiments.background import Runner
-from dlsched.experiments.executor import Pool
+from dlsched.runner.background import Runner
+from dlsched.runner.executor import Pool
 from dlsched.store import Store
-from dlsched.ui import session
-from dlsched.ui.navigation import FOLDER
+from dlsched.ui.frame import session
+from dlsched.ui.frame.navigation import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60

@@ -7,17 +7,17 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dlsched.experiments.admissions import POLICIES, at, window
-from dlsched.experiments.background import Runner
-from dlsched.experiments.run import simulate
+from dlsched.runner.background import Runner
 from dlsched.store import Store
-from dlsched.ui import admissions_work
-from dlsched.ui.admissions_words import FIXED, cards_of, sentence_of
-from dlsched.ui.navigation import SCRIPTS
+from dlsched.studies.inspect.admissions import POLICIES, at, window
+from dlsched.studies.inspect.admissions.words import FIXED, cards_of, sentence_of
+from dlsched.studies.simulation import simulate
+from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.results import admissions_work
 from tests.support.admission_runs import batch_run, batches
 from tests.support.page_text import kept, shown
 
-PAGE = "inside/admissions.py"
+PAGE = "results/admissions.py"
 OpenPage = Callable[..., AppTest]
 
 
@@ -145,6 +145,6 @@ def test_an_odd_interval_in_the_link_becomes_the_nearest_or_the_one_with_most_jo
 
 def test_other_runs_offer_no_admissions(store: Store, open_page: OpenPage) -> None:
     other = store.save_run(simulate(batches(jobs=5), "fifo").record())
-    keys = [button.key for button in open_page("understand/result.py", run=other).button]
+    keys = [button.key for button in open_page("results/result.py", run=other).button]
     assert "result-admit" not in keys
     assert "result-next" in keys

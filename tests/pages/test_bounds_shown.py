@@ -7,21 +7,21 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dlsched.domain.scenario import Options, Scenario
-from dlsched.experiments.run import simulate
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.store import Store
-from dlsched.ui.result_bounds import badges
+from dlsched.studies.simulation import simulate
+from dlsched.ui.results.result_bounds import badges
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
-RESULT, COMPARE = "understand/result.py", "understand/compare.py"
+RESULT, COMPARE = "results/result.py", "results/compare.py"
 Open = Callable[..., AppTest]
 
 
 @pytest.fixture
 def scenario() -> Scenario:
     """Twelve jobs on four GPUs; restarts keep the compiled loop away, which would take long to compile here."""
-    return small_scenario(jobs=12, options=Options(restart_s=1.0))
+    return small_scenario(jobs=12, options=SimulationRules(restart_s=1.0))
 
 
 def saved(store: Store, scenario: Scenario, policy: str) -> str:
@@ -42,7 +42,7 @@ def test_numbers_tell_what_is_left_to_gain(store: Store, scenario: Scenario, ope
 
 
 def test_jobs_that_did_not_complete_are_named(store: Store, open_page: Open):
-    given = small_scenario(jobs=12, options=Options(restart_s=1.0, horizon_s=150.0))
+    given = small_scenario(jobs=12, options=SimulationRules(restart_s=1.0, horizon_s=150.0))
     app = open_page(RESULT, run=saved(store, given, "fifo"), tab="Numbers")
     assert not app.exception
     assert "did not complete here: bounds on time in system are about the others" in shown(app)
@@ -76,7 +76,7 @@ def test_a_number_of_all_runs_beside_its_bound(store: Store, scenario: Scenario,
 def test_runs_of_an_older_version_say_so(
     store: Store, scenario: Scenario, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("dlsched.ui.compare_bounds.LIMITS", ())
+    monkeypatch.setattr("dlsched.ui.results.compare_bounds.LIMITS", ())
     base, other = saved(store, scenario, "fifo"), saved(store, scenario, "sjf")
     app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
     assert not app.exception

@@ -12,18 +12,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import computations
-from dlsched.experiments.background import Runner
-from dlsched.metrics.calibration import Calibration
-from dlsched.metrics.calibration_words import trust_chip
+from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
-from dlsched.ui import calibration_work
+from dlsched.studies import registry
+from dlsched.studies.calibration.answer import Calibration
+from dlsched.studies.calibration.words import trust_chip
+from dlsched.ui.scenario import calibration_work
 from tests.support.page_text import shown
 from tests.support.recorded_jobs import recorded_scenario
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "describe/workload.py"
+PAGE = "scenario/workload.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 POLICIES = ["sjf", "fifo"]
@@ -34,7 +34,7 @@ def answered() -> ExperimentRecord:
     """Return the replays of jobs that FIFO recorded."""
     scenario = recorded_scenario("fifo")
     spec = {"scenario": scenario.content_hash, "policies": POLICIES}
-    return computations.compute("calibration", spec, subject=scenario)
+    return registry.compute("calibration", spec, subject=scenario)
 
 
 def opened(store: Store, open_page: OpenPage, scenario: Scenario) -> AppTest:
@@ -145,7 +145,7 @@ def test_answers_of_older_code_are_marked_and_unreadable_ones_are_none(
 
 def test_a_default_cluster_and_a_broken_replay_are_banners(store: Store, open_page: OpenPage) -> None:
     scenario = recorded_scenario("fifo").replace(assumptions=("Default cluster: 2 nodes",))
-    record = computations.compute(
+    record = registry.compute(
         "calibration", {"scenario": scenario.content_hash, "policies": ["fifo"]}, subject=scenario
     )
     answer = Calibration.from_plain(record.answer)
@@ -167,7 +167,7 @@ def test_names_of_groups_are_shown_letter_by_letter(store: Store, open_page: Ope
     )
     scenario = recorded_scenario("fifo").replace(workload=odd)
     spec = {"scenario": scenario.content_hash, "policies": ["fifo"]}
-    record = computations.compute("calibration", spec, subject=scenario)
+    record = registry.compute("calibration", spec, subject=scenario)
     store.save_experiment(record)
     app = opened(store, open_page, scenario)
     assert not app.exception

@@ -9,9 +9,10 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
-from dlsched.ui import price_lists, uploads
+from dlsched.ui.frame import uploads
+from dlsched.ui.scenario import price_lists
 from dlsched.workload.catalogue import EXAMPLES, PAPER, price_list
-from dlsched.workload.prices import to_vm_types
+from dlsched.workload.prices.price_list import to_vm_types
 from tests.support.runs_for_store import small_scenario
 
 SKYPILOT = b"""Region,Price,SpotPrice,InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo
@@ -30,7 +31,7 @@ def _day(monkeypatch):
 def page(open_page, store):
     """The page on a small scenario with fixed nodes."""
     saved = store.save_scenario(small_scenario())
-    return open_page("describe/catalogue.py", scenario=saved.scenario_hash[:8])
+    return open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8])
 
 
 def edit(app, row: int, **cells: Any):
@@ -88,8 +89,8 @@ def test_an_edit_is_kept_dated_and_there_after_leaving(page):
     assert (first.usd_per_h, first.spot_usd_per_h, first.source, first.as_of) == (
         0.5, None, "typed in", date(2026, 6, 9),
     )  # fmt: skip
-    app = app.switch_page("pages/describe/workload.py").run()
-    app = app.switch_page("pages/describe/catalogue.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/catalogue.py").run()
     assert not app.exception
     assert "$0.50 to $4.40" in shown(app)
 
@@ -108,7 +109,7 @@ def test_a_mistake_is_named_and_nothing_is_lost(page, cells, message):
     assert message in shown(app).replace("**", "")
     assert app.button(key="use-prices").disabled
     assert price_lists.saved() is None  # the good list stays
-    app = app.switch_page("pages/describe/workload.py").run().switch_page("pages/describe/catalogue.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run().switch_page("pages/scenario/catalogue.py").run()
     assert message in shown(app).replace("**", "")  # and so does the row that is being corrected
 
 
@@ -207,10 +208,10 @@ def test_gpu_types_without_run_times_are_named_on_both_pages(store, open_page):
         speed=SpeedSpec(kind="table", times=TimeTable(rows={"net": {"A100": (1.0,)}})),
     )
     saved = store.save_scenario(scenario)
-    app = open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
     assert "No run times for **K80**" in shown(app)
-    app = open_page("describe/catalogue.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8])
     assert "No run times for **T4, L4, V100, H100**" in shown(app)
 
 

@@ -6,11 +6,12 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.workload import Workload
-from dlsched.ui import price_lists, session
+from dlsched.ui.frame import session
+from dlsched.ui.scenario import price_lists
 from dlsched.workload.load import scenario_of
-from dlsched.workload.prices import Offer, PriceList
+from dlsched.workload.prices.price_list import Offer, PriceList
 from dlsched.workload.readers import read_trace
-from dlsched.workload.server_jobs import sample_server_jobs
+from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.page_text import kept
 
 TRACE = b"job_id,submit_time_s,num_gpus,duration_s\n" + b"".join(
@@ -22,7 +23,7 @@ TRACE = b"job_id,submit_time_s,num_gpus,duration_s\n" + b"".join(
 def page(open_page, store):
     """The page on a trace with its default cluster."""
     saved = store.save_scenario(scenario_of(read_trace(TRACE, "mine.csv"), "mine"))
-    return open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
+    return open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
 
 
 def edit(app, table: str, row: int | None, **cells: Any):
@@ -153,8 +154,8 @@ def test_example_type_is_added_to_the_rows_and_its_price_called_an_example(page,
 
 def test_unsaved_rows_are_still_there_when_the_page_was_left(page):
     app = edit(page, "pools", 0, nodes=21)
-    app = app.switch_page("pages/describe/workload.py").run()
-    app = app.switch_page("pages/describe/cluster.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/cluster.py").run()
     assert not app.exception
     assert card(app, "Nodes") == "21"
     assert not app.button(key="save-cluster").disabled
@@ -187,7 +188,7 @@ def test_speed_and_ownership_that_the_table_does_not_show_are_kept(open_page, st
     cluster = Cluster(pools=(Pool(vm=vm, count=6, owned=False),))
     jobs = Workload.from_columns({"job_id": ["a", "b"], "submit_s": [0.0, 1.0], "work": [10.0, 10.0]})
     saved = store.save_scenario(session.demo().replace(workload=jobs, cluster=cluster, generator=None, name="odd"))
-    app = open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
     assert app.button(key="save-cluster").disabled
     app = edit(app, "pools", 0, nodes=8)
     app.button(key="save-cluster").click().run()
@@ -230,7 +231,7 @@ def test_free_machines_come_from_the_own_catalogue_first(page):
 
 def test_disk_of_nodes_is_kept_when_another_column_is_edited(open_page, store):
     saved = store.save_scenario(sample_server_jobs())
-    app = open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
     app = edit(app, "pools", 0, nodes=2)
     app = next(button for button in app.button if button.label.startswith("Save")).click().run()

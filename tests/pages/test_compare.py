@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from dlsched.domain.scenario import Options
-from dlsched.experiments.run import simulate
+from dlsched.domain.scenario import SimulationRules
+from dlsched.studies.simulation import simulate
 from tests.support.runs_for_store import small_scenario
 
 ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
-PAGE = "understand/compare.py"
+PAGE = "results/compare.py"
 
 
 @pytest.fixture
 def scenario():
     """Twelve jobs on four GPUs, of 60 s each but the first ones of 600 s, so that orders matter."""
-    given = small_scenario(jobs=12, options=Options(**ENGINE))
+    given = small_scenario(jobs=12, options=SimulationRules(**ENGINE))
     work = given.workload.work.copy()
     work[[0, 5]] = 600.0
     columns = {"job_id": given.workload.job_id, "submit_s": given.workload.submit_s, "work": work,
@@ -65,7 +65,7 @@ def test_the_baseline_can_be_changed(store, scenario, open_page):
 
 
 def test_a_difference_that_draws_do_not_tell_is_never_better(store, scenario, open_page):
-    given = scenario.replace(options=Options(bug_share=0.4, bug_within_s=50.0, **ENGINE))
+    given = scenario.replace(options=SimulationRules(bug_share=0.4, bug_within_s=50.0, **ENGINE))
     runs = {policy: [run(store, given, policy, seed) for seed in range(2)] for policy in ("fifo", "sjf")}
     app = open_page(PAGE, runs=f"{runs['fifo'][0]},{runs['sjf'][0]}", base=runs["fifo"][0])
     assert not app.exception
@@ -111,7 +111,7 @@ def test_who_wins_by_user_size_and_length_with_fairness(store, scenario, open_pa
 
 
 def test_who_wins_over_draws_has_intervals_and_says_who_is_left_out(store, scenario, open_page):
-    given = scenario.replace(options=Options(bug_share=0.4, bug_within_s=50.0, **ENGINE))
+    given = scenario.replace(options=SimulationRules(bug_share=0.4, bug_within_s=50.0, **ENGINE))
     runs = {policy: [run(store, given, policy, seed) for seed in range(3)] for policy in ("fifo", "sjf")}
     app = open_page(PAGE, runs=f"{runs['fifo'][0]},{runs['sjf'][0]}", base=runs["fifo"][0], ctab="Who wins, who loses")
     assert not app.exception
@@ -122,7 +122,7 @@ def test_who_wins_over_draws_has_intervals_and_says_who_is_left_out(store, scena
 
 
 def test_unlike_sets_of_jobs_are_said_and_can_be_made_alike(store, scenario, open_page):
-    given = scenario.replace(options=Options(horizon_s=250.0, **ENGINE))
+    given = scenario.replace(options=SimulationRules(horizon_s=250.0, **ENGINE))
     base, other = run(store, given), run(store, given, "sjf")
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert not app.exception
@@ -138,7 +138,7 @@ def test_unlike_sets_of_jobs_are_said_and_can_be_made_alike(store, scenario, ope
 
 
 def test_other_jobs_are_refused_unless_some_are_common(store, scenario, open_page):
-    fewer = small_scenario(jobs=4, name="fewer", options=Options(**ENGINE))
+    fewer = small_scenario(jobs=4, name="fewer", options=SimulationRules(**ENGINE))
     base, other = run(store, scenario), run(store, fewer)
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert not app.exception

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dlsched.experiments.run import simulate
+from dlsched.studies.simulation import simulate
 from dlsched.workload.generators import StreamSpec
-from dlsched.workload.streams import stream_scenario
+from dlsched.workload.studies.hell_knee import stream_scenario
 
-RESULT, COMPARE = "understand/result.py", "understand/compare.py"
+RESULT, COMPARE = "results/result.py", "results/compare.py"
 SEEDS = range(6)
 
 

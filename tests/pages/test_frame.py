@@ -4,9 +4,10 @@ import pytest
 import streamlit as st
 
 from dlsched.domain.errors import StoreError
-from dlsched.domain.scenario import Options
-from dlsched.experiments.background import TaskState, TaskStatus
-from dlsched.ui import run_queue, run_state, scenario_bar, session
+from dlsched.domain.scenario import SimulationRules
+from dlsched.runner.background import TaskState, TaskStatus
+from dlsched.ui.frame import run_state, scenario_bar, session
+from dlsched.ui.simulate import run_queue
 from tests.support.runs_for_store import record, small_scenario
 
 
@@ -15,7 +16,7 @@ def shown(app) -> str:
 
 
 def test_a_link_to_an_unknown_scenario_says_so_and_offers_a_way_on(open_page):
-    app = open_page("run/runs.py", scenario="deadbeef")
+    app = open_page("simulate/runs.py", scenario="deadbeef")
     assert not app.exception
     assert "Scenario deadbeef is not in this store" in app.error[0].value
     assert [button.label for button in app.button] == ["Go on with the demo", "Import an export file"]
@@ -28,7 +29,7 @@ def test_a_store_in_use_shows_nothing_else(store, open_page, monkeypatch):
         raise StoreError("This store is in use by process 4121 on this machine.")
 
     monkeypatch.setattr(session, "store", locked)
-    app = open_page("run/run.py")
+    app = open_page("simulate/run.py")
     assert not app.exception
     assert [title.value for title in app.title] == ["The result store is not available"]
     assert "in use by process 4121" in app.error[0].value
@@ -39,7 +40,7 @@ def test_a_hostile_name_stays_text(store, open_page):
     saved = store.save_scenario(small_scenario(name="[x](http://evil) $5 :red[a] <script>"))
     app = open_page("help/glossary.py", scenario=saved.scenario_hash)
     assert not app.exception
-    app = open_page("run/runs.py", scenario=saved.scenario_hash)
+    app = open_page("simulate/runs.py", scenario=saved.scenario_hash)
     assert not app.exception
 
 
@@ -47,11 +48,11 @@ def test_edited_since_last_run_until_the_version_has_runs(store, open_page):
     first = small_scenario()
     store.save_run(record(first))
     parent = store.save_scenario(first)
-    second = first.replace(options=Options(restart_s=5.0))
+    second = first.replace(options=SimulationRules(restart_s=5.0))
     child = store.save_scenario(second, based_on=parent.scenario_hash)
     assert not scenario_bar.was_edited(parent)
     assert scenario_bar.was_edited(child)
-    app = open_page("run/runs.py", scenario=child.scenario_hash)
+    app = open_page("simulate/runs.py", scenario=child.scenario_hash)
     assert "v2 has no run yet. Results you have seen belong to v1." in shown(app)
     app = app.button(key="bar-undo").click().run()
     assert app.session_state["scenario_hash"] == parent.scenario_hash
@@ -62,7 +63,7 @@ def test_edited_since_last_run_until_the_version_has_runs(store, open_page):
 def test_ticks_and_baseline_are_changed_in_the_bar(store, open_page):
     scenario = small_scenario()
     ids = [store.save_run(record(scenario, policy=policy)) for policy in ("fifo", "sjf", "las")]
-    app = open_page("run/runs.py", scenario=scenario.content_hash, runs=",".join(ids[:2]), base=ids[1])
+    app = open_page("simulate/runs.py", scenario=scenario.content_hash, runs=",".join(ids[:2]), base=ids[1])
     assert app.session_state["ticked_runs"] == [ids[1], ids[0]]
     app = app.checkbox(key=f"bar-tick-{ids[2]}-False").set_value(True).run()
     assert app.session_state["ticked_runs"] == [ids[1], ids[0], ids[2]]
@@ -76,7 +77,7 @@ def test_ticks_and_baseline_are_changed_in_the_bar(store, open_page):
 def test_another_scenario_is_opened_by_choosing_it(store, open_page):
     here = store.save_scenario(small_scenario())
     there = store.save_scenario(small_scenario(7, name="seven jobs"))
-    app = open_page("run/runs.py", scenario=here.scenario_hash)
+    app = open_page("simulate/runs.py", scenario=here.scenario_hash)
     app = app.selectbox(key=f"bar-switch-{here.scenario_hash}").set_value(there.scenario_hash).run()
     assert app.session_state["scenario_hash"] == there.scenario_hash
     app = app.text_input(key=f"bar-name-{there.scenario_hash}").set_value("Seven").run()

@@ -1,7 +1,7 @@
 """The Glossary page: all words and numbers, and the search."""
 
 from dlsched.metrics.kpi import KPIS
-from dlsched.ui.glossary import TERMS
+from dlsched.ui.frame.glossary import TERMS
 
 
 def test_all_words_and_the_search(open_page):

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dlsched.experiments.background import Question, Runner
-from dlsched.experiments.look_ahead import POLICIES, Subject, window
-from dlsched.experiments.run import simulate
+from dlsched.runner.background import Runner, StudyTask
 from dlsched.store import Store
-from dlsched.ui import look_ahead_work
+from dlsched.studies.inspect.look_ahead import POLICIES, Subject, window
+from dlsched.studies.simulation import simulate
+from dlsched.ui.results import look_ahead_work
 from tests.support.look_ahead_runs import crowded_scenario, elastic_run, elastic_scenario
 
-PAGE = "inside/look_ahead.py"
+PAGE = "results/look_ahead.py"
 OPTIMAL, GREEDY = POLICIES
 OpenPage = Callable[..., AppTest]
 
@@ -165,7 +165,7 @@ def test_cancelled_work_is_told_and_can_be_started_again(
 ) -> None:
     real = runner.ask
 
-    def cancelled(question: Question) -> str:
+    def cancelled(question: StudyTask) -> str:
         monkeypatch.setattr(runner, "_fill", lambda: None)  # it stays in the queue
         asked = real(question)
         runner.cancel([asked])
@@ -219,8 +219,8 @@ def test_a_greedy_run_offers_its_decisions_and_other_runs_nothing(
     saved: dict[str, str], store: Store, open_page: OpenPage
 ) -> None:
     other = store.save_run(simulate(elastic_scenario(), "fifo").record())
-    assert open_page("understand/result.py", run=saved[GREEDY]).button(key="result-look").label == "See its decisions"
-    keys = [button.key for button in open_page("understand/result.py", run=other).button]
+    assert open_page("results/result.py", run=saved[GREEDY]).button(key="result-look").label == "See its decisions"
+    keys = [button.key for button in open_page("results/result.py", run=other).button]
     assert "result-look" not in keys
     assert "result-next" in keys
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dlsched.domain.scenario import Scenario
-from dlsched.ui import session
+from dlsched.ui.frame import session
 from dlsched.workload.described_job import COLUMNS
 from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.server_jobs import sample_server_jobs, server_jobs_scenario
+from dlsched.workload.studies.smd import sample_server_jobs, server_jobs_scenario
 from tests.support.page_text import kept, shown
 from tests.support.server_scenarios import machines, training, with_servers
 
-PAGE = "speed_up/parameter_servers.py"
+PAGE = "lab/parameter_servers.py"
 OPTIMUS = "With the same admission rule Optimus is within 0.5% of SMD."
 
 

@@ -4,15 +4,15 @@ import pytest
 
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.policies.registry import POLICIES
-from dlsched.ui import workload_slotted
-from dlsched.ui.policy_choice import ADMITTING_FIVE, BOOKING_FIVE, ELASTIC_FIVE, has_curves, usual
-from dlsched.ui.workload_servers import KIND
+from dlsched.ui.fields.policy_choice import ADMITTING_FIVE, BOOKING_FIVE, ELASTIC_FIVE, has_curves, usual
+from dlsched.ui.scenario import workload_slotted
+from dlsched.ui.scenario.workload_servers import KIND
 from dlsched.workload import fill
 from dlsched.workload.generators import StreamSpec
-from dlsched.workload.server_jobs import sample_server_jobs
-from dlsched.workload.service import sample_scenario
-from dlsched.workload.slotted_jobs import sample_slotted_jobs
-from dlsched.workload.streams import stream_scenario
+from dlsched.workload.studies.gpu_as_a_service import sample_scenario
+from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.pd_ors import sample_slotted_jobs
+from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.page_text import kept
 from tests.support.runs_for_store import small_scenario
 from tests.support.server_scenarios import training, with_servers
@@ -22,7 +22,7 @@ from tests.support.server_scenarios import training, with_servers
 def stream(open_page, store):
     """The page on a few jobs with speed curves on fixed nodes."""
     saved = store.save_scenario(stream_scenario(StreamSpec(nodes=8, jobs=10)))
-    return open_page("run/run.py", scenario=saved.scenario_hash[:8])
+    return open_page("simulate/run.py", scenario=saved.scenario_hash[:8])
 
 
 def test_jobs_with_speed_curves_are_met_by_elastic_policies_first(stream):
@@ -50,12 +50,12 @@ def test_with_fixed_widths_elastic_policies_say_that_they_only_order(open_page, 
     assert not has_curves(rigid)
     assert "fifo" in usual(rigid)
     saved = store.save_scenario(rigid)
-    app = open_page("run/run.py", scenario=saved.scenario_hash[:8])
+    app = open_page("simulate/run.py", scenario=saved.scenario_hash[:8])
     assert any("can only choose the order" in part.value for part in app.markdown)
 
 
 def open_run(open_page, store, scenario):
-    return open_page("run/run.py", scenario=store.save_scenario(scenario).scenario_hash[:8])
+    return open_page("simulate/run.py", scenario=store.save_scenario(scenario).scenario_hash[:8])
 
 
 def test_jobs_with_servers_are_met_by_the_policies_that_let_jobs_in(open_page, store):

@@ -14,17 +14,17 @@ from streamlit.testing.v1 import AppTest
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SpeedSpec
-from dlsched.experiments import computations
-from dlsched.experiments.background import Runner
-from dlsched.experiments.run import Progress
+from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
-from dlsched.ui import pool_size_work
+from dlsched.studies import registry
+from dlsched.studies.simulation import Progress
+from dlsched.ui.plan import pool_size_work
 from tests.support.look_ahead_runs import elastic_scenario
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "inside/pool_size.py"
+PAGE = "plan/pool_size.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 
@@ -34,7 +34,7 @@ def answered(variants: tuple[str, ...] = ("own",), draws: int = 3) -> Experiment
     """Return a small sweep of the given jobs with both allocators."""
     scenario = elastic_scenario()
     spec = {"scenario": scenario.content_hash, "nodes": [3, 6], "variants": list(variants), "draws": draws}
-    return computations.compute("pool-sizes", spec, subject=scenario)
+    return registry.compute("pool-sizes", spec, subject=scenario)
 
 
 def saved(store: Store, record: ExperimentRecord) -> str:
@@ -176,8 +176,8 @@ def test_a_link_to_an_unknown_answer_says_so_and_goes_on(store: Store, open_page
 
 
 def replied_by(monkeypatch: pytest.MonkeyPatch, reply: Callable[..., dict[str, Any]]) -> None:
-    real = computations.find("pool-sizes")
-    monkeypatch.setattr(computations, "COMPUTATIONS", (replace(real, answer=reply),))
+    real = registry.find("pool-sizes")
+    monkeypatch.setattr(registry, "COMPUTATIONS", (replace(real, answer=reply),))
     monkeypatch.setattr(type(pool_size_work.WORK), "follow", lambda self, places: None)
 
 

@@ -7,14 +7,15 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dlsched.experiments.background import Runner
-from dlsched.experiments.run import simulate
+from dlsched.runner.background import Runner
 from dlsched.store import Store
-from dlsched.ui import loaders, prices_work
+from dlsched.studies.simulation import simulate
+from dlsched.ui.frame import loaders
+from dlsched.ui.results import dual_prices_work
 from tests.support.page_text import shown
 from tests.support.priced_runs import HORIZON, drawn, four_jobs
 
-PAGE = "inside/prices.py"
+PAGE = "results/dual_prices.py"
 OpenPage = Callable[..., AppTest]
 
 
@@ -70,7 +71,7 @@ def test_from_a_job_to_its_story_and_back(saved: str, runner: Runner, open_page:
 
 def test_other_runs_do_not_offer_prices(store: Store, open_page: OpenPage) -> None:
     other = store.save_run(simulate(four_jobs(), "pd-ors-fifo").record())
-    keys = [button.key for button in open_page("understand/result.py", run=other, tab="Job", job="1").button]
+    keys = [button.key for button in open_page("results/result.py", run=other, tab="Job", job="1").button]
     assert "result-price" not in keys
     assert "job-price" not in keys
     assert "result-next" in keys
@@ -100,7 +101,7 @@ def test_a_large_run_says_why_there_is_no_best_in_hindsight(store: Store, runner
 def test_without_such_a_run_the_sample_is_offered_and_opens(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prices_work, "sample_slotted_jobs", four_jobs)
+    monkeypatch.setattr(dual_prices_work, "sample_slotted_jobs", four_jobs)
     app = open_page(PAGE)
     assert "No run of this scenario books at prices" in shown(app)
     app = app.button(key="price-empty").click().run()

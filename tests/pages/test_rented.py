@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from dlsched.experiments.run import simulate
-from dlsched.ui import loaders, runs_of, session
-from dlsched.ui.compare_costs import cheapest, costs_of, saving_table
-from dlsched.ui.result_cost import draw_words, idle_words, over_draws
-from dlsched.workload.service import PROTOTYPE, gpuaas_scenario
+from dlsched.studies.simulation import simulate
+from dlsched.ui.frame import loaders, runs_of, session
+from dlsched.ui.results.compare_costs import cheapest, costs_of, saving_table
+from dlsched.ui.results.result_cost import draw_words, idle_words, over_draws
+from dlsched.workload.studies.gpu_as_a_service import PROTOTYPE, gpuaas_scenario
 
-RESULT, COMPARE = "understand/result.py", "understand/compare.py"
+RESULT, COMPARE = "results/result.py", "results/compare.py"
 SEEDS = (0, 1, 2)
 
 

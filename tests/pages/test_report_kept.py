@@ -11,21 +11,21 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
-from dlsched.experiments import computations
-from dlsched.experiments.cases import Case, Draws, changed
-from dlsched.experiments.run import simulate
-from dlsched.experiments.what_if import WhatIfSpec
 from dlsched.report.memo import Memo
 from dlsched.store import Store
-from dlsched.ui import options, report_kept_view, report_view
+from dlsched.studies import registry
+from dlsched.studies.design import Replications, Variant, changed
+from dlsched.studies.simulation import simulate
+from dlsched.studies.what_if import WhatIfSpec
+from dlsched.ui.plan import report_kept_view, report_view, shortlist
 from tests.support.page_text import shown
 
-PAGE = "decide/report.py"
+PAGE = "plan/report.py"
 OpenPage = Callable[..., AppTest]
 SPREAD = {"run_time_spread": 0.3}
-TEN = Draws(seeds=(0, 1, 2), vary=SPREAD)
+TEN = Replications(seeds=(0, 1, 2), vary=SPREAD)
 
 
 def queued(**more: Any) -> Scenario:
@@ -36,7 +36,7 @@ def queued(**more: Any) -> Scenario:
                "user": ["ann", "bob"] * 12}  # fmt: skip
     cluster = Cluster(pools=(Pool(vm=VmType(name="two", gpus=2, usd_per_h=3.6), count=2),))
     values: dict[str, Any] = {"workload": Workload.from_columns(columns), "cluster": cluster, "name": "queued",
-                              "options": Options(restart_s=1.0)}  # fmt: skip
+                              "options": SimulationRules(restart_s=1.0)}  # fmt: skip
     return Scenario(**values | more)
 
 
@@ -44,17 +44,17 @@ def what_if(
     store: Store,
     changes: Mapping[str, float] | None = None,
     policy: str = "fifo",
-    draws: Draws = TEN,
+    draws: Replications = TEN,
     baseline: str = "fifo",
     scenario: Scenario | None = None,
 ) -> str:
     """Store the answer of a what-if and keep it as an option."""
     about = scenario or queued()
     spec = WhatIfSpec(
-        scenario=about.content_hash, baseline=Case(policy=baseline), draws=draws,
-        changed=Case(policy=policy, changes=dict(changes or {})),
+        scenario=about.content_hash, baseline=Variant(policy=baseline), draws=draws,
+        changed=Variant(policy=policy, changes=dict(changes or {})),
     )  # fmt: skip
-    record = computations.compute("what-if", spec.model_dump(mode="json"), subject=about)
+    record = registry.compute("what-if", spec.model_dump(mode="json"), subject=about)
     return kept(store, store.save_experiment(record), about)
 
 
@@ -62,13 +62,13 @@ def size(store: Store, **more: Any) -> str:
     """Store a search for a size and keep it as an option."""
     spec = {"scenario": queued().content_hash, "targets": [{"metric": "wait_p95", "limit": 60.0}], "draws": 3,
             "confirm": 4, "vary": SPREAD, "types": [{"key": "nodes", "least": 1, "most": 9}]}  # fmt: skip
-    return kept(store, store.save_experiment(computations.compute("size", spec | more, subject=queued())), queued())
+    return kept(store, store.save_experiment(registry.compute("size", spec | more, subject=queued())), queued())
 
 
 def kept(store: Store, experiment_id: str, scenario: Scenario) -> str:
     store.save_scenario(scenario)
-    ids = store.get_setting(options.PREFIX + scenario.content_hash, [])
-    store.set_setting(options.PREFIX + scenario.content_hash, [*ids, experiment_id])
+    ids = store.get_setting(shortlist.PREFIX + scenario.content_hash, [])
+    store.set_setting(shortlist.PREFIX + scenario.content_hash, [*ids, experiment_id])
     return experiment_id
 
 
@@ -127,7 +127,7 @@ def test_several_options_share_draws_and_names_can_be_letters(
 @pytest.mark.usefixtures("runner")
 def test_other_draws_are_refused_and_computed_again(store: Store, open_page: OpenPage, memos: list[Memo]) -> None:
     what_if(store, {"nodes": 4})
-    other = what_if(store, {"nodes": 3}, draws=Draws(seeds=(0, 1)))
+    other = what_if(store, {"nodes": 3}, draws=Replications(seeds=(0, 1)))
     app = opened(open_page)
     assert not memos
     (error,) = app.error
@@ -139,7 +139,7 @@ def test_other_draws_are_refused_and_computed_again(store: Store, open_page: Ope
     assert not app.error
     assert names(memos[-1]) == ["Today", "Two more nodes", "One more node"]
     assert len(memos[-1].options[2].draws) == 3
-    assert other in store.get_setting(options.PREFIX + queued().content_hash)  # what was kept stays
+    assert other in store.get_setting(shortlist.PREFIX + queued().content_hash)  # what was kept stays
     runs = [simulate(changed(queued(), {"nodes": 3, **SPREAD}, seed), "fifo", seed=seed) for seed in range(3)]
     assert [draw["wait_mean"] for draw in memos[-1].options[2].draws] == pytest.approx(
         [run.metrics["wait_mean"] for run in runs]
@@ -186,10 +186,10 @@ def test_a_size_is_compared_by_itself_and_says_its_claim(store: Store, open_page
 def test_runs_stand_beside_kept_answers_where_they_have_the_draws(
     store: Store, open_page: OpenPage, memos: list[Memo]
 ) -> None:
-    given = queued(options=Options(bug_share=0.4, bug_within_s=50.0, restart_s=1.0))
+    given = queued(options=SimulationRules(bug_share=0.4, bug_within_s=50.0, restart_s=1.0))
     runs = [store.save_run(simulate(given, policy, seed=seed).record())
             for policy in ("fifo", "sjf") for seed in (0, 1)]  # fmt: skip
-    what_if(store, {"nodes": 4}, draws=Draws(seeds=(0, 1)), scenario=given)
+    what_if(store, {"nodes": 4}, draws=Replications(seeds=(0, 1)), scenario=given)
     app = open_page(PAGE, scenario=given.content_hash, runs=",".join(runs), base=runs[0])
     assert not app.exception
     assert not app.error
@@ -227,7 +227,7 @@ def test_ticked_runs_of_other_draws_come_alone_until_they_are_asked_for(
 @pytest.mark.usefixtures("runner")
 def test_what_if_leads_here_with_its_option_ticked(store: Store, open_page: OpenPage, memos: list[Memo]) -> None:
     store.save_scenario(queued())
-    app = open_page("decide/what_if.py", scenario=queued().content_hash)
+    app = open_page("plan/what_if.py", scenario=queued().content_hash)
     app = app.button(key="whatif-try-nodes").click().run()
     app = app.button(key="whatif-report").click().run()
     assert not app.exception
@@ -237,7 +237,7 @@ def test_what_if_leads_here_with_its_option_ticked(store: Store, open_page: Open
     app = app.switch_page(f"pages/{PAGE}").run()
     app = app.multiselect[0].set_value([]).run()
     assert "none of them is a kept answer" in shown(app)
-    app = app.switch_page("pages/decide/what_if.py").run()
+    app = app.switch_page("pages/plan/what_if.py").run()
     app = app.button(key="whatif-report").click().run()
     assert names(memos[-1]) == ["Today", "One more node"]
 

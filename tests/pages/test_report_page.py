@@ -11,24 +11,24 @@ import pptx
 import pytest
 import streamlit as st
 
-from dlsched.domain.scenario import Options
-from dlsched.experiments.run import simulate
-from dlsched.experiments.sweep import read_spec, run_sweep
+from dlsched.domain.scenario import SimulationRules
 from dlsched.report.winners import winners_of
 from dlsched.report.write import content
 from dlsched.store.record import ExperimentRecord
-from dlsched.ui import report_kept_view, report_view
+from dlsched.studies.simulation import simulate
+from dlsched.studies.sweep import read_spec, run_sweep
+from dlsched.ui.plan import report_kept_view, report_view
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "decide/report.py"
+PAGE = "plan/report.py"
 ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
 
 
 @pytest.fixture
 def scenario():
     """Twelve jobs on four GPUs, of 60 s each but the first ones of 600 s, so that orders matter."""
-    given = small_scenario(jobs=12, options=Options(**ENGINE))
+    given = small_scenario(jobs=12, options=SimulationRules(**ENGINE))
     work = given.workload.work.copy()
     work[[0, 5]] = 600.0
     return given.replace(workload=given.workload.with_columns(work=work))
@@ -88,7 +88,7 @@ def test_what_is_typed_is_on_the_page_and_stays(store, scenario, open_page, page
     assert "Do &lt;b&gt;this&lt;/b&gt;." in page
     assert "Asked by the board" in page
     assert "Who gains" not in page
-    app = app.switch_page("pages/run/runs.py").run()
+    app = app.switch_page("pages/simulate/runs.py").run()
     app = app.switch_page(f"pages/{PAGE}").run()
     assert text_of(app, "Recommendation").value == "Do <b>this</b>."
     app = text_of(app, "Recommendation").set_value("").run()
@@ -132,7 +132,7 @@ def test_a_run_that_failed_its_audit_is_refused_with_a_way_out(store, scenario, 
 
 
 def test_other_jobs_are_refused(store, scenario, open_page, pages):
-    base, other = run(store, scenario), run(store, small_scenario(4, name="fewer", options=Options(**ENGINE)))
+    base, other = run(store, scenario), run(store, small_scenario(4, name="fewer", options=SimulationRules(**ENGINE)))
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert not app.exception
     assert "are runs of different workloads" in shown(app)
@@ -140,7 +140,7 @@ def test_other_jobs_are_refused(store, scenario, open_page, pages):
 
 
 def test_one_draw_of_something_random_says_rough_first(store, scenario, open_page, pages):
-    given = scenario.replace(options=Options(bug_share=0.4, bug_within_s=50.0, **ENGINE))
+    given = scenario.replace(options=SimulationRules(bug_share=0.4, bug_within_s=50.0, **ENGINE))
     base, other = run(store, given), run(store, given, "sjf")
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert not app.exception
@@ -173,11 +173,11 @@ def test_one_ticked_run_takes_the_others_along(store, scenario, open_page, pages
 
 def test_result_and_compare_lead_here(store, scenario, open_page, pages):
     base, other = run(store, scenario), run(store, scenario, "sjf")
-    app = open_page("understand/compare.py", runs=f"{other},{base}", base=other)
+    app = open_page("results/compare.py", runs=f"{other},{base}", base=other)
     app = app.button(key="compare-memo").click().run()
     assert not app.exception
     assert pages["memo"][-1].comparison.names == ("SJF", "FIFO")
-    app = open_page("understand/result.py", run=other, runs=base, base=base)
+    app = open_page("results/result.py", run=other, runs=base, base=base)
     app = app.button(key="result-memo").click().run()
     assert not app.exception
     assert pages["memo"][-1].comparison.names == ("FIFO", "SJF")
@@ -185,7 +185,7 @@ def test_result_and_compare_lead_here(store, scenario, open_page, pages):
 
 def test_the_share_menu_points_to_the_memo(store, scenario, open_page):
     store.save_scenario(scenario)
-    app = open_page("run/runs.py", scenario=scenario.content_hash[:8])
+    app = open_page("simulate/runs.py", scenario=scenario.content_hash[:8])
     assert "For others: download the HTML memo, one file that needs neither." in shown(app)
 
 
@@ -216,7 +216,7 @@ def test_who_gains_is_computed_once(store, scenario, open_page, pages, monkeypat
         asked.append(baseline)
         return winners_of(baseline, *jobs, **how)
 
-    monkeypatch.setattr("dlsched.ui.report_work.winners_of", counted)
+    monkeypatch.setattr("dlsched.ui.plan.report_work.winners_of", counted)
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     text_of(app, "Note").set_value("once").run()
     assert asked == ["FIFO"]

@@ -9,17 +9,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.errors import InputError
-from dlsched.experiments import computations
-from dlsched.experiments.background import Runner
-from dlsched.experiments.reproductions.model import Outcome, Verdict
-from dlsched.experiments.reproductions.question import to_plain
-from dlsched.experiments.reproductions.registry import REPRODUCTIONS
+from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
-from dlsched.ui import reproductions_work
+from dlsched.studies import registry
+from dlsched.studies.reproductions.registry import REPRODUCTIONS
+from dlsched.studies.reproductions.reproduction import Outcome, Verdict
+from dlsched.studies.reproductions.spec import to_plain
+from dlsched.ui.lab import reproductions_work
 from tests.support.page_text import shown
 
-PAGE = "inside/reproductions.py"
+PAGE = "lab/reproductions.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 DATA = {
@@ -38,7 +38,7 @@ def nothing_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def saved(store: Store, key: str, verdict: Verdict = "different", *, quick: bool = True, version: str = "") -> None:
-    kind = computations.find("reproduction")
+    kind = registry.find("reproduction")
     answer = to_plain(Outcome(f"Ours of a {'quick' if quick else 'full'} run.", verdict, f"Why it is {verdict}.", DATA))
     record = ExperimentRecord("reproduction", {"key": key, "quick": quick}, answer, version or kind.version, key)
     store.save_experiment(record)
@@ -145,12 +145,12 @@ def test_a_run_that_fails_says_why_and_leaves_the_older_outcome(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved(store, "smd-9", "partly", version="0.0.9+abc")
-    real = computations.find("reproduction")
+    real = registry.find("reproduction")
 
     def fails(*_: object) -> dict[str, object]:
         raise InputError("batch 7", "has no job", "Draw another one")
 
-    monkeypatch.setattr(computations, "COMPUTATIONS", (replace(real, answer=fails),))
+    monkeypatch.setattr(registry, "COMPUTATIONS", (replace(real, answer=fails),))
     app = open_page(PAGE, figure="smd-9")
     app.button(key="reproduction-quick").click().run()
     assert runner.wait(WAIT_S)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from dlsched.domain.cluster import Cluster, VmType
-from dlsched.domain.scenario import Options
-from dlsched.experiments.run import simulate
-from dlsched.ui import result_job
+from dlsched.domain.scenario import SimulationRules
+from dlsched.studies.simulation import simulate
+from dlsched.ui.results import result_job
 from tests.support.runs_for_store import small_scenario
 
 ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
-PAGE = "understand/result.py"
+PAGE = "results/result.py"
 
 
 @pytest.fixture
 def scenario():
     """Twelve jobs on four GPUs: the later ones wait, and those with due times are late."""
-    return small_scenario(jobs=12, options=Options(**ENGINE))
+    return small_scenario(jobs=12, options=SimulationRules(**ENGINE))
 
 
 def run(store, scenario, policy="fifo", seed=0):
@@ -39,7 +39,7 @@ def test_the_sentence_the_cards_and_the_next_step(store, scenario, open_page):
 
 
 def test_without_due_times_and_prices_other_cards(store, open_page):
-    given = small_scenario(jobs=3, options=Options(**ENGINE))
+    given = small_scenario(jobs=3, options=SimulationRules(**ENGINE))
     free = Cluster(slots=2, catalogue=(VmType(name="two", gpus=2), VmType(name="four", gpus=4)))
     jobs = given.workload.from_columns(
         {"job_id": ["a", "b", "c"], "submit_s": [0.0, 1.0, 2.0], "work": [60.0] * 3, "workers": [2, 4, 2]}
@@ -63,7 +63,7 @@ def test_a_baseline_shows_on_the_cards_in_words(store, scenario, open_page):
 
 
 def test_draws_are_chosen_one_by_one(store, open_page):
-    given = small_scenario(jobs=12, options=Options(bug_share=0.5, bug_within_s=20.0, **ENGINE))
+    given = small_scenario(jobs=12, options=SimulationRules(bug_share=0.5, bug_within_s=20.0, **ENGINE))
     runs = [run(store, given, seed=seed) for seed in range(3)]
     app = open_page(PAGE, run=runs[0])
     chooser = app.selectbox(key=f"draw-{runs[0]}")

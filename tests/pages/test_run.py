@@ -2,22 +2,26 @@
 
 import pytest
 
-from dlsched.domain.scenario import Options
-from dlsched.experiments.background import Task
-from dlsched.experiments.estimate import LEAST_S
-from dlsched.ui import policy_choice, run_view, session
-from dlsched.workload.server_jobs import sample_server_jobs
+from dlsched.domain.scenario import SimulationRules
+from dlsched.runner.background import RunTask
+from dlsched.studies.estimate import LEAST_S
+from dlsched.ui.fields import policy_choice
+from dlsched.ui.frame import session
+from dlsched.ui.simulate import run_view
+from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.page_text import kept
 from tests.support.runs_for_store import record, small_scenario
 
-ENGINE = Options(restart_s=1.0)  # restarts are beyond the compiled kernel, which would take long to compile here
+ENGINE = SimulationRules(
+    restart_s=1.0
+)  # restarts are beyond the compiled kernel, which would take long to compile here
 
 
 @pytest.fixture
 def page(open_page, store):
     """The page on four jobs without priorities."""
     saved = store.save_scenario(small_scenario(options=ENGINE))
-    return open_page("run/run.py", scenario=saved.scenario_hash[:8])
+    return open_page("simulate/run.py", scenario=saved.scenario_hash[:8])
 
 
 def ticked(app) -> list[str]:
@@ -68,7 +72,7 @@ def test_a_vm_type_is_asked_for_where_slots_are_free_only(page):
 def test_what_was_set_up_is_still_there_after_another_page(page):
     page.checkbox(key="policy-sjf-False").set_value(False).run()
     page.switch_page("pages/help/glossary.py").run()
-    app = page.switch_page("pages/run/run.py").run()
+    app = page.switch_page("pages/simulate/run.py").run()
     assert "SJF" not in ticked(app)
 
 
@@ -85,7 +89,7 @@ def test_rules_make_a_new_version(page, store):
 def test_saving_rules_keeps_the_times_of_training_steps(open_page, store):
     before = sample_server_jobs().replace(generator=None)
     tag = store.save_scenario(before).scenario_hash[:8]
-    app = open_page("run/run.py", scenario=tag)
+    app = open_page("simulate/run.py", scenario=tag)
     assert not app.exception
     assert f"speed-{tag}-kind" not in {box.key for box in app.selectbox}  # steps are no seconds
     app.selectbox(key=f"speed-{tag}-updates").set_value("sync")
@@ -98,7 +102,7 @@ def test_saving_rules_keeps_the_times_of_training_steps(open_page, store):
 
 def test_drawn_jobs_keep_the_updates_they_were_drawn_for(open_page, store):
     tag = store.save_scenario(sample_server_jobs()).scenario_hash[:8]
-    app = open_page("run/run.py", scenario=tag)
+    app = open_page("simulate/run.py", scenario=tag)
     assert not [box.key for box in app.selectbox if str(box.key).startswith("speed-")]
     assert any("parameter servers, asynchronous" in part.value for part in app.markdown)
 
@@ -122,25 +126,25 @@ def test_runs_are_made_and_the_result_is_looked_at(page, store, runner):
     assert list(store.list_runs()["policy"].sort_values()) == ["fifo", "sjf"]
     assert store.run_info(app.session_state["run_id"]).policy == "fifo"
     assert len(app.session_state["ticked_runs"]) == 2
-    again = app.switch_page("pages/run/run.py").run()
+    again = app.switch_page("pages/simulate/run.py").run()
     assert "2 of 2 answered from the store" in again.header[0].value
 
 
 def test_whoever_leaves_is_not_pulled_away(page, store, runner):
     scenario = store.get_scenario(page.session_state["scenario_hash"])
     keys = policy_choice.EVERYDAY_FIVE
-    page.session_state["batch"] = runner.submit([Task(scenario, key, name=key) for key in keys])
+    page.session_state["batch"] = runner.submit([RunTask(scenario, key, name=key) for key in keys])
     page.session_state["batch-followed"] = True
     page.switch_page("pages/help/glossary.py").run()
     assert runner.wait(30)
-    app = page.switch_page("pages/run/run.py").run()
+    app = page.switch_page("pages/simulate/run.py").run()
     assert app.title[0].value == "Run"
     assert app.button(key="bar-ready").label == "5 results ready"
 
 
 def test_a_failure_is_told_and_stops_no_other(page, store, runner):
     scenario = small_scenario(options=ENGINE)
-    runner.submit([Task(scenario, "priority", name="Priority"), Task(scenario, "fifo", name="FIFO")])
+    runner.submit([RunTask(scenario, "priority", name="Priority"), RunTask(scenario, "fifo", name="FIFO")])
     assert runner.wait(30)
     app = page.run()
     assert "Priority stopped" in app.error[0].value
@@ -169,7 +173,7 @@ def test_the_first_tenth_keeps_the_load(store):
 def test_known_answers_take_no_time(store):
     saved = record(small_scenario(options=ENGINE))
     store.save_run(saved)
-    fresh = [Task(saved.scenario, "fifo"), Task(saved.scenario, "sjf")]
+    fresh = [RunTask(saved.scenario, "fifo"), RunTask(saved.scenario, "sjf")]
     found = run_view.expected(fresh)
     assert found.stored == 0  # made by another version of the code
     assert found.seconds == pytest.approx((saved.wall_s + LEAST_S) / found.cores)

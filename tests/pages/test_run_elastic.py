@@ -11,7 +11,7 @@ from tests.support.runs_for_store import small_scenario
 @pytest.fixture
 def page(open_page, store):
     saved = store.save_scenario(small_scenario())
-    return open_page("run/run.py", scenario=saved.scenario_hash[:8])
+    return open_page("simulate/run.py", scenario=saved.scenario_hash[:8])
 
 
 def test_the_seven_can_be_ticked_and_lack_nothing(page):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dlsched.store.record import RunLabel
-from dlsched.ui import runs_view
+from dlsched.ui.simulate import runs_view
 from tests.support.runs_for_store import record, small_scenario
 
 
@@ -19,11 +19,11 @@ def select(app, *rows: int):
 def page(open_page, store):
     for policy in ("fifo", "sjf", "las"):
         store.save_run(record(policy=policy))
-    return open_page("run/runs.py")
+    return open_page("simulate/runs.py")
 
 
 def test_empty_list_has_a_reason_and_a_button(open_page):
-    app = open_page("run/runs.py")
+    app = open_page("simulate/runs.py")
     assert not app.exception
     assert any("No run yet" in part.value for part in app.markdown)
     assert app.button(key="runs-empty").proto.type == "primary"
@@ -44,7 +44,7 @@ def test_fifty_rows_a_page(open_page, store):
     scenario = small_scenario()
     for seed in range(51):
         store.save_run(record(scenario, seed=seed))
-    app = open_page("run/runs.py")
+    app = open_page("simulate/runs.py")
     assert len(app.dataframe[0].value) == 50
     assert app.number_input[0].label == "Page (of 2)"
     app = app.number_input[0].set_value(2).run()

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.experiments import computations
-from dlsched.experiments.background import Runner
+from dlsched.runner.background import Runner
 from dlsched.store import Store
-from dlsched.ui import options
+from dlsched.studies import registry
+from dlsched.ui.plan import shortlist
 from tests.support.page_text import kept, shown
 from tests.support.size_page import (
     PAGE,
@@ -75,7 +75,7 @@ def test_without_prices_the_smallest_is_told_in_gpus(store: Store, open_page: Op
     pools = (Pool(vm=VmType(name="two", gpus=2), count=2),)
     plain = plain.replace(cluster=Cluster(pools=pools))
     spec = {"scenario": plain.content_hash, "targets": [WAIT], "types": [{"key": "nodes", "least": 1, "most": 8}]}
-    record = computations.compute("size", spec, subject=plain)
+    record = registry.compute("size", spec, subject=plain)
     app = open_page(PAGE, experiment=saved(store, record, plain))
     assert not app.exception
     assert "the smallest we tried" in app.header[0].value
@@ -129,10 +129,10 @@ def test_an_answer_is_kept_as_an_option_and_taken_off_again(store: Store, open_p
     app = app.button(key="size-keep").click().run()
     (asked,) = runner.questions("what-if")  # so that a memo has all numbers of it
     assert asked.name.startswith("Option: ")
-    assert store.get_setting(options.PREFIX + scenario().content_hash) == [experiment]
+    assert store.get_setting(shortlist.PREFIX + scenario().content_hash) == [experiment]
     assert primary(app) == ["size-memo"]
     app = app.button(key="size-unkeep").click().run()
-    assert store.get_setting(options.PREFIX + scenario().content_hash) is None
+    assert store.get_setting(shortlist.PREFIX + scenario().content_hash) is None
     assert primary(app) == ["size-keep"]
 
 
@@ -245,11 +245,11 @@ def test_months_can_begin_with_the_size_that_was_found(store: Store, open_page: 
 def test_the_replay_of_a_trace_says_how_far_to_trust_the_answer(
     store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dlsched.metrics.chips import Chip
-    from dlsched.ui import calibration_work
+    from dlsched.ui.scenario import calibration_work
+    from dlsched.wording.assumptions import Assumption
 
     monkeypatch.setattr(
-        calibration_work, "known_trust", lambda _: Chip("replay explains 82% of waits", "why", "Workload")
+        calibration_work, "known_trust", lambda _: Assumption("replay explains 82% of waits", "why", "Workload")
     )
     app = open_page(PAGE, experiment=saved(store, answered(("wait_p95", 30.0))))
     assert "replay explains 82% of waits" in shown(app)

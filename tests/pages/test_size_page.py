@@ -14,15 +14,15 @@ from streamlit.testing.v1 import AppTest
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import computations
-from dlsched.experiments.background import Runner
-from dlsched.experiments.run import Progress
+from dlsched.runner.background import Runner
 from dlsched.store import Store
-from dlsched.workload.modelarts import sample_elastic
-from dlsched.workload.server_jobs import sample_server_jobs
-from dlsched.workload.service import sample_scenario
-from dlsched.workload.slotted_jobs import sample_slotted_jobs
-from dlsched.workload.streams import sample_stream
+from dlsched.studies import registry
+from dlsched.studies.simulation import Progress
+from dlsched.workload.studies.gpu_as_a_service import sample_scenario
+from dlsched.workload.studies.hell_knee import sample_stream
+from dlsched.workload.studies.modelarts import sample_elastic
+from dlsched.workload.studies.pd_ors import sample_slotted_jobs
+from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.page_text import kept, shown
 from tests.support.size_page import (
     WAIT_S,
@@ -113,10 +113,10 @@ def test_a_bad_target_is_told_and_cannot_be_asked(text: str, complaint: str, sto
 def test_targets_are_added_with_what_is_so_in_the_newest_run_and_taken_away(
     store: Store, runner: Runner, open_page: OpenPage
 ) -> None:
-    from dlsched.experiments.background import Task
+    from dlsched.runner.background import RunTask
 
     store.save_scenario(scenario())
-    runner.submit([Task(scenario(), "fifo", {}, 0, "FIFO")])
+    runner.submit([RunTask(scenario(), "fifo", {}, 0, "FIFO")])
     assert runner.wait(WAIT_S)
     app = opened(store, open_page)
     metrics = app.multiselect(key=f"goal-metrics-{tag()}")
@@ -186,12 +186,12 @@ def test_a_search_says_which_size_is_under_way_and_can_be_cancelled(
             time.sleep(0.01)
         return {}
 
-    slow = replace(computations.find("size"), answer=slowly)
+    slow = replace(registry.find("size"), answer=slowly)
     monkeypatch.setattr(
-        computations, "COMPUTATIONS", tuple(slow if one.kind == "size" else one for one in computations.COMPUTATIONS)
+        registry, "COMPUTATIONS", tuple(slow if one.kind == "size" else one for one in registry.COMPUTATIONS)
     )
     app = opened(store, open_page)
-    monkeypatch.setattr("dlsched.ui.waiting.Waiting.follow", lambda self, places: None)
+    monkeypatch.setattr("dlsched.ui.pending.PendingTasks.follow", lambda self, places: None)
     app = app.button(key="size-find").click().run()
     until_s = time.monotonic() + 10
     while "3 nodes" not in _progress(app) and time.monotonic() < until_s:
@@ -215,9 +215,9 @@ def test_a_target_that_has_no_number_here_ends_with_its_reason(
     def refused(spec: Any, subject: Any, progress: Progress | None) -> dict[str, Any]:
         raise InputError("target tardiness_cost", "Cost of lateness has no number on these jobs", "Take another target")
 
-    bad = replace(computations.find("size"), answer=refused)
+    bad = replace(registry.find("size"), answer=refused)
     monkeypatch.setattr(
-        computations, "COMPUTATIONS", tuple(bad if one.kind == "size" else one for one in computations.COMPUTATIONS)
+        registry, "COMPUTATIONS", tuple(bad if one.kind == "size" else one for one in registry.COMPUTATIONS)
     )
     app = opened(store, open_page).button(key="size-find").click().run()
     assert runner.wait(WAIT_S)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
-from dlsched.ui import start_view
+from dlsched.ui.home import start_view
 from tests.support.runs_for_store import record, small_scenario
 
 
@@ -14,7 +14,7 @@ def primary(app) -> list[str]:
 
 
 def test_first_session_has_the_demo_ready_and_one_next_step(open_page, store):
-    app = open_page("start/start.py")
+    app = open_page("home/home.py")
     assert not app.exception
     assert list(store.list_scenarios()["data_kind"]) == ["example"]
     assert primary(app) == ["run-demo"]
@@ -25,7 +25,7 @@ def test_first_session_has_the_demo_ready_and_one_next_step(open_page, store):
 def test_own_runs_come_first_and_comparing_them_is_the_next_step(open_page, store):
     for policy in ("fifo", "sjf"):
         store.save_run(record(policy=policy))
-    app = open_page("start/start.py")
+    app = open_page("home/home.py")
     assert not app.exception
     assert primary(app) == ["start-compare"]
     assert next(app.button(key=key).label for key in ("start-compare",)) == "Compare the 2"

@@ -11,18 +11,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.errors import InputError
-from dlsched.experiments import computations
-from dlsched.experiments.background import Runner
-from dlsched.experiments.run import Progress
-from dlsched.experiments.steady import SteadySpec
+from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
-from dlsched.ui import stream_network
+from dlsched.studies import registry
+from dlsched.studies.simulation import Progress
+from dlsched.studies.steady import SteadySpec
+from dlsched.ui.lab import stream_network
 from dlsched.workload.generators import StreamSpec
 from dlsched.workload.generators.training_stream import TABLE_III
 from tests.support.steady_answers import HELL, KNEE, answer, point, three_policies
 
-PAGE = "speed_up/steady_state.py"
+PAGE = "lab/steady_state.py"
 WAIT_S = 60
 
 
@@ -31,8 +31,8 @@ Reply = Callable[[Mapping[str, Any], Progress | None], dict[str, Any]]
 
 def replied_by(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
     """Let questions be answered by another function."""
-    real = computations.find("steady")
-    monkeypatch.setattr(computations, "COMPUTATIONS", (replace(real, answer=lambda spec, _, told: reply(spec, told)),))
+    real = registry.find("steady")
+    monkeypatch.setattr(registry, "COMPUTATIONS", (replace(real, answer=lambda spec, _, told: reply(spec, told)),))
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def stored(store: Store, **changes: Any) -> str:
     """Keep the answer of the three policies and return its id."""
     found = three_policies()
     found = found.model_copy(update={"spec": found.spec.model_copy(update=changes)})
-    version = computations.find("steady").version
+    version = registry.find("steady").version
     plain = found.to_plain()
     return store.save_experiment(ExperimentRecord("steady", plain["spec"], plain, version, "steady"))
 
@@ -147,7 +147,7 @@ def test_a_known_question_is_shown_and_not_computed(
          "policies": [{"key": key} for key in ("hell-malleable", "knee-malleable", "srpt-all-nodes", "jsq-chunk")]}
     )  # fmt: skip
     plain = three_policies().to_plain() | {"spec": spec.model_dump(mode="json")}
-    version = computations.find("steady").version
+    version = registry.find("steady").version
     kept = store.save_experiment(ExperimentRecord("steady", spec.model_dump(mode="json"), plain, version, "steady"))
     app = app.run()
     assert app.button(key="steady-compute").label == "Show 20 points from the store"
@@ -175,7 +175,7 @@ def test_a_failure_is_told_in_one_box_and_the_page_stays_usable(
         raise InputError("policy jsq-chunk", "cannot run <b>these</b> jobs", "Choose others")
 
     replied_by(monkeypatch, fail)
-    monkeypatch.setattr("dlsched.ui.steady_work.follow", lambda places: None)
+    monkeypatch.setattr("dlsched.ui.lab.steady_work.follow", lambda places: None)
     app = open_page(PAGE).number_input(key="steady-nodes").set_value(20).run()
     app.button(key="steady-compute").click().run()
     assert runner.wait(WAIT_S)
@@ -198,7 +198,7 @@ def test_progress_is_shown_and_a_computation_can_be_cancelled(
         raise AssertionError("nobody cancelled")
 
     replied_by(monkeypatch, slow)
-    monkeypatch.setattr("dlsched.ui.steady_work.follow", lambda places: None)
+    monkeypatch.setattr("dlsched.ui.lab.steady_work.follow", lambda places: None)
     app = open_page(PAGE).number_input(key="steady-nodes").set_value(20).run()
     app = app.button(key="steady-compute").click().run()
     assert "You can leave this page" in said(app)

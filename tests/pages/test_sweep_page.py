@@ -13,21 +13,21 @@ from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.background import Runner
-from dlsched.experiments.cases import run as cases_run
-from dlsched.experiments.cases.run import Outcome, Task
-from dlsched.experiments.code_version import code_version
-from dlsched.experiments.run import Progress
-from dlsched.experiments.sweep import cells, read_spec, run_sweep
+from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
-from dlsched.ui import sweep_board
-from dlsched.ui.sweep_form import METRICS
-from dlsched.ui.sweep_work import SOURCES
+from dlsched.studies.code_version import code_version
+from dlsched.studies.design import run as cases_run
+from dlsched.studies.design.run import RunResult, VariantTask
+from dlsched.studies.simulation import Progress
+from dlsched.studies.sweep import cells, read_spec, run_sweep
+from dlsched.ui.plan import sweep_board
+from dlsched.ui.plan.sweep_form import METRICS
+from dlsched.ui.plan.sweep_work import SOURCES
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "decide/sweep.py"
+PAGE = "plan/sweep.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 NODES = {"key": "nodes", "values": [1, 2, 3]}
@@ -147,14 +147,16 @@ def test_cancelling_keeps_finished_runs_shows_them_and_resuming_computes_the_res
     real, allowed, go_on = cases_run.carry_out, 6, threading.Event()
     count = iter(range(1000))
 
-    def slow(task: Task, progress: Progress | None = None) -> Outcome:
+    def slow(task: VariantTask, progress: Progress | None = None) -> RunResult:
         if next(count) >= allowed:
             while progress is not None and not go_on.wait(0.02):
                 progress(0.0, "waiting")
         return real(task, progress)
 
     monkeypatch.setattr(cells, "carry_out", slow)
-    monkeypatch.setattr("dlsched.ui.sweep_work.batches", lambda missing, seconds, workers: [[key] for key in missing])
+    monkeypatch.setattr(
+        "dlsched.ui.plan.sweep_work.batches", lambda missing, seconds, workers: [[key] for key in missing]
+    )
     app = opened(store, open_page).button(key="sweep-run").click().run()
     assert "You can leave this page" in shown(app)
     assert app.button(key="sweep-run").disabled
@@ -202,7 +204,7 @@ def test_a_run_that_fails_is_told_and_the_answer_is_complete(
 ) -> None:
     real = cases_run.carry_out
 
-    def broken(task: Task, progress: Progress | None = None) -> Outcome:
+    def broken(task: VariantTask, progress: Progress | None = None) -> RunResult:
         if task.policy == "sjf" and task.changes.get("nodes") == 1:
             raise ZeroDivisionError("by <b>hand</b>")
         return real(task, progress)

@@ -8,14 +8,15 @@ import pytest
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
-from dlsched.experiments.run import simulate
 from dlsched.speed.queueing import StepTimes, throughput
-from dlsched.ui import session, stream_network
-from dlsched.workload.demo_throughput import demo_csv
+from dlsched.studies.simulation import simulate
+from dlsched.ui.frame import session
+from dlsched.ui.lab import stream_network
 from dlsched.workload.generators.training_stream import TABLE_III
+from dlsched.workload.profiles.demo_throughput import demo_csv
 from tests.support.page_text import shown
 
-PAGE = "speed_up/throughput.py"
+PAGE = "lab/throughput.py"
 UPLOAD = {"source": "Upload"}
 PAPER = StepTimes(worker_s=0.029, uplink_s=0.072, server_s=0.018, downlink_s=0.072)
 

@@ -7,12 +7,12 @@ import pytest
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
-from dlsched.ui import session
+from dlsched.ui.frame import session
 from dlsched.workload.catalogue import vm_examples
 from tests.support.page_text import shown
 
 HEAD = "network,gpu_type,gpus,batch_size,iterations,seconds\n"
-PAGE = "speed_up/training_time.py"
+PAGE = "lab/training_time.py"
 
 
 def rows(network: str = "net", speeds: tuple[tuple[str, float], ...] = (("A100", 1.0), ("V100", 2.0))) -> str:

@@ -11,21 +11,21 @@ from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
-from dlsched.experiments import computations
-from dlsched.experiments.background import Runner
-from dlsched.experiments.cases import Case, Draws
-from dlsched.experiments.run import simulate
-from dlsched.experiments.what_if import WhatIfSpec, run_what_if
-from dlsched.metrics.what_if import comparison_of
-from dlsched.metrics.what_if_words import sentence
+from dlsched.runner.background import Runner
 from dlsched.store import Store
-from dlsched.ui import what_if_work
+from dlsched.studies import registry
+from dlsched.studies.design import Replications, Variant
+from dlsched.studies.simulation import simulate
+from dlsched.studies.what_if import WhatIfSpec, run_what_if
+from dlsched.studies.what_if.answer import comparison_of
+from dlsched.studies.what_if.words import sentence
+from dlsched.ui.plan import what_if_work
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "decide/what_if.py"
+PAGE = "plan/what_if.py"
 WAIT_S = 60
 DAY_S = 86_400.0
 ODD = "<b>a100</b> [x](y) $5"
@@ -71,9 +71,9 @@ def blue(app: AppTest) -> list[str | None]:
     return [button.key for button in app.button if button.proto.type == "primary"]
 
 
-def expected(scenario: Scenario, changed: Case, draws: Draws | None = None) -> str:
+def expected(scenario: Scenario, changed: Variant, draws: Replications | None = None) -> str:
     spec = WhatIfSpec(
-        scenario=scenario.content_hash, baseline=Case(policy="fifo"), changed=changed, draws=draws or Draws()
+        scenario=scenario.content_hash, baseline=Variant(policy="fifo"), changed=changed, draws=draws or Replications()
     )
     answer = run_what_if(spec, scenario)
     return sentence(answer, comparison_of(answer))
@@ -86,7 +86,7 @@ def test_a_moved_control_changes_the_answer_and_the_link(store: Store, open_page
     assert "exact for this trace, not a forecast" in said(app)
     assert app.number_input(key="whatif-nodes").label == "Nodes, today 2"
     app = app.button(key="whatif-try-nodes").click().run()
-    assert said(app) == expected(queued(), Case(policy="fifo", changes={"nodes": 3}))
+    assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}))
     assert said(app).startswith("One more node cuts late jobs from ")
     assert app.number_input(key="whatif-nodes").value == 3
     assert app.number_input(key="whatif-nodes").label == ":violet[**Nodes, today 2**]"
@@ -98,7 +98,7 @@ def test_a_moved_control_changes_the_answer_and_the_link(store: Store, open_page
     app = app.selectbox(key="whatif-policy").set_value("sjf").run()
     assert link(app)["to"] == ["sjf"]
     two = {"nodes": 3, "arrivals": 0.5}
-    assert said(app) == expected(queued(), Case(policy="sjf", changes=two))
+    assert said(app) == expected(queued(), Variant(policy="sjf", changes=two))
     assert not app.exception
 
 
@@ -113,7 +113,7 @@ def test_changes_are_taken_back_one_by_one_in_turn_and_all_at_once(store: Store,
     assert link(app)["set"] == ["nodes:3"]
     assert app.slider(key="whatif-arrivals").value == 1
     app = app.button(key="whatif-drop-policy").click().run()
-    assert said(app) == expected(queued(), Case(policy="fifo", changes={"nodes": 3}))
+    assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}))
     for _ in range(3):
         app = app.button(key="whatif-undo").click().run()
     assert said(app) == both
@@ -211,8 +211,8 @@ def test_what_takes_long_is_computed_when_the_reader_says_so(
     app = app.button(key="whatif-apply").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
-    draws = Draws(seeds=(0, 1, 2, 3), vary={"run_time_spread": 0.3})
-    assert said(app) == expected(queued(), Case(policy="fifo", changes={"nodes": 3}), draws)
+    draws = Replications(seeds=(0, 1, 2, 3), vary={"run_time_spread": 0.3})
+    assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}), draws)
     assert len(store.list_experiments("what-if")) == 2  # the first draw, and all of them
     assert "whatif-apply" not in keys(app)
     # another value of the same control waits for the word, and shows meanwhile what was there
@@ -301,8 +301,8 @@ def test_a_bad_link_says_what_is_wrong_and_begins_anew(
 def test_a_stored_answer_opens_by_its_id(store: Store, open_page: OpenPage) -> None:
     scenario = queued()
     store.save_scenario(scenario)
-    spec = WhatIfSpec(scenario=scenario.content_hash, baseline=Case(policy="fifo"), changed=Case(policy="sjf"))
-    record = computations.compute("what-if", spec.model_dump(mode="json"), subject=scenario)
+    spec = WhatIfSpec(scenario=scenario.content_hash, baseline=Variant(policy="fifo"), changed=Variant(policy="sjf"))
+    record = registry.compute("what-if", spec.model_dump(mode="json"), subject=scenario)
     app = open_page(PAGE, experiment=store.save_experiment(record))
     assert not app.exception
     assert app.session_state["scenario_hash"] == scenario.content_hash
@@ -329,7 +329,7 @@ def test_free_slots_and_random_scenarios_open_too(store: Store, open_page: OpenP
     slots = Cluster(slots=3, catalogue=(VmType(name="two", gpus=2, usd_per_h=3.6), VmType(name="four", gpus=4)))
     app = opened(store, open_page, queued(cluster=slots), set=["vm_types:two"])
     assert said(app).startswith("Only the VM types two ")
-    app = opened(store, open_page, queued(options=Options(estimate_error=0.3)), to="sjf")
+    app = opened(store, open_page, queued(options=SimulationRules(estimate_error=0.3)), to="sjf")
     assert "10 paired draws" in said(app)
     assert link(app)["draws"] == ["10"]
 
@@ -345,7 +345,7 @@ def test_another_scenario_begins_with_a_question_of_its_own(store: Store, open_p
     assert "set" not in app.query_params
 
 
-@pytest.mark.parametrize("page", ["understand/result.py", "understand/compare.py"])
+@pytest.mark.parametrize("page", ["results/result.py", "results/compare.py"])
 @pytest.mark.usefixtures("runner")
 def test_result_and_compare_lead_here_with_their_run_as_the_baseline(
     store: Store, open_page: OpenPage, page: str

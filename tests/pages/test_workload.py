@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dlsched.domain.cluster import Cluster
-from dlsched.ui import session
+from dlsched.ui.frame import session
 from dlsched.workload.catalogue import SAMPLES, data_path, vm_examples
 from tests.support.page_text import shown
 
@@ -43,7 +43,7 @@ def parquet() -> bytes:
 @pytest.fixture
 def drop(open_page):
     def dropped(content: bytes, name: str = "trace.csv"):
-        app = open_page("describe/workload.py", source="Upload")
+        app = open_page("scenario/workload.py", source="Upload")
         return app.file_uploader(key="upload").upload(name, content, "application/octet-stream").run()
 
     return dropped
@@ -247,7 +247,7 @@ def test_philly_log_as_json(drop):
 
 @pytest.mark.parametrize("sample", range(len(SAMPLES)), ids=[one.label for one in SAMPLES])
 def test_samples_are_examples_and_name_their_doctor(open_page, store, sample):
-    app = open_page("describe/workload.py", source="Sample")
+    app = open_page("scenario/workload.py", source="Sample")
     app = app.radio(key="sample").set_value(sample).run()
     assert not app.exception
     assert "Trace doctor" in shown(app)
@@ -260,8 +260,8 @@ def test_samples_are_examples_and_name_their_doctor(open_page, store, sample):
 
 def test_file_is_still_there_when_the_page_was_left(drop):
     app = drop(table(), "mine.csv")
-    app = app.switch_page("pages/describe/cluster.py").run()
-    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.switch_page("pages/scenario/cluster.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run()
     app = app.segmented_control(key="source").set_value("Upload").run()
     assert "**mine.csv** is still here" in shown(app)
     assert app.button(key="use-jobs").label == "Use these 20 jobs"
@@ -280,7 +280,7 @@ def test_file_that_was_taken_away_is_gone(drop):
 def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, store):
     app = drop(table(), "mine.csv")
     app.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run()
     app = app.segmented_control(key="source").set_value("Current").run()
     rules = {"DUE": "due = submit + 1–3 x fastest time", "WEIGHT": "an hour late costs $1.00", "PRICE": "$2.50"}
     for key, rule in rules.items():
@@ -305,7 +305,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_every_arrival_pattern_is_previewed_and_kept(open_page, store, pattern):
-    app = open_page("describe/workload.py", source="Generate")
+    app = open_page("scenario/workload.py", source="Generate")
     app = app.selectbox(key="gen-pattern").set_value(pattern).run()
     assert not app.exception
     assert not app.error
@@ -338,7 +338,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
 @pytest.mark.parametrize("case", MISTAKES)
 def test_mistake_in_a_class_names_row_and_column(open_page, case):
     cells, where, why = MISTAKES[case]
-    app = edited(open_page("describe/workload.py", source="Generate"), 0, **cells)
+    app = edited(open_page("scenario/workload.py", source="Generate"), 0, **cells)
     assert not app.exception
     assert len(app.error) == 1
     text = app.error[0].value.replace("\\", "")
@@ -348,7 +348,7 @@ def test_mistake_in_a_class_names_row_and_column(open_page, case):
 
 
 def test_mix_without_classes_or_with_all_shares_zero_is_refused(open_page):
-    app = open_page("describe/workload.py", source="Generate")
+    app = open_page("scenario/workload.py", source="Generate")
     app.session_state["gen-classes-0"] = {"edited_rows": {}, "added_rows": [], "deleted_rows": [0, 1, 2]}
     assert "has no class of jobs" in app.run().error[0].value
     zero = {row: {"share": 0.0} for row in range(3)}
@@ -357,7 +357,7 @@ def test_mix_without_classes_or_with_all_shares_zero_is_refused(open_page):
 
 
 def test_class_with_share_zero_is_left_out_and_empirical_times_come_from_the_jobs(open_page):
-    app = edited(open_page("describe/workload.py", source="Generate"), 2, share=0.0)
+    app = edited(open_page("scenario/workload.py", source="Generate"), 2, share=0.0)
     assert not app.error
     assert "32" not in next(card for card in app.metric if card.label == "Widest job").value
     app = edited(app, 0, **{"run time": "as current jobs"})
@@ -366,10 +366,10 @@ def test_class_with_share_zero_is_left_out_and_empirical_times_come_from_the_job
 
 
 def test_form_is_as_it_was_when_the_page_was_left(open_page):
-    app = edited(open_page("describe/workload.py", source="Generate"), 0, share=11.0)
+    app = edited(open_page("scenario/workload.py", source="Generate"), 0, share=11.0)
     app = app.number_input(key="gen-jobs").set_value(300).run()
-    app = app.switch_page("pages/describe/cluster.py").run()
-    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.switch_page("pages/scenario/cluster.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     assert not app.exception
     assert app.button(key="use-jobs").label == "Use these 300 jobs"
@@ -382,7 +382,7 @@ def test_form_is_as_it_was_when_the_page_was_left(open_page):
 def test_cluster_of_free_slots_has_no_load_and_the_mix_takes_a_rate(open_page, store):
     cluster = Cluster(slots=4, catalogue=vm_examples()[:2])
     saved = store.save_scenario(session.demo().replace(cluster=cluster, name="slots"))
-    app = open_page("describe/workload.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/workload.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
     assert next(card for card in app.metric if card.label == "Load").value == "–"
     app = app.segmented_control(key="source").set_value("Generate").run()

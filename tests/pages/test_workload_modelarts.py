@@ -2,11 +2,11 @@
 
 import pytest
 
-from dlsched.metrics.formats import number
-from dlsched.ui import workload_sample
-from dlsched.ui.workload_modelarts import OWN
+from dlsched.ui.scenario import workload_sample
+from dlsched.ui.scenario.workload_modelarts import OWN
+from dlsched.wording.formats import number
 from dlsched.workload.generators import ModelArtsSpec
-from dlsched.workload.modelarts import VARIANTS, modelarts_scenario, on_whole_nodes, sample_elastic
+from dlsched.workload.studies.modelarts import VARIANTS, modelarts_scenario, on_whole_nodes, sample_elastic
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 
@@ -15,16 +15,16 @@ KIND = "Elastic training (ModelArts study)"
 
 @pytest.fixture
 def form(open_page):
-    app = open_page("describe/workload.py", source="Generate")
+    app = open_page("scenario/workload.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value(KIND).run()
 
 
 def test_the_sample_is_two_clicks_away(open_page, store):
-    app = open_page("start/start.py")
+    app = open_page("home/home.py")
     app = app.button(key="start-elastic").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/describe/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == workload_sample.ELASTIC
     assert "110 nodes of 8 GPUs" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from dlsched.domain.scenario import SpeedSpec
-from dlsched.metrics.formats import duration, share
-from dlsched.metrics.gangs import gang_words
 from dlsched.metrics.servers import amounts_of, asked_of, asked_words, scarcest, scarcest_card, servers_words
-from dlsched.ui import workload_sample
-from dlsched.ui.workload_servers import KIND
-from dlsched.ui.workload_view import shown_columns
+from dlsched.ui.scenario import workload_sample
+from dlsched.ui.scenario.workload_servers import KIND
+from dlsched.ui.scenario.workload_view import shown_columns
+from dlsched.wording.formats import duration, share
+from dlsched.wording.gangs import gang_words
 from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.server_jobs import sample_server_jobs, server_jobs_scenario
+from dlsched.workload.studies.smd import sample_server_jobs, server_jobs_scenario
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 from tests.support.server_scenarios import machines, training, with_servers
@@ -19,16 +19,16 @@ from tests.support.server_scenarios import machines, training, with_servers
 
 @pytest.fixture
 def form(open_page):
-    app = open_page("describe/workload.py", source="Generate")
+    app = open_page("scenario/workload.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value(KIND).run()
 
 
 def test_the_sample_is_two_clicks_away(open_page, store):
-    app = open_page("start/start.py")
+    app = open_page("home/home.py")
     app = app.button(key="start-servers").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/describe/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == workload_sample.SERVERS
     words = shown(app).replace("*", "")
     assert "50 jobs with parameter servers come at once; 3 units of capacity" in words
@@ -115,7 +115,7 @@ def test_gangs_in_words(workers, servers, words):
 
 def test_a_job_mix_does_not_take_over_step_times(form, store):
     app = form.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     app = app.segmented_control(key="gen-kind").set_value("Job mix").run()
     app = app.button(key="use-jobs").click().run()
@@ -136,7 +136,7 @@ def test_the_scarcest_resource_is_named_with_what_is_asked_of_it():
 
 def test_the_bar_and_the_cluster_name_the_scarcest_resource(open_page, store):
     saved = store.save_scenario(sample_server_jobs())
-    app = open_page("describe/cluster.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
     assert {metric.label: metric.value for metric in app.metric}["Asked for at once"] == "552% of memory"
     assert "asked 552% of memory" in shown(app)  # the bar on top

@@ -8,7 +8,7 @@ import pytest
 from dlsched.workload.generators import GpuaasSpec, draw
 from dlsched.workload.generators.gpuaas import DEFAULT_APPLICATIONS
 from dlsched.workload.readers.gpuaas import FILES, JOBS
-from dlsched.workload.service import gpuaas_scenario, sample_scenario, study_types
+from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario, sample_scenario, study_types
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 
@@ -21,7 +21,7 @@ TABLES = (
 
 @pytest.fixture
 def form(open_page):
-    app = open_page("describe/workload.py", source="Generate")
+    app = open_page("scenario/workload.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value("GPU as a service").run()
 
 
@@ -34,11 +34,11 @@ def edited(app, **rows):
 
 
 def test_the_sample_is_two_clicks_away(open_page, store):
-    app = open_page("start/start.py")
+    app = open_page("home/home.py")
     app = app.button(key="start-service").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/describe/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
     assert "10 free slots: each holds one of 8 machine types at $0.56 to $4.96" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
@@ -108,7 +108,7 @@ def test_a_falling_range_is_one_message(form):
 
 def test_a_job_mix_after_it_runs_without_its_time_table(form, store):
     app = form.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     app = app.segmented_control(key="gen-kind").set_value("Job mix").run()
     assert not app.exception
@@ -127,7 +127,7 @@ def archive(tables) -> bytes:
 
 
 def test_a_zip_of_an_instance_is_a_whole_scenario(open_page, store):
-    app = open_page("describe/workload.py", source="Upload")
+    app = open_page("scenario/workload.py", source="Upload")
     app = app.file_uploader(key="upload").upload("week 1.zip", archive(TABLES), "application/zip").run()
     assert not app.exception
     assert "3 free slots, 1 machine type" in shown(app)
@@ -138,7 +138,7 @@ def test_a_zip_of_an_instance_is_a_whole_scenario(open_page, store):
 
 
 def test_a_bad_instance_gets_one_message(open_page, store):
-    app = open_page("describe/workload.py", source="Upload")
+    app = open_page("scenario/workload.py", source="Upload")
     bad = archive((TABLES[0].replace("900", "-1"), *TABLES[1:]))
     app = app.file_uploader(key="upload").upload("week.zip", bad, "application/zip").run()
     assert not app.exception

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dlsched.ui import workload_sample
+from dlsched.ui.scenario import workload_sample
 from dlsched.workload.generators import StreamSpec
-from dlsched.workload.streams import sample_stream, stream_scenario
+from dlsched.workload.studies.hell_knee import sample_stream, stream_scenario
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 
@@ -13,16 +13,16 @@ KIND = "Training jobs on a cluster (HELL/KNEE study)"
 
 @pytest.fixture
 def form(open_page):
-    app = open_page("describe/workload.py", source="Generate")
+    app = open_page("scenario/workload.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value(KIND).run()
 
 
 def test_the_sample_is_two_clicks_away(open_page, store):
-    app = open_page("start/start.py")
+    app = open_page("home/home.py")
     app = app.button(key="start-stream").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/describe/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == workload_sample.STREAM
     assert "100 nodes of one GPU train four networks" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()
@@ -68,7 +68,7 @@ def test_the_form_makes_a_whole_scenario(form, store):
 def test_a_job_mix_after_it_runs_without_its_speed_curves(form, store):
     app = form.number_input(key="stream-jobs").set_value(20).run()
     app = app.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/describe/workload.py").run()
+    app = app.switch_page("pages/scenario/workload.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     app = app.segmented_control(key="gen-kind").set_value("Job mix").run()
     assert not app.exception

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.run import Run, simulate
-from dlsched.metrics.admissions import Admission, Beside
+from dlsched.studies.inspect.admissions.answer import Admission, Beside
+from dlsched.studies.simulation import Run, simulate
 from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.server_jobs import server_jobs_scenario
+from dlsched.workload.studies.smd import server_jobs_scenario
 
 
 @cache

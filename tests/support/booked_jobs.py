@@ -10,7 +10,7 @@ import numpy as np
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import Policy
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
 from dlsched.sim.audit import audit
@@ -51,7 +51,7 @@ def cluster(*gpus: int, absences: tuple[Absence, ...] = (), **columns: tuple[Any
 def in_slots(workload: Workload, nodes: Cluster, **options: Any) -> Scenario:
     """Return a scenario in slots of a minute; utility counts slots unless told otherwise."""
     given = {"slot_s": SLOT_S, "utility_unit_s": SLOT_S, "utility_clock": "slots", "placement": "pack"}
-    return Scenario(workload, nodes, Options(**(given | options)), OWN_STEPS)
+    return Scenario(workload, nodes, SimulationRules(**(given | options)), OWN_STEPS)
 
 
 def run(

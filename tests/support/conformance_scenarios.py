@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.policy import Policy, PolicySpec
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared
@@ -82,7 +82,7 @@ def scenario(feature: str = "plain", cluster: Cluster | None = None, **changes: 
     fields: dict[str, Any] = {
         "workload": full_workload(),
         "cluster": cluster or fixed_nodes(8, 8, 4),
-        "options": Options(**FEATURES[feature]),
+        "options": SimulationRules(**FEATURES[feature]),
         "speed": SpeedSpec(kind="scaling"),
     }
     return Scenario(**{**fields, **changes})
@@ -108,7 +108,7 @@ def kernel_scenarios(draw: st.DrawFn) -> Scenario:
             "due_s": np.array(numbers(1, 5)) * 5.0,
         }
     )
-    options = Options(
+    options = SimulationRules(
         placement=draw(st.sampled_from(PLACEMENTS)),
         estimate_error=draw(st.sampled_from([0.0, 0.5])),
         bug_share=draw(st.sampled_from([0.0, 0.4])),

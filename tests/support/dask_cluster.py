@@ -15,7 +15,7 @@ from typing import Any
 
 import distributed
 
-from dlsched.experiments.dask_worker import identity
+from dlsched.runner.dask_worker import identity
 
 ROOT = Path(__file__).resolve().parents[2]
 _QUIET = {"DASK_LOGGING__DISTRIBUTED": "error", "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False"}

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 from dlsched.workload.generators.training_stream import StreamSpec
-from dlsched.workload.streams import stream_scenario
+from dlsched.workload.studies.hell_knee import stream_scenario
 
 
 def one_gpu_nodes(count: int, gpus: int = 1, gpu_type: str = "GPU", speed: float = 1.0) -> Cluster:
@@ -52,7 +52,7 @@ def elastic_scenarios(draw: st.DrawFn) -> Scenario:
     if kind == "table":
         columns["workers"] = np.ones(count, dtype=np.int64)
         columns["profile"] = np.array(["abc"[number] for number in numbers(0, 2)], dtype=object)
-    options = Options(
+    options = SimulationRules(
         estimate_error=draw(st.sampled_from([0.0, 0.5])),
         bug_share=draw(st.sampled_from([0.0, 0.4])),
         bug_within_s=5.0,

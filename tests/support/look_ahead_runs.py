@@ -9,7 +9,7 @@ import numpy as np
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
-from dlsched.experiments.run import Run, simulate
+from dlsched.studies.simulation import Run, simulate
 
 
 def elastic_scenario(jobs: int = 12, nodes: int = 6, seed: int = 3) -> Scenario:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from dlsched.metrics.chips import Chip
-from dlsched.metrics.guards import Guard
 from dlsched.report.memo import Memo, build
-from dlsched.report.options import Option, Origin
+from dlsched.report.options import Alternative, Origin
 from dlsched.report.winners import winners_of
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.cautions import Caution
 
 DAY = date(2026, 11, 22)
 NASTY = ('<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "javascript:alert(1)", "=1+1", "+1", "-1", "@x",
@@ -28,13 +28,13 @@ def numbers(late: float, cost: float, **more: float) -> dict[str, float]:
     return {**plain, **more}
 
 
-def option(name: str, draws: Sequence[Mapping[str, Any]], policy: str = "fifo", **more: Any) -> Option:
+def option(name: str, draws: Sequence[Mapping[str, Any]], policy: str = "fifo", **more: Any) -> Alternative:
     """An option whose seeds count from 0."""
     given: dict[str, Any] = {"origin": ORIGIN, "policy": policy, "seeds": tuple(range(len(draws)))}
-    return Option(name, tuple(draws), **(given | {"code_version": "1+a"} | more))
+    return Alternative(name, tuple(draws), **(given | {"code_version": "1+a"} | more))
 
 
-def two() -> list[Option]:
+def two() -> list[Alternative]:
     """FIFO and SJF over three draws: late jobs 40, 50, 60% against 20, 30, 40%, cost $100 in all."""
     fifo = [numbers(late, 100.0) for late in (0.4, 0.5, 0.6)]
     sjf = [numbers(late, 100.0) for late in (0.2, 0.3, 0.4)]
@@ -55,7 +55,7 @@ def jobs(waits_s: Sequence[float], user: str = "ann") -> pd.DataFrame:
     )  # fmt: skip
 
 
-def full_memo(options: Sequence[Option] | None = None, user: str = "ann", **texts: Any) -> Memo:
+def full_memo(options: Sequence[Alternative] | None = None, user: str = "ann", **texts: Any) -> Memo:
     """A memo with every part: ``user`` gains an hour, bob loses half an hour under all other options."""
     chosen = two() if options is None else list(options)
     before = [jobs([7200.0] * 12, user)] * 3
@@ -63,7 +63,7 @@ def full_memo(options: Sequence[Option] | None = None, user: str = "ann", **text
     others = {each.name: after for each in chosen[1:]}
     given: dict[str, Any] = {
         "winners": winners_of(chosen[0].name, before, others, exact=True),
-        "assumptions": [Chip("list prices", "Prices as typed in.", "Cluster")],
-        "cautions": [Guard("orange", "Jobs ask for 118% of what 4 GPUs can do", "Add nodes")],
+        "assumptions": [Assumption("list prices", "Prices as typed in.", "Cluster")],
+        "cautions": [Caution("orange", "Jobs ask for 118% of what 4 GPUs can do", "Add nodes")],
     }
     return build(chosen, made_on=DAY, **(given | texts))

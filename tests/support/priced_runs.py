@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.prices import priced_run
-from dlsched.metrics.job_prices import PricedRun
+from dlsched.studies.inspect.dual_prices import priced_run
+from dlsched.studies.inspect.dual_prices.answer import PricedRun
 from dlsched.workload.generators.slotted_jobs import SlottedJobsSpec
-from dlsched.workload.slotted_jobs import slotted_jobs_scenario
+from dlsched.workload.studies.pd_ors import slotted_jobs_scenario
 from tests.support.booked_jobs import booked, cluster, in_slots
 
 HORIZON = {"horizon_slots": 4}

@@ -9,7 +9,7 @@ import numpy as np
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
-from dlsched.experiments.run import simulate
+from dlsched.studies.simulation import simulate
 
 
 @cache

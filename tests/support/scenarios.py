@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
 
@@ -107,10 +107,10 @@ def workloads(draw: st.DrawFn, max_jobs: int = 8) -> Workload:
     return Workload.from_columns({name: values for name, values in columns.items() if values is not None})
 
 
-def options() -> st.SearchStrategy[Options]:
+def options() -> st.SearchStrategy[SimulationRules]:
     """Return options with every rule of the engine drawn; jobs that can never fit are dropped or capped."""
     return st.builds(
-        Options,
+        SimulationRules,
         placement=st.sampled_from(["pool", "best-fit", "pack", "spread"]),
         oversize=st.sampled_from(["drop", "cap"]),
         restart_s=st.sampled_from([0.0, 1.7, 5.0]),

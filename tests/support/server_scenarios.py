@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 
 SPEC = SpeedSpec(kind="parameter-server", updates="sync")
@@ -38,7 +38,7 @@ def with_servers(
     workload: Workload, cluster: Cluster | None = None, speed: SpeedSpec = SPEC, **options: Any
 ) -> Scenario:
     """Return a scenario on one machine of 8 GPUs and 32 CPUs unless told otherwise."""
-    return Scenario(workload, cluster or machines(), Options(**options), speed)
+    return Scenario(workload, cluster or machines(), SimulationRules(**options), speed)
 
 
 def slotted(num_jobs: int = 30, seed: int = 0, slot_s: float = 60.0) -> Scenario:
@@ -90,4 +90,4 @@ def many(num_jobs: int = 30, seed: int = 0, updates: Literal["sync", "async"] = 
         Pool(vm=VmType(name=f"m{n}", gpus=g, cpus=c, mem_gib=200.0, disk_gib=500.0, usd_per_h=float(g)), count=1)
         for n, (g, c) in enumerate(sizes)
     )
-    return Scenario(jobs, Cluster(pools=pools), Options(), SpeedSpec(kind="parameter-server", updates=updates))
+    return Scenario(jobs, Cluster(pools=pools), SimulationRules(), SpeedSpec(kind="parameter-server", updates=updates))

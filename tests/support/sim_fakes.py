@@ -8,7 +8,7 @@ from typing import Any
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.plan import Allocation, Plan, Share, Step, run_on
 from dlsched.domain.policy import ListRule, ReviewRule
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.state import State
 from dlsched.domain.workload import Workload
 from dlsched.sim.engine import run_engine
@@ -31,7 +31,7 @@ def nodes(count: int = 1, gpus: int = 8, absences: Iterable[Absence] = (), **vm:
 
 def scenario(workload: Workload, cluster: Cluster | None = None, speed: str = "rigid", **options: Any) -> Scenario:
     """Return a scenario on one 8-GPU node unless told otherwise."""
-    return Scenario(workload, cluster or nodes(), Options(**options), SpeedSpec(kind=speed))
+    return Scenario(workload, cluster or nodes(), SimulationRules(**options), SpeedSpec(kind=speed))
 
 
 class Fake:

@@ -10,12 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments import computations
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
+from dlsched.studies import registry
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "decide/size.py"
+PAGE = "plan/size.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 WAIT = {"metric": "wait_p95", "limit": 30.0}
@@ -53,13 +53,13 @@ def answered(
         "types": [{"key": key, "least": 0 if "." in key else least, "most": most}
                   for key in (["nodes"] if about == "scenario" else ["nodes.a", "nodes.b"])],
     }  # fmt: skip
-    return computations.compute("size", spec, subject=what)
+    return registry.compute("size", spec, subject=what)
 
 
 def months(percent: float = 10.0, **spec: Any) -> ExperimentRecord:
     plain = {"scenario": scenario().content_hash, "policy": "fifo", "targets": [WAIT], "percent": percent, "months": 4,
              "begin": "2026-11", "seeds": [0]}  # fmt: skip
-    return computations.compute("growth", plain | spec, subject=scenario())
+    return registry.compute("growth", plain | spec, subject=scenario())
 
 
 def saved(store: Store, record: ExperimentRecord, about: Scenario | None = None) -> str:

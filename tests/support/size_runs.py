@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.cases import Case, Draws, Outcome, Played
-from dlsched.experiments.sizing.question import SizeSpec, TypeRange, read_spec
-from dlsched.experiments.sizing.search import OutOfRuns
-from dlsched.metrics.sizing import Counts
-from dlsched.metrics.sizing_rule import Draw, Verdict
+from dlsched.studies.design import BatchResult, Replications, RunResult, Variant
+from dlsched.studies.sizing.answer import Counts
+from dlsched.studies.sizing.rule import Replicate, Verdict
+from dlsched.studies.sizing.search import OutOfRuns
+from dlsched.studies.sizing.spec import SizeSpec, TypeRange, read_spec
 
 Law = Callable[[int, np.random.Generator], Mapping[str, float | None]]
 """From the nodes and the numbers of a draw to metrics."""
@@ -62,10 +62,10 @@ class GivenTrials:
         self.reserve_used = True
 
 
-def draws_of(metric: str, values: Sequence[float | None], **changes: Any) -> tuple[Draw, ...]:
+def draws_of(metric: str, values: Sequence[float | None], **changes: Any) -> tuple[Replicate, ...]:
     """Return draws with these values of a metric, ten jobs each, all done."""
     plain: dict[str, Any] = {"jobs": 10, "done": 10, "needed": 10} | changes
-    return tuple(Draw(seed=seed, values={metric: value}, **plain) for seed, value in enumerate(values))
+    return tuple(Replicate(seed=seed, values={metric: value}, **plain) for seed, value in enumerate(values))
 
 
 @dataclass
@@ -82,17 +82,23 @@ class DrawnRuns:
     asked: list[tuple[int, int]] = field(default_factory=list)
 
     def __call__(
-        self, scenario: Scenario, cases: Sequence[Case], draws: Draws, executor: Any, store: Any, progress: Any
-    ) -> Played:
+        self,
+        scenario: Scenario,
+        cases: Sequence[Variant],
+        draws: Replications,
+        executor: Any,
+        store: Any,
+        progress: Any,
+    ) -> BatchResult:
         outcomes = [[self._outcome(case, seed) for seed in draws.seeds] for case in cases]
-        return Played(outcomes, len(draws.seeds), 0)
+        return BatchResult(outcomes, len(draws.seeds), 0)
 
-    def _outcome(self, case: Case, seed: int) -> Outcome:
+    def _outcome(self, case: Variant, seed: int) -> RunResult:
         nodes = int(case.changes.get("nodes", self.own_nodes))
         self.asked.append((nodes, seed))
         rng = np.random.default_rng([self.search, seed] if self.common else [self.search, seed, nodes])
         given: dict[str, float | None] = {"jobs": 10, "rejected": 0, "unfinished": 0, "cost_month": 10.0 * nodes}
-        return Outcome(given | dict(self.law(nodes, rng)))
+        return RunResult(given | dict(self.law(nodes, rng)))
 
 
 def asked(scenario: Scenario, *targets: tuple[str, float], **changes: Any) -> SizeSpec:

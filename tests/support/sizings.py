@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dlsched.metrics.growth import Growth, Month, Step
-from dlsched.metrics.sizing import Counts, Headroom, Load, Size, Sizing, VmRange
-from dlsched.metrics.sizing_rule import Draw, Rule
-from dlsched.metrics.sizing_targets import Target
+from dlsched.studies.growth.answer import Growth, Month, Step
+from dlsched.studies.sizing.answer import Counts, Headroom, Load, Size, Sizing, VmRange
+from dlsched.studies.sizing.rule import Replicate, Rule
+from dlsched.studies.sizing.targets import Target
 
 HOUR_S = 3600.0
 NODES = VmRange(key="nodes", name="", least=1, most=8, today=2, usd_per_h=10.0, gpus=8)
@@ -18,13 +18,13 @@ USD_MONTH = 7296.0
 """A node of $10 an hour over 30.4 days."""
 
 
-def draws(values: Sequence[Mapping[str, float | None]], **changes: Any) -> tuple[Draw, ...]:
+def draws(values: Sequence[Mapping[str, float | None]], **changes: Any) -> tuple[Replicate, ...]:
     """Return one draw of ten jobs, all done, for each of these values."""
     plain: dict[str, Any] = {"jobs": 10, "done": 10, "needed": 10} | changes
-    return tuple(Draw(seed=seed, values=dict(one), **plain) for seed, one in enumerate(values))
+    return tuple(Replicate(seed=seed, values=dict(one), **plain) for seed, one in enumerate(values))
 
 
-def waits(hours: Sequence[float | None], **changes: Any) -> tuple[Draw, ...]:
+def waits(hours: Sequence[float | None], **changes: Any) -> tuple[Replicate, ...]:
     """Return draws with these p95 waits."""
     return draws([{"wait_p95": None if one is None else one * HOUR_S} for one in hours], **changes)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dlsched.experiments.code_version import code_version
-from dlsched.experiments.steady import Curve, Pair, SteadyAnswer, SteadyPoint, SteadyPolicy, SteadySpec
-from dlsched.metrics.intervals import Interval
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.code_version import code_version
+from dlsched.studies.steady import Curve, Pair, SteadyAnswer, SteadyPoint, SteadyPolicy, SteadySpec
 
 HELL, KNEE, SRPT = "HELL, malleable", "KNEE, malleable", "SRPT, all nodes"
 KEYS = {HELL: "hell-malleable", KNEE: "knee-malleable", SRPT: "srpt-all-nodes"}

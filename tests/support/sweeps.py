@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dlsched.metrics.sweep import Axis, Cell, Point, Sweep
+from dlsched.studies.sweep.answer import Axis, Cell, Point, Sweep
 
 Draws = Sequence[float | None]
 NODES = Axis(key="nodes", label="Nodes", unit="nodes", values=(4.0, 8.0), present=8.0)

@@ -8,42 +8,42 @@ import numpy as np
 
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.workload import Ints
-from dlsched.policies.baselines.desk import Desk
 from dlsched.policies.baselines.orders import Order, sorted_rows
+from dlsched.policies.baselines.state_adapter import StateAdapter
 from dlsched.policies.baselines.totals import Totals
 from dlsched.policies.baselines.walks import walk_fairly
-from dlsched.policies.shared.walk import walk
+from dlsched.policies.shared.first_fit import first_fit
 
 Left = tuple[Ints, Ints]
-Discipline = Callable[[Desk, Ints, Order, Totals], Left]
+Discipline = Callable[[StateAdapter, Ints, Order, Totals], Left]
 SHARE_STEPS = 2.0**40
 
 
-def split(desk: Desk, rows: Ints, order: Order) -> tuple[Ints, Ints]:
+def split(desk: StateAdapter, rows: Ints, order: Order) -> tuple[Ints, Ints]:
     """Return the rows that hold nothing, in order, and those that run."""
     waiting = desk.waiting(rows)
     return sorted_rows(waiting, order(desk.state, waiting)), desk.running(rows)
 
 
-def head_of_line(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
+def head_of_line(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the waiting in order and stop at the first that does not fit."""
     waiting, _ = split(desk, rows, order)
-    started = walk(waiting, desk.facts.kind_of(waiting), desk.start, blocking=True)
+    started = first_fit(waiting, desk.facts.kind_of(waiting), desk.start, blocking=True)
     left = waiting[len(started) :]
     codes = np.full(len(left), int(WaitReason.BEHIND))
     codes[:1] = desk.reasons(left[:1])
     return left, codes
 
 
-def with_skip(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
+def with_skip(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the waiting in order, past those that do not fit."""
     waiting, _ = split(desk, rows, order)
-    walk(waiting, desk.facts.kind_of(waiting), desk.start)
+    first_fit(waiting, desk.facts.kind_of(waiting), desk.start)
     left = desk.waiting(waiting)
     return left, desk.reasons(left)
 
 
-def preemptive(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
+def preemptive(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Select by totals in order, keep the selected where they are, stop the rest, then place (decision 001).
 
     Steps: selected who run keep their nodes; the other running jobs are stopped; selected who wait are placed in
@@ -51,18 +51,18 @@ def preemptive(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
     """
     rows = sorted_rows(rows, order(desk.state, rows))
     kinds = desk.facts.kind_of(rows)
-    selected = np.isin(rows, np.array(walk(rows, kinds, totals.take), dtype=np.int64), assume_unique=True)
+    selected = np.isin(rows, np.array(first_fit(rows, kinds, totals.take), dtype=np.int64), assume_unique=True)
     chosen, others = rows[selected], rows[~selected]
     for row in desk.running(others).tolist():
         desk.stop(row)
     newcomers = desk.waiting(chosen)
-    walk(newcomers, desk.facts.kind_of(newcomers), desk.start)
-    walk(others, _kinds_but_stopped(desk, others), lambda row: desk.resume(row) or desk.start(row))
+    first_fit(newcomers, desk.facts.kind_of(newcomers), desk.start)
+    first_fit(others, _kinds_but_stopped(desk, others), lambda row: desk.resume(row) or desk.start(row))
     left = desk.waiting(rows)
     return left, desk.reasons(left)
 
 
-def _kinds_but_stopped(desk: Desk, rows: Ints) -> Ints:
+def _kinds_but_stopped(desk: StateAdapter, rows: Ints) -> Ints:
     """Return the kinds of rows, stopped ones each a kind of its own: one may get its nodes back where others fail."""
     kinds = desk.facts.kind_of(rows)
     stopped = np.isin(rows, np.array(list(desk.stopped), dtype=np.int64), assume_unique=True)
@@ -70,7 +70,7 @@ def _kinds_but_stopped(desk: Desk, rows: Ints) -> Ints:
     return kinds
 
 
-def fair_shares(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
+def fair_shares(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the next job of the user with the lowest dominant share, past those that do not fit (DRF).
 
     A dominant share is the largest part of any resource that all jobs of the user hold together; what is not there

@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 from dlsched.domain.plan import Share
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
-from dlsched.policies.baselines.desk import Desk
 from dlsched.policies.baselines.disciplines import Left, split
 from dlsched.policies.baselines.orders import Order, in_ticks, remaining_s
+from dlsched.policies.baselines.state_adapter import StateAdapter
 from dlsched.policies.baselines.totals import Totals
 from dlsched.policies.baselines.walks import Beside, walk_beside
-from dlsched.policies.shared.walk import walk
+from dlsched.policies.shared.first_fit import first_fit
 
 
-def easy_backfill(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
+def easy_backfill(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the waiting in order up to the first that does not fit, the head; then backfill beside its promise."""
     waiting, running = split(desk, rows, order)
-    started = walk(waiting, desk.facts.kind_of(waiting), desk.start, blocking=True)
+    started = first_fit(waiting, desk.facts.kind_of(waiting), desk.start, blocking=True)
     left = waiting[len(started) :]
     behind = fitting(desk, left[1:])
     if len(behind):
@@ -29,7 +29,7 @@ def easy_backfill(desk: Desk, rows: Ints, order: Order, totals: Totals) -> Left:
     return left, desk.reasons(left)
 
 
-def fitting(desk: Desk, rows: Ints) -> Ints:
+def fitting(desk: StateAdapter, rows: Ints) -> Ints:
     """Return the rows whose kind has room now."""
     kinds = desk.facts.kind_of(rows)
     distinct, first = np.unique(kinds, return_index=True)
@@ -37,7 +37,7 @@ def fitting(desk: Desk, rows: Ints) -> Ints:
     return rows[np.isin(kinds, distinct[np.array(fits, dtype=bool)])]
 
 
-def backfill(desk: Desk, rows: Ints, shadow: Shadow) -> None:
+def backfill(desk: StateAdapter, rows: Ints, shadow: Shadow) -> None:
     """Start those of the rows that end before the shadow time or leave the head its place."""
 
     def offer(row: int) -> Beside:
@@ -61,7 +61,7 @@ class Shadow:
     believed end has passed counts as ending now; jobs that end at the same instant are gone together.
     """
 
-    def __init__(self, desk: Desk, head: int, running: Ints) -> None:
+    def __init__(self, desk: StateAdapter, head: int, running: Ints) -> None:
         self._desk, self._head = desk, head
         self._trial = desk.placer.copy()
         self.at_ticks = np.inf
@@ -86,7 +86,7 @@ class Shadow:
         return self._trial.fits(self._head, self._desk.facts.kind(self._head).workers)
 
 
-def believed_ends_s(desk: Desk, rows: Ints) -> Floats:
+def believed_ends_s(desk: StateAdapter, rows: Ints) -> Floats:
     """Return when rows that have shares are believed to end.
 
     A gang is as fast as its slowest node, and its steps take longer where it is on several.

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 
 
-class ListParams(Frozen):
+class ListParams(FrozenModel):
     """What every everyday policy can be told."""
 
     vm_type: str | None = Field(

@@ -11,9 +11,9 @@ from dlsched.domain.plan import Allocation, Plan, WaitReason, run_on
 from dlsched.domain.policy import ListRule, ReviewRule
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
-from dlsched.policies.baselines.desk import Desk
 from dlsched.policies.baselines.disciplines import Discipline
 from dlsched.policies.baselines.orders import Order
+from dlsched.policies.baselines.state_adapter import StateAdapter
 from dlsched.policies.baselines.totals import Totals
 from dlsched.policies.shared.facts import JobFacts
 from dlsched.policies.shared.slots import cheapest_vm, opening_placer, vm_changes, vm_named
@@ -80,7 +80,7 @@ class ListPolicy:
             return state.now_s
         return self._alarm(state, running) if self._alarm else None
 
-    def _reasons(self, desk: Desk, left: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    def _reasons(self, desk: StateAdapter, left: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
         """Return rows in source order with codes; a job that was stopped is told so until it runs again."""
         self._stopped.difference_update(desk.started)
         self._stopped.update(row for row in desk.stopped if row not in desk.started)
@@ -93,13 +93,15 @@ class ListPolicy:
         by_row = np.argsort(rows)
         return rows[by_row], codes[by_row]
 
-    def _desk(self, state: State) -> Desk:
+    def _desk(self, state: State) -> StateAdapter:
         placer = state.placer()
         if not self._on_slots:
-            return Desk(state, self._facts, placer)
-        return Desk(state, self._facts, opening_placer(placer, state.nodes, lambda row: self._choose_vm(state, row)))
+            return StateAdapter(state, self._facts, placer)
+        return StateAdapter(
+            state, self._facts, opening_placer(placer, state.nodes, lambda row: self._choose_vm(state, row))
+        )
 
-    def _vm_changes(self, desk: Desk, running: Ints) -> dict[int, str | None]:
+    def _vm_changes(self, desk: StateAdapter, running: Ints) -> dict[int, str | None]:
         if not self._on_slots:
             return {}
         in_use = {share.node for row in running.tolist() for share in desk.shares(row)}
@@ -124,6 +126,6 @@ class ListPolicy:
         return empty * np.array(vm_capacity(vm_named(name, state.nodes.vm_types)))
 
 
-def _allocations(desk: Desk) -> dict[int, Allocation]:
+def _allocations(desk: StateAdapter) -> dict[int, Allocation]:
     stops: dict[int, Allocation] = dict.fromkeys(desk.stopped, ())
     return stops | {row: run_on(shares) for row, shares in desk.started.items()}

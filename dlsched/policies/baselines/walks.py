@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlsched.domain.workload import Ints
-from dlsched.policies.shared.walk import Take
+from dlsched.policies.shared.first_fit import Take
 
 
 class Beside(Enum):

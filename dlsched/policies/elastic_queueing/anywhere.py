@@ -14,7 +14,7 @@ from dlsched.domain.state import Placer, State
 from dlsched.domain.workload import Ints
 from dlsched.policies.elastic_queueing.curves import CurveBook
 from dlsched.policies.shared import placing
-from dlsched.policies.shared.amounts import Amounts
+from dlsched.policies.shared.capacity import Amounts
 from dlsched.policies.shared.facts import JobFacts
 
 
@@ -31,7 +31,7 @@ class Placing(placing.Placing):
     def offer(self, rows: Ints, take: Callable[[int], bool], *, blocking: bool = False) -> list[int]:
         """Offer rows in order, those of one kind and curve no more once one failed; return the rows taken."""
         curve = self._book.of(rows)
-        return self.walk(
+        return self.first_fit(
             rows, self._facts.kind_of(rows) * (1 + int(curve.max(initial=0))) + curve, take, blocking=blocking
         )
 

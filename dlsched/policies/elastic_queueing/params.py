@@ -6,10 +6,10 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 
 
-class ElasticParams(Frozen):
+class ElasticParams(FrozenModel):
     """What every policy of the family can be told."""
 
     vm_type: str | None = Field(

@@ -14,10 +14,10 @@ from dlsched.policies.elastic_queueing.curves import CurveBook, Rate
 from dlsched.policies.elastic_queueing.handing_out import Queue, explain, hand_out, molded, queue_of
 from dlsched.policies.elastic_queueing.kernels.tables import Answer, Jobs, answer_for, queues_for
 from dlsched.policies.elastic_queueing.rules import kernel_rule, weights_of, widths_of
-from dlsched.policies.shared.amounts import Amounts
+from dlsched.policies.shared.available_capacity import AvailableCapacity, rate_of, wake_at_s
+from dlsched.policies.shared.capacity import Amounts
 from dlsched.policies.shared.facts import JobFacts, Kind
-from dlsched.policies.shared.news import News
-from dlsched.policies.shared.supply import Supply, rate_of, wake_at_s
+from dlsched.policies.shared.wait_reasons import WaitReasonTracker
 
 
 class ElasticPolicy:
@@ -38,8 +38,8 @@ class ElasticPolicy:
         self.kernel_rule = rule
         self._book = CurveBook(widths_of(rule), weights_of(rule))
         self._facts = JobFacts()
-        self._supply = Supply(self._facts, vm_type)
-        self._news = News()
+        self._supply = AvailableCapacity(self._facts, vm_type)
+        self._news = WaitReasonTracker()
         self._whole = True
         self._seen = 0
         self._chunk = np.zeros(0, dtype=np.int64)

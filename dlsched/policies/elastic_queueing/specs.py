@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.policy import ElasticRule, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.elastic_queueing.params import (
@@ -80,7 +80,7 @@ def _spec(
     label: str,
     summary: str,
     build: Callable[[Any], ElasticPolicy],
-    params: type[Frozen],
+    params: type[FrozenModel],
     remark: Remark = _only_orders,
 ) -> PolicySpec:
     return PolicySpec(

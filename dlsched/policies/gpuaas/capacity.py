@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.gpuaas.exact import solve_exact
 from dlsched.policies.gpuaas.instance import Instance, Schedule, objective, proxy
@@ -26,7 +26,7 @@ MARKET_WAIT_PERIODS = 10
 """Market's W of 10 h in periods of one hour, whatever the instance's unit of time."""
 
 
-class CapacityInput(Frozen):
+class CapacityInput(FrozenModel):
     """The fields of an instance; times and prices in any one unit of time.
 
     ``times[job][machine type][g-1]``, null = cannot run; ``slack[job]`` time to the due date, null = none.
@@ -49,7 +49,7 @@ class CapacityInput(Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class CapacityTask:
     """An instance that was read, and how to solve it."""
 
     instance: Instance
@@ -57,7 +57,7 @@ class Task:
     seed: int
 
 
-def read(given: Mapping[str, Any]) -> Task:
+def read(given: Mapping[str, Any]) -> CapacityTask:
     """Return the task that plain values describe.
 
     Machine types whose times agree for every job at every number of GPUs both have are one GPU type.
@@ -89,10 +89,10 @@ def read(given: Mapping[str, Any]) -> Task:
         idle_penalty=fields.idle_penalty,
         exactly=fields.open == "exactly",
     )
-    return Task(instance, fields.method, fields.seed)
+    return CapacityTask(instance, fields.method, fields.seed)
 
 
-def solve(task: Task) -> dict[str, Any]:
+def solve(task: CapacityTask) -> dict[str, Any]:
     """Return objective (P1a), proxy (Eq. 1), schedule [[job, node, vm, gpus]], status and, where proven, the bound.
 
     A search answers ``feasible`` whatever it found; without a solution every method answers ``infeasible``.

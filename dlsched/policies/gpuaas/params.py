@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 
 
 def _none_word(given: Any) -> Any:
@@ -17,7 +17,7 @@ def _none_word(given: Any) -> Any:
 OptionalSeconds = Annotated[float | None, BeforeValidator(_none_word)]
 
 
-class PeriodParams(Frozen):
+class PeriodParams(FrozenModel):
     """What every policy of the family can be told."""
 
     period_s: OptionalSeconds = Field(

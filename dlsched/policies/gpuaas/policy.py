@@ -10,10 +10,10 @@ import numpy as np
 from dlsched.domain.plan import Plan, Status
 from dlsched.domain.policy import ReviewRule
 from dlsched.domain.state import State
-from dlsched.policies.gpuaas.desk import Desk, RateTable, slots_are_free
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 from dlsched.policies.gpuaas.params import ExactParams, LocalParams, PeriodParams
 from dlsched.policies.gpuaas.repair import start_one
+from dlsched.policies.gpuaas.state_adapter import RateTable, StateAdapter, slots_are_free
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Choice:
     note: str = ""
 
 
-Core = Callable[[Instance, Desk, np.random.Generator], Choice]
+Core = Callable[[Instance, StateAdapter, np.random.Generator], Choice]
 
 
 class InstancePolicy:
@@ -46,7 +46,7 @@ class InstancePolicy:
         """Return who runs where from now on, the machine types, and when to look again."""
         if self._table is None:
             self._table, self._free = RateTable(state.nodes.vm_types), slots_are_free(state.nodes)
-        desk = Desk.of(state, self._table, self._params.horizon_s, free=self._free)
+        desk = StateAdapter.of(state, self._table, self._params.horizon_s, free=self._free)
         if not len(desk.rows):
             return Plan(vms=desk.vms(Schedule.empty(desk.instance)))
         instance = self._instance(desk.instance)

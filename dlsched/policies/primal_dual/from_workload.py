@@ -6,8 +6,8 @@ import numpy as np
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import RESOURCES, Floats, Workload
-from dlsched.policies.primal_dual.desk import AT_BORDER, most_workers, workers_per_server
 from dlsched.policies.primal_dual.problem import Instance, Job
+from dlsched.policies.primal_dual.state_adapter import AT_BORDER, most_workers, workers_per_server
 
 NEEDED = ("step_s", "spread_s", "utility_1", "utility_2", "utility_3")
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import stream
 from dlsched.policies.primal_dual import dorm, drf, fifo, oasis, offline
 from dlsched.policies.primal_dual.exact_slot import exact
@@ -31,7 +31,7 @@ MOST_CELLS = 10_000_000
 """Slots x machines x chunks of a job."""
 
 
-class JobInput(Frozen):
+class JobInput(FrozenModel):
     """One job; times in slots, sizes in MB."""
 
     model_config = ConfigDict(strict=True)
@@ -50,7 +50,7 @@ class JobInput(Frozen):
     utility: tuple[Amount, Amount, Annotated[float, Field(ge=-1e12, le=1e12)]] = Field(strict=False)
 
 
-class ReservationInput(Frozen):
+class ReservationInput(FrozenModel):
     """The fields of an instance: slots, capacity of each machine, jobs, and how to decide."""
 
     model_config = ConfigDict(strict=True)
@@ -69,7 +69,7 @@ class ReservationInput(Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ReservationTask:
     """An instance that was read, its jobs in order of arrival; ``order``: the place of each in what was given."""
 
     instance: Instance
@@ -77,7 +77,7 @@ class Task:
     fields: ReservationInput
 
 
-def read(given: Mapping[str, Any]) -> Task:
+def read(given: Mapping[str, Any]) -> ReservationTask:
     """Return the task that plain values describe.
 
     Raises
@@ -95,10 +95,12 @@ def read(given: Mapping[str, Any]) -> Task:
     capacity = np.array(fields.capacity, dtype=np.float64)
     names = tuple(f"resource {number}" for number in range(resources))
     _check_bounds(fields, resources)
-    return Task(Instance(fields.slots, capacity, tuple(jobs[number] for number in order), names), order, fields)
+    return ReservationTask(
+        Instance(fields.slots, capacity, tuple(jobs[number] for number in order), names), order, fields
+    )
 
 
-def solve(task: Task) -> dict[str, Any]:
+def solve(task: ReservationTask) -> dict[str, Any]:
     """Return utility, last slot with workers of each job (None = rejected), reasons, bookings and the status.
 
     ``schedule`` has a row [job, slot, machine, workers, servers] for each machine a job has in a slot. The status is
@@ -136,7 +138,7 @@ class Answer:
     bound: float | None = None
 
 
-def _pd_ors(task: Task) -> Answer:
+def _pd_ors(task: ReservationTask) -> Answer:
     fields, instance = task.fields, task.instance
     bounds = None
     if fields.bounds == "all":
@@ -150,22 +152,22 @@ def _pd_ors(task: Task) -> Answer:
     return Answer(schedules(decisions), [decision.why for decision in decisions])
 
 
-def _offline(task: Task) -> Answer:
+def _offline(task: ReservationTask) -> Answer:
     best = offline.solve(task.instance)
     return Answer(best.schedules, _why(task.instance, "the others are worth more without it"), best.status, best.bound)
 
 
 def _rival(
     solver: Callable[[Instance, np.random.Generator], list[Schedule | None]], why: str
-) -> Callable[[Task], Answer]:
-    def answer(task: Task) -> Answer:
+) -> Callable[[ReservationTask], Answer]:
+    def answer(task: ReservationTask) -> Answer:
         found = solver(task.instance, stream(task.fields.seed, "policy"))
         return Answer(found, _why(task.instance, why))
 
     return answer
 
 
-SOLVERS: dict[str, Callable[[Task], Answer]] = {
+SOLVERS: dict[str, Callable[[ReservationTask], Answer]] = {
     "pd-ors": _pd_ors,
     "offline": _offline,
     "oasis": _rival(oasis.solve, "turned away on arrival"),

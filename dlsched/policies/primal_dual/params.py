@@ -6,13 +6,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.policies.primal_dual.dorm import ADJUSTMENT, FAIRNESS
 from dlsched.policies.primal_dual.prices import LEAST_WORTH
 from dlsched.policies.primal_dual.slot_cost import CHUNKS
 
 
-class PriceParams(Frozen):
+class PriceParams(FrozenModel):
     """What policies that book at prices can be told."""
 
     horizon_slots: int = Field(
@@ -52,7 +52,7 @@ class OasisParams(PriceParams):
     """OASiS."""
 
 
-class DormParams(Frozen):
+class DormParams(FrozenModel):
     """Dorm."""
 
     fairness: float = Field(

@@ -13,7 +13,6 @@ from dlsched.domain.policy import EventKind, NoParams, ReviewRule
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.primal_dual import dorm, drf, fifo, oasis
-from dlsched.policies.primal_dual.desk import Desk, StateJob, booking_of, shares_of
 from dlsched.policies.primal_dual.exact_slot import exact
 from dlsched.policies.primal_dual.online import Decision, PdOrs, commit
 from dlsched.policies.primal_dual.params import DormParams, OasisParams, PdOrsParams
@@ -22,9 +21,10 @@ from dlsched.policies.primal_dual.round_robin import Gang, RoundRobin
 from dlsched.policies.primal_dual.rounded_slot import Rounding
 from dlsched.policies.primal_dual.slot_by_slot import SlotState
 from dlsched.policies.primal_dual.slot_cost import Spread, greedy, one_or_several
+from dlsched.policies.primal_dual.state_adapter import StateAdapter, StateJob, booking_of, shares_of
 from dlsched.policies.primal_dual.weightless import not_on_shut_machines
 from dlsched.policies.shared.facts import JobFacts
-from dlsched.policies.shared.news import News
+from dlsched.policies.shared.wait_reasons import WaitReasonTracker
 
 Scheduler = Callable[[Floats, int, np.random.Generator], PdOrs]
 """From capacity (H, R), slots and dice to what decides about one job after the other."""
@@ -70,7 +70,7 @@ class BookingPolicy:
         """Return the bookings of new jobs and of those that lost theirs, and who is turned away."""
         return self.plan_of(state, *self.judge(state))
 
-    def plan_of(self, state: State, judged: Sequence[Judged], desk: Desk) -> Plan:
+    def plan_of(self, state: State, judged: Sequence[Judged], desk: StateAdapter) -> Plan:
         """Return decisions as the simulator's plan."""
         booked: dict[int, Allocation] = {
             one.row: desk.steps(one.decision.schedule) for one in judged if one.decision.schedule
@@ -86,10 +86,10 @@ class BookingPolicy:
             note=_note(judged, len(rejected)),
         )
 
-    def judge(self, state: State) -> tuple[list[Judged], Desk]:
+    def judge(self, state: State) -> tuple[list[Judged], StateAdapter]:
         """Return the decisions about jobs that hold and have booked nothing, in order; nothing is carried out."""
         self._facts.update(state)
-        desk = Desk(state, self._facts, self._horizon)
+        desk = StateAdapter(state, self._facts, self._horizon)
         rows = [row for row in state.waiting.tolist() if not state.reserved(row)]
         if not rows:
             return [], desk
@@ -105,7 +105,7 @@ class BookingPolicy:
         return judged, desk
 
 
-def _may_change(state: State, desk: Desk, booked: Mapping[int, Allocation]) -> bool:
+def _may_change(state: State, desk: StateAdapter, booked: Mapping[int, Allocation]) -> bool:
     """Whether who finds no room now might at the next border, though no machine comes back: others give up theirs."""
     others = booked or len(state.running) or any(state.reserved(row) for row in state.waiting.tolist())
     return bool(others) or desk.first > 0
@@ -117,7 +117,7 @@ def _reasons(state: State, stuck: Sequence[int], rejected: Sequence[int]) -> tup
     return waiting, np.where(is_stuck, int(WaitReason.NO_ROOM), int(WaitReason.BOOKED))
 
 
-def _without(committed: Floats, desk: Desk, row: int) -> Floats:
+def _without(committed: Floats, desk: StateAdapter, row: int) -> Floats:
     """Return what is committed for one row: machines it may not use are full."""
     allowed = desk.allowed(row)
     if allowed.all():
@@ -153,14 +153,14 @@ class SlotPolicy:
     def __init__(self, rule: SlotRule) -> None:
         self.review = ReviewRule()
         self._rule = rule
-        self._facts, self._news = JobFacts(), News()
+        self._facts, self._news = JobFacts(), WaitReasonTracker()
 
     def plan(self, state: State) -> Plan:
         """Return what changes at the start of a slot; at any other time only when to be asked next."""
         if not len(state.active):
             return Plan()
         self._facts.update(state)
-        desk = Desk(state, self._facts, 1)
+        desk = StateAdapter(state, self._facts, 1)
         if desk.first:
             return Plan(wake_at_s=desk.next_border_s)
         bookings = self._bookings(state, desk)
@@ -179,7 +179,7 @@ class SlotPolicy:
         reasons = self._news.of(idle, np.full(len(idle), int(WaitReason.NO_ROOM)), runs)
         return Plan(changes, wake_at_s=wake_s, reasons=reasons)
 
-    def _bookings(self, state: State, desk: Desk) -> dict[int, Booking | None]:
+    def _bookings(self, state: State, desk: StateAdapter) -> dict[int, Booking | None]:
         rows = state.active.tolist()
         jobs = dict(zip(rows, desk.jobs(rows), strict=True))
         held = {row: booking_of(state.held(row)) for row in rows}
@@ -199,7 +199,7 @@ class SlotPolicy:
                 _give(free, jobs[row], found[row], -1)
         return found
 
-    def _groups(self, desk: Desk, rows: list[int]) -> list[tuple[list[int], np.ndarray]]:
+    def _groups(self, desk: StateAdapter, rows: list[int]) -> list[tuple[list[int], np.ndarray]]:
         groups: dict[bytes, tuple[list[int], np.ndarray]] = {}
         for row in rows:
             allowed = desk.allowed(row)
@@ -218,7 +218,7 @@ def _numbered(booking: Booking | None, renumber: Callable[[Ints, Ints], Ints], t
     return None if booking is None else replace(booking, machine=renumber(there, booking.machine))
 
 
-def _unchanged_slots(desk: Desk, bookings: Mapping[int, Booking | None]) -> int:
+def _unchanged_slots(desk: StateAdapter, bookings: Mapping[int, Booking | None]) -> int:
     """Return after how many slots, at least 1, a rule might answer otherwise when only time passes.
 
     The rules look at machines, at who is there with what, and at the workers that would finish a job in a slot, as far

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.policies.rolling_horizon import solver
 from dlsched.policies.rolling_horizon.problem import Problem, of
 
@@ -19,7 +19,7 @@ MOST_CHOICES = 1_000_000
 """Jobs x widths x steps."""
 
 
-class ElasticInput(Frozen):
+class ElasticInput(FrozenModel):
     """The fields of an instance: node-hours left and limits of each job, the pool, the steps looked ahead."""
 
     model_config = ConfigDict(strict=True)
@@ -36,14 +36,14 @@ class ElasticInput(Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ElasticTask:
     """An instance that was read, and how to solve it."""
 
     problem: Problem
     method: solver.Method
 
 
-def read(given: Mapping[str, Any]) -> Task:
+def read(given: Mapping[str, Any]) -> ElasticTask:
     """Return the task that plain values describe. Without limits a job may have any width; ``seed`` changes nothing.
 
     Raises
@@ -71,10 +71,10 @@ def read(given: Mapping[str, Any]) -> Task:
         why = f"jobs x widths x steps must be at most {MOST_CHOICES:,}, got {choices:,}"
         raise InputError("instance", why, "Plan fewer steps ahead")
     problem = of(fields.remaining, fields.nodes, fields.widths, fields.steps, fields.step_hours, low, high)
-    return Task(problem, fields.method)
+    return ElasticTask(problem, fields.method)
 
 
-def solve(task: Task) -> dict[str, Any]:
+def solve(task: ElasticTask) -> dict[str, Any]:
     """Return nodes now and at every step, objective, proven bound, status, method; where infeasible, the reason."""
     found = solver.solve(task.problem, task.method)
     if found.status == "infeasible":

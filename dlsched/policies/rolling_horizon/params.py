@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 
 
-class AllocatorParams(Frozen):
+class AllocatorParams(FrozenModel):
     """What both allocators can be told."""
 
     every_s: float = Field(

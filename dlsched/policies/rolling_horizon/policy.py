@@ -28,10 +28,10 @@ from dlsched.policies.rolling_horizon.pool import (
 from dlsched.policies.rolling_horizon.problem import Problem, Solution
 from dlsched.policies.rolling_horizon.solver import solve
 from dlsched.policies.rolling_horizon.widths import WidthBook
+from dlsched.policies.shared.available_capacity import AvailableCapacity, wake_at_s
 from dlsched.policies.shared.facts import JobFacts
-from dlsched.policies.shared.news import News
 from dlsched.policies.shared.placing import Placing
-from dlsched.policies.shared.supply import Supply, wake_at_s
+from dlsched.policies.shared.wait_reasons import WaitReasonTracker
 
 INSTANT = 1e-6
 """A call this close to a multiple of the period, as a share of it, is the decision."""
@@ -61,8 +61,8 @@ class AllocatorPolicy:
     def __init__(self, allocate: Allocator, params: AllocatorParams) -> None:
         self.review = ReviewRule(every_s=params.every_s)
         self.allocate, self._every_s = allocate, params.every_s
-        self._facts, self._book, self._news = JobFacts(), WidthBook(params.cap), News()
-        self._supply = Supply(self._facts, params.vm_type)
+        self._facts, self._book, self._news = JobFacts(), WidthBook(params.cap), WaitReasonTracker()
+        self._supply = AvailableCapacity(self._facts, params.vm_type)
         self._decided: int | None = None
 
     def plan(self, state: State) -> Plan:
@@ -113,9 +113,9 @@ class AllocatorPolicy:
         def take(row: int) -> bool:
             return placing.start_up_to(row, placing.room(row))
 
-        placing.walk(rows[can], np.arange(int(can.sum())), take, blocking=True)
+        placing.first_fit(rows[can], np.arange(int(can.sum())), take, blocking=True)
         if not placing.runs(pool.rows).any():  # else all would wait for the head, and nobody would make room
-            placing.walk(rows, np.arange(len(rows)), take)
+            placing.first_fit(rows, np.arange(len(rows)), take)
 
     def _told(self, placing: Placing, pool: Pool) -> tuple[Ints, Ints]:
         """Return the rows of a pool that wait and why, by what is free after the decision."""

@@ -14,7 +14,7 @@ from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.rolling_horizon.problem import LEAST_REMAINING, Problem
 from dlsched.policies.rolling_horizon.widths import WidthBook
-from dlsched.policies.shared.amounts import Amounts
+from dlsched.policies.shared.capacity import Amounts
 from dlsched.policies.shared.facts import JobFacts
 
 SECONDS_PER_H = 3600.0

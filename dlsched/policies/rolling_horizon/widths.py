@@ -6,8 +6,8 @@ import numpy as np
 
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
+from dlsched.policies.shared.available_capacity import AvailableCapacity, rate_of
 from dlsched.policies.shared.facts import JobFacts
-from dlsched.policies.shared.supply import Supply, rate_of
 
 
 def powers_of_two(smallest: int, largest: int, cap: int | None = None) -> Ints:
@@ -33,7 +33,7 @@ class WidthBook:
         self._rates: list[Floats] = []
         self._smallest = np.zeros(0, dtype=np.int64)
 
-    def update(self, state: State, facts: JobFacts, supply: Supply) -> None:
+    def update(self, state: State, facts: JobFacts, supply: AvailableCapacity) -> None:
         """Take in the rows submitted since the last call; ``facts`` and ``supply`` know them."""
         rows = np.arange(len(self._widths), len(state.jobs))
         if not len(rows):

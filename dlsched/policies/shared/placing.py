@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from dlsched.domain.plan import Allocation, Share, run_on
 from dlsched.domain.state import Placer, State
 from dlsched.domain.workload import Ints
-from dlsched.policies.shared.amounts import ROOM, Amounts, room
+from dlsched.policies.shared.capacity import ROOM, Amounts, room
 from dlsched.policies.shared.facts import JobFacts
+from dlsched.policies.shared.first_fit import first_fit
 from dlsched.policies.shared.slots import OpeningPlacer
-from dlsched.policies.shared.walk import walk
 
 
 class Placing:
@@ -111,14 +111,14 @@ class Placing:
         self.shares[row] = shares
         self._runs[row] = bool(shares)
 
-    def walk(self, rows: Ints, alike: Ints, take: Callable[[int], bool], *, blocking: bool = False) -> list[int]:
+    def first_fit(self, rows: Ints, alike: Ints, take: Callable[[int], bool], *, blocking: bool = False) -> list[int]:
         """Offer rows in order, those with a number alike no more once one failed; return the rows taken."""
         stopped = [row for row, shares in self.shares.items() if not shares]
         if stopped:  # each may get its own nodes back where others fail
             own = np.isin(rows, np.array(stopped))
             alike = alike.copy()
             alike[own] = -1 - np.arange(int(own.sum()))
-        return walk(rows, alike, take, blocking=blocking)
+        return first_fit(rows, alike, take, blocking=blocking)
 
     def runs(self, rows: Ints) -> NDArray[np.bool_]:
         """Return which of these active rows hold something, as far as this decision has come."""

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats
 from dlsched.policies.smd import knapsack
 
@@ -18,7 +18,7 @@ Amount = Annotated[float, Field(ge=0, le=knapsack.LARGEST)]
 Capacity = Annotated[float, Field(ge=0, allow_inf_nan=True)]
 
 
-class KnapsackInput(Frozen):
+class KnapsackInput(FrozenModel):
     """The fields of an instance: value and weights of each item, the capacity of each resource."""
 
     model_config = ConfigDict(strict=True)
@@ -32,7 +32,7 @@ class KnapsackInput(Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class KnapsackTask:
     """An instance that was read: shapes (I,), (I, R), (R,), and how to solve it."""
 
     value: Floats
@@ -42,7 +42,7 @@ class Task:
     size: int
 
 
-def read(given: Mapping[str, Any]) -> Task:
+def read(given: Mapping[str, Any]) -> KnapsackTask:
     """Return the task that plain values describe; ``seed`` changes nothing.
 
     Raises
@@ -60,10 +60,10 @@ def read(given: Mapping[str, Any]) -> Task:
             why = f"must have {resources} entries, as many as capacity, got {len(row)}"
             raise InputError(f"instance, weight.{item}", why, "Give each item one weight of each resource")
     weight = np.array(fields.weight, dtype=np.float64).reshape(items, resources)
-    return Task(np.array(fields.value), weight, np.array(fields.capacity), fields.method, fields.size)
+    return KnapsackTask(np.array(fields.value), weight, np.array(fields.capacity), fields.method, fields.size)
 
 
-def solve(task: Task) -> dict[str, Any]:
+def solve(task: KnapsackTask) -> dict[str, Any]:
     """Return 0 or 1 for each item, the value of those taken, a proven bound and the status."""
     found = knapsack.solve(task.value, task.weight, task.capacity, task.method, task.size)
     return {

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 
 Admission = Literal["knapsack", "first-come"]
 ADMISSION = (
@@ -15,7 +15,7 @@ ADMISSION = (
 )
 
 
-class IntervalParams(Frozen):
+class IntervalParams(FrozenModel):
     """What all policies that admit jobs by intervals can be told."""
 
     interval_s: float = Field(

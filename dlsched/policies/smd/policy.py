@@ -13,7 +13,7 @@ from dlsched.domain.policy import EventKind, ReviewRule
 from dlsched.domain.state import State
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.shared.facts import JobFacts
-from dlsched.policies.shared.news import News
+from dlsched.policies.shared.wait_reasons import WaitReasonTracker
 from dlsched.policies.smd.admission import Offers, Room, Verdict, by_knapsack, first_come, start_smaller
 from dlsched.policies.smd.choices import ChoiceBook, Choose, Gang
 from dlsched.policies.smd.params import IntervalParams, RivalParams, SmdParams
@@ -72,7 +72,7 @@ class IntervalPolicy:
     def __init__(self, choose: Choose, admit: Admit, params: IntervalParams, *, is_exact: bool = False) -> None:
         self.review = ReviewRule(EventKind.NONE, every_s=params.interval_s)
         self._admit, self._keep_share = admit, params.keep_share
-        self._facts, self._news = JobFacts(), News()
+        self._facts, self._news = JobFacts(), WaitReasonTracker()
         self._book = ChoiceBook(choose, self._facts, is_exact=is_exact)
 
     def plan(self, state: State) -> Plan:

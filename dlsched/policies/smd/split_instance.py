@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.policies.smd.problem import Mode, Split
 from dlsched.policies.smd.ratios import Relaxed, Terms, approximate
 from dlsched.policies.smd.rounding import round_up_or_down
@@ -23,7 +23,7 @@ Amounts = Annotated[list[float], Field(max_length=100)]
 Limit = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(lambda value: np.inf if value is None else value)]
 
 
-class SplitInput(Frozen):
+class SplitInput(FrozenModel):
     """The fields of an instance; a limit of null, or infinite, is none."""
 
     model_config = ConfigDict(strict=True)
@@ -42,7 +42,7 @@ class SplitInput(Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SplitTask:
     """An instance that was read, and how to solve it."""
 
     problem: Split
@@ -52,7 +52,7 @@ class Task:
     seed: int
 
 
-def read(given: Mapping[str, Any]) -> Task:
+def read(given: Mapping[str, Any]) -> SplitTask:
     """Return the task that plain values describe. ``seed`` is of the rounding, epsilon and terms are of algorithm-1.
 
     Raises
@@ -69,10 +69,10 @@ def read(given: Mapping[str, Any]) -> Task:
         )  # fmt: skip
     except InputError as error:
         raise InputError(f"instance, {error.what}", error.why, error.do) from error
-    return Task(problem, fields.method, fields.epsilon, fields.terms, fields.seed)
+    return SplitTask(problem, fields.method, fields.epsilon, fields.terms, fields.seed)
 
 
-def solve(task: Task) -> dict[str, Any]:
+def solve(task: SplitTask) -> dict[str, Any]:
     """Return workers, servers and time; a proven bound where there is one, and what was assumed.
 
     Algorithm-1 is followed by the rounding of Algorithm 2 and also tells its real numbers of workers and servers.

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from dlsched.domain.plan import WaitReason
-from dlsched.sim.kernels.books import (
+from dlsched.sim.kernels.log_writer import (
     EARLY_S,
     FREE,
     HEAD,

@@ -1,4 +1,4 @@
-"""What is one instant, compiled; the same rule as ``dlsched.sim.agenda``."""
+"""What is one instant, compiled; the same rule as ``dlsched.sim.event_queue``."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from dlsched.domain.fingerprint import fingerprint
 from dlsched.domain.policy import EventKind
 from dlsched.sim import log
 from dlsched.sim.kernels import tables
-from dlsched.sim.kernels.books import ENDED, HEAD, RUNNING, TAIL, complete, enqueue, pop_running
 from dlsched.sim.kernels.decide import decide
 from dlsched.sim.kernels.instants import instant_s
+from dlsched.sim.kernels.log_writer import ENDED, HEAD, RUNNING, TAIL, complete, enqueue, pop_running
 from dlsched.sim.kernels.tables import Count, Outcome, Run
 
 compiled = njit(nogil=True)
@@ -66,7 +66,7 @@ def _complete_until(run: Run, until: float, now: float) -> tuple[float, bool]:
 
 @compiled
 def _step(run: Run) -> None:
-    """Handle one instant, see :mod:`dlsched.sim.agenda`; its time is the latest of its events."""
+    """Handle one instant, see :mod:`dlsched.sim.event_queue`; its time is the latest of its events."""
     first = _first_due(run)
     until = first + instant_s(first)
     now, any_completed = _complete_until(run, until, first)

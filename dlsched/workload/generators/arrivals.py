@@ -11,8 +11,8 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats, Workload
 
 HOUR_S = 3600.0
@@ -23,7 +23,7 @@ Factor = Annotated[float, Field(gt=0, le=1e6, description="Arrivals this many ti
 Amount = Annotated[float, Field(ge=0, le=1e9)]
 
 
-class _AtRate(Frozen):
+class _AtRate(FrozenModel):
     """Patterns whose long-run rate is a parameter."""
 
     jobs_per_h: Rate
@@ -120,7 +120,7 @@ class Daily(_AtRate):
         return _through_cycle(np.cumsum(rng.standard_exponential(count)), per_hour)
 
 
-class HourlyRates(Frozen):
+class HourlyRates(FrozenModel):
     """Poisson arrivals at a trace's own rate, hour by hour, from the start again when the trace ends."""
 
     kind: Literal["hourly-rates"] = "hourly-rates"
@@ -151,7 +151,7 @@ class HourlyRates(Frozen):
         return _through_cycle(np.cumsum(rng.standard_exponential(count)), per_hour)
 
 
-class Gaps(Frozen):
+class Gaps(FrozenModel):
     """Gaps between arrivals drawn with replacement from recorded ones."""
 
     kind: Literal["gaps"] = "gaps"

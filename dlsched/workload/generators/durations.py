@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.special import ndtri
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats
 
 MONTH_S = 2_592_000.0
@@ -22,7 +22,7 @@ Longest = Annotated[
 ]
 
 
-class Lognormal(Frozen):
+class Lognormal(FrozenModel):
     """Lognormal run times by their median and 90th percentile."""
 
     kind: Literal["lognormal"] = "lognormal"
@@ -50,7 +50,7 @@ class Lognormal(Frozen):
         return math.log(self.p90_s / self.median_s) / _Z90
 
 
-class LognormalByMean(Frozen):
+class LognormalByMean(FrozenModel):
     """Lognormal run times by their mean and the standard deviation of their logarithm."""
 
     kind: Literal["lognormal-mean"] = "lognormal-mean"
@@ -72,7 +72,7 @@ class LognormalByMean(Frozen):
         return math.log(self.uncut_mean_s) - self.sigma**2 / 2
 
 
-class Pareto(Frozen):
+class Pareto(FrozenModel):
     """Pareto run times: P(longer than t) = (shortest / t) ** alpha, cut at ``longest_s``."""
 
     kind: Literal["pareto"] = "pareto"
@@ -100,7 +100,7 @@ class Pareto(Frozen):
             return np.minimum(self.shortest_s * (1 - uniforms) ** (-1 / self.alpha), self.longest_s)
 
 
-class Empirical(Frozen):
+class Empirical(FrozenModel):
     """Run times drawn with replacement from a list."""
 
     kind: Literal["empirical"] = "empirical"

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms, stream
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.timetable import TimeTable
@@ -20,7 +20,7 @@ from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.workload.applications import APPLICATIONS, Application
 from dlsched.workload.generators.arrivals import HOUR_S
 from dlsched.workload.generators.mix import MOST_JOBS, pick
-from dlsched.workload.profiles import Profile, profile_of
+from dlsched.workload.profiles.profile import Profile, profile_of
 
 JOBS_PER_NODE = 10
 MIXED_BLOCK = 10
@@ -51,7 +51,7 @@ Factors = Annotated[tuple[_Factor, _Factor], AfterValidator(_ascending)]
 Weights = Annotated[tuple[_Weight, _Weight], AfterValidator(_ascending)]
 
 
-class ServiceApplication(Frozen):
+class ServiceApplication(FrozenModel):
     """An application and how long its jobs run: t(GPUs) = t1 x (1 - parallel + parallel / GPUs), t1 on one K80."""
 
     name: str = Field(min_length=1, max_length=80, description="Name of the application.")
@@ -74,7 +74,7 @@ DEFAULT_APPLICATIONS = tuple(
 )
 
 
-class GpuaasSpec(Frozen):
+class GpuaasSpec(FrozenModel):
     """Jobs for a cluster of ``nodes`` free slots."""
 
     kind: Literal["gpuaas"] = "gpuaas"

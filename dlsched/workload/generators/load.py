@@ -9,7 +9,7 @@ from dlsched.workload.generators.mix import JobMixSpec
 
 
 def expected_load(spec: JobMixSpec, cluster: Cluster) -> float:
-    """Return the load in the mean over many draws, as ``workload.doctor.load_of`` counts it for one.
+    """Return the load in the mean over many draws, as ``workload.import_report.offered_load`` counts it for one.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms, stream
 from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.workload.generators.arrivals import Arrivals
@@ -25,13 +25,13 @@ Weight = Annotated[float, Field(ge=0, le=1e9)]
 Gpus = Annotated[float, Field(ge=0, le=100_000)]
 
 
-class NoDue(Frozen):
+class NoDue(FrozenModel):
     """No due times."""
 
     kind: Literal["none"] = "none"
 
 
-class RunTimeSlack(Frozen):
+class RunTimeSlack(FrozenModel):
     """Due at submission + U[low, high] x run time."""
 
     kind: Literal["run-times"] = "run-times"
@@ -45,7 +45,7 @@ class RunTimeSlack(Frozen):
         return self
 
 
-class FixedSlack(Frozen):
+class FixedSlack(FrozenModel):
     """Due at submission + run time + slack."""
 
     kind: Literal["fixed"] = "fixed"
@@ -55,7 +55,7 @@ class FixedSlack(Frozen):
 Due = Annotated[NoDue | RunTimeSlack | FixedSlack, Field(discriminator="kind")]
 
 
-class JobClass(Frozen):
+class JobClass(FrozenModel):
     """One class of a job mix. A size below 1 is a shared GPU, 0 a CPU job; whole sizes are that many workers."""
 
     name: str = Field(min_length=1, max_length=80, description="Name of the class.")
@@ -116,7 +116,7 @@ class JobClass(Frozen):
         return float(self.size_shares @ np.array(self.gpus)) * self.run_time.mean_s
 
 
-class JobMixSpec(Frozen):
+class JobMixSpec(FrozenModel):
     """A job mix: ``jobs`` jobs of these classes on this arrival pattern."""
 
     kind: Literal["job-mix"] = "job-mix"

@@ -12,8 +12,8 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms, stream
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Floats, Ints, Workload
@@ -51,7 +51,7 @@ _Share = Annotated[float, Field(ge=0, le=1e9)]
 Nodes = Annotated[int, Field(ge=1, le=1024), AfterValidator(_power_of_two)]
 
 
-class ModelArtsSpec(Frozen):
+class ModelArtsSpec(FrozenModel):
     """Jobs for ``nodes`` nodes of 8 GPUs; a job runs on a power of two of them, from its minimum to its maximum."""
 
     kind: Literal["modelarts"] = "modelarts"

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload.generators.gpuaas import GpuaasSpec, draw_gpuaas, speed_of_gpuaas
@@ -22,7 +22,7 @@ from dlsched.workload.generators.training_stream import StreamSpec, draw_stream,
 from dlsched.workload.rules import FillRule, apply_rule
 
 
-class FilledSpec(Frozen):
+class FilledSpec(FrozenModel):
     """Another generator's jobs with missing columns filled by rules, in this order."""
 
     kind: Literal["filled"] = "filled"
@@ -50,7 +50,7 @@ class Kind:
     """
 
     key: str
-    model: type[Frozen]
+    model: type[FrozenModel]
     draw: Callable[[Any, int], Workload]
     speed: Callable[[Any], SpeedSpec | None] = lambda spec: None
 
@@ -84,7 +84,7 @@ def speed_of(spec: Mapping[str, Any]) -> SpeedSpec | None:
     return kind.speed(parsed)
 
 
-def parse(spec: Mapping[str, Any]) -> Frozen:
+def parse(spec: Mapping[str, Any]) -> FrozenModel:
     """Return the validated model of a specification; raise InputError naming the field."""
     return _parse(spec)[1]
 
@@ -94,12 +94,12 @@ def canonical(spec: Mapping[str, Any]) -> dict[str, Any]:
     return plain(parse(spec))
 
 
-def plain(model: Frozen) -> dict[str, Any]:
+def plain(model: FrozenModel) -> dict[str, Any]:
     """Return a specification model as plain data: lists, texts and numbers, empty fields left out."""
     return model.model_dump(mode="json", exclude_none=True)
 
 
-def _parse(spec: Mapping[str, Any]) -> tuple[Kind, Frozen]:
+def _parse(spec: Mapping[str, Any]) -> tuple[Kind, FrozenModel]:
     name = str(spec.get("kind", ""))
     kind = next((kind for kind in KINDS if kind.key == name), None)
     if kind is None:

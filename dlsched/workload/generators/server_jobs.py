@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import RESOURCES, Floats, Workload
 from dlsched.speed.layered_step import step_columns, transfer_seconds
@@ -31,7 +31,7 @@ _DRAWS = (
 _NUMBERS = {name: place for place, name in enumerate(_DRAWS)}
 
 
-class ServerJobsSpec(Frozen):
+class ServerJobsSpec(FrozenModel):
     """Jobs with workers and parameter servers, and the capacity they are admitted to."""
 
     kind: Literal["server-jobs"] = "server-jobs"

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.workload import RESOURCES, Floats, Ints, Workload
 from dlsched.workload.generators.ranges import Ranges
@@ -30,7 +30,7 @@ _DRAWS = (
 _NUMBERS = {name: place for place, name in enumerate(_DRAWS)}
 
 
-class SlottedJobsSpec(Frozen):
+class SlottedJobsSpec(FrozenModel):
     """Jobs that arrive over time slots, and the machines they share."""
 
     kind: Literal["slotted-jobs"] = "slotted-jobs"

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from scipy.special import ndtr, ndtri
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms, stream
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.timetable import MOST_GPUS, TimeTable
@@ -34,7 +34,7 @@ _DECIMALS = 3  # milliseconds: ndtri and log may differ in the last bit between 
 _NETWORK, _EPOCHS = range(2)  # which of a job's uniforms decides what; new draws go to the end
 
 
-class TrainingNetwork(Frozen):
+class TrainingNetwork(FrozenModel):
     """A network that jobs train: seconds of a step with one worker and one server, and steps of a job."""
 
     name: str = Field(min_length=1, max_length=80, description="Name of the network.")
@@ -123,7 +123,7 @@ def _stable(load: float) -> float:
 Networks = Annotated[tuple[TrainingNetwork, ...], BeforeValidator(_preset), Field(min_length=1, max_length=100)]
 
 
-class StreamSpec(Frozen):
+class StreamSpec(FrozenModel):
     """Training jobs for ``nodes`` nodes of one GPU: load = jobs per second x mean run time on one node / nodes."""
 
     kind: Literal["training-stream"] = "training-stream"

@@ -13,7 +13,7 @@ import pandas as pd
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.workload import COLUMN, LARGEST_NUMBER, Floats, Ints, Texts, Workload
-from dlsched.workload.doctor import Bools, Ledger, Report
+from dlsched.workload.import_report import Bools, Ledger, Report
 from dlsched.workload.readers.convert import Read, clean_texts, numbers
 from dlsched.workload.readers.options import ReadOptions
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dlsched.domain.workload import Floats, Texts
-from dlsched.workload.doctor import Bools
+from dlsched.workload.import_report import Bools
 
 MISSING = pa.array(["", "na", "n/a", "nan", "null", "none", "unknown", "-", "\\n", "nat", "#n/a"])
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?$"

@@ -19,8 +19,8 @@ from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.timetable import MOST_GPUS, Row, TimeTable
 from dlsched.domain.workload import LARGEST_NUMBER, Floats, Ints, Texts, Workload
-from dlsched.workload.doctor import Report
-from dlsched.workload.profiles import Profile, profile_of
+from dlsched.workload.import_report import Report
+from dlsched.workload.profiles.profile import Profile, profile_of
 from dlsched.workload.readers.convert import clean_texts, numbers
 from dlsched.workload.readers.source import open_trace
 from dlsched.workload.readers.table import Table, need_columns, read_table, sniff

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, ValidationError, field_validator
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.errors import from_validation
+from dlsched.domain.model import FrozenModel
 from dlsched.workload.readers.convert import Read, clock_spans, numbers, timestamps
 
 Kind = Literal["text", "number", "time", "span", "memory"]
@@ -147,7 +147,7 @@ TARGETS = (
 TARGET = {target.key: target for target in TARGETS}
 
 
-class FieldMap(Frozen):
+class FieldMap(FrozenModel):
     """One meaning: the column that holds it, its unit, and how sure the guess is (1 = certain or confirmed)."""
 
     column: str = Field(max_length=80)
@@ -155,7 +155,7 @@ class FieldMap(Frozen):
     confidence: float = Field(1.0, ge=0, le=1)
 
 
-class ColumnMapping(Frozen):
+class ColumnMapping(FrozenModel):
     """Meaning -> column. Save with ``model_dump_json``, load with :func:`load_mapping`."""
 
     version: Literal[1] = 1

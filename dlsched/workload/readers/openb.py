@@ -10,7 +10,7 @@ import numpy as np
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Texts
-from dlsched.workload.doctor import Ledger
+from dlsched.workload.import_report import Ledger
 from dlsched.workload.readers.canonical import Draft, number, optional
 from dlsched.workload.readers.convert import Read, from_python, numbers, strings, texts, words
 from dlsched.workload.readers.options import ReadOptions

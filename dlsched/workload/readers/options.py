@@ -6,13 +6,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from dlsched.domain.cluster import Frozen
+from dlsched.domain.model import FrozenModel
 from dlsched.workload.readers.mapping import ColumnMapping
 
 FormatKey = Literal["auto", "native", "philly", "openb", "helios", "swf", "sacct", "csv"]
 
 
-class ReadOptions(Frozen):
+class ReadOptions(FrozenModel):
     """Choices of an import; each format uses those that concern it."""
 
     format: FormatKey = Field("auto", description="Trace format; auto = detect by content.")

@@ -14,7 +14,7 @@ import numpy as np
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats
-from dlsched.workload.doctor import Bools, Ledger
+from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, required
 from dlsched.workload.readers.convert import from_python, split_gpus, timestamps
 from dlsched.workload.readers.options import ReadOptions

@@ -9,7 +9,7 @@ from pathlib import Path
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
-from dlsched.workload.doctor import Report
+from dlsched.workload.import_report import Report
 from dlsched.workload.readers import detection
 from dlsched.workload.readers.canonical import Draft, finish
 from dlsched.workload.readers.helios import read_helios, refuse_capacity

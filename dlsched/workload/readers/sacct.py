@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Texts
-from dlsched.workload.doctor import Ledger
+from dlsched.workload.import_report import Ledger
 from dlsched.workload.readers.canonical import Draft, optional, required
 from dlsched.workload.readers.convert import (
     Read,

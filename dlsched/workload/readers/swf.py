@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats
-from dlsched.workload.doctor import Bools, Ledger
+from dlsched.workload.import_report import Bools, Ledger
 from dlsched.workload.readers.canonical import Draft, iso_time, number, optional
 from dlsched.workload.readers.convert import from_python, numbers, split_gpus, strings
 from dlsched.workload.readers.options import ReadOptions

@@ -18,7 +18,7 @@ import pyarrow.parquet as pa_parquet
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Ints
-from dlsched.workload.doctor import EXAMPLES, Example, Ledger, example_text
+from dlsched.workload.import_report import EXAMPLES, Example, Ledger, example_text
 from dlsched.workload.readers.source import MAX_BYTES, TraceText
 
 DELIMITERS = (",", "\t", ";", "|")

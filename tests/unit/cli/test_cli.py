@@ -17,7 +17,7 @@ from dlsched.cli.main import main
 from dlsched.cli.output import plain, printable
 from dlsched.domain.cluster import Absence, Pool, VmType
 from dlsched.domain.errors import InputError, PlanError
-from dlsched.domain.scenario import Options
+from dlsched.domain.scenario import SimulationRules
 from dlsched.store import Store
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.runs_for_store import small_scenario
@@ -36,7 +36,7 @@ METRICS = re.findall(
 def scenario_file(tmp_path):
     """Return a file whose scenario the general engine runs: compiling the kernel would take long here."""
     path = tmp_path / "four.json"
-    write_scenario(small_scenario(options=Options(restart_s=1.0)), path)
+    write_scenario(small_scenario(options=SimulationRules(restart_s=1.0)), path)
     return str(path)
 
 
@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_read(capsys, tmp_path, content):
 
 def test_oversize_jobs_can_be_dropped(capsys, tmp_path):
     path = tmp_path / "t.json"
-    wide = small_scenario(options=Options(restart_s=1.0))
+    wide = small_scenario(options=SimulationRules(restart_s=1.0))
     workload = wide.workload.with_columns(workers=[1, 1, 3, 1])
     write_scenario(wide.replace(workload=workload), path)
     args = ["simulate", str(path), "--policy", "fifo", "--nodes", "1", "--gpus-per-node", "2", "--json"]

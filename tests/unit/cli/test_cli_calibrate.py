@@ -12,9 +12,9 @@ import pytest
 from dlsched.cli import calibrate
 from dlsched.cli.arguments import GROUPINGS as TYPED
 from dlsched.cli.main import main
-from dlsched.experiments.executor import Pool
-from dlsched.experiments.run import Run
-from dlsched.metrics.calibration import GROUPINGS, Calibration
+from dlsched.runner.executor import Pool
+from dlsched.studies.calibration.answer import GROUPINGS, Calibration
+from dlsched.studies.simulation import Run
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.recorded_jobs import recorded_scenario
 

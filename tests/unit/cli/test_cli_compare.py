@@ -16,19 +16,19 @@ import pytest
 
 from dlsched.cli import compare as compare_command
 from dlsched.cli.main import main
-from dlsched.domain.scenario import Options, Scenario
-from dlsched.experiments.cases import Case, Draws, Outcome, Played, changed, run_cases
-from dlsched.experiments.run import simulate
-from dlsched.metrics.intervals import paired_difference
+from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.metrics.stats.intervals import paired_difference
 from dlsched.report.rerun import file_name
+from dlsched.studies.design import BatchResult, Replications, RunResult, Variant, changed, run_variants
+from dlsched.studies.simulation import simulate
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.runs_for_store import small_scenario
 
-RANDOM = Options(estimate_error=0.5, restart_s=1.0)
+RANDOM = SimulationRules(estimate_error=0.5, restart_s=1.0)
 ALONE = ("--processes", "1")
 
 
-def with_long_jobs(options: Options) -> Scenario:
+def with_long_jobs(options: SimulationRules) -> Scenario:
     """Twelve jobs on four GPUs, of 60 s each but two of 600 s, so that orders matter."""
     given = small_scenario(12, name="=two GPUs", options=options)
     work = given.workload.work.copy()
@@ -36,7 +36,7 @@ def with_long_jobs(options: Options) -> Scenario:
     return given.replace(workload=given.workload.with_columns(work=work))
 
 
-def written(folder: Path, options: Options) -> str:
+def written(folder: Path, options: SimulationRules) -> str:
     path = folder / "s.json"
     write_scenario(with_long_jobs(options), str(path))
     return str(path)
@@ -49,7 +49,7 @@ def random_file(tmp_path: Path) -> str:
 
 @pytest.fixture
 def exact_file(tmp_path: Path) -> str:
-    return written(tmp_path, Options(restart_s=1.0))
+    return written(tmp_path, SimulationRules(restart_s=1.0))
 
 
 def test_differences_are_those_of_single_runs(
@@ -91,7 +91,7 @@ def test_parameters_and_cluster_reach_the_runs(exact_file: str, capsys: pytest.C
     assert main(["compare", exact_file, *typed, "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["policies"]["las"]["params"] == {"quantum_s": 30.0}
-    scenario = with_long_jobs(Options(restart_s=1.0))
+    scenario = with_long_jobs(SimulationRules(restart_s=1.0))
     pool = scenario.cluster.pools[0]
     larger = scenario.cluster.model_copy(
         update={"pools": (pool.model_copy(update={"count": 3, "vm": pool.vm.model_copy(update={"usd_per_h": 7.2})}),)}
@@ -162,16 +162,16 @@ def test_one_draw_of_something_random_says_rough_first(
     assert 0 < page.index("rough, 1 draw") < page.index("<h1>")
 
 
-def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[Outcome], Outcome]) -> None:
+def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[RunResult], RunResult]) -> None:
     """Change what the runs of a policy say."""
 
-    def run(scenario: Scenario, cases: Sequence[Case], draws: Draws, *more: Any, **named: Any) -> Played:
-        found = run_cases(scenario, cases, draws, *more, **named)
+    def run(scenario: Scenario, cases: Sequence[Variant], draws: Replications, *more: Any, **named: Any) -> BatchResult:
+        found = run_variants(scenario, cases, draws, *more, **named)
         outcomes = [
             [change(one) for one in of] if case.policy == policy else of
             for case, of in zip(cases, found.outcomes, strict=True)
         ]
-        return Played(outcomes, found.computed, found.stored)
+        return BatchResult(outcomes, found.computed, found.stored)
 
     monkeypatch.setattr(compare_command, "run_cases", run)
 
@@ -179,8 +179,8 @@ def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[Outco
 def test_a_run_that_failed_its_audit_is_in_no_memo(
     exact_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def dishonest(one: Outcome) -> Outcome:
-        return Outcome(one.metrics, ("node 4: used twice",))
+    def dishonest(one: RunResult) -> RunResult:
+        return RunResult(one.metrics, ("node 4: used twice",))
 
     tamper(monkeypatch, "sjf", dishonest)
     out = tmp_path / "m.html"
@@ -193,7 +193,7 @@ def test_a_run_that_failed_its_audit_is_in_no_memo(
 def test_a_policy_that_fails_is_left_out_and_told(
     exact_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tamper(monkeypatch, "las", lambda _: Outcome(error="no"))
+    tamper(monkeypatch, "las", lambda _: RunResult(error="no"))
     assert main(["compare", exact_file, "--policies", "fifo,sjf,las", *ALONE]) == 1
     seen = capsys.readouterr()
     assert "1 run failed, the first las at seed 0: no" in seen.err
@@ -226,7 +226,7 @@ def test_what_varies_between_draws_is_the_same_for_all(exact_file: str, capsys: 
     assert main(["compare", exact_file, *typed, *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["exact"], answer["seeds"], answer["vary"]) == (False, [0, 1], {"run_time_spread": 0.5})
-    given = with_long_jobs(Options(restart_s=1.0))
+    given = with_long_jobs(SimulationRules(restart_s=1.0))
     drawn = simulate(changed(given, {"run_time_spread": 0.5, "nodes": 3}, 1), "fifo", seed=1).metrics
     told = next(row for row in answer["draws"] if (row["name"], row["seed"]) == ("One more node", 1))
     assert without_cpu(told["metrics"]) == pytest.approx(without_cpu(drawn))
@@ -242,7 +242,7 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
     commands = [str(row[0].value) for row in book["Summary"].iter_rows() if "dlsched" in str(row[0].value)]
     assert len(commands) == 1
     monkeypatch.chdir(tmp_path)
-    write_scenario(with_long_jobs(Options(restart_s=1.0)), file_name("=two GPUs"))
+    write_scenario(with_long_jobs(SimulationRules(restart_s=1.0)), file_name("=two GPUs"))
     capsys.readouterr()
     assert main([*shlex.split(commands[0])[3:], "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)

@@ -10,11 +10,11 @@ import pytest
 
 from dlsched.cli.growth import read_step
 from dlsched.cli.main import main
-from dlsched.domain.scenario import Options
-from dlsched.experiments.cases import changed
-from dlsched.experiments.growth import run_growth
-from dlsched.experiments.run import simulate
-from dlsched.metrics.growth import Growth
+from dlsched.domain.scenario import SimulationRules
+from dlsched.studies.design import changed
+from dlsched.studies.growth import run_growth
+from dlsched.studies.growth.answer import Growth
+from dlsched.studies.simulation import simulate
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.runs_for_store import small_scenario
 
@@ -65,7 +65,7 @@ def test_runs_are_kept_and_taken_from_the_store(
     def refuse(*_: object) -> None:
         raise AssertionError("a known run was computed again")
 
-    monkeypatch.setattr("dlsched.experiments.cases.run.carry_out", refuse)
+    monkeypatch.setattr("dlsched.studies.design.run.carry_out", refuse)
     assert main(["growth", file, *TYPED, *kept, "--json"]) == 0
     assert capsys.readouterr().out == before
 
@@ -120,4 +120,4 @@ def test_a_delivery_is_read(text: str, key: str, nodes: int) -> None:
 def test_nothing_random_is_one_draw_whatever_was_asked(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["growth", file, *TYPED, "--draws", "5", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["seeds"] == [0]
-    assert SCENARIO.options == Options()
+    assert SCENARIO.options == SimulationRules()

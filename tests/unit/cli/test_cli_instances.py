@@ -9,10 +9,10 @@ import dlsched
 from dlsched.cli.main import main
 from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, SlottedJobsSpec, StreamSpec
 from dlsched.workload.generators.training_stream import LARGE
-from dlsched.workload.modelarts import modelarts_scenario
-from dlsched.workload.service import gpuaas_scenario
-from dlsched.workload.slotted_jobs import slotted_jobs_scenario
-from dlsched.workload.streams import stream_scenario
+from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario
+from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.modelarts import modelarts_scenario
+from dlsched.workload.studies.pd_ors import slotted_jobs_scenario
 
 TABLES = {
     "Lof_Selectjobs.csv": "UniqueJobsID,SubmissionTime,Deadline,Tardinessweight\na,0,900,0.01\nb,60,500,0.02\n",

@@ -11,12 +11,12 @@ import pytest
 
 from dlsched.cli import compute
 from dlsched.cli.main import main
-from dlsched.experiments.executor import Pool
-from dlsched.experiments.run import Run, simulate
-from dlsched.metrics.pool_sizes import PoolSizes
+from dlsched.runner.executor import Pool
+from dlsched.studies.pool_sizes.answer import PoolSizes
+from dlsched.studies.simulation import Run, simulate
 from dlsched.workload.load import load
-from dlsched.workload.modelarts import on_whole_nodes
 from dlsched.workload.scenario_file import write_scenario
+from dlsched.workload.studies.modelarts import on_whole_nodes
 from tests.support.look_ahead_runs import elastic_scenario
 
 SAMPLE = "data/samples/campus.csv"

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dlsched.cli.main import main
-from dlsched.experiments.executor import Pool
-from dlsched.experiments.reproductions import modelarts_runs as runs
+from dlsched.runner.executor import Pool
+from dlsched.studies.reproductions.modelarts import runs
 
 
 def test_the_load_scale_reaches_the_runs(capsys, monkeypatch):

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dlsched.cli.main import main
-from dlsched.domain.scenario import Options
-from dlsched.experiments.cases import changed
-from dlsched.experiments.run import simulate
-from dlsched.metrics.sizing import Sizing
+from dlsched.domain.scenario import SimulationRules
+from dlsched.studies.design import changed
+from dlsched.studies.simulation import simulate
+from dlsched.studies.sizing.answer import Sizing
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
@@ -42,7 +42,7 @@ def test_an_exact_trace_says_so_and_names_what_lies_below(tmp_path: Path, capsys
 
 
 def test_json_says_what_single_runs_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = written(tmp_path, options=Options(estimate_error=0.5))
+    file = written(tmp_path, options=SimulationRules(estimate_error=0.5))
     targets = ["--target", "jct_mean<=70 s", "--target", "cost_month<=$20,000"]
     typed = [*targets, "--policy", "sjf", "--claim", "nearly-every"]
     more = ["--level", "90", "--draws", "2", "--confirm", "3", "--vary", "run_time_spread=0.1", "--types", "two=1:6"]
@@ -51,7 +51,7 @@ def test_json_says_what_single_runs_say(tmp_path: Path, capsys: pytest.CaptureFi
     assert (answer.rule.claim, answer.rule.level, answer.types[0].key) == ("nearly-every", 0.9, "nodes.two")
     size = answer.size(known(answer.answer))
     assert [draw.seed for draw in size.draws] == [0, 1, 2, 3, 4]
-    scenario = small_scenario(12, options=Options(estimate_error=0.5))
+    scenario = small_scenario(12, options=SimulationRules(estimate_error=0.5))
     run = simulate(changed(scenario, {"run_time_spread": 0.1, "nodes": size.counts[0]}, 4), "sjf", seed=4)
     assert size.draws[4].values["jct_mean"] == run.metrics["jct_mean"]
     assert answer.headroom == ()

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from dlsched.cli.main import main
-from dlsched.experiments.steady import SteadyAnswer
-from dlsched.experiments.steady import point as point_module
+from dlsched.studies.steady import SteadyAnswer
+from dlsched.studies.steady import point as point_module
 
 SMALL = ["steady", "--loads", "0.2,0.4", "--policies", "waterfill,srpt-all-nodes", "--nodes", "10"]
 SMALL += ["--jobs-most", "400"]

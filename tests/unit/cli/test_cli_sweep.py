@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from dlsched.cli.main import main
-from dlsched.domain.scenario import Options
-from dlsched.experiments.cases import changed
-from dlsched.experiments.run import simulate
-from dlsched.metrics.sweep import Sweep
+from dlsched.domain.scenario import SimulationRules
+from dlsched.studies.design import changed
+from dlsched.studies.simulation import simulate
+from dlsched.studies.sweep.answer import Sweep
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.runs_for_store import small_scenario
 
-SCENARIO = small_scenario(12, options=Options(estimate_error=0.5, restart_s=1.0))
+SCENARIO = small_scenario(12, options=SimulationRules(estimate_error=0.5, restart_s=1.0))
 TYPED = ("--vary", "nodes=1,2", "--policies", "fifo,sjf", "--processes", "1")
 
 

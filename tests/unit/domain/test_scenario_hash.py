@@ -1,7 +1,7 @@
 """Scenarios as values: hashes."""
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 
 
@@ -9,7 +9,7 @@ def test_hashes_are_those_of_earlier_versions():
     """A store keeps scenarios by their hash: what is new in the model and not set must not change it."""
     vm = VmType(name="n", gpus=8, cpus=64.0, usd_per_h=2.0)
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [10.0]})
-    given = Scenario(jobs, Cluster(pools=(Pool(vm=vm, count=2),)), Options(), SpeedSpec(kind="scaling"))
+    given = Scenario(jobs, Cluster(pools=(Pool(vm=vm, count=2),)), SimulationRules(), SpeedSpec(kind="scaling"))
     assert given.content_hash == "38119cb22a0b3fb1f5531cf1c433060c"
     assert given.replace(speed=SpeedSpec(kind="scaling", updates="async")).content_hash == given.content_hash
     with_disk = Cluster(pools=(Pool(vm=vm.model_copy(update={"disk_gib": 100.0}), count=2),))

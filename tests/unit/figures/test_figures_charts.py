@@ -28,13 +28,14 @@ from dlsched.figures import (
     workload,
 )
 from dlsched.figures import winners as winners_figures
-from dlsched.figures.base import CLEAR, TimeAxis, cut, duration_axis, plain
+from dlsched.figures.base import CLEAR, TimeAxis, duration_axis, plain
 from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE
 from dlsched.metrics.machines import bill_by_machine, late_by_cost
 from dlsched.metrics.savings import run_costs
 from dlsched.metrics.winners import winners
 from dlsched.speed.regression import fit_all
-from dlsched.workload.demo_profile import demo_runs
+from dlsched.wording.formats import cut
+from dlsched.workload.profiles.demo_profile import demo_runs
 
 NASTY = '<a href="https://bad.example">%{x}</a>'
 SAFE = '&lt;a href="https://bad.example"&gt;'

@@ -11,7 +11,7 @@ from dlsched.figures.cluster import demand
 from dlsched.figures.hover import hover_rows
 from dlsched.figures.lanes import lanes
 from dlsched.figures.palette import LIGHT
-from dlsched.workload.doctor import in_time
+from dlsched.workload.import_report import in_seconds
 from tests.support.server_scenarios import training, with_servers
 
 NO_ABSENCE = pd.DataFrame({"node": [], "start_s": [], "end_s": []}, dtype=float)
@@ -111,7 +111,7 @@ def test_rows_of_gangs_are_as_tall_as_their_workers():
 
 def test_demand_of_another_resource_lasts_as_long_as_jobs_that_come_at_once():
     # both come at 0: 5 and 7 CPUs of 10, for 60 and 120 s
-    given = in_time(with_servers(training((0, 10, 2, 1), (0, 20, 3, 1))))
+    given = in_seconds(with_servers(training((0, 10, 2, 1), (0, 20, 3, 1))))
     chart = demand(given, 10.0, LIGHT, bins=241, amounts=np.array([5.0, 7.0]), unit="CPUs")
     assert chart.table["CPUs asked for"].tolist() == [12.0] * 120 + [7.0] * 120 + [0.0]
     assert chart.alt == "Demand exceeds the 10 CPUs 49.8% of the time; its peak is 12 CPUs."

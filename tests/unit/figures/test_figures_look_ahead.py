@@ -10,7 +10,7 @@ import pytest
 
 from dlsched.figures.look_ahead import decision_times, ink_at, plan_chart, shade_at, signed, widths_over_time
 from dlsched.figures.palette import DARK, LIGHT
-from dlsched.metrics.look_ahead import LookAhead
+from dlsched.studies.inspect.look_ahead.answer import LookAhead
 
 ONE = LookAhead(
     1, 600.0, 300.0, ("a", "<b>b</b>", "c"), (0, 1, 2), (4, 2, 0), ((2, 4), (2, 2), (2, 0)), (4, 2, 0), 2.0, 2.0,

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from dlsched.figures.palette import DARK, LIGHT, Theme
-from dlsched.figures.pool_sizes import by_size, decision_histogram, gain_by_size, gain_words, what_goes_wrong
-from dlsched.metrics.intervals import Interval
-from dlsched.metrics.pool_sizes import MEASURES, Cell, Draw, PoolSizes, decisions_of_draws
-from dlsched.ui import pool_size_words as words
+from dlsched.figures.pool_sizes import by_size, decision_histogram, gain_by_size, what_goes_wrong
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.pool_sizes import words
+from dlsched.studies.pool_sizes.answer import MEASURES, Cell, Draw, PoolSizes, decisions_of_draws
+from dlsched.studies.pool_sizes.words import gain_words
 from tests.support.known import known
 
 OPTIMAL, GREEDY = "modelarts-optimal", "modelarts-greedy"

@@ -8,8 +8,8 @@ from dlsched.figures.base import Chart
 from dlsched.figures.palette import DARK, LIGHT, Theme
 from dlsched.figures.prices import MOST_ROWS, OTHER, price_dots, price_table
 from dlsched.workload.catalogue import EXAMPLES, PAPER, price_list
-from dlsched.workload.owned import OwnedNode
-from dlsched.workload.prices import Offer, PriceList
+from dlsched.workload.prices.owned import OwnedNode
+from dlsched.workload.prices.price_list import Offer, PriceList
 
 OWNED = OwnedNode(capex_usd=175_200.0, years=4, yearly_upkeep_share=0, kw=5, pue=1.2, usd_per_kwh=0.1, use_share=0.5)
 

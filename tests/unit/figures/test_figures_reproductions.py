@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.experiments.published import Printed
 from dlsched.figures.palette import DARK, LIGHT, Theme, policy_colour
-from dlsched.figures.reproduced import MOST_SERIES, Panel, Point, checks_of, panels_of, policy_of, tables_of
 from dlsched.figures.reproductions import compared, name_of
 from dlsched.policies.registry import find
+from dlsched.studies.reproductions.panels import MOST_SERIES, Panel, Point, checks_of, panels_of, policy_of, tables_of
+from dlsched.studies.reproductions.printed import Printed
 
 
 def interval(mean: float, half: float | None = 1.0) -> dict[str, Any]:

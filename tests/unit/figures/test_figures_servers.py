@@ -9,9 +9,9 @@ import pytest
 
 from dlsched.figures.palette import DARK, LIGHT
 from dlsched.figures.servers import MOST_NAMED, cell_word, layer_charts, split_chart, width_chart
-from dlsched.metrics.server_split import MOST_CELLS, ServerSplit
 from dlsched.policies.smd.problem import Split
 from dlsched.speed.pipeline import OVERLAPS, Layers, pipeline
+from dlsched.studies.speed_models.server_split import MOST_CELLS, ServerSplit
 
 HOUR = 3600.0
 

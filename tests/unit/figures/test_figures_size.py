@@ -10,10 +10,10 @@ import pytest
 from dlsched.figures.growth import by_month
 from dlsched.figures.palette import DARK, LIGHT, Theme
 from dlsched.figures.size import Level, cost_and_service, headroom
-from dlsched.metrics.intervals import Interval
-from dlsched.metrics.sizing import Size
-from dlsched.metrics.sizing_rule import Rule
-from dlsched.metrics.sizing_targets import Target
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.sizing.answer import Size
+from dlsched.studies.sizing.rule import Rule
+from dlsched.studies.sizing.targets import Target
 from tests.support.known import known
 from tests.support.sizings import LATE, USD_MONTH, WAIT, draws, growth, sizing, waits
 

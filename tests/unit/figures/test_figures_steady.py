@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.experiments.steady import Curve
 from dlsched.figures import steady, steady_detail
 from dlsched.figures.base import Chart
 from dlsched.figures.palette import DARK, LIGHT, Theme
-from dlsched.metrics.intervals import Interval
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.steady import Curve
+from dlsched.wording.certainty import hours
 from dlsched.workload.generators.training_stream import mean_gap_s
 from tests.support.steady_answers import HELL, KNEE, SRPT, answer, point, three_policies
 
@@ -57,7 +58,7 @@ def test_without_growing_queues_there_is_no_edge() -> None:
      (0.5, 0.0123, "0.500 h ± 0.012"), (5.25, 0.0, "5.25 h"), (5.25, None, "5.25 h")],
 )  # fmt: skip
 def test_means_have_as_many_decimals_as_their_intervals(mean: float, half: float | None, said: str) -> None:
-    assert steady.hours(Interval(mean, half, 9)) == said
+    assert hours(Interval(mean, half, 9)) == said
 
 
 def test_the_wall_at_load_one_is_in_the_picture() -> None:

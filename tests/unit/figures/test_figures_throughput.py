@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from dlsched.figures.palette import DARK, LIGHT
 from dlsched.figures.throughput import moved_apart, speed_up_chart, station_chart
-from dlsched.metrics.throughput import MEASURED, Layout, SpeedCurves
 from dlsched.speed.measurements import Measurements
 from dlsched.speed.queueing import NETWORKS, StepTimes
+from dlsched.studies.speed_models.throughput import MEASURED, Layout, SpeedCurves
 
 PAPER = StepTimes(worker_s=0.029, uplink_s=0.072, server_s=0.018, downlink_s=0.072)
 FAST = StepTimes(worker_s=1.0, uplink_s=0.0, server_s=0.0, downlink_s=0.0)

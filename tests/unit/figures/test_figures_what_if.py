@@ -8,7 +8,7 @@ import pytest
 
 from dlsched.figures.palette import BLUE, DARK, LIGHT, Theme
 from dlsched.figures.what_if import changes, queue, times
-from dlsched.metrics.what_if import CHANGED, LEVELS_PERCENT, TODAY, Moved, Side, WhatIf, comparison_of
+from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Moved, Side, WhatIf, comparison_of
 from tests.support.known import known
 
 NODES = Moved(key="nodes", label="Nodes", unit="nodes", before=2, after=3)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.plan import Plan, Share, run_on
 from dlsched.domain.policy import ListRule, ReviewRule
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.state import State
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
@@ -118,7 +118,7 @@ def test_a_rate_from_a_dear_machine_lasts_on_a_cheap_one(dear: VmType, speed: Sp
     scenario = Scenario(
         jobs,
         Cluster(slots=2, catalogue=(dear, *CHEAP)),
-        Options(restart_s=100.0, restart_mode="delayed"),
+        SimulationRules(restart_s=100.0, restart_mode="delayed"),
         speed,
     )
     steps = Moves(
@@ -132,7 +132,7 @@ def test_a_rate_from_a_dear_machine_lasts_on_a_cheap_one(dear: VmType, speed: Sp
     metrics = summarise(prepared.scenario, prepared.truth, run_policy(prepared, steps))
     assert metrics["total_cost"] == pytest.approx(100 + 4.1 + 198)
     assert metrics["total_cost_bound"] == pytest.approx(100)  # 400 at rate 4 on a GPU at $1 a second
-    at_once = prepare(scenario.replace(options=Options()))
+    at_once = prepare(scenario.replace(options=SimulationRules()))
     metrics = summarise(at_once.scenario, at_once.truth, run_policy(at_once, steps))
     assert metrics["total_cost_bound"] == pytest.approx(400)  # a cheap GPU at rate 1; the dear one would be $410
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.domain.scenario import SpeedSpec
-from dlsched.experiments.run import simulate
 from dlsched.speed.parameter_server import ParameterServer, held
+from dlsched.studies.simulation import simulate
 from tests.support.server_scenarios import machines, training, with_servers
 
 UTILITY = {"utility_1": [10.0], "utility_2": [1.0], "utility_3": [1.0]}

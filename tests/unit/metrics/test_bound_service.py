@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
-from dlsched.experiments.run import simulate
 from dlsched.metrics.bound_fluid import earliest_ends, srpt_ends
 from dlsched.metrics.summary import summarise
 from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import run_policy
+from dlsched.studies.simulation import simulate
 from tests.support.bounds import beyond_of
 from tests.support.chaos import Chaos
 from tests.support.logs import Ran, books_inputs
@@ -29,7 +29,7 @@ from tests.support.scenarios import scenarios
 from tests.support.server_scenarios import machines, training, with_servers
 
 NAN = float("nan")
-PLAIN = Options()
+PLAIN = SimulationRules()
 Jobs = tuple[tuple[int, int, int], ...]
 """(Submission, run time, GPUs) of each job, whole numbers."""
 
@@ -38,7 +38,7 @@ def on(gpus: int, count: int = 1, **vm: float | str) -> Cluster:
     return Cluster(pools=(Pool(vm=VmType(name="box", gpus=gpus, **vm), count=count),))
 
 
-def scenario_of(jobs: Jobs, cluster: Cluster, options: Options = PLAIN, **columns: Any) -> Scenario:
+def scenario_of(jobs: Jobs, cluster: Cluster, options: SimulationRules = PLAIN, **columns: Any) -> Scenario:
     submit_s, work, workers = zip(*jobs, strict=True)
     names = [f"j{number}" for number in range(len(jobs))]
     given = {"job_id": names, "submit_s": submit_s, "work": work, "workers": workers, **columns}
@@ -144,7 +144,7 @@ def test_no_schedule_of_a_tiny_case_is_beyond(jobs: Jobs, due: list[int], gpus: 
     due_s = due[: len(jobs)]
     worth = {"utility_1": np.full(len(jobs), 10.0), "utility_2": np.full(len(jobs), 2.0),
              "utility_3": np.array(due_s, dtype=float)}  # fmt: skip
-    options = Options(utility_unit_s=1.0)
+    options = SimulationRules(utility_unit_s=1.0)
     metrics = metrics_of(scenario_of(jobs, on(gpus), options, due_s=due_s, **worth))
     total_s = least_cost(jobs, gpus, lambda row, end: end - jobs[row][0])
     late_s = least_cost(jobs, gpus, lambda row, end: max(0, end - due_s[row]))
@@ -189,7 +189,7 @@ def test_the_due_time_of_one_job_alone_may_say_more():
 def test_utility_by_hand_and_the_horizon():
     # all worth 10 if done by 3, else nothing: the two short jobs have 5 of the 6 GPU-s, the long one is too late alone
     worth = {"utility_1": [10.0] * 3, "utility_2": [1e4] * 3, "utility_3": [3.5, 3.5, 2.5]}
-    options = Options(utility_unit_s=1.0)
+    options = SimulationRules(utility_unit_s=1.0)
     assert metrics_of(scenario_of(THREE, on(2), options, **worth))["utility_total_bound"] == pytest.approx(20)
     until = options.model_copy(update={"horizon_s": 1.5})  # alone only the job of 1 s could not even end by then
     assert metrics_of(scenario_of(THREE, on(2), until, **worth))["utility_total_bound"] == 0
@@ -203,7 +203,7 @@ def test_jobs_that_share_what_there_is_cannot_all_be_early():
     # four jobs of 2 s on one GPU, worth 10 by 4 s: no two of them beyond; alone all are worth 10
     jobs: Jobs = tuple((0, 2, 1) for _ in range(4))
     worth = {"utility_1": [10.0] * 4, "utility_2": [1e4] * 4, "utility_3": [4.5] * 4}
-    found = metrics_of(scenario_of(jobs, on(1), Options(utility_unit_s=1.0), **worth))["utility_total_bound"]
+    found = metrics_of(scenario_of(jobs, on(1), SimulationRules(utility_unit_s=1.0), **worth))["utility_total_bound"]
     assert found == pytest.approx(25, rel=1e-6)  # asked at 8 s x k / 16: best at 5 s, where 2.5 jobs are done
 
 
@@ -225,7 +225,7 @@ def test_without_due_times_and_utilities_there_is_no_bound_on_them():
 
 def test_a_bug_job_is_worth_nothing_under_any_policy():
     worth = {"utility_1": [10.0] * 3, "utility_2": [0.0] * 3, "utility_3": [1.0] * 3}
-    metrics = metrics_of(scenario_of(THREE, on(2), Options(bug_share=1.0), **worth))
+    metrics = metrics_of(scenario_of(THREE, on(2), SimulationRules(bug_share=1.0), **worth))
     assert metrics["utility_total_bound"] == 0
 
 
@@ -282,7 +282,7 @@ def test_in_delayed_restarts_all_gpus_count_alike():
     pools = (Pool(vm=VmType(name="f", gpus=1, speed=4.0), count=1), Pool(vm=VmType(name="s", gpus=2), count=1))
     jobs: Jobs = ((0, 100, 1), (0, 100, 1))
     plain = scenario_of(jobs, Cluster(pools=pools))
-    delayed = plain.replace(options=Options(restart_s=50.0, restart_mode="delayed"))
+    delayed = plain.replace(options=SimulationRules(restart_s=50.0, restart_mode="delayed"))
     assert metrics_of(plain)["jct_mean_bound"] == pytest.approx((25 + 200 / 6) / 2)
     assert metrics_of(delayed)["jct_mean_bound"] == pytest.approx((25 + 25) / 2)  # 25 GPU-s each on 3 GPUs
 

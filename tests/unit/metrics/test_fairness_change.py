@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.compare import Numbers
 from dlsched.metrics.fairness_change import MEASURES, Fairness, fairness_change
+from dlsched.metrics.stats.compare import Numbers
 from tests.support.known import known
 
 USERS = ["ann", "ann", "bob", "cat"]

@@ -8,20 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.metrics.billing import Bill
-from dlsched.metrics.books import Books
+from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.summary import summarise
 from dlsched.sim.log import PieceEnd
 from tests.support.logs import Ran, books_inputs
 
 
-def books(columns, cluster: Cluster, pieces, **options) -> Books:
+def books(columns, cluster: Cluster, pieces, **options) -> RunFacts:
     count = len(columns["gpus_per_worker"])
     names = [f"j{number}" for number in range(count)]
     given_columns = {"job_id": names, "submit_s": [0.0] * count, "work": [100.0] * count, **columns}
-    return Books(*books_inputs(Scenario(Workload.from_columns(given_columns), cluster, Options(**options)), pieces))
+    return RunFacts(
+        *books_inputs(Scenario(Workload.from_columns(given_columns), cluster, SimulationRules(**options)), pieces)
+    )
 
 
 def bill_of(columns, cluster: Cluster, pieces) -> Bill:
@@ -76,7 +78,7 @@ def test_restarts_and_gpu_hours_without_jobs():
         Scenario(
             Workload.from_columns({"job_id": ["a", "b"], "submit_s": [0.0, 0.0], "work": [15.0, 1.0]}),
             node(4),
-            Options(restart_s=5.0),
+            SimulationRules(restart_s=5.0),
         ),
         pieces,
         end_s=30.0,
@@ -128,8 +130,8 @@ def test_shares_and_idle_add_up_to_the_bill(run):
     jobs = Workload.from_columns(
         {"job_id": [str(n) for n in range(count)], "submit_s": np.zeros(count), "work": np.ones(count), **columns}
     )
-    inputs = books_inputs(Scenario(jobs, cluster, Options(billing=billing)), pieces, end_s=end_s)
-    opened, metrics = Books(*inputs), summarise(*inputs)
+    inputs = books_inputs(Scenario(jobs, cluster, SimulationRules(billing=billing)), pieces, end_s=end_s)
+    opened, metrics = RunFacts(*inputs), summarise(*inputs)
     assert opened.bill is not None
     assert (opened.bill.job_usd >= -1e-9).all()
     idle_usd = metrics["idle_cost"]

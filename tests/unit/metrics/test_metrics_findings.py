@@ -5,28 +5,19 @@ from __future__ import annotations
 import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
-from dlsched.metrics.compare import compare
-from dlsched.metrics.findings import (
-    assumptions,
-    cluster_sentence,
-    compare_sentence,
-    comparison_guards,
-    guards,
-    headline,
-    is_random,
-    result_sentence,
-    workload_sentence,
-)
-from dlsched.metrics.guards import overload_guards
+from dlsched.metrics.findings import cluster_sentence, compare_sentence, headline, result_sentence, workload_sentence
+from dlsched.metrics.stats.compare import compare
+from dlsched.wording.assumptions import assumptions, is_random
+from dlsched.wording.cautions import cautions, comparison_cautions, overload_cautions
 
 A100 = VmType(name="a100", gpu_type="A100", gpus=8, usd_per_h=16.75)
 JOBS = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
 
 
 def scenario(*pools: Pool, speed: SpeedSpec | None = None, absences=(), **fields) -> Scenario:
-    options = Options(**{key: fields.pop(key) for key in list(fields) if key in Options.model_fields})
+    options = SimulationRules(**{key: fields.pop(key) for key in list(fields) if key in SimulationRules.model_fields})
     cluster = Cluster(pools=pools or (Pool(vm=A100, count=8),), absences=tuple(absences))
     return Scenario(JOBS, cluster, options, speed or SpeedSpec(), **fields)
 
@@ -312,11 +303,11 @@ def test_free_restarts_are_an_assumption_where_jobs_are_stopped():
 
 
 def test_a_sound_scenario_needs_no_banner():
-    assert guards(scenario(), load=0.84) == []
+    assert cautions(scenario(), load=0.84) == []
 
 
 def test_overload_and_jobs_that_never_fit_come_with_their_numbers():
-    found = guards(scenario(), load=1.18, never_fit=3, widest_gpus=128)
+    found = cautions(scenario(), load=1.18, never_fit=3, widest_gpus=128)
     assert [guard.level for guard in found] == ["orange", "orange"]
     assert found[0].text.startswith("Jobs ask for 118% of what 64 GPUs can do: the queue grows until the trace ends")
     assert found[1].text == "3 jobs can never fit the cluster; the widest asks for 128 GPUs."
@@ -325,16 +316,16 @@ def test_overload_and_jobs_that_never_fit_come_with_their_numbers():
 
 def test_a_banner_of_overload_names_the_cluster_it_speaks_of():
     cluster = scenario().cluster
-    (found,) = overload_guards(1.44, cluster, "On the size found", "Take a longer trace")
+    (found,) = overload_cautions(1.44, cluster, "On the size found", "Take a longer trace")
     assert found.text.startswith("On the size found, jobs ask for 144% of what 64 GPUs can do: the queue grows")
     assert found.action == "Take a longer trace"
-    assert [overload_guards(load, cluster) for load in (None, 0.5, 1.0, float("nan"))] == [[], [], [], []]
+    assert [overload_cautions(load, cluster) for load in (None, 0.5, 1.0, float("nan"))] == [[], [], [], []]
 
 
 def test_worst_first():
     given = scenario(Pool(vm=VmType(name="x"), count=1), bug_share=0.1)
     metrics = {"jobs": 100, "unfinished": 12, "stalled": 0}
-    found = guards(given, metrics, left_out=1, audit=["at 5 s: node 0 is overfull", "more"])
+    found = cautions(given, metrics, left_out=1, audit=["at 5 s: node 0 is overfull", "more"])
     assert [guard.level for guard in found] == ["red", "orange", "orange", "info", "info"]
     assert found[0].text == "The audit found 2 violations. The first: at 5 s: node 0 is overfull"
     assert found[1].text == "1 job too large for the cluster was left out of this run."
@@ -344,7 +335,7 @@ def test_worst_first():
 
 
 def test_a_stalled_run_must_not_be_used():
-    found = guards(scenario(), {"jobs": 2, "unfinished": 1, "stalled": 1})
+    found = cautions(scenario(), {"jobs": 2, "unfinished": 1, "stalled": 1})
     assert found[0].level == "red"
     assert "1 of 2 jobs was not done" in found[0].text
 
@@ -352,19 +343,19 @@ def test_a_stalled_run_must_not_be_used():
 def test_certainty_follows_what_is_random():
     assert not is_random(scenario())
     assert is_random(scenario(cancel_share=0.1))
-    assert guards(scenario(), {"jobs": 1})[0].text.startswith("Exact for this trace, not a forecast")
-    assert guards(scenario(bug_share=0.1), {"jobs": 1}, draws=10) == []
+    assert cautions(scenario(), {"jobs": 1})[0].text.startswith("Exact for this trace, not a forecast")
+    assert cautions(scenario(bug_share=0.1), {"jobs": 1}, draws=10) == []
 
 
 def test_comparison_guards():
-    found = comparison_guards({"FIFO": 9_383, "Market": 9_371}, 9_371, {"FIFO": 100.0, "Market": 120.0})
+    found = comparison_cautions({"FIFO": 9_383, "Market": 9_371}, 9_371, {"FIFO": 100.0, "Market": 120.0})
     assert found[0].text == (
         "The runs completed different jobs (FIFO 9,383, Market 9,371), so their means are over unlike sets."
     )
     assert found[0].action == "Compare only the 9,371 jobs all runs completed"
     assert "1 min 40 s to 2 min" in found[1].text
-    assert comparison_guards({"A": 5, "B": 5}, 5, {"A": None, "B": 10.0}) == []
-    assert len(comparison_guards({"A": 5, "B": 5}, 4)) == 1
+    assert comparison_cautions({"A": 5, "B": 5}, 5, {"A": None, "B": 10.0}) == []
+    assert len(comparison_cautions({"A": 5, "B": 5}, 4)) == 1
 
 
 # ---- the one thing to remember ---------------------------------------------------------------------

@@ -7,12 +7,12 @@ import math
 import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_table, nodes_table
-from dlsched.sim.audit import audit_books
+from dlsched.sim.audit import check_metrics
 from dlsched.sim.log import JobStatus, PieceEnd
 from tests.support.logs import Ran, books_inputs
 
@@ -114,7 +114,7 @@ def test_three_jobs(three, key, value):
 
 def test_the_independent_recomputation_of_the_auditor_agrees():
     given = books_inputs(Scenario(three_jobs(), fixed()), THREE)
-    assert audit_books(*given, summarise(*given), jobs_table(*given), nodes_table(*given)) == []
+    assert check_metrics(*given, summarise(*given), jobs_table(*given), nodes_table(*given)) == []
 
 
 def test_undefined_numbers_are_none():
@@ -142,7 +142,7 @@ def test_cpu_clusters_have_no_gpu_shares_and_nothing_that_never_started_has_a_wa
 def test_each_way_to_end_is_counted_and_judged_when_the_job_left():
     # due 10 each: rejected not judged; cancelled at 8 not late; failed at 12 is 2 late; unfinished at 20 is 10 late
     jobs = workload([0, 0, 0, 0], [50] * 4, [1] * 4, due_s=[10.0] * 4, weight_usd_per_s=[1.0] * 4)
-    scenario = Scenario(jobs, fixed(), Options(rejection_usd=7))
+    scenario = Scenario(jobs, fixed(), SimulationRules(rejection_usd=7))
     pieces = [
         Ran(1, 0, 8, {0: 1}, PieceEnd.CANCELLED),
         Ran(2, 0, 12, {0: 1}, PieceEnd.FAILED),
@@ -207,7 +207,7 @@ def test_a_piece_that_ends_while_restarting_is_all_restart():
 def test_utility(clock, unit_s, utility):
     # arrives in slot 0 (5 s), done at 30 + 5 = slots 0 to 3 of 10 s
     jobs = workload([5, 5], [25, 25], [1, 1], utility_1=[8.0, 1.0], utility_2=[0.5, 1e9], utility_3=[3.0, 0.0])
-    options = Options(utility_clock=clock, utility_unit_s=unit_s, slot_s=10)
+    options = SimulationRules(utility_clock=clock, utility_unit_s=unit_s, slot_s=10)
     pieces = [Ran(0, 5, 30 if clock == "elapsed" else 35, {0: 1}), Ran(1, 5, 30, {0: 1})]
     metrics = summarise(*books_inputs(Scenario(jobs, fixed(), options), pieces))
     assert metrics["utility_total"] == pytest.approx(utility)
@@ -215,7 +215,7 @@ def test_utility(clock, unit_s, utility):
 
 def test_an_end_on_a_slot_border_uses_the_slot_before_it():
     jobs = workload([0], [20], [1], utility_1=[1.0], utility_2=[1.0], utility_3=[1.0])
-    options = Options(utility_clock="slots", utility_unit_s=10, slot_s=10)
+    options = SimulationRules(utility_clock="slots", utility_unit_s=10, slot_s=10)
     metrics = summarise(*books_inputs(Scenario(jobs, fixed(), options), [Ran(0, 0, 20, {0: 1})]))
     assert metrics["utility_total"] == pytest.approx(0.5)
 
@@ -243,7 +243,7 @@ def test_stays_are_rounded_up_to_the_hour():
     # node 0: 0-3600 exactly one hour, then away, then 5400-7201 = 1801 s -> 1 h; node 1: 7201 s -> 3 h
     away = [Absence(node=0, start_s=3600, end_s=5400)]
     jobs = workload([0], [7201], [4])
-    scenario = Scenario(jobs, fixed(absences=away), Options(billing="hour"))
+    scenario = Scenario(jobs, fixed(absences=away), SimulationRules(billing="hour"))
     metrics = summarise(*books_inputs(scenario, [Ran(0, 0, 7201, {1: 4})]))
     assert metrics["vm_cost"] == pytest.approx(3.6 * 5)
     assert metrics["idle_cost"] == pytest.approx(3.6 * 5 - 7.201)

@@ -15,21 +15,21 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import EventKind
-from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.metrics import (
-    Books,
+    RunFacts,
     decisions_table,
     group_table,
-    job_story,
     jobs_of,
     nodes_table,
     segments_of,
     series_of,
-    summarise_books,
+    summarise_facts,
+    timeline_of,
     waits_of,
 )
-from dlsched.metrics.steps import accrued, count_after, sum_after, thin
+from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import JobStatus, PieceEnd
 from tests.support.logs import Ran, books_inputs
 
@@ -50,7 +50,7 @@ WAITS = (
 
 
 @pytest.fixture
-def books() -> Books:
+def books() -> RunFacts:
     jobs = Workload.from_columns(
         {
             "job_id": ["a", "b", "c", "d"],
@@ -65,7 +65,7 @@ def books() -> Books:
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=4, usd_per_h=3.6), count=2),))
     ends = {3: (JobStatus.REJECTED, 75.0)}
     decisions = [(0.0, EventKind.ARRIVAL, 0.5), (60.0, EventKind.COMPLETION | EventKind.ARRIVAL, NAN)]
-    return Books(*books_inputs(Scenario(jobs, cluster), PIECES, ends, waits=WAITS, decisions=decisions))
+    return RunFacts(*books_inputs(Scenario(jobs, cluster), PIECES, ends, waits=WAITS, decisions=decisions))
 
 
 def test_jobs_table(books):
@@ -133,7 +133,7 @@ def test_a_job_that_still_waits_when_the_run_ends_waits_until_then():
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [5.0]})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=1),))
     waits = [(0, 0.0, WaitReason.HELD_BACK), (0, 4.0, WaitReason.RESERVED)]
-    books = Books(*books_inputs(Scenario(jobs, cluster), [], waits=waits, end_s=9.0))
+    books = RunFacts(*books_inputs(Scenario(jobs, cluster), [], waits=waits, end_s=9.0))
     assert waits_of(books)[["from_s", "to_s"]].to_numpy().tolist() == [[0, 4], [4, 9]]
 
 
@@ -156,11 +156,11 @@ def test_group_table(books):
 def test_tables_of_a_run_in_which_nothing_ran():
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=4, usd_per_h=3.6), count=1),))
-    empty = Books(*books_inputs(Scenario(jobs, cluster), [], end_s=0.0, stalled=True))
+    empty = RunFacts(*books_inputs(Scenario(jobs, cluster), [], end_s=0.0, stalled=True))
     assert (len(segments_of(empty)), len(waits_of(empty)), len(decisions_table(empty.log))) == (0, 0, 0)
     assert list(jobs_of(empty)["status"]) == ["unfinished"]
     assert len(series_of(empty)) == 1
-    assert summarise_books(empty)["vm_cost"] == 0
+    assert summarise_facts(empty)["vm_cost"] == 0
 
 
 # ---- series ----------------------------------------------------------------------------------------
@@ -217,8 +217,8 @@ def test_thinning_keeps_the_ends_and_every_extreme_and_never_more_than_asked(len
 # ---- one job's story -------------------------------------------------------------------------------
 
 
-def story_of(books: Books, job_id: str):
-    return job_story(job_id, jobs_of(books), segments_of(books), waits_of(books), books.log.end_s)
+def story_of(books: RunFacts, job_id: str):
+    return timeline_of(job_id, jobs_of(books), segments_of(books), waits_of(books), books.log.end_s)
 
 
 def test_story_of_a_job_that_waited(books):
@@ -259,7 +259,7 @@ def test_story_of_a_rejected_job(books):
 
 def test_a_wait_without_record_says_so_and_guesses_nothing(books):
     silent = waits_of(books).iloc[:0]
-    story = job_story("c", jobs_of(books), segments_of(books), silent, books.log.end_s)
+    story = timeline_of("c", jobs_of(books), segments_of(books), silent, books.log.end_s)
     assert [s.reason for s in story.spans] == ["reason not recorded by this policy", ""]
     assert story.sentence.startswith("Waited 10 s (reason not recorded by this policy); ran")
 
@@ -268,7 +268,7 @@ def test_only_three_holders_are_named():
     jobs = Workload.from_columns({"job_id": [*"abcdef"], "submit_s": [0.0] * 5 + [1.0], "work": [9.0] * 6})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=5), count=2),))
     pieces = [Ran(row, 0, 9, {0: 1}) for row in range(4)] + [Ran(4, 0, 9, {1: 1}), Ran(5, 9, 18, {0: 1})]
-    books = Books(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(5, 1.0, WaitReason.NO_ROOM)]))
+    books = RunFacts(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(5, 1.0, WaitReason.NO_ROOM)]))
     sentence = story_of(books, "f").sentence
     assert sentence == "Waited 8 s because its GPU was held by jobs a, b, c and 1 more; ran 9 s on n0."
 
@@ -277,7 +277,7 @@ def test_holders_that_went_before_the_job_could_start_held_only_at_first():
     jobs = Workload.from_columns({"job_id": [*"abc"], "submit_s": [0.0, 0.0, 1.0], "work": [5.0] * 3})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=1),))
     pieces = [Ran(0, 0, 5, {0: 1}), Ran(1, 5, 10, {0: 1}), Ran(2, 10, 15, {0: 1})]
-    books = Books(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(2, 1.0, WaitReason.NO_ROOM)]))
+    books = RunFacts(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(2, 1.0, WaitReason.NO_ROOM)]))
     assert story_of(books, "c").sentence == "Waited 9 s because its GPU was held, at first by job a; ran 5 s on n0."
 
 
@@ -285,7 +285,7 @@ def test_story_of_a_job_that_changes_its_width_says_between_which():
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [30.0]})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=5),))
     pieces = [Ran(0, 0, 5, {0: 1, 1: 1}), Ran(0, 5, 9, {2: 1, 3: 1, 4: 1}), Ran(0, 9, 17, {0: 1})]
-    books = Books(*books_inputs(Scenario(jobs, cluster), pieces))
+    books = RunFacts(*books_inputs(Scenario(jobs, cluster), pieces))
     assert story_of(books, "a").sentence == "Started at once; ran 17 s on 1 to 3 nodes at a time."
 
 
@@ -318,7 +318,7 @@ def test_a_large_run_is_fast():
     start_s = submit_s[row] + turn * 6e4 + 10
     order = np.lexsort((row, start_s))
     row, start_s, turn = row[order], start_s[order], turn[order]
-    inputs = books_inputs(Scenario(jobs, cluster, Options()), [Ran(0, 0, 1, {0: 1})])
+    inputs = books_inputs(Scenario(jobs, cluster, SimulationRules()), [Ran(0, 0, 1, {0: 1})])
     names = {field: getattr(inputs[2], field) for field in inputs[2].__dataclass_fields__}
     pieces = len(row)
     names |= {
@@ -331,12 +331,12 @@ def test_a_large_run_is_fast():
         "job_status": np.zeros(count, np.uint8), "job_first_start_s": submit_s + 10, "job_end_s": submit_s + 1.2e5,
         "wait_row": row, "wait_from_s": start_s - 10, "wait_reason": np.ones(pieces, np.uint8), "end_s": 1.2e7,
     }  # fmt: skip
-    books = Books(inputs[0], inputs[1], type(inputs[2])(**names))
+    books = RunFacts(inputs[0], inputs[1], type(inputs[2])(**names))
     began = time.process_time()
-    summarise_books(books)
+    summarise_facts(books)
     tables = [jobs_of(books), segments_of(books), waits_of(books), series_of(books), decisions_table(books.log)]
     group_table(tables[0], "user")
-    job_story("job-500", tables[0], tables[1], tables[2], books.log.end_s)
+    timeline_of("job-500", tables[0], tables[1], tables[2], books.log.end_s)
     assert time.process_time() - began < 1.5
     assert len(tables[3]) <= 2_000
     assert isinstance(tables[0], pd.DataFrame)
@@ -358,12 +358,12 @@ def test_story_of_a_job_on_rented_machines_names_them_and_both_costs():
         }
     )  # fmt: skip
     waits = pd.DataFrame(columns=["row", "from_s", "to_s", "reason"])
-    story = job_story("a", jobs, pieces, waits, 7200.0, rented=True)
+    story = timeline_of("a", jobs, pieces, waits, 7200.0, rented=True)
     assert story.sentence == (
         "Started at once; ran 2 h on n0, n1 with K80 x8, then M60 x4; 1 h late; cost $9.00 and $25.00 for lateness."
     )
     assert story.late_usd == 25.0
     often = pd.concat([pieces, pieces.assign(piece=pieces["piece"] + 3, start_s=9e3, end_s=9e3)])
-    told = job_story("a", jobs, often, waits, 7200.0, rented=True).sentence
+    told = timeline_of("a", jobs, often, waits, 7200.0, rented=True).sentence
     assert "with 2 configurations, changed 3 times" in told
-    assert "K80" not in job_story("a", jobs, pieces, waits, 7200.0).sentence
+    assert "K80" not in timeline_of("a", jobs, pieces, waits, 7200.0).sentence

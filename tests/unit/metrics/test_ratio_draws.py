@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlsched.metrics.intervals import mean_interval, paired_difference, ratio_draws
+from dlsched.metrics.stats.intervals import mean_interval, paired_difference, ratio_draws
 
 
 def test_a_ratio_by_hand() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dlsched.domain.plan import Plan, Share, Step, run_on
 from dlsched.metrics import jobs_table, nodes_table, summarise
-from dlsched.sim.audit import audit_books
+from dlsched.sim.audit import check_metrics
 from dlsched.sim.prepare import prepare
 from tests.support.server_scenarios import machines, training, with_servers
 from tests.support.sim_fakes import Fake, simulate
@@ -46,7 +46,7 @@ def test_the_audit_counts_anew(cpus):
     scenario, truth, log = run_of(cpus, (4.0, 9.0, 0.0, 0.0), None)
     jobs, nodes = jobs_table(scenario, truth, log), nodes_table(scenario, truth, log)
     metrics = summarise(scenario, truth, log)
-    assert audit_books(scenario, truth, log, metrics, jobs, nodes) == []
+    assert check_metrics(scenario, truth, log, metrics, jobs, nodes) == []
     wrong = metrics | {"used_of_reserved": 0.5}
-    told = audit_books(scenario, truth, log, wrong, jobs, nodes)
+    told = check_metrics(scenario, truth, log, wrong, jobs, nodes)
     assert ["metric used_of_reserved is 0.5" in line for line in told] == [True]

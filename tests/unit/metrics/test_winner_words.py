@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dlsched.metrics.formats import MINUS
 from dlsched.metrics.winner_words import Tally, jobs_sentence, notes, rows_of, sentence, shown_rows, tally, with_letters
 from dlsched.metrics.winners import Tables, Winners, winners
+from dlsched.wording.formats import MINUS
 
 HOUR_S = 3600.0
 NAMES = ("FIFO", "SJF")

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.compare import compare
+from dlsched.metrics.stats.compare import compare
 from dlsched.report.choice import best_of, cost_key, points, recommendation, service_key
 from dlsched.report.memo import LONGEST, ROUGH, build
-from dlsched.report.options import SEES_AHEAD, TOLD_RUN_TIMES, option_of, origin_of
+from dlsched.report.options import SEES_AHEAD, TOLD_RUN_TIMES, alternative_of, origin_of
 from dlsched.report.rerun import commands, compare_command, file_name, seeds_words, simulate_command
 from tests.support.known import known
 from tests.support.memos import DAY, ORIGIN, full_memo, numbers, option, two
@@ -231,11 +231,11 @@ def test_names_of_files_and_seeds():
 
 def test_an_option_of_a_policy_keeps_only_what_differs_and_knows_its_caveat():
     scenario = small_scenario()
-    las = option_of("LAS", [{}], scenario, "las", {"quantum_s": 60.0, "vm_type": None}, [0])
+    las = alternative_of("LAS", [{}], scenario, "las", {"quantum_s": 60.0, "vm_type": None}, [0])
     assert las.params == {}
-    assert option_of("LAS", [{}], scenario, "las", {"quantum_s": 30.0}, [0]).params == {"quantum_s": 30.0}
+    assert alternative_of("LAS", [{}], scenario, "las", {"quantum_s": 30.0}, [0]).params == {"quantum_s": 30.0}
     assert las.caveat == ""
-    assert option_of("SJF", [{}], scenario, "sjf", {}, [0]).caveat == TOLD_RUN_TIMES
+    assert alternative_of("SJF", [{}], scenario, "sjf", {}, [0]).caveat == TOLD_RUN_TIMES
     assert SEES_AHEAD != TOLD_RUN_TIMES
     assert origin_of(scenario, "mine", 2).words == "mine, v2"
     assert origin_of(scenario).words == "four jobs"

@@ -11,16 +11,16 @@ import openpyxl
 import pptx
 import pytest
 
-from dlsched.metrics.formats import MINUS
 from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.sizing import Sizing
-from dlsched.metrics.sizing_rule import Rule
-from dlsched.metrics.sizing_targets import SIDES, Target, read_target
 from dlsched.report.html import to_html
 from dlsched.report.memo import Memo, build
 from dlsched.report.rerun import compare_command, size_command
 from dlsched.report.sizes import asked_words, claim_words, frontier_of
 from dlsched.report.write import content
+from dlsched.studies.sizing.answer import Sizing
+from dlsched.studies.sizing.rule import Rule
+from dlsched.studies.sizing.targets import SIDES, Target, read_target
+from dlsched.wording.formats import MINUS
 from tests.support.memos import DAY, full_memo, numbers, option, two
 from tests.support.sizings import LATE, SIZES, USD_MONTH, WAIT, sizing, waits
 

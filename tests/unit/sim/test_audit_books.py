@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.truth import Truth, realise
 from dlsched.domain.workload import Workload
 from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_table, nodes_table
-from dlsched.sim.audit import audit_books
+from dlsched.sim.audit import check_metrics
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from tests.support.logs import Ran, make_log
 
@@ -31,7 +31,7 @@ class Books(NamedTuple):
 
     def wrong(self, **metrics: Any) -> list[str]:
         """Return what the audit finds when these metrics are told instead."""
-        return audit_books(self.scenario, self.truth, self.log, {**self.metrics, **metrics}, self.jobs, self.nodes)
+        return check_metrics(self.scenario, self.truth, self.log, {**self.metrics, **metrics}, self.jobs, self.nodes)
 
 
 def run(**options: Any) -> tuple[Scenario, Truth, RunLog]:
@@ -57,7 +57,7 @@ def run(**options: Any) -> tuple[Scenario, Truth, RunLog]:
     absences = tuple(Absence(node=1, start_s=s, end_s=e, cause="maintenance") for s, e in away)
     cluster = Cluster(pools=pools, absences=absences)
     rules = {"rejection_usd": 5.0, "horizon_s": 3600.0, "utility_unit_s": 100.0} | options
-    given = Scenario(jobs, cluster, Options(**rules))
+    given = Scenario(jobs, cluster, SimulationRules(**rules))
     pieces = [
         Ran(0, 0, 500, {0: 4}, PieceEnd.PREEMPTED),
         Ran(1, 500, 900, {0: 2}),

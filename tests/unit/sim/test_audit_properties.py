@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_table, nodes_table
-from dlsched.sim.audit import audit, audit_books
+from dlsched.sim.audit import audit, check_metrics
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared, prepare
 from dlsched.sim.simulate import run_policy
@@ -26,7 +26,7 @@ def violations(prepared: Prepared, log: RunLog, rows_expected: int | None = None
 
 def book_errors(prepared: Prepared, log: RunLog) -> list[str]:
     run = (prepared.scenario, prepared.truth, log)
-    return audit_books(*run, summarise(*run), jobs_table(*run), nodes_table(*run))
+    return check_metrics(*run, summarise(*run), jobs_table(*run), nodes_table(*run))
 
 
 @settings(max_examples=150)  # rare features meet rarely

@@ -11,7 +11,7 @@ import pytest
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import EventKind
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import Workload
 from dlsched.sim.audit import audit
@@ -34,7 +34,9 @@ def scenario(**changes: Any) -> Scenario:
         }
     )
     cluster = Cluster(pools=(Pool(vm=BIG, count=1), Pool(vm=SLOW, count=1)), absences=(fails(100.0),))
-    given = Scenario(jobs, cluster, Options(restart_s=5.0, checkpoint_s=10.0), SpeedSpec(kind="scaling", efficiency=1))
+    given = Scenario(
+        jobs, cluster, SimulationRules(restart_s=5.0, checkpoint_s=10.0), SpeedSpec(kind="scaling", efficiency=1)
+    )
     return given.replace(**changes)
 
 
@@ -322,7 +324,7 @@ def test_messages_are_in_time_order_and_few() -> None:
 
 def delayed(*pieces: Ran) -> str:
     """Return the first message about these pieces of j1 in mode delayed, or nothing."""
-    options = Options(restart_s=5.0, restart_mode="delayed", horizon_s=30.0)
+    options = SimulationRules(restart_s=5.0, restart_mode="delayed", horizon_s=30.0)
     given = scenario(options=options)
     waits_s = dict.fromkeys(range(6), (JobStatus.UNFINISHED, np.nan))
     log = make_log(given, pieces, waits_s, end_s=30.0)

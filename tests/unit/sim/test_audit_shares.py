@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from dlsched.domain.cluster import Cluster, VmType
-from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.truth import Truth, realise
 from dlsched.domain.workload import Workload
 from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_table, nodes_table
-from dlsched.sim.audit import audit_books
+from dlsched.sim.audit import check_metrics
 from dlsched.sim.log import PieceEnd, RunLog
 from tests.support.logs import Ran, make_log
 
@@ -51,7 +51,7 @@ def run(**options: Any) -> tuple[Scenario, Truth, RunLog]:
         VmType(name="k", gpu_type="K80", gpus=4, usd_per_h=3.6),
         VmType(name="m", gpu_type="M60", gpus=2, usd_per_h=7.2),
     )
-    given = Scenario(jobs, Cluster(slots=2, catalogue=kinds), Options(restart_s=100.0, **options))
+    given = Scenario(jobs, Cluster(slots=2, catalogue=kinds), SimulationRules(restart_s=100.0, **options))
     pieces = [
         Ran(0, 0, 600, {0: 2}),
         Ran(1, 300, 1000, {0: 1}, PieceEnd.RESIZED),
@@ -76,21 +76,21 @@ def test_hand_sums_agree_with_the_metrics_and_with_the_audit() -> None:
     assert nodes["cost"].tolist() == pytest.approx([1.0, 1.0, 1.0])
     # jobs arrive within 150 s: slot 0 costs 0.001 x 150 in that window
     assert metrics["cost_month"] == pytest.approx(0.15 / (150 / 3600) * 30.4 * 24)
-    assert audit_books(*given, {**metrics, **BY_HAND}, jobs, nodes) == []
+    assert check_metrics(*given, {**metrics, **BY_HAND}, jobs, nodes) == []
 
 
 def test_hours_that_are_begun_are_idle_beyond_their_end() -> None:
     given = run(billing="hour")
     metrics, jobs, nodes = told(given)
     assert metrics["idle_cost"] == pytest.approx(3.6 + 7.2 + 3.6 - 2.5)
-    assert audit_books(*given, metrics, jobs, nodes) == []
+    assert check_metrics(*given, metrics, jobs, nodes) == []
 
 
 @pytest.mark.parametrize("key", ["idle_cost", "spare_cost", "restart_cost", "gpu_hours_idle", "goodput", "cost_month"])
 def test_wrong_numbers_are_named(key: str) -> None:
     given = run()
     metrics, jobs, nodes = told(given)
-    (text,) = audit_books(*given, {**metrics, key: metrics[key] * 1.0001}, jobs, nodes)
+    (text,) = check_metrics(*given, {**metrics, key: metrics[key] * 1.0001}, jobs, nodes)
     assert text.startswith(f"metric {key} is")
 
 
@@ -100,7 +100,7 @@ def test_wrong_shares_of_jobs_are_named(column: str) -> None:
     metrics, jobs, nodes = told(given)
     shifted = jobs[column].to_numpy().copy()
     shifted += [0.01, -0.01, 0.0]  # the sum is right
-    texts = audit_books(*given, metrics, jobs.assign(**{column: shifted}), nodes)
+    texts = check_metrics(*given, metrics, jobs.assign(**{column: shifted}), nodes)
     assert [text.split(": ", 1)[1].split(" is")[0] for text in texts] == [
         f"jobs table, job a: {column}",
         f"jobs table, job b: {column}",
@@ -111,15 +111,15 @@ def test_a_wrong_machine_type_in_the_bill_is_named() -> None:
     given = run()
     metrics, jobs, nodes = told(given)
     nodes.loc[1, "vm_type"] = "k"
-    (text,) = audit_books(*given, metrics, jobs, nodes)
+    (text,) = check_metrics(*given, metrics, jobs, nodes)
     assert "the lease of node 0 differs from the log's m" in text
-    assert "has 2 rows, the log has 3 leases" in audit_books(*given, metrics, jobs, nodes[:2])[-1]
+    assert "has 2 rows, the log has 3 leases" in check_metrics(*given, metrics, jobs, nodes[:2])[-1]
 
 
 def test_no_run_is_cheaper_than_what_is_said_to_be_least() -> None:
     given = run()
     metrics, jobs, nodes = told(given)
-    (text,) = audit_books(*given, {**metrics, "total_cost_bound": 203.1}, jobs, nodes)
+    (text,) = check_metrics(*given, {**metrics, "total_cost_bound": 203.1}, jobs, nodes)
     assert text == "metric total_cost_bound is 203.1, above total_cost 203"
 
 
@@ -137,5 +137,5 @@ def test_no_run_is_better_than_what_is_said_to_be_possible(
     given = run()
     metrics, jobs, nodes = told(given)
     changed = {**metrics, f"{key}_bound": bound} | ({} if value is None else {key: value})
-    texts = audit_books(*given, changed, jobs, nodes)
+    texts = check_metrics(*given, changed, jobs, nodes)
     assert f"metric {key}_bound is {bound:.10g}, {words} {key} {changed[key]:.10g}" in texts

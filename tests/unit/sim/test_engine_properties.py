@@ -11,7 +11,7 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Plan, Share, Step, WaitReason, run_on
 from dlsched.domain.policy import EventKind, ReviewRule
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.sim.audit import audit
 from dlsched.sim.engine import run_engine
@@ -116,7 +116,7 @@ def scenarios(draw):
         cluster = Cluster(slots=3, catalogue=VMS, absences=absences)
     else:
         cluster = Cluster(pools=(Pool(vm=VMS[0], count=1), Pool(vm=VMS[1], count=2)), absences=absences)
-    options = Options(
+    options = SimulationRules(
         placement=draw(st.sampled_from(["pool", "best-fit", "pack", "spread"])),
         oversize="cap",
         restart_s=draw(st.sampled_from([0.0, 0.7])),

@@ -10,10 +10,10 @@ import pytest
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.errors import InputError, PlanError
 from dlsched.domain.plan import Plan, Share, Step, run_on
-from dlsched.experiments.run import simulate as run
 from dlsched.placement import Site, TrialPlacer, can_ever_fit, largest_width
 from dlsched.sim.audit import audit
 from dlsched.sim.prepare import prepare
+from dlsched.studies.simulation import simulate as run
 from tests.support.server_scenarios import machines, many, training, with_servers
 from tests.support.sim_fakes import Fake, fifo_plan, script, simulate
 

@@ -8,7 +8,7 @@ import pytest
 
 from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Plan, Share
-from dlsched.metrics.books import Books
+from dlsched.metrics.run_facts import RunFacts
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import prepare
 from tests.support.sim_fakes import Fake, fifo_plan, jobs, nodes, on, scenario, simulate
@@ -170,4 +170,4 @@ def test_utility_is_that_of_the_books(clock):
     elapsed = [10 / 6, 11 / 6] if clock == "elapsed" else [3 * 3 / 6, 3 * 3 / 6]
     by_hand = [9 / (1 + np.exp(2 * (elapsed[0] - 1))), 7 / (1 + np.exp(elapsed[1] - 2))]
     assert seen == pytest.approx(by_hand)
-    assert Books(prepared.scenario, prepared.truth, log).utility == pytest.approx(by_hand)
+    assert RunFacts(prepared.scenario, prepared.truth, log).utility == pytest.approx(by_hand)

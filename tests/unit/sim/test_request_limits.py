@@ -14,9 +14,9 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import CPU, GPU, Workload
-from dlsched.experiments.run import simulate
 from dlsched.sim.audit import audit
 from dlsched.sim.prepare import prepare
+from dlsched.studies.simulation import simulate
 from tests.support.server_scenarios import machines, training, with_servers
 
 UTILITY = {"utility_1": [10.0] * 2, "utility_2": [1.0] * 2, "utility_3": [1.0] * 2}

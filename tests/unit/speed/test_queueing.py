@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.domain.cluster import Frozen
 from dlsched.domain.errors import InputError
-from dlsched.metrics.intervals import mean_interval
+from dlsched.domain.model import FrozenModel
+from dlsched.metrics.stats.intervals import mean_interval
 from dlsched.speed.queueing import (
     NETWORKS,
     STATIONS,
@@ -256,7 +256,7 @@ def test_bad_times(given, message):
 
 
 def test_times_are_a_part_of_other_records():
-    class Net(Frozen):
+    class Net(FrozenModel):
         times: StepTimes
 
     made = Net(times=PAPER)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.intervals import mean_interval
+from dlsched.metrics.stats.intervals import mean_interval
 from dlsched.speed.queueing import NETWORKS, StepTimes, throughput
 from dlsched.speed.queueing_unequal import MOST_UNEQUAL, unequal_throughput
 from tests.support.closed_network import simulated_throughput

@@ -11,7 +11,7 @@ import pytest
 
 from dlsched.domain.cluster import Absence
 from dlsched.domain.errors import StoreError
-from dlsched.domain.scenario import Options, SpeedSpec
+from dlsched.domain.scenario import SimulationRules, SpeedSpec
 from dlsched.store import Store, runs
 from dlsched.store.connection import PATH_VARIABLE, store_path
 from tests.support.runs_for_store import record, small_scenario, tables_of
@@ -30,7 +30,7 @@ def test_a_scenario_comes_back_whole(tmp_path):
     plain = small_scenario()
     scenario = plain.replace(
         cluster=plain.cluster.model_copy(update={"absences": (Absence(node=1, start_s=5.0, end_s=9.0),)}),
-        options=Options(restart_s=30.0, oversize="cap"),
+        options=SimulationRules(restart_s=30.0, oversize="cap"),
         speed=SpeedSpec(kind="scaling"),
         seed=7,
         generator={"kind": "mix", "classes": [1, 2]},

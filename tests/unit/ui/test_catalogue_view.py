@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.ui.catalogue_view import columns, live_rows, new_row, offers_frame, offers_of
-from dlsched.ui.cluster_view import renting
-from dlsched.ui.price_lists import of_cluster
+from dlsched.ui.scenario.catalogue_view import columns, live_rows, new_row, offers_frame, offers_of
+from dlsched.ui.scenario.cluster_view import renting
+from dlsched.ui.scenario.price_lists import of_cluster
 from dlsched.workload.catalogue import EXAMPLES, PRICE_LISTS, price_list
 from dlsched.workload.notes import is_price_note
-from dlsched.workload.prices import Offer, PriceList, to_vm_types
+from dlsched.workload.prices.price_list import Offer, PriceList, to_vm_types
 from tests.support.runs_for_store import small_scenario
 
 TODAY = date(2026, 11, 21)

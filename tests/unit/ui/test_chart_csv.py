@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from dlsched.ui import charts
+from dlsched.ui.frame import charts
 
 
 def test_texts_and_names_of_columns_stand_behind_an_apostrophe() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.ui.cluster_view import (
+from dlsched.ui.scenario.cluster_view import (
     cluster_of,
     events_frame,
     notes_of,
@@ -102,7 +102,7 @@ def test_the_default_note_ends_when_the_cluster_is_described():
 
 
 def test_the_note_of_example_prices_stays_as_long_as_one_of_them():
-    from dlsched.ui import session
+    from dlsched.ui.frame import session
 
     demo = session.demo().replace(cluster=CLUSTER, assumptions=())
     filled = fill_prices(demo)

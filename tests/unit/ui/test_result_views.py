@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.metrics.compare import compare
 from dlsched.metrics.group_changes import letters
-from dlsched.ui import result_cards
-from dlsched.ui.compare_view import most_stars
-from dlsched.ui.loaders import vm_types
-from dlsched.ui.result_cost import cost_parts
-from dlsched.ui.result_gantt import filling_slots, held_of_open, one_size
-from dlsched.ui.result_job import filtered, node_ranges, readable
-from dlsched.ui.window import Window
+from dlsched.metrics.stats.compare import compare
+from dlsched.ui.frame.loaders import vm_types
+from dlsched.ui.frame.window import Window
+from dlsched.ui.results import result_cards
+from dlsched.ui.results.compare_view import most_stars
+from dlsched.ui.results.result_cost import cost_parts
+from dlsched.ui.results.result_gantt import filling_slots, held_of_open, one_size
+from dlsched.ui.results.result_job import filtered, node_ranges, readable
 from tests.support.runs_for_store import small_scenario
 
 SMALL, LARGE = VmType(name="small", gpus=4), VmType(name="large", gpus=8)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dlsched.ui.runs_of import holding, series_of
+from dlsched.ui.frame.runs_of import holding, series_of
 
 
 def runs(*rows: tuple[str, str, str, int, bool, str]) -> pd.DataFrame:

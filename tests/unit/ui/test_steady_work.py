@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dlsched.experiments.background import TaskState, TaskStatus
-from dlsched.ui.steady_work import progress_words
+from dlsched.runner.background import TaskState, TaskStatus
+from dlsched.ui.lab.steady_work import progress_words
 
 NAME = "Steady state, four networks"
 

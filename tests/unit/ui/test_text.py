@@ -1,6 +1,6 @@
 import pytest
 
-from dlsched.ui.text import dollars, safe
+from dlsched.ui.frame.text import dollars, safe
 
 
 @pytest.mark.parametrize(

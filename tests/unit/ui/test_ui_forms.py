@@ -3,11 +3,11 @@
 import pytest
 from pydantic import Field
 
-from dlsched.domain.cluster import Frozen
-from dlsched.ui.forms import label_of
+from dlsched.domain.model import FrozenModel
+from dlsched.ui.frame.forms import label_of
 
 
-class Model(Frozen):
+class Model(FrozenModel):
     """Fields as policies and options have them."""
 
     restart_s: float = 0.0

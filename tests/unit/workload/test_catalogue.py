@@ -13,8 +13,8 @@ from dlsched.policies.registry import find
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import run_policy
 from dlsched.workload import catalogue
-from dlsched.workload.doctor import load_of
 from dlsched.workload.fill import missing
+from dlsched.workload.import_report import offered_load
 from dlsched.workload.load import load
 from dlsched.workload.readers import read_trace
 from dlsched.workload.scenario_file import read_scenario
@@ -35,7 +35,7 @@ def test_demo_is_what_its_name_says(demo):
     assert demo.cluster.usd_per_h == pytest.approx(64 * 2.10)
     assert demo.data_kind == "example"
     assert missing(demo) == []
-    assert 0.75 < load_of(demo.workload, demo.cluster) < 0.9
+    assert 0.75 < offered_load(demo.workload, demo.cluster) < 0.9
     assert 8 < demo.workload.submit_s[-1] / 86_400 < 11
 
 
@@ -116,12 +116,12 @@ def test_examples_of_the_document_work():
 
 
 def test_document_names_every_key():
-    from dlsched.domain.scenario import Options
+    from dlsched.domain.scenario import SimulationRules
     from dlsched.domain.workload import COLUMN
     from dlsched.workload.generators import JobClass
     from dlsched.workload.scenario_document import ScenarioDocument, WorkloadPart
 
     text = DOCUMENT.read_text()
-    models = (Options, ScenarioDocument, WorkloadPart, JobClass)
+    models = (SimulationRules, ScenarioDocument, WorkloadPart, JobClass)
     keys = {name for model in models for name in model.model_fields} | set(COLUMN)
     assert {name for name in keys if not re.search(rf"\b{name}\b", text)} == {"utility_2"}

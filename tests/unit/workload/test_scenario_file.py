@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload import scenario_document, scenario_file
 from dlsched.workload.fill import fill_due
@@ -116,7 +116,7 @@ scenarios = st.builds(
     Scenario,
     workload=workloads(),
     cluster=pooled | slotted,
-    options=st.builds(Options, restart_s=st.floats(0, 86_400), horizon_s=st.none() | st.floats(1, 1e12)),
+    options=st.builds(SimulationRules, restart_s=st.floats(0, 86_400), horizon_s=st.none() | st.floats(1, 1e12)),
     speed=st.builds(SpeedSpec, kind=st.sampled_from(["rigid", "scaling"])),
     seed=st.integers(-(2**63) + 1, 2**63 - 1),
     name=texts,

@@ -20,7 +20,7 @@ from dlsched.policies.elastic_queueing.kernels.allot import allot, tuple_types
 from dlsched.policies.elastic_queueing.kernels.tables import QUEUES, Answer, Jobs, Queues
 from dlsched.sim import log
 from dlsched.sim.kernels import instants, tables
-from dlsched.sim.kernels.elastic.books import (
+from dlsched.sim.kernels.elastic.log_writer import (
     ENDED,
     PIECES,
     SHARES,
@@ -54,7 +54,7 @@ def _first_due(run: Run) -> float:
 
 @compiled
 def _step(run: Run, first: float) -> None:
-    """Handle the instant that begins at ``first``, see :mod:`dlsched.sim.agenda`; its time is the latest event's."""
+    """Handle the instant that begins at ``first`` (:mod:`dlsched.sim.event_queue`); its time is the latest event's."""
     until = first + instant_s(first)
     now, cause, kept = first, 0, 0
     for k in range(run.counts[ACTIVE]):

@@ -3,7 +3,7 @@
 import pytest
 
 from dlsched.domain.scenario import SpeedSpec
-from dlsched.experiments.run import simulate
+from dlsched.studies.simulation import simulate
 from tests.support.server_scenarios import machines, training, with_servers
 
 

@@ -10,7 +10,7 @@ import pytest
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.plan import WaitReason
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
 from dlsched.sim.audit import audit
@@ -34,7 +34,7 @@ def run(key: str, given: Scenario, **params: Any) -> RunLog:
 
 
 def scenario(workload: Workload, cluster: Cluster, speed: SpeedSpec = LINEAR, **options: Any) -> Scenario:
-    return Scenario(workload, cluster, Options(**options), speed)
+    return Scenario(workload, cluster, SimulationRules(**options), speed)
 
 
 def widths(log: RunLog, row: int) -> list[tuple[Any, ...]]:

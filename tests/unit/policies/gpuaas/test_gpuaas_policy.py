@@ -8,16 +8,16 @@ import pytest
 import dlsched
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
-from dlsched.experiments.run import Run, simulate
-from dlsched.policies.gpuaas.desk import Desk
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 from dlsched.policies.gpuaas.params import PeriodParams
 from dlsched.policies.gpuaas.policy import Choice, InstancePolicy
+from dlsched.policies.gpuaas.state_adapter import StateAdapter
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import run_policy
+from dlsched.studies.simulation import Run, simulate
 
 TIMES = TimeTable(rows={"net": {"K80": (1.0, 0.6), "M60": (0.5, 0.4)}})
 K1 = VmType(name="k1", gpu_type="K80", gpus=1, usd_per_h=36.0)
@@ -131,25 +131,25 @@ def test_jobs_without_a_due_date_are_run_all_the_same(policy: str):
 
 
 def test_restarts_are_in_the_residual_times():
-    late = scenario([105.0]).replace(options=Options(restart_s=10.0))
+    late = scenario([105.0]).replace(options=SimulationRules(restart_s=10.0))
     assert held(clean(simulate(late, "gpuaas-greedy"))) == [("j0", 2, "k2")]
 
 
 def test_every_configuration_but_the_held_one_takes_a_restart_longer():
     seen = []
 
-    def core(instance: Instance, desk: Desk, rng: np.random.Generator) -> Choice:
+    def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
         seen.append(instance.times[0])
         return Choice(Schedule(np.array([0]), np.array([1]), np.array([0, -1])))
 
-    given = prepare(scenario([1000.0]).replace(options=Options(restart_s=5.0)))
+    given = prepare(scenario([1000.0]).replace(options=SimulationRules(restart_s=5.0)))
     run_policy(given, InstancePolicy(core, PeriodParams(period_s=10.0)), 0)
     assert seen[0] == pytest.approx(np.array([[105, 65], [55, 45]]))  # it waits: all start anew
     assert seen[1] == pytest.approx(np.array([[95, 57 + 5], [47.5 + 5, 38 + 5]]))  # 5 s of 100 are done
 
 
 def test_mixing_is_left_out_where_a_change_costs_a_restart():
-    slack = scenario([95.0]).replace(options=Options(restart_s=5.0))
+    slack = scenario([95.0]).replace(options=SimulationRules(restart_s=5.0))
     run = clean(simulate(slack, "gpuaas-market", {"period_s": None}))
     assert held(run) == [("j0", 2, "k2")]
 
@@ -174,6 +174,6 @@ def test_costs_of_the_studys_own_program(folder: str, shared_data):
 
 
 def test_a_period_no_longer_than_a_restart_is_refused():
-    slow = scenario([1000.0]).replace(options=Options(restart_s=3600.0))
+    slow = scenario([1000.0]).replace(options=SimulationRules(restart_s=3600.0))
     with pytest.raises(InputError, match="period_s: must be above the restart of 3600 s"):
         simulate(slow, "gpuaas-greedy")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dlsched.domain.cluster import Absence
 from dlsched.domain.plan import REASON_TEXT, WaitReason
-from dlsched.experiments.run import simulate
-from dlsched.metrics.story import job_story
+from dlsched.metrics.job_timeline import timeline_of
+from dlsched.studies.simulation import simulate
 from tests.support.booked_jobs import booked, cluster, in_slots
 
 
@@ -19,8 +19,8 @@ def test_the_story_of_a_job_says_that_it_is_booked_for_later():
     )
     tables = (done.jobs, done.segments, done.waits)
     booked_for_later = REASON_TEXT[WaitReason.BOOKED]
-    assert job_story("b", *tables, done.log.end_s).sentence.startswith(
+    assert timeline_of("b", *tables, done.log.end_s).sentence.startswith(
         f"Waited 2 min 30 s because: {booked_for_later}; "
     )
-    paused = [span for span in job_story("a", *tables, done.log.end_s).spans if span.kind == "paused"]
+    paused = [span for span in timeline_of("a", *tables, done.log.end_s).spans if span.kind == "paused"]
     assert [(span.from_s, span.to_s, span.reason) for span in paused] == [(60, 120, booked_for_later)]

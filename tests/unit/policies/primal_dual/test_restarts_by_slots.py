@@ -5,9 +5,9 @@ import pytest
 from dlsched.domain.errors import InputError
 from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.run import simulate
 from dlsched.policies.registry import find, unmet_needs
 from dlsched.sim.log import JobStatus
+from dlsched.studies.simulation import simulate
 from tests.support.booked_jobs import SLOT_S, booked, cluster, in_slots, run, statuses
 
 BOOKING = ("pd-ors", "oasis")

@@ -5,8 +5,8 @@ import pytest
 
 from dlsched.domain.cluster import Absence
 from dlsched.domain.scenario import Scenario
-from dlsched.experiments.run import simulate
 from dlsched.sim.log import JobStatus
+from dlsched.studies.simulation import simulate
 from tests.support.booked_jobs import SLOT_S, booked, cluster, in_slots, run, statuses
 
 BOOKING = ("pd-ors", "oasis")

@@ -11,14 +11,14 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import EventKind
-from dlsched.domain.scenario import Options, Scenario, SpeedSpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.policies.registry import find
 from dlsched.sim.audit import audit
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import JobStatus, RunLog
 from dlsched.sim.prepare import prepare
 from dlsched.workload.generators.modelarts import ModelArtsSpec
-from dlsched.workload.modelarts import modelarts_scenario
+from dlsched.workload.studies.modelarts import modelarts_scenario
 from tests.support.conformance_scenarios import free_slots
 from tests.support.elastic_scenarios import table_speed
 from tests.support.sim_fakes import jobs, nodes, pieces
@@ -33,7 +33,7 @@ def on_nodes(count: int, *rows: tuple[float, float, int], cluster: Cluster | Non
     """Return jobs whose worker is a node of 8 GPUs, (submit_s, work, nodes asked), at most 16 nodes each."""
     limits = {"gpus_per_worker": [8.0] * len(rows), "min_workers": [1] * len(rows), "max_workers": [16] * len(rows)}
     workload = jobs(*rows, **{**limits, **columns})
-    return Scenario(workload, cluster or nodes(count), Options(), SpeedSpec(kind="scaling"))
+    return Scenario(workload, cluster or nodes(count), SimulationRules(), SpeedSpec(kind="scaling"))
 
 
 def run(key: str, given: Scenario, **params: Any) -> RunLog:
@@ -218,7 +218,7 @@ def test_a_width_that_is_not_faster_is_never_used(key: str):
     given = Scenario(
         jobs((0, 10, 1), profile=["net"]),
         nodes(8, 1),
-        Options(),
+        SimulationRules(),
         table_speed({"net": (1.0, 2.0, 2.5, 2.0, 1, 1, 1, 3.0)}),
     )
     # speed-up 2 with two, 2 with four, 3 with eight workers
@@ -230,14 +230,14 @@ def test_a_width_that_is_not_faster_is_never_used(key: str):
 def test_workers_of_different_size_share_an_amount(key: str):
     # 8 GPUs: A's workers take 2, B's half a GPU; both at once fill them: 2 x 2 + 8 x 0.5
     workload = jobs((0, 1000, 1), (0, 1000, 1), gpus_per_worker=[2.0, 0.5], max_workers=[2, 8])
-    log = run(key, Scenario(workload, nodes(1, 8), Options(), SpeedSpec(kind="scaling")))
+    log = run(key, Scenario(workload, nodes(1, 8), SimulationRules(), SpeedSpec(kind="scaling")))
     assert first_widths(log) == [2, 8]
 
 
 def test_the_model_counts_workers_of_different_size_in_parts_of_a_gpu():
     # of 4 GPUs A needs 2 for its one worker, so that B gets the other 2 for four workers of half a GPU
     workload = jobs((0, 1000, 1), (0, 1000, 1), gpus_per_worker=[2.0, 0.5], max_workers=[2, 8])
-    log = run("modelarts-optimal", Scenario(workload, nodes(1, 4), Options(), SpeedSpec(kind="scaling")))
+    log = run("modelarts-optimal", Scenario(workload, nodes(1, 4), SimulationRules(), SpeedSpec(kind="scaling")))
     assert first_widths(log) == [1, 4]
     assert log.decision_objective[0] == pytest.approx(
         sum(min(1, t * 0.3) + min(1, t * 0.3 * 2.56) for t in range(1, 6))
@@ -248,7 +248,7 @@ def test_partitions_are_decided_apart_and_told_together():
     vm = VmType(name="vm", gpus=4)
     cluster = Cluster(pools=(Pool(vm=vm, count=1, partition="x"), Pool(vm=vm, count=1, partition="y")))
     workload = jobs((0, 1e5, 1), (0, 1e5, 1), partition=["x", "y"])
-    log = run("modelarts-optimal", Scenario(workload, cluster, Options(), SpeedSpec(kind="scaling")))
+    log = run("modelarts-optimal", Scenario(workload, cluster, SimulationRules(), SpeedSpec(kind="scaling")))
     assert first_widths(log) == [4, 4]
     # two jobs of 1e5 s at a rate of 2.56, each alone with 4 GPUs
     assert log.decision_objective[0] == pytest.approx(2 * 15 * 300 * 2.56 / 1e5)
@@ -256,7 +256,7 @@ def test_partitions_are_decided_apart_and_told_together():
 
 @both
 def test_free_slots_are_opened_and_released(key: str):
-    given = Scenario(jobs((0, 100, 1), (500, 100, 1)), free_slots(2), Options(), SpeedSpec(kind="scaling"))
+    given = Scenario(jobs((0, 100, 1), (500, 100, 1)), free_slots(2), SimulationRules(), SpeedSpec(kind="scaling"))
     log = run(key, given)
     # the middle type is the cheapest per GPU: four workers on one, the cap of 4 x the request
     assert first_widths(log) == [4, 4]
@@ -289,10 +289,10 @@ def test_a_node_that_fails_sends_its_job_back_to_the_queue(key: str):
 @both
 @pytest.mark.parametrize("variant", ["plain", "harsh"])
 def test_sixty_jobs_of_the_synthetic_trace_with_clean_books(key: str, variant: str):
-    harsh = Options(
+    harsh = SimulationRules(
         restart_s=15, restart_mode="delayed", estimate_error=0.1, bug_share=0.15, bug_within_s=300, cancel_share=0.1
     )
-    options = harsh if variant == "harsh" else Options()
+    options = harsh if variant == "harsh" else SimulationRules()
     given = modelarts_scenario(ModelArtsSpec(nodes=12, jobs=60, load_scale=4), 3, options=options)
     log = run(key, given)
     assert not log.stalled

@@ -7,7 +7,7 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.placement import Site, TrialPlacer
-from dlsched.policies.shared.amounts import Amounts, amounts, most_ever, room
+from dlsched.policies.shared.capacity import Amounts, amounts, most_ever, room
 from dlsched.policies.shared.facts import Kind
 from dlsched.sim.world import LiveNodes
 from tests.support.sim_fakes import jobs

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dlsched.domain.scenario import SpeedSpec
-from dlsched.experiments.run import simulate
-from dlsched.policies.shared.amounts import room
+from dlsched.policies.shared.capacity import room
 from dlsched.policies.shared.facts import Kind
+from dlsched.studies.simulation import simulate
 from tests.support.server_scenarios import machines, training, with_servers
 
 

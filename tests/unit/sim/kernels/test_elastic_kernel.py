@@ -178,7 +178,7 @@ steps = st.tuples(
 @given(drawn=st.lists(steps, min_size=1, max_size=8))
 def test_pieces_are_closed_as_the_ledger_closes_them(drawn: list[tuple[float, float, set[int], PieceEnd]]):
     """Each step waits (only after the job was stopped), then holds some nodes for 0 or 1 s."""
-    from dlsched.sim.kernels.elastic.books import close_piece
+    from dlsched.sim.kernels.elastic.log_writer import close_piece
 
     log = new_run(prepare(scenario(jobs((0, 10, 1)), one_gpu_nodes(3))), HELL)
     log = log._replace(pieces=np.zeros(9, log.pieces.dtype), shares=np.zeros(30, dtype=np.int64))

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
-from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
 from dlsched.sim import kernels
@@ -139,7 +139,7 @@ def philly(folder: Path, name: str, num_nodes: int, placement: str, copies: int 
     }
     columns["job_id"] = np.arange(len(columns["work"])).astype(str)
     workload = Workload.from_columns(columns)
-    return prepare(Scenario(workload, nodes(num_nodes), Options(placement=placement)))
+    return prepare(Scenario(workload, nodes(num_nodes), SimulationRules(placement=placement)))
 
 
 @pytest.mark.parametrize(

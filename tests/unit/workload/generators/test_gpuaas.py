@@ -10,7 +10,7 @@ from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.timetable import TimeTable
 from dlsched.speed import build_speed
 from dlsched.workload.generators import GpuaasSpec, canonical, draw, parse, speed_of
-from dlsched.workload.service import study_types
+from dlsched.workload.studies.gpu_as_a_service import study_types
 from tests.support.known import known
 
 HALF = {"name": "half", "parallel": 0.5, "m60_ratio": 2.0, "k80_hours": [10, 30]}

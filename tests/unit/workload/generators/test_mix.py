@@ -7,8 +7,8 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.workload.doctor import load_of
 from dlsched.workload.generators import JobMixSpec, canonical, draw, expected_load, scale_to_load
+from dlsched.workload.import_report import offered_load
 
 SMALL = {
     "name": "small",
@@ -162,7 +162,7 @@ def test_expected_load_by_hand():
 def test_scaled_mix_has_the_load_in_the_mean(kind):
     scaled = scale_to_load(JobMixSpec.model_validate(mix(kind=kind, jobs=40_000)), NODES, 0.85)
     assert expected_load(scaled, NODES) == pytest.approx(0.85)
-    assert load_of(draw(scaled.model_dump(), 1), NODES) == pytest.approx(0.85, rel=0.05)
+    assert offered_load(draw(scaled.model_dump(), 1), NODES) == pytest.approx(0.85, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
-from dlsched.metrics.intervals import mean_interval
+from dlsched.metrics.stats.intervals import mean_interval
 from dlsched.workload.generators import resample_days
 
 DAY_S = 86_400

@@ -7,13 +7,13 @@ import pytest
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import STEP_TERMS
-from dlsched.experiments.run import simulate
 from dlsched.sim.prepare import prepare
 from dlsched.speed.pipeline import pipeline
+from dlsched.studies.simulation import simulate
 from dlsched.workload.generators import ServerJobsSpec, canonical, draw, speed_of
 from dlsched.workload.generators.server_jobs import layers_of
 from dlsched.workload.load import drawn_scenario
-from dlsched.workload.server_jobs import sample_server_jobs, server_jobs_scenario
+from dlsched.workload.studies.smd import sample_server_jobs, server_jobs_scenario
 
 
 def spec(**changes: Any) -> dict[str, Any]:

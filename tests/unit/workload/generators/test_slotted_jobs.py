@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.experiments.run import simulate
 from dlsched.speed import build_speed
+from dlsched.studies.simulation import simulate
 from dlsched.workload.generators import SlottedJobsSpec, canonical, draw, speed_of
 from dlsched.workload.load import drawn_scenario
-from dlsched.workload.slotted_jobs import sample_slotted_jobs, slotted_jobs_scenario, with_arrivals_of
+from dlsched.workload.studies.pd_ors import sample_slotted_jobs, slotted_jobs_scenario, with_arrivals_of
 from tests.support.sim_fakes import jobs, scenario
 
 

@@ -1,8 +1,0 @@
-"""The cheapest cluster that meets targets: question, search, answer."""
-
-from dlsched.experiments.sizing.question import SizeSpec, TypeRange, read_spec
-from dlsched.experiments.sizing.run import check, run_size
-from dlsched.experiments.sizing.sizes import default_types, sizes_of
-from dlsched.experiments.sizing.trials import usual_runs
-
-__all__ = ["SizeSpec", "TypeRange", "check", "default_types", "read_spec", "run_size", "sizes_of", "usual_runs"]

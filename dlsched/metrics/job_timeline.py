@@ -1,0 +1,309 @@
+"""One job's own story: why it waited, where it ran, what it cost; from the tables of a run and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import pandas as pd
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.plan import REASON_TEXT, WaitReason
+from dlsched.wording.formats import amount, duration, money
+
+MOST_NAMED = 3
+REASONS = {reason.name.lower(): text for reason, text in REASON_TEXT.items()}
+NOT_RECORDED = WaitReason.NOT_RECORDED.name.lower()
+HELD_BY_OTHERS = (WaitReason.NO_ROOM.name.lower(), WaitReason.SPLIT.name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a job's time: it ``waited`` before its first start, ``ran``, or was ``paused`` later.
+
+    ``reason`` in words for waits and pauses; nodes, workers, servers, GPUs, rate and ``end_reason`` for runs, and
+    ``machine`` ("K80 x4" for 4 GPUs of such a machine) where the segments name it.
+    """
+
+    kind: Literal["waited", "ran", "paused"]
+    from_s: float
+    to_s: float
+    reason: str = ""
+    nodes: tuple[int, ...] = ()
+    workers: int = 0
+    servers: int = 0
+    gpus: float = 0.0
+    rate: float = 0.0
+    end_reason: str = ""
+    machine: str = ""
+
+    @property
+    def length_s(self) -> float:
+        """Length in seconds."""
+        return self.to_s - self.from_s
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Jobs that held GPUs when another began to wait: at most three by name, and how many in all.
+
+    ``until_s`` is when the last of them gave way or ended.
+    """
+
+    job_ids: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    count: int = 0
+    until_s: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """In words: "jobs 4711, 4713 (user ana)"."""
+        named = ("job " if self.count == 1 else "jobs ") + ", ".join(self.job_ids)
+        more = f" and {self.count - len(self.job_ids)} more" if self.count > len(self.job_ids) else ""
+        who = f" ({'user' if len(self.users) == 1 else 'users'} {', '.join(self.users)})" if self.users else ""
+        return named + more + who
+
+
+@dataclass(frozen=True, slots=True)
+class JobTimeline:
+    """One job's timeline and outcome; None where a number is undefined.
+
+    ``late_s`` is None without a due time; ``paused_s`` is the time after the first start without any GPUs.
+    """
+
+    job_id: str
+    status: str
+    user: str
+    gpus: float
+    submit_s: float
+    first_start_s: float | None
+    left_s: float | None
+    wait_s: float | None
+    run_s: float
+    paused_s: float
+    restarts: int
+    due_s: float | None
+    late_s: float | None
+    cost: float | None
+    late_usd: float | None
+    utility: float | None
+    spans: tuple[Span, ...]
+    holders: Holders
+    sentence: str
+
+
+def timeline_of(
+    job_id: str,
+    jobs: pd.DataFrame,
+    segments: pd.DataFrame,
+    waits: pd.DataFrame,
+    end_s: float,
+    *,
+    rented: bool = False,
+) -> JobTimeline:
+    """Return the story of one job from the jobs, segments and waits tables of its run, which ended at ``end_s``.
+
+    ``rented``: the policy chose the machines, so they are named, and lateness is a cost beside theirs.
+
+    Raises
+    ------
+    InputError
+        If the run has no such job.
+    """
+    found = jobs[jobs["job_id"] == job_id]
+    if found.empty:
+        raise InputError(f"job {job_id!r}", "is not in this run", "Pick a job of the table")
+    job = {str(name): value for name, value in found.iloc[0].items()}
+    left_s = end_s if pd.isna(job["left_s"]) else float(job["left_s"])
+    ran = _ran(segments[segments["row"] == job["row"]])
+    recorded = waits[waits["row"] == job["row"]]
+    spans = _timeline(float(job["submit_s"]), left_s, ran, recorded)
+    holders = _holders(job, ran, jobs, segments)
+    return JobTimeline(
+        job_id=str(job["job_id"]),
+        status=str(job["status"]),
+        user=str(job.get("user", "")),
+        gpus=float(job["gpus"]),
+        submit_s=float(job["submit_s"]),
+        first_start_s=_known(job["first_start_s"]),
+        left_s=_known(job["left_s"]),
+        wait_s=_known(job["wait_s"]),
+        run_s=float(job["run_s"]),
+        paused_s=sum(span.length_s for span in spans if span.kind == "paused"),
+        restarts=int(job["restarts"]),
+        due_s=_known(job["due_s"]),
+        late_s=_known(job["tardiness_s"]),
+        cost=_known(job["cost"]),
+        late_usd=_known(job.get("tardiness_usd")),
+        utility=_known(job.get("utility")),
+        spans=spans,
+        holders=holders,
+        sentence=_sentence(job, spans, holders, rented=rented),
+    )
+
+
+def _known(value: Any) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def _ran(segments: pd.DataFrame) -> tuple[Span, ...]:
+    """Return one span for each piece; its nodes joined."""
+    spans = []
+    for _, piece in segments.groupby("piece", sort=True):
+        first = piece.iloc[0]
+        spans.append(
+            Span(
+                "ran",
+                float(first["start_s"]),
+                float(first["end_s"]),
+                nodes=tuple(int(node) for node in piece["node"]),
+                workers=int(piece["workers"].sum()),
+                servers=int(piece["servers"].sum()) if "servers" in piece else 0,
+                gpus=float(piece["gpus"].sum()),
+                rate=float(first["rate"]),
+                end_reason=str(first["end_reason"]),
+                machine=_machine(first, float(piece["gpus"].sum())),
+            )
+        )
+    return tuple(sorted(spans, key=lambda span: span.from_s))
+
+
+def _machine(piece: pd.Series, gpus: float) -> str:
+    kind = str(piece.get("gpu_type") or piece.get("vm_type") or "")
+    return f"{kind} x{gpus:g}" if kind else ""
+
+
+def _timeline(submit_s: float, left_s: float, ran: tuple[Span, ...], waits: pd.DataFrame) -> tuple[Span, ...]:
+    """Return runs and, between them, waits with their recorded reasons."""
+    by_time = waits.sort_values("from_s")
+    recorded = list(zip(by_time["from_s"], by_time["to_s"], by_time["reason"], strict=True))
+    gaps = [(a.to_s, b.from_s) for a, b in pairwise(ran)] + ([(ran[-1].to_s, left_s)] if ran else [])
+    first = (submit_s, ran[0].from_s if ran else left_s)
+    spans = [*_explained("waited", first, recorded), *ran]
+    for gap in gaps:
+        spans += _explained("paused", gap, recorded)
+    return tuple(sorted(spans, key=lambda span: span.from_s))
+
+
+def _explained(
+    kind: Literal["waited", "paused"], gap: tuple[float, float], recorded: list[tuple[float, float, str]]
+) -> list[Span]:
+    """Return a gap cut into spans by recorded reason; what no record covers says so."""
+    at_s, until_s = gap
+    spans: list[Span] = []
+    for from_s, to_s, reason in recorded:
+        from_s, to_s = max(from_s, at_s), min(to_s, until_s)
+        if to_s <= from_s:
+            continue
+        if from_s > at_s:
+            spans.append(Span(kind, at_s, from_s, REASONS[NOT_RECORDED]))
+        spans.append(Span(kind, from_s, to_s, REASONS[reason]))
+        at_s = to_s
+    return [*spans, Span(kind, at_s, until_s, REASONS[NOT_RECORDED])] if until_s > at_s else spans
+
+
+def _holders(job: dict[str, Any], ran: tuple[Span, ...], jobs: pd.DataFrame, segments: pd.DataFrame) -> Holders:
+    """Return who held the nodes the job later started on (any node, if it never started) when it was submitted."""
+    then = (segments["start_s"] <= job["submit_s"]) & (segments["end_s"] > job["submit_s"])
+    held = segments[then & (segments["row"] != job["row"]) & (segments["gpus"] > 0)]
+    if ran:
+        held = held[held["node"].isin(ran[0].nodes)]
+    by_job = held.groupby("row")["gpus"].sum().sort_values(ascending=False, kind="stable")
+    named = jobs[jobs["row"].isin(by_job.index[:MOST_NAMED])].set_index("row").loc[by_job.index[:MOST_NAMED]]
+    users = tuple(dict.fromkeys(str(user) for user in named["user"] if user)) if "user" in named else ()
+    until_s = float(held["end_s"].max()) if len(held) else 0.0
+    return Holders(tuple(str(name) for name in named["job_id"]), users, len(by_job), until_s)
+
+
+def _sentence(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders, *, rented: bool) -> str:
+    machines = _machines(spans) if rented else ""
+    parts = [_waited(job, spans, holders), _running(job, spans) + machines, _paused(spans), _outcome(job)]
+    if not pd.isna(job["cost"]):
+        late_usd = _known(job.get("tardiness_usd")) if rented else None
+        parts.append(f"cost {money(job['cost'])}" + (f" and {money(late_usd)} for lateness" if late_usd else ""))
+    return "; ".join(part for part in parts if part) + "."
+
+
+def _machines(spans: tuple[Span, ...]) -> str:
+    """Return " with K80 x4, then K80 x8": what a job held, in order; their number where there are many."""
+    held = [span.machine for span in spans if span.kind == "ran" and span.machine]
+    changes = [name for place, name in enumerate(held) if place == 0 or held[place - 1] != name]
+    if not changes:
+        return ""
+    kinds = len(set(changes))
+    if len(changes) > MOST_NAMED:
+        return f" with {amount(kinds, 'configuration')}, changed {amount(len(changes) - 1, 'time')}"
+    return f" with {', then '.join(changes)}"
+
+
+def _waited(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> str:
+    waits = [span for span in spans if span.kind == "waited"]
+    waited_s = sum(span.length_s for span in waits)
+    if waited_s <= 0:
+        return "Turned away at once" if job["status"] == "rejected" else "Started at once"
+    by_reason: dict[str, float] = {}
+    for span in waits:
+        by_reason[span.reason] = by_reason.get(span.reason, 0.0) + span.length_s
+    main = max(by_reason, key=lambda reason: by_reason[reason])
+    text = f"Waited {duration(waited_s)}"
+    if main == REASONS[NOT_RECORDED]:
+        return f"{text} ({main})"
+    if main in (REASONS[key] for key in HELD_BY_OTHERS) and holders.count:
+        # Others may have held the GPUs after those who held them when the wait began.
+        throughout = holders.until_s >= max(span.to_s for span in waits)
+        why = f"because its {_gpus(job['gpus'])} held{'' if throughout else ', at first'} by {holders.text}"
+    else:
+        why = f"because: {main}"
+    mostly = "mostly " if len(by_reason) > 1 else ""
+    return f"{text}, {mostly}{why}" if mostly else f"{text} {why}"
+
+
+def _gpus(number_of: float) -> str:
+    return "GPU was" if number_of == 1 else f"{number_of:g} GPUs were"
+
+
+def _running(job: dict[str, Any], spans: tuple[Span, ...]) -> str:
+    if not job["run_s"]:
+        return "never started"
+    widths, gangs = {len(span.nodes) for span in spans if span.kind == "ran"}, _gangs(spans)
+    if len(widths) > 1:
+        return f"ran {duration(job['run_s'])} on {min(widths)} to {max(widths)} nodes at a time{gangs}"
+    nodes = sorted({node for span in spans if span.kind == "ran" for node in span.nodes})
+    named = ", ".join(f"n{node}" for node in nodes) if len(nodes) <= MOST_NAMED else f"{len(nodes)} nodes"
+    return f"ran {duration(job['run_s'])} on {named}{gangs}"
+
+
+def _gangs(spans: tuple[Span, ...]) -> str:
+    """Return " with 3 workers and 2 servers", or their ranges; "" for jobs without servers."""
+    ran = [span for span in spans if span.kind == "ran"]
+    if not any(span.servers for span in ran):
+        return ""
+    counts = (([span.workers for span in ran], "worker"), ([span.servers for span in ran], "server"))
+    words = [
+        amount(held[0], word) if min(held) == max(held) else f"{min(held)} to {amount(max(held), word)}"
+        for held, word in counts
+    ]
+    return f" with {' and '.join(words)}"
+
+
+def _paused(spans: tuple[Span, ...]) -> str:
+    lengths = [span.length_s for span in spans if span.kind == "paused"]
+    if not lengths:
+        return ""
+    stops = sum(1 for a, b in pairwise(spans) if a.kind == "ran" and b.kind == "paused")
+    return f"paused {amount(stops, 'time')}, {duration(sum(lengths))} in all"
+
+
+def _outcome(job: dict[str, Any]) -> str:
+    words = {
+        "rejected": "rejected by the policy",
+        "cancelled": "cancelled by its user",
+        "failed": "died early through a bug of its own",
+        "unfinished": "not done at the end of the run",
+    }
+    ended = words.get(job["status"], "")
+    if pd.isna(job["tardiness_s"]):
+        return ended
+    late = f"{duration(job['tardiness_s'])} late" if job["tardiness_s"] > 0 else "on time" if not ended else ""
+    return ", ".join(part for part in (ended, late) if part)

@@ -1,0 +1,1 @@
+"""Statistics over draws: intervals, batch means, knees, paired comparisons."""

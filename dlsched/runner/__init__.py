@@ -1,0 +1,1 @@
+"""Where and how work is computed: worker processes or a Dask cluster, a queue, progress, cancelling."""

@@ -1,0 +1,140 @@
+"""Where runs are computed: processes of this machine, or a Dask cluster when an address is configured."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlsched.domain.errors import InputError
+from dlsched.optimise.quiet import divert_output
+from dlsched.runner.progress import Channel, FileChannel
+from dlsched.runner.retrying import RetryingExecutor, WorkerDied
+
+WORKERS_VARIABLE = "DLSCHED_WORKERS"
+DASK_VARIABLE = "DLSCHED_DASK"
+_MOST_WORKERS = 1024
+_WATCH_EVERY_S = 0.5
+
+
+@dataclass(frozen=True)
+class Pool:
+    """An executor, how many runs it computes at once, and whether its workers see other files than this process."""
+
+    executor: Executor
+    width: int
+    remote: bool
+
+    def warm_up(self, work: Callable[[], object]) -> None:
+        """Have every worker do this once, about; nobody waits for it."""
+        for _ in range(self.width):
+            self.executor.submit(work)
+
+    def channel(self, folder: Path) -> Channel:
+        """Return the way by which its workers tell progress; what they tell is noted in the folder."""
+        return FileChannel(folder)
+
+
+class Processes:
+    """Processes of this machine; see :class:`dlsched.runner.retrying.Place`."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self.in_flight = width + 1  # the next task is there when one is done
+        self.renew()
+
+    def start(self, work: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Future[Any]:
+        """Have it computed."""
+        return self.pool.submit(work, *args, **kwargs)
+
+    def read(self, future: Future[Any]) -> Any:
+        """Return the answer, or raise what the task raised; one death breaks all that is in flight."""
+        try:
+            return future.result()
+        except BrokenProcessPool as error:
+            raise WorkerDied("The worker process died, probably for lack of memory.") from error
+
+    def renew(self) -> None:
+        """Start new processes; the pool of a dead one has ended the others."""
+        # Spawned, not forked: the app's process has threads and an open database. The initialiser ends orphans.
+        context = multiprocessing.get_context("spawn")
+        self.pool = ProcessPoolExecutor(
+            self._width, mp_context=context, initializer=follow_parent, initargs=(os.getpid(),)
+        )
+
+    def look(self) -> None:
+        """A pool notices by itself what happens to its processes."""
+
+    def close(self) -> None:
+        """End the processes."""
+        self.pool.shutdown()
+
+
+def executor(address: str | None = None, workers: int | None = None) -> Executor:
+    """Return the executor of :func:`open_pool`."""
+    return open_pool(address, workers).executor
+
+
+def open_pool(address: str | None = None, workers: int | None = None) -> Pool:
+    """Return where to compute.
+
+    Parameters
+    ----------
+    address
+        Address of a Dask scheduler ("tcp://host:8786"); None takes the variable DLSCHED_DASK where ``workers`` is None
+        too, else this machine.
+    workers
+        Processes on this machine; None takes the variable DLSCHED_WORKERS, else one a core.
+
+    Raises
+    ------
+    InputError
+        If the number of workers is none, or as :func:`dlsched.runner.dask_pool.open_dask`.
+
+    A task whose worker dies is computed again by another one, and raises WorkerDied when that dies too.
+    """
+    if address is None and workers is None:
+        address = os.environ.get(DASK_VARIABLE) or None
+    if address is not None:
+        from dlsched.runner.dask_pool import open_dask
+
+        return open_dask(address)
+    width = num_workers() if workers is None else workers
+    return Pool(RetryingExecutor(Processes(width)), width, remote=False)
+
+
+def num_workers() -> int:
+    """Return how many processes to use on this machine; InputError when DLSCHED_WORKERS is no such number."""
+    given = os.environ.get(WORKERS_VARIABLE)
+    if not given:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not (given.isascii() and given.isdigit() and 1 <= int(given) <= _MOST_WORKERS):
+        raise InputError(
+            f"variable {WORKERS_VARIABLE}", f"must be a number from 1 to {_MOST_WORKERS}, got {given!r}", "Correct it"
+        )
+    return int(given)
+
+
+def follow_parent(parent_pid: int) -> None:
+    """Let this worker give way to the app on a busy machine, and end it when the app is gone.
+
+    A killed server cannot stop its workers; each watches whether it got another parent. What solvers print of
+    themselves in a worker would appear between the server's own messages: it is discarded.
+    """
+    divert_output()
+    if hasattr(os, "nice"):
+        os.nice(5)
+
+    def watch() -> None:
+        while os.getppid() == parent_pid:
+            time.sleep(_WATCH_EVERY_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="watch-parent").start()

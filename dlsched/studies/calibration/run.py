@@ -1,0 +1,120 @@
+"""Every policy replays the recorded jobs; what comes out is set against the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import Texts
+from dlsched.policies import registry
+from dlsched.studies.calibration.answer import Calibration, Replay, calibrate, record_of
+from dlsched.studies.calibration.spec import CalibrationSpec
+from dlsched.studies.run_all import spread
+from dlsched.studies.simulation import Progress, Run, resolve_policy, simulate
+
+USUAL = ("fifo", "fifo-skip", "easy-backfill", "sjf", "priority")
+"""Rules that schedulers of shared clusters are close to; those whose needs are met are replayed when none is named."""
+_LEAST_S, _S_PER_JOB = 0.5, 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayTask:
+    """One policy to replay."""
+
+    scenario: Scenario
+    policy: str
+    params: Mapping[str, Any]
+    seed: int
+
+
+def offered_policies(scenario: Scenario) -> tuple[str, ...]:
+    """Return the policies that can replay the jobs; none that knows the future."""
+    able = (spec for spec in registry.POLICIES if not spec.clairvoyant and not registry.unmet_needs(spec, scenario))
+    return tuple(spec.key for spec in able)
+
+
+def default_policies(scenario: Scenario) -> tuple[str, ...]:
+    """Return the usual policies whose needs the scenario meets."""
+    offered = offered_policies(scenario)
+    return tuple(key for key in USUAL if key in offered)
+
+
+def guess_s(policies: int, jobs: int) -> float:
+    """Return about how many CPU seconds the replays take."""
+    return policies * max(_LEAST_S, jobs * _S_PER_JOB)
+
+
+def check(spec: CalibrationSpec, scenario: Scenario) -> None:
+    """Raise InputError when the calibration cannot be run, before anything is computed."""
+    if spec.scenario != scenario.content_hash:
+        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
+        raise InputError("calibration", why, "Ask with that scenario")
+    record_of(scenario.workload)
+    for policy in spec.policies:
+        resolve_policy(scenario, policy, spec.params.get(policy))
+
+
+def run_calibration(
+    spec: CalibrationSpec, scenario: Scenario, executor: Executor | None = None, progress: Progress | None = None
+) -> Calibration:
+    """Return how near each policy's replay comes to the record, on the scenario's cluster with its options.
+
+    Parameters
+    ----------
+    executor
+        Where to compute, a task for each policy; None = here, one after the other.
+    progress
+        Told the share done; what it raises stops the replays and comes through.
+
+    Raises
+    ------
+    InputError
+        Another scenario than the question names, no recorded start, a policy that cannot run the jobs, or jobs that
+        can never fit when the option oversize is "refuse".
+    """
+    check(spec, scenario)
+    tasks = [ReplayTask(scenario, policy, spec.params.get(policy, {}), spec.seed) for policy in spec.policies]
+    if executor is None:
+        replays = [replayed(task, _part(progress, place, len(tasks))) for place, task in enumerate(tasks)]
+    else:
+        replays = spread(executor, replayed, tasks, lambda done: _tell(progress, done, len(tasks)))
+    return calibrate(
+        record_of(scenario.workload), replays, scenario=spec.scenario, scenario_name=scenario.name, seed=spec.seed
+    )
+
+
+def replayed(task: ReplayTask, progress: Progress | None = None) -> Replay:
+    """Run one policy and return its waits in the order of the scenario's jobs; NaN for jobs that were left out."""
+    run = simulate(task.scenario, task.policy, task.params, task.seed, progress)
+    ids = task.scenario.workload.job_id
+    return Replay(
+        policy=run.policy,
+        label=registry.find(run.policy).label,
+        params=run.params,
+        wait_s=_in_order(run, "wait_s", ids),
+        jct_s=_in_order(run, "jct_s", ids),
+        audit=tuple(run.audit()),
+    )
+
+
+def _in_order(run: Run, name: str, ids: Texts) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    by_id = pd.Series(run.jobs[name].to_numpy(float), index=run.jobs["job_id"].to_numpy(object))
+    return np.asarray(by_id.reindex(ids), dtype=np.float64)
+
+
+def _part(progress: Progress | None, place: int, count: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda share, text: progress((place + share) / count, text)
+
+
+def _tell(progress: Progress | None, done: int, count: int) -> None:
+    if progress is not None:
+        progress(done / count, f"{done} of {count} policies")

@@ -1,0 +1,206 @@
+"""How far to trust a what-if, in words: verdicts by group, the sentence, the chip, and the rows of tables.
+
+The thresholds are ours: a group's mean wait within 1.25x is close, within 2x roughly right, beyond that off; under 20
+jobs nothing is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, Group, Moments, Replayed, Times
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.formats import MINUS, MISSING, amount, duration, factor, listed, share, show_interval
+
+CLOSE, ROUGH = 1.25, 2.0
+FEWEST_JOBS = 20
+
+Verdict = Literal["close", "rough", "off", "few"]
+VERDICTS: Mapping[Verdict, str] = {
+    "close": "trust",
+    "rough": "trust the direction only",
+    "off": "trust less",
+    "few": "too few jobs",
+}
+THRESHOLDS = (
+    f"Mean wait of a group, replayed over recorded with a minute added to both: within {CLOSE:g}x = "
+    f"“{VERDICTS['close']}”, within {ROUGH:g}x = “{VERDICTS['rough']}”, beyond = “{VERDICTS['off']}”; under "
+    f"{FEWEST_JOBS} jobs = “{VERDICTS['few']}”. These thresholds are ours."
+)
+ASSUMPTIONS = (
+    Assumption(
+        "the rule of the recording is unknown",
+        "The nearest policy is only the nearest of those replayed; quotas, holds and priorities are not in the trace.",
+        "Workload",
+    ),
+    Assumption(
+        "the cluster is empty at first",
+        "Jobs that ran when the recording began are not in the trace: early waits come out too short.",
+        "Workload",
+    ),
+    Assumption(
+        "jobs run as long as they ran",
+        "Jobs that failed or were cancelled there take their recorded time here; those without a start there may run.",
+        "Workload",
+    ),
+    Assumption(
+        "days are independent",
+        "The interval of the bias takes the jobs of a day together; a queue that lasts for days makes it too narrow.",
+        "Workload",
+    ),
+)
+
+
+def off_by(ratio: float) -> float:
+    """Return how far off a ratio is in either direction, at least 1."""
+    return max(ratio, 1 / ratio)
+
+
+def verdict_of(group: Group) -> Verdict:
+    """Return how far to trust what-ifs about a group's waits."""
+    if group.wait.jobs < FEWEST_JOBS:
+        return "few"
+    off = off_by(group.wait.ratio)
+    return "close" if off <= CLOSE else "rough" if off <= ROUGH else "off"
+
+
+def explained_words(explained: float | None) -> str:
+    """Return the explained share as a card shows it: 82%, none, –."""
+    if explained is None:
+        return MISSING
+    return share(explained) if explained > 0 else "none"
+
+
+def replay_explains(explained: float | None) -> str:
+    """Return "replay explains 82% of waits"."""
+    if explained is None:
+        return "recorded waits do not differ: replay explains nothing"
+    return f"replay explains {explained_words(explained)} of {'waits' if explained > 0 else 'the waits'}"
+
+
+def worst_groups(replay: Replayed, by: str) -> list[Group]:
+    """Return the groups that are off by more than the threshold, worst first."""
+    bad = [group for group in replay.groups[by] if verdict_of(group) == "off"]
+    return sorted(bad, key=lambda group: -off_by(group.wait.ratio))
+
+
+def sentence(answer: Calibration, policy: str = "", by: str = "") -> str:
+    """Return "Replay explains 82% of waits under FIFO, the nearest of 4 policies; group vc7 is off by 3x: …"."""
+    replay, by = answer.of(policy or answer.nearest), by or answer.default_by
+    first = replay_explains(replay.explained)
+    where = f"under {named(replay)}{_rank_words(answer, replay)}"
+    return f"{first[0].upper()}{first[1:]} {where}; {group_words(replay, by)}."
+
+
+def named(replay: Replayed) -> str:
+    """Return a policy's name as sentences can list it."""
+    return replay.label.replace(", ", " ")
+
+
+def _rank_words(answer: Calibration, replay: Replayed) -> str:
+    count = len(answer.replays)
+    if count < 2 or replay.policy != answer.nearest:
+        return ""
+    if answer.lead is not None and answer.lead.tells_apart():
+        return f", the nearest of {count} policies"
+    return f", the nearest of {count} policies but not distinguishable from the next"
+
+
+def group_words(replay: Replayed, by: str) -> str:
+    """Return what groups a reader must not rely on, or how near all are."""
+    groups, bad = replay.groups[by], worst_groups(replay, by)
+    told = [group for group in groups if verdict_of(group) != "few"]
+    word = GROUPING_WORDS[by]
+    if not told:
+        return f"no group by {word} has {FEWEST_JOBS} jobs to compare"
+    if not bad:
+        worst = math.ceil(10 * max(off_by(group.wait.ratio) for group in told) - 1e-6) / 10  # never within less
+        which = "the only one" if len(told) == 1 else f"all {len(told)} groups"
+        return f"by {word}, {which} of {FEWEST_JOBS} jobs or more within {factor(worst)}"
+    first = f"{word} {bad[0].name:.40}" if by != "gpus" else f"jobs of {bad[0].name}"
+    off = f"{'are' if by == 'gpus' else 'is'} off by {factor(off_by(bad[0].wait.ratio))}"
+    more = f", {len(bad) - 1} more of {len(told)} by over {ROUGH:g}x" if len(bad) > 1 else ""
+    return f"{first} {off}{more}: trust {'their' if len(bad) > 1 or by == 'gpus' else 'its'} what-ifs less"
+
+
+def trust_chip(answer: Calibration, *, stale: bool = False) -> Assumption:
+    """Return the chip that other pages show beside a what-if about the same scenario."""
+    replay = answer.best
+    why = (
+        f"{named(replay)} comes nearest to {amount(answer.compared, 'recorded start')}: typically off by "
+        f"{factor(replay.typical_factor)}; {group_words(replay, answer.default_by)}."
+    )
+    return Assumption(replay_explains(replay.explained), why + (" By older code." if stale else ""), "Workload")
+
+
+def counted(answer: Calibration) -> str:
+    """Return which jobs are compared and which are not."""
+    parts = [f"{answer.compared:,} of {amount(answer.jobs, 'job')} compared"]
+    if without := answer.jobs - answer.recorded:
+        parts.append(f"{without:,} without a recorded start")
+    if lost := answer.recorded - answer.compared:
+        stuck = [f"{one.not_started:,} under {named(one)}" for one in answer.replays if one.not_started]
+        parts.append(f"{lost:,} did not start in every replay ({listed(stuck)})")
+    if answer.unlike_end:
+        parts.append("of those compared " + listed([f"{n:,} {name:.20}" for name, n in answer.unlike_end.items()]))
+    return "; ".join(parts) + "."
+
+
+def bias_words(replay: Replayed) -> str:
+    """Return the bias of the mean wait with its interval, or with the number of jobs where there is none."""
+    bias = replay.bias_s
+    text = show_interval("duration", bias.mean, bias.half_width, signed=True)
+    return text if bias.half_width is not None else f"{text} ({amount(replay.wait.jobs, 'job')} of 1 day)"
+
+
+def rows_of(answer: Calibration) -> list[dict[str, Any]]:
+    """Return every policy, grouping and group as rows of a table, seconds; each policy first over all jobs."""
+    rows = []
+    for replay in answer.replays:
+        rows.append(_row(replay, "all", "all jobs", replay.wait, replay.jct, ""))
+        for by, groups in replay.groups.items():
+            for group in groups:
+                words = VERDICTS[verdict_of(group)]
+                rows.append(_row(replay, by, group.name, group.wait, group.jct, words))
+    return rows
+
+
+def _row(replay: Replayed, by: str, name: str, wait: Times, jct: Times | None, verdict: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"policy": replay.label, "by": by, "group": name, "jobs": wait.jobs}
+    row |= _columns("wait", wait.recorded, wait.replayed) | {"wait ratio": wait.ratio}
+    row["jobs with end"] = 0 if jct is None else jct.jobs
+    row |= _columns("JCT", None, None) if jct is None else _columns("JCT", jct.recorded, jct.replayed)
+    return row | {"JCT ratio": None if jct is None else jct.ratio, "verdict": verdict}
+
+
+def _columns(what: str, recorded: Moments | None, replayed: Moments | None) -> dict[str, float | None]:
+    columns: dict[str, float | None] = {}
+    for side, moments in (("recorded", recorded), ("replayed", replayed)):
+        for name in ("mean", "median", "p95"):
+            columns[f"{what} {name} {side}, s"] = None if moments is None else getattr(moments, f"{name}_s")
+    return columns
+
+
+def policy_rows(answer: Calibration) -> list[tuple[str, ...]]:
+    """Return one line a policy for people, the nearest first."""
+    ordered: Sequence[Replayed] = sorted(answer.replays, key=lambda replay: replay.typical_factor)
+    return [
+        (
+            replay.label,
+            factor(replay.typical_factor),
+            explained_words(replay.explained),
+            MISSING if replay.rank_correlation is None else f"{replay.rank_correlation:.2f}".replace("-", MINUS),
+            bias_words(replay),
+            duration(replay.wait.replayed.mean_s),
+            duration(replay.wait.recorded.mean_s),
+        )
+        for replay in ordered
+    ]
+
+
+POLICY_HEADER = (
+    "policy", "typical factor", "waits explained", "rank correlation", "bias of the wait", "wait, replayed",
+    "wait, recorded",
+)  # fmt: skip

@@ -1,0 +1,399 @@
+"""What of a scenario can be varied: named changes, each a pure function of scenario, value and draw.
+
+A factor multiplies what the scenario has, so 1 leaves it as it is. Jobs of a generator are drawn first and changed
+then, so that all values of a change are about the same draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from pydantic import ValidationError
+from scipy.special import ndtri
+
+from dlsched.domain.cluster import Cluster, VmType
+from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.names import names_hint
+from dlsched.domain.randomness import job_uniforms
+from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.workload import Floats, Workload
+from dlsched.studies.design.failures import REPAIR_S, failures_at, with_failures
+from dlsched.studies.pool_sizes import scenario_at
+
+Kind = Literal["whole", "number", "names"]
+Turn = Literal["first", "usual", "last"]
+"""When a change is made: the days of a draw before all else, failures of what the others leave."""
+Value = float | str
+Edit = Callable[[Scenario, Any, int], Scenario]
+"""From a scenario, a checked value and the seed of the draw to the changed scenario."""
+
+NODES_OF = "nodes."
+_FACTOR_LOW, _FACTOR_HIGH = 0.01, 100.0
+_MOST = 1e12
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A line of the table.
+
+    ``unit`` of the value, "x" = a factor, "" = a share or names; ``low`` and ``high`` bound numbers, ``above`` whether
+    ``low`` itself is out; ``of_jobs`` whether it edits the jobs, ``per_draw`` whether it draws something of its own.
+    ``own`` returns the value a scenario has, at which nothing changes.
+    """
+
+    key: str
+    label: str
+    unit: str
+    kind: Kind
+    low: float
+    high: float
+    help: str
+    edit: Edit
+    above: bool = False
+    of_jobs: bool = False
+    per_draw: bool = False
+    turn: Turn = "usual"
+    own: Callable[[Scenario], Value | None] = lambda _: None
+
+    def read(self, value: Value) -> Value:
+        """Return the value as its kind holds it; InputError naming the change for one out of range."""
+        what = f"change {self.key}"
+        if self.kind == "names":
+            if not _names(str(value)):
+                raise InputError(what, "needs at least one name", "Write names with + between them")
+            return "+".join(_names(str(value)))
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise InputError(what, f"must be a number, got {value!r:.80}", "Give a number") from None
+        if self.kind == "whole" and not number.is_integer():  # nor is "nan" or "inf"
+            raise InputError(what, f"must be a whole number, got {value!r:.80}", "Give a whole number")
+        if not (self.low <= number <= self.high) or (self.above and number == self.low):
+            least = f"above {self.low:g}" if self.above else f"at least {self.low:g}"
+            raise InputError(what, f"must be {least} and at most {self.high:g}, got {number:g}", "Correct the value")
+        return int(number) if self.kind == "whole" else number
+
+    def words(self, value: Value) -> str:
+        """Return the changed thing with its value: "arrivals x 1.2", "nodes 8", "restart_s 60 s"."""
+        if self.kind == "names":
+            return f"{self.label.lower()} {value}"
+        if self.low == self.high:
+            return self.label.lower()
+        by = " x" if self.unit == "x" else ""
+        after = f" {self.unit}" if self.unit not in ("", "x", "nodes") else ""
+        return f"{self.label.lower()}{by} {value:g}{after}"
+
+
+def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> Scenario:
+    """Return the scenario with changes by key for the draw of a seed; run it with the same seed.
+
+    Raises
+    ------
+    InputError
+        Naming the change and its value where there is none of this key, the value is out of range, or the scenario
+        lacks what it changes.
+    """
+    asked = [(factor_of(scenario, key), value) for key, value in values.items()]
+    single = next((key for key in values if key.startswith(NODES_OF)), None)
+    if "nodes" in values and single is not None:
+        why = f"is the whole cluster, and {single} a part of it"
+        raise InputError("change nodes", why, f"Change nodes or {single}, not both")
+    turns = get_args(Turn)
+    plan = [(change, change.read(value)) for change, value in sorted(asked, key=lambda one: turns.index(one[0].turn))]
+    if scenario.generator is not None and any(change.of_jobs or change.turn == "last" for change, _ in plan):
+        # Failures count from the first submission of the draw too, with and without other changes of its jobs.
+        scenario = _drawn(scenario, seed)
+    for change, value in plan:
+        try:
+            scenario = change.edit(scenario, value, seed)
+        except ValidationError as error:
+            raise from_validation(f"change {change.key}={value}", error) from error
+        except InputError as error:
+            raise InputError(f"change {change.key}={value}", f"{error.what}: {error.why}", error.do) from error
+    if not plan:
+        return scenario
+    words = [change.words(value) for change, value in plan]
+    return scenario.replace(
+        name=", ".join((scenario.name, *words)),
+        assumptions=(*scenario.assumptions, *(f"varied: {one}" for one in words)),
+    )
+
+
+def factor_of(scenario: Scenario, key: str) -> Factor:
+    """Return the change of a key, also ``nodes.<VM type>``; InputError that lists what there is."""
+    known = {change.key: change for change in factors_for(scenario)}
+    if key not in known:
+        raise InputError(f"change {key!r:.80}", "there is none of this name", names_hint(key, known))
+    return known[key]
+
+
+def factors_for(scenario: Scenario) -> tuple[Factor, ...]:
+    """Return every change of a scenario, those of one VM type of its pools among them."""
+    names = {} if scenario.cluster.free_slots else dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools)
+    return (*FACTORS, *map(_nodes_of, names))
+
+
+def without_neutral(scenario: Scenario, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the changes that change something, by key; InputError for an unknown key or a bad value."""
+    read = {key: (change := factor_of(scenario, key), change.read(value)) for key, value in values.items()}
+    return {key: value for key, (change, value) in read.items() if value != change.own(scenario)}
+
+
+def is_drawn(scenario: Scenario, keys: Iterable[str]) -> bool:
+    """Whether one of the changes draws something of its own."""
+    return any(factor_of(scenario, key).per_draw for key in keys)
+
+
+def draws_differ(scenario: Scenario, keys: Iterable[str]) -> bool:
+    """Whether what these changes draw can differ from seed to seed: of one day's jobs every drawn day is the same."""
+    submit_s = scenario.workload.submit_s
+    one_day = not len(submit_s) or submit_s[0] // DAY_S == submit_s[-1] // DAY_S
+    return is_drawn(scenario, (key for key in keys if not (key == "days" and one_day)))
+
+
+def _drawn(scenario: Scenario, seed: int) -> Scenario:
+    """Return the scenario with the jobs of a draw as given jobs: a run would draw them anew, without the change."""
+    if seed == 0:
+        return scenario.replace(generator=None)
+    from dlsched.workload.generators import draw  # generators are not needed for traces
+
+    return scenario.replace(workload=draw(dict(scenario.generator or {}), scenario.seed + seed), generator=None)
+
+
+# ---- the cluster -------------------------------------------------------------------------------------
+
+
+def _nodes(scenario: Scenario, value: int, _: int) -> Scenario:
+    cluster = scenario.cluster
+    if not cluster.free_slots:
+        return scenario_at(scenario, value)
+    return scenario.replace(cluster=Cluster(slots=value, catalogue=cluster.catalogue, absences=cluster.absences))
+
+
+def _nodes_of(name: str) -> Factor:
+    def edit(scenario: Scenario, value: int, _: int) -> Scenario:
+        return scenario.replace(cluster=with_count(scenario.cluster, name, value))
+
+    def own(scenario: Scenario) -> int:
+        return sum(pool.count for pool in scenario.cluster.pools if pool.vm.name == name)
+
+    text = f"Nodes of the pool of {name}. Nodes are added and taken away at the end of their pool."
+    return Factor(f"{NODES_OF}{name}", f"Nodes of {name}", "nodes", "whole", 0, 100_000, text, edit, own=own)
+
+
+def with_count(cluster: Cluster, name: str, count: int) -> Cluster:
+    """Return the cluster with so many nodes in the one pool of a VM type; absences stay with their nodes.
+
+    Raises
+    ------
+    InputError
+        If several pools have this type, or an absence is of a node that goes.
+    """
+    at = [number for number, pool in enumerate(cluster.pools) if pool.vm.name == name]
+    if len(at) != 1:
+        raise InputError("cluster", f"has {len(at)} pools of {name}", "Leave one pool of it")
+    first = sum(pool.count for pool in cluster.pools[: at[0]])
+    end, more = first + cluster.pools[at[0]].count, count - cluster.pools[at[0]].count
+    gone = [absence.node for absence in cluster.absences if first + count <= absence.node < end]
+    if gone:
+        why = f"an absence is planned or a failure set for node {gone[0]:,}, which would go"
+        raise InputError("cluster", why, f"Keep {gone[0] - first + 1:,} nodes of it, or remove the absences")
+    absences = (
+        absence.model_copy(update={"node": absence.node + more}) if absence.node >= end else absence
+        for absence in cluster.absences
+    )
+    pools = (
+        pool.model_copy(update={"count": count}) if number == at[0] else pool
+        for number, pool in enumerate(cluster.pools)
+    )
+    return Cluster(pools=tuple(pools), absences=tuple(absences))
+
+
+def _prices(scenario: Scenario, factor: float, _: int) -> Scenario:
+    cluster = scenario.cluster
+    if all(vm.usd_per_h is None for vm in cluster.vm_types):
+        raise InputError("cluster", "no price is set", "Set prices on the page Cluster")
+    pools = (pool.model_copy(update={"vm": _priced(pool.vm, factor)}) for pool in cluster.pools)
+    catalogue = (_priced(vm, factor) for vm in cluster.catalogue)
+    return scenario.replace(cluster=cluster.model_copy(update={"pools": tuple(pools), "catalogue": tuple(catalogue)}))
+
+
+def _priced(vm: VmType, factor: float) -> VmType:
+    return vm if vm.usd_per_h is None else vm.model_copy(update={"usd_per_h": vm.usd_per_h * factor})
+
+
+def _vm_types(scenario: Scenario, value: str, _: int) -> Scenario:
+    cluster, wanted = scenario.cluster, _names(value)
+    if not cluster.free_slots:
+        raise InputError("cluster", "has fixed nodes, policies choose no machines", "Vary nodes.<VM type> instead")
+    there = [vm.name for vm in cluster.catalogue]
+    for name in wanted:
+        if name not in there:
+            raise InputError("catalogue", f"there is no VM type {name!r:.80}", names_hint(name, there))
+    kept = tuple(vm for vm in cluster.catalogue if vm.name in wanted)
+    return scenario.replace(cluster=cluster.model_copy(update={"catalogue": kept}))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split("+") if name.strip()]
+
+
+def _num_nodes(scenario: Scenario) -> int:
+    cluster = scenario.cluster
+    return cluster.slots if cluster.free_slots else cluster.num_nodes
+
+
+def _failures(scenario: Scenario, hours: float, seed: int) -> Scenario:
+    return with_failures(scenario, 3600 * hours, seed)
+
+
+def _failure_at(scenario: Scenario, value: str, _: int) -> Scenario:
+    return failures_at(scenario, _names(value))
+
+
+# ---- the jobs ----------------------------------------------------------------------------------------
+
+
+def _arrivals(scenario: Scenario, factor: float, _: int) -> Scenario:
+    jobs = scenario.workload
+    if jobs.all_at_once and factor != 1:
+        why = "all jobs arrive at once, so they cannot arrive faster or slower"
+        raise InputError("workload", why, "Change the nodes or the run times instead")
+    first_s = jobs.submit_s[0] if len(jobs) else 0.0
+    submit_s = first_s + (jobs.submit_s - first_s) / factor
+    moved: dict[str, Any] = {"submit_s": submit_s}
+    if jobs.due_s is not None:
+        moved["due_s"] = jobs.due_s + (submit_s - jobs.submit_s)
+    return scenario.replace(workload=_edited(jobs, **moved))
+
+
+def _durations(scenario: Scenario, factor: float, _: int) -> Scenario:
+    return scenario.replace(workload=_edited(scenario.workload, work=scenario.workload.work * factor))
+
+
+def _days(scenario: Scenario, _: float, seed: int) -> Scenario:
+    from dlsched.workload.generators import resample_days  # generators are not needed for traces
+
+    return scenario.replace(workload=resample_days(scenario.workload, scenario.seed + seed))
+
+
+def _run_time_spread(scenario: Scenario, spread: float, seed: int) -> Scenario:
+    """Multiply the work of each job by a log-normal factor with mean 1 and this coefficient of variation."""
+    jobs = scenario.workload
+    sigma = math.sqrt(math.log1p(spread**2))
+    uniform = job_uniforms(scenario.seed + seed, "workload", [f"spread/{name}" for name in jobs.job_id])[:, 0]
+    factor = np.exp(sigma * ndtri(uniform) - sigma**2 / 2)
+    return scenario.replace(workload=_edited(jobs, work=jobs.work * factor))
+
+
+def _due_slack(scenario: Scenario, factor: float, _: int) -> Scenario:
+    jobs = scenario.workload
+    due_s = _needed(jobs.due_s, "due times")
+    return scenario.replace(workload=_edited(jobs, due_s=jobs.submit_s + factor * (due_s - jobs.submit_s)))
+
+
+def _weights(scenario: Scenario, factor: float, _: int) -> Scenario:
+    weight = _needed(scenario.workload.weight_usd_per_s, "weights of being late")
+    return scenario.replace(workload=_edited(scenario.workload, weight_usd_per_s=factor * weight))
+
+
+def _needed(column: Floats | None, name: str) -> Floats:
+    if column is None or np.isnan(column).all():
+        raise InputError("jobs", f"have no {name}", "Fill them on the page Workload")
+    return column
+
+
+def _edited(jobs: Workload, **columns: Any) -> Workload:
+    """Return the jobs with these columns; what was recorded of them is of other jobs now."""
+    recorded = {"recorded_start_s": None, "recorded_end_s": None, "recorded_status": None}
+    return jobs.with_columns(**columns, **recorded)
+
+
+# ---- the table ---------------------------------------------------------------------------------------
+
+
+def _factor(key: str, label: str, text: str, edit: Edit, *, of_jobs: bool = True, low: float = _FACTOR_LOW) -> Factor:
+    return Factor(key, label, "x", "number", low, _FACTOR_HIGH, text, edit, of_jobs=of_jobs, own=lambda _: 1.0)
+
+
+def _option(name: str) -> Factor:
+    """Return the change of a rule of the simulation, with the bounds and the words of its field."""
+    field = SimulationRules.model_fields[name]
+    bounds = {kind: float(value) for one in field.metadata for kind, value in vars_of(one).items()}
+    low, high = bounds.get("ge", bounds.get("gt", 0.0)), bounds.get("le", bounds.get("lt", _MOST))
+
+    def edit(scenario: Scenario, value: float, _: int) -> Scenario:
+        options = SimulationRules.model_validate(scenario.options.model_dump() | {name: value})
+        return scenario.replace(options=options)
+
+    unit = "s" if name.endswith("_s") else "$" if name.endswith("_usd") else ""
+    label = name.removesuffix("_s").removesuffix("_usd").replace("_", " ").capitalize()
+
+    def own(scenario: Scenario) -> float | None:
+        held = getattr(scenario.options, name)
+        return None if held is None else float(held)
+
+    return Factor(name, label, unit, "number", low, high, str(field.description), edit, above="gt" in bounds, own=own)
+
+
+def vars_of(bound: object) -> dict[str, Any]:
+    """Return the limits that a mark of a field holds: ge, gt, le, lt."""
+    return {kind: getattr(bound, kind) for kind in ("ge", "gt", "le", "lt") if hasattr(bound, kind)}
+
+
+def _is_number(annotation: Any) -> bool:
+    return annotation is float or float in get_args(annotation)
+
+
+FACTORS: tuple[Factor, ...] = (
+    Factor(
+        "nodes", "Nodes", "nodes", "whole", 1, 100_000, "Nodes of the pool of equal nodes, or free slots.", _nodes,
+        own=_num_nodes,
+    ),
+    _factor("prices", "Prices", "All machine prices times this.", _prices, of_jobs=False, low=0.0),
+    _factor(
+        "arrivals",
+        "Arrivals",
+        "Jobs arrive so many times as fast: times since the first are divided by this; due times move with their jobs.",
+        _arrivals,
+    ),
+    _factor("durations", "Run times", "The run time of every job times this; due times stay.", _durations),
+    _factor("due_slack", "Due slack", "The time from submission to the due time, times this.", _due_slack, low=0.0),
+    _factor("weights", "Weights of being late", "What an hour late costs each job, times this.", _weights, low=0.0),
+    Factor(
+        "failures", "Failures, one a node every", "h", "number", 0.1, 1e6,
+        "Mean time between failures of each node, hours, on top of the scenario's own; drawn for each draw. "
+        f"Exponential, and a node is back after {REPAIR_S / 3600:g} h: assumptions of ours.",
+        _failures, per_draw=True, turn="last",
+    ),
+    Factor(
+        "failure_at", "Failures at given times", "", "names", 0, 0,
+        "Which node fails when and for how long, as NODE@STARTforLENGTH in hours: 3@48for6 = node 3 fails 48 h after "
+        "the first submission and is away, and not paid for, for 6 h; several with + between them. Nodes count from 0 "
+        "through the pools. Policies do not know beforehand.",
+        _failure_at, turn="last",
+    ),
+    Factor(
+        "days", "Days resampled", "", "whole", 1, 1,
+        "1: each draw is as many days, each a whole day of the trace drawn with replacement. What lasts longer than a "
+        "day, such as a busy week, is broken up; ± is of the mean over such draws, not of other days.",
+        _days, of_jobs=True, per_draw=True, turn="first",
+    ),
+    Factor(
+        "run_time_spread", "Run times, spread", "", "number", 0, 5,
+        "The work of every job times a random factor with mean 1 and this coefficient of variation (0.3: most within "
+        "0.6x and 1.5x), drawn for each job and draw. Log-normal: an assumption of ours.",
+        _run_time_spread, of_jobs=True, per_draw=True,
+    ),
+    Factor(
+        "vm_types", "VM types", "", "names", 0, 0,
+        "VM types that policies may choose on free slots, names with + between them.", _vm_types,
+    ),
+    *(_option(name) for name, field in SimulationRules.model_fields.items() if _is_number(field.annotation)),
+)  # fmt: skip
+"""Every change that needs no name of a VM type."""

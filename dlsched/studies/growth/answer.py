@@ -1,0 +1,186 @@
+"""How long a cluster keeps its targets while jobs arrive ever faster: each month, when it breaks, when to order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dlsched.domain.errors import validated
+from dlsched.domain.model import FrozenModel
+from dlsched.studies.sizing.answer import VmRange
+from dlsched.studies.sizing.rule import Check, Replicate, Rule, judge
+from dlsched.studies.sizing.words import VERDICTS
+from dlsched.studies.what_if.words import of_these_days
+from dlsched.wording.formats import MISSING, amount, listed, money, number
+
+Found = Literal["breaks", "unsure", "holds"]
+
+
+class Step(FrozenModel):
+    """Nodes that come (``nodes`` above 0) or are retired (below 0) from the begin of a month on.
+
+    ``key``: the change of their VM type; ``month``: 0 is today's month.
+    """
+
+    month: int = Field(ge=0, le=600)
+    key: str = Field(min_length=1, max_length=120)
+    nodes: int = Field(ge=-100_000, le=100_000)
+
+
+class Month(FrozenModel):
+    """A month: arrivals times ``load``, ``counts`` of nodes of each VM type, and its draws.
+
+    ``usd_month``: price of all fixed nodes over 30.4 days, None where it is not known; ``error``: why the month cannot
+    be run.
+    """
+
+    month: int
+    load: float
+    counts: tuple[int, ...]
+    usd_month: float | None = None
+    draws: tuple[Replicate, ...] = ()
+    error: str = ""
+
+
+class Growth(FrozenModel):
+    """The whole answer; months ascend from 0, today's.
+
+    Each month is played by itself, with the scenario's jobs arriving ``load`` times as fast: no queue is carried over.
+    """
+
+    scenario: str
+    scenario_name: str
+    policy: str
+    label: str
+    params: Mapping[str, Any]
+    vary: Mapping[str, float | str]
+    rule: Rule
+    types: tuple[VmRange, ...] = Field(min_length=1)
+    percent: float
+    lead_months: int
+    begin: str = ""
+    steps: tuple[Step, ...]
+    seeds: tuple[int, ...]
+    months: tuple[Month, ...] = Field(min_length=1)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the answer in JSON's own types."""
+        return self.model_dump(mode="json")
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> Growth:
+        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
+        return validated(Growth, dict(plain), "answer of growth")
+
+    def check(self, month: int) -> Check:
+        """Return the verdict on a month."""
+        found = self.months[month]
+        return judge(self.rule, found.draws, found.error)
+
+    def load_of(self, month: int) -> str:
+        """Return by what a month's arrivals are multiplied: "1.03x"."""
+        return f"{number(self.months[month].load)}x"
+
+    def name_of(self, month: int) -> str:
+        """Return a month as it is called: "2027-05" where the first has a date, else "month 6"."""
+        return month_name(self.begin, month)
+
+
+def month_name(begin: str, month: int) -> str:
+    """Return month number ``month`` after ``begin`` ("2026-11"); "month 3" without a begin. Negative: before it."""
+    if not begin:
+        return f"month {month}"
+    year, first = map(int, begin.split("-"))
+    years, of_year = divmod(first - 1 + month, 12)
+    return f"{year + years:04d}-{of_year + 1:02d}"
+
+
+def first_of(growth: Growth, *verdicts: str) -> int | None:
+    """Return the first month with one of these verdicts; None where there is none."""
+    return next((one.month for one in growth.months if growth.check(one.month).verdict in verdicts), None)
+
+
+def breaks_at(growth: Growth) -> int | None:
+    """Return the first month that surely fails; None where none does."""
+    return first_of(growth, "fails")
+
+
+def order_by(growth: Growth) -> int | None:
+    """Return the month by which more nodes have to be ordered: ``lead_months`` before the first not surely good one.
+
+    Below 0: it should have been done. None where every month meets its targets.
+    """
+    first = first_of(growth, "fails", "unsure")
+    return None if first is None else first - growth.lead_months
+
+
+def recovers_at(growth: Growth) -> int | None:
+    """Return the first good month after one that surely fails, as a delivery can bring; None where there is none."""
+    broken = breaks_at(growth)
+    if broken is None:
+        return None
+    return next((one.month for one in growth.months[broken:] if growth.check(one.month).verdict == "meets"), None)
+
+
+def sentence(growth: Growth) -> str:
+    """Return what the answer says: until when the targets hold, which one breaks, when to order."""
+    last, broken, unsure = growth.months[-1].month, breaks_at(growth), first_of(growth, "unsure")
+    speed = f"at {growth.percent:+g}% a month".replace("-", "\N{MINUS SIGN}")
+    claim = "on average" if growth.rule.claim == "average" else f"in {growth.rule.level:.0%} of draws"
+    if broken is None and unsure is None:
+        return f"The targets hold through {growth.name_of(last)} {speed}, {claim}{_sure(growth)}."
+    if broken is None:
+        assert unsure is not None
+        return (
+            f"No month through {growth.name_of(last)} surely breaks a target {speed}, but from "
+            f"{growth.name_of(unsure)} on it is not sure that they hold{_sure(growth)}. {_order_words(growth)}"
+        )
+    check = growth.check(broken)
+    failing = [] if check.why else [one.target.words for one in check.targets if one.verdict == "fails"]
+    said = f"{listed(failing)} {'breaks' if len(failing) == 1 else 'break'}" if failing else "The targets break"
+    why = f": {check.why.removesuffix('.')}" if check.why else ""
+    when = "today" if broken == 0 else f"in {growth.name_of(broken)} (arrivals {growth.load_of(broken)})"
+    before = f", not sure from {growth.name_of(unsure)} on" if unsure is not None and unsure < broken else ""
+    after = recovers_at(growth)
+    again = f" They hold again from {growth.name_of(after)}." if after is not None else ""
+    return f"{said} {when} {speed}{before}{_sure(growth)}{why}. {_order_words(growth)}{again}"
+
+
+def _sure(growth: Growth) -> str:
+    if growth.rule.exact:
+        return " (exact for this trace)"
+    days = of_these_days(growth.vary)
+    return f" ({amount(len(growth.seeds), 'draw')}{days} a month)" if len(growth.seeds) > 1 else " (rough, 1 draw)"
+
+
+def _order_words(growth: Growth) -> str:
+    by = order_by(growth)
+    if by is None:
+        return ""
+    lead = amount(growth.lead_months, "month")
+    if by < 0:
+        return f"With {lead} of delivery, the order is {amount(-by, 'month')} late."
+    return f"Order by {growth.name_of(by)} ({lead} of delivery)."
+
+
+def rows_of(growth: Growth) -> list[dict[str, Any]]:
+    """Return the months as rows of texts: month, load, nodes, cost, each target with its verdict, draws that hold."""
+    rows = []
+    for one in growth.months:
+        check = growth.check(one.month)
+        nodes = {vm.name or "nodes": count for vm, count in zip(growth.types, one.counts, strict=True)}
+        targets = {
+            each.target.kpi.label: (MISSING if each.mean is None else each.target.kpi.show(each.mean.mean))
+            + f", {VERDICTS[each.verdict]}"
+            for each in check.targets
+        }
+        cost = MISSING if one.usd_month is None else f"{money(one.usd_month)}/month"
+        rows.append(
+            {"month": growth.name_of(one.month), "arrivals": growth.load_of(one.month), **nodes}
+            | {"price of the nodes": cost}
+            | targets
+            | {"draws that hold": f"{check.hits} of {check.n}", "verdict": VERDICTS[check.verdict], "why": check.why}
+        )
+    return rows

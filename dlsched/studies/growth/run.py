@@ -1,0 +1,170 @@
+"""Every month as a case: more arrivals, other nodes, the same draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.policies import registry
+from dlsched.studies.design import Replications, RunResult, Variant, check_variant, run_variants
+from dlsched.studies.design.factors import factor_of
+from dlsched.studies.design.run import is_exact
+from dlsched.studies.estimate import estimate_s
+from dlsched.studies.growth.answer import Growth, Month
+from dlsched.studies.growth.spec import GrowthSpec
+from dlsched.studies.simulation import Progress
+from dlsched.studies.sizing.answer import Counts
+from dlsched.studies.sizing.rule import Replicate, Rule
+from dlsched.studies.sizing.sizes import ALL, Sizes, default_types, sizes_of
+from dlsched.studies.sizing.spec import TypeRange
+from dlsched.studies.sizing.trials import draw_of
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
+
+
+def run_growth(
+    spec: GrowthSpec,
+    scenario: Scenario,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> Growth:
+    """Return the answer; parameters and errors as :func:`studies.design.run_variants`.
+
+    A month whose cluster cannot be made, such as one with fewer than no nodes or one too small for a job, has its
+    error and fails.
+
+    Raises
+    ------
+    InputError
+        Also for another scenario than the question names, a step of a VM type the scenario has not, or a target that
+        has no number on today's cluster.
+    """
+    sizes = check(spec, scenario)
+    plan = {month: _case(spec, sizes, month) for month in range(spec.months + 1)}
+    errors = {month: _error(scenario, case, spec.draws) for month, case in plan.items()}
+    whole = Rule(
+        targets=spec.targets, claim=spec.claim, level=spec.level, exact=is_exact(scenario, plan[0], spec.draws)
+    )
+    seeds = spec.seeds[:1] if whole.exact else spec.seeds
+    good = [month for month, error in errors.items() if not error]
+    draws = Replications(seeds=seeds, vary=spec.vary)
+    played = run_variants(scenario, [plan[month] for month in good], draws, executor, store, progress)
+    outcomes = dict(zip(good, played.outcomes, strict=True))
+    needed = {seed: _done(outcome) for seed, outcome in zip(seeds, outcomes[0], strict=True)}
+    months = tuple(_month(spec, sizes, month, seeds, outcomes.get(month, []), needed, errors[month]) for month in plan)
+    _check_targets(spec, months[0])
+    return Growth(
+        scenario=spec.scenario,
+        scenario_name=scenario.name,
+        policy=spec.policy,
+        label=registry.find(spec.policy).label,
+        params=spec.params,
+        vary=spec.vary,
+        rule=whole,
+        types=sizes.types,
+        percent=spec.percent,
+        lead_months=spec.lead_months,
+        begin=spec.begin,
+        steps=spec.steps,
+        seeds=seeds,
+        months=months,
+    )
+
+
+def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
+    """Return the VM types whose numbers may change; InputError when the question cannot be answered."""
+    if spec.scenario != scenario.content_hash:
+        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
+        raise InputError("growth", why, "Ask with that scenario")
+    keys = list(dict.fromkeys(step.key for step in spec.steps))
+    if ALL in keys and len(keys) > 1:
+        raise InputError("growth, steps", "name the whole cluster and single VM types", "Name one or the other")
+    sizes = sizes_of(scenario, tuple(_kept(scenario, key) for key in keys) or default_types(scenario))
+    if scenario.workload.all_at_once and spec.percent:
+        why = "all jobs arrive at once, so they cannot arrive faster month by month"
+        raise InputError("growth of arrivals", why, "Set the growth to 0, or take jobs that arrive over time")
+    check_variant(scenario, _case(spec, sizes, 0), spec.draws)
+    return sizes
+
+
+def guess_s(spec: GrowthSpec, scenario: Scenario) -> float:
+    """Return about how many CPU seconds the answer takes."""
+    return spec.runs * estimate_s(scenario, spec.policy).seconds
+
+
+def _kept(scenario: Scenario, key: str) -> TypeRange:
+    own = factor_of(scenario, key).own(scenario)
+    return TypeRange(key=key, least=0, most=max(1, int(own or 0)))
+
+
+def counts_in(spec: GrowthSpec, sizes: Sizes, month: int) -> Counts:
+    """Return the nodes of each VM type in a month: today's and what came or went until then."""
+    return tuple(
+        vm.today + sum(step.nodes for step in spec.steps if step.key == vm.key and step.month <= month)
+        for vm in sizes.types
+    )
+
+
+def _case(spec: GrowthSpec, sizes: Sizes, month: int) -> Variant:
+    counts = counts_in(spec, sizes, month)
+    moved = sizes.changes(counts) if spec.steps else {}
+    # Twelve figures, so that the factor is the same in tables, hashes and links.
+    changes = moved | {"arrivals": float(f"{spec.load_in(month):.12g}")}
+    return Variant(policy=spec.policy, changes=changes, params=spec.params)
+
+
+def _error(scenario: Scenario, case: Variant, draws: Replications) -> str:
+    try:
+        check_variant(scenario, case, draws)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _done(outcome: RunResult) -> float:
+    """Return the share of the jobs that today's month ends."""
+    draw = draw_of(outcome, 0, [], {})
+    return draw.done / draw.jobs if draw.jobs else 0.0
+
+
+def _month(
+    spec: GrowthSpec,
+    sizes: Sizes,
+    month: int,
+    seeds: tuple[int, ...],
+    outcomes: list[RunResult],
+    needed: Mapping[int, float],
+    error: str,
+) -> Month:
+    counts = counts_in(spec, sizes, month)
+    draws = tuple(
+        _draw(outcome, seed, spec, needed[seed]) for seed, outcome in zip(seeds, outcomes, strict=bool(outcomes))
+    )
+    return Month(
+        month=month,
+        load=spec.load_in(month),
+        counts=counts,
+        usd_month=None if min(counts) < 0 else sizes.usd_month(counts),
+        draws=draws,
+        error=error,
+    )
+
+
+def _draw(outcome: RunResult, seed: int, spec: GrowthSpec, share: float) -> Replicate:
+    """Return a draw of which as large a share of the jobs has to be done as today's cluster does of it."""
+    found = draw_of(outcome, seed, [target.metric for target in spec.targets], {})
+    return found.model_copy(update={"needed": round(share * found.jobs)})
+
+
+def _check_targets(spec: GrowthSpec, today: Month) -> None:
+    done = [draw for draw in today.draws if draw.done]
+    for target in spec.targets:
+        if done and all(draw.values.get(target.metric) is None for draw in done):
+            why = f"{target.kpi.label} has no number on these jobs and machines"
+            do = "Set what it needs (due times, weights, prices), or take another target"
+            raise InputError(f"target {target.metric}", why, do)

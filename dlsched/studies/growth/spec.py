@@ -1,0 +1,76 @@
+"""What is asked about months ahead, in JSON's own types; the scenario itself travels apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from dlsched.domain.errors import validated
+from dlsched.domain.model import FrozenModel, Key
+from dlsched.studies.design.variants import Replications, Value
+from dlsched.studies.growth.answer import Step
+from dlsched.studies.sizing.rule import Claim
+from dlsched.studies.sizing.targets import Target
+
+MOST_RUNS = 5000
+MOST_LOAD = 100.0
+"""Arrivals can be no more times as fast."""
+
+
+class GrowthSpec(FrozenModel):
+    """A policy on the scenario's cluster, month after month.
+
+    ``percent``: growth of arrivals a month, compounded; ``begin``: the first month ("2026-11", empty = no dates);
+    ``steps``: deliveries and retirements; ``lead_months``: from an order to nodes that run jobs. Targets, claim and
+    level as in :class:`studies.sizing.rule.Rule`.
+    """
+
+    scenario: str = Field(min_length=1, description="Hash of the scenario.")
+    policy: Key
+    params: dict[Key, Any] = Field(default_factory=dict, max_length=100)
+    targets: tuple[Target, ...] = Field(min_length=1, max_length=8)
+    claim: Claim = "average"
+    level: float = Field(0.95, gt=0, lt=1)
+    percent: float = Field(3.0, ge=-50, le=100, description="Growth of arrivals a month, %.")
+    months: int = Field(12, ge=1, le=60, description="How many months ahead.")
+    begin: str = Field("", pattern=r"^$|^[1-9]\d{3}-(0[1-9]|1[0-2])$")
+    lead_months: int = Field(3, ge=0, le=60, description="Months from an order to nodes that run jobs.")
+    steps: tuple[Step, ...] = Field((), max_length=100)
+    seeds: tuple[int, ...] = Field(tuple(range(10)), min_length=1, max_length=1000)
+    vary: dict[Key, Value] = Field(default_factory=dict, max_length=10)
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        metrics = [target.metric for target in self.targets]
+        twice = [metric for metric in metrics if metrics.count(metric) > 1]
+        if twice:
+            raise ValueError(f"targets must be of different metrics, {twice[0]} is there twice")
+        late = [step for step in self.steps if step.month > self.months]
+        if late:
+            raise ValueError(f"a step is in month {late[0].month}, after the last of {self.months} months")
+        if self.load_in(self.months) > MOST_LOAD:
+            raise ValueError(f"arrivals would be {self.load_in(self.months):.0f} times today's, at most {MOST_LOAD:g}")
+        if self.runs > MOST_RUNS:
+            raise ValueError(f"months x draws must be at most {MOST_RUNS:,}, got {self.runs:,}")
+        return self
+
+    @property
+    def draws(self) -> Replications:
+        """On which draws each month is played."""
+        return Replications(seeds=self.seeds, vary=self.vary)
+
+    @property
+    def runs(self) -> int:
+        """How many runs at most, today's month among them."""
+        return (self.months + 1) * len(self.seeds)
+
+    def load_in(self, month: int) -> float:
+        """Return by what arrivals are multiplied in a month."""
+        return float((1 + self.percent / 100) ** month)
+
+
+def read_spec(plain: Mapping[str, Any]) -> GrowthSpec:
+    """Return the question of plain data; InputError naming the field."""
+    return validated(GrowthSpec, dict(plain), "growth")

@@ -1,0 +1,175 @@
+"""One interval of SMD, ESW or Optimus as it is shown: who got in, what that blocks, and what others would have done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from dlsched.domain.workload import Floats, Ints
+
+Fate = Literal["in", "carried over", "rejected", "running"]
+FATES: tuple[Fate, ...] = get_args(Fate)
+ADMISSION_WORDS = {"first-come": "first come", "knapsack": "knapsack"}
+ONE_UNIT = {"gpus": "GPU", "cpus": "CPU", "mem_gib": "GiB", "disk_gib": "GiB"}
+"""One unit of a resource, where the resource is named beside it."""
+
+_NOTE = r"^(?P<admitted>\d+) of (?P<asked>\d+) admitted(?:, (?P<rejected>\d+) rejected)?$"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a rule with an admission does in the same state: the ``rows`` it lets in and what they are ``worth``.
+
+    ``status``: what the knapsack proves, "" without one; ``bound``: with its workers and servers no choice is worth
+    more.
+    """
+
+    rule: str
+    admission: str
+    rows: tuple[int, ...]
+    worth: float | None
+    status: str
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Admission:
+    """One interval of a run: J jobs that waited or ran, R resources that the nodes state.
+
+    number     of the interval among those in which jobs waited, from 1
+    time_s     when
+    rule       key of the policy, ``admission`` how it admits
+    resources  (R,) names; ``capacity`` (R,) of the nodes that are up
+    used       (R,) what jobs held that ran before; ``reserved`` (R,) what they blocked, with what they held
+    price      (R,) worth of one more unit in the linear relaxation, over what was free
+    jobs       (J,) ids; ``row`` (J,) their rows
+    fate       (J,) one of FATES
+    workers    (J,) of the gang that is used or would be; 0 = there is none; ``servers`` (J,)
+    time_s_of  (J,) seconds from the start to completion with them, as believed; NaN as None
+    worth      (J,) of starting now, of running jobs when they started; None without a utility function
+    blocks     (J, R) what each blocks while it runs, ``holds`` (J, R) what of that it holds
+    reason     (J,) in words
+    value      what those that get in are worth together; None without utility functions
+    bound      no choice of jobs is worth more with these workers and servers; ``status``: what is proven of the choice
+    besides    the three rules with both admissions, this one included
+    worthless  every job is worth next to nothing even when started at submission
+    """
+
+    number: int
+    time_s: float
+    rule: str
+    admission: str
+    resources: tuple[str, ...]
+    capacity: tuple[float, ...]
+    used: tuple[float, ...]
+    reserved: tuple[float, ...]
+    price: tuple[float, ...]
+    jobs: tuple[str, ...]
+    row: tuple[int, ...]
+    fate: tuple[Fate, ...]
+    workers: tuple[int, ...]
+    servers: tuple[int, ...]
+    time_s_of: tuple[float | None, ...]
+    worth: tuple[float | None, ...]
+    blocks: tuple[tuple[float, ...], ...]
+    holds: tuple[tuple[float, ...], ...]
+    reason: tuple[str, ...]
+    value: float | None
+    bound: float | None
+    status: str
+    besides: tuple[Beside, ...]
+    worthless: bool
+
+    def count(self, *fates: Fate) -> int:
+        """Return how many jobs have one of these fates."""
+        return sum(fate in fates for fate in self.fate)
+
+    @property
+    def asked(self) -> int:
+        """Jobs that waited."""
+        return self.count("in", "carried over", "rejected")
+
+    def after(self) -> tuple[Floats, Floats]:
+        """Return what is used and what is reserved after the interval, (R,) each."""
+        new = np.array([fate == "in" for fate in self.fate], dtype=bool)
+        holds, blocks = (self._table(given)[new].sum(axis=0) for given in (self.holds, self.blocks))
+        return np.array(self.used) + holds, np.array(self.reserved) + blocks
+
+    def _table(self, given: tuple[tuple[float, ...], ...]) -> Floats:
+        return np.array(given, dtype=float).reshape(len(self.jobs), len(self.resources))
+
+    def used_of_reserved(self) -> float | None:
+        """Return used over reserved after the interval, resources as shares of capacity; None where nobody runs."""
+        used, reserved = self.after()
+        capacity = np.array(self.capacity)
+        of_all = float((reserved / capacity).sum())
+        return float((used / capacity).sum()) / of_all if of_all > 0 else None
+
+    def largest_share(self) -> tuple[Floats, Ints]:
+        """Return the largest share of a capacity that each job blocks, and the resource's place, (J,) each."""
+        shares = self._table(self.blocks) / np.array(self.capacity)
+        return shares.max(axis=1), shares.argmax(axis=1)
+
+    def worth_per_percent(self) -> Floats:
+        """Return what each job is worth for one percent of the resource it blocks most of, (J,); NaN: not known."""
+        share, _ = self.largest_share()
+        worth = np.array([np.nan if one is None else one for one in self.worth])
+        return np.asarray(np.divide(worth, 100 * share, out=np.full(len(worth), np.nan), where=share > 0))
+
+    def room_prices(self) -> Floats:
+        """Return what the room that each job blocks is worth at the prices of the linear relaxation, (J,)."""
+        return np.asarray(self._table(self.blocks) @ np.array(self.price))
+
+    def scarcest(self) -> int | None:
+        """Return the resource of which one percent more would be worth most; None where more is worth nothing."""
+        worth = np.array(self.price) * np.array(self.capacity)
+        return int(worth.argmax()) if len(worth) and worth.max() > 0 else None
+
+    def beside(self, rule: str, admission: str) -> Beside:
+        """Return what a rule with an admission does; KeyError where it was not asked."""
+        for one in self.besides:
+            if (one.rule, one.admission) == (rule, admission):
+                return one
+        raise KeyError((rule, admission))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it in JSON's own types."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Admission:
+        """Return the interval behind :meth:`to_plain`, also after JSON has made lists of its tuples."""
+        given = {field.name: _tuples(plain[field.name]) for field in fields(cls)}
+        besides = tuple(Beside(**{name: _tuples(value) for name, value in one.items()}) for one in plain["besides"])
+        return cls(**(given | {"besides": besides}))
+
+
+def counts_of(decisions: pd.DataFrame) -> pd.DataFrame:
+    """Return how many jobs got in, were carried over and rejected at each decision of a run.
+
+    ``decisions`` as ``look_ahead.answer.decisions_of`` makes them; the counts are in the policies' notes.
+    """
+    found = decisions["note"].astype(str).str.extract(_NOTE).fillna("0").astype(np.int64)
+    return pd.DataFrame(
+        {
+            "number": decisions["number"].to_numpy(),
+            "time_s": decisions["time_s"].to_numpy(float),
+            "admitted": found["admitted"],
+            "carried over": found["asked"] - found["admitted"] - found["rejected"],
+            "rejected": found["rejected"],
+        }
+    )
+
+
+def busiest(counts: pd.DataFrame) -> int:
+    """Return the number of the decision at which most jobs asked to get in, the first of equals."""
+    asked = counts["admitted"] + counts["carried over"] + counts["rejected"]
+    return int(counts["number"].iloc[int(asked.to_numpy().argmax())])
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(one) for one in value) if isinstance(value, list | tuple) else value

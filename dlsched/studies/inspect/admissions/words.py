@@ -1,0 +1,231 @@
+"""What the Admissions page says of an interval: sentence, cards, banners, tables; no page library."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import find
+from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, ONE_UNIT, Admission
+from dlsched.studies.inspect.look_ahead.words import same_objective
+from dlsched.studies.speed_models.server_split import UNITS_S
+from dlsched.wording.cautions import Caution
+from dlsched.wording.formats import HOUR_S, MISSING, amount, duration, number, share
+from dlsched.wording.gangs import RESOURCE_WORDS, gang_words
+
+FIXED = "With the same admission rule Optimus is within 0.5% of SMD."
+WHERE_FIXED = "That is over whole runs of the study's kind of jobs (60 batches of 50 jobs: 0.1% at most)."
+SMALL = 0.001
+
+
+def sentence_of(one: Admission) -> str:
+    """Return the interval in a sentence: who gets in, what they are worth, how sure, and what decides."""
+    return f"{_who(one)}{_worth(one)}. {_decides(one)}".strip()
+
+
+def _who(one: Admission) -> str:
+    admitted, asked = one.count("in"), one.asked
+    if asked == 1:
+        return "The one job that waits gets in" if admitted else "The one job that waits does not get in"
+    if not admitted:
+        return f"None of {asked:,} jobs gets in"
+    if admitted == asked:
+        return f"All {asked:,} jobs get in"
+    return f"{admitted:,} of {asked:,} jobs {'gets' if admitted == 1 else 'get'} in"
+
+
+def _worth(one: Admission) -> str:
+    if one.value is None:
+        return ", in order of submission: no job says what it is worth"
+    if not one.count("in") and (one.bound or 0.0) < SMALL:
+        return ""
+    if one.bound is None or one.bound < SMALL:
+        return f": worth {worth(one.value)}"
+    if is_best(one):
+        return f": worth {worth(one.value)}, proven to be the most"
+    return f": worth {worth(one.value)} of at most {worth(one.bound)}"
+
+
+def is_best(one: Admission) -> bool:
+    """Whether it is proven that no other choice is worth more."""
+    return one.status == "optimal" or (one.value is not None and one.value == one.bound)
+
+
+def worth(value: float | None) -> str:
+    """Return what something is worth; next to nothing is told without its zeros."""
+    return "under 0.001" if value is not None and 0 < value < SMALL else number(value)
+
+
+def _decides(one: Admission) -> str:
+    place = one.scarcest()
+    if place is not None:
+        resource = one.resources[place]
+        word = RESOURCE_WORDS[resource]
+        decides = "decide" if word.endswith("s") else "decides"
+        is_scarce = "are scarcest" if word.endswith("s") else "is scarcest"
+        verb = decides if one.admission == "knapsack" else is_scarce
+        return (
+            f"{word[:1].upper()}{word[1:]} {verb}: one more {ONE_UNIT[resource]} would be worth "
+            f"{worth(one.price[place])} (linear relaxation)."
+        )
+    waits = Counter(reason for reason, fate in zip(one.reason, one.fate, strict=True) if fate == "carried over")
+    if not waits:
+        return ""
+    reason, count = waits.most_common(1)[0]
+    return f"{amount(count, 'job')} {'waits' if count == 1 else 'wait'}: {reason}."
+
+
+def cards_of(one: Admission) -> list[tuple[str, str, str]]:
+    """Return the four cards: admitted, worth, used of reserved, carried over and rejected."""
+    used = one.used_of_reserved()
+    return [
+        (
+            "Admitted",
+            f"{one.count('in'):,} of {one.asked:,}",
+            f"Of the jobs that waited at this interval. {amount(one.count('running'), 'job')} admitted before "
+            "still run; they are never stopped.",
+        ),
+        (
+            "Worth",
+            f"{worth(one.value)}{_sure(one)}",
+            f"Sum of what the admitted jobs are worth when they complete: {number(one.value, exact=True)}. No other "
+            f"choice of jobs is worth more than {number(one.bound, exact=True)} with the workers and servers that this "
+            "policy chooses: the bound of the knapsack.",
+        ),
+        (
+            "Used of reserved",
+            share(used),
+            "What jobs hold after this interval, of what they block: a job blocks its user's limit. Resources are "
+            "added as shares of what there is.",
+        ),
+        (
+            "Carried over, rejected",
+            f"{one.count('carried over'):,}, {one.count('rejected'):,}",
+            "Carried over: asks again at the next interval. Rejected: has lost nearly all of its worth, or no gang "
+            "of it can ever run.",
+        ),
+    ]  # fmt: skip
+
+
+def _sure(one: Admission) -> str:
+    if one.value is None or one.bound is None or one.bound < SMALL:
+        return ""
+    return ", proven" if is_best(one) else f" of {worth(one.bound)}"
+
+
+def guards_of(one: Admission, objective: float | None, scenario: Scenario, *, stale: bool) -> list[Caution]:
+    """Return the banners: worth 0 throughout, another code, another worth than stored, or a choice not proven.
+
+    ``objective`` is what the run has stored.
+    """
+    found = []
+    if one.worthless:
+        unit = useful_unit(scenario)
+        way = f": use {unit}." if unit else ", and longer ones do not help: jobs end long after their worth is gone."
+        text = f"Every job is worth 0 in this time unit ({unit_words(scenario.options.utility_unit_s)}){way}"
+        found.append(Caution("red", text, "Who gets in says nothing until then." if unit else "Change the utilities."))
+    if stale:
+        found.append(
+            Caution(
+                "orange",
+                "This run was made by an older version; its intervals are worked out by today's.",
+                "Run it again to be sure.",
+            )
+        )
+    if not same_objective(one.value, objective):
+        found.append(Caution("orange", f"Worked out again who gets in is worth {number(one.value, exact=True)}, in the "
+                           f"run it was {number(objective, exact=True)}: this is not who got in.",
+                           "Run it again."))  # fmt: skip
+    if one.status == "feasible" and one.value is not None and one.bound is not None and not is_best(one):
+        gap = share((one.bound - one.value) / one.bound)
+        found.append(Caution("info", f"Not proven to be the best choice: at most {gap} is left to gain."))
+    return found
+
+
+def unit_words(unit_s: float) -> str:
+    """Return a unit of time: seconds, hours, or how long it is."""
+    return next((name for name, size_s in UNITS_S.items() if size_s == unit_s), f"units of {duration(unit_s)}")
+
+
+def useful_unit(scenario: Scenario) -> str | None:
+    """Return the longer unit of time in which some job is worth something, hours if they do; None: none does."""
+    for name in ("hours", "days"):
+        if UNITS_S[name] > scenario.options.utility_unit_s and not _remark(in_unit(scenario, name)):
+            return name
+    return None
+
+
+def in_unit(scenario: Scenario, unit: str) -> Scenario:
+    """Return the scenario with utilities that count hours or days."""
+    return scenario.replace(options=scenario.options.model_copy(update={"utility_unit_s": UNITS_S[unit]}))
+
+
+def _remark(scenario: Scenario) -> str:
+    return find("smd").remark_on({}, scenario)
+
+
+def jobs_frame(one: Admission, beside: tuple[str, str] | None = None) -> pd.DataFrame:
+    """Return the jobs by worth for one percent of what they block most of; those that run are last.
+
+    ``beside``: a rule and its admission, whose choice makes a column of its own.
+    """
+    shares, of = one.largest_share()
+    frame = pd.DataFrame(
+        {
+            "job": one.jobs,
+            "now": one.fate,
+            "worth per 1%": one.worth_per_percent(),
+            "worth": one.worth,
+            "gang": [gang_words(*pair) or MISSING for pair in zip(one.workers, one.servers, strict=True)],
+            "time (h)": [None if time_s is None else time_s / HOUR_S for time_s in one.time_s_of],
+            "why": one.reason,
+            "reserves most of": [
+                f"{RESOURCE_WORDS[one.resources[place]]}, {share(part)}" if part > 0 else MISSING
+                for part, place in zip(shares, of, strict=True)
+            ],
+            "its room is worth": one.room_prices(),
+        }
+    )
+    if beside is not None:
+        rows = set(one.beside(*beside).rows)
+        waited = np.array([fate != "running" for fate in one.fate])
+        chosen = ["in" if row in rows else "out" for row in one.row]
+        frame.insert(2, named(beside), np.where(waited, chosen, MISSING))
+    runs = frame["now"] == "running"
+    frame = frame.assign(_runs=runs).sort_values(
+        ["_runs", "worth per 1%"], ascending=[True, False], kind="stable", na_position="last"
+    )
+    return frame.drop(columns="_runs").reset_index(drop=True)
+
+
+def named(rule: tuple[str, str]) -> str:
+    """Return a rule with its admission in words: ESW, first come."""
+    return f"{find(rule[0]).label}, {ADMISSION_WORDS[rule[1]]}"
+
+
+def besides_frame(one: Admission) -> pd.DataFrame:
+    """Return how many jobs each rule lets in with each admission in this state, and what they are worth."""
+    rules = list(dict.fromkeys(beside.rule for beside in one.besides))
+    columns: dict[str, list[object]] = {"workers and servers by": [find(rule).label for rule in rules]}
+    for admission, words in ADMISSION_WORDS.items():
+        found = [one.beside(rule, admission) for rule in rules]
+        columns[f"in, {words}"] = [len(beside.rows) for beside in found]
+        columns[f"worth, {words}"] = [beside.worth for beside in found]
+    return pd.DataFrame(columns)
+
+
+def optimus_words(one: Admission) -> str:
+    """Return the fixed sentence of Optimus and SMD, and how far apart they are in this interval."""
+    parts = []
+    for admission, words in ADMISSION_WORDS.items():
+        ours, theirs = one.beside("smd", admission).worth, one.beside("optimus", admission).worth
+        if ours is None or theirs is None or ours <= SMALL:
+            continue
+        apart = theirs / ours - 1
+        size = "the same" if abs(apart) < 5e-6 else f"{share(abs(apart))} {'less' if apart < 0 else 'more'}"
+        parts.append(f"{size} with {words}")
+    here = f" In this interval its choice is worth {' and '.join(parts)}." if parts else ""
+    return f"{FIXED} {WHERE_FIXED}{here}"

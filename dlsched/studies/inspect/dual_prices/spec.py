@@ -1,0 +1,13 @@
+"""Which run is asked about."""
+
+from __future__ import annotations
+
+from dlsched.studies.inspect.dual_prices.run import POLICIES
+from dlsched.studies.inspect.re_execute import InspectedRun
+
+
+class DualPricesSpec(InspectedRun):
+    """The run of a policy that books at prices."""
+
+    policies = POLICIES
+    what = "prices"

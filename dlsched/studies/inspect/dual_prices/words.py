@@ -1,0 +1,214 @@
+"""What the page Prices and admissions says: sentence, cards, banners, a job's reckoning, the list of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
+from dlsched.studies.inspect.dual_prices.answer import Decided, EndingThen, Hindsight, PricedRun
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.cautions import Caution
+from dlsched.wording.formats import MINUS, amount, count, cut, number, share, small
+from dlsched.wording.gangs import RESOURCE_WORDS
+
+NEXT_TO_NOTHING = 1e-3
+"""A price below this part of the worth turns nobody away."""
+REASONS: Mapping[str, tuple[str, str]] = {
+    NOT_WORTH: ("was not worth its price", "were not worth their price"),
+    NO_ROOM: ("found no room in time", "found no room in time"),
+    "cannot finish in time": ("could not finish in time", "could not finish in time"),
+}
+"""Why -> in words of one job and of several."""
+
+
+def sentence_of(run: PricedRun, one: Decided) -> str:
+    """Return the run in a sentence: how many got in, why the others did not, and what was dearest at a decision."""
+    return f"{_who(run)}. {_dearest(run, one)}".strip()
+
+
+def _who(run: PricedRun) -> str:
+    jobs = len(run.first_decisions)
+    if run.admitted == jobs:
+        return "The one job is admitted" if jobs == 1 else f"All {jobs:,} jobs admitted"
+    away = [
+        f"{times:,} {REASONS.get(why, (f'turned away: {why}',) * 2)[times > 1]}"
+        for why, times in sorted(run.turned_away().items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    return f"{run.admitted:,} of {amount(jobs, 'job')} admitted; {', '.join(away)}"
+
+
+def _dearest(run: PricedRun, one: Decided) -> str:
+    found = run.dearest(one)
+    if found is None:
+        return ""
+    word = RESOURCE_WORDS[run.resources[found.resource]]
+    others = f" and {amount(found.machines - 1, 'other')}" if found.machines > 1 else ""
+    slots = f"slot {found.first:,}" if found.first == found.last else f"slots {found.first:,} to {found.last:,}"
+    was = "were" if word.endswith("s") else "was"
+    return (
+        f"When {cut(one.job)} came, {word} on machine n{found.machine}{others} {was} dearest, {slots}."
+    )  # fmt: skip
+
+
+def cards_of(run: PricedRun, utility: float | None) -> list[tuple[str, str, str]]:
+    """Return the four cards: admitted, rejected by price, utility as the run has it, share of work booked together."""
+    jobs, turned_away = len(run.first_decisions), run.turned_away()
+    others = jobs - run.admitted - turned_away[NOT_WORTH]
+    return [
+        (
+            "Admitted",
+            f"{run.admitted:,} of {jobs:,}",
+            "Decided when a job arrives, for good: an admitted job is booked.",
+        ),
+        (
+            "Rejected by price",
+            count(turned_away[NOT_WORTH]),
+            f"Their cheapest schedule cost at least what they were worth. {amount(others, 'other job')} had no "
+            "schedule that ends within the horizon.",
+        ),
+        (
+            "Utility",
+            number(utility),
+            f"Of completed jobs, by the run's own log: {number(utility, exact=True)}. As booked: "
+            f"{number(run.promised, exact=True)}.",
+        ),
+        (
+            "Together, share",
+            share(run.together_share()),
+            "Worker-slots booked with all workers and servers of the job on one machine, of all that were booked; the "
+            "others are spread and use the slower links between machines.",
+        ),
+    ]
+
+
+def guards_of(run: PricedRun, rejected: set[int], *, stale: bool) -> list[Caution]:
+    """Return the banners: other code, another outcome than stored (``rejected`` rows there), prices near 0."""
+    found = []
+    if stale:
+        found.append(
+            Caution(
+                "orange",
+                "This run was made by an older version; its decisions are worked out by today's.",
+                "Run it again to be sure.",
+            )
+        )
+    ours = {one.row for one in run.first_decisions if not one.admitted}
+    if differ := len(ours ^ rejected):
+        found.append(Caution("orange", f"Worked out again {amount(differ, 'job')} {'comes' if differ == 1 else 'come'} "
+                           "out otherwise than in the run.", "Run it again."))  # fmt: skip
+    paid = [one.best for one in run.first_decisions if one.admitted and one.best]
+    free = sum(best.price < NEXT_TO_NOTHING * best.worth for best in paid)
+    if free > len(paid) / 2:
+        found.append(Caution("info", f"{free:,} of {amount(len(paid), 'admitted job')} paid under 0.1% of their worth: "
+                           "the lowest price is next to nothing here. Until machines are nearly full, nobody is turned "
+                           "away for it."))  # fmt: skip
+    return found
+
+
+OURS = (
+    Assumption(
+        "price bounds from the jobs seen so far",
+        "The study takes all jobs, also those yet to come. Here the highest "
+        "and the lowest price follow from the jobs submitted so far, as nobody knows the others.",
+        "",
+    ),
+    Assumption(
+        "lowest price: a floor of ours",
+        "What a job is worth at the horizon counts at least as a small part of what "
+        "it would be worth done in its first slot (a parameter of the policy): one urgent job would otherwise make "
+        "every price near 0.",
+        "",
+    ),
+)
+BANDWIDTH = "bandwidth"
+
+
+def chips_of(assumptions: tuple[str, ...]) -> list[Assumption]:
+    """Return what the page takes for granted; ``assumptions`` of the scenario, of which bandwidths matter here."""
+    ours = [Assumption("bandwidths are ours", text, "Workload") for text in assumptions if text.startswith(BANDWIDTH)]
+    return [*ours, *OURS]
+
+
+def reckoning_of(one: Decided) -> str:
+    """Return a job's decision in a line: worth − price = payoff → admitted, or why not."""
+    name = cut(one.job)
+    if one.best is None:
+        return f"{name}: turned away, {_away(one)}."
+    end = "admitted" if one.admitted else "turned away, not worth its price"
+    return f"{name}: {_sum(one.best)} → {end}."
+
+
+def _away(one: Decided) -> str:
+    return {"cannot finish in time": "it could not finish in time even alone",
+            NO_ROOM: "no room was left for it in time"}.get(one.why, one.why)  # fmt: skip
+
+
+def _sum(best: EndingThen) -> str:
+    return f"worth {small(best.worth)} {MINUS} price {small(best.price)} = {signed(best.payoff)}"
+
+
+def signed(value: float) -> str:
+    """Return +5.1, −0.3 or 0; next to nothing with its power of ten."""
+    sign = "+" if value > 0 else MINUS if value < 0 else ""
+    return f"{sign}{small(abs(value))}"
+
+
+def more_of(one: Decided) -> str:
+    """Return when the job would end, on how much, and the best alternative."""
+    if one.best is None:
+        return ""
+    said = [f"Its cheapest schedule with the best payoff ends in slot {one.best.last:,}."]
+    if one.bookings:
+        slots, machines = len(one.machines_at), len({booked.machine for booked in one.bookings})
+        alone = sum(number_of == 1 for number_of in one.machines_at.values())
+        kind = "together throughout" if alone == slots else f"together in {alone:,} of them" if alone else "spread"
+        said.append(f"Booked in {amount(slots, 'slot')} on {amount(machines, 'machine')}, {kind}.")
+    if one.other is None:
+        said.append("No schedule ends in another slot.")
+    else:
+        said.append(f"Best alternative, ending in slot {one.other.last:,}: {_sum(one.other)}.")
+    return " ".join(said)
+
+
+def jobs_frame(run: PricedRun) -> pd.DataFrame:
+    """Return the decisions about all jobs, in order of arrival, one row a job."""
+    rows = [
+        {
+            "job": one.job,
+            "arrives, slot": one.first,
+            "outcome": "admitted" if one.admitted else "turned away",
+            "why": one.why,
+            "worth": one.best.worth if one.best else None,
+            "price": one.best.price if one.best else None,
+            "payoff": one.best.payoff if one.best else None,
+            "ends, slot": one.best.last if one.best else None,
+            "alternative, payoff": one.other.payoff if one.other else None,
+            "slots": len(one.machines_at) or None,
+            "machines": len({booked.machine for booked in one.bookings}) or None,
+            "together": f"{sum(n == 1 for n in one.machines_at.values()):,} of {len(one.machines_at):,}"
+            if one.bookings
+            else None,
+        }
+        for one in run.first_decisions
+    ]
+    frame = pd.DataFrame(rows)
+    whole = ["ends, slot", "slots", "machines"]
+    return frame.astype(dict.fromkeys(whole, "Int64")).astype(
+        dict.fromkeys(["worth", "price", "payoff", "alternative, payoff"], float)
+    )
+
+
+def hindsight_words(found: Hindsight) -> str:
+    """Return the competitive ratio in words, with its bounds where the search did not prove the best."""
+    ratios = found.ratios()
+    best = f"the best possible plan is worth {number(found.utility)}"
+    if found.status != "optimal":
+        best = f"the best possible plan is worth {number(found.utility)} to {number(found.bound)}"
+    if ratios is None:
+        return f"This run is worth nothing; {best}, known only in hindsight."
+    low, high = (f"{number(ratio)}x" for ratio in ratios)
+    told = low if found.status == "optimal" or low == high else f"{low} to {high}"
+    sure = "proven" if found.status == "optimal" else "not proven: the search stopped at its limit"
+    return f"{told}: {best} ({sure}), this run {number(found.ours)}. The best is known only in hindsight."

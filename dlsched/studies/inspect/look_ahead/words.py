@@ -1,0 +1,184 @@
+"""What the Look-ahead page says of a decision: sentence, cards, banners; no page library."""
+
+from __future__ import annotations
+
+import math
+
+from dlsched.studies.inspect.look_ahead.answer import LookAhead
+from dlsched.wording.cautions import Caution
+from dlsched.wording.formats import MISSING, amount, cut, number, share, short_time
+
+MOST_ROWS = 40
+SAME = 1e-6
+"""Objectives this close, relative, are one: what is stored and what was worked out again."""
+
+
+def order_of(one: LookAhead, *, follows_plan: bool) -> tuple[list[int], int]:
+    """Return the jobs in the order they are shown, and how many of them always are.
+
+    With more than MOST_ROWS jobs those come first that changed now or that the two allocators treat differently, and
+    of these MOST_ROWS at most are shown unasked.
+    """
+    rows = list(range(len(one.jobs)))
+    if len(rows) <= MOST_ROWS:
+        return rows, len(rows)
+    decided = one.decided(follows_plan=follows_plan)
+    differs = {
+        row for row in rows if len({one.held[row], one.got[row], decided[row]}) > 1 or one.first[row] != one.greedy[row]
+    }
+    ordered = sorted(rows, key=lambda row: row not in differs)
+    return ordered, min(MOST_ROWS, max(len(differs), 1))
+
+
+def sentence_of(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
+    """Return the decision in a sentence: the job that changes most, how many others, and what greedy would do."""
+    changes = [abs(now - before) for now, before in zip(one.got, one.held, strict=True)]
+    changed = sum(change > 0 for change in changes)
+    row = named_of(one)
+    if not changed:
+        apart = [place for place in range(len(one.jobs)) if one.first[place] != one.greedy[place]]
+        stuck = unlike(one, follows_plan=follows_plan)
+        but = f", though {amount(stuck, 'job')} {'was' if stuck == 1 else 'were'} to change" if stuck else ""
+        first = f"Every job keeps what it has{but}."
+        if not apart:
+            return f"{first} {_other(follows_plan)} {'decide' if stuck else 'do'} the same."
+        row = max(apart, key=lambda place: abs(one.first[place] - one.greedy[place]))
+    else:
+        others = (
+            f" {amount(changed - 1, 'other job')} {'changes' if changed == 2 else 'change'} too." if changed > 1 else ""
+        )
+        first = f"{_got(one, row, unit, follows_plan=follows_plan)}{others}"
+    other = one.greedy[row] if follows_plan else one.first[row]
+    return f"{first} {_instead(one, row, other, unit, follows_plan=follows_plan, named=changed > 0)}"
+
+
+def named_of(one: LookAhead) -> int:
+    """Return the place of the job whose number of workers changes most, the first of equals; -1 without jobs."""
+    return max(range(len(one.jobs)), key=lambda place: abs(one.got[place] - one.held[place]), default=-1)
+
+
+def unlike(one: LookAhead, *, follows_plan: bool) -> int:
+    """Return how many jobs got another number of workers than was decided."""
+    return sum(a != b for a, b in zip(one.got, one.decided(follows_plan=follows_plan), strict=True))
+
+
+def _got(one: LookAhead, row: int, unit: str, *, follows_plan: bool) -> str:
+    job, before, now = cut(one.jobs[row]), one.held[row], one.got[row]
+    name = job if job.lower().startswith("job") else f"Job {job}"
+    wanted = one.decided(follows_plan=follows_plan)[row]
+    word = "" if wanted == now else f"; {wanted:,} {'was' if wanted == 1 else 'were'} decided"
+    if not before:
+        return f"{name} starts on {amount(now, unit)}{word}."
+    if not now:
+        return f"{name} loses its {amount(before, unit)}{word}."
+    return f"{name} gets {amount(now, unit)} instead of {before:,}{word}."
+
+
+def _other(follows_plan: bool) -> str:
+    return "Greedy would" if follows_plan else "The optimal allocator would"
+
+
+def _instead(one: LookAhead, row: int, other: int, unit: str, *, follows_plan: bool, named: bool) -> str:
+    it = "it" if named else f"job {cut(one.jobs[row])}"
+    does = f"give {it} {amount(other, unit)}"
+    if other == one.got[row]:
+        does = f"do the same with {it}"
+    elif not other:
+        does = f"let {it} wait"
+    elif other == one.held[row]:
+        does = f"keep {it} at {other:,}"
+    return f"{_other(follows_plan)} {does}{_idle(one, unit, follows_plan=follows_plan)}."
+
+
+def _idle(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
+    if one.idle is None or unlike(one, follows_plan=follows_plan):
+        return ""
+    mine, others = one.idle if follows_plan else (one.idle[1], one.idle[0])
+    if mine == others:
+        return ""
+    return f" and leave {amount(others, unit)} idle, not {mine:,}"
+
+
+def waiting_of(one: LookAhead, *, follows_plan: bool) -> tuple[int, int]:
+    """Return how many jobs wait after the decision as carried out, and as the other allocator would have it."""
+    others = one.decided(follows_plan=not follows_plan)
+    return one.rest + sum(not width for width in one.got), one.rest + sum(not width for width in others)
+
+
+def cards_of(one: LookAhead, cpu_s: float | None, *, follows_plan: bool) -> list[tuple[str, str, str]]:
+    """Return the four cards: objective, gap, CPU time, jobs that wait."""
+    of_plan = "" if follows_plan else " Of the plan that was not carried out: this run is of the greedy allocator."
+    steps = f"at each of {amount(one.steps, 'step')}" if one.steps else ""
+    mine, others = waiting_of(one, follows_plan=follows_plan)
+    return [
+        (
+            "Objective",
+            number(one.objective),
+            f"Sum over jobs and steps of the share of a job's remaining work that is done by then, {steps}: "
+            f"{number(one.objective, exact=True)}; {len([w for w in one.first if w]) * one.steps} if all were done in "
+            f"step 1.{of_plan}",
+        ),
+        (
+            "Bound, gap",
+            f"{number(one.bound)}, {gap_words(one)}" if one.bound is not None else MISSING,
+            f"No plan of this problem is worth more than the bound ({number(one.bound, exact=True)}). "
+            f"Solver: {one.status or 'not asked'}, found by {one.method or 'nothing'}.{of_plan}",
+        ),
+        (
+            "CPU, whole call",
+            MISSING if cpu_s is None else short_time(cpu_s),
+            "CPU time of this call of the policy when the run was made: the solver, and finding nodes for the jobs. "
+            "Runs do not keep the solver's part.",
+        ),
+        ("Jobs waiting", f"{mine:,}", f"After the decision; {others:,} with the other allocator."),
+    ]
+
+
+def gap_words(one: LookAhead) -> str:
+    """Return what is proven: proven optimal, at most 0.3% from best, or why there is no plan."""
+    if one.status == "optimal":
+        return "proven"
+    if one.gap is None:
+        return "no plan"
+    return f"at most {share(one.gap)} from best"
+
+
+def guards_of(one: LookAhead, objective: float | None, *, stale: bool, follows_plan: bool) -> list[Caution]:
+    """Return the banners: another code, another objective than stored, no plan, or a plan not proven.
+
+    ``objective`` is what the run has stored.
+    """
+    found = []
+    if stale:
+        found.append(
+            Caution(
+                "orange",
+                "This run was made by an older version; its decisions are worked out by today's.",
+                "Run it again to be sure.",
+            )
+        )
+    if follows_plan and not same_objective(one.objective, objective):
+        found.append(
+            Caution(
+                "orange",
+                f"Worked out again the plan is worth {number(one.objective, exact=True)}, in the "
+                f"run it was {number(objective, exact=True)}: this is another plan than the one carried "
+                "out.",
+                "Run it again.",
+            )
+        )
+    if one.status == "infeasible":
+        found.append(Caution("info", f"No plan: {one.reason}. Jobs keep what they have.", ""))
+    elif one.status == "feasible":
+        found.append(Caution("info", f"Feasible, {gap_words(one)}: not proven to be the best plan.", ""))
+    return found
+
+
+def same_objective(ours: float | None, stored: float | None) -> bool:
+    """Whether what was worked out again is what is stored, within SAME; a run may store 0 where there is none."""
+    known = [value is not None and math.isfinite(value) for value in (ours, stored)]
+    if not all(known):
+        return known[0] == known[1] or stored == 0
+    assert ours is not None
+    assert stored is not None
+    return abs(ours - stored) <= SAME * max(1.0, abs(stored))

@@ -1,0 +1,181 @@
+"""All runs of a sweep: at every size, variant and draw each policy on the same jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import Floats
+from dlsched.policies import registry
+from dlsched.sim.prepare import prepare
+from dlsched.studies.inspect.look_ahead.answer import unit_of
+from dlsched.studies.pool_sizes.answer import Cell, Draw, PoolSizes, decisions_of_draws
+from dlsched.studies.pool_sizes.outcome import draw_of, solved
+from dlsched.studies.pool_sizes.sizing import is_exact, pool_of, scenario_at
+from dlsched.studies.pool_sizes.spec import PoolSizesSpec
+from dlsched.studies.run_all import spread
+from dlsched.studies.simulation import Progress, resolve_policy, simulate
+from dlsched.wording.formats import amount
+
+_S_PER_JOB = {"modelarts-optimal": 0.05}
+"""CPU seconds of a run for each job, about, on a pool that is neither empty nor full; a solver takes the most."""
+_OTHERS_S_PER_JOB, _LEAST_S = 0.001, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """All policies on one draw: the scenario at a size with a variant, and the seed of the draw."""
+
+    scenario: Scenario
+    nodes: int
+    variant: str
+    seed: int
+    policies: tuple[str, ...]
+    reference: str
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What a round says of a policy; ``cpu_s`` of decisions a solver answered, ``unproven`` how many have no proof."""
+
+    draw: Draw
+    cpu_s: Floats
+    unproven: int
+
+
+def run_pool_sizes(
+    spec: PoolSizesSpec, scenario: Scenario, executor: Executor | None = None, progress: Progress | None = None
+) -> PoolSizes:
+    """Return the answer of a sweep.
+
+    Parameters
+    ----------
+    executor
+        Where to compute, a task for each size, variant and draw; None = here, one after the other.
+    progress
+        Told the share done; what it raises stops the sweep and comes through.
+
+    Raises
+    ------
+    InputError
+        Another scenario than the question names, a cluster that has no one size, a policy that cannot run the jobs, or
+        jobs too large for the smallest size.
+    """
+    check(spec, scenario)
+    rounds = list(_rounds(spec, scenario))
+    played = _here(rounds, progress) if executor is None else _spread(rounds, executor, progress)
+    by_cell: dict[tuple[int, str, str], list[Played]] = {}
+    for one, found in zip(rounds, played, strict=True):
+        for policy, part in zip(one.policies, found, strict=True):
+            by_cell.setdefault((one.nodes, one.variant, policy), []).append(part)
+    cells = product(spec.nodes, spec.variants, spec.policies)
+    return PoolSizes(
+        scenario=spec.scenario,
+        scenario_name=scenario.name,
+        nodes=spec.nodes,
+        present=pool_of(scenario).count,
+        variants=spec.variants,
+        exact=tuple(variant for variant in spec.variants if is_exact(scenario, variant, spec.policies)),
+        policies=spec.policies,
+        reference=spec.reference,
+        draws=spec.draws,
+        unit=unit_of(scenario),
+        labels={key: registry.find(key).label for key in spec.policies},
+        cells=tuple(_cell(*key, by_cell[key]) for key in cells),
+    )
+
+
+def check(spec: PoolSizesSpec, scenario: Scenario) -> None:
+    """Raise InputError when the sweep cannot be run, before anything is computed."""
+    if spec.scenario != scenario.content_hash:
+        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
+        raise InputError("pool sizes", why, "Ask with that scenario")
+    for variant in spec.variants:
+        smallest = scenario_at(scenario, spec.nodes[0], variant)
+        for policy in spec.policies:
+            resolve_policy(smallest, policy)
+    try:
+        prepare(scenario_at(scenario, spec.nodes[0]))
+    except InputError as error:
+        raise InputError(f"pool sizes, {amount(spec.nodes[0], 'node')}: {error.what}", error.why, error.do) from error
+
+
+def num_rounds(spec: PoolSizesSpec, scenario: Scenario) -> int:
+    """Return on how many draws, sizes and variants together each policy runs."""
+    exact = sum(is_exact(scenario, variant, spec.policies) for variant in spec.variants)
+    return len(spec.nodes) * (exact + (len(spec.variants) - exact) * spec.draws)
+
+
+def guess_s(policies: Sequence[str], jobs: int, rounds: int) -> float:
+    """Return about how many CPU seconds so many rounds take; a solver's share depends much on how full the pool is."""
+    each = [max(_LEAST_S, jobs * _S_PER_JOB.get(policy, _OTHERS_S_PER_JOB)) for policy in policies]
+    return sum(each) * rounds
+
+
+def _rounds(spec: PoolSizesSpec, scenario: Scenario) -> Iterator[Round]:
+    for nodes, variant in product(spec.nodes, spec.variants):
+        changed = scenario_at(scenario, nodes, variant)
+        draws = 1 if is_exact(scenario, variant, spec.policies) else spec.draws
+        for seed in range(draws):
+            yield Round(changed, nodes, variant, seed, spec.policies, spec.reference)
+
+
+def play(one: Round, tell: Callable[[float, str], None] | None = None) -> list[Played]:
+    """Run all policies of a round, the reference first, and return them in their order."""
+    ordered = sorted(one.policies, key=lambda policy: policy != one.reference)
+    runs = {}
+    for place, policy in enumerate(ordered):
+        runs[policy] = simulate(one.scenario, policy, seed=one.seed, progress=_part(tell, place, len(ordered)))
+    reference = runs[one.reference]
+    found = []
+    for policy in one.policies:
+        cpu_s, unproven = solved(runs[policy])
+        found.append(Played(draw_of(runs[policy], reference), cpu_s, unproven))
+    return found
+
+
+def _part(tell: Progress | None, place: int, count: int) -> Progress | None:
+    if tell is None:
+        return None
+    return lambda share, text: tell((place + share) / count, text)
+
+
+def _here(rounds: Sequence[Round], progress: Progress | None) -> list[list[Played]]:
+    found = []
+    for place, one in enumerate(rounds):
+        found.append(play(one, _told(progress, one, place, len(rounds))))
+    if progress is not None:
+        progress(1.0, "done")
+    return found
+
+
+def _told(progress: Progress | None, one: Round, place: int, count: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda share, _: progress((place + share) / count, f"{one.nodes:,} nodes, draw {one.seed + 1}")
+
+
+def _spread(rounds: Sequence[Round], executor: Executor, progress: Progress | None) -> list[list[Played]]:
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done / len(rounds), f"{done} of {len(rounds)} draws")
+
+    return spread(executor, play, rounds, told)
+
+
+def _cell(nodes: int, variant: str, policy: str, played: Sequence[Played]) -> Cell:
+    cpu_s = np.concatenate([one.cpu_s for one in played])
+    proven = len(cpu_s) - sum(one.unproven for one in played)
+    return Cell(
+        nodes=nodes,
+        variant=variant,
+        policy=policy,
+        draws=tuple(one.draw for one in played),
+        decisions=decisions_of_draws(cpu_s, proven),
+    )

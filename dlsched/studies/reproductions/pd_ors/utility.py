@@ -1,0 +1,150 @@
+"""Figs 6, 7, 8, 12 and 13 of the PD-ORS study: total utility over the number of machines and of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from dlsched.studies.reproductions.hell_knee.steady import Check, verdict_of
+from dlsched.studies.reproductions.modelarts.gain import above, seen
+from dlsched.studies.reproductions.modelarts.runs import said
+from dlsched.studies.reproductions.path_relinking.grid import as_numbers
+from dlsched.studies.reproductions.pd_ors.runs import (
+    PAPER,
+    RIVALS,
+    Case,
+    Policy,
+    Study,
+    assumed,
+    run_study,
+    sample_of,
+    sizes_words,
+)
+from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
+
+FAR = 0.05
+"""PD-ORS "significantly outperforms" where it is surely more than this share above; the study gives no number."""
+Axis = Literal["machines", "jobs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Utility over ``axis``; ``grows``: the gain grows with it; ``far``: what "outperforms" takes at least."""
+
+    axis: Axis
+    cases: tuple[Case, ...]
+    rivals: tuple[Policy, ...]
+    grows: bool
+    far: float
+    assumed: tuple[str, ...] = ()
+
+
+_SIZES = "the numbers of machines and jobs along the axis are ours: what is printed does not name them"
+_FAR = f"'significantly' read as more than {FAR:.0%}"
+OVER_MACHINES = tuple(Case(50, machines, 20) for machines in (20, 40, 60, 80, 100))
+OVER_JOBS = tuple(Case(jobs, 100, 20) for jobs in (10, 20, 30, 40, 50))
+TRACE_MACHINES = tuple(Case(100, machines, 80, bursts=True) for machines in (10, 20, 30, 40, 50))
+TRACE_JOBS = tuple(Case(jobs, 30, 80, bursts=True) for jobs in (20, 40, 60, 80, 100))
+WITH_OASIS: tuple[Policy, ...] = ("OASiS", *RIVALS)
+
+FIGURES = {
+    6: Figure("machines", OVER_MACHINES, RIVALS, grows=True, far=FAR, assumed=(_SIZES, _FAR)),
+    7: Figure("jobs", OVER_JOBS, RIVALS, grows=True, far=FAR, assumed=(_SIZES, _FAR)),
+    8: Figure("jobs", OVER_JOBS, ("OASiS",), grows=True, far=0.0, assumed=(_SIZES,)),
+    12: Figure("machines", TRACE_MACHINES, WITH_OASIS, grows=False, far=0.0, assumed=(_SIZES,)),
+    13: Figure("jobs", TRACE_JOBS, WITH_OASIS, grows=False, far=0.0, assumed=(_SIZES,)),
+}
+
+
+def cases_of(figure: Figure, setting: Setting) -> tuple[Case, ...]:
+    """Return the sizes of a full reproduction, a small and the largest for a quick one."""
+    return (figure.cases[1], figure.cases[-1]) if setting.quick else figure.cases
+
+
+def run_figure(setting: Setting, number: int) -> Outcome:
+    """Return one of the figures."""
+    figure = FIGURES[number]
+    cases = cases_of(figure, setting)
+    study = run_study(setting, cases, ("PD-ORS", *figure.rivals))
+    checks = checks_of(figure, cases, study)
+    words = assumed(cases[-1], figure.rivals, figure.assumed)
+    why = " ".join(part for part in (seen(checks), ties(figure, cases, study), sample_of(study), words) if part)
+    return Outcome(_ours(figure, cases, study), verdict_of(checks), why, data_of(figure, cases, study, checks))
+
+
+def ties(figure: Figure, cases: Sequence[Case], study: Study) -> str:
+    """Return where a rival gets PD-ORS's very utility at every seed; empty where none does."""
+    where = [
+        f"{rival} at {_at(figure, case)}"
+        for rival in figure.rivals
+        for case in cases
+        if study.gain(case, rival).exact and not study.gain(case, rival).mean
+    ]
+    if not where:
+        return ""
+    return f"The very utility of PD-ORS at every seed: {', '.join(where)}; so few jobs that can be done hardly compete."
+
+
+def checks_of(figure: Figure, cases: Sequence[Case], study: Study) -> list[Check]:
+    """Return the parts of the claim, rival by rival."""
+    checks = []
+    more = f"more than {figure.far:.0%} above" if figure.far else "above"
+    for rival in figure.rivals:
+        for case in cases:
+            ours, theirs = study.beside(case, rival)
+            where = f"{_at(figure, case)} ({ours:.1f} and {theirs:.1f})"
+            checks.append(above(f"PD-ORS {more} {rival}, at", study.gain(case, rival, figure.far), where))
+        if figure.grows:
+            grown = study.growth(cases[0], cases[-1], rival)
+            ends = f"{_at(figure, cases[-1])} than at {_at(figure, cases[0])}"
+            checks.append(above(f"more gained on {rival} at {ends} (by {said(grown)})", grown))
+    return checks
+
+
+def data_of(figure: Figure, cases: Sequence[Case], study: Study, checks: Sequence[Check]) -> dict[str, Any]:
+    """Return all numbers by policy and size."""
+
+    def over(policies: Sequence[Policy], number: Any) -> dict[str, Any]:
+        return {
+            policy: {str(getattr(case, figure.axis)): as_numbers(number(case, policy)) for case in cases}
+            for policy in policies
+        }
+
+    return {
+        "over": figure.axis,
+        "cases": [{"jobs": case.jobs, "machines": case.machines, "slots": case.slots} for case in cases],
+        "seeds": list(study.seeds),
+        "total_utility": over(("PD-ORS", *figure.rivals), study.mean),
+        "pd_ors_minus": over(figure.rivals, study.gain),
+        "checks": [{"claim": f"{check.text} {check.where}".rstrip(), "holds": check.holds} for check in checks],
+    }
+
+
+def _ours(figure: Figure, cases: Sequence[Case], study: Study) -> str:
+    best = ", ".join(said(study.mean(case, "PD-ORS")) for case in cases)
+    rows = "; ".join(
+        f"{rival} "
+        + ", ".join(f"{study.mean(case, rival).mean:.1f} ({said(study.gain(case, rival))} less)" for case in cases)
+        for rival in figure.rivals
+    )
+    return f"Total utility with {sizes_words(cases, figure.axis)} {figure.axis}: PD-ORS {best}; {rows}."
+
+
+def _at(figure: Figure, case: Case) -> str:
+    return f"{getattr(case, figure.axis)} {figure.axis}"
+
+
+def _reproduction(number: int, claim: str) -> Reproduction:
+    return Reproduction(f"pd-ors-{number}", PAPER, f"Fig. {number}", claim, partial(run_figure, number=number))
+
+
+_FAR_ABOVE = "PD-ORS's total utility is far above FIFO's, DRF's and Dorm's, by more the more"
+_TRACE = "With arrivals of a trace, PD-ORS's total utility is above OASiS', FIFO's, DRF's and Dorm's at every number of"
+UTILITY = (
+    _reproduction(6, f"{_FAR_ABOVE} machines."),
+    _reproduction(7, f"{_FAR_ABOVE} jobs."),
+    _reproduction(8, "PD-ORS's total utility is above OASiS', by more the more jobs."),
+)
+UTILITY_OF_TRACE = (_reproduction(12, f"{_TRACE} machines."), _reproduction(13, f"{_TRACE} jobs."))

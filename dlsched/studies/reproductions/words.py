@@ -1,0 +1,186 @@
+"""What the page Reproductions says: counts, verdicts, times, where an outcome comes from; no page library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dlsched.studies.reproductions.panels import checks_of
+from dlsched.studies.reproductions.printed import published
+from dlsched.studies.reproductions.registry import REPRODUCTIONS
+from dlsched.studies.reproductions.reproduction import Outcome, Reproduction
+from dlsched.studies.reproductions.times import time_of
+from dlsched.wording.formats import amount, duration, listed
+
+State = Literal["same", "partly", "different", "not checked"]
+STATES: tuple[State, ...] = ("same", "partly", "different", "not checked")
+MARKS: Mapping[State, str] = {
+    "same": "✓ same",
+    "partly": "◐ partly",
+    "different": "✗ different",
+    "not checked": "– not checked yet",
+}
+COLOURS: Mapping[State, Literal["blue", "violet", "orange", "gray"]] = {
+    "same": "blue", "partly": "violet", "different": "orange", "not checked": "gray",
+}  # fmt: skip
+HINTS: Mapping[State, str] = {
+    "same": "Every part of the claim is seen in our numbers",
+    "partly": "Some parts of the claim are seen; others are not, are too uncertain to say, or cannot be compared",
+    "different": "Our numbers say otherwise; why is told first",
+    "not checked": "Nobody has run it with this store yet, and no outcome is bundled",
+}
+PAPERS = {
+    "path-relinking": "Path relinking",
+    "hell-knee": "HELL/KNEE",
+    "modelarts": "ModelArts",
+    "smd": "SMD",
+    "pd-ors": "PD-ORS",
+}
+"""What a key begins with, and the short name of its paper."""
+SHORT = 150
+HOW = (
+    "Each figure is computed anew by the code behind the other pages: a quick run with small sizes or few draws, a "
+    "full one with those of the study as far as they are printed. What a paper does not print is assumed, and said. "
+    "The verdict follows from the numbers by fixed rules: a part of a claim counts as seen only where its whole 95% "
+    "interval agrees. Nothing is tuned until it agrees. Only numbers that a paper prints are drawn of it, none are "
+    "read off its pictures. While one is computed you can cancel: nothing is kept; a long one ends at its next step, "
+    "one without steps comes to its end unseen. Times are CPU times on a machine of 2026; yours differ."
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An outcome on the page: by a quick run or not, by which code and when (ISO, UTC); ``stale``: by other code than
+    today's; ``bundled``: it came with the program.
+    """
+
+    outcome: Outcome
+    quick: bool
+    version: str
+    on: str
+    stale: bool
+    bundled: bool
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, str]:
+        """The higher, the rather it is shown: by today's code, full, computed here, late."""
+        return not self.stale, not self.quick, not self.bundled, self.on
+
+
+def paper_of(one: Reproduction) -> str:
+    """Return the short name of a paper."""
+    return next((name for prefix, name in PAPERS.items() if one.key.startswith(prefix)), one.paper)
+
+
+def title_of(one: Reproduction) -> str:
+    """Return what a figure is called: SMD, Fig. 9."""
+    return f"{paper_of(one)}, {one.figure}"
+
+
+def state_of(checked: Checked | None) -> State:
+    """Return the verdict of the outcome that is shown, or that there is none."""
+    return "not checked" if checked is None else checked.outcome.verdict
+
+
+def counts(shown: Iterable[Checked | None]) -> dict[State, int]:
+    """Return how many figures are in each state, all states in their order."""
+    states = [state_of(one) for one in shown]
+    return {state: states.count(state) for state in STATES}
+
+
+def finding(shown: Mapping[str, Checked]) -> str:
+    """Return all counts in a sentence; the different ones are in it also where there are none."""
+    found = counts(shown.get(one.key) for one in REPRODUCTIONS)
+    told = listed([f"{number} {state}" for state, number in found.items()])
+    return f"{len(REPRODUCTIONS)} figures and tables of {len(PAPERS)} papers: {told}."
+
+
+def by_what(shown: Mapping[str, Checked]) -> str:
+    """Return by what runs, and which code, the verdicts on the page came about."""
+    if not shown:
+        return "Nothing has been checked with this store."
+    full = sum(not one.quick for one in shown.values())
+    stale = sum(one.stale for one in shown.values())
+    runs = f"{full} by full runs, {len(shown) - full} by quick ones" if full else "all by quick runs"
+    code = f"{stale} by another version of the code than this one" if stale else "all by this code"
+    seen, parts = seen_of(shown.values())
+    told = f" Where claims were looked at part by part, {seen} of {amount(parts, 'part')} are seen." if parts else ""
+    return f"{amount(len(shown), 'verdict')}: {runs}; {code}.{told}"
+
+
+def origin(checked: Checked) -> str:
+    """Return where an outcome comes from: Quick run, checked with version 0.1.0+3f2a9c1d04e7 on 2026-11-22, bundled."""
+    run = "Quick run" if checked.quick else "Full run"
+    where = ", bundled with the program" if checked.bundled else ", in this store"
+    return f"{run}, checked with version {checked.version} on {checked.on}{where}"
+
+
+def seen_of(shown: Iterable[Checked]) -> tuple[int, int]:
+    """Return how many parts of the claims are seen, and how many were looked at."""
+    holds = [seen for one in shown for _, seen in checks_of(one.outcome.data)]
+    return sum(holds), len(holds)
+
+
+def headline(one: Reproduction, checked: Checked | None) -> str:
+    """Return what is found of one figure."""
+    if checked is None:
+        return f"{title_of(one)}: not checked yet."
+    seen, parts = seen_of([checked])
+    told = f"{title_of(one)}: {checked.outcome.verdict}."
+    return f"{told} Seen of the claim: {seen} of {amount(parts, 'part')}." if parts else told
+
+
+def time_words(key: str, *, quick: bool) -> str:
+    """Return how long a run takes: 42 s; about 9 min where that is not measured."""
+    time = time_of(key)
+    seconds = time.quick_s if quick else time.full_s
+    if seconds < 1:
+        return "under 1 s"
+    said = duration(_round(seconds))
+    return said if quick or time.full_is_measured else f"about {said}"
+
+
+def _round(seconds: float) -> float:
+    return 60 * round(seconds / 60) if seconds >= 90 else round(seconds)
+
+
+def command(key: str, *, quick: bool) -> str:
+    """Return the command line that computes the same."""
+    return f"python -m dlsched reproduce {key}{' --quick' if quick else ''}"
+
+
+def short(text: str, longest: int = SHORT) -> str:
+    """Return the beginning of a long text, cut between words."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest].rsplit(' ', 1)[0].rstrip(',;:.')} …"
+
+
+def paragraphs(why: str) -> list[str]:
+    """Return a long reason in parts: what is not seen, what is too uncertain, on what it rests, what is assumed."""
+    return [part.strip() for part in re.split(r"(?<=[.]) (?=Too uncertain|Assumed:|Means over|Both allocators)", why)]
+
+
+def row_of(one: Reproduction, checked: Checked | None) -> dict[str, str]:
+    """Return a figure as a row of the list."""
+    seen, parts = seen_of([] if checked is None else [checked])
+    return {
+        "Figure": one.figure,
+        "Claim": one.claim,
+        "Paper's number": published(one.key).words,
+        "Ours": "–" if checked is None else short(checked.outcome.ours),
+        "Verdict": MARKS[state_of(checked)] + (f", {seen} of {parts} parts" if parts else ""),
+        "By": "" if checked is None else f"{'quick' if checked.quick else 'full'}, {checked.on}",
+        "Takes": f"quick {time_words(one.key, quick=True)}, full {time_words(one.key, quick=False)}",
+    }
+
+
+def chosen(shown: Mapping[str, Checked], states: Sequence[str], paper: str | None) -> list[Reproduction]:
+    """Return the figures in one of the states (all without one) of a paper (of all without one)."""
+    return [
+        one
+        for one in REPRODUCTIONS
+        if (not states or state_of(shown.get(one.key)) in states) and paper in (None, paper_of(one))
+    ]

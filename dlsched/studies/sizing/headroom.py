@@ -1,0 +1,55 @@
+"""How much more load a size takes: the largest factor of arrivals at which it still meets the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dlsched.studies.sizing.answer import Counts, Headroom, Load
+from dlsched.studies.sizing.trials import SizeTrials
+
+PER_ONE = 20
+"""Factors are tried in steps of 1/20 of the load of the scenario, up to ``MOST`` of them."""
+MOST = 4 * PER_ONE
+
+
+def headroom_of(trials: SizeTrials, counts: Counts) -> Headroom:
+    """Return between which two factors a size ceases to meet the targets, and what was tried on the way.
+
+    Supposes that more load never serves better; factors tried that say otherwise are in ``loads``. May raise
+    OutOfRuns.
+    """
+    loads: dict[int, Load] = {}
+
+    def good(step: int) -> bool:
+        if step not in loads:
+            loads[step] = trials.loaded(counts, step / PER_ONE)
+        return trials.check_load(loads[step]).verdict == "meets"
+
+    last, first = last_good(good, PER_ONE, MOST)
+    return Headroom(
+        counts=counts,
+        last=None if last is None else last / PER_ONE,
+        first=None if first is None else first / PER_ONE,
+        loads=tuple(loads[step] for step in sorted(loads)),
+    )
+
+
+def last_good(good: Callable[[int], bool], start: int, most: int) -> tuple[int | None, int | None]:
+    """Return the last step from 1 to ``most`` that is good and the one after it, which is not; None = there is none.
+
+    Goes from ``start`` in growing steps, then bisects.
+    """
+    step, up = 1, good(start)
+    known = start
+    while True:
+        ahead = min(most, known + step) if up else max(1, known - step)
+        if ahead == known:
+            return (known, None) if up else (None, known)
+        if good(ahead) != up:
+            break
+        known, step = ahead, 2 * step
+    low, high = (known, ahead) if up else (ahead, known)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if good(middle) else (low, middle)
+    return low, high

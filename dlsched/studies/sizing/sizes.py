@@ -1,0 +1,132 @@
+"""What the sizes of a scenario are: which VM types vary, what a size costs, and the changes that make it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlsched.domain.cluster import Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.names import names_hint
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.summary import HOURS_PER_MONTH
+from dlsched.studies.design.factors import NODES_OF, factor_of
+from dlsched.studies.pool_sizes.sizing import pool_of
+from dlsched.studies.sizing.answer import CostBy, Counts, VmRange
+from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES, TypeRange
+
+ALL = "nodes"
+LARGEST_FACTOR, LARGEST_LEAST = 4, 8
+"""Without a range, up to so many times today's nodes, and at least up to so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """The VM types that vary, those that stay, and how sizes compare in cost."""
+
+    types: tuple[VmRange, ...]
+    fixed: tuple[Pool, ...]
+    cost_by: CostBy
+
+    @property
+    def today(self) -> Counts:
+        """What the scenario has."""
+        return tuple(one.today for one in self.types)
+
+    def changes(self, counts: Counts) -> dict[str, float | str]:
+        """Return the changes of the scenario that make a size."""
+        return {one.key: count for one, count in zip(self.types, counts, strict=True)}
+
+    def usd_month(self, counts: Counts) -> float | None:
+        """Return the price of all nodes over 30.4 days; None unless all nodes have prices."""
+        if self.cost_by != "price":
+            return None
+        return HOURS_PER_MONTH * sum(count * (price or 0.0) for count, price, _ in self._nodes(counts))
+
+    def gpus(self, counts: Counts) -> int:
+        """Return the GPUs of all nodes; 0 for free slots."""
+        return sum(count * gpus for count, _, gpus in self._nodes(counts))
+
+    def cost(self, counts: Counts) -> float:
+        """Return what decides which size is cheaper, before any run: dollars, GPUs or nodes."""
+        usd = self.usd_month(counts)
+        return usd if usd is not None else float(self.gpus(counts) if self.cost_by == "gpus" else sum(counts))
+
+    def _nodes(self, counts: Counts) -> list[tuple[int, float | None, int]]:
+        varying = [(count, one.usd_per_h, one.gpus) for one, count in zip(self.types, counts, strict=True)]
+        return varying + [(pool.count, pool.vm.usd_per_h, pool.vm.gpus) for pool in self.fixed]
+
+
+def sizes_of(scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
+    """Return the sizes of a scenario within ranges; without any, those of :func:`default_types`.
+
+    Raises
+    ------
+    InputError
+        A key that names no node count of the scenario, or a pool that cannot be varied.
+    """
+    ranges = ranges or default_types(scenario)
+    types = tuple(_range(scenario, one) for one in ranges)
+    cluster = scenario.cluster
+    keys = {one.key for one in types}
+    fixed = () if keys == {ALL} else tuple(pool for pool in cluster.pools if NODES_OF + pool.vm.name not in keys)
+    priced = all(vm.usd_per_h is not None for vm in _vms(scenario, fixed, types))
+    if cluster.free_slots:
+        return Sizes(types, (), "runs" if priced else "nodes")
+    gpus = sum(one.gpus for one in types)
+    return Sizes(types, fixed, "price" if priced else "gpus" if gpus else "nodes")
+
+
+def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
+    """Return every VM type from none, or one node, to four times today's and at least eight.
+
+    Raises
+    ------
+    InputError
+        With more than three VM types: which of them may vary has to be said.
+    """
+    cluster = scenario.cluster
+    names = list(dict.fromkeys(pool.vm.name for pool in cluster.pools))
+    if cluster.free_slots or len(names) == 1:
+        return (TypeRange(key=ALL, least=1, most=_most(cluster.num_nodes)),)
+    if len(names) > MOST_TYPES:
+        why = f"has {len(names)} VM types, at most {MOST_TYPES} can vary at once"
+        raise InputError("size, cluster", why, "Name those that may vary, with least and most nodes")
+    today = {name: sum(pool.count for pool in cluster.pools if pool.vm.name == name) for name in names}
+    return tuple(TypeRange(key=NODES_OF + name, least=0, most=_most(count)) for name, count in today.items())
+
+
+def _most(today: int) -> int:
+    return min(MOST_NODES, max(LARGEST_LEAST, LARGEST_FACTOR * today))
+
+
+def _range(scenario: Scenario, one: TypeRange) -> VmRange:
+    if one.key != ALL and not one.key.startswith(NODES_OF):
+        known = [ALL, *(NODES_OF + vm.name for vm in scenario.cluster.vm_types if not scenario.cluster.free_slots)]
+        raise InputError(f"size, VM type {one.key!r:.80}", "is no number of nodes", names_hint(one.key, known))
+    today = factor_of(scenario, one.key).own(scenario)
+    vm = _vm(scenario, one.key)
+    return VmRange(
+        key=one.key,
+        name="" if vm is None or one.key == ALL else vm.name,
+        least=one.least,
+        most=one.most,
+        today=int(today or 0),
+        usd_per_h=None if vm is None else vm.usd_per_h,
+        gpus=0 if vm is None else vm.gpus,
+    )
+
+
+def _vm(scenario: Scenario, key: str) -> VmType | None:
+    """Return the VM type of a key; None where policies choose the machines."""
+    cluster = scenario.cluster
+    if cluster.free_slots:
+        return None
+    return pool_of(scenario).vm if key == ALL else next(vm for vm in cluster.vm_types if NODES_OF + vm.name == key)
+
+
+def _vms(scenario: Scenario, fixed: tuple[Pool, ...], types: tuple[VmRange, ...]) -> list[VmType]:
+    """Return every VM type that a size may have nodes of."""
+    if scenario.cluster.free_slots:
+        return list(scenario.cluster.catalogue)
+    own = [vm for one in types if (vm := _vm(scenario, one.key)) is not None]
+    return own + [pool.vm for pool in fixed if pool.count]

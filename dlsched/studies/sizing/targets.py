@@ -1,0 +1,137 @@
+"""What a size must reach: a metric, a limit, and on which side of it is good."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.names import names_hint
+from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.wording.formats import Kind
+
+Side = Literal["at most", "at least"]
+SIDES: Mapping[str, Side] = {"lower": "at most", "higher": "at least"}
+"""The good side of a limit, by which values of the metric are better."""
+RISE_WITH_SIZE = ("gpu_hours_idle",)
+"""Metrics outside the section Cost that more nodes may make worse."""
+
+_TIMES = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hours": 3600.0, "d": 86_400.0, "days": 86_400.0}
+_PLAIN = {"": 1.0}
+_MONEY = {"": 1.0, "$": 1.0, "usd": 1.0}
+_UNITS: Mapping[Kind, Mapping[str, float]] = {
+    "duration": _TIMES,
+    "hours": _TIMES,
+    "share": {"%": 0.01},
+    "usd": _MONEY,
+    "usd_per_month": _MONEY | {"/month": 1.0, "$/month": 1.0},
+    "usd_per_gpu_h": _MONEY,
+    "factor": _PLAIN | {"x": 1.0},
+    "count": _PLAIN,
+    "number": _PLAIN,
+}
+"""Units a limit may be typed with, by kind of metric, and what they are in its own unit."""
+_WRITTEN = re.compile(r"\s*(\w+)\s*(<=|>=)\s*(.*?)\s*")
+_AMOUNT = re.compile(r"(\$?)\s*(-?[\d,]*\.?\d+)\s*(\D*)")
+
+
+class Target(FrozenModel):
+    """A metric that is better on one side, at most or at least ``limit``, in the unit of the metric.
+
+    Seconds for times, a fraction for shares. ``side`` follows from the metric; the other side is refused.
+    """
+
+    metric: str = Field(min_length=1, max_length=80)
+    limit: float
+    side: Side = "at most"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_side(cls, values: Any) -> Any:
+        """Set the side of the metric where none is given, so that the same question has the same form."""
+        kpi = KPIS.get(str(values.get("metric"))) if isinstance(values, Mapping) else None
+        if kpi is None or kpi.better == "neutral" or values.get("side"):
+            return values
+        return {**values, "side": SIDES[kpi.better]}
+
+    @model_validator(mode="after")
+    def _has_a_good_side(self) -> Self:
+        known = [key for key, kpi in KPIS.items() if kpi.better != "neutral"]
+        if self.metric not in known:
+            better = "is neither better nor worse when larger" if self.metric in KPIS else "is not a metric"
+            raise ValueError(f"{self.metric!r:.80} {better}. {names_hint(self.metric, known)}")
+        if self.side != SIDES[self.kpi.better]:
+            raise ValueError(f"{self.metric} is better when {self.kpi.better}: a target is {SIDES[self.kpi.better]}")
+        return self
+
+    @property
+    def kpi(self) -> KPI:
+        """The entry of the metric."""
+        return KPIS[self.metric]
+
+    @property
+    def rises_with_size(self) -> bool:
+        """Whether more nodes may make the metric worse: costs, GPUs paid and not held."""
+        return self.kpi.section == "Cost" or self.metric in RISE_WITH_SIZE
+
+    @property
+    def words(self) -> str:
+        """The target as text: "Wait, p95 at most 1 h"."""
+        return f"{self.kpi.label} {self.side} {self.kpi.show(self.limit)}"
+
+    def met_by(self, value: float) -> bool:
+        """Whether a value is on the good side, the limit itself among it."""
+        return value <= self.limit if self.side == "at most" else value >= self.limit
+
+    def share_used(self, value: float) -> float:
+        """Return how much of the limit a value uses: 1 at the limit, more beyond it; infinite where that is undefined.
+
+        Value over limit for "at most", limit over value for "at least".
+        """
+        above, below = (value, self.limit) if self.side == "at most" else (self.limit, value)
+        if below > 0:
+            return above / below
+        return 1.0 if above == below else 0.0 if above < below else math.inf
+
+
+def read_target(text: str) -> Target:
+    """Return the target of "wait_p95<=1h", "late_share<=5%" or "cost_month<=$50,000".
+
+    Raises
+    ------
+    InputError
+        Naming the target: no such form or metric, the wrong side, or a unit that is missing or not of the metric.
+    """
+    what = f"target {text!r:.80}"
+    found = _WRITTEN.fullmatch(text)
+    if found is None:
+        raise InputError(what, "is not of the form METRIC<=LIMIT or METRIC>=LIMIT", "Write it as in wait_p95<=1h")
+    metric, sign, written = found.groups()
+    if metric not in KPIS:
+        raise InputError(what, f"{metric!r:.80} is not a metric", names_hint(metric, KPIS))
+    side = "at most" if sign == "<=" else "at least"
+    limit = _limit(what, KPIS[metric], written)
+    return validated(Target, {"metric": metric, "limit": limit, "side": side}, what)
+
+
+def _limit(what: str, kpi: KPI, written: str) -> float:
+    units = _UNITS[kpi.kind]
+    found = _AMOUNT.fullmatch(written)
+    if found is None:
+        raise InputError(what, f"{written!r:.40} is not a number with a unit", _way_out(units))
+    dollar, amount, typed = found.groups()
+    unit = (dollar + typed.replace(" ", "")).lower()
+    if unit not in units:
+        got = f"got {unit!r:.20}" if unit else "got none"
+        raise InputError(what, f"the limit of {kpi.label} needs a unit of its kind, {got}", _way_out(units))
+    return float(amount.replace(",", "")) * units[unit]
+
+
+def _way_out(units: Mapping[str, float]) -> str:
+    named = [unit for unit in units if unit]
+    return f"Write the limit with one of: {', '.join(named)}" if named else "Write the limit as a plain number"

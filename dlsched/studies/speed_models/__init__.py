@@ -1,0 +1,1 @@
+"""Answers about how jobs speed up: throughput, training time, workers and servers."""

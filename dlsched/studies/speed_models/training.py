@@ -1,0 +1,87 @@
+"""What is said of a training-time prediction: the sentence, and how far one can go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dlsched.speed.regression import Fits, NetworkFit
+from dlsched.speed.terms import FEATURES, words
+from dlsched.wording.cautions import Caution
+from dlsched.wording.formats import amount, share
+
+LONGEST_NAME = 32
+POOR = 0.2
+"""A mean error above this is read with care: the differences a planner looks for are of that size."""
+
+
+def training_sentence(fits: Fits) -> str:
+    """Return how well times are predicted: the mean error, the worst network, how sure, one row in twenty."""
+    errors = np.concatenate([model.errors for model in fits.models])
+    far = f"one row in twenty is off by more than {share(float(np.percentile(errors, 95)))}"
+    sure = f"cross-validated, {amount(fits.rows, 'row')}"
+    if len(fits.models) == 1:
+        return (
+            f"{_short(fits.models[0].network)}: times are predicted to {share(fits.mape)} on average ({sure}); {far}."
+        )
+    worst = max(fits.models, key=lambda model: model.mape)
+    return (
+        f"Times of {amount(len(fits.models), 'network')} are predicted to {share(fits.mape)} on average ({sure}); "
+        f"worst is {_short(worst.network)} with {share(worst.mape)}; {far}."
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+
+
+def unseen_error(fits: Fits) -> float | None:
+    """Return the mean error for GPU types that were left out, over networks; None where none could be."""
+    found = [model.unseen_mape for model in fits.models if model.unseen_mape is not None]
+    return float(np.mean(found)) if found else None
+
+
+def training_guards(fits: Fits) -> list[Caution]:
+    """Return what must be read with care before the numbers are used."""
+    guards = []
+    poor = [model for model in fits.models if model.mape > POOR]
+    if poor:
+        names = ", ".join(f"{_short(model.network)} {share(model.mape)}" for model in poor[:3])
+        more = f" and {len(poor) - 3} more" if len(poor) > 3 else ""
+        text = (
+            f"Mean errors above {share(POOR)}: {names}{more}. Configurations that differ by less cannot be told apart."
+        )
+        guards.append(
+            Caution("orange", text, "Give more rows, or leave out a GPU type that does not follow the others.")
+        )
+    unseen = unseen_error(fits)
+    if unseen is not None and unseen > POOR:
+        text = f"For a GPU type that was not measured the mean error is {share(unseen)}: GFLOPS do not tell enough."
+        guards.append(Caution("orange", text, "Use the times of measured GPU types only."))
+    if fits.refused:
+        names = "; ".join(f"{_short(network)}: {why}" for network, why in list(fits.refused.items())[:3])
+        more = f" and {len(fits.refused) - 3} more" if len(fits.refused) > 3 else ""
+        guards.append(Caution("info", f"Not predicted: {names}{more}.", ""))
+    return guards
+
+
+def formula(fit: NetworkFit) -> str:
+    """Return the chosen terms in words: "a constant + iterations / GPUs + ...", in the order they were chosen."""
+    return " + ".join(words(term) for term in fit.terms)
+
+
+def left_out(fit: NetworkFit) -> str:
+    """Return which features the model could not use, and why; empty when it used all."""
+    same = [f"{FEATURES[feature].word} always {value:g}" for feature, value in fit.fixed.items()]
+    unknown = [f"{FEATURES[feature].word} not in the file" for feature in fit.unknown]
+    return ", ".join([*same, *unknown])
+
+
+def error_table(models: Sequence[NetworkFit]) -> list[tuple[str, int, float, float, float, float | None]]:
+    """Return network, rows, mean error, smallest and largest of the folds, error on GPU types left out; worst first."""
+    ordered = sorted(models, key=lambda model: (-model.mape, model.network))
+    return [
+        (m.network, len(m.runs), m.mape, float(m.fold_mapes.min()), float(m.fold_mapes.max()), m.unseen_mape)
+        for m in ordered
+    ]

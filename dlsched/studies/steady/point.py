@@ -1,0 +1,195 @@
+"""One policy at one load: longer and longer runs until the mean is known well enough, the queue grows, or the cap."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dlsched.domain.workload import Floats
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.metrics.stats.steady import (
+    SteadyMean,
+    backlog_growth,
+    before_the_end,
+    found_in_system,
+    grows,
+    least_kept,
+    steady_mean,
+    warm_up,
+)
+from dlsched.policies import registry
+from dlsched.sim.audit import audit
+from dlsched.studies.simulation import Progress, Run, simulate
+from dlsched.studies.steady.answer import ChunkTried, State, SteadyPoint
+from dlsched.studies.steady.curves import fraction_times_s, in_system, nodes_per_job
+from dlsched.studies.steady.spec import PILOT_SEED, SteadyPolicy, SteadySpec
+from dlsched.workload.import_report import offered_load
+from dlsched.workload.studies.hell_knee import stream_scenario
+
+QUANTILES = 200
+_Tell = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A point, and the response of its measured jobs, hours, from job ``first`` on; none where the queue grows."""
+
+    point: SteadyPoint
+    first: int
+    response_h: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """What a run says of the steady state; jobs ``first`` to ``last`` - 1 are measured."""
+
+    run: Run
+    growth: Interval
+    first: int
+    last: int
+    long_enough: bool
+    mean: SteadyMean
+
+    @property
+    def submit_s(self) -> Floats:
+        return self.run.prepared.scenario.workload.submit_s
+
+    @property
+    def response_h(self) -> Floats:
+        return (self.run.log.job_end_s - self.submit_s)[self.first : self.last] / 3600
+
+    def state(self, target: float) -> State:
+        if grows(self.growth):
+            return "queue grows"
+        return "within target" if self.long_enough and self.mean.within(target) else "cap reached"
+
+
+def solve_point(spec: SteadySpec, policy: SteadyPolicy, load: float, progress: Progress | None = None) -> Solved:
+    """Return the point of a policy at a load.
+
+    Raises what ``simulate`` raises, and what ``progress`` raises.
+    """
+    before_s = time.process_time()
+    chunks = _pilot(spec, policy, load, progress) if _wants(policy, "chunk") else ()
+    params = params_at(policy, load, chunks)
+    found: list[str] = []
+    jobs = spec.first_jobs
+    while True:
+        reading = _read(spec, policy.key, params, load, jobs, spec.seed, _part(progress, jobs, spec))
+        found += [f"{jobs:,} jobs: {text}" for text in _complaints(reading.run)]
+        state = reading.state(spec.target)
+        if state != "cap reached" or jobs == spec.most_jobs:
+            return _solved(spec, policy, load, reading, state, chunks, tuple(found), before_s)
+        jobs = min(2 * jobs, spec.most_jobs)
+
+
+def params_at(policy: SteadyPolicy, load: float, chunks: tuple[ChunkTried, ...] = ()) -> dict[str, Any]:
+    """Return the parameters of a policy at a load: the load itself and the best chunk where none is given."""
+    given = dict(policy.params)
+    if _wants(policy, "load"):
+        given["load"] = load
+    if chunks and _wants(policy, "chunk"):
+        given["chunk"] = best_chunk(chunks)
+    return given
+
+
+def best_chunk(tried: tuple[ChunkTried, ...]) -> int:
+    """Return the chunk with the smallest mean; where the queue grew under all, the smallest, which wastes least."""
+    stable = [(one.response_h, one.chunk) for one in tried if one.response_h is not None]
+    return min(stable)[1] if stable else min(one.chunk for one in tried)
+
+
+def _wants(policy: SteadyPolicy, name: str) -> bool:
+    return name in registry.find(policy.key).params.model_fields and name not in policy.params
+
+
+def _pilot(spec: SteadySpec, policy: SteadyPolicy, load: float, progress: Progress | None) -> tuple[ChunkTried, ...]:
+    """Return how each chunk does on other jobs than those of the point."""
+    tried: list[ChunkTried] = []
+    for chunk in sorted({min(chunk, spec.stream.nodes) for chunk in spec.chunks}):
+        params = {**policy.params, "chunk": chunk}
+        tell = None if progress is None else lambda share, text: progress(0.0, "trying chunk sizes")
+        reading = _read(spec, policy.key, params, load, spec.first_jobs, spec.seed + PILOT_SEED, tell)
+        mean_h = None if grows(reading.growth) else reading.mean.interval.mean
+        tried.append(ChunkTried(chunk=chunk, response_h=mean_h, jobs=reading.last - reading.first))
+    return tuple(tried)
+
+
+def _read(
+    spec: SteadySpec, key: str, params: Mapping[str, Any], load: float, jobs: int, seed: int, tell: _Tell | None
+) -> _Reading:
+    run = simulate(stream_scenario(spec.stream_at(load, jobs), seed), key, params, progress=tell)
+    submit_s, end_s = run.prepared.scenario.workload.submit_s, run.log.job_end_s
+    first, kept = warm_up(jobs), before_the_end(submit_s, end_s)
+    last = max(kept, least_kept(jobs))
+    mean = steady_mean((end_s - submit_s)[first:last] / 3600)
+    return _Reading(run, backlog_growth(found_in_system(submit_s, end_s)), first, last, kept == last, mean)
+
+
+def _complaints(run: Run) -> list[str]:
+    return audit(run.prepared.scenario, run.truth, run.log, len(run.scenario.workload))
+
+
+def _part(progress: Progress | None, jobs: int, spec: SteadySpec) -> _Tell | None:
+    """Return a progress call for a run of this length as part of all runs up to the cap."""
+    if progress is None:
+        return None
+    before, most = jobs - spec.first_jobs, 2 * spec.most_jobs - spec.first_jobs
+    return lambda share, text: progress(min(1.0, (before + share * jobs) / most), f"{jobs:,} jobs, {text}")
+
+
+def _solved(
+    spec: SteadySpec,
+    policy: SteadyPolicy,
+    load: float,
+    reading: _Reading,
+    state: State,
+    chunks: tuple[ChunkTried, ...],
+    found: tuple[str, ...],
+    before_s: float,
+) -> Solved:
+    run, scenario = reading.run, reading.run.prepared.scenario
+    steady = state != "queue grows"
+    response_h = reading.response_h if steady else np.zeros(0)
+    point = SteadyPoint(
+        policy=run.policy,
+        label=policy.name,
+        params=run.params,
+        load=load,
+        state=state,
+        response_h=reading.mean.interval if steady else None,
+        growth=reading.growth,
+        p50_h=float(np.quantile(response_h, 0.5)) if steady else None,
+        p95_h=float(np.quantile(response_h, 0.95)) if steady else None,
+        jobs_simulated=len(scenario.workload),
+        jobs_warm_up=reading.first,
+        jobs_end=len(scenario.workload) - reading.last,
+        jobs_measured=reading.last - reading.first,
+        batches=reading.mean.batches,
+        lag_1=reading.mean.lag_1,
+        settled=reading.mean.settled and reading.long_enough,
+        quantiles_h=_quantiles(response_h) if steady else (),
+        fractions_h=_fractions(spec, reading) if steady else (),
+        nodes_per_job=nodes_per_job(run.log, reading.submit_s),
+        in_system=in_system(run.log, reading.submit_s),
+        load_drawn=offered_load(scenario.workload, scenario.cluster) or 0.0,
+        chunks_tried=chunks,
+        audit=found,
+        cpu_s=time.process_time() - before_s,
+    )
+    return Solved(point, reading.first, response_h)
+
+
+def _quantiles(response_h: Floats) -> tuple[float, ...]:
+    at = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    return tuple(np.quantile(response_h, at).tolist())
+
+
+def _fractions(spec: SteadySpec, reading: _Reading) -> tuple[Interval, ...]:
+    log, work = reading.run.log, reading.run.truth.work
+    times = [fraction_times_s(log, reading.submit_s, work, fraction) for fraction in spec.fractions]
+    return tuple(steady_mean(time_s[reading.first : reading.last] / 3600).interval for time_s in times)

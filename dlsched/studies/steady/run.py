@@ -1,0 +1,112 @@
+"""All points of a steady-state experiment and the differences between policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future, as_completed
+from itertools import combinations, product
+
+from dlsched.domain.errors import InputError
+from dlsched.metrics.stats.steady import LEAST_BATCHES, steady_mean
+from dlsched.studies.code_version import code_version
+from dlsched.studies.simulation import Progress, resolve_policy
+from dlsched.studies.steady.answer import Pair, SteadyAnswer
+from dlsched.studies.steady.point import Solved, params_at, solve_point
+from dlsched.studies.steady.spec import SteadyPolicy, SteadySpec
+from dlsched.workload.studies.hell_knee import stream_scenario
+
+AUDITED = "The log of every run was audited; the books of money and tables were not, nothing here comes from them."
+
+
+def run_steady(spec: SteadySpec, executor: Executor | None = None, progress: Progress | None = None) -> SteadyAnswer:
+    """Return the answer of an experiment: every policy at every load, on common random numbers.
+
+    Parameters
+    ----------
+    executor
+        Where to compute, a task for each point; None = here, one after the other.
+    progress
+        Told the share done; what it raises stops the experiment and comes through.
+
+    Raises
+    ------
+    InputError
+        A policy that does not exist, has bad parameters or cannot run these jobs; two policies of one name.
+    """
+    check(spec)
+    asked = list(product(spec.policies, spec.loads))
+    solved = _here(spec, asked, progress) if executor is None else _spread(spec, asked, executor, progress)
+    points = tuple(one.point for one in solved)
+    return SteadyAnswer(
+        spec=spec, points=points, pairs=_pairs(solved, spec), audited=AUDITED, code_version=code_version()
+    )
+
+
+def check(spec: SteadySpec) -> None:
+    """Raise InputError when a policy cannot be asked, before anything is computed."""
+    scenario = stream_scenario(spec.stream_at(spec.loads[0], 1), spec.seed)
+    for policy in spec.policies:
+        resolve_policy(scenario, policy.key, params_at(policy, spec.loads[0]))
+    names = [policy.name for policy in spec.policies]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError("steady-state experiment, policies", f"two are called {twice[0]!r}", "Give them labels")
+
+
+def _here(spec: SteadySpec, asked: Sequence[tuple[SteadyPolicy, float]], progress: Progress | None) -> list[Solved]:
+    solved = []
+    for number, (policy, load) in enumerate(asked):
+        solved.append(solve_point(spec, policy, load, _part(progress, number, len(asked), policy, load)))
+    if progress is not None:
+        progress(1.0, "done")
+    return solved
+
+
+def _part(progress: Progress | None, number: int, count: int, policy: SteadyPolicy, load: float) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda share, text: progress((number + share) / count, f"{policy.name} at load {load:g}: {text}")
+
+
+def _spread(
+    spec: SteadySpec, asked: Sequence[tuple[SteadyPolicy, float]], executor: Executor, progress: Progress | None
+) -> list[Solved]:
+    futures: list[Future[Solved]] = [executor.submit(solve_point, spec, policy, load) for policy, load in asked]
+    try:
+        for number, future in enumerate(as_completed(futures)):
+            future.result()
+            if progress is not None:
+                progress((number + 1) / len(futures), f"{number + 1} of {len(futures)} points")
+    finally:
+        for future in futures:
+            future.cancel()
+    return [future.result() for future in futures]
+
+
+def _pairs(solved: Sequence[Solved], spec: SteadySpec) -> tuple[Pair, ...]:
+    pairs = []
+    for load in spec.loads:
+        steady = [one for one in solved if one.point.load == load and one.point.response_h is not None]
+        pairs += [pair for one, other in combinations(steady, 2) if (pair := pair_of(one, other)) is not None]
+    return tuple(pairs)
+
+
+def pair_of(one: Solved, other: Solved) -> Pair | None:
+    """Return the difference over the jobs measured under both; None where these are too few.
+
+    A job is the same under both, so what makes it long or short in itself cancels.
+    """
+    first = max(one.first, other.first)
+    last = min(one.first + len(one.response_h), other.first + len(other.response_h))
+    if last - first < 2 * LEAST_BATCHES:
+        return None
+    difference_h = one.response_h[first - one.first : last - one.first]
+    difference_h = difference_h - other.response_h[first - other.first : last - other.first]
+    mean = steady_mean(difference_h)
+    return Pair(
+        load=one.point.load,
+        label=one.point.label,
+        other=other.point.label,
+        difference_h=mean.interval,
+        settled=mean.settled,
+    )

@@ -1,0 +1,251 @@
+"""What the Steady state page says of an answer: sentence, cards, states, banners, assumptions; no page library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.steady import Pair, SteadyAnswer, SteadyPoint, SteadySpec
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.cautions import Caution
+from dlsched.wording.certainty import hours, with_half
+from dlsched.wording.formats import amount, listed, load_words, number, share
+from dlsched.workload.generators.training_stream import LARGE, TABLE_III
+
+LINKS = {"exact": "shared links", "fcfs": "links that carry one transfer at a time", "hybrid": "hybrid links"}
+
+
+def named(label: str) -> str:
+    """Return a policy's name as sentences can list it: HELL malleable."""
+    return label.replace(", ", " ")
+
+
+def focus_load(answer: SteadyAnswer) -> float:
+    """Return the load the sentence speaks of: the highest at which two policies have a mean, else one, else any."""
+    for least in (2, 1):
+        for load in reversed(answer.spec.loads):
+            if len(_known(answer, load)) >= least:
+                return load
+    return answer.spec.loads[-1]
+
+
+def _known(answer: SteadyAnswer, load: float) -> list[SteadyPoint]:
+    """Return the points with a mean at a load, the shortest first."""
+    points = [point for point in answer.points if point.load == load and point.response_h is not None]
+    return sorted(points, key=lambda point: _mean(point))
+
+
+def _mean(point: SteadyPoint) -> float:
+    return float("inf") if point.response_h is None else point.response_h.mean
+
+
+def best_at(answer: SteadyAnswer, load: float) -> SteadyPoint | None:
+    """Return the policy with the shortest mean at a load; None where every queue grows."""
+    return next(iter(_known(answer, load)), None)
+
+
+def steady_sentence(answer: SteadyAnswer) -> str:
+    """Return the answer in one sentence: how long, against which others, how sure, and whose queue grows."""
+    load = focus_load(answer)
+    best = best_at(answer, load)
+    if best is None or best.response_h is None:
+        return f"Every queue grows at {_loads_words(answer.spec.loads)}: no policy we tried has a mean time in system."
+    parts = [f"At load {load_words(load)} {named(best.label)} keeps jobs {_sure(best)} in the system"]
+    parts[0] += _against(answer, best)
+    if growing := growth_words(answer):
+        parts.append(growing)
+    return "; ".join(parts) + "."
+
+
+def _sure(point: SteadyPoint) -> str:
+    assert point.response_h is not None
+    if point.relative_half_width is None:
+        return f"{number(point.response_h.mean)} h"
+    at_least = "" if point.settled else "at least "
+    return f"{number(point.response_h.mean)} h ({at_least}± {share(point.relative_half_width)})"
+
+
+def _against(answer: SteadyAnswer, best: SteadyPoint) -> str:
+    """Return the other policies at that load: how much less than the nearest that differs, and who cannot be told."""
+    differences = differences_at(answer, best)
+    alike = [named(label) for label, _, told in differences if not told]
+    apart = nearest(differences)
+    words = ""
+    if apart is not None:
+        label, of = apart
+        less = "less" if of.mean < 0 else "more"
+        mean, half = with_half(Interval(abs(of.mean), of.half_width, of.n, of.level))
+        words += f", {mean} h{f' (± {half})' if half else ''} {less} than {named(label)}"
+    if alike:
+        words += f"{', and' if words else ','} not distinguishable from {listed(alike)}"
+    return words
+
+
+def differences_at(answer: SteadyAnswer, best: SteadyPoint) -> list[tuple[str, Interval, bool]]:
+    """Return (other policy, best minus other in hours, told apart) at the load of ``best``, paired by job."""
+    found = []
+    for pair in answer.pairs:
+        if pair.load == best.load and best.label in (pair.label, pair.other):
+            other, of = _seen_from(pair, best.label)
+            found.append((other, of, pair.tells_apart))
+    return found
+
+
+def nearest(differences: Sequence[tuple[str, Interval, bool]]) -> tuple[str, Interval] | None:
+    """Return the policy with the smallest difference of those told apart; None where none is."""
+    apart = [(label, of) for label, of, told in differences if told]
+    return min(apart, key=lambda entry: abs(entry[1].mean), default=None)
+
+
+def _seen_from(pair: Pair, label: str) -> tuple[str, Interval]:
+    """Return the other policy and ``label`` minus it."""
+    of = pair.difference_h
+    if pair.label == label:
+        return pair.other, of
+    return pair.label, Interval(-of.mean, of.half_width, of.n, of.level)
+
+
+def growth_words(answer: SteadyAnswer) -> str:
+    """Return whose queue grows at which loads, policies that give way at the same loads together; "" where none."""
+    labels = list(dict.fromkeys(point.label for point in answer.points))
+    by_loads: dict[tuple[float, ...], list[str]] = {}
+    for label in labels:
+        points = [point for point in answer.points if point.label == label]
+        if loads := tuple(point.load for point in points if point.state == "queue grows"):
+            by_loads.setdefault(loads, []).append(named(label))
+    tried = answer.spec.loads
+    if len(by_loads) == 1 and len(labels) > 1 and sum(map(len, by_loads.values())) == len(labels):
+        return f"every queue grows {_where(next(iter(by_loads)), tried)}"
+    parts, told = [], 0
+    for loads, names in sorted(by_loads.items()):
+        others = told > 0 and len(names) > 1 and told + len(names) == len(labels)
+        parts.append(f"{'all others' if others else listed(names)} {_where(loads, tried)}")
+        told += len(names)
+    return f"queues grow: {', '.join(parts)}" if parts else ""
+
+
+def _where(loads: Sequence[float], tried: Sequence[float]) -> str:
+    first = list(tried).index(loads[0])
+    if tuple(tried[first:]) == tuple(loads) and len(loads) > 1:
+        return f"from load {load_words(loads[0])} on"
+    return f"at {_loads_words(loads)}"
+
+
+def _loads_words(loads: Sequence[float]) -> str:
+    return f"{'loads' if len(loads) > 1 else 'load'} {listed([load_words(load) for load in loads])}"
+
+
+def steady_cards(answer: SteadyAnswer) -> list[tuple[str, str, str]]:
+    """Return at most four cards (label, value, help) on the policy the sentence speaks of."""
+    load = focus_load(answer)
+    best = best_at(answer, load)
+    if best is None or best.response_h is None:
+        slowest = min(answer.points, key=lambda point: point.growth.mean)
+        value = f"{number(slowest.growth.mean)} jobs"
+        return [("Slowest growth", value, f"Jobs by which the backlog of {named(slowest.label)} grows per 100 arrivals "
+                 f"at load {load_words(slowest.load)}: the least of all points.")]  # fmt: skip
+    about = f"{named(best.label)} at load {load_words(load)}"
+    apart = nearest(differences_at(answer, best))
+    cards = [
+        ("Time in system, mean", hours(best.response_h), f"{about}: submission to completion, mean with its 95% "
+         f"interval from {amount(best.batches, 'batch', 'batches')} of {best.jobs_measured:,} jobs; {best.words}."),
+        ("Time in system, p95", f"{number(best.p95_h)} h", f"{about}: 95 of 100 jobs are done within this time, half "
+         f"within {number(best.p50_h)} h."),
+    ]  # fmt: skip
+    if apart is not None:
+        other, of = apart
+        mean, half = with_half(of)
+        why = f"{about} minus {named(other)}, over the {of.n:,} jobs measured under both; ± is the 95% interval."
+        cards.append(("Against next policy, h", f"{mean} ± {half}" if half else mean, why))
+    stable = [point.load for point in answer.points if point.label == best.label and point.state != "queue grows"]
+    cards.append(("No growth up to", f"load {load_words(max(stable))}", f"The highest load tried at which the queue of "
+                  f"{named(best.label)} does not grow."))  # fmt: skip
+    return cards
+
+
+def state_words(point: SteadyPoint) -> tuple[str, str]:
+    """Return the chip of a point and its colour: stopped at ± 5%, cap reached, queue grows."""
+    if point.state == "queue grows":
+        return f"{named(point.label)}: queue grows", "gray"
+    half = "rough" if point.relative_half_width is None else f"± {share(point.relative_half_width)}"
+    if point.may_grow:
+        return f"{named(point.label)}: cap reached, {half}, may grow without end", "orange"
+    if not point.settled:
+        return f"{named(point.label)}: cap reached, at least {half}", "orange"
+    within = point.state == "within target"
+    return f"{named(point.label)}: {'stopped at' if within else 'cap reached,'} {half}", "blue" if within else "orange"
+
+
+def steady_guards(answer: SteadyAnswer, *, stale: bool) -> list[Caution]:
+    """Return banners: what the auditor found, and that another version of the program computed the answer."""
+    found = []
+    bad = [point for point in answer.points if point.audit]
+    if bad:
+        first = f"{named(bad[0].label)} at load {load_words(bad[0].load)}: {bad[0].audit[0]}"
+        found.append(Caution("red", f"The auditor found violations in {amount(len(bad), 'point')}. {first}", ""))
+    if stale:
+        found.append(Caution("info", "Computed by another version of this program.", "Compute it again to be sure."))
+    return found
+
+
+def spec_words(spec: SteadySpec) -> str:
+    """Return the question in one line."""
+    loads = spec.loads
+    span = load_words(loads[0]) if len(loads) == 1 else f"{load_words(loads[0])} to {load_words(loads[-1])}"
+    points = amount(len(loads) * len(spec.policies), "point")
+    return f"{networks_words(spec)} on {amount(spec.stream.nodes, 'node')}, load {span}, {points}"
+
+
+def networks_words(spec: SteadySpec) -> str:
+    """Return which networks the jobs train."""
+    networks = spec.stream.networks
+    if networks == TABLE_III:
+        return "four networks of the study"
+    if networks == LARGE:
+        return "two large networks of the study"
+    return networks[0].name if len(networks) == 1 else amount(len(networks), "network")
+
+
+def steady_assumptions(answer: SteadyAnswer) -> list[Assumption]:
+    """Return what the answer takes for granted."""
+    stream, spec = answer.spec.stream, answer.spec
+    names = listed([network.name for network in stream.networks])
+    server = (
+        "Servers run beside the workers and cost their nodes nothing."
+        if stream.shared_server
+        else "One node is a worker with its server; of more nodes "
+        + ("one is the server." if stream.servers == 1 else f"{stream.servers} are servers.")
+    )
+    found = [
+        Assumption(
+            "generated jobs", f"Poisson arrivals of {names}, seed {spec.seed}; every policy sees the same jobs.", ""
+        ),
+        Assumption("speed from a queueing network", f"{LINKS[stream.network_model].capitalize()}. {server}", ""),
+        Assumption("perfect estimates", "Policies know the work left and the speed-up of every job.", ""),
+        Assumption(
+            "no cost of a change", "Stopping a job and changing its width take no time; its progress is kept.", ""
+        ),
+        Assumption(
+            "95% intervals of batch means",
+            f"The first tenth of the jobs is left out, and the last jobs, which meet "
+            f"fewer others; jobs are doubled up to {spec.most_jobs:,} until the mean is known within "
+            f"± {share(spec.target)}.",
+            "",
+        ),
+    ]
+    tried = {point.load: point for point in answer.points if point.chunks_tried}
+    if tried:
+        best = "; ".join(f"{point.params['chunk']} at load {load_words(load)}" for load, point in tried.items())
+        found.append(
+            Assumption(
+                "chunk = the best in a pilot",
+                f"Of {listed([str(one) for one in spec.chunks])} nodes, on "
+                f"other jobs than those it is judged on: {best}.",
+                "",
+            )
+        )
+    if any("load" in point.params for point in answer.points):
+        found.append(
+            Assumption("moldable KNEE knows the load", "Its threshold follows from the load of each point.", "")
+        )
+    return [*found, Assumption("logs audited", answer.audited, "")]

@@ -1,0 +1,320 @@
+"""What a sweep answers: cells, means with intervals, paired differences, regret, and cost against service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.names import names_hint
+from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
+
+Value = float | str
+Point = tuple[Value | None, ...]
+"""The value of each axis; None where the scenario stays as it is."""
+
+
+class Axis(FrozenModel):
+    """What varies: key and label, the unit of its values ("x" = a factor, "" = a share or a name), the values.
+
+    ``present``: the value the scenario has as it is, None where it has none.
+    """
+
+    key: str
+    label: str
+    unit: str
+    values: tuple[Value, ...]
+    present: Value | None = None
+
+
+class Cell(FrozenModel):
+    """One policy at one point (its number) with one seed: metrics by key, None where undefined or the run failed.
+
+    ``completed``, ``rejected``, ``unfinished`` count its jobs; ``audit`` holds the auditor's complaints, ``error`` what
+    ended the run; ``missing``: it was not run yet.
+    """
+
+    point: int
+    policy: str
+    seed: int
+    values: Mapping[str, float | None]
+    completed: int | None = None
+    rejected: int | None = None
+    unfinished: int | None = None
+    audit: tuple[str, ...] = ()
+    error: str = ""
+    missing: bool = False
+
+
+class Sweep(FrozenModel):
+    """All cells: points first, then policies, then seeds. The first point is the baseline.
+
+    Cells with one seed saw the same random jobs, whatever their policy and point. ``vary``: what differs from draw to
+    draw beside what the scenario itself draws; ``exact``: nothing is random, so that one draw says all.
+    """
+
+    scenario: str
+    scenario_name: str
+    mode: Literal["grid", "one-at-a-time"]
+    axes: tuple[Axis, ...]
+    points: tuple[Point, ...] = Field(min_length=1)
+    policies: tuple[str, ...] = Field(min_length=1)
+    labels: Mapping[str, str]
+    reference: str
+    seeds: tuple[int, ...] = Field(min_length=1)
+    metrics: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    vary: Mapping[str, Value] = Field(default_factory=dict)
+    exact: bool = False
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[int, str], list[Cell]]:
+        by_place: dict[tuple[int, str], list[Cell]] = {}
+        for cell in self.cells:
+            by_place.setdefault((cell.point, cell.policy), []).append(cell)
+        return by_place
+
+    def at(self, point: int, policy: str) -> list[Cell]:
+        """Return the cells of a policy at a point, one a seed; KeyError where there is none."""
+        return self._by_place[point, policy]
+
+    def point_words(self, point: int) -> str:
+        """Return a point in words: "Nodes 8, Arrivals 1.2 x"; "as it is" for the scenario without a change."""
+        parts = [
+            f"{axis.label} {shown(value)}" + (f" {axis.unit}" if axis.unit not in ("", "nodes") else "")
+            for axis, value in zip(self.axes, self.points[point], strict=True)
+            if value is not None
+        ]
+        return ", ".join(parts) or "as it is"
+
+    @property
+    def num_missing(self) -> int:
+        """How many cells were not run yet."""
+        return sum(cell.missing for cell in self.cells)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the answer in JSON's own types."""
+        return self.model_dump(mode="json")
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> Sweep:
+        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
+        return validated(Sweep, dict(plain), "answer of a sweep")
+
+
+def shown(value: Value | None) -> str:
+    """Return a value of an axis as text, "" where the scenario stays as it is."""
+    return "" if value is None else value if isinstance(value, str) else f"{value:g}"
+
+
+# ---- numbers of one place ----------------------------------------------------------------------------
+
+
+def values_at(sweep: Sweep, point: int, policy: str, metric: str) -> list[float] | None:
+    """Return a metric of every draw; None where a draw has none: the others alone would be another set of draws.
+
+    Raises
+    ------
+    InputError
+        If the sweep has no such metric.
+    """
+    if metric not in sweep.metrics:
+        raise InputError(f"metric {metric!r:.80}", "is not one of the sweep", names_hint(metric, sweep.metrics))
+    values = [cell.values.get(metric) for cell in sweep.at(point, policy)]
+    return None if any(value is None for value in values) else [float(value or 0.0) for value in values]
+
+
+def mean_at(sweep: Sweep, point: int, policy: str, metric: str) -> Interval | None:
+    """Return the mean over draws with its 95% interval; None where a draw has no number."""
+    values = values_at(sweep, point, policy, metric)
+    return None if values is None else mean_interval(values)
+
+
+def against_policy(sweep: Sweep, point: int, policy: str, metric: str, reference: str = "") -> Interval | None:
+    """Return a policy minus the reference policy at one point, paired by draw; None where either has no number."""
+    return _difference(sweep, (point, policy), (point, reference or sweep.reference), metric)
+
+
+def against_point(sweep: Sweep, point: int, policy: str, metric: str, baseline: int = 0) -> Interval | None:
+    """Return a policy at a point minus itself at the baseline, paired by draw; None where either has no number."""
+    return _difference(sweep, (point, policy), (baseline, policy), metric)
+
+
+def _difference(sweep: Sweep, ours: tuple[int, str], theirs: tuple[int, str], metric: str) -> Interval | None:
+    values, base = values_at(sweep, *ours, metric), values_at(sweep, *theirs, metric)
+    return None if values is None or base is None else paired_difference(values, base)
+
+
+# ---- regret ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """Loss of a policy to the best policy at each point, at least 0; None where a policy there has no number.
+
+    ``losses`` in the unit of the metric, ``percents`` of the best (None where the best is 0), one a point; ``worst``
+    the largest loss, None where one is missing; ``safest`` whether no policy has a smaller worst loss (minimax regret).
+    """
+
+    policy: str
+    losses: tuple[float | None, ...]
+    percents: tuple[float | None, ...]
+    worst: float | None
+    worst_percent: float | None
+    safest: bool
+
+
+def regrets(sweep: Sweep, metric: str) -> list[Regret]:
+    """Return the regret of every policy, in their order, of means over draws (Savage 1951).
+
+    The safest choice is by loss in the unit of the metric, not in percent: a percent of nearly nothing says little.
+    Policies without a number at some point are never the safest.
+
+    Raises
+    ------
+    InputError
+        If more or less of the metric is neither better nor worse, or the sweep has no such metric.
+    """
+    sign = _sign(metric)
+    means = [[_mean(sweep, point, policy, metric) for point in range(len(sweep.points))] for policy in sweep.policies]
+    costs = sign * np.array(means, dtype=float)  # (policies, points), less is better; NaN = no number
+    best = np.where(np.isnan(costs), np.inf, costs).min(axis=0)
+    losses = costs - best
+    with np.errstate(divide="ignore", invalid="ignore"):
+        percents = np.where(best == 0, np.nan, 100 * losses / np.abs(best))
+    worst = losses.max(axis=1)  # NaN where one is missing
+    least = np.nanmin(worst) if not np.isnan(worst).all() else np.nan
+    return [
+        Regret(
+            policy=policy,
+            losses=tuple(map(_known, losses[row].tolist())),
+            percents=tuple(map(_known, percents[row].tolist())),
+            worst=_known(float(worst[row])),
+            worst_percent=_known(float(percents[row].max())),
+            safest=bool(worst[row] == least),
+        )
+        for row, policy in enumerate(sweep.policies)
+    ]
+
+
+def _mean(sweep: Sweep, point: int, policy: str, metric: str) -> float:
+    found = mean_at(sweep, point, policy, metric)
+    return np.nan if found is None else found.mean
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def kpi_of(metric: str) -> KPI:
+    """Return the entry of a metric that has a better side; InputError where it has none."""
+    if metric not in KPIS:
+        raise InputError(f"metric {metric!r:.80}", "there is none of this name", names_hint(metric, KPIS))
+    if KPIS[metric].better == "neutral":
+        raise InputError(f"metric {metric}", "is neither better nor worse when larger", "Take one that is")
+    return KPIS[metric]
+
+
+def _sign(metric: str) -> float:
+    return 1.0 if kpi_of(metric).better == "lower" else -1.0
+
+
+# ---- cost against service ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A policy at a point with its mean cost and service; ``dominated``: another is no worse in both, better in one."""
+
+    point: int
+    policy: str
+    cost: float
+    service: float
+    dominated: bool
+
+
+def frontier(sweep: Sweep, cost: str, service: str, among: Sequence[int] | None = None) -> list[Choice]:
+    """Return all choices that have both numbers, points first; those that are not dominated are the frontier.
+
+    ``among``: the points that are compared, all without it; see :func:`choice_points`.
+
+    Means over draws are compared as they are: choices whose intervals overlap may change places with more draws.
+
+    Raises
+    ------
+    InputError
+        As :func:`regrets`.
+    """
+    signs = np.array([_sign(cost), _sign(service)])
+    points = range(len(sweep.points)) if among is None else among
+    places = [(point, policy) for point in points for policy in sweep.policies]
+    means = np.array([[_mean(sweep, *place, metric) for metric in (cost, service)] for place in places])
+    there = np.flatnonzero(~np.isnan(means).any(axis=1))
+    found = means[there] * signs  # (choices, 2), less is better
+    choices = []
+    for row, place in enumerate(there.tolist()):
+        no_worse, better = (found <= found[row]).all(axis=1), (found < found[row]).any(axis=1)
+        beaten = bool((no_worse & better).any())
+        (point, policy), (paid, served) = places[place], means[place].tolist()
+        choices.append(Choice(point, policy, paid, served, beaten))
+    return choices
+
+
+CIRCUMSTANCES = (
+    "arrivals", "durations", "due_slack", "weights", "prices", "failures", "failure_at", "days", "run_time_spread",
+    "restart_s", "estimate_error", "bug_share", "bug_within_s", "cancel_share",
+)  # fmt: skip
+"""Changes that nobody chooses: what they do to cost and service is no offer that could dominate another."""
+
+
+def choice_points(sweep: Sweep, point: int) -> list[int]:
+    """Return the points that differ from one only in what somebody can choose: nodes, machines, parameters."""
+    given = [place for place, axis in enumerate(sweep.axes) if axis.key in CIRCUMSTANCES]
+    at = sweep.points[point]
+    return [place for place, values in enumerate(sweep.points) if all(values[one] == at[one] for one in given)]
+
+
+# ---- tables ------------------------------------------------------------------------------------------
+
+
+def rows_of(sweep: Sweep) -> list[dict[str, Any]]:
+    """Return all cells as rows: a column for each axis, policy, seed, a column for each metric, audit, error."""
+    return [
+        {
+            **{axis.key: shown(value) for axis, value in zip(sweep.axes, sweep.points[cell.point], strict=True)},
+            "policy": cell.policy,
+            "seed": cell.seed,
+            **{key: cell.values.get(key) for key in sweep.metrics},
+            "audit": "; ".join(cell.audit) if cell.audit else "" if cell.error or cell.missing else "ok",
+            "error": "not run yet" if cell.missing else cell.error,
+        }
+        for cell in sweep.cells
+    ]
+
+
+def failed(sweep: Sweep) -> list[Cell]:
+    """Return the cells whose run ended with an error."""
+    return [cell for cell in sweep.cells if cell.error]
+
+
+def with_violations(sweep: Sweep) -> list[Cell]:
+    """Return the cells of whose run the auditor complains."""
+    return [cell for cell in sweep.cells if cell.audit]
+
+
+def unequal_points(sweep: Sweep) -> Iterator[int]:
+    """Yield the points at which policies completed different numbers of jobs: their means are of unlike jobs.
+
+    Runs that failed or are missing are told apart.
+    """
+    for point in range(len(sweep.points)):
+        draws = zip(*(sweep.at(point, policy) for policy in sweep.policies), strict=True)
+        if any(len({cell.completed for cell in cells} - {None}) > 1 for cells in draws):
+            yield point

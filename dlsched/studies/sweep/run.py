@@ -1,0 +1,115 @@
+"""A sweep: every policy at every point, as cases; and the answer made of their outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.policies import registry
+from dlsched.studies.design import RunResult, check_variant, factor_of, plan_of, run_variants
+from dlsched.studies.design.run import Plan
+from dlsched.studies.simulation import Progress
+from dlsched.studies.sweep.answer import Axis, Cell, Sweep
+from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """An answer, and of its different runs how many were ``computed`` and how many came from the store."""
+
+    answer: Sweep
+    computed: int
+    stored: int
+
+
+def run_sweep(
+    spec: SweepSpec,
+    scenario: Scenario,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> Swept:
+    """Return the answer of a sweep; parameters and errors as :func:`studies.design.run_variants`.
+
+    Raises
+    ------
+    InputError
+        Also for another scenario than the question names.
+    """
+    exact = check(spec, scenario)
+    played = run_variants(scenario, spec.cases, spec.draws, executor, store, progress)
+    return Swept(answer_of(spec, scenario, played.outcomes, exact=exact), played.computed, played.stored)
+
+
+def check(spec: SweepSpec, scenario: Scenario) -> bool:
+    """Raise InputError when the sweep cannot be run, before anything is computed; return whether nothing is random."""
+    check_question(spec, scenario)
+    varies = [check_variant(scenario, case, spec.draws)[2] for case in spec.cases]
+    return not any(varies)
+
+
+def planned(spec: SweepSpec, scenario: Scenario) -> Plan:
+    """Return what has to be run; InputError as :func:`check`."""
+    check_question(spec, scenario)
+    return plan_of(scenario, spec.cases, spec.draws)
+
+
+def check_question(spec: SweepSpec, scenario: Scenario) -> None:
+    """Raise InputError where the question is about another scenario, or about a parameter of nobody."""
+    if spec.scenario != scenario.content_hash:
+        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
+        raise InputError("sweep", why, "Ask with that scenario")
+    for axis in spec.axes:
+        if axis.policy and axis.policy not in spec.policies:
+            why = f"is of a policy that is not swept, {axis.policy}"
+            raise InputError(f"parameter {axis.key}", why, "Add it to the policies")
+
+
+def answer_of(
+    spec: SweepSpec, scenario: Scenario, outcomes: Sequence[Sequence[RunResult | None]], *, exact: bool = False
+) -> Sweep:
+    """Return the answer made of the outcomes of ``spec.cases``, in their order, by seed; None = not run yet."""
+    places = [(point, policy) for point in range(len(spec.points)) for policy in spec.policies]
+    return Sweep(
+        scenario=spec.scenario,
+        scenario_name=scenario.name,
+        mode=spec.mode,
+        axes=tuple(_axis(scenario, axis) for axis in spec.axes),
+        points=spec.points,
+        policies=spec.policies,
+        labels={key: registry.find(key).label for key in spec.policies},
+        reference=spec.reference,
+        seeds=spec.seeds,
+        metrics=spec.metrics,
+        cells=tuple(
+            _cell(spec, *place, seed, outcome)
+            for place, found in zip(places, outcomes, strict=True)
+            for seed, outcome in zip(spec.seeds, found, strict=True)
+        ),
+        vary=spec.vary,
+        exact=exact,
+    )
+
+
+def _axis(scenario: Scenario, axis: AxisSpec) -> Axis:
+    if axis.policy:
+        return Axis(key=axis.key, label=axis.key, unit="", values=axis.values)
+    change = factor_of(scenario, axis.key)
+    present = change.own(scenario)
+    return Axis(key=axis.key, label=change.label, unit=change.unit, values=axis.values, present=present)
+
+
+def _cell(spec: SweepSpec, point: int, policy: str, seed: int, outcome: RunResult | None) -> Cell:
+    if outcome is None:
+        return Cell(point=point, policy=policy, seed=seed, values=dict.fromkeys(spec.metrics), missing=True)
+    metrics = outcome.metrics or {}
+    values = {key: None if (value := metrics.get(key)) is None else float(value) for key in spec.metrics}
+    jobs = {key: metrics.get(key) for key in ("completed", "rejected", "unfinished")}
+    return Cell(point=point, policy=policy, seed=seed, values=values, audit=outcome.audit, error=outcome.error, **jobs)

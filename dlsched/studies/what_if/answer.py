@@ -1,0 +1,153 @@
+"""What a change does: the answer to one what-if question, as it is kept, and its numbers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from dlsched.domain.errors import validated
+from dlsched.domain.model import FrozenModel
+from dlsched.metrics.findings import headline_rows
+from dlsched.metrics.stats.compare import Comparison, Row, compare
+from dlsched.metrics.winners import Winners
+
+TODAY, CHANGED = "today", "the change"
+"""Names of the two sides in a comparison."""
+LEVELS_PERCENT = tuple(level / 2 for level in range(201))
+"""Shares of jobs at which waits and times in system are kept, percent: 0, 0.5, ..., 100."""
+MOST_CARDS = 4
+FOREST = (
+    "late_share", "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", "cost_month", "total_cost", "allocation_ratio",
+)  # fmt: skip
+MOST_FOREST_ROWS = 6
+
+Value = float | str
+
+
+class Moved(FrozenModel):
+    """One thing that differs: ``key`` of a change, "policy" or "param.NAME"; ``unit`` "x" = a factor, "" = none.
+
+    A value of None is the default of a parameter, or a rule that is not set.
+    """
+
+    key: str
+    label: str
+    unit: str
+    before: Value | None
+    after: Value | None
+
+
+class Side(FrozenModel):
+    """One of the two choices over all draws; its curves are of the first draw.
+
+    ``metrics`` by key for each draw, empty for a draw whose run failed; ``audit`` holds the auditor's complaints,
+    ``errors`` what ended runs. ``waits_s`` and ``times_in_system_s`` are those not exceeded by LEVELS_PERCENT of the
+    ``started`` and the ``completed`` jobs; ``queue`` holds times (seconds) and how many jobs wait from then on.
+    """
+
+    policy: str
+    label: str
+    metrics: tuple[Mapping[str, float | None], ...]
+    audit: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    started: int = 0
+    completed: int = 0
+    waits_s: tuple[float, ...] = ()
+    times_in_system_s: tuple[float, ...] = ()
+    queue: tuple[tuple[float, float], ...] = ()
+
+
+class WhatIf(FrozenModel):
+    """The answer: both sides on the same draws.
+
+    ``exact``: nothing is random, one draw says all. ``vary``: what is drawn anew beside what the scenario itself
+    draws. ``free_slots``: the policy rents the machines. ``winners``: who gains and who loses, by each way to tell jobs
+    apart; none where nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the
+    answer.
+    """
+
+    scenario: str
+    scenario_name: str
+    baseline: Side
+    changed: Side
+    moved: tuple[Moved, ...]
+    draws: int = Field(ge=1)
+    vary: Mapping[str, Value]
+    exact: bool
+    free_slots: bool
+    winners: tuple[Winners, ...] = ()
+    run_cpu_s: float = 0.0
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything differs from the scenario as it is."""
+        return bool(self.moved)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What ended runs, of both sides; each once."""
+        return tuple(dict.fromkeys((*self.baseline.errors, *self.changed.errors)))
+
+    @property
+    def audit(self) -> tuple[str, ...]:
+        """What the auditor complains of, on both sides; each once."""
+        return tuple(dict.fromkeys((*self.baseline.audit, *self.changed.audit)))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the answer in JSON's own types."""
+        return self.model_dump(mode="json")
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> WhatIf:
+        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
+        return validated(WhatIf, dict(plain), "answer of a what-if")
+
+
+def comparison_of(answer: WhatIf) -> Comparison:
+    """Return all metrics of both sides with their differences, paired by draw."""
+    sides = [(TODAY, answer.baseline.metrics), (CHANGED, answer.changed.metrics)]
+    return compare(sides, TODAY, exact=answer.exact, of_days="days" in answer.vary)
+
+
+def cost_key(answer: WhatIf, comparison: Comparison) -> str | None:
+    """Return the metric that says what the choice costs; None without prices.
+
+    Per month, as the time in which jobs arrive may differ. Where the policy rents machines, in all: the cost of the
+    time in which jobs arrive would flatter a policy that rents little then and runs the jobs later.
+    """
+    keys = ("total_cost", "vm_cost") if answer.free_slots else ("cost_month", "vm_cost")
+    return next((key for key in keys if _is_there(comparison.row(key))), None)
+
+
+def service_rows(comparison: Comparison) -> list[Row]:
+    """Return the metrics of service that a sentence speaks of, those of due times first."""
+    rows = {row.kpi.key: row for row in headline_rows(comparison) if row.kpi.section != "Cost"}
+    order = sorted(rows, key=lambda key: (key != "late_share", key == "completed"))
+    return [rows[key] for key in order]
+
+
+def card_rows(answer: WhatIf, comparison: Comparison) -> list[Row]:
+    """Return the metrics of the cards: how late or slow, how long jobs wait, completed jobs where they differ, cost."""
+    service = [row for row in service_rows(comparison) if row.kpi.key != "completed"]
+    late = next((row for key in ("late_share", "utility_total", "slowdown_mean")
+                 if _is_there(row := comparison.row(key))), None)  # fmt: skip
+    waits = [row for row in service if row is not late and row.kpi.key != "slowdown_mean"][:1]
+    completed, cost = comparison.row("completed"), cost_key(answer, comparison)
+    differs = completed is not None and completed.of(CHANGED).verdict != "same"
+    third = completed if differs else comparison.row("wait_p50")
+    last = comparison.row(cost or "allocation_ratio")
+    return [row for row in (late, *waits, third, last) if row is not None][:MOST_CARDS]
+
+
+def forest_rows(answer: WhatIf, comparison: Comparison) -> list[Row]:
+    """Return the metrics of the picture of changes: at most MOST_FOREST_ROWS whose baseline is not 0."""
+    keys = ("total_cost", "vm_cost") if answer.free_slots else ("cost_month", "total_cost")
+    wanted = [key for key in FOREST if key not in ("cost_month", "total_cost") or key in keys]
+    there = [row for key in wanted if _is_there(row := comparison.row(key)) and row is not None]
+    return [row for row in there if (value := row.of(TODAY).value) is not None and value.mean][:MOST_FOREST_ROWS]
+
+
+def _is_there(row: Row | None) -> bool:
+    return row is not None and all(cell.value is not None for cell in row.cells)

@@ -1,0 +1,48 @@
+"""How long a what-if will take, roughly, before it is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dlsched.domain.policy import ListRule
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.truth import realise
+from dlsched.policies.registry import find
+from dlsched.sim import kernels
+from dlsched.sim.prepare import Prepared
+from dlsched.studies.design import Variant, changed
+from dlsched.studies.estimate import estimate_s
+from dlsched.studies.what_if.spec import WhatIfSpec, is_exact
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
+
+RUN_S = 0.01
+JOB_S, PREEMPTED_JOB_S = 2e-5, 1.2e-4
+"""CPU seconds of a run and of each of its jobs in the loop that is compiled for list policies, about."""
+ENGINE_JOB_S = 2.5e-4
+"""The same in the general engine, where a list policy does not stop jobs."""
+
+
+def guess_s(spec: WhatIfSpec, scenario: Scenario, store: Store | None = None, run_cpu_s: float | None = None) -> float:
+    """Return CPU seconds of a question, rough; ``run_cpu_s`` of a run where one like it was answered already."""
+    draws = 1 if is_exact(spec, scenario) else len(spec.draws.seeds)
+    sides = [spec.baseline] if spec.baseline == spec.changed else [spec.baseline, spec.changed]
+    if run_cpu_s is not None:
+        return len(sides) * draws * run_cpu_s
+    return draws * sum(_run_s(scenario, case, store) for case in sides)
+
+
+def _run_s(scenario: Scenario, case: Variant, store: Store | None) -> float:
+    """Return seconds of one run: short where compiled code runs it, else by earlier runs or the number of jobs."""
+    made, policy = changed(scenario, case.changes), find(case.policy)
+    if not policy.clairvoyant:
+        built = policy.build(policy.parse(dict(case.params)))
+        rule = built.kernel_rule
+        if isinstance(rule, ListRule):
+            compiled = kernels.eligible(Prepared(made, realise(made)), built)
+            if compiled:
+                return RUN_S + len(made.workload) * (PREEMPTED_JOB_S if rule.preemptive else JOB_S)
+            if not rule.preemptive:
+                return RUN_S + len(made.workload) * ENGINE_JOB_S
+    return estimate_s(made, case.policy, store).seconds

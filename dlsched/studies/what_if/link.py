@@ -1,0 +1,118 @@
+"""A what-if as the parameters of a link, so that another browser shows the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import find
+from dlsched.studies.design import Replications, Variant
+from dlsched.studies.design.factors import factors_for, without_neutral
+from dlsched.studies.design.variants import MOST_DRAWS, Value
+from dlsched.studies.what_if.spec import WhatIfSpec, default_draws
+
+LINK_PARAMS = ("policy", "with", "to", "param", "set", "draws", "vary")
+"""policy and with: the baseline's policy and parameters; to and param: those of the other side where they differ; set:
+a change; draws: how many; vary: what is drawn anew. with, param, set and vary may be there several times."""
+Link = Mapping[str, Sequence[str]]
+
+
+def written_link(spec: WhatIfSpec) -> dict[str, list[str]]:
+    """Return the parameters of the link to a question; the scenario is named apart."""
+    before, after = spec.baseline, spec.changed
+    same_policy = before.policy == after.policy
+    base = before.params if same_policy else {}
+    params = {name: value for name, value in after.params.items() if name not in base or base[name] != value}
+    link = {
+        "policy": [before.policy],
+        "with": [f"{name}:{json.dumps(value)}" for name, value in before.params.items()],
+        "to": [] if same_policy else [after.policy],
+        "param": [f"{name}:{json.dumps(value)}" for name, value in params.items()]
+        + [f"{name}:" for name in base if name not in after.params],
+        "set": [f"{key}:{_text(value)}" for key, value in after.changes.items()],
+        "draws": [str(len(spec.draws.seeds))],
+        "vary": [f"{key}:{_text(value)}" for key, value in spec.draws.vary.items()],
+    }
+    return {name: values for name, values in link.items() if values}
+
+
+def read_link(link: Link, scenario: Scenario, policy: str) -> WhatIfSpec:
+    """Return the question a link asks about a scenario; ``policy`` is the baseline's where the link names none.
+
+    Raises
+    ------
+    InputError
+        Naming the part of the link that cannot be read.
+    """
+    before = _last(link, "policy") or policy
+    base = dict(_params("with", link))
+    after = _last(link, "to") or before
+    for key in (before, after):
+        find(key)  # InputError with the names that are near
+    params = dict(base if after == before else {})
+    for name, value in _params("param", link):
+        if value is None:
+            params.pop(name, None)
+        else:
+            params[name] = value
+    changes = without_neutral(scenario, dict(_changes("set", link, scenario)))
+    try:
+        draws = _draws(link, scenario, before)
+        baseline = Variant(policy=before, params=base)
+        changed = Variant(policy=after, changes=changes, params=params)
+        return WhatIfSpec(scenario=scenario.content_hash, baseline=baseline, changed=changed, draws=draws)
+    except ValidationError as error:
+        raise from_validation("link", error) from error
+
+
+def _text(value: Value) -> str:
+    """Return a value so that it is read as the same number: 1.2, 8."""
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _last(link: Link, name: str) -> str:
+    return (link.get(name) or [""])[-1]
+
+
+def _params(name: str, link: Link) -> list[tuple[str, Any]]:
+    """Return parameters of a policy, in order; None where one goes back to its default."""
+    found: list[tuple[str, Any]] = []
+    for text in link.get(name, ()):
+        key, colon, value = text.partition(":")
+        try:
+            found.append((key, json.loads(value) if value else None))
+        except (ValueError, RecursionError):
+            colon = ""
+        if not colon:
+            raise InputError(f"link, {name}={text:.80}", "is no parameter of a policy", "Write it as name:value")
+    return found
+
+
+def _changes(name: str, link: Link, scenario: Scenario) -> Iterable[tuple[str, Value]]:
+    changes = sorted(factors_for(scenario), key=lambda change: -len(change.key))
+    read: dict[str, Callable[[Value], Value]] = {change.key: change.read for change in changes}
+    for text in link.get(name, ()):
+        # The longest key first: names of VM types may hold a colon.
+        key = next((key for key in read if text.startswith(f"{key}:")), None)
+        if key is None:
+            why = "is no change of this scenario"
+            raise InputError(f"link, {name}={text:.80}", why, f"Write it as key:value; keys are {', '.join(read)}")
+        yield key, read[key](text[len(key) + 1 :])
+
+
+def _draws(link: Link, scenario: Scenario, policy: str) -> Replications:
+    text, vary = _last(link, "draws"), dict(_changes("vary", link, scenario))
+    if not text:
+        usual = default_draws(scenario, policy)
+        return Replications(seeds=usual.seeds, vary=vary) if vary else usual
+    if not (re.fullmatch("[0-9]{1,9}", text) and 1 <= int(text) <= MOST_DRAWS):
+        raise InputError(f"link, draws={text:.80}", f"must be a number from 1 to {MOST_DRAWS:,}", "Write draws=10")
+    return Replications(seeds=tuple(range(int(text))), vary=vary)

@@ -1,0 +1,291 @@
+"""What a change does, in words: what was changed + what got better, from a to b + what it costs + how sure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dlsched.metrics.findings import HEADLINES
+from dlsched.metrics.findings import certainty as certainty_of
+from dlsched.metrics.stats.compare import Comparison, Row
+from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, Value, WhatIf, cost_key, service_rows
+from dlsched.wording.formats import HOUR_S, MINUS, amount, count, duration, is_missing, listed, money, number, share
+
+MOST_NAMED = 3
+"""More changes than this are counted in a sentence, not named."""
+MOST_CLAUSES = 2
+SMALL_NUMBERS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
+PLURAL = ("arrivals", "durations", "prices", "weights", "failures", "failure_at", "vm_types")
+"""Changes whose name is a plural."""
+DAYS_WHY = (
+    "Each draw is as many days, each a whole day of the trace drawn with replacement. ± tells how well the mean over "
+    "such draws is known, and shrinks with more of them. It does not tell how other days would differ: that is about "
+    "as wide as single draws spread, or wider."
+)
+"""What an interval over resampled days is of (decision 027)."""
+_FAILURE = re.compile(r"(\d+)@([\d.]+)for([\d.]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who does something in a sentence; ``many``: its verb is a plural."""
+
+    words: str
+    many: bool
+
+    def does(self, verb: str) -> str:
+        """Return a regular verb in the number of the subject: cut, cuts."""
+        return verb if self.many else f"{verb}s"
+
+    @property
+    def is_are(self) -> str:
+        """The verb to be."""
+        return "are" if self.many else "is"
+
+
+def sentence(answer: WhatIf, comparison: Comparison) -> str:
+    """Return the answer in one sentence; names that users gave may be in it.
+
+    Never "better" where the draws do not tell; a trade-off where one number of service gets better and another worse.
+    """
+    if answer.errors:
+        return "The comparison is not complete: not every run came to its end."
+    if not answer.is_changed:
+        return _as_it_is(answer, comparison)
+    who, service = subject(answer.moved), service_rows(comparison)
+    cost = comparison.row(cost_key(answer, comparison) or "")
+    if not comparison.exact and comparison.draws == 1:
+        return _rough(who, service, cost)
+    better, worse = (_of(service, verdict)[:MOST_CLAUSES] for verdict in ("better", "worse"))
+    gains, losses = _changes(who, better), _changes(who, worse)
+    if gains and losses:
+        pronoun = "they" if who.many else "it"
+        said = f"{who.words} {who.is_are} a trade-off: {pronoun} {gains}, but {losses}"
+    elif gains or losses:
+        said = f"{who.words} {gains or losses}"
+    else:
+        said = _no_difference(who, service)
+    paid = _cost(who, cost, gains=bool(gains), losses=bool(losses)) if cost else ""
+    return f"{said}{paid} ({certainty(comparison)})."
+
+
+def certainty(comparison: Comparison) -> str:
+    """Return how sure the numbers are, in words."""
+    text = certainty_of(comparison)
+    return f"{text}, not a forecast" if comparison.exact else text
+
+
+def of_these_days(vary: Mapping[str, Value]) -> str:
+    """Return what draws are of where they are days of the trace, as what follows them; else ""."""
+    return " of these days" if "days" in vary else ""
+
+
+def subject(moved: Sequence[Moved]) -> Subject:
+    """Return what was changed as the subject of a sentence: "Two more nodes", "Arrivals +20% and run times −10%"."""
+    if len(moved) > MOST_NAMED:
+        return Subject(f"These {SMALL_NUMBERS[len(moved)] if len(moved) <= 12 else len(moved)} changes", many=True)
+    text = listed([moved_words(one) for one in moved])
+    many = len(moved) > 1 or _is_plural(moved[0])
+    return Subject(text[:1].upper() + text[1:], many)
+
+
+def moved_words(one: Moved) -> str:
+    """Return one change in words: "two more nodes", "arrivals +20%", "EASY backfill instead of FIFO"."""
+    if one.unit == "nodes":
+        return _nodes(one)
+    if one.key == "policy":
+        return f"{one.after} instead of {one.before}"
+    if one.unit == "x" and isinstance(one.after, float):
+        return f"{one.label.lower()} {factor_words(one.after)}"
+    if one.key == "failure_at":
+        return failures_words(str(one.after))
+    if one.key == "failures" and isinstance(one.after, float):
+        return f"failures, one a node every {duration(HOUR_S * one.after)},"
+    if one.key == "run_time_spread" and isinstance(one.after, float):
+        return f"run times ± {share(one.after)}"
+    if one.key == "vm_types":
+        return f"only the VM types {listed(str(one.after).split('+'))}"
+    label = one.label if one.key.startswith("param.") else one.label[:1].lower() + one.label[1:]
+    return f"{label} {value_words(one.after, one.unit)} instead of {value_words(one.before, one.unit)}"
+
+
+def value_words(value: Value | None, unit: str) -> str:
+    """Return a value with its unit: 8 nodes, 1.2x, 15 s, $4, none."""
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return value
+    if unit == "x":
+        return f"{value:g}x"
+    if unit in ("s", "h"):
+        return duration(value * (HOUR_S if unit == "h" else 1.0))
+    return money(value) if unit == "$" else f"{number(value, exact=True)}{f' {unit}' if unit else ''}"
+
+
+def factor_words(factor: float) -> str:
+    """Return a factor as a change: +20%, −10%, x 4."""
+    if factor >= 3:
+        return f"x {number(factor)}"
+    change = round(100 * (factor - 1), 1)
+    return f"{'+' if change >= 0 else MINUS}{abs(change):g}%"
+
+
+def failures_words(value: str) -> str:
+    """Return failures at given times: "a failure of node 3 after 48 h for 6 h"; several are counted."""
+    found = [_FAILURE.fullmatch(text) for text in value.split("+")]
+    if len(found) != 1 or found[0] is None:
+        return amount(len(found), "failure") + " at given times"
+    node, start, length = found[0].groups()
+    return f"a failure of node {node} after {duration(HOUR_S * float(start))} for {duration(HOUR_S * float(length))}"
+
+
+def varies_words(vary: Mapping[str, Value]) -> list[str]:
+    """Return what is drawn anew beside what the scenario itself draws, each in a few words."""
+    found = []
+    for key, value in vary.items():
+        if key == "days":
+            found.append("days resampled")
+        elif key == "run_time_spread":
+            found.append(f"run times ± {share(float(value))}")
+        elif key == "failures":
+            found.append(f"a failure a node every {duration(HOUR_S * float(value))}")
+        else:
+            found.append(f"{key.replace('_', ' ')} {value}")
+    return found
+
+
+def settings(answer: WhatIf) -> list[dict[str, str]]:
+    """Return what differs as rows: setting, value today, value with the change."""
+    return [
+        {"Setting": one.label, "Today": value_words(one.before, one.unit), "With the change": _after(one)}
+        for one in answer.moved
+    ]
+
+
+def _after(one: Moved) -> str:
+    return failures_words(str(one.after)) if one.key == "failure_at" else value_words(one.after, one.unit)
+
+
+def _is_plural(one: Moved) -> bool:
+    if one.unit == "nodes":
+        return abs(_step(one)) != 1
+    if one.key == "failure_at":
+        return "+" in str(one.after)
+    return one.key in PLURAL or one.key == "run_time_spread"
+
+
+def _step(one: Moved) -> int:
+    assert isinstance(one.before, float | int)
+    assert isinstance(one.after, float | int)
+    return round(one.after - one.before)
+
+
+def _nodes(one: Moved) -> str:
+    step, kind = _step(one), one.key.partition(".")[2]
+    size = abs(step)
+    many = SMALL_NUMBERS[size] if size < len(SMALL_NUMBERS) else count(size)
+    noun = "node" if size == 1 else "nodes"
+    kind = kind.removesuffix("node").rstrip()  # a VM type may be called "8-GPU node"
+    return f"{many} {'more' if step > 0 else 'fewer'} {f'{kind} ' if kind else ''}{noun}"
+
+
+def _of(rows: Sequence[Row], verdict: str) -> list[Row]:
+    return [row for row in rows if row.of(CHANGED).verdict == verdict]
+
+
+def _changes(who: Subject, rows: Sequence[Row]) -> str:
+    """Return changes: "cut late jobs from 14.2% to 6.1% and the p95 wait from ...", empty without rows.
+
+    Without intervals, which the cards beside it show: a sentence of two lines is read, one of four is not.
+    """
+    said: list[str] = []
+    last = ""
+    for row in rows:
+        cell, before = row.of(CHANGED), row.of(TODAY).value
+        assert cell.delta is not None
+        assert cell.value is not None
+        assert before is not None
+        verb = who.does("cut" if cell.delta.mean < 0 else "raise")
+        start = "" if verb == last else f"{verb} "
+        ends = f"from {row.kpi.show(before.mean)} to {row.kpi.show(cell.value.mean)}"
+        said.append(f"{start}{HEADLINES[row.kpi.key]} {ends}")
+        last = verb
+    return listed(said) if said else ""
+
+
+def _cost(who: Subject, row: Row, *, gains: bool, losses: bool) -> str:
+    """Return what the change costs or saves, as the end of the sentence."""
+    cell = row.of(CHANGED)
+    if cell.delta is None or is_missing(cell.delta.mean):
+        return ""
+    name = {"total_cost": "in all", "cost_month": "a month"}.get(row.kpi.key, "for machines")
+    if cell.verdict == "same":
+        return ", at the same cost"
+    if cell.verdict == "not distinguishable":
+        return ", at a cost that is not distinguishable"
+    dear = cell.delta.mean > 0
+    size = money(abs(cell.delta.mean))
+    verb = f"{who.does('cost')} {size} more {name}" if dear else f"{who.does('save')} {size} {name}"
+    agrees = (dear and losses) or (not dear and gains) or (dear and gains and not losses)
+    return f", {'and' if agrees else 'but'} {verb}"
+
+
+def _no_difference(who: Subject, rows: Sequence[Row]) -> str:
+    unsure = [HEADLINES[row.kpi.key] for row in _of(rows, "not distinguishable")]
+    if unsure:
+        return f"{who.words} {who.is_are} not distinguishable from today in {listed(unsure)}"
+    same = [HEADLINES[row.kpi.key] for row in _of(rows, "same")]
+    if same:
+        return f"{who.words} {who.does('leave')} {listed(same)} as {'they are' if len(same) > 1 else 'today'}"
+    return f"{who.words} and today have no number in common"
+
+
+def _rough(who: Subject, rows: Sequence[Row], cost: Row | None) -> str:
+    """Return the numbers of one draw side by side: one draw tells no difference."""
+    there = [row for row in (*rows[:MOST_CLAUSES], *([cost] if cost else [])) if row.of(CHANGED).delta]
+    if not there:
+        return f"{who.words}: no number in common with today (rough, 1 draw)."
+    pairs = [f"{_named(row)} {row.of(CHANGED).text} ({row.of(TODAY).text} today)" for row in there]
+    return f"{who.words}, in one draw: {listed(pairs)}; rough, one draw does not tell them apart."
+
+
+def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
+    rows = [*service_rows(comparison)[:MOST_CLAUSES], comparison.row(cost_key(answer, comparison) or "")]
+    there = [row for row in rows if row is not None and row.of(TODAY).value is not None]
+    if not there:
+        return f"As it is, {answer.baseline.label} leaves no number to compare."
+    numbers = listed([f"{_named(row)} {row.of(TODAY).text}" for row in there])
+    return f"As it is, {answer.baseline.label}: {numbers} ({_sure_of_one(answer, comparison)})."
+
+
+def _sure_of_one(answer: WhatIf, comparison: Comparison) -> str:
+    return certainty(comparison).replace("paired draws", "draws")
+
+
+def _named(row: Row) -> str:
+    """Return a metric as it is called where its value follows; a cost per month says so itself."""
+    names = {**HEADLINES, "cost_month": "machine cost", "total_cost": "total cost"}
+    return names[row.kpi.key]
+
+
+def completed_words(answer: WhatIf, comparison: Comparison) -> str:
+    """Return how many jobs completed, with the change where there is one: "Completed 1,000 of 1,000 jobs, as today"."""
+    row = comparison.row("completed")
+    if row is None or row.of(CHANGED).value is None:
+        return ""
+    draws = answer.changed.metrics
+    jobs = sum(draw.get("jobs") or 0.0 for draw in draws) / len(draws)
+    cell, each = row.of(CHANGED), " a draw" if len(draws) > 1 else ""
+    assert cell.value is not None
+    said = f"Completed {count(cell.value.mean)} of {count(jobs)} jobs{each}"
+    lost = [
+        f"{count(many)} {name}"
+        for name in ("rejected", "unfinished")
+        if (many := sum(draw.get(name) or 0.0 for draw in draws) / len(draws)) >= 0.5
+    ]
+    if answer.is_changed:
+        said += ", as today" if cell.verdict == "same" else f" ({cell.delta_text} than today)"
+    return said + (f"; {listed(lost)}" if lost else "") + "."

@@ -1,0 +1,148 @@
+"""Stored runs as frames, loaded once per process; sessions share them, so nobody writes into them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.figures.bars import with_jobs
+from dlsched.figures.raster import top_groups
+from dlsched.store.runs import RunInfo
+from dlsched.ui.frame.session import load_scenario, store
+
+MACHINES = ("gpu_type", "vm_type")
+MOST_MACHINES = 8
+"""Colours a chart can tell apart."""
+
+
+@st.cache_resource(max_entries=200, show_spinner=False)
+def _metrics(_path: str, run_id: str) -> dict[str, float | int | None]:
+    return store().metrics(run_id)
+
+
+def metrics(run_id: str) -> dict[str, float | int | None]:
+    """Return the metrics of a run."""
+    return _metrics(str(store().path), run_id)
+
+
+def info(run_id: str) -> RunInfo:
+    """Return what is frozen in a run (its note may change, so it is not cached)."""
+    return store().run_info(run_id)
+
+
+def scenario_of(run_id: str) -> Scenario:
+    """Return the scenario a run was made with."""
+    return load_scenario(str(store().path), info(run_id).scenario_hash)
+
+
+@st.cache_resource(max_entries=30, show_spinner=False)
+def _jobs(_path: str, run_id: str) -> pd.DataFrame:
+    return store().jobs(run_id)
+
+
+def jobs(run_id: str) -> pd.DataFrame:
+    """Return one row a job, as metrics.jobs_table."""
+    return _jobs(str(store().path), run_id)
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def _pieces(_path: str, run_id: str) -> pd.DataFrame:
+    pieces, due_s = store().segments(run_id), _jobs(_path, run_id)["due_s"].to_numpy(float)
+    return pieces[["node", "start_s", "end_s", "gpus"]].assign(due_s=due_s[pieces["row"].to_numpy()])
+
+
+def pieces(run_id: str) -> pd.DataFrame:
+    """Return the little that the overview of a run needs of its segments: node, start_s, end_s, gpus, due_s."""
+    return _pieces(str(store().path), run_id)
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def _segments(_path: str, run_id: str) -> pd.DataFrame:
+    scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
+    pieces = with_jobs(store().segments(run_id), _jobs(_path, run_id), store().waits(run_id))
+    return with_machines(pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id))), scenario)
+
+
+def segments(run_id: str) -> pd.DataFrame:
+    """Return the run's segments with what the charts tell of their jobs, and the machine they ran on."""
+    return _segments(str(store().path), run_id)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _stays(_path: str, run_id: str) -> pd.DataFrame:
+    scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
+    stays = with_machines(store().nodes(run_id), scenario)
+    return stays.assign(gpus=stays["vm_gpus"])
+
+
+def stays(run_id: str) -> pd.DataFrame:
+    """Return the billed stays of machines, as metrics.nodes_table, with gpu_type and gpus of the machine."""
+    return _stays(str(store().path), run_id)
+
+
+def with_machines(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+    """Return a frame that has a column ``vm_type`` with the GPU type and the GPUs of those machines."""
+    kinds = {vm.name: vm for vm in scenario.cluster.vm_types}
+    named = frame["vm_type"]
+    return frame.assign(
+        gpu_type=named.map({name: vm.gpu_type for name, vm in kinds.items()}).fillna("").astype(object),
+        vm_gpus=named.map({name: vm.gpus for name, vm in kinds.items()}).astype(float),
+    )
+
+
+def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> pd.Series:
+    """Return the VM type of each piece: its node's, or what the free slot was then.
+
+    ``stays`` as metrics.nodes_table.
+    """
+    if not scenario.cluster.free_slots:
+        names = np.array([vm.name for vm in scenario.cluster.vm_types], dtype=object)
+        return pd.Series(names[scenario.cluster.nodes.vm[pieces["node"].to_numpy()]], pieces.index, dtype=object)
+    opened = stays[["node", "start_s", "vm_type"]].sort_values("start_s", kind="stable")
+    begun = pieces[["node", "start_s"]].reset_index().sort_values("start_s", kind="stable")
+    found = pd.merge_asof(begun, opened, on="start_s", by="node").set_index("index")["vm_type"]
+    return found.reindex(pieces.index).fillna("")
+
+
+@st.cache_resource(max_entries=40, show_spinner=False)
+def _groups(_path: str, run_id: str, by: str) -> tuple[str, ...]:
+    if by in MACHINES:
+        scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
+        kinds = sorted({vm.name if by == "vm_type" else vm.gpu_type for vm in scenario.cluster.vm_types})
+        if len(kinds) <= MOST_MACHINES:
+            return tuple(kinds)
+    return top_groups(_segments(_path, run_id), by)
+
+
+def groups(run_id: str, by: str) -> tuple[str, ...]:
+    """Return the largest groups of the whole run, so that a user keeps its colour when the window moves.
+
+    Machine types are those of the cluster, so that they keep their colour in all runs.
+    """
+    return _groups(str(store().path), run_id, by)
+
+
+def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", *MACHINES)) -> list[str]:
+    """Return which of these columns tell the run's pieces apart."""
+    pieces = segments(run_id)
+    return [name for name in names if name in pieces and (pieces[name] != pieces[name].iloc[0]).any()]
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _series(_path: str, run_id: str) -> pd.DataFrame:
+    return store().series(run_id)
+
+
+def series(run_id: str) -> pd.DataFrame:
+    """Return the run's series over time, as metrics.series_table."""
+    return _series(str(store().path), run_id)
+
+
+def absences(scenario: Scenario) -> pd.DataFrame:
+    """Return the times nodes are away: node, start_s, end_s (infinite = for good)."""
+    rows = [(absence.node, absence.start_s, absence.until_s) for absence in scenario.cluster.absences]
+    return pd.DataFrame(rows, columns=["node", "start_s", "end_s"]).astype(
+        {"node": "int64", "start_s": float, "end_s": float}
+    )

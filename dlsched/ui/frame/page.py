@@ -1,0 +1,89 @@
+"""The frame of every page: guard, scenario bar, title."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dlsched.domain.errors import StoreError
+from dlsched.domain.scenario import Scenario
+from dlsched.ui.frame import run_state, scenario_bar, session
+from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.parts import error_box
+
+STYLE = """<style>
+[data-testid=stMainBlockContainer]{max-width:1360px;padding:4.2rem 2rem 3rem}
+[data-testid=stMetricValue]{font-variant-numeric:tabular-nums}
+[data-testid=stMain] h1{padding:0 0 .25rem}
+[data-testid=stMain] h2{padding:.25rem 0;line-height:1.3}
+.st-key-recent a{padding-left:0}
+@media(max-width:1240px){
+[data-testid=stHorizontalBlock]:has(>[data-testid=stColumn]>[data-testid=stVerticalBlock]>*>[data-testid=stMetric]){
+flex-wrap:wrap}
+[data-testid=stColumn]:has(>[data-testid=stVerticalBlock]>*>[data-testid=stMetric]){min-width:45%}
+[data-testid=stMetricValue]{font-size:20px}
+:is([data-testid=stMetricValue],[data-testid=stMetricLabel]) .stMarkdownEllipsis{white-space:normal}}
+@media print{[data-testid=stSidebar],[data-testid=stHeader],.st-key-scenario-bar{display:none}}
+</style>"""
+DARK_STYLE = "<style>:is([data-testid=stBaseButton-primary],[data-tag],[data-tag] *){color:#0e1117}</style>"
+"""White on the blue of the dark theme has too little contrast: ink on buttons and on what is chosen of a list."""
+KEPT_WIDGETS = ("policy-", "param-", "draws-", "memo-")
+"""Keys of widgets that hold what a user has set up on a page; it is still there when he comes back."""
+
+
+def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True) -> Scenario:
+    """Open a page: style, store, scenario bar, title; return the scenario that is looked at.
+
+    ``url`` names what the address bar keeps of the page: scenario, run, runs, base.
+    """
+    _style()
+    _keep_widgets()
+    run_state.page_opened(title)
+    try:
+        session.follow_url()
+        current = session.scenario()
+    except StoreError as error:
+        _lost(title, error)
+    session.write_url(*url)
+    if bar:
+        scenario_bar.show(current)
+    st.title(title, anchor=False)
+    return current
+
+
+def store_is_open() -> bool:
+    """Whether the app has its store; if not, say why on a page of its own: no half-working app."""
+    try:
+        session.store()
+    except StoreError as error:
+        _style()
+        st.title("The result store is not available", anchor=False)
+        error_box(error)
+        st.button("Try again", type="primary", key="store-again")
+        return False
+    return True
+
+
+def _style() -> None:
+    st.html(STYLE + (DARK_STYLE if st.context.theme.type == "dark" else ""))
+
+
+def _keep_widgets() -> None:
+    """Streamlit forgets widgets that a run of the script does not show, unless their values are set anew."""
+    for key in [key for key in st.session_state if str(key).startswith(KEPT_WIDGETS)]:
+        st.session_state[key] = st.session_state[key]
+
+
+def _lost(title: str, error: StoreError) -> None:
+    st.title(title, anchor=False)
+    error_box(error)
+    with st.container(horizontal=True):
+        if st.button("Go on with the demo", type="primary"):
+            st.query_params.clear()
+            session.keep(session.demo())
+            st.rerun()
+        if st.button("Import an export file"):
+            session.keep(session.demo())
+            st.switch_page(SCRIPTS["Runs"])
+    st.stop()

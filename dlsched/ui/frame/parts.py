@@ -1,0 +1,83 @@
+"""The parts every page is built of: sentence, cards, chips, guard rails, error box, empty state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError, InputError, PlanError, StoreError
+from dlsched.ui.frame import session
+from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.cautions import Caution
+
+MAX_CARDS = 4
+
+
+def sentence(text: str) -> None:
+    """Show the page's answer in plain words; names that users gave may be in it."""
+    st.header(safe(text, 900), anchor=False)
+
+
+def cards(entries: Sequence[tuple[str, str, str]]) -> None:
+    """Show at most four cards (label, value, help) in a row."""
+    for column, (label, value, hint) in zip(st.columns(len(entries[:MAX_CARDS])), entries, strict=False):
+        column.metric(label, dollars(value), help=dollars(hint), border=True)
+
+
+def chips(entries: Sequence[Assumption], key: str) -> None:
+    """Show assumptions as one popover that names their number and lists each with its reason."""
+    if not entries:
+        return
+    word = "assumption" if len(entries) == 1 else "assumptions"
+    with st.popover(f":orange[{len(entries)} {word}]", key=f"chips-{key}", help="What this answer takes for granted"):
+        for chip in entries:
+            st.markdown(f"**{safe(chip.label, 120)}**  \n{safe(chip.why, 300)}")
+            if chip.where in SCRIPTS:
+                st.page_link(SCRIPTS[chip.where], label=f"Change on {chip.where}", query_params=session.url_params())
+
+
+def guard_rails(entries: Sequence[Caution]) -> None:
+    """Show banners above the sentence: red = do not use, orange = read with care."""
+    for guard in entries:
+        text = safe(guard.text, 500)
+        action = f" **{safe(guard.action, 120)}**" if guard.action else ""
+        if guard.level == "red":
+            st.error(text + action, icon="⛔")
+        elif guard.level == "orange":
+            st.warning(text + action, icon="⚠️")
+        else:
+            st.info(text + action, icon="ℹ️")
+
+
+def empty(why: str, button: str, on_click: Callable[[], object], key: str) -> None:
+    """Show why the page is empty and the one button that fills it."""
+    with st.container(border=True):
+        st.markdown(why)
+        if st.button(button, type="primary", key=key):
+            on_click()
+
+
+def error_box(error: DlschedError) -> None:
+    """Show what, why and the way out; never a traceback."""
+    if isinstance(error, InputError):
+        way_out = f"  \n**Do:** {safe(error.do, 400)}" if error.do else ""
+        st.error(f"**{safe(error.what, 200)}**  \n{safe(error.why, 600)}{way_out}", icon="⛔")
+    elif isinstance(error, PlanError):
+        st.error(f"**A policy asked for something impossible; this is a bug in it**  \n{safe(error, 600)}", icon="⛔")
+    elif isinstance(error, StoreError):
+        st.error(f"**The result store**  \n{safe(error, 600)}", icon="⛔")
+    else:
+        st.error(safe(error, 600), icon="⛔")
+
+
+@contextmanager
+def mistakes_shown() -> Iterator[None]:
+    """Show any error of ours as an error box and go on with the page."""
+    try:
+        yield
+    except DlschedError as error:
+        error_box(error)

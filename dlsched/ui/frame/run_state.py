@@ -1,0 +1,67 @@
+"""What this browser session has started and not looked at yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dlsched.runner.background import RunTask, TaskStatus
+from dlsched.ui.frame import session
+
+BATCH, FOLLOWED = "batch", "batch-followed"
+START_TITLE = "Plan a GPU cluster before you pay for it"
+FOLLOWING_PAGES = ("Run", START_TITLE)
+
+
+def start(tasks: Sequence[RunTask]) -> None:
+    """Hand tasks to the background runner; the result opens by itself while the user stays on the page."""
+    runner = session.runner()
+    runner.forget()
+    st.session_state[BATCH] = runner.submit(tasks)
+    st.session_state[FOLLOWED] = True
+
+
+def page_opened(title: str) -> None:
+    """Note where the user is: whoever has gone to another page is not pulled away from it."""
+    if title not in FOLLOWING_PAGES:
+        st.session_state[FOLLOWED] = False
+
+
+def batch() -> list[TaskStatus]:
+    """Return how the tasks are doing that this browser tab started last."""
+    return session.runner().status(st.session_state.get(BATCH, []))
+
+
+def is_followed() -> bool:
+    """Whether the user waits for his batch on the page where he started it."""
+    return bool(st.session_state.get(FOLLOWED)) and bool(batch())
+
+
+def is_over() -> bool:
+    """Whether the batch the user waits for has ended."""
+    return is_followed() and all(status.state.is_over for status in batch())
+
+
+def ready_runs(statuses: Sequence[TaskStatus]) -> list[str]:
+    """Return one run for each policy of a batch, when all of it is over; the first draw stands for the others."""
+    if not statuses or not all(status.state.is_over for status in statuses):
+        return []
+    first: dict[str, str] = {}
+    for status in statuses:
+        if status.run_id:
+            first.setdefault(status.name, status.run_id)
+    return list(first.values())
+
+
+def look_at_batch() -> bool:
+    """Make the batch that has ended what is looked at; return whether there was one with a result."""
+    runs = ready_runs(batch())
+    st.session_state[FOLLOWED] = False
+    st.session_state[BATCH] = []
+    if not runs:
+        return False
+    session.look_at(session.store().run_info(runs[0]).scenario_hash)
+    session.look_at_run(runs[0])
+    session.tick(runs)
+    return True

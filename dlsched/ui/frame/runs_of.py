@@ -1,0 +1,129 @@
+"""Runs as a reader thinks of them: one policy with its parameters on one scenario, in one or several draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from dlsched.metrics.stats.compare import Comparison, common_jobs, compare
+from dlsched.metrics.summary import Metrics
+from dlsched.policies.registry import POLICIES, find
+from dlsched.ui.frame import loaders, session
+from dlsched.wording.assumptions import is_random
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The draws of one policy: ``run_ids`` by ascending ``seeds``; the first stands for all where one is shown."""
+
+    label: str
+    policy: str
+    params: str
+    run_ids: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+    def run_of(self, seed: int) -> str:
+        """Return the run of a seed."""
+        return self.run_ids[self.seeds.index(seed)]
+
+
+def series_of(runs: pd.DataFrame) -> list[Series]:
+    """Return the runs of one scenario (a frame of Store.list_runs) grouped by policy, parameters and code version.
+
+    In the order of the registry, so that a comparison nobody arranged begins with the plainest policy. Runs of an
+    older version are not draws of the same thing: they come last and say so.
+    """
+    place = {spec.key: number for number, spec in enumerate(POLICIES)}
+    ordered = runs.assign(place=runs["policy"].map(place)).sort_values(["stale", "place", "seed"], kind="stable")
+    groups = ordered.groupby(["stale", "code_version", "policy", "params"], sort=False)
+    found = [
+        Series(
+            find(str(policy)).label + (", older version" if stale else ""),
+            str(policy),
+            str(params),
+            tuple(part["run_id"]),
+            tuple(int(seed) for seed in part["seed"]),
+        )
+        for (stale, _, policy, params), part in groups
+    ]
+    return _told_apart(found)
+
+
+def _told_apart(found: list[Series]) -> list[Series]:
+    """Number the labels of a policy that was run with several parameters."""
+    seen: dict[str, int] = {}
+    named = []
+    for series in found:
+        number = seen[series.label] = seen.get(series.label, 0) + 1
+        label = series.label if number == 1 else f"{series.label} ({number})"
+        named.append(Series(label, series.policy, series.params, series.run_ids, series.seeds))
+    return named
+
+
+def holding(all_series: list[Series], run_id: str) -> Series | None:
+    """Return the series a run belongs to."""
+    return next((series for series in all_series if run_id in series.run_ids), None)
+
+
+def chosen_of(run_ids: Sequence[str]) -> list[Series]:
+    """Return the series that hold these runs, in their order, with labels that differ.
+
+    Raises
+    ------
+    StoreError
+        If a run is not in the store.
+    """
+    infos = {run: loaders.info(run) for run in run_ids}
+    series_in = {one: series_of(session.runs_of(one)) for one in {info.scenario_hash for info in infos.values()}}
+    chosen: list[Series] = []
+    for run, info in infos.items():
+        alone = Series(find(info.policy).label, info.policy, "", (run,), (info.seed,))
+        series = holding(series_in[info.scenario_hash], run) or alone
+        if series not in chosen:
+            chosen.append(series)
+    return distinct(chosen, {run: info.scenario_name for run, info in infos.items()})
+
+
+def compared(chosen: list[Series], baseline: Series) -> Comparison:
+    """Return the comparison of series over the draws they share, draw by draw."""
+    runs = [
+        (series.label, [loaders.metrics(series.run_of(seed)) for seed in shared_seeds(chosen)]) for series in chosen
+    ]
+    return compare(runs, baseline.label, exact=are_exact(chosen))
+
+
+def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], Comparison]:
+    """Return the comparison over the jobs that all series completed, and how many these are in each draw."""
+    counts: list[int] = []
+    metrics: dict[str, list[Metrics]] = {series.label: [] for series in chosen}
+    for seed in shared_seeds(chosen):
+        common, of_draw = common_jobs({series.label: loaders.jobs(series.run_of(seed)) for series in chosen})
+        counts.append(common)
+        for label, values in of_draw.items():
+            metrics[label].append(values)
+    return counts, compare(list(metrics.items()), baseline.label, exact=are_exact(chosen))
+
+
+def shared_seeds(chosen: list[Series]) -> list[int]:
+    """Return the draws that all series have."""
+    return sorted(set.intersection(*(set(series.seeds) for series in chosen)))
+
+
+def are_exact(chosen: Sequence[Series]) -> bool:
+    """Whether nothing is random in the scenario nor in the policies of these series, so that one draw says all."""
+    return not any(find(s.policy).draws or is_random(loaders.scenario_of(s.run_ids[0])) for s in chosen)
+
+
+def distinct(chosen: list[Series], scenario_names: Mapping[str, str]) -> list[Series]:
+    """Return the series with labels that differ: a policy run on two scenarios is named with the scenario."""
+    labels = [series.label for series in chosen]
+    named = []
+    for place, series in enumerate(chosen):
+        label = series.label
+        if labels.count(label) > 1:
+            scenario = next((scenario_names[run] for run in series.run_ids if run in scenario_names), "")
+            label = f"{label}, {scenario} [{place + 1}]"
+        named.append(replace(series, label=label))
+    return named

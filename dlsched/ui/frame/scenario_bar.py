@@ -1,0 +1,264 @@
+"""The scenario bar: what is looked at, its facts and assumptions, running work, ticked runs, a link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import POLICIES
+from dlsched.report.rerun import file_name
+from dlsched.runner.background import TaskStatus
+from dlsched.store.scenarios import ScenarioInfo
+from dlsched.ui.frame import run_state, session
+from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.parts import chips
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.ui.scenario import price_lists
+from dlsched.wording.assumptions import assumptions
+from dlsched.wording.formats import amount, money, share
+
+DATA_CHIP = {"example": ("example data", "orange"), "generated": ("generated", "orange")}
+EDITED = "edited since last run"
+LONGEST_NAME = 24
+AROUND_PX, CHAR_PX, BOX_PX = 310, 7.2, 24
+"""Rough widths: sidebar and margins around the bar, one letter, the box and gap around a chip's text."""
+LABELS = {spec.key: spec.label for spec in POLICIES}
+MOST_OFFERED = 12
+
+
+def show(current: Scenario) -> None:
+    """Show the bar."""
+    info = session.scenario_info()
+    edited = was_edited(info)
+    busy = any(not status.state.is_over for status in session.runner().status())
+    texts = [safe(info.name, LONGEST_NAME), "v10", *facts(current)]
+    texts += [label for kind, (label, _) in DATA_CHIP.items() if kind == current.data_kind] + ["10 assumptions"]
+    texts += [EDITED] * edited + ["10 running 50%"] * busy + ["Selected runs: 5"] * bool(session.ticked_runs())
+    st.html(_fold_style(*fold_px(texts, facts(current))))
+    with st.container(key="scenario-bar", border=True, horizontal=True, vertical_alignment="center", gap="xsmall"):
+        _name_menu(info)
+        _facts(current)
+        if current.data_kind in DATA_CHIP:
+            label, colour = DATA_CHIP[current.data_kind]
+            st.badge(label, color=colour)  # type: ignore[arg-type]
+        chips(assumptions(current, today=price_lists.today()), "bar")
+        if edited:
+            _edited(info)
+        _running()
+        st.space("stretch")
+        _ticked()
+        _share()
+
+
+def fold_px(texts: Sequence[str], facts: Sequence[str]) -> tuple[int, int]:
+    """Return the widths of the window below which two, then all four facts fold into one chip.
+
+    ``texts`` are all texts of the bar but the Share button, ``facts`` the four among them.
+    """
+    wide = AROUND_PX + sum(CHAR_PX * len(text) + BOX_PX for text in (*texts, "Share"))
+    folded = wide - sum(CHAR_PX * len(fact) + BOX_PX for fact in facts[2:]) + 2 * BOX_PX
+    return round(wide), round(folded)
+
+
+def _fold_style(two_px: int, four_px: int) -> str:
+    def box(*keys: str) -> str:  # the box around a container keeps its gap, so it goes as well
+        return ",".join(f"[data-testid=stLayoutWrapper]:has(>.st-key-{key})" for key in keys)
+
+    return f"""<style>
+.st-key-scenario-bar{{padding:.4rem .75rem}}
+{box("bar-fold-2", "bar-fold-4")}{{display:none}}
+@media(max-width:{two_px}px){{{box("bar-facts-b")}{{display:none}}{box("bar-fold-2")}{{display:flex}}}}
+@media(max-width:{four_px}px){{
+{box("bar-facts-a", "bar-fold-2")}{{display:none}}{box("bar-fold-4")}{{display:flex}}}}
+</style>"""
+
+
+def was_edited(info: ScenarioInfo) -> bool:
+    """Whether this version has no run yet, but the one it is based on has."""
+    if info.based_on is None or len(session.runs_of(info.scenario_hash)):
+        return False
+    return len(session.runs_of(info.based_on)) > 0
+
+
+def _name_menu(info: ScenarioInfo) -> None:
+    label = f"**{safe(info.name, LONGEST_NAME)}** · v{info.version}"
+    with st.popover(label, key="scenario-menu", help="Switch, rename or undo the last edit"):
+        _switch(info)
+        renamed = st.text_input("Name", info.name, key=f"bar-name-{info.scenario_hash}", max_chars=80)
+        if st.button("Rename", key="bar-rename") and renamed.strip() and renamed != info.name:
+            session.store().rename_scenario(info.scenario_hash, renamed)
+            st.rerun()
+        parent = session.store().scenario_info(info.based_on) if info.based_on else None
+        if parent and st.button(f"Undo last edit (back to v{parent.version})", key="bar-undo"):
+            session.look_at(parent.scenario_hash)
+            session.look_at_run("")
+            st.rerun()
+        _download(info.name)
+
+
+def _switch(info: ScenarioInfo) -> None:
+    listed = session.store().list_scenarios()
+    labels = {
+        str(row["scenario_hash"]): f"{row['name']} · v{row['version']} · {amount(int(row['jobs']), 'job')}, "
+        f"{amount(int(row['runs']), 'run')}"
+        for row in listed.to_dict("records")
+    }
+    keys = list(labels)
+    chosen = st.selectbox(
+        "Scenario", keys, index=keys.index(info.scenario_hash), format_func=labels.__getitem__,
+        key=f"bar-switch-{info.scenario_hash}", help="Each edit made a version of its own; all of them are here",
+    )  # fmt: skip
+    if chosen and chosen != info.scenario_hash:
+        session.look_at(chosen)
+        session.look_at_run("")
+        session.tick([])
+        st.rerun()
+
+
+def _download(name: str) -> None:
+    from dlsched.workload.scenario_file import scenario_bytes
+
+    st.download_button(
+        "Download scenario file", lambda: scenario_bytes(session.scenario()), file_name=file_name(name),
+        mime="application/json", key="bar-download", on_click="ignore",
+    )  # fmt: skip
+
+
+def facts(current: Scenario) -> list[str]:
+    """Return jobs, size, load and price of a scenario in a few words each."""
+    cluster = current.cluster
+    size = amount(cluster.slots, "free slot") if cluster.free_slots else amount(cluster.num_gpus, "GPU")
+    return [amount(len(current.workload), "job"), size, _load(current), _price(current)]
+
+
+def _facts(current: Scenario) -> None:
+    jobs, size, load, price = (dollars(fact) for fact in facts(current))
+    hint = "Work asked for per hour over work possible, while jobs arrive."
+    with st.container(key="bar-facts-a", horizontal=True, gap="xsmall", width="content"):
+        st.badge(jobs, color="gray")
+        st.badge(size, color="gray")
+    with st.container(key="bar-facts-b", horizontal=True, gap="xsmall", width="content"):
+        st.badge(load, color="gray", help=hint)
+        st.badge(price, color="gray")
+    for key, label, folded in (("bar-fold-2", "+2", (load, price)), ("bar-fold-4", "+4", (jobs, size, load, price))):
+        with st.container(key=key, width="content"), st.popover(label, key=f"{key}-menu", help="More about it"):
+            for fact in folded:
+                st.markdown(fact)
+
+
+def _load(current: Scenario) -> str:
+    from dlsched.workload.import_report import in_seconds, offered_load
+
+    if current.workload.has_servers:
+        from dlsched.metrics.servers import asked_words
+
+        return asked_words(current) or "load unknown"
+    load = offered_load(in_seconds(current), current.cluster)
+    return f"load {share(load)}" if load == load else "load unknown"
+
+
+def _price(current: Scenario) -> str:
+    cluster = current.cluster
+    if cluster.free_slots:
+        return "catalogue prices"
+    if cluster.usd_per_h is None:
+        return "no price set"
+    if not cluster.num_gpus:
+        return f"{money(cluster.usd_per_h)}/h"
+    return f"{money(cluster.usd_per_h / cluster.num_gpus)}/GPU-h"
+
+
+def _edited(info: ScenarioInfo) -> None:
+    parent = session.store().scenario_info(info.based_on or "")
+    with st.popover(f":violet[{EDITED}]", key="bar-edited"):
+        st.markdown(
+            f"v{info.version} has no run yet. Results you have seen belong to v{parent.version if parent else 1}."
+        )
+        if st.button(f"Run v{info.version}", key="bar-run-again"):
+            session.go("simulate/run.py")
+
+
+def _running() -> None:
+    """Show how far background work is, on every page; or that what this tab started is ready.
+
+    It is drawn with the page and has no timer, for the reason given in run_queue.live_queue.
+    """
+    statuses = session.runner().status()
+    under_way = sum(not status.state.is_over for status in statuses)
+    if under_way:
+        st.badge(f"{under_way} running {share_done(statuses):.0%}", color="violet")
+        return
+    ready = [] if run_state.is_followed() else run_state.ready_runs(run_state.batch())
+    if ready and st.button(f"{amount(len(ready), 'result')} ready", key="bar-ready", help="Open the result"):
+        run_state.look_at_batch()
+        session.go("results/result.py")
+
+
+def share_done(statuses: Sequence[TaskStatus]) -> float:
+    """Return the mean share done of all tasks, rounded down: work that is under way is never at 100%."""
+    mean = sum(1.0 if status.state.is_over else status.share for status in statuses) / len(statuses)
+    return min(int(100 * mean) / 100, 0.99)
+
+
+def _ticked() -> None:
+    """Offer which runs Compare shows, and which of them is the baseline."""
+    ticked = session.ticked_runs()
+    if not ticked:
+        return
+    runs = session.store().list_runs()
+    runs = runs[runs["state"] == "stored"].set_index("run_id")
+    known = [run for run in ticked if run in runs.index]
+    first_draws = runs[runs["scenario_hash"] == session.scenario().content_hash].sort_values("seed", kind="stable")
+    offered = first_draws.drop_duplicates(["policy", "params"]).index
+    choices = list(dict.fromkeys([*known, *offered]))[:MOST_OFFERED]
+    names = {str(run): _run_name(runs, str(run)) for run in choices}
+    with st.popover(f"Selected runs: {len(known)}", key="ticked-menu", help="What Compare shows"):
+        for run, name in names.items():
+            base = " (B)" if known and run == known[0] else ""
+            st.checkbox(safe(name) + base, value=run in known, key=f"bar-tick-{run}-{run in known}",
+                        on_change=_toggle, args=(run,))  # fmt: skip
+        if known:
+            key = f"bar-base-{'-'.join(known)}"
+            st.selectbox("Baseline (B)", known, format_func=names.__getitem__, key=key,
+                         help="The run that the others are compared with",
+                         on_change=lambda: session.tick([st.session_state[key], *known]))  # fmt: skip
+
+
+def _run_name(runs: pd.DataFrame, run_id: str) -> str:
+    run = runs.loc[run_id]
+    return f"{policy_label(str(run['policy']))} · draw {run['seed']}"
+
+
+def policy_label(key: str) -> str:
+    """Return the label of a policy; the key of one that this version does not have (an imported run)."""
+    return LABELS.get(key, key)
+
+
+def _toggle(run_id: str) -> None:
+    ticked = session.ticked_runs()
+    session.tick([run for run in ticked if run != run_id] if run_id in ticked else [*ticked, run_id])
+
+
+def _share() -> None:
+    with st.popover("Share", key="share-menu", help="A link to what this page shows"):
+        address, _, _ = (st.context.url or "").partition("?")
+        st.code(link(address), language=None)
+        host = "/".join(address.split("/")[:3])
+        st.markdown(
+            f"Opens for anyone who can reach {safe(host)} and this store. For others: download the HTML memo, one file "
+            "that needs neither. Who computes on: export the runs on the page Runs, or the scenario from the menu on "
+            "its name."
+        )
+        st.page_link(SCRIPTS["Report"], label="Write the memo", query_params=session.url_params(run=None))
+
+
+def link(address: str) -> str:
+    """Return the address of what this page shows now, with all parameters."""
+    params = {"scenario": [session.url_params().get("scenario", "")]}
+    params |= {name: st.query_params.get_all(name) for name in st.query_params}  # a name may be there several times
+    there = [(name, value) for name, values in params.items() for value in values if value]
+    return f"{address}?{urlencode(there, safe=',')}"

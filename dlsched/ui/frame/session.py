@@ -1,0 +1,200 @@
+"""What one browser session looks at: the scenario, the run, the ticked runs; kept in session state and in the URL."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from dlsched.domain.errors import StoreError
+from dlsched.domain.scenario import Scenario
+from dlsched.runner.background import Runner
+from dlsched.store import Store
+from dlsched.store.scenarios import ScenarioInfo
+from dlsched.studies.code_version import code_version
+from dlsched.ui.frame.navigation import FOLDER
+
+SCENARIO, RUN, TICKED = "scenario_hash", "run_id", "ticked_runs"
+HASH_DIGITS = 8
+MAX_TICKED = 12
+
+
+@st.cache_resource(show_spinner=False)
+def _open_store(path: str | None) -> Store:
+    return Store(path)
+
+
+def store() -> Store:
+    """Return the process's store; StoreError when another process holds the file."""
+    return _open_store(_store_option(sys.argv[1:]))
+
+
+def _store_option(args: Sequence[str]) -> str | None:
+    """Return the file given with ``--store FILE`` after ``streamlit run app.py --``."""
+    for place, arg in enumerate(args):
+        if arg.startswith("--store="):
+            return arg.removeprefix("--store=")
+        if arg == "--store" and place + 1 < len(args):
+            return args[place + 1]
+    return None
+
+
+@st.cache_resource(show_spinner=False)
+def _start_runner(_store: Store) -> Runner:
+    started = Runner(_store)
+    started.prepare()  # workers load the compiled code while the first page is read
+    return started
+
+
+def runner() -> Runner:
+    """Return the process's background runner; it outlives page switches and closed tabs."""
+    return _start_runner(store())
+
+
+def follow_url() -> None:
+    """Take over what the URL names (scenario, run, ticked runs) where the store knows it."""
+    params = st.query_params
+    if named := params.get("scenario"):
+        info = store().scenario_info(named)
+        if info is None:
+            raise StoreError(
+                f"Scenario {named[:HASH_DIGITS]} is not in this store. "
+                "Ask its owner for the export file (Runs > Import)."
+            )
+        st.session_state[SCENARIO] = info.scenario_hash
+    if run_id := params.get("run"):
+        st.session_state[RUN] = run_id
+        _follow_run(run_id)
+    if runs := params.get("runs"):
+        wanted = [run for run in runs.split(",") if run][:MAX_TICKED]
+        base = params.get("base")
+        st.session_state[TICKED] = sorted(wanted, key=lambda run: run != base)
+
+
+def _follow_run(run_id: str) -> None:
+    """A link to a run also names its scenario, unless the URL says another."""
+    if "scenario" not in st.query_params:
+        try:
+            st.session_state[SCENARIO] = store().run_info(run_id).scenario_hash
+        except StoreError:
+            return
+
+
+def url_params(**more: str | None) -> dict[str, str]:
+    """Return the parameters that make a link show what is shown now; None leaves one out."""
+    ticked = ticked_runs()
+    named: dict[str, str | None] = {
+        "scenario": (st.session_state.get(SCENARIO) or "")[:HASH_DIGITS] or None,
+        "run": st.session_state.get(RUN),
+        "runs": ",".join(ticked) or None,
+        "base": ticked[0] if ticked else None,
+        **more,
+    }
+    return {name: value for name, value in named.items() if value}
+
+
+def write_url(*names: str) -> None:
+    """Make the address bar name what the page shows, so that it can be shared."""
+    wanted = {name: value for name, value in url_params().items() if name in names}
+    for name, value in wanted.items():
+        if st.query_params.get(name) != value:
+            st.query_params[name] = value
+
+
+def go(page: str, **more: str | None) -> None:
+    """Open another page of the app with what is looked at now; ``page`` is its script, as "run/result.py"."""
+    st.switch_page(f"{FOLDER}/{page}", query_params=url_params(**more))
+
+
+def scenario() -> Scenario:
+    """Return the scenario that is looked at; the demo when none was chosen."""
+    key = st.session_state.get(SCENARIO)
+    if key is None:
+        key = start_scenario().scenario_hash
+        st.session_state[SCENARIO] = key
+    return load_scenario(str(store().path), key)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def load_scenario(_path: str, scenario_hash: str) -> Scenario:
+    """Return a stored scenario; frozen, so that sessions may share it."""
+    return store().get_scenario(scenario_hash)
+
+
+def scenario_info() -> ScenarioInfo:
+    """Return name and version of the scenario that is looked at."""
+    info = store().scenario_info(scenario().content_hash)
+    if info is None:
+        raise StoreError("The scenario is no longer in the store.")
+    return info
+
+
+def start_scenario() -> ScenarioInfo:
+    """Return the scenario a new session begins with: the last one used, else the demo."""
+    last = store().get_setting("last_scenario")
+    known = store().scenario_info(last) if last else None
+    return known or keep(demo())
+
+
+@st.cache_resource(show_spinner=False)
+def demo() -> Scenario:
+    """Return the bundled demo scenario."""
+    from dlsched.workload.catalogue import data_path
+    from dlsched.workload.load import load
+
+    return load(data_path("demo.toml"))
+
+
+def keep(changed: Scenario, based_on: str | None = None) -> ScenarioInfo:
+    """Save a scenario (a new version of ``based_on``) and look at it from now on."""
+    info = store().save_scenario(changed, based_on)
+    look_at(info.scenario_hash)
+    return info
+
+
+def look_at(scenario_hash: str) -> None:
+    """Make a stored scenario the one that is looked at, in this tab and at the next visit."""
+    st.session_state[SCENARIO] = scenario_hash
+    _drop_params("scenario")
+    store().set_setting("last_scenario", scenario_hash)
+
+
+def run_id() -> str | None:
+    """Return the run that is looked at: the one named, else the newest of the scenario."""
+    named = st.session_state.get(RUN)
+    if named:
+        return str(named)
+    runs = runs_of(scenario().content_hash)
+    return None if runs.empty else str(runs["run_id"].iloc[0])
+
+
+def look_at_run(chosen: str) -> None:
+    """Make a run the one that is looked at; "" stands for the newest of the scenario."""
+    st.session_state[RUN] = chosen
+    _drop_params("run")
+
+
+def ticked_runs() -> list[str]:
+    """Return the ticked runs; the first is the baseline."""
+    return list(st.session_state.get(TICKED, []))
+
+
+def tick(run_ids: Sequence[str]) -> None:
+    """Replace the ticked runs; the first is the baseline."""
+    st.session_state[TICKED] = list(dict.fromkeys(run_ids))[:MAX_TICKED]
+    _drop_params("runs", "base")
+
+
+def _drop_params(*names: str) -> None:
+    """Take out of the URL what no longer holds: it would be followed again at the next rerun."""
+    for name in names:
+        if name in st.query_params:
+            del st.query_params[name]
+
+
+def runs_of(scenario_hash: str) -> Any:
+    """Return the stored runs of a scenario, newest first, as Store.list_runs gives them; ``stale`` = older code."""
+    runs = store().list_runs(code_version=code_version())
+    return runs[(runs["state"] == "stored") & (runs["scenario_hash"] == scenario_hash)].reset_index(drop=True)

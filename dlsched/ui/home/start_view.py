@@ -1,0 +1,220 @@
+"""The Start page: demo, recent runs, other ways in, what there is already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.kpi import KPIS
+from dlsched.policies.registry import find
+from dlsched.ui.frame import charts, run_state, session
+from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.parts import mistakes_shown, sentence
+from dlsched.ui.frame.scenario_bar import policy_label
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.ui.home.demo_result import demo_result
+from dlsched.ui.scenario import workload_sample
+from dlsched.ui.simulate import run_view
+from dlsched.ui.simulate.run_queue import live_queue
+from dlsched.wording.formats import amount, money
+
+DEMO_POLICIES = ("fifo", "easy-backfill", "sjf")
+DEMO_DRAWS = 5
+STARTERS = (
+    ("fifo", "what most clusters do by default; your baseline."),
+    ("easy-backfill", "when users state time limits; the first in line is never delayed."),
+    ("las", "when run times are unknown and short jobs should not wait."),
+)
+SAMPLES = (
+    (
+        "start-service", "Rent GPUs by the hour", workload_sample.SERVICE,
+        "which machines, when, for which job",
+    ),
+    (
+        "start-stream", "Speed up training jobs", workload_sample.STREAM,
+        "how do training jobs speed up? HELL and KNEE on 100 nodes",
+    ),
+    (
+        "start-elastic", "Resize jobs as they run", workload_sample.ELASTIC,
+        "how many of 110 nodes for whom, and when?",
+    ),
+    (
+        "start-servers", "Admit jobs to a full cluster", workload_sample.SERVERS,
+        "50 jobs with parameter servers; who gets in, with how many workers and servers?",
+    ),
+    (
+        "start-slotted", "Book machines ahead", workload_sample.SLOTTED,
+        "50 jobs that arrive over 20 hours; whom to admit, and which machines to book for when?",
+    ),
+)  # fmt: skip
+"""Buttons to samples: key, label, the sample, and what its help says of it."""
+MOST_SHOWN = 5
+DECIDE = ("What if", "Sweep", "Size", "Report")
+
+
+def demo_card(*, primary: bool) -> None:
+    """Show the bundled demo with its finding, and the button that runs it."""
+    shown = demo_result()
+    with st.container(border=True, gap="small"):
+        sentence(shown.sentence)
+        charts.show(shown.chart(charts.page_theme()), "demo-thumb")
+        st.markdown(
+            ":orange-badge[example data] 1,200 made-up jobs on 8 nodes with 8 A100 each. "
+            "Picture: FIFO, one row a node; blue busy, orange busy past due."
+        )
+        if st.button(
+            "Run the demo", type="primary" if primary else "secondary", key="run-demo",
+            help="Three policies, five draws, a few seconds; then the result opens",
+        ):  # fmt: skip
+            demo = session.demo()
+            session.keep(demo)
+            run_state.start(run_view.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}, DEMO_DRAWS))
+            st.rerun()
+
+
+def other_ways() -> None:
+    """Offer the other ways in."""
+    with st.container(horizontal=True):
+        if st.button("Bring a trace", key="start-upload", help="Philly, Helios, openb, SWF, sacct, CSV, Parquet"):
+            session.go("scenario/workload.py", source="Upload")
+        if st.button("Build a job mix", key="start-generate", help="Arrivals, classes, sizes, due times"):
+            session.go("scenario/workload.py", source="Generate")
+        if st.button("Look at a sample", key="start-sample", help="Small bundled traces"):
+            session.go("scenario/workload.py", source="Sample")
+        for key, label, sample, told in SAMPLES:
+            if st.button(label, key=key, help=f"A sample: {told}"):
+                st.session_state[workload_sample.KEY] = sample
+                session.go("scenario/workload.py", source="Sample")
+        with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
+            open_file()
+
+
+def open_file() -> None:
+    """Open an uploaded scenario file."""
+    from dlsched.workload.scenario_file import read_scenario
+
+    file = st.file_uploader("Scenario file (.json, .toml)", type=["json", "toml"], key="scenario-file")
+    if file is not None and st.button("Open", key="open-scenario"):
+        with mistakes_shown():
+            session.keep(read_scenario(file.getvalue()))
+            session.look_at_run("")
+            session.go("scenario/workload.py")
+
+
+def starter_policies() -> None:
+    """Name three policies to begin with, and when to use which."""
+    st.subheader("Three policies to begin with", anchor=False)
+    st.markdown("\n".join(f"- **{find(key).label}**: {when}" for key, when in STARTERS))
+
+
+def is_busy() -> bool:
+    """Whether work is under way, or has ended that the user waits for."""
+    return any(not status.state.is_over for status in session.runner().status()) or run_state.is_followed()
+
+
+def running() -> None:
+    """Show running work; call it last, it follows the work to its end."""
+    st.subheader("Running", anchor=False)
+    live_queue()
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """One line of the recent list: a policy on a scenario, with all its draws; ``run_id`` is the first draw."""
+
+    run_id: str
+    scenario_hash: str
+    title: str
+    numbers: str
+
+
+def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED) -> list[Recent]:
+    """Return the newest runs of a frame of Store.list_runs, the draws of one policy as one line."""
+    found = []
+    stored = runs[runs["state"] == "stored"]
+    for _, group in stored.groupby(["scenario_hash", "policy", "params"], sort=False):
+        draws = group[group["code_version"] == group["code_version"].iloc[0]].sort_values("seed", kind="stable")
+        row = draws.iloc[0]
+        version = "" if pd.isna(row["version"]) else f" v{int(row['version'])}"
+        wait, cost = (None if pd.isna(row[key]) else float(row[key]) for key in ("wait_p95", "cost_month"))
+        facts = [
+            f"wait p95 {KPIS['wait_p95'].show(wait)}",
+            f"{money(cost)}/month" if cost is not None else "no price set",
+            amount(len(draws), "draw"),
+            age((now - draws["created_at"].max()).total_seconds()),
+        ]
+        title = f"{policy_label(str(row['policy']))} on {row['scenario_name']}{version}"
+        found.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
+        if len(found) == most:
+            break
+    return found
+
+
+def age(seconds: float) -> str:
+    """Return how long ago something was, in its largest unit."""
+    for unit_s, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit_s:
+            return f"{int(seconds // unit_s)} {unit} ago"
+    return "just now"
+
+
+def same_question(found: Sequence[Recent]) -> list[Recent]:
+    """Return the lines that can be compared with the newest one, oldest first."""
+    return [line for line in found if line.scenario_hash == found[0].scenario_hash][::-1] if found else []
+
+
+def has_own_runs(runs: pd.DataFrame) -> bool:
+    """Whether any stored run is not of the bundled demo."""
+    return bool(((runs["state"] == "stored") & (runs["scenario_hash"] != session.demo().content_hash)).any())
+
+
+def recent(runs: pd.DataFrame, *, primary: bool) -> None:
+    """List the newest runs with open and compare."""
+    st.subheader("Recent runs", anchor=False)
+    found = recent_of(runs, datetime.now(UTC).replace(tzinfo=None))
+    if not found:
+        st.markdown("No run yet. The demo takes a few seconds.")
+        return
+    with st.container(gap=None, key="recent"):
+        for line in found[:MOST_SHOWN]:
+            run = {"scenario": line.scenario_hash[: session.HASH_DIGITS], "run": line.run_id}
+            st.page_link(
+                SCRIPTS["Result"],
+                label=f":primary[**{safe(line.title, 60)}**]",
+                query_params=run,
+                help="Open its result",
+            )
+            st.markdown(f":gray[{dollars(line.numbers)}]")
+    alike = same_question(found)
+    kind = "primary" if primary else "secondary"
+    if len(alike) > 1 and st.button(f"Compare the {len(alike)}", key="start-compare", type=kind):  # type: ignore[arg-type]
+        session.tick([line.run_id for line in alike])
+        session.look_at(alike[0].scenario_hash)
+        session.go("results/compare.py")
+
+
+def steps(current: Scenario) -> None:
+    """Tick what there is already."""
+    runs = session.runs_of(current.content_hash)
+    policies = runs.drop_duplicates(["policy", "params"])
+    st.subheader("Where you are", anchor=False)
+    done = (
+        (f"1 Describe: {amount(len(current.workload), 'job')} on {_machines(current)}", True),
+        (f"2 Run: {amount(len(runs), 'run')} of {amount(len(policies), 'policy', 'policies')}", len(runs) > 0),
+        ("3 Understand: results to look at and compare", len(policies) > 1),
+    )
+    lines = [f"{'✅' if is_done else '▫️'} {safe(text)}" for text, is_done in done]
+    st.markdown("  \n".join([*lines, "▫️ 4 Decide: what if something changes, and what to hand on"]))
+    with st.container(horizontal=True, gap="small"):
+        for title in (title for title in DECIDE if title in SCRIPTS):
+            st.page_link(SCRIPTS[title], label=title, query_params=session.url_params())
+
+
+def _machines(current: Scenario) -> str:
+    cluster = current.cluster
+    return amount(cluster.slots, "free slot") if cluster.free_slots else amount(cluster.num_nodes, "node")

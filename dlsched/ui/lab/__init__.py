@@ -1,0 +1,1 @@
+"""Pages for researchers: models of speed, load tests, figures of the papers."""

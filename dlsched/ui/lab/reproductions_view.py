@@ -1,0 +1,193 @@
+"""What the page Reproductions shows: the list by paper, and one figure: why, chart, parts of its claim, ways to run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.figures.reproductions import compared
+from dlsched.studies.reproductions.panels import Panel, checks_of, panels_of, tables_of
+from dlsched.studies.reproductions.printed import published
+from dlsched.studies.reproductions.reproduction import Outcome, Reproduction
+from dlsched.studies.reproductions.words import (
+    COLOURS,
+    HINTS,
+    HOW,
+    MARKS,
+    PAPERS,
+    STATES,
+    Checked,
+    by_what,
+    chosen,
+    command,
+    counts,
+    finding,
+    headline,
+    origin,
+    paper_of,
+    paragraphs,
+    row_of,
+    state_of,
+    time_words,
+    title_of,
+)
+from dlsched.ui.frame import charts
+from dlsched.ui.frame.parts import cards, sentence
+from dlsched.ui.frame.text import safe
+from dlsched.ui.lab import reproductions_work
+from dlsched.wording.formats import amount
+
+ROW_PX = 78
+WIDTHS = {
+    "Figure": 68, "Claim": 290, "Paper's number": 118, "Ours": 290, "Verdict": 92, "By": 88, "Takes": 100,
+}  # fmt: skip
+WHY = {"same": "What it rests on.", "partly": "Why only partly.", "different": "Why different."}
+ROUND = "reproduction-round"
+"""Counts how often a row was ticked: each list begins anew, or coming back would open the same figure again."""
+
+
+def overview(shown: Mapping[str, Checked]) -> None:
+    """Show the counts, the filters and the figures by paper."""
+    sentence(finding(shown))
+    found = counts(shown.get(one.key) for one in chosen(shown, (), None))
+    cards([(state.capitalize(), str(number), HINTS[state]) for state, number in found.items()])
+    st.markdown(f":gray[{safe(by_what(shown), 300)}]")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        states = st.pills(
+            "Verdict", STATES, selection_mode="multi", key="reproduction-states", format_func=MARKS.__getitem__,
+            help="Without one all are shown",
+        )  # fmt: skip
+        paper = st.selectbox(
+            "Paper", list(PAPERS.values()), index=None, key="reproduction-paper", placeholder="All", width=200,
+            help="Without one all are shown",
+        )  # fmt: skip
+    listed = chosen(shown, states or (), paper)
+    if not listed:
+        st.info("No figure has this verdict. Choose another one, or none to see all.", icon="ℹ️")
+    elif picked := _picker(listed):
+        reproductions_work.look_at(picked)
+        st.rerun()
+    for name in dict.fromkeys(paper_of(one) for one in listed):
+        _paper([one for one in listed if paper_of(one) == name], shown)
+
+
+def _picker(listed: Sequence[Reproduction]) -> str | None:
+    titles = {one.key: f"{title_of(one)}: {one.claim}" for one in listed}
+    return st.selectbox(
+        "Show a figure", list(titles), index=None, format_func=titles.__getitem__,
+        placeholder="Choose, or tick a row below", key=f"reproduction-pick-{st.session_state.get(ROUND, 0)}",
+        help="The paper's points, ours beside them, and why they differ",
+    )  # fmt: skip
+
+
+def _paper(ours: Sequence[Reproduction], shown: Mapping[str, Checked]) -> None:
+    """Show the figures of one paper as a table; a ticked row opens."""
+    name = paper_of(ours[0])
+    st.subheader(name, anchor=False)
+    st.markdown(f":gray[{safe(ours[0].paper, 200)}. {amount(len(ours), 'figure')}.]")
+    rows = pd.DataFrame([row_of(one, shown.get(one.key)) for one in ours])
+    picked = st.dataframe(
+        rows, hide_index=True, row_height=ROW_PX, height="content", on_select="rerun", selection_mode="single-row",
+        key=f"reproduction-list-{name}-{st.session_state.get(ROUND, 0)}",
+        column_config={column: st.column_config.TextColumn(width=width) for column, width in WIDTHS.items()},
+        alt=f"Figures of {name} with claim, the paper's number, ours and the verdict",
+    )  # fmt: skip
+    if picked.selection.rows:
+        st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+        reproductions_work.look_at(ours[picked.selection.rows[0]].key)
+        st.rerun()
+
+
+def detail(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
+    """Show one figure; ``busy``: this tab waits for a run."""
+    sentence(headline(one, checked))
+    st.markdown(f"**Claim.** {safe(one.claim, 400)}  \n:gray[{safe(one.paper, 200)}]")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        state = state_of(checked)
+        st.badge(MARKS[state], color=COLOURS[state], help=HINTS[state])
+        if checked is not None:
+            st.badge("quick run" if checked.quick else "full run", color="gray", help=origin(checked))
+            if checked.stale:
+                st.badge("older version", color="orange", help="The code has changed since: run it again to be sure")
+        st.badge(f"paper: {published(one.key).words}", color="gray", help="What the paper prints as numbers")
+    _run(one, checked, busy=busy)
+    if checked is None:
+        return
+    why = "  \n".join(safe(part, 5000) for part in paragraphs(checked.outcome.why))
+    st.markdown(f"**{WHY[checked.outcome.verdict]}** {why}")
+    st.markdown(f"**Ours.** {safe(checked.outcome.ours, 5000)}")
+    st.markdown(f":gray[{safe(origin(checked), 300)}.]")
+    _picture(one, checked.outcome)
+    _parts(one, checked.outcome)
+
+
+def _run(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
+    """Show the ways to compute it: two buttons, and the command line."""
+    left, right = st.columns([1, 1], vertical_alignment="center")
+    with left, st.container(horizontal=True, gap="small"):
+        for quick in (True, False):
+            words = f"Run {'quick' if quick else 'full'}, {time_words(one.key, quick=quick)}"
+            primary = quick and (checked is None or checked.stale)
+            st.button(
+                words, key=f"reproduction-{'quick' if quick else 'full'}", disabled=busy,
+                on_click=reproductions_work.start, args=(one,), kwargs={"quick": quick},
+                type="primary" if primary else "secondary",
+                help="CPU time, by two processes. What this code has computed before is shown at once.",
+            )  # fmt: skip
+    with right:
+        st.code(command(one.key, quick=checked is None or checked.quick), language="bash")
+
+
+def _picture(one: Reproduction, outcome: Outcome) -> None:
+    panels = panels_of(outcome.data)
+    if not panels:
+        return
+    printed = published(one.key)
+    panels.sort(key=lambda panel: panel.key != printed.first)  # the rest stays in its order
+    titles = {panel.key: panel.kind.title for panel in panels}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        key = panels[0].key
+        if len(panels) > 1:
+            key = str(
+                st.selectbox("Number", list(titles), key=f"reproduction-panel-{one.key}", width=260,
+                             format_func=titles.__getitem__)
+            )  # fmt: skip
+        panel = _narrowed(next(panel for panel in panels if panel.key == key), one.key)
+    charts.show(compared(panel, printed.points, charts.page_theme()), f"reproduction-{one.key}-{key}", caption=True)
+
+
+def _narrowed(panel: Panel, key: str) -> Panel:
+    """Return as many series as can be told apart; the reader chooses which."""
+    depth = 0
+    while (choices := panel.choices) is not None:
+        place, names = choices
+        label = "Of" if depth == 0 else "And of"
+        name = st.selectbox(label, names, key=f"reproduction-part-{key}-{panel.key}-{depth}-{len(names)}", width=300)
+        panel, depth = panel.only(place, str(name)), depth + 1
+    return panel
+
+
+def _parts(one: Reproduction, outcome: Outcome) -> None:
+    """Show the parts of the claim, and data that are tables."""
+    if checks := checks_of(outcome.data):
+        st.subheader("Parts of the claim", anchor=False)
+        rows = pd.DataFrame([{"Seen": "✓ yes" if holds else "✗ no", "Part": text} for text, holds in checks])
+        widths = {name: st.column_config.TextColumn(width=width) for name, width in (("Seen", 70), ("Part", 980))}
+        st.dataframe(rows, hide_index=True, key=f"reproduction-checks-{one.key}", alt="Parts of the claim, seen or not",
+                     column_config=widths)  # fmt: skip
+    for name, table in tables_of(outcome.data).items():
+        st.subheader(name.capitalize(), anchor=False)
+        st.dataframe(pd.DataFrame(table), hide_index=True, key=f"reproduction-table-{one.key}-{name}", alt=name)
+    st.download_button(
+        "All numbers (JSON)", lambda: json.dumps(dict(outcome.data), indent=1), file_name=f"{one.key}.json",
+        mime="application/json", key=f"reproduction-json-{one.key}", type="tertiary", on_click="ignore",
+    )  # fmt: skip
+
+
+def how() -> None:
+    """Say how figures are checked."""
+    with st.expander("How this is checked"):
+        st.markdown(safe(HOW, 2000))

@@ -1,0 +1,151 @@
+"""The controls of the page Parameter servers: a job of the scenario, or one that is described."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.workload import Workload
+from dlsched.speed.pipeline import Layers
+from dlsched.studies.speed_models.server_split import ServerSplit, split_of
+from dlsched.ui.frame import session
+from dlsched.ui.frame.parts import empty, error_box
+from dlsched.ui.lab import servers_described
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.formats import amount, number
+from dlsched.workload.generators import parse
+from dlsched.workload.generators.server_jobs import ServerJobsSpec, layers_of
+from dlsched.workload.studies.smd import sample_server_jobs
+
+SCENARIO, DESCRIBED = "Job of the scenario", "Describe a job"
+MOST_OFFERED = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedInput:
+    """The job that is looked at, its answer, and its layers where they are known; ``overlap`` is what it uses."""
+
+    jobs: Workload
+    row: int
+    options: SimulationRules
+    split: ServerSplit
+    layers: Layers | None
+    overlap: str
+    chips: tuple[Assumption, ...]
+
+
+def chosen(current: Scenario) -> tuple[DescribedInput | None, DeltaGenerator]:
+    """Show the controls; return what they ask, None where that has no answer (it says why), and a place for buttons."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        begin = SCENARIO if current.workload.has_servers else DESCRIBED
+        source = st.segmented_control(
+            "Job", (SCENARIO, DESCRIBED), default=begin, required=True, key="ps_source", bind="query-params",
+            help="A job with parameter servers of the scenario in the bar above, or one that you describe",
+        )  # fmt: skip
+        place = st.container(width="content")
+        st.space("stretch")
+        action = st.container(width="content")
+    if source == SCENARIO and not current.workload.has_servers:
+        _no_servers()
+        return None, action
+    try:
+        return (_of_scenario(current, place) if source == SCENARIO else _described(place)), action
+    except DlschedError as error:
+        error_box(error)
+        return None, action
+
+
+def _no_servers() -> None:
+    def opened() -> None:
+        session.keep(sample_server_jobs())
+        st.rerun()
+
+    empty(
+        "No job of this scenario has parameter servers. Describe a job instead, or open a scenario that has some.",
+        "Open the sample: 50 jobs with parameter servers", opened, "ps-sample",
+    )  # fmt: skip
+
+
+def _of_scenario(current: Scenario, place: DeltaGenerator) -> DescribedInput:
+    """Ask for a job of the scenario; its number is kept in the URL, never its name.
+
+    Raises
+    ------
+    InputError
+        The job has no times of a step, or its limit does not hold one worker and one server.
+    """
+    jobs = current.workload
+    row = _row(jobs, current.content_hash[: session.HASH_DIGITS], place)
+    updates = current.speed.updates
+    split = split_of(jobs, updates, row, current.cluster)
+    chips = [Assumption("one node", "All workers and servers are taken to be as near as on one node, at speed 1.", "")]
+    layers, overlap = _layers_by_job(current).get(str(jobs.job_id[row])), ""
+    if layers is not None and current.generator is not None:
+        overlap = str(current.generator.get("overlap", ""))
+        chips.append(
+            Assumption(f"generated, seed {current.seed}", "Drawn from the ranges of the SMD study.", "Workload")
+        )
+    return DescribedInput(jobs, row, current.options, split, layers, overlap, tuple(chips))
+
+
+def _row(jobs: Workload, tag: str, place: DeltaGenerator) -> int:
+    rows = np.flatnonzero(jobs.servers > 0).tolist() if jobs.servers is not None else []
+    offered = rows[:MOST_OFFERED]
+    key, named = f"ps-job-{tag}", st.query_params.get("job", "")
+    linked = int(named) if named.isascii() and named.isdecimal() and len(named) < 10 else -1
+    if linked in set(rows) and linked not in offered:
+        offered = [*offered, linked]
+    if key not in st.session_state and linked in offered:
+        st.session_state[key] = linked
+    more = f" The first {MOST_OFFERED:,} of {len(rows):,} are offered." if len(rows) > MOST_OFFERED else ""
+    row = place.selectbox(
+        "Which job", offered, format_func=lambda one: str(jobs.job_id[one])[:60], key=key, width=200,
+        help=f"{amount(len(rows), 'job')} of the scenario with parameter servers, by submission.{more}",
+    )  # fmt: skip
+    st.query_params["job"] = str(row)
+    return int(row)
+
+
+def _layers_by_job(current: Scenario) -> dict[str, Layers]:
+    """Return the layers of each job where the generator can draw them again; empty where they are not known."""
+    if current.generator is None:
+        return {}
+    return _drawn_layers(current.content_hash, current)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _drawn_layers(content_hash: str, _scenario: Scenario) -> dict[str, Layers]:
+    spec = parse(_scenario.generator or {})
+    return layers_of(spec, _scenario.seed) if isinstance(spec, ServerJobsSpec) else {}
+
+
+def _described(place: DeltaGenerator) -> DescribedInput:
+    """Ask for all that makes a job.
+
+    Raises
+    ------
+    InputError
+        Numbers that no job can have, or a limit that does not hold one worker and one server.
+    """
+    job, options, where = servers_described.form(place)
+    jobs = job.workload()
+    split = split_of(jobs, job.updates, 0)
+    samples = "the batch of a step, shared by the workers" if job.updates == "sync" else "a worker's mini-batch"
+    chips = [
+        where,
+        Assumption(
+            f"{job.overlap} overlap" if job.overlap != "sequential" else "no overlap",
+            "What the layers hide of each other is taken to be the same for any number of workers and servers.",
+            "",
+        ),
+        Assumption(
+            f"{number(job.samples)} samples", f"They are {samples}. Backward is taken to last as long with any.", ""
+        ),
+        Assumption("one node", "Time that more nodes may cost is left out.", ""),
+    ]
+    return DescribedInput(jobs, 0, options, split, job.layers, job.overlap, tuple(chips))

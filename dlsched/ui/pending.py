@@ -1,0 +1,105 @@
+"""Work in the background that one page of one tab waits for: progress, cancel, how it ended, try again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dlsched.runner.background import TaskState, TaskStatus
+from dlsched.ui.frame import session
+from dlsched.ui.frame.text import safe
+from dlsched.wording.formats import duration
+
+LOOK_EVERY_S = 0.3
+
+
+@dataclass(frozen=True)
+class PendingTasks:
+    """What a tab waits for on a page; ``prefix`` begins the keys of its widgets and of what the tab remembers."""
+
+    prefix: str
+
+    @property
+    def tasks_key(self) -> str:
+        """Under which the tab remembers the ids of its tasks."""
+        return f"{self.prefix}-tasks"
+
+    @property
+    def ended_key(self) -> str:
+        """Under which the tab remembers how its last work ended, where it brought nothing."""
+        return f"{self.prefix}-ended"
+
+    def begin(self, task_ids: Sequence[str]) -> None:
+        """Wait for these tasks of the background runner."""
+        self.forget_ended()
+        st.session_state[self.tasks_key] = list(task_ids)
+
+    def is_waiting(self) -> bool:
+        """Whether the tab waits for something."""
+        return bool(st.session_state.get(self.tasks_key))
+
+    def under_way(self) -> list[TaskStatus]:
+        """Return what this tab waits for; empty once all of it is over, and note how where it failed."""
+        statuses = session.runner().status(st.session_state.get(self.tasks_key, []))
+        if all(status.state.is_over for status in statuses):  # also where the runner has forgotten them
+            st.session_state.pop(self.tasks_key, None)
+            bad = [status for status in statuses if status.state is not TaskState.STORED]
+            if bad:
+                st.session_state[self.ended_key] = (bad[0].state, bad[0].message)
+            return []
+        return statuses
+
+    def ended(self) -> tuple[TaskState, str] | None:
+        """Return how the last work ended where it brought nothing, and why."""
+        found: tuple[TaskState, str] | None = st.session_state.get(self.ended_key)
+        return found
+
+    def forget_ended(self) -> None:
+        """Let the work be started again."""
+        st.session_state.pop(self.ended_key, None)
+
+    def show_ended(self, *, again: bool = True) -> None:
+        """Say that the last work was cancelled or stopped, with a way to try again unless the page has its own."""
+        state, message = st.session_state[self.ended_key]
+        if state is TaskState.CANCELLED:
+            st.info("Cancelled. Nothing was kept.", icon="ℹ️")
+        else:
+            st.error(f"**The computation stopped.** {safe(message, 600)}", icon="⛔")
+        if again:
+            st.button("Try again", type="primary", key=f"{self.prefix}-again", on_click=self.forget_ended)
+
+    def board(self, statuses: Sequence[TaskStatus]) -> dict[str, DeltaGenerator]:
+        """Show progress with one way to cancel all; return where progress goes."""
+        places: dict[str, DeltaGenerator] = {}
+        for status in statuses:
+            places[status.id] = st.empty()
+            _show(places[status.id], status)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            ids = [status.id for status in statuses]
+            st.button("Cancel", key=f"{self.prefix}-cancel", on_click=session.runner().cancel, args=(ids,))
+            st.markdown(":gray[You can leave this page: it goes on, and the answer is kept.]")
+        return places
+
+    def follow(self, places: dict[str, DeltaGenerator], *, each: bool = False) -> None:
+        """Follow what is under way to its end; call it last on the page. Any click on the page interrupts it.
+
+        ``each``: draw the page anew whenever one of several ends, for pages that show its answer meanwhile.
+        """
+        while now := self.under_way():
+            followed = [status for status in now if status.id in places]
+            if each and any(status.state.is_over for status in followed):
+                break
+            for status in followed:
+                _show(places[status.id], status)
+            time.sleep(LOOK_EVERY_S)
+        st.rerun()
+
+
+def _show(place: DeltaGenerator, status: TaskStatus) -> None:
+    left = "" if status.eta_s is None else f", about {duration(max(1.0, round(status.eta_s)))} left"
+    text = f"{status.name}: {status.text or 'waiting'}{left}"
+    place.progress(min(max(status.share, 0.0), 1.0), text=safe(text, 300))

@@ -1,0 +1,1 @@
+"""Pages that answer what a planner asks: what if, capacity, memo."""

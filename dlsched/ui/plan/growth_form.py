@@ -1,0 +1,209 @@
+"""The form of months ahead: growth, months, deliveries and retirements, and what all parts of the page ask."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError, InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import find
+from dlsched.studies.growth import GrowthSpec, check, read_spec
+from dlsched.studies.growth.answer import Step, month_name
+from dlsched.ui.fields import goal as size_goal
+from dlsched.ui.fields.goal import CONFIRM, Goal, tag_of
+from dlsched.ui.frame import tables
+from dlsched.ui.frame.parts import error_box
+from dlsched.ui.frame.tables import is_empty, number_of, text_of
+from dlsched.ui.frame.text import safe
+from dlsched.ui.plan import size_work
+from dlsched.ui.plan.size_form import keys_of, name_of
+from dlsched.ui.plan.size_words import goal_words
+from dlsched.ui.scenario import price_lists
+from dlsched.wording.formats import amount
+
+FILLED = "growth-filled"
+MONTH, TYPE, NODES = "Month", "VM type", "Nodes ±"
+BEGIN = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")
+TABLE_HELP = (
+    "What is delivered (nodes above 0) or retired (below 0), from the begin of which month on. Month 0 is today's; a "
+    "month can also be typed as 2027-03 where the first month has a date."
+)
+
+
+def form(scenario: Scenario, shown: GrowthSpec | None) -> tuple[GrowthSpec, Goal] | None:
+    """Show the form; return what it asks, None where that cannot be computed (it says why).
+
+    ``shown`` is the question of the answer on the page: the form asks it when the answer is opened.
+    """
+    _fill(scenario, shown)
+    line = st.empty()
+    with st.expander(
+        "Change the question", key=f"growth-form-{st.session_state['goal-round']}", expanded=shown is None
+    ):
+        try:
+            plain = _months(tag_of(scenario))
+            steps = _steps(scenario, str(plain["begin"]))
+            goal = size_goal.fields(scenario, confirms=False)
+            spec = read_spec(plain | _of_goal(scenario, goal) | {"steps": [step.model_dump() for step in steps]})
+            check(spec, scenario)
+        except DlschedError as error:
+            error_box(error)
+            line.markdown(":orange[**Question**: it cannot be computed as it stands.]")
+            return None
+    text = goal_words(goal.targets, goal.claim, goal.level, find(goal.policy).label, exact=goal.exact)
+    line.markdown(f"**Question**: {safe(f'{growth_words(spec)}: {text}', 500)}")
+    return spec, goal
+
+
+def growth_words(spec: GrowthSpec) -> str:
+    """Return what grows for how long: "+3% a month, 12 months, 2 deliveries or retirements"."""
+    steps = f", {amount(len(spec.steps), 'delivery or retirement', 'deliveries or retirements')}" if spec.steps else ""
+    return f"arrivals {spec.percent:+g}% a month, {amount(spec.months, 'month')}{steps}"
+
+
+def button_words(spec: GrowthSpec, goal: Goal, scenario: Scenario) -> str:
+    """Return what the button says: Play 13 months, about 8 s."""
+    if size_work.MONTHS.known(spec) is not None:
+        return "Show these months from the store"
+    runs = spec.months + 1 if goal.exact else spec.runs
+    about = size_work.button_seconds(runs, scenario, spec.policy, spec.params)
+    return f"Play {amount(spec.months + 1, 'month')}, {about}"
+
+
+def goal_of(spec: GrowthSpec) -> Goal:
+    """Return what a question asks that all parts ask."""
+    confirm = next((int(st.session_state[key]) for key in st.session_state if str(key).startswith("goal-confirm-")), 0)
+    return Goal(spec.targets, spec.claim, spec.level, spec.policy, dict(spec.params), max(2, len(spec.seeds)),
+                confirm or CONFIRM, dict(spec.vary), exact=False)  # fmt: skip
+
+
+def _of_goal(scenario: Scenario, goal: Goal) -> dict[str, Any]:
+    return {
+        "scenario": scenario.content_hash,
+        "policy": goal.policy,
+        "params": goal.params,
+        "targets": [target.model_dump() for target in goal.targets],
+        "claim": goal.claim,
+        "level": goal.level,
+        "seeds": list(range(1 if goal.exact else goal.draws)),
+        "vary": goal.vary,
+    }
+
+
+def _fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
+    """Give the fields their first values for a scenario, and those of an answer when it is opened."""
+    tag = tag_of(scenario)
+    mark = f"{tag}-{None if shown is None else shown.model_dump_json()}"
+    if st.session_state.get(FILLED) == mark:
+        return
+    st.session_state[FILLED] = mark
+    size_goal.fill_in(scenario, None if shown is None else goal_of(shown))
+    usual = GrowthSpec.model_fields
+    values: dict[str, Any] = {name: usual[name].default for name in ("percent", "months", "lead_months")}
+    if scenario.workload.all_at_once:  # jobs that arrive together cannot arrive faster
+        values["percent"] = 0.0
+    values["begin"] = f"{price_lists.today():%Y-%m}"
+    if shown is not None:
+        values = {name: getattr(shown, name) for name in values}
+        tables.replace(f"growth-steps-{tag}", steps_frame(shown))
+    for name, value in values.items():
+        if shown is not None or f"growth-{name}-{tag}" not in st.session_state:
+            st.session_state[f"growth-{name}-{tag}"] = value
+
+
+def _months(tag: str) -> dict[str, Any]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        percent = st.number_input(
+            "Growth of arrivals (% a month)", -50.0, 100.0, step=0.5, key=f"growth-percent-{tag}", format="%g",
+            persist_state="session", width=215, help="Compounded: 3% a month is 1.43x after a year",
+        )  # fmt: skip
+        months = st.number_input("Months ahead", 1, 60, key=f"growth-months-{tag}", persist_state="session", width=130,
+                                 help="Each is a run of its own, as today's month is")  # fmt: skip
+        begin = st.text_input("First month", key=f"growth-begin-{tag}", persist_state="session", width=130,
+                              placeholder="no date", help="Today's month, as 2026-11; empty: numbers")  # fmt: skip
+        lead = st.number_input("Delivery takes (months)", 0, 60, key=f"growth-lead_months-{tag}", width=190,
+                               persist_state="session", help="From an order to nodes that run jobs")  # fmt: skip
+    if begin and not BEGIN.fullmatch(begin.strip()):
+        raise InputError("First month", f"must be a year and a month, got {begin[:20]!r}", "Write it as 2026-11")
+    return {"percent": percent, "months": months, "begin": begin.strip(), "lead_months": lead}
+
+
+# ---- deliveries and retirements ----------------------------------------------------------------------
+
+
+def steps_frame(spec: GrowthSpec) -> pd.DataFrame:
+    """Return deliveries and retirements as the rows of the table."""
+    rows = [[str(step.month), step.key, step.nodes] for step in spec.steps]
+    return pd.DataFrame(rows, columns=[MONTH, TYPE, NODES], dtype=object)
+
+
+def _steps(scenario: Scenario, begin: str) -> list[Step]:
+    keys, tag = keys_of(scenario), tag_of(scenario)
+    columns = {
+        MONTH: st.column_config.TextColumn(help=TABLE_HELP),
+        TYPE: st.column_config.SelectboxColumn(
+            options=keys, format_func=lambda key: name_of(str(key)), help="Empty: the first"
+        ),
+        NODES: st.column_config.NumberColumn(format="%d", step=1, help="+4: delivered; −4: retired"),
+    }
+    st.markdown("Deliveries and retirements", help=TABLE_HELP)
+    empty = pd.DataFrame({MONTH: [], TYPE: [], NODES: []}, dtype=object)
+    frame = tables.editor(empty, f"growth-steps-{tag}", columns, alt="Deliveries and retirements by month", height=150)
+    _from_size_found(scenario, frame)
+    return read_steps(frame, keys, begin)
+
+
+def _from_size_found(scenario: Scenario, frame: pd.DataFrame) -> None:
+    """Offer to begin with the size that was found, as nodes that are delivered in month 0."""
+    found = size_work.newest_size(scenario.content_hash)
+    if found is None or found.answer is None or found.answer == found.today:
+        return
+    rows = [["0", vm.key, count - vm.today] for vm, count in zip(found.types, found.answer, strict=True)]
+    wanted = pd.DataFrame([row for row in rows if row[2]], columns=[MONTH, TYPE, NODES], dtype=object)
+    st.button(
+        f"Begin with the {safe(found.words(found.answer))} found", key="growth-from-size", type="tertiary",
+        on_click=tables.replace, args=(f"growth-steps-{tag_of(scenario)}", pd.concat([wanted, frame])),
+        help="What they are more than today's is delivered in month 0",
+    )  # fmt: skip
+
+
+def read_steps(frame: pd.DataFrame, keys: list[str], begin: str) -> list[Step]:
+    """Return the steps of the table's rows; empty rows are left out.
+
+    Raises
+    ------
+    InputError
+        Naming the row that lacks a month or a number of nodes.
+    """
+    steps = []
+    for place, row in enumerate(frame.to_dict("records"), 1):
+        if all(is_empty(row.get(name)) for name in (MONTH, TYPE, NODES)):
+            continue
+        nodes = number_of(row.get(NODES))
+        if nodes is None or nodes != int(nodes) or not nodes:
+            got = text_of(row.get(NODES)) or "nothing"
+            raise InputError(f"Deliveries, row {place}", f"nodes must be a whole number, got {got}", "Write +4 or -4")
+        steps.append(
+            Step(month=_month(text_of(row.get(MONTH)), begin, place), key=text_of(row.get(TYPE)) or keys[0],
+                 nodes=int(nodes))
+        )  # fmt: skip
+    return steps
+
+
+def _month(text: str, begin: str, place: int) -> int:
+    """Return the number of a month: "4", or "2027-03" counted from the first one."""
+    if text.isascii() and text.isdigit() and len(text) < 4:
+        return int(text)
+    if begin and BEGIN.fullmatch(text):
+        year, month = (int(part) for part in text.split("-"))
+        first_year, first = (int(part) for part in begin.split("-"))
+        number = 12 * (year - first_year) + month - first
+        if number >= 0:
+            return number
+    example = f" or {month_name(begin, 3)}" if begin else ""
+    raise InputError(f"Deliveries, row {place}", f"the month must be a number from 0 on, got {text or 'nothing'!r}",
+                     f"Write 3{example}")  # fmt: skip

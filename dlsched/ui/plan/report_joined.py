@@ -1,0 +1,193 @@
+"""From kept answers, with runs beside them, to a memo: today first, every option on the same draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.stats.compare import Numbers
+from dlsched.metrics.winner_words import with_letters
+from dlsched.metrics.winners import Winners
+from dlsched.report.context import memo_cautions, taken_for_granted
+from dlsched.report.memo import Memo, build
+from dlsched.report.options import Alternative, Origin, alternative_of, origin_of
+from dlsched.report.sizes import Frontier, claim_words, frontier_of
+from dlsched.report.winners import winners_of
+from dlsched.studies.code_version import code_version
+from dlsched.studies.design import Variant, changed
+from dlsched.studies.sizing.answer import Sizing
+from dlsched.studies.what_if import WhatIfSpec, is_exact
+from dlsched.studies.what_if.answer import WhatIf
+from dlsched.studies.what_if.words import DAYS_WHY, varies_words
+from dlsched.ui.frame import loaders, runs_of, session
+from dlsched.ui.plan import report_kept, size_work
+from dlsched.ui.plan.report_kept import TODAY, Kept
+from dlsched.ui.plan.report_work import MOST_DRAWS, Wanted, stored_sensitivity
+from dlsched.ui.scenario import price_lists
+from dlsched.wording.assumptions import Assumption
+from dlsched.wording.cautions import Caution, cautions
+from dlsched.wording.formats import count
+from dlsched.workload.import_report import in_seconds, offered_load
+
+DRAWN_WHY = "Drawn anew for each draw, the same for every option: an assumption of ours."
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """What is known of an option on the draws of a memo; ``answer`` None where stored runs stand for it."""
+
+    kept: Kept
+    draws: Sequence[Numbers]
+    audit: Sequence[str]
+    answer: WhatIf | None
+
+
+def memo_of(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wanted: Wanted) -> Memo:
+    """Return the memo of kept answers, all of them computed on the draws of the frame.
+
+    Raises
+    ------
+    InputError
+        As :func:`report.memo.build`; also where a run of an option did not come to its end.
+    """
+    found = [_numbers(one, frame, scenario) for one in kept]
+    answers = [one.answer for one in found if one.answer is not None]
+    if not answers:
+        raise InputError("options", "have no answer of What if or Size among them", "Tick one, or take runs alone")
+    options = _options(scenario, frame, found, answers[0])
+    exact = all(answer.exact for answer in answers) and is_exact(frame, scenario)
+    plain = build(options, made_on=price_lists.today(), exact=exact)
+    return build(
+        options,
+        made_on=price_lists.today(),
+        question=wanted.question,
+        recommended=wanted.recommended,
+        note=wanted.note,
+        exact=exact,
+        rents=scenario.cluster.free_slots,
+        winners=_winners(scenario, frame, found, wanted.hide_names, exact=exact) if wanted.who_loses else (),
+        sensitivity=stored_sensitivity(scenario, plain.service) if wanted.situations else None,
+        assumptions=[*_drawn(frame), *taken_for_granted(scenario, options, price_lists.today())],
+        cautions=_cautions(scenario, options),
+        sizes=_sizes(scenario, kept),
+    )
+
+
+def _numbers(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> _Numbers:
+    if report_kept.runs_fit(one, frame, scenario) and one.series is not None:
+        series = one.series
+        runs = [series.run_of(seed) if seed in series.seeds else series.run_ids[0] for seed in frame.draws.seeds]
+        audit = [complaint for run in runs for complaint in loaders.info(run).audit]
+        return _Numbers(one, [loaders.metrics(run) for run in runs], audit, None)
+    shown = report_kept.answer_of(one, frame)
+    if shown is None:
+        raise InputError(f"option {one.name}", "was not computed on the draws of this memo", "Compute it again")
+    if shown.answer.errors:
+        why = f"has a run that did not come to its end: {shown.answer.errors[0]}"
+        raise InputError(f"option {one.name}", why, "Leave it out")
+    return _Numbers(one, shown.answer.changed.metrics, shown.answer.audit, shown.answer)
+
+
+def _options(scenario: Scenario, frame: WhatIfSpec, found: Sequence[_Numbers], first: WhatIf) -> list[Alternative]:
+    """Return today and the options in one form; all of them are of the scenario as the store knows it."""
+    known = session.store().scenario_info(scenario.content_hash)
+    origin = origin_of(scenario, known.name, known.version) if known else origin_of(scenario)
+    today = _option(TODAY, first.baseline.metrics, first.baseline.audit, frame.baseline, frame, scenario, origin)
+    rest = [
+        _option(one.kept.name, one.draws, one.audit, one.kept.spec.changed, frame, scenario, origin, one.kept.sizing)
+        for one in found
+    ]
+    return [today, *rest]
+
+
+def _option(
+    name: str,
+    draws: Sequence[Numbers],
+    audit: Sequence[str],
+    case: Variant,
+    frame: WhatIfSpec,
+    scenario: Scenario,
+    origin: Origin,
+    sizing: Sizing | None = None,
+) -> Alternative:
+    return alternative_of(
+        name, draws, scenario, case.policy, case.params, frame.draws.seeds, origin=origin, audit=audit,
+        code_version=code_version(), changes=case.changes, vary=frame.draws.vary,
+        claim="" if sizing is None else claim_words(sizing),
+    )  # fmt: skip
+
+
+def _sizes(scenario: Scenario, kept: Sequence[Kept]) -> Frontier | None:
+    """Return every size tried by the search behind an option, else by the newest one about the scenario."""
+    for one in kept:
+        if one.sizing is not None and (found := frontier_of(one.sizing, one.name)) is not None:
+            return found
+    newest = size_work.newest_size(scenario.content_hash)
+    return None if newest is None else frontier_of(newest)
+
+
+def _drawn(frame: WhatIfSpec) -> list[Assumption]:
+    vary = frame.draws.vary
+    named = zip(vary, varies_words(vary), strict=True)
+    return [Assumption(words, DAYS_WHY if key == "days" else DRAWN_WHY, "What if") for key, words in named]
+
+
+# ---- who gains ---------------------------------------------------------------------------------------
+
+
+def _winners(
+    scenario: Scenario, frame: WhatIfSpec, found: Sequence[_Numbers], hide_names: bool, *, exact: bool
+) -> tuple[Winners, ...]:
+    """Return who gains under each option against today, of answers as they are, of runs from their jobs.
+
+    Runs are left out where today's own runs are not stored.
+    """
+    said: list[Winners] = []
+    before = _today_jobs(scenario, frame)
+    for one in found:
+        if one.answer is not None:
+            first = one.answer.winners[:1]
+            told = [each.model_copy(update={"baseline": TODAY, "other": one.kept.name}) for each in first]
+            said += map(with_letters, told) if hide_names else told
+        elif one.kept.series is not None and before:
+            series, own = one.kept.series, one.kept.series.seeds
+            runs = [series.run_of(seed) if seed in own else series.run_ids[0] for seed in before]  # exact: any says all
+            after = {one.kept.name: [loaders.jobs(run) for run in runs]}
+            said += winners_of(TODAY, list(before.values()), after, exact=exact, hide_names=hide_names)
+    return tuple(said)
+
+
+def _today_jobs(scenario: Scenario, frame: WhatIfSpec) -> Mapping[int, pd.DataFrame]:
+    """Return the jobs tables of today's stored runs by seed, at most MOST_DRAWS; empty without all of them."""
+    seeds = frame.draws.seeds[:MOST_DRAWS]
+    for series in runs_of.series_of(session.runs_of(scenario.content_hash)):
+        if report_kept.case_of(series) == frame.baseline and set(seeds) <= {*series.seeds}:
+            return {seed: loaders.jobs(series.run_of(seed)) for seed in seeds}
+    return {}
+
+
+# ---- what to know ------------------------------------------------------------------------------------
+
+
+def _cautions(scenario: Scenario, options: Sequence[Alternative]) -> list[Caution]:
+    """Return what to know of all options, then of each one's changed scenario, worst first."""
+    completed = {option.name: int(option.draws[0].get("completed") or 0) for option in options}
+    jobs = {int(option.draws[0].get("jobs") or 0) for option in options}
+    common = next(iter(jobs)) if {*completed.values()} == jobs else None
+    found = memo_cautions(scenario, options, common)
+    if common is None:
+        counts = ", ".join(f"{name} {count(done)}" for name, done in completed.items())
+        text = f"The options do not complete all jobs, or not the same ({counts}): means are over unlike jobs."
+        found.append(Caution("orange", text, "Read the completed jobs first"))
+    own = {guard.text for guard in found}
+    for option in options:
+        if option.changes:
+            made = changed(scenario, option.changes)
+            told = cautions(made, load=offered_load(in_seconds(made), made.cluster))
+            found += [Caution(guard.level, f"{option.name}: {guard.text}", guard.action)
+                      for guard in told if guard.level != "info" and guard.text not in own]  # fmt: skip
+    return found

@@ -1,0 +1,198 @@
+"""Answers of What if and Size that were kept, as options of a memo: all of them on the same draws, against today.
+
+A memo pairs its options draw by draw, so they must answer the same question but for what is chosen: the same policy
+today, the same draws, the same that varies. Who was kept on other draws, and every run of another number of draws, is
+asked about again as a what-if on the draws of the memo; the runner answers in the background, and what the store knows
+is taken from it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import find
+from dlsched.runner.background import StudyTask
+from dlsched.studies.code_version import code_version
+from dlsched.studies.design import Variant
+from dlsched.studies.sizing.answer import Sizing
+from dlsched.studies.what_if import WhatIfSpec, check, is_exact, moved, read_spec, unchanged
+from dlsched.studies.what_if.words import subject, varies_words
+from dlsched.ui.frame import loaders, runs_of, session
+from dlsched.ui.frame.runs_of import Series
+from dlsched.ui.pending import PendingTasks
+from dlsched.ui.plan import shortlist, size_work, what_if_work
+from dlsched.ui.plan.what_if_work import KIND, Shown
+from dlsched.wording.formats import amount
+
+WORK = PendingTasks("report")
+TODAY = "Today"
+WANTED, ASKED = "report-wanted", "report-asked"
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Something to choose beside today: its name, the question that compares it, and the search that found it, if any.
+
+    ``series``: the stored runs of a policy that is to stand beside kept answers.
+    """
+
+    name: str
+    spec: WhatIfSpec
+    experiment_id: str = ""
+    sizing: Sizing | None = None
+    series: Series | None = None
+
+
+def kept_of(scenario: Scenario) -> list[Kept]:
+    """Return the kept answers of a scenario that are a choice, in the order they were kept, with names that differ.
+
+    Left out: what is no longer in the store, what cannot be computed on the scenario any more, and a search that found
+    no size or today's.
+    """
+    found: list[Kept] = []
+    for experiment_id in shortlist.kept(scenario.content_hash):
+        try:
+            one = _kept(experiment_id, scenario)
+        except DlschedError:
+            continue
+        if one is not None:
+            name = one.name
+            twice = sum(other.name.partition(" (")[0] == name for other in found)
+            found.append(replace(one, name=f"{name} ({twice + 1})") if twice else one)
+    return found
+
+
+def _kept(experiment_id: str, scenario: Scenario) -> Kept | None:
+    record = session.store().get_experiment(experiment_id)
+    if record.kind == KIND:
+        spec = read_spec(record.spec)
+        check(spec, scenario)
+        differs = moved(spec, scenario)
+        return Kept(subject(differs).words, spec, experiment_id) if differs else None
+    if record.kind != size_work.SIZES.kind:
+        return None
+    shown = size_work.SIZES.stored(experiment_id)
+    sizing = shown.answer
+    if sizing.answer is None or sizing.answer == sizing.today:
+        return None
+    spec = size_work.what_if_of(shown.spec, sizing, scenario)
+    check(spec, scenario)
+    return Kept(sizing.words(sizing.answer), spec, experiment_id, sizing)
+
+
+def beside(scenario: Scenario, chosen: Sequence[Series], frame: WhatIfSpec) -> list[Kept]:
+    """Return runs of the scenario as choices beside kept answers: each a policy instead of today's."""
+    found = []
+    for series in chosen:
+        case = case_of(series)
+        if case != frame.baseline:
+            found.append(Kept(series.label, unchanged(scenario, case.policy, case.params), series=series))
+    return found
+
+
+def case_of(series: Series) -> Variant:
+    """Return policy and parameters of runs, without those that are its defaults."""
+    defaults = find(series.policy).parse({}).model_dump(mode="json")
+    given = loaders.info(series.run_ids[0]).params
+    return Variant(
+        policy=series.policy, params={key: value for key, value in given.items() if value != defaults.get(key)}
+    )
+
+
+# ---- the same draws for all --------------------------------------------------------------------------
+
+
+def frame_of(kept: Sequence[Kept]) -> WhatIfSpec:
+    """Return the question whose baseline and draws all options share: of the first what-if, else of a size."""
+    return next((one.spec for one in kept if one.sizing is None), kept[0].spec)
+
+
+def aligned(one: Kept, frame: WhatIfSpec) -> WhatIfSpec:
+    """Return the question about an option against the baseline and on the draws of a frame."""
+    return one.spec.model_copy(update={"baseline": frame.baseline, "draws": frame.draws})
+
+
+def frame_words(frame: WhatIfSpec, scenario: Scenario) -> str:
+    """Return today's policy, the draws and what varies between them."""
+    policy = find(frame.baseline.policy).label
+    if is_exact(frame, scenario):
+        return f"under {policy}, on this trace as it is, nothing random"
+    varies = ", ".join(varies_words(frame.draws.vary))
+    return f"under {policy}, on {amount(len(frame.draws.seeds), 'draw')}" + (f" with {varies}" if varies else "")
+
+
+def runs_fit(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> bool:
+    """Whether stored runs stand for an option: of this program's version, on all draws of the frame as they are."""
+    if one.series is None or frame.draws.vary:
+        return False
+    current = loaders.info(one.series.run_ids[0]).code_version == code_version()
+    exact = runs_of.are_exact([one.series]) and is_exact(frame, scenario)
+    return current and (exact or set(frame.draws.seeds) <= set(one.series.seeds))
+
+
+def answer_of(one: Kept, frame: WhatIfSpec) -> Shown | None:
+    """Return the stored answer about an option on the draws of a frame; None where it is to be computed."""
+    return what_if_work.known(aligned(one, frame))
+
+
+def missing(kept: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> list[Kept]:
+    """Return the options that were not computed on the draws of the memo."""
+    return [one for one in kept if not runs_fit(one, frame, scenario) and answer_of(one, frame) is None]
+
+
+def ask(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> None:
+    """Ask the background runner about options on the draws of the memo."""
+    WORK.begin(session.runner().ask_all([question(aligned(one, frame), one.name, scenario) for one in lacking]))
+
+
+def ask_about_sizes(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> bool:
+    """Ask unasked where sizes alone are lacking, once: who keeps a size wants its numbers."""
+    asked = st.session_state.setdefault(ASKED, set())
+    fresh = {aligned(one, frame).model_dump_json() for one in lacking} - asked
+    if not fresh or any(one.sizing is None for one in lacking):
+        return False
+    asked |= fresh
+    ask(lacking, frame, scenario)
+    return True
+
+
+def question(spec: WhatIfSpec, name: str, scenario: Scenario) -> StudyTask:
+    """Return a what-if for the background runner."""
+    return StudyTask(KIND, spec.model_dump(mode="json"), f"Option: {name}", scenario)
+
+
+def ask_about_size(experiment_id: str, scenario: Scenario) -> None:
+    """Keep a size as an option, and have it compared with today so that a memo has all its numbers."""
+    shortlist.keep(scenario.content_hash, experiment_id)
+    with_size = [one for one in kept_of(scenario) if one.experiment_id == experiment_id]
+    lacking = [one for one in with_size if what_if_work.known(one.spec) is None]
+    if lacking:
+        session.runner().ask_all([question(one.spec, one.name, scenario) for one in lacking])
+
+
+def wait_shortly() -> None:
+    """Give quick questions the time to be answered before the page is drawn."""
+    until_s = time.monotonic() + what_if_work.WAIT_S
+    while WORK.under_way() and time.monotonic() < until_s:
+        time.sleep(what_if_work.LOOK_EVERY_S)
+
+
+def want(experiment_id: str) -> None:
+    """Keep an option ticked when the report is opened next, whatever was ticked before."""
+    st.session_state[WANTED] = experiment_id
+
+
+def is_wanted() -> bool:
+    """Whether the reader came from a page that added an option."""
+    return WANTED in st.session_state
+
+
+def take_wanted() -> str:
+    """Return the option that was added last, once; "" where none was."""
+    return str(st.session_state.pop(WANTED, ""))

@@ -1,0 +1,344 @@
+"""The controls of the page Sweep: what varies, policies, draws; and the questions that are asked most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
+
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError, InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import POLICIES, find, unmet_needs
+from dlsched.studies.design.factors import Factor, Value, factors_for
+from dlsched.studies.sweep import SweepSpec, read_spec
+from dlsched.studies.sweep.presets import PRESETS, low_and_high, preset, range_of
+from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
+from dlsched.studies.what_if.words import DAYS_WHY
+from dlsched.ui.fields.policy_choice import usual
+from dlsched.ui.frame.forms import label_of
+from dlsched.ui.frame.parts import error_box, mistakes_shown
+from dlsched.ui.frame.text import dollars
+from dlsched.ui.plan import sweep_work
+from dlsched.ui.plan.sweep_work import Ready
+from dlsched.wording.formats import amount, duration, listed
+
+LABELS = {spec.key: spec.label for spec in POLICIES}
+FILLED, FOLDED = "sweep-filled", "sweep-folded"
+MODES = {"grid": "A range, or a grid of two", "one-at-a-time": "One at a time"}
+METRICS = (
+    "jct_mean", "wait_mean", "wait_p95", "slowdown_mean", "late_share", "tardiness_cost", "cost_month", "total_cost",
+    "vm_cost", "utility_total", "completed", "rejected", "unfinished",
+)  # fmt: skip
+"""What a sweep of the page answers; runs that are kept hold all numbers, so that more cost nothing."""
+DRAWS, MOST_DRAWS = 5, 200
+VARIES = {"days": "days of the trace", "run_time_spread": "run times", "failures": "failures of nodes"}
+SPREAD, FAILS_EVERY_H = 0.3, 720.0
+NOTHING = ""
+VALUES_HELP = "Values with commas, as 4, 8, 16; or from:to:how many, as 0.8:1.4:7"
+
+
+def presets(scenario: Scenario) -> None:
+    """Show the questions that are asked most; each fills the form."""
+    with st.container(horizontal=True, gap="small"):
+        for one in PRESETS:
+            if st.button(one.label, key=f"sweep-preset-{one.key}", help=one.help):
+                with mistakes_shown():
+                    mode, axes = preset(one.key, scenario)
+                    tag = scenario.content_hash[:8]
+                    _set(tag, mode, {axis.key: axis.values for axis in axes})
+                    draws = f"sweep-draws-{tag}"
+                    st.session_state[draws] = max(DRAWS, st.session_state.get(draws, DRAWS))
+                    _fold(is_open=True)
+                    st.rerun()
+
+
+def form(scenario: Scenario, asked: SweepSpec | None) -> Ready | None:
+    """Show the form; return what it asks, None where that cannot be computed (it says why).
+
+    ``asked`` is the question of the answer on the page: the form asks it when the answer is opened.
+    """
+    tag = scenario.content_hash[:8]
+    _fill(scenario, asked, tag)
+    line = st.empty()
+    is_open, times = st.session_state[FOLDED]
+    with st.expander("Change the question", key=f"sweep-form-{times}", expanded=is_open):
+        try:
+            ready = _ready(_fields(scenario, tag), scenario)
+        except DlschedError as error:
+            error_box(error)
+            line.markdown(":orange[**Question**: it cannot be computed as it stands.]")
+            return None
+    line.markdown(f"**Question**: {count_words(ready)}")
+    return ready
+
+
+def count_words(ready: Ready) -> str:
+    """Return what a question takes: 1,350 runs, 420 stored, about 3 min."""
+    runs, missing = len(ready.plan.tasks), len(ready.missing)
+    parts = [amount(runs, "run")]
+    if runs > missing:
+        parts.append(f"{runs - missing:,} stored")
+    if missing:
+        parts.append(f"about {duration(_rounded(ready.seconds))}")
+    exact = ". Nothing is random: one draw says all of this trace, and nothing of others" if ready.plan.exact else ""
+    return ", ".join(parts) + exact
+
+
+def button_words(ready: Ready, *, resumes: bool = False) -> str:
+    """Return what the button says: Run 1,350 runs; Run 930 of 1,350; Resume 930 missing; Show 1,350 from the store.
+
+    ``resumes``: the question was asked before and did not come to its end.
+    """
+    runs, missing = len(ready.plan.tasks), len(ready.missing)
+    if not missing:
+        return f"Show {amount(runs, 'run')} from the store"
+    about = f"about {duration(_rounded(ready.seconds))}"
+    if resumes:
+        return f"Resume {missing:,} missing, {about}"
+    return (
+        f"Run {missing:,} of {amount(runs, 'run')}, {about}"
+        if missing < runs
+        else f"Run {amount(runs, 'run')}, {about}"
+    )
+
+
+def _rounded(seconds: float) -> float:
+    return 60 * round(seconds / 60) if seconds >= 90 else max(1.0, round(seconds))
+
+
+def _ready(spec: SweepSpec, scenario: Scenario) -> Ready:
+    ready = sweep_work.prepare(spec, scenario)
+    if ready.plan.exact and len(spec.seeds) > 1:  # every draw would be the same
+        return sweep_work.prepare(spec.model_copy(update={"seeds": spec.seeds[:1]}), scenario)
+    return ready
+
+
+# ---- first values ------------------------------------------------------------------------------------
+
+
+def _fill(scenario: Scenario, asked: SweepSpec | None, tag: str) -> None:
+    """Give the fields their first values for a scenario, and those of an answer when it is opened."""
+    mark = f"{tag}-{None if asked is None else asked.model_dump_json()}"
+    if st.session_state.get(FILLED) == mark:
+        return
+    st.session_state[FILLED] = mark
+    _fold(is_open=asked is None)
+    if asked is not None:
+        _set(tag, asked.mode, {axis.key: axis.values for axis in asked.axes})
+        _set_runs(tag, asked.policies, len(asked.seeds), asked.vary)
+    elif f"sweep-mode-{tag}" not in st.session_state:
+        try:
+            mode, axes = preset("size", scenario)
+        except InputError:
+            mode, axes = preset("situations", scenario)
+        _set(tag, mode, {axis.key: axis.values for axis in axes})
+        _set_runs(tag, _usual(scenario), DRAWS, {})
+
+
+def _fold(*, is_open: bool) -> None:
+    """Open or fold the form: a browser keeps what its reader did with it, unless it is another one."""
+    st.session_state[FOLDED] = (is_open, st.session_state.get(FOLDED, (True, 0))[1] + 1)
+
+
+def _usual(scenario: Scenario) -> tuple[str, ...]:
+    offered = _offered(scenario)
+    return tuple(key for key in usual(scenario) if key in offered) or tuple(offered[:1])
+
+
+def _offered(scenario: Scenario) -> list[str]:
+    return [spec.key for spec in POLICIES if not unmet_needs(spec, scenario)]
+
+
+def _set(tag: str, mode: str, axes: Mapping[str, tuple[Value, ...]]) -> None:
+    """Fill in what varies."""
+    st.session_state[f"sweep-mode-{tag}"] = mode
+    keys = list(axes)
+    if mode == "grid":
+        st.session_state[f"sweep-first-{tag}"] = keys[0]
+        st.session_state[f"sweep-second-{tag}"] = keys[1] if len(keys) > 1 else NOTHING
+    else:
+        st.session_state[f"sweep-alone-{tag}"] = keys
+    for key, values in axes.items():
+        st.session_state[_values_key(tag, mode, key)] = _text(values)
+
+
+def _set_runs(tag: str, policies: tuple[str, ...], draws: int, vary: Mapping[str, Value]) -> None:
+    st.session_state[f"sweep-policies-{tag}"] = list(policies)
+    st.session_state[f"sweep-draws-{tag}"] = draws
+    st.session_state[f"sweep-vary-{tag}"] = list(vary)
+    st.session_state[f"sweep-spread-{tag}"] = float(vary.get("run_time_spread", SPREAD))
+    st.session_state[f"sweep-fails-{tag}"] = float(vary.get("failures", FAILS_EVERY_H))
+
+
+def _text(values: tuple[Value, ...]) -> str:
+    return ", ".join(value if isinstance(value, str) else f"{value:.12g}" for value in values)
+
+
+def _values_key(tag: str, mode: str, key: str) -> str:
+    return f"sweep-values-{mode}-{key}-{tag}"
+
+
+# ---- fields ------------------------------------------------------------------------------------------
+
+
+def _fields(scenario: Scenario, tag: str) -> SweepSpec:
+    st.segmented_control(
+        "How", list(MODES), required=True, key=f"sweep-mode-{tag}", persist_state="session",
+        format_func=MODES.__getitem__,
+        help="A range: every value, with a second one every pair of values. One at a time: the scenario as it is, then "
+        "each value by itself; for a tornado, or for situations to be ready for",
+    )  # fmt: skip
+    mode = str(st.session_state[f"sweep-mode-{tag}"])
+    policies = list(st.session_state.get(f"sweep-policies-{tag}", []))
+    names = _names(scenario, policies)
+    axes = _grid(scenario, tag, names) if mode == "grid" else _alone(scenario, tag, names)
+    policies = _policies(scenario, tag)
+    draws, vary = _draws(tag, axes)
+    typed = {key: read_values(key, text) for key, text in axes.items()}
+    refuse_too_many({names.get(key, key): len(values) for key, values in typed.items()}, mode, len(policies), draws)
+    return read_spec(
+        {
+            "scenario": scenario.content_hash,
+            "axes": [{"key": key, "values": values} for key, values in typed.items()],
+            "mode": mode,
+            "policies": policies,
+            "seeds": list(range(draws)),
+            "vary": vary,
+            "metrics": METRICS,
+        }
+    )
+
+
+def _names(scenario: Scenario, policies: list[str]) -> dict[str, str]:
+    """Return what can vary: changes of the scenario, then numbers and choices among the parameters of the policies."""
+    names = {change.key: _label(change) for change in factors_for(scenario)}
+    for policy in policies:
+        for name, info in find(policy).params.model_fields.items():
+            if name != "vm_type" and _kinds(info.annotation):
+                names[f"{policy}.{name}"] = f"{LABELS[policy]}: {label_of(name, info).lower()}"
+    return names
+
+
+def _label(change: Factor) -> str:
+    unit = {"x": "times", "nodes": "", "": "1 = on" if change.key == "days" else ""}.get(change.unit, change.unit)
+    if change.key == "run_time_spread" or change.key.endswith(("_share", "_error")):
+        unit = "0.3 = 30%"
+    return f"{change.label} ({unit})" if unit else change.label
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """Return the first values of a parameter that can vary: choices, or (float,) for a number; () for others."""
+    options = [one for one in get_args(annotation) if one is not type(None)] or [annotation]
+    if get_origin(annotation) is not None and all(isinstance(one, str) for one in options):
+        return tuple(options)
+    return ("false", "true") if bool in options else (float,) if set(options) <= {int, float} else ()
+
+
+def _suggested(scenario: Scenario, mode: str, key: str) -> str:
+    """Return the values a field begins with."""
+    if policy := policy_of(key):
+        name = key.partition(".")[2]
+        spec = find(policy)
+        kinds = _kinds(spec.params.model_fields[name].annotation)
+        if kinds and kinds != (float,):
+            return ", ".join(kinds)
+        own = float(getattr(spec.parse({}), name) or 1.0)
+        is_whole = isinstance(getattr(spec.parse({}), name), int)
+        halves = [max(1, round(own / 2)), own, 2 * own] if is_whole else [own / 2, own, 2 * own]
+        return _text(tuple(sorted({float(one) for one in halves})))
+    change = next(one for one in factors_for(scenario) if one.key == key)
+    return _text(range_of(scenario, change) if mode == "grid" else low_and_high(scenario, change))
+
+
+def _values(scenario: Scenario, tag: str, mode: str, key: str, names: Mapping[str, str]) -> str:
+    widget = _values_key(tag, mode, key)
+    if widget not in st.session_state:
+        st.session_state[widget] = _suggested(scenario, mode, key)
+    words = next((change.help for change in factors_for(scenario) if change.key == key), "")
+    if not words and policy_of(key):
+        words = find(policy_of(key)).params.model_fields[key.partition(".")[2]].description or ""
+    label = f"Values: {names[key]}" if mode == "grid" else names[key]
+    return str(st.text_input(label, key=widget, persist_state="session", width=300,
+                             help=dollars(f"{VALUES_HELP}. {words}")))  # fmt: skip
+
+
+def _grid(scenario: Scenario, tag: str, names: Mapping[str, str]) -> dict[str, str]:
+    axes = {}
+    for place, label in (("first", "Vary"), ("second", "And")):
+        options = list(names) if place == "first" else [NOTHING, *(key for key in names if key not in axes)]
+        if st.session_state.get(f"sweep-{place}-{tag}") not in options:
+            st.session_state[f"sweep-{place}-{tag}"] = options[0]
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            chosen = st.selectbox(
+                label, options, key=f"sweep-{place}-{tag}", persist_state="session", width=300,
+                format_func=lambda key: names.get(key, "nothing else"),
+                help="Something of the scenario, or a parameter of a policy chosen below",
+            )  # fmt: skip
+            if chosen:
+                axes[str(chosen)] = _values(scenario, tag, "grid", str(chosen), names)
+    return axes
+
+
+def _alone(scenario: Scenario, tag: str, names: Mapping[str, str]) -> dict[str, str]:
+    key = f"sweep-alone-{tag}"
+    st.session_state[key] = [one for one in st.session_state.get(key, []) if one in names]
+    chosen = st.multiselect(
+        f"Vary, each by itself (at most {MOST_AXES})", list(names), key=key, persist_state="session",
+        format_func=names.__getitem__, max_selections=MOST_AXES,
+        help="Each value makes one situation beside the scenario as it is",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        return {one: _values(scenario, tag, "one-at-a-time", one, names) for one in chosen}
+
+
+def _policies(scenario: Scenario, tag: str) -> list[str]:
+    offered = _offered(scenario)
+    key = f"sweep-policies-{tag}"
+    st.session_state[key] = [one for one in st.session_state.get(key, []) if one in offered]
+    chosen = st.multiselect(
+        "Policies", offered, key=key, persist_state="session", format_func=LABELS.__getitem__,
+        help="All see the same jobs. Parameters keep their defaults, but for what varies",
+    )  # fmt: skip
+    if lacking := _lacking(scenario):
+        with st.popover("Policies that are not offered", key=f"sweep-lacking-{tag}", type="tertiary"):
+            st.markdown("\n".join(f"- {dollars(line)}" for line in lacking))
+    return list(chosen)
+
+
+def _lacking(scenario: Scenario) -> list[str]:
+    """Return which policies need what the scenario lacks, by what they lack."""
+    by_need: dict[str, list[str]] = {}
+    for spec in POLICIES:
+        if needs := unmet_needs(spec, scenario):
+            by_need.setdefault(" and ".join(need.value for need in needs), []).append(spec.label.replace(", ", " "))
+    return [f"{listed(names)}: needs {need}" for need, names in by_need.items()]
+
+
+def _draws(tag: str, axes: Mapping[str, str]) -> tuple[int, dict[str, float]]:
+    key = f"sweep-vary-{tag}"
+    options = [one for one in VARIES if one not in axes]
+    st.session_state[key] = [one for one in st.session_state.get(key, []) if one in options]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        draws = st.number_input(
+            "Draws", 1, MOST_DRAWS, key=f"sweep-draws-{tag}", persist_state="session", width=110,
+            help="How often everything random is drawn again; more draws, narrower intervals",
+        )  # fmt: skip
+        chosen = st.multiselect(
+            "What else differs from draw to draw", options, key=key, persist_state="session", width=380,
+            format_func=VARIES.__getitem__,
+            help="A recorded trace is one story. Whole days drawn anew, run times off, or nodes that fail make others; "
+            f"all points and policies meet the same at a draw. Days: {DAYS_WHY}",
+        )  # fmt: skip
+        vary = {"days": 1.0} if "days" in chosen else {}
+        if "run_time_spread" in chosen:
+            vary["run_time_spread"] = st.number_input(
+                "Run times ± (0.3 = 30%)", 0.01, 5.0, key=f"sweep-spread-{tag}", persist_state="session", width=170,
+                help="Each job's work times a random factor with mean 1 and this coefficient of variation",
+            )  # fmt: skip
+        if "failures" in chosen:
+            vary["failures"] = st.number_input(
+                "A node fails every (h)", 0.1, 1e6, key=f"sweep-fails-{tag}", persist_state="session", width=170,
+                help="Mean time between failures of each node; it is back after 1 h (an assumption of ours)",
+            )  # fmt: skip
+    return int(draws), vary

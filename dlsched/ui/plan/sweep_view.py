@@ -1,0 +1,274 @@
+"""What the page Sweep shows of an answer: finding, cards, and its parts one at a time; the runs of one situation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.figures.sweep import cost_against_service, is_numeric, lines
+from dlsched.figures.sweep_map import value_map
+from dlsched.figures.sweep_tornado import tornado
+from dlsched.metrics.kpi import KPIS
+from dlsched.policies.registry import find
+from dlsched.studies.design.factors import factors_for
+from dlsched.studies.sweep.answer import Sweep, choice_points, mean_at, rows_of
+from dlsched.studies.sweep.findings import (
+    KNEE,
+    REGRET,
+    cards_of,
+    certainty,
+    chips_of,
+    costs_of,
+    finding,
+    guards_of,
+    metrics_of,
+)
+from dlsched.studies.sweep.words import point_words, value_words
+from dlsched.ui.frame import charts
+from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
+from dlsched.ui.frame.text import safe
+from dlsched.ui.plan import sweep_work
+from dlsched.ui.plan.sweep_regret import regret_rows, regret_table
+from dlsched.ui.plan.sweep_work import Shown
+from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario.calibration_work import known_trust
+from dlsched.wording.assumptions import assumptions
+from dlsched.wording.cautions import overload_cautions
+from dlsched.wording.formats import amount, show_interval
+from dlsched.workload.import_report import in_seconds, offered_load
+
+AT = "sweep-at"
+Part = Callable[[Sweep, str], None]
+HOW = (
+    "Every policy runs at every point with every draw, and each run is audited; a run that fails is counted and shown, "
+    "never left out. Numbers are means over draws with 95% t intervals; differences are paired by draw, as all points "
+    "and policies meet the same random jobs. Numbers of runs are kept in the store: a sweep that was stopped goes on "
+    "where it was, and one that overlaps another computes only what is new."
+)
+
+
+def show(shown: Shown, scenario: Scenario, *, is_current: bool) -> None:
+    """Show an answer; ``is_current``: it answers what the form asks, so that its runs are the next step."""
+    answer = shown.answer
+    load = None if shown.elsewhere else offered_load(in_seconds(scenario), scenario.cluster)
+    overload = overload_cautions(
+        load, scenario.cluster, "As the scenario is", "Read waits with care, or sweep more nodes"
+    )
+    guard_rails([*guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
+    offered = metrics_of(answer)
+    if not offered:
+        sentence("No run came to its end with a number to compare.")
+        _table(answer, "")
+        return
+    metric = _remembered("sweep-metric", offered)
+    sentence(finding(answer, metric))
+    cards(cards_of(answer, metric))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.selectbox(
+            "Number", offered, key="sweep-metric", width=260, format_func=lambda key: KPIS[key].label,
+            help="What sentence, cards and pictures are about",
+        )  # fmt: skip
+        st.badge(certainty(answer), color="gray", help="All points and policies see the same draws")
+        chips(_chips(shown, scenario), "sweep")
+    _parts(answer, metric)
+    if not shown.elsewhere:
+        _in_full(shown, scenario, is_current=is_current)
+
+
+def _remembered(key: str, offered: list[str]) -> str:
+    if st.session_state.get(key) not in offered:
+        st.session_state[key] = offered[0]
+    return str(st.session_state[key])
+
+
+def _chips(shown: Shown, scenario: Scenario) -> list[Any]:
+    answer = shown.answer
+    helps = {change.key: change.help for change in factors_for(scenario)}
+    of_axes = [(axis.label, helps[axis.key]) for axis in answer.axes if axis.key in helps]
+    specs = [find(policy) for policy in answer.policies]
+    own = assumptions(
+        scenario,
+        uses_run_times=any(spec.uses_run_times for spec in specs),
+        clairvoyant=any(spec.clairvoyant for spec in specs),
+        today=price_lists.today(),
+    )
+    trust = None if shown.elsewhere else known_trust(answer.scenario)
+    return [*([] if shown.elsewhere else own), *([trust] if trust else []), *chips_of(answer, of_axes)]
+
+
+def _parts(answer: Sweep, metric: str) -> None:
+    parts: dict[str, Part] = {}
+    if answer.mode == "grid":
+        parts |= {"Lines": _lines} if is_numeric(answer, 0) else {}
+        parts["Map"] = _map
+    else:
+        parts["Tornado"] = _tornado
+    if len(answer.policies) > 1:
+        parts["Regret"] = _regret
+    if costs_of(answer):
+        parts["Cost against service"] = _cost
+    parts["Table"] = _table
+    if answer.mode != "grid" and len(answer.policies) > 1 and all(len(axis.values) == 1 for axis in answer.axes):
+        parts = {"Regret": parts.pop("Regret"), **parts}  # single situations are asked for this table
+    kind = f"{'-'.join(parts)}".replace(" ", "").lower()
+    chosen = st.segmented_control("Part", list(parts), default=next(iter(parts)), required=True,
+                                  key=f"sweep-part-{kind}", label_visibility="collapsed")  # fmt: skip
+    parts[str(chosen)](answer, metric)
+
+
+def _clicked(data: Any) -> None:
+    """Take the situation of a mark that was clicked; its customdata begins with the point."""
+    point = next(iter(data.values()), None) if isinstance(data, Mapping) else data[0] if data else None
+    if point is not None:
+        st.session_state[AT] = int(point)
+
+
+def _lines(answer: Sweep, metric: str) -> None:
+    axis, other = 0, None
+    if len(answer.axes) == 2:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            usable = [place for place in (0, 1) if is_numeric(answer, place)]
+            axis = st.selectbox("Along", usable, key=f"sweep-along-{usable}", width=220,
+                                format_func=lambda place: answer.axes[place].label)  # fmt: skip
+            beside = answer.axes[1 - axis]
+            other = st.selectbox(f"At {beside.label.lower()}", list(beside.values), width=220,
+                                 key=f"sweep-beside-{axis}-{beside.values}",
+                                 format_func=lambda value: value_words(beside, value))  # fmt: skip
+    chart = lines(answer, metric, charts.page_theme(), axis, other)
+    if chart is None:
+        st.info("No point has this number yet.")
+    charts.show(chart, "sweep-lines", caption=True, on_point=_clicked)
+
+
+def _policy(answer: Sweep, what: str) -> str:
+    if len(answer.policies) == 1:
+        return answer.policies[0]
+    key = f"sweep-{what}-{'-'.join(answer.policies)}"
+    return str(st.segmented_control("Policy", answer.policies, default=answer.policies[0], required=True, key=key,
+                                    help="Whose numbers the picture shows",
+                                    format_func=answer.labels.__getitem__))  # fmt: skip
+
+
+def _map(answer: Sweep, metric: str) -> None:
+    policy = _policy(answer, "map") if len(answer.axes) == 2 else ""
+    charts.show(value_map(answer, metric, charts.page_theme(), policy), "sweep-map", caption=True, on_point=_clicked)
+    if answer.num_missing:
+        st.markdown(":gray[• not run yet]")
+
+
+def _tornado(answer: Sweep, metric: str) -> None:
+    chart = tornado(answer, _policy(answer, "tornado"), metric, charts.page_theme())
+    if chart is None:
+        st.info("The scenario as it is has no such number under this policy.")
+    charts.show(chart, "sweep-tornado", caption=True, on_point=_clicked)
+
+
+def _regret(answer: Sweep, metric: str) -> None:
+    st.html(regret_table(answer, metric, charts.page_theme()))
+    frame = pd.DataFrame(regret_rows(answer, metric))
+    st.markdown(f":gray[{safe(REGRET, 600)} {certainty(answer)}.]")
+    st.download_button("CSV", lambda: charts.csv(frame), file_name="sweep-regret.csv", mime="text/csv",
+                       key="sweep-regret-csv", type="tertiary", on_click="ignore",
+                       help="Every loss in every situation")  # fmt: skip
+
+
+def _cost(answer: Sweep, metric: str) -> None:
+    offered = [key for key in costs_of(answer) if key != metric] or costs_of(answer)
+    situations = _situations(answer)
+    point = situations[0]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        cost = st.selectbox("Cost", offered, key=f"sweep-cost-{offered}", width=220,
+                            format_func=lambda key: KPIS[key].label,
+                            help="Per month alone where jobs arrive over different times")  # fmt: skip
+        if len(situations) > 1:
+            point = st.selectbox("Situation", situations, key=f"sweep-situation-{situations}", width=320,
+                                 format_func=lambda at: _situation(answer, at),
+                                 help="What nobody chooses is held: only choices are compared")  # fmt: skip
+    among = choice_points(answer, point)
+    service = metric if metric != cost and not KPIS[metric].kind.startswith("usd") else _service(answer)
+    chart = None if service is None else cost_against_service(answer, str(cost), service, charts.page_theme(), among)
+    if chart is None:
+        st.info("No choice has both numbers yet.")
+    charts.show(chart, "sweep-cost", caption=True, on_point=_clicked)
+    st.markdown(f":gray[{KNEE}]")
+
+
+def _service(answer: Sweep) -> str | None:
+    return next((key for key in metrics_of(answer) if not KPIS[key].kind.startswith("usd")), None)
+
+
+def _situations(answer: Sweep) -> list[int]:
+    """Return one point for each situation: of the points that differ in choices alone the first."""
+    seen: dict[tuple[int, ...], int] = {}
+    for point in range(len(answer.points)):
+        seen.setdefault(tuple(choice_points(answer, point)), point)
+    return list(seen.values())
+
+
+def _situation(answer: Sweep, point: int) -> str:
+    """Return a situation in words: what its choices have in common."""
+    among = choice_points(answer, point)
+    if len(among) == 1:
+        return point_words(answer, point)
+    same = [
+        f"{axis.label.lower()} {value_words(axis, value)}"
+        for place, axis in enumerate(answer.axes)
+        if (value := answer.points[point][place]) is not None
+        and all(answer.points[one][place] == value for one in among)
+    ]
+    return ", ".join(same) or "as it is"
+
+
+def _table(answer: Sweep, metric: str) -> None:
+    frame = pd.DataFrame(_means(answer))
+    alt = f"{amount(len(frame), 'line')}: situations and policies; ± is half a 95% interval over draws"
+    st.dataframe(frame, hide_index=True, key="sweep-table", placeholder="–", alt=alt)
+    st.download_button("CSV of all runs", lambda: charts.csv(pd.DataFrame(rows_of(answer))), file_name="sweep.csv",
+                       mime="text/csv", key="sweep-csv", type="tertiary", on_click="ignore",
+                       help="One line for each situation, policy and draw, with what failed")  # fmt: skip
+
+
+def _means(answer: Sweep) -> list[dict[str, str]]:
+    return [
+        {
+            "Situation": point_words(answer, point),
+            "Policy": answer.labels[policy],
+            **{
+                KPIS[key].label: "–" if of is None else show_interval(KPIS[key].kind, of.mean, of.half_width)
+                for key in answer.metrics
+                for of in [mean_at(answer, point, policy, key)]
+            },
+            "Failed": str(sum(bool(cell.error) for cell in answer.at(point, policy)) or ""),
+        }
+        for point in range(len(answer.points))
+        for policy in answer.policies
+    ]
+
+
+def _in_full(shown: Shown, scenario: Scenario, *, is_current: bool) -> None:
+    answer = shown.answer
+    points = list(range(len(answer.points)))
+    if st.session_state.get(AT) not in points:
+        st.session_state[AT] = 0
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        point = st.selectbox(
+            "One situation in full", points, key=AT, width=380, format_func=lambda at: point_words(answer, at),
+            help="Or click a mark in a picture. Runs with their Gantt and jobs, which a sweep does not keep",
+        )  # fmt: skip
+        policies = amount(len(answer.policies), "policy", "policies")
+        if st.button(
+            f"Run {policies} here in full", key="sweep-see", type="primary" if is_current else "secondary",
+            help="The first draw, as a scenario of its own; kept runs open at once",
+        ):  # fmt: skip
+            with mistakes_shown():
+                sweep_work.look_at_runs(scenario, shown, int(point))
+
+
+def how() -> None:
+    """Show how the numbers are made."""
+    with st.expander("How it is computed", key="sweep-how"):
+        st.markdown(f"{HOW}\n\n{REGRET}\n\n{KNEE}")

@@ -1,0 +1,312 @@
+"""What the page What if shows: changes, answer in a sentence, cards, pictures, who wins, what differs, next steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario
+from dlsched.figures import what_if as figures
+from dlsched.metrics.job_classes import NAMED, NOUNS
+from dlsched.metrics.stats.compare import Cell, Comparison, Row
+from dlsched.policies.registry import find, unmet_needs
+from dlsched.studies.design import Variant, changed, factor_of
+from dlsched.studies.what_if import WhatIfSpec, is_exact, moved
+from dlsched.studies.what_if.answer import CHANGED, TODAY, WhatIf, card_rows, comparison_of
+from dlsched.studies.what_if.words import (
+    DAYS_WHY,
+    certainty,
+    completed_words,
+    moved_words,
+    sentence,
+    settings,
+    varies_words,
+)
+from dlsched.ui.frame import charts, parts, session
+from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.ui.plan import report_kept, shortlist, what_if_draws, what_if_form, what_if_kept, what_if_work
+from dlsched.ui.plan.what_if_work import Shown
+from dlsched.ui.results import result_cards, winners_view
+from dlsched.ui.scenario import calibration_work, price_lists
+from dlsched.wording.assumptions import Assumption, assumptions
+from dlsched.wording.cautions import cautions
+from dlsched.wording.formats import MISSING, amount, money, show_size
+from dlsched.workload.import_report import in_seconds, offered_load
+
+PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
+WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
+EVERYDAY = ("easy-backfill", "las", "sjf", "fifo")
+"""Policies that are suggested, in this order, where they are not the present one."""
+DRAW_WHY = {
+    "days": DAYS_WHY,
+    "run_time_spread": "The work of every job times a random factor, log-normal: an assumption of ours.",
+    "failures": "Nodes fail at random, exponential, and are back after 1 h: assumptions of ours.",
+}
+STYLE = """<style>
+.st-key-whatif-old{opacity:.55}
+.st-key-whatif-row button p{white-space:nowrap}
+@media(max-width:1240px){
+:is(.st-key-whatif-cards,.st-key-whatif-pictures) [data-testid=stHorizontalBlock]{flex-wrap:wrap}
+.st-key-whatif-cards [data-testid=stColumn]{min-width:45%}
+.st-key-whatif-pictures [data-testid=stColumn]{min-width:100%}}
+</style>"""
+
+
+# ---- the row of changes ------------------------------------------------------------------------------
+
+
+def changes_row(spec: WhatIfSpec, scenario: Scenario) -> DeltaGenerator:
+    """Show the baseline and each change with a way to take it back, suggestions where there is none.
+
+    Returns the place at its end, for what can be done with the answer.
+    """
+    st.html(STYLE)
+    differs = moved(spec, scenario)
+    base = f"**Baseline**: {safe(find(spec.baseline.policy).label)}, the scenario as it is"
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="whatif-row"):
+        st.markdown(base, width="content")
+        for one in differs:
+            words = moved_words(one).rstrip(",")
+            st.button(f"{dollars(safe(words, 60))} ✕", key=f"whatif-drop-{one.key}", on_click=_drop, args=(one.key,),
+                      help="Take this change back")  # fmt: skip
+        if not differs:
+            _suggestions(spec, scenario)
+        st.space("stretch")
+        st.button("Undo", key="whatif-undo", on_click=what_if_work.undo, disabled=not what_if_work.can_undo(),
+                  help="Back to the question before", type="tertiary")  # fmt: skip
+        st.button("Reset", key="whatif-reset", on_click=what_if_work.reset, disabled=not differs, type="tertiary",
+                  help="Change nothing of the scenario; the draws stay")  # fmt: skip
+        what_if_kept.kept_list(scenario.content_hash)
+        return st.container(width="content")
+
+
+def _drop(key: str) -> None:
+    spec: WhatIfSpec = st.session_state[what_if_work.SPEC]
+    if key == "policy":
+        what_if_form.set_policy(spec.baseline.policy)
+    elif key.startswith("param."):
+        name, params = key.removeprefix("param."), dict(spec.changed.params)
+        params.pop(name, None)
+        if spec.changed.policy == spec.baseline.policy and name in spec.baseline.params:
+            params[name] = spec.baseline.params[name]
+        what_if_work.put_changed(Variant(policy=spec.changed.policy, changes=spec.changed.changes, params=params))
+    else:
+        what_if_form.set_change(key, None)
+
+
+def _suggestions(spec: WhatIfSpec, scenario: Scenario) -> None:
+    st.markdown(":gray[Nothing is changed. Try]", width="content")
+    usual = what_if_form.usual_keys(scenario)
+    nodes = next((key for key in usual if key.startswith("nodes")), None)
+    if nodes is not None:
+        kind = nodes.partition(".")[2]
+        now = factor_of(scenario, nodes).own(scenario)
+        st.button(f"+1 {safe(kind, 20)} node" if kind else "+1 node", key="whatif-try-nodes", type="primary",
+                  on_click=what_if_form.set_change, args=(nodes, int(now or 0) + 1),
+                  help="One node more, the jobs as they are")  # fmt: skip
+    if "arrivals" in usual:
+        st.button("arrivals +20%", key="whatif-try-arrivals", on_click=what_if_form.set_change,
+                  args=("arrivals", 1.2), help="The same jobs, arriving 1.2 times as fast")  # fmt: skip
+    other = next((key for key in EVERYDAY if key != spec.baseline.policy and not unmet_needs(find(key), scenario)), "")
+    if other:
+        st.button(find(other).label, key="whatif-try-policy", on_click=what_if_form.set_policy, args=(other,),
+                  help=dollars(find(other).summary))  # fmt: skip
+
+
+# ---- the answer --------------------------------------------------------------------------------------
+
+
+def show(shown: Shown, scenario: Scenario, *, refining: bool = False, old: bool = False) -> None:
+    """Show an answer; ``refining``: more draws are under way; ``old``: it answers the question before."""
+    answer = shown.answer
+    comparison = comparison_of(answer)
+    for text in answer.errors[:3]:
+        st.error(f"**A run did not come to its end**  \n{safe(text, 600)}", icon="⛔")
+    with st.container(key="whatif-old" if old else "whatif-now"):
+        found = _guards(shown, scenario)
+        parts.guard_rails([guard for guard in found if guard.level != "info"])
+        parts.sentence(sentence(answer, comparison))
+        if answer.errors:
+            return
+        _cards(answer, comparison)
+        _sure(shown, scenario, comparison, refining=refining)
+        _pictures(answer, comparison)
+        _further(shown, comparison)
+
+
+def _guards(shown: Shown, scenario: Scenario) -> list[Any]:
+    """Return what must be known before the numbers are trusted, of the changed side."""
+    answer, case = shown.answer, shown.spec.changed
+    metrics = next((one for one in answer.changed.metrics if one), None)
+    try:
+        made = changed(scenario, case.changes)
+        load = offered_load(in_seconds(made), made.cluster)
+    except DlschedError:
+        return []
+    spec = find(case.policy)
+    return cautions(made, metrics, audit=answer.audit, draws=answer.draws, load=load, policy_draws=spec.draws,
+                  remark=spec.remark_on(dict(case.params), made))  # fmt: skip
+
+
+def _cards(answer: WhatIf, comparison: Comparison) -> None:
+    st.html(result_cards.STYLE)
+    rows = card_rows(answer, comparison)
+    with st.container(key="whatif-cards"):
+        columns = st.columns(len(rows) or 1)
+    for column, row in zip(columns, rows, strict=False):
+        cell = row.of(CHANGED)
+        value = MISSING if cell.value is None else _value(row, cell.value.mean)
+        delta = _delta(cell) if answer.is_changed else _own_interval(row, comparison)
+        column.metric(row.kpi.label, dollars(value), help=dollars(row.kpi.tooltip), border=True, **delta)
+
+
+def _delta(cell: Cell) -> dict[str, Any]:
+    """Return a difference as a card shows it, without the "/month" that its label says."""
+    found = result_cards.delta_of(cell)
+    return found | {"delta": found["delta"].removesuffix("/month")} if found else {}
+
+
+def _value(row: Row, mean: float) -> str:
+    """Return a value as its card shows it; a label that says "per month" says it for the value too."""
+    return money(mean) if row.kpi.kind == "usd_per_month" else row.kpi.show(mean)
+
+
+def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:
+    """Return the interval of a value that is compared with nothing, as a card shows it."""
+    value = row.of(TODAY).value
+    if value is None or not value.half_width:
+        return {}
+    return {
+        "delta": dollars(f"± {show_size(row.kpi.kind, value.half_width)}"), "delta_color": "off",
+        "delta_arrow": "off", "delta_description": f"95%, {amount(comparison.draws, 'draw')}",
+    }  # fmt: skip
+
+
+def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining: bool) -> None:
+    """Say how sure the numbers are, what varies and what is assumed; then what comes next."""
+    answer = shown.answer
+    text = "Differences from today, as the scenario is. " if answer.is_changed else ""
+    st.markdown(f":gray[{dollars(text + completed_words(answer, comparison))}]")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if refining:
+            st.badge("refining: more draws are under way", color="violet")
+        sure = certainty(comparison)
+        sure = sure if answer.is_changed else sure.replace("paired ", "")
+        st.badge(dollars(sure), color="gray",
+                 help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
+        what_if_draws.choose(st.session_state[what_if_work.SPEC], scenario)  # of a rough answer, all draws asked for
+        if is_exact(shown.spec, scenario):
+            st.button("Vary run times ± 30%", key="whatif-vary-now", on_click=what_if_draws.vary_run_times,
+                      type="tertiary", help="10 draws tell how far the answer holds")  # fmt: skip
+        st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
+                 help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
+        parts.chips(_chips(shown, scenario), "whatif")
+        if refining:  # in the place of what comes next, which would stay there greyed
+            for _ in range(3):
+                st.empty()
+        else:
+            st.space("stretch")
+            _next_steps(shown)
+
+
+def _chips(shown: Shown, scenario: Scenario) -> list[Assumption]:
+    answer, spec = shown.answer, shown.spec
+    policies = [find(case.policy) for case in (spec.baseline, spec.changed)]
+    stops = any(one.get("preemptions") or one.get("resizes") for side in (answer.baseline, answer.changed)
+                for one in side.metrics)  # fmt: skip
+    try:
+        made = changed(scenario, spec.changed.changes)
+    except DlschedError:
+        made = scenario
+    drawn = [
+        Assumption(words, DRAW_WHY.get(key, "Drawn anew for each draw."), "What if")
+        for key, words in zip(spec.draws.vary, varies_words(spec.draws.vary), strict=True)
+    ]
+    trust = calibration_work.known_trust(scenario.content_hash)
+    taken = assumptions(
+        made,
+        uses_run_times=any(policy.uses_run_times for policy in policies),
+        clairvoyant=any(policy.clairvoyant for policy in policies),
+        stops_jobs=stops,
+        today=price_lists.today(),
+    )
+    return [*drawn, *([trust] if trust else []), *taken]
+
+
+def _pictures(answer: WhatIf, comparison: Comparison) -> None:
+    theme = charts.page_theme()
+    chart = figures.changes(answer, comparison, theme) if answer.is_changed else None
+    with st.container(key="whatif-pictures"):
+        left, right = st.columns(2) if chart else (None, st.container())
+    if left:
+        with left:
+            charts.show(chart, "whatif-forest")
+    with right:
+        chosen = st.segmented_control(
+            "Picture", list(PICTURES), default="waits_s", required=True, format_func=PICTURES.__getitem__,
+            key="whatif-picture", label_visibility="collapsed",
+        )  # fmt: skip
+        drawn = figures.queue(answer, theme) if chosen == "queue" else figures.times(answer, chosen, theme)  # type: ignore[arg-type]
+        charts.show(drawn, f"whatif-{chosen}", caption=True)
+
+
+def _further(shown: Shown, comparison: Comparison) -> None:
+    answer = shown.answer
+    names = [WINS] * bool(answer.winners) + [DIFFERS] * answer.is_changed + [HOW]
+    chosen = st.segmented_control("More", names, key=f"whatif-more-{len(names)}", label_visibility="collapsed")
+    if chosen == WINS:
+        _winners(answer)
+    elif chosen == DIFFERS:
+        st.table(pd.DataFrame(settings(answer)).map(dollars), hide_index=True, border="horizontal",
+                 alt=f"{amount(len(answer.moved), 'setting')} in which the two sides differ")  # fmt: skip
+        st.markdown(":gray[All other settings, rules and the jobs are the same.]")
+    elif chosen == HOW:
+        st.markdown(HOW_TEXT)
+
+
+def _winners(answer: WhatIf) -> None:
+    found = {one.by: one for one in answer.winners}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = st.segmented_control("Group by", list(found), default=next(iter(found)), required=True,
+                                  key="whatif-wins-by", format_func=lambda one: NOUNS[one][0].capitalize(),
+                                  help="Jobs of a group are averaged")  # fmt: skip
+        hide = by in NAMED and st.checkbox("Show names as A, B, C", key="whatif-wins-hide",
+                                           help="Hides who is who, here and in the table")  # fmt: skip
+    winners_view.show_winners(found[by], f"whatif-wins-{by}", hide_names=bool(hide))
+
+
+# ---- next steps --------------------------------------------------------------------------------------
+
+
+def _next_steps(shown: Shown) -> None:
+    """Offer what comes after an answer: find a size, write it down."""
+    is_kept, usable = shortlist.is_kept(shown.spec.scenario, shown.experiment_id), what_if_kept.is_usable(shown)
+    if "Size" in SCRIPTS and st.button("Find the cheapest size", key="whatif-size",
+                                       help="The smallest cluster that meets a target"):  # fmt: skip
+        session.go(SCRIPTS["Size"].partition("/")[2])
+    if "Report" in SCRIPTS and st.button("Add to report", key="whatif-report", disabled=not usable,
+                                         type="primary" if is_kept else "secondary",
+                                         help="Keeps this as an option and opens the report"):  # fmt: skip
+        shortlist.keep(shown.spec.scenario, shown.experiment_id)
+        report_kept.want(shown.experiment_id)
+        session.go(SCRIPTS["Report"].partition("/")[2])
+
+
+HOW_TEXT = """
+Both sides are simulated on the same draws: in each draw the same jobs arrive, with the same true run times and the same
+failures. A difference is the changed side less today, draw by draw; ± is the 95% t interval of its mean. Where the
+interval holds 0 the page says "not distinguishable". Every run is audited.
+
+**Draws.** Where the scenario draws its jobs, each draw has new ones. A recorded trace is one draw of the jobs there
+could have been. Whole days of it, drawn with replacement, mix it anew (a bootstrap with blocks of a day); ± is then of
+the mean over such draws and shrinks with more of them. Other days differ about as much as single draws do, or more.
+Where nothing varies the numbers are exact for this trace and no forecast.
+
+**Pictures** of waits, times in system and the queue are of the first draw. Costs are per month of 30.4 days where nodes
+are fixed, because the time in which jobs arrive may differ; in all where the policy rents machines.
+"""

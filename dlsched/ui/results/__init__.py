@@ -1,0 +1,1 @@
+"""Pages about runs that were made: one run, several compared, the decisions inside a policy."""

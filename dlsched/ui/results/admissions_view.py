@@ -1,0 +1,167 @@
+"""What the Admissions page shows: the choice of an interval, the interval itself, its jobs, and the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.figures.admissions import over_run, room_chart
+from dlsched.store.runs import RunInfo
+from dlsched.studies.inspect.admissions.answer import Admission, busiest, counts_of
+from dlsched.studies.inspect.admissions.words import (
+    besides_frame,
+    cards_of,
+    guards_of,
+    in_unit,
+    jobs_frame,
+    named,
+    optimus_words,
+    sentence_of,
+    useful_unit,
+)
+from dlsched.ui.frame import charts, session
+from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.parts import cards, guard_rails, sentence
+from dlsched.ui.results import admissions_work
+from dlsched.ui.results.decision_inspector import Jump
+from dlsched.wording.formats import amount
+
+SERVERS = "lab/parameter_servers.py"
+PRECISE = ("worth", "worth per 1%", "its room is worth", "time (h)", "worth, first come", "worth, knapsack")
+
+
+def choice(info: RunInfo, decisions: pd.DataFrame, found: pd.DataFrame) -> int:
+    """Show which runs and intervals there are; return the interval that is looked at."""
+    number = busiest(counts_of(decisions))
+    jump = Jump("Most jobs", number, f"Interval {number:,}: most jobs ask to get in")
+    hint = "Jobs get in at intervals only; those in which nobody waited are not counted"
+    return admissions_work.REPLAYS.choice(info, decisions, found, jump, hint)
+
+
+def interval(one: Admission, info: RunInfo, row: pd.Series, scenario: Scenario, *, stale: bool) -> None:
+    """Show one interval: banners, sentence, cards, resources, jobs, and what the other rules would do."""
+    stored = row["objective"]
+    guard_rails(guards_of(one, float(stored) if stored == stored else None, scenario, stale=stale))
+    if one.worthless:
+        _other_unit(scenario)
+    sentence(sentence_of(one))
+    cards(cards_of(one))
+    charts.show(room_chart(one, charts.page_theme()), "admit-room")
+    _jobs(one, info, scenario)
+    _besides(one)
+
+
+def _other_unit(scenario: Scenario) -> None:
+    """Offer the scenario with a unit of time in which jobs are worth something, as a new version."""
+    unit = useful_unit(scenario)
+    if unit and st.button(f"Count worth in {unit} and run again", key="admit-unit"):
+        session.keep(in_unit(scenario, unit), scenario.content_hash)
+        session.look_at_run("")
+        session.go("simulate/run.py")
+
+
+def _jobs(one: Admission, info: RunInfo, scenario: Scenario) -> None:
+    """Show the jobs by worth for what they reserve, another rule's choice beside, and ways to a job's own pages."""
+    st.subheader("Jobs, by worth for what they reserve", anchor=False)
+    others = [(beside.rule, beside.admission) for beside in one.besides]
+    others.remove((one.rule, one.admission))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        beside = st.selectbox("Beside it", [None, *others], key="admit-beside", width=230, persist_state="session",
+                              format_func=lambda rule: named(rule) if rule else "nobody",
+                              help="Who would get in by another rule, in the same state")  # fmt: skip
+        _job_links(one, info, scenario)
+    frame = jobs_frame(one, beside)
+    shown = frame.head(charts.MAX_TABLE_ROWS)
+    st.dataframe(shown, hide_index=True, key="admit-jobs", placeholder="–", column_config=_formats(HELP),
+                 alt=f"{amount(len(frame), 'job')}, by worth for a percent of what each reserves most of")  # fmt: skip
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.download_button("CSV", lambda: charts.csv(frame), file_name="admit-jobs.csv", mime="text/csv",
+                           key="csv-admit-jobs", type="tertiary", on_click="ignore")  # fmt: skip
+        st.markdown(f":gray[{SORTED}]")
+
+
+def _job_links(one: Admission, info: RunInfo, scenario: Scenario) -> None:
+    job = st.selectbox("Job", list(one.jobs), key=f"admit-job-{info.run_id}-{one.number}", width=200)
+    if st.button("Read its story", key="admit-story", help="Why it waited, where it ran, when it was done"):
+        admissions_work.REPLAYS.story(info.run_id, job)
+    place = scenario.workload.job_id.tolist().index(job) if job in set(scenario.workload.job_id) else None
+    drawn_anew = scenario.generator is not None and info.seed != 0  # the job of this name is another one there
+    if "Parameter servers" not in SCRIPTS or place is None or drawn_anew:
+        return
+    if st.button("Its workers and servers", key="admit-servers", help="How long with every number of both"):
+        session.go(SERVERS, job=str(place))
+
+
+def _besides(one: Admission) -> None:
+    """Show what each rule lets in with each admission, in the same state."""
+    st.subheader("The other rules in the same state", anchor=False)
+    frame = besides_frame(one)
+    st.dataframe(frame, hide_index=True, key="admit-besides", placeholder="–", column_config=_formats({}),
+                 alt="; ".join(f"{line.iloc[0]}: {line.iloc[1]} in by first come, {line.iloc[3]} by the knapsack"
+                               for _, line in frame.iterrows()))  # fmt: skip
+    st.markdown(optimus_words(one))
+
+
+def _formats(hints: Mapping[str, str]) -> dict[str, Any]:
+    numbers = {name: st.column_config.NumberColumn(format="%.4g", help=hints.get(name)) for name in PRECISE}
+    return {name: numbers.get(name, st.column_config.Column(help=hints.get(name))) for name in {**hints, **numbers}}
+
+
+SORTED = "Sorted by worth per 1% of the resource of which a job reserves the largest share; who runs comes last."
+HELP = {
+    "now": "In, carried over to the next interval, rejected, or running since before",
+    "gang": "What the policy chooses for it",
+    "time (h)": "From start to completion with this gang, as believed",
+    "worth": "Its utility when it completes, started now; of running jobs as decided when they started",
+    "reserves most of": "The resource of which its limit is the largest share",
+    "worth per 1%": "Worth for one percent of that resource",
+    "its room is worth": "What it reserves, at the prices of the linear relaxation. Could jobs be admitted in parts, "
+    "those worth more than their room would get in.",
+}
+
+
+def whole_run(info: RunInfo, decisions: pd.DataFrame, number: int) -> None:
+    """Show who got in, was carried over and rejected over the run; a click on a mark opens its interval."""
+    st.subheader("The whole run", anchor=False)
+
+    def clicked(customdata: object) -> None:
+        value = customdata[0] if isinstance(customdata, list | tuple) else customdata
+        if isinstance(value, int | float):
+            admissions_work.REPLAYS.choose(info.run_id, int(value))
+
+    chart = over_run(counts_of(decisions), number, charts.page_theme())
+    charts.show(chart, "admit-run", caption=True, on_point=clicked)
+    st.markdown(":gray[Click a mark to open its interval.]")
+
+
+def how() -> None:
+    """Show how the page comes to its numbers."""
+    with st.expander("How it is computed", key="admit-how"):
+        st.markdown(HOW)
+
+
+HOW = """
+Once an interval the policy looks at every job that waits. It chooses workers and servers for each, within the user's
+limit; with them it knows when the job would complete if it started now, and what that is **worth**. Then it admits: by
+the **knapsack**, the jobs that are worth most together and whose limits fit what is free, or by **first come**, in
+order of submission up to the first that does not fit. An admitted job reserves its user's limit to its end and uses a
+part.
+
+The **bound** is that of the knapsack for the same jobs, workers and servers: no choice of jobs is worth more. Where a
+choice reaches it, it is proven to be the best for this interval; over a run it may lose, because nobody knows who
+comes.
+
+**What one more unit is worth** comes from the linear relaxation, in which jobs could be admitted in parts, of what was
+free before. One more GiB lets in no whole job: read it as which resource decides, not as what it would earn.
+
+Jobs that are not admitted are carried over while starting now would keep a share of their worth (a parameter of the
+policy), else rejected.
+
+A stored run does not hold the state of its intervals: the simulation is repeated up to here, and the three rules are
+asked with both admissions in the same state. A banner tells where that gives another worth than the run has stored.
+Rules beside the run's own use the run's interval and knapsack; SMD beside another rule chooses exactly.
+"""

@@ -1,0 +1,159 @@
+"""What the Look-ahead page shows: the choice of a decision, the decision itself, who waits, and the whole run."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.figures.bars import REASONS
+from dlsched.figures.look_ahead import decision_times, plan_chart, widths_over_time
+from dlsched.store.runs import RunInfo
+from dlsched.studies.inspect.look_ahead.answer import LookAhead, unit_of
+from dlsched.studies.inspect.look_ahead.words import (
+    cards_of,
+    guards_of,
+    named_of,
+    order_of,
+    sentence_of,
+    unlike,
+    waiting_of,
+)
+from dlsched.ui.frame import charts, session
+from dlsched.ui.frame.parts import cards, guard_rails, sentence
+from dlsched.ui.results import look_ahead_work
+from dlsched.ui.results.decision_inspector import Jump
+from dlsched.wording.formats import amount, duration
+
+
+def choice(info: RunInfo, decisions: pd.DataFrame, found: pd.DataFrame) -> int:
+    """Show which runs and decisions there are; return the decision that is looked at."""
+    busiest = look_ahead_work.busiest(info.run_id)
+    jump = Jump("Largest change", busiest, f"Decision {busiest:,}: most nodes change hands")
+    hint = "Widths change every few minutes; between, jobs only start"
+    return look_ahead_work.REPLAYS.choice(info, decisions, found, jump, hint)
+
+
+def decision(one: LookAhead, info: RunInfo, row: pd.Series, scenario: Scenario, *, stale: bool) -> None:
+    """Show one decision: banners, sentence, cards, the plan with greedy's widths beside it, and who waits."""
+    follows, unit = info.policy == "modelarts-optimal", unit_of(scenario)
+    guard_rails(guards_of(one, _number(row["objective"]), stale=stale, follows_plan=follows))
+    sentence(sentence_of(one, unit, follows_plan=follows))
+    cards(cards_of(one, _number(row["cpu_s"]), follows_plan=follows))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(f"{one.status or 'no solver'}, {one.method or 'no jobs to plan'}", color="gray",
+                 help="What the solver says of the plan, and how it was found")  # fmt: skip
+        st.badge(f"greedy: {one.scenarios or 'nothing to do'}", color="gray", help=SCENARIOS)
+        st.badge(f"1 of {amount(one.steps, 'step')} of {duration(one.step_s)} is carried out", color="gray",
+                 help="Then everything is planned anew, with what has changed meanwhile")  # fmt: skip
+        if others := unlike(one, follows_plan=follows):
+            st.badge(f"{amount(others, 'job')} not as decided", color="orange", help=UNLIKE)
+    rows, always = order_of(one, follows_plan=follows)
+    if len(rows) > always and st.toggle(
+        f"Show all {len(rows):,} jobs", key="look-all", help="Shown first: who changes now or differs between the plans"
+    ):
+        always = len(rows)
+    if rows:
+        chart = plan_chart(one, rows[:always], charts.page_theme(), unit=unit, follows_plan=follows)
+        charts.show(chart, "look-plan", caption=True)
+        if always < len(rows):
+            st.markdown(f":gray[{amount(len(rows) - always, 'more job')} not shown.]")
+    _story(one, info.run_id, rows[:always])
+    _waiting(one, info.run_id, follows_plan=follows)
+
+
+def _story(one: LookAhead, run_id: str, rows: list[int]) -> None:
+    """Offer the story of one of the jobs shown, in Result; first the one that the sentence names."""
+    if not rows:
+        return
+    named = named_of(one)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        job = st.selectbox("Job", [one.jobs[row] for row in rows], index=rows.index(named) if named in rows else 0,
+                           key=f"look-job-{run_id}-{one.number}", width=230)  # fmt: skip
+        if st.button("Read its story", key="look-story", help="Why it waited, where it ran, every change of its width"):
+            look_ahead_work.REPLAYS.story(run_id, job)
+
+
+UNLIKE = (
+    "Fewer than decided where no nodes had room for as many; more where the decision leaves idle what a job holds, or "
+    "where a job of the queue starts with what is left."
+)
+SCENARIOS = (
+    "1: idle nodes go to the queue. 2: nobody waits, the youngest job grows. 3: somebody waits, the oldest job that "
+    "can is halved. 4: nothing to do."
+)
+
+
+def _waiting(one: LookAhead, run_id: str, *, follows_plan: bool) -> None:
+    """Show who waits after the decision, with the reason that the policy recorded."""
+    mine, _ = waiting_of(one, follows_plan=follows_plan)
+    if not mine:
+        return
+    waits = session.store().waits(run_id)
+    now = waits[(waits["from_s"] <= one.time_s + 1e-6) & (waits["to_s"] > one.time_s + 1e-6)]
+    others = one.greedy if follows_plan else one.first
+    other = dict(zip(one.jobs, others, strict=True))
+    frame = pd.DataFrame(
+        {
+            "job": now["job_id"],
+            "reason recorded": [REASONS.get(str(reason), str(reason)) for reason in now["reason"]],
+            ("with greedy" if follows_plan else "with the plan"): [other.get(str(job), 0) for job in now["job_id"]],
+        }
+    )
+    with st.expander(f"{amount(mine, 'job')} {'waits' if mine == 1 else 'wait'} after this decision", key="look-waits"):
+        st.markdown(":gray[Reasons are those the policy recorded. The last column: workers the other allocator gives.]")
+        st.dataframe(frame, hide_index=True, key="look-waiting", placeholder="–",
+                     alt=f"{amount(len(frame), 'waiting job')} with the recorded reason")  # fmt: skip
+        st.download_button("CSV", lambda: charts.csv(frame), file_name="look-waiting.csv", mime="text/csv",
+                           key="csv-look-waiting", type="tertiary", on_click="ignore")  # fmt: skip
+
+
+def whole_run(info: RunInfo, decisions: pd.DataFrame, number: int, scenario: Scenario) -> None:
+    """Show the time that decisions took, or the nodes held by jobs of each width over time."""
+    st.subheader("The whole run", anchor=False)
+    unit = unit_of(scenario)
+    labels = {"time": "Time of decisions", "widths": f"{unit.capitalize()}s over time"}
+    look_at = st.segmented_control("Look at", list(labels), default="time", required=True, key="look-at",
+                                   format_func=labels.__getitem__)  # fmt: skip
+    row = decisions.iloc[number - 1]
+    if look_at == "time":
+        chart = decision_times(decisions, charts.page_theme(), float(row["cpu_s"]))
+    else:
+        pieces, most = look_ahead_work.pieces(info.run_id), _capacity(scenario, unit)
+        chart = widths_over_time(pieces, most, charts.page_theme(), float(row["time_s"]), unit=unit)
+    charts.show(chart, f"look-{look_at}", caption=True)
+
+
+def _capacity(scenario: Scenario, unit: str) -> int | None:
+    """Return how many nodes there are; None where a worker is less than a node or nodes are rented."""
+    return scenario.cluster.num_nodes if unit == "node" and not scenario.cluster.free_slots else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and value == value else None
+
+
+def how() -> None:
+    """Show how the page comes to its numbers."""
+    with st.expander("How it is computed", key="look-how"):
+        st.markdown(HOW)
+
+
+HOW = """
+The optimal allocator looks at all jobs that run and at the queue in order, as far as their smallest widths fit
+together. For each of the next steps it chooses a width for each job; the **objective** adds, over jobs and steps, the
+share of the job's remaining work that is done by then. Only the first step is carried out; a few minutes later all is
+planned anew.
+
+The **bound** is a value no plan of this decision can pass. A plan is called optimal only where objective and bound meet
+within 0.001%. It is the best plan for the next steps by what is believed of the jobs, not the best run.
+
+What is decided is then placed on nodes, first who shrinks, then who starts, then who grows. Where jobs take parts of
+nodes, or nodes differ, there may be no room for as many as decided: the picture then shows what jobs got beside it.
+
+The greedy allocator sees the same jobs and nodes at the same moment. Where the run is its own, the plan is what the
+optimal allocator would have done in its place.
+
+A stored run does not hold the state of its decisions: the simulation is repeated up to here, with the widths that are
+stored, and both allocators are asked again. A banner tells where that gives another plan than the run has stored.
+"""

@@ -1,0 +1,110 @@
+"""The cards of a result: four numbers that suit the data, each with its difference from the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.savings import gain_words
+from dlsched.metrics.stats.compare import Cell, Comparison
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.wording.formats import count, money, share
+
+Metrics = Mapping[str, float | int | None]
+STYLE = """<style>
+div:has(>[data-testid=stMetricDelta]){flex-wrap:wrap}
+[data-testid=stMetricDeltaDescription] .stMarkdownEllipsis{white-space:normal}
+@media(max-width:1240px){[data-testid=stMetricValue]{font-size:20px}}
+</style>"""
+"""Differences wrap, values shrink where cards are narrow: nothing is cut off."""
+
+
+def card_keys(metrics: Metrics, *, money_first: bool = False) -> list[str]:
+    """Return the four cards that suit the data.
+
+    Without due dates utility, else slowdown; without prices what was used of what was reserved, else GPUs held; with
+    pauses time not running, with changed widths time in system. ``money_first``: what the policy spent comes first, and
+    its parts, where machines are rented by the policy.
+    """
+    if money_first and metrics.get("total_cost") is not None:
+        second = "late_share" if metrics.get("late_share") is not None else "wait_p95"
+        return ["total_cost", "vm_cost", second, "completed"]
+    wait = "not_running_mean" if metrics.get("preemptions") else "wait_p95"
+    if metrics.get("other_width_share"):
+        wait = "jct_mean"
+    late = _first_known(metrics, "late_share", "utility_total", "slowdown_mean")
+    cost = _first_known(metrics, "total_cost", "used_of_reserved", "allocation_ratio")
+    return [wait, late, cost, "completed"]
+
+
+def _first_known(metrics: Metrics, *keys: str) -> str:
+    return next((key for key in keys if metrics.get(key) is not None), keys[-1])
+
+
+def card_text(key: str, metrics: Metrics) -> str:
+    """Return a card's value: late jobs with their number, completed jobs out of all."""
+    if key == "late_share":
+        return f"{share(metrics.get(key))} ({count(metrics.get('late_jobs'))})"
+    if key == "completed":
+        return f"{count(metrics.get(key))} of {count(metrics.get('jobs'))}"
+    return KPIS[key].show(metrics.get(key))
+
+
+def card_help(key: str, metrics: Metrics) -> str:
+    """Return a card's tooltip: what it is, how it is counted, and its parts."""
+    hint = KPIS[key].tooltip
+    if key == "total_cost":
+        parts = (("machines", "vm_cost"), ("lateness", "tardiness_cost"), ("rejections", "rejection_cost"))
+        known = [f"{money(metrics[part])} {name}" for name, part in parts if metrics.get(part)]
+        limit = f" {gain[0].upper()}{gain[1:]}." if (gain := gain_words(metrics)) else ""
+        return (f"{hint} Here: {' + '.join(known)}." if known else hint) + limit
+    if key == "completed":
+        words = ("rejected", "unfinished", "cancelled", "failed")
+        return f"{hint} Here: {', '.join(f'{count(metrics.get(word) or 0)} {word}' for word in words)}."
+    return hint
+
+
+def show(metrics: Metrics, comparison: Comparison | None, name: str, *, money_first: bool = False) -> None:
+    """Show the cards; with a comparison, each says how run ``name`` differs from the baseline.
+
+    Blue better, orange worse, grey neither; arrow and colour are set by hand, because a true minus sign is read as
+    an increase.
+    """
+    st.html(STYLE)
+    keys = card_keys(metrics, money_first=money_first)
+    for column, key in zip(st.columns(len(keys)), keys, strict=True):
+        row = comparison.row(key) if comparison else None
+        delta = delta_of(row.of(name)) if row else {}
+        help_text = dollars(card_help(key, metrics))
+        column.metric(KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, **delta)
+    if comparison:
+        st.markdown(f":gray[{safe(against(comparison), 200)}]")
+
+
+def against(comparison: Comparison) -> str:
+    """Say what the differences on the cards are differences from, and how sure they are."""
+    if comparison.exact:
+        return f"Differences from {comparison.baseline}, exact for this trace."
+    if comparison.draws == 1:
+        return f"Differences from {comparison.baseline}, of 1 draw: rough."
+    pairs = f"means over {comparison.draws} paired draws with 95% intervals; the values are of the draw shown"
+    return f"Differences from {comparison.baseline}: {pairs}."
+
+
+def delta_of(cell: Cell) -> dict[str, Any]:
+    """Return the arguments of st.metric that show a difference; none for the baseline itself."""
+    if cell.verdict in ("baseline", "missing") or cell.delta is None:
+        return {}
+    decided = cell.verdict in ("better", "worse")
+    size, interval, rest = cell.delta_text.partition(" ± ")
+    if not interval:
+        size, _, rest = cell.delta_text.partition(", ")
+    return {
+        "delta": dollars(size),
+        "delta_color": {"better": "blue", "worse": "orange"}.get(cell.verdict, "off"),
+        "delta_arrow": ("down" if cell.delta.mean < 0 else "up") if decided else "off",
+        "delta_description": dollars(interval.lstrip() + rest),
+    }

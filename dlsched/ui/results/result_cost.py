@@ -1,0 +1,160 @@
+"""The Cost tab of a result: where the money went, by part, machine type, user and late job; the bill's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.figures import rented, result
+from dlsched.figures.base import Chart
+from dlsched.figures.palette import Theme
+from dlsched.metrics.machines import bill_by_machine, late_by_cost
+from dlsched.metrics.savings import COST_PARTS, RunCost, gain_words, run_costs
+from dlsched.ui.frame import charts, loaders, runs_of, session
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.wording.formats import amount, count, money, number, price, share, show_interval
+from dlsched.workload.notes import is_price_note
+
+MAX_LATE = 200
+MOST_PRICES = 6
+Metrics = dict[str, float | int | None]
+
+
+def cost_tab(run_id: str, scenario: Scenario) -> None:
+    """Show where the money went: parts, VM types, users, late jobs."""
+    metrics, jobs = loaders.metrics(run_id), loaders.jobs(run_id)
+    theme = charts.page_theme()
+    if metrics.get("vm_cost") is None:
+        st.info("No price is set for this cluster, so there is no cost. Set prices on the page Cluster and run again.")
+    else:
+        charts.show(result.cost_waterfall(cost_parts(metrics), theme), "waterfall", caption=True)
+        _limits(run_id, metrics)
+        _machines(run_id, jobs, theme)
+        _terms(run_id, scenario)
+    _late_jobs(jobs, theme)
+
+
+def cost_parts(metrics: Metrics) -> dict[str, float]:
+    """Return label -> dollars: the bill by what it was for, and lateness.
+
+    Runs that were stored before spare GPUs were told apart have the share of held GPU time that was useful.
+    """
+    bill, idle = float(metrics["vm_cost"] or 0), float(metrics.get("idle_cost") or 0)
+    spare, restarts, goodput = (metrics.get(key) for key in ("spare_cost", "restart_cost", "goodput"))
+    if restarts is None:
+        restarts = (bill - idle) * (0.0 if goodput is None else 1.0 - float(goodput))
+    parts = {
+        "Useful work": bill - idle - float(spare or 0) - float(restarts),
+        "Restarts and lost work": float(restarts),
+        "Spare GPUs beside jobs": float(spare or 0),
+        "Paid but idle": idle,
+        "Lateness": float(metrics.get("tardiness_cost") or 0),
+        "Rejections": float(metrics.get("rejection_cost") or 0),
+    }
+    return {label: value for label, value in parts.items() if value > 0.005 or label == "Useful work"}
+
+
+def _limits(run_id: str, metrics: Metrics) -> None:
+    """Say what could be gained at most, what was paid for and not used, and how the other draws ended."""
+    lines = [gain_words(metrics)]
+    if metrics.get("gpu_hours_idle") is not None:
+        lines.append(idle_words(metrics))
+    mean = over_draws(run_id)
+    if mean is not None:
+        lines.append(draw_words(mean))
+    text = ". ".join(line[0].upper() + line[1:] for line in lines if line)
+    st.markdown(dollars(f"{text}."))
+
+
+def idle_words(metrics: Metrics) -> str:
+    """Return "120 GPU-hours were paid for and not held, 4.1% of those rented: $60 for ... and $12 for ..."."""
+    hours, idle, spare = (float(metrics.get(key) or 0) for key in ("gpu_hours_idle", "idle_cost", "spare_cost"))
+    if hours < 0.005 and idle < 0.005:
+        return "no GPU-hour was paid for without a job holding it"
+    paid = hours + float(metrics.get("gpu_hours_held") or 0)
+    part = f", {share(hours / paid)} of all" if paid > 0 else ""
+    words = ((idle, "machines without a job"), (spare, "spare GPUs beside jobs"))
+    costs = [f"{money(usd)} for {what}" for usd, what in words if usd >= 0.005]
+    return f"{number(hours)} GPU-hours were paid for and not held{part}" + (f": {' and '.join(costs)}" if costs else "")
+
+
+def over_draws(run_id: str) -> RunCost | None:
+    """Return the mean costs over the draws of this run's policy; None where there is one draw."""
+    own = runs_of.holding(runs_of.series_of(session.runs_of(loaders.info(run_id).scenario_hash)), run_id)
+    if own is None or len(own.seeds) < 2:
+        return None
+    found = run_costs([(own.label, [loaders.metrics(run) for run in own.run_ids])])
+    return found[0] if found else None
+
+
+def draw_words(mean: RunCost) -> str:
+    """Return "over all 3 draws the total is $26,800 ± $1,200 (95%): $9,040 for machines and ... on average"."""
+    total = show_interval("usd", mean.total.mean, mean.total.half_width)
+    parts = [f"{money(mean.parts[key])} for {word}" for key, word in COST_PARTS.items() if mean.parts.get(key)]
+    return f"this is one draw; over all {mean.total.n} the total is {total} (95%), {' and '.join(parts)} on average"
+
+
+def _machines(run_id: str, jobs: pd.DataFrame, theme: Theme) -> None:
+    machines = bill_by_machine(loaders.stays(run_id), loaders.segments(run_id))
+    by_user = [name for name in ("user", "group", "job_class") if name in jobs and jobs[name].fillna("").any()]
+    kinds = loaders.groups(run_id, "gpu_type")
+    drawn: list[tuple[str, Callable[[], Chart]]] = [("by-type", lambda: rented.bill_bars(machines, theme, kinds))]
+    if by_user:
+        drawn.append(("by-user", lambda: _cost_by(by_user[0], jobs, theme)))
+    for column, (key, draw) in zip(st.columns(len(drawn)), drawn, strict=True):
+        with column:
+            charts.show(draw(), key, caption=len(drawn) == 1)
+
+
+def _cost_by(who: str, jobs: pd.DataFrame, theme: Theme) -> Chart:
+    word = {"job_class": "class"}.get(who, who)
+    by_user = jobs.groupby(who)["cost"].sum()
+    top = f", top {result.MOST_GROUPS} of {count(len(by_user))}" if len(by_user) > result.MOST_GROUPS else ""
+    title = f"Machine cost by {word}{top}"
+    return result.group_bars(by_user, theme, title=title, x="Cost ($)", y=word.capitalize(), unit="$")
+
+
+def _terms(run_id: str, scenario: Scenario) -> None:
+    """Name the billing rule, the prices frozen into the run, and where they come from."""
+    rule = {
+        "second": "Billing per second: a machine is paid for from the plan that opens it to the plan that closes it.",
+        "hour": "Billing per started hour: each stay of a machine is rounded up, and what that adds counts as idle.",
+    }[scenario.options.billing]
+    prices = sorted(loaders.info(run_id).prices.items(), key=lambda item: (item[1] is None, item[1] or 0.0))
+    named = [f"{safe(name, 40)} {price(usd, 'h')}" for name, usd in prices[:MOST_PRICES]]
+    more = f" and {count(len(prices) - MOST_PRICES)} more on Numbers" if len(prices) > MOST_PRICES else ""
+    notes = [safe(note, 200) for note in scenario.assumptions if is_price_note(note)]
+    source = f" Source: {'; '.join(notes)}." if notes else " Source: as set on Cluster, no date given."
+    listed = dollars(f"Prices of this run: {', '.join(named)}{more}.{source}")
+    st.markdown(f":gray[{rule} {listed}]")
+
+
+def _late_jobs(jobs: pd.DataFrame, theme: Theme) -> None:
+    late = late_by_cost(jobs)
+    if late.empty:
+        return
+    weighed = bool(late["tardiness_usd"].notna().any())
+    order = "dearest" if weighed else "latest"
+    top = late.head(MAX_LATE)
+    st.subheader(f"{amount(len(late), 'late job')}, {order} first", anchor=False)
+    charts.show(rented.tardiness_bars(late, theme), "tardiness", on_point=_to_story)
+    columns = {"Job": top["job_id"], "Due (h)": top["due_s"] / 3600, "Late by (h)": top["tardiness_s"] / 3600}
+    if weighed:
+        columns["Weight ($/h)"] = top["tardiness_usd"] / top["tardiness_s"] * 3600
+        columns["Cost of lateness ($)"] = top["tardiness_usd"]
+    if top["cost"].notna().any():
+        columns["Machine cost ($)"] = top["cost"]
+    shapes = {name: st.column_config.NumberColumn(format="%.2f") for name in list(columns)[1:]}
+    st.dataframe(pd.DataFrame(columns), hide_index=True, key="late-jobs", column_config=shapes, width="content",
+                 alt=f"The first {count(len(top))} of {amount(len(late), 'late job')}")  # fmt: skip
+    if len(late) > len(top):
+        st.markdown(f":gray[First {count(len(top))}; the download of jobs on Numbers has all.]")
+
+
+def _to_story(mark: list[str] | None) -> None:
+    """Open the story of the job of a clicked bar."""
+    if mark and mark[0]:
+        st.session_state["open_job"] = str(mark[0])

@@ -1,0 +1,211 @@
+"""The Job tab of a result: one job's own story, and the table to find it in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.figures.job_timeline import Outcome, job_outcomes
+from dlsched.figures.jobs import job_timeline
+from dlsched.metrics.job_timeline import JobTimeline, timeline_of
+from dlsched.ui.frame import charts, loaders, runs_of, session
+from dlsched.ui.frame.parts import cards, sentence
+from dlsched.ui.results import dual_prices_work
+from dlsched.wording.formats import amount, count, duration, moment, money, number
+
+TABLE = {
+    "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs",
+    "submit_s": "Submitted (h)", "wait_s": "Wait (h)", "run_s": "Run (h)", "jct_s": "In system (h)",
+    "tardiness_s": "Late by (h)", "slowdown": "Slowdown (x)", "cost": "Cost ($)",
+    "tardiness_usd": "Cost of lateness ($)", "utility": "Utility", "preemptions": "Preemptions",
+    "restarts": "Restarts",
+}  # fmt: skip
+ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Dearest": "cost", "Submission": "submit_s"}
+MAX_ROWS = 1000
+MAX_RUNS = 8
+CHOSEN = "job_row"
+
+
+def choose(scenario_hash: str, row: int) -> None:
+    """Make a job (its row in the workload) the one whose story is told, here and in the URL."""
+    st.session_state[CHOSEN] = (scenario_hash, row)
+    st.query_params["job"] = str(row)
+
+
+def choose_named(run_id: str, job_id: str) -> None:
+    """Choose a job by its id."""
+    jobs = loaders.jobs(run_id)
+    found = jobs.loc[jobs["job_id"] == job_id, "row"]
+    if len(found):
+        choose(loaders.info(run_id).scenario_hash, int(found.iloc[0]))
+
+
+def chosen_row(scenario_hash: str) -> int | None:
+    """Return the chosen job of this scenario: what the session remembers, else what the URL names."""
+    kept = st.session_state.get(CHOSEN)
+    if kept is not None and kept[0] == scenario_hash:
+        return int(kept[1])
+    named = st.query_params.get("job", "")
+    return int(named) if named.isascii() and named.isdecimal() and len(named) < 10 else None
+
+
+def job_tab(run_id: str, scenario: Scenario) -> None:
+    """Show the chosen job's story and the filtered table of jobs."""
+    row = chosen_row(loaders.info(run_id).scenario_hash)
+    jobs = loaders.jobs(run_id)
+    found = jobs[jobs["row"] == row]
+    if row is None:
+        sentence("Pick a job in the table to read its story: why it waited, where it ran, what it cost.")
+    elif found.empty:
+        st.warning(f"This run has {amount(len(jobs), 'job')}, none with number {count(row)}. Pick one in the table.")
+    else:
+        if st.query_params.get("job") != str(row):
+            st.query_params["job"] = str(row)
+        _story(run_id, found.iloc[0], rented=scenario.cluster.free_slots)
+    _table(run_id, row)
+
+
+def _story(run_id: str, job: pd.Series, *, rented: bool) -> None:
+    job_id, pieces = str(job["job_id"]), loaders.segments(run_id)
+    waits = session.store().waits(run_id, job=job_id)
+    end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
+    story = timeline_of(job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented)
+    sentence(f"Job {job_id}: {story.sentence[0].lower()}{story.sentence[1:]}")
+    cards(facts(story, rented=rented))
+    machines = loaders.groups(run_id, "gpu_type") if rented else None
+    own = pieces[pieces["row"] == job["row"]]
+    timeline = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines)
+    charts.show(timeline, "story")
+    dual_prices_work.offer_job(loaders.info(run_id))
+    with st.expander(f"What happened to it, entry by entry ({count(len(story.spans))})"):
+        st.dataframe(entries_of(story, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
+                     alt=f"{amount(len(story.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
+    _under_other_runs(run_id, job)
+
+
+def facts(story: JobTimeline, *, rented: bool = False) -> list[tuple[str, str, str]]:
+    """Return a job's cards (label, value, help); on rented machines its two costs instead of its run time."""
+    wait = ("Wait", duration(story.wait_s), "Submission to the first start.")
+    if story.paused_s:
+        hint = f"{duration(story.wait_s)} before the first start and {duration(story.paused_s)} in pauses."
+        wait = ("Time not running", duration((story.wait_s or 0.0) + story.paused_s), hint)
+    if rented and story.late_usd is not None:
+        return [
+            wait,
+            ("Late by", duration(story.late_s), "Time past the due time; 0 s when in time."),
+            ("Machine cost", money(story.cost), "Its part of the bill of the machines it used: by GPUs in use there."),
+            ("Cost of lateness", money(story.late_usd), "Hours past due times its weight: a planning weight."),
+        ]
+    late = ("Late by", duration(story.late_s), "Time past the due time; 0 s when in time, a dash without a due time.")
+    if story.late_s is None and story.utility is not None:
+        late = ("Utility", number(story.utility), "What it is worth that the job was done then; without a unit.")
+    return [
+        wait,
+        ("Run", duration(story.run_s), "Time it held its GPUs."),
+        late,
+        ("Cost", money(story.cost), "Its part of the bill of the machines it used; a dash without prices."),
+    ]
+
+
+def entries_of(story: JobTimeline, *, rented: bool) -> pd.DataFrame:
+    """Return what a job did, entry by entry; machines only where they are rented, workers only beside servers."""
+    rows = [
+        {"From": moment(span.from_s), "To": moment(span.to_s), "Lasted": duration(span.length_s), "What": span.kind,
+         "Where": node_ranges(span.nodes), "Machine": span.machine,
+         "Workers": span.workers if span.nodes else None, "Servers": span.servers if span.nodes else None,
+         "GPUs": span.gpus if span.nodes else None,
+         "Why, or how it ended": span.reason or span.end_reason.replace("_", " ")}
+        for span in story.spans
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    hidden = [] if rented else ["Machine"]
+    hidden += [] if any(span.servers for span in story.spans) else ["Workers", "Servers"]
+    return table.drop(columns=hidden, errors="ignore")
+
+
+def node_ranges(nodes: Sequence[int]) -> str:
+    """Return nodes in words, neighbours together: n1, n4–n9."""
+    ordered = sorted(nodes)
+    runs = [[node for _, node in part] for _, part in groupby(enumerate(ordered), key=lambda at: at[1] - at[0])]
+    return ", ".join(f"n{run[0]}" if len(run) == 1 else f"n{run[0]}–n{run[-1]}" for run in runs)
+
+
+def _under_other_runs(run_id: str, job: pd.Series) -> None:
+    """Show the same job of the same draw under the other policies."""
+    info = loaders.info(run_id)
+    outcomes: list[Outcome] = []
+    for series in runs_of.series_of(session.runs_of(info.scenario_hash)):
+        if info.seed not in series.seeds or len(outcomes) == MAX_RUNS:
+            continue
+        other = series.run_of(info.seed)
+        found = session.store().jobs(other, job=str(job["job_id"]))
+        if len(found):
+            row = found.iloc[0]
+            left_s = float(row["left_s"] if pd.notna(row["left_s"]) else loaders.series(other)["time_s"].iloc[-1])
+            outcomes.append(
+                Outcome(series.label, str(row["status"]), left_s - float(row["submit_s"]), float(row["run_s"]),
+                        float(row["tardiness_s"]), float(row["cost"]), other == run_id)
+            )  # fmt: skip
+    if len(outcomes) > 1:
+        due_in_s = float(job["due_s"]) - float(job["submit_s"])
+        chart = job_outcomes(outcomes, due_in_s, charts.page_theme())
+        charts.show(chart, "job-runs", caption=True)
+
+
+def _table(run_id: str, chosen: int | None) -> None:
+    jobs = loaders.jobs(run_id)
+    st.subheader("All jobs", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        text = st.text_input("Job or user has", key="jobs-filter", width=200, help="Part of a job id or user name")
+        status = st.multiselect("Status", sorted(jobs["status"].unique()), key="jobs-status", width=260)
+        orders = [name for name, column in ORDERS.items() if jobs[column].notna().any()]
+        order = st.selectbox("Sorted by", orders, key="jobs-order", width=160)
+        only_late = st.checkbox("Late only", key="jobs-late", help="Jobs that finished after their due time")
+    shown = filtered(jobs, text, status, only_late)
+    shown = shown.sort_values(ORDERS[order], ascending=order == "Submission", na_position="last", kind="stable")
+    shown = shown.head(MAX_ROWS) if len(shown) > MAX_ROWS else shown
+    hits = len(filtered(jobs, text, status, only_late))
+    st.markdown(f":gray[{count(len(shown))} of {amount(hits, 'job')} shown. Tick a row to read its story.]")
+    view = readable(shown)
+    shapes = {
+        label: st.column_config.NumberColumn(format="%.2f")
+        for label in view.columns
+        if label.endswith(("(h)", "($)", "(x)", "Utility"))
+    }
+    event = st.dataframe(
+        view, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"jobs-{run_id}", placeholder="–",
+        column_config=shapes, alt=f"{amount(hits, 'job')}; the first is {view['Job'].iloc[0] if len(view) else 'none'}",
+    )  # fmt: skip
+    rows = event.selection.rows
+    if rows and rows[0] < len(shown) and (picked := int(shown["row"].iloc[rows[0]])) != chosen:
+        choose(loaders.info(run_id).scenario_hash, picked)
+        st.rerun()
+
+
+def filtered(jobs: pd.DataFrame, text: str, status: list[str], only_late: bool) -> pd.DataFrame:
+    """Return the jobs whose id or user has the text, with one of these statuses (none = all), late ones only."""
+    keep = pd.Series(True, jobs.index)
+    if text:
+        keep &= jobs["job_id"].str.contains(text, case=False, regex=False)
+        if "user" in jobs:
+            keep |= jobs["user"].fillna("").str.contains(text, case=False, regex=False)
+    if status:
+        keep &= jobs["status"].isin(status)
+    if only_late:
+        keep &= jobs["tardiness_s"] > 0
+    return jobs[keep]
+
+
+def readable(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns a reader wants, times in hours; columns that say nothing are left out."""
+    names = [name for name in TABLE if name in jobs and jobs[name].notna().any()]
+    names = [name for name in names if name not in ("preemptions", "restarts") or jobs[name].any()]
+    view = jobs[names].copy()
+    for name in ("submit_s", "wait_s", "run_s", "jct_s", "tardiness_s"):
+        if name in view:
+            view[name] = view[name] / 3600
+    return view.rename(columns=TABLE)

@@ -1,0 +1,126 @@
+"""The tabs Overview and Numbers of a result."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.figures import gantt, rented, result
+from dlsched.metrics.kpi import KPIS
+from dlsched.ui.frame import charts, loaders, session
+from dlsched.ui.frame.window import show as show_window
+from dlsched.ui.results.result_bounds import bounds_part
+from dlsched.ui.results.result_gantt import boxed, in_words, raster_of, whole_of
+from dlsched.wording.formats import count, duration
+
+RENT = "rent"
+"""What is rented over time, beside the quantities that grow."""
+
+
+def main_picture(run_id: str, scenario: Scenario) -> None:
+    """Show who holds the nodes over the whole run; a box opens the Gantt there."""
+    whole = whole_of(run_id, scenario)
+    raster = raster_of(run_id, scenario, whole)
+
+    def look_closer(box: charts.Box) -> None:
+        show_window(run_id, boxed(box, raster, whole), whole)
+        st.session_state["open_tab"] = "Gantt"
+
+    chart = gantt.overview(raster, charts.page_theme(), alt=in_words(run_id, raster, whole))
+    charts.show(chart, "overview", on_box=look_closer)
+
+
+def overview_tab(run_id: str, scenario: Scenario) -> None:
+    """Show GPUs held, the queue and money over time."""
+    series, theme = loaders.series(run_id), charts.page_theme()
+    held, free = loaders.metrics(run_id).get("allocation_ratio"), scenario.cluster.free_slots
+    charts.show(result.held_and_queue(series, theme, held, rented=free), "held", caption=True)
+    labels = {name: result.CUMULATED[name][1] for name in result.CUMULATED
+              if name in series and series[name].max() > 0}  # fmt: skip
+    if free and "cost_usd" in labels:
+        labels = {RENT: "Price of what is rented"} | labels
+    if labels:
+        chosen = st.segmented_control("Also over time", list(labels), format_func=labels.__getitem__,
+                                      default=next(iter(labels)), required=True, key="over-time",
+                                      help="Added up from the first submission on")  # fmt: skip
+        if chosen == RENT:
+            whole = whole_of(run_id, scenario)
+            by = next((name for name in loaders.MACHINES if len(loaders.groups(run_id, name)) > 1), "vm_type")
+            chart = rented.rent_over_time(loaders.stays(run_id), theme, whole.from_s, whole.to_s, by=by,
+                                          groups=loaders.groups(run_id, by))  # fmt: skip
+            charts.show(chart, "rent", caption=True)
+        else:
+            charts.show(result.over_time(series, str(chosen), theme), "over")
+
+
+def numbers_tab(run_id: str, scenario: Scenario) -> None:
+    """Show every metric with its exact value and definition, parameters, and downloads."""
+    metrics = loaders.metrics(run_id)
+    rows = [
+        {"Section": kpi.section, "Number": kpi.label, "Value": kpi.show(metrics.get(key)),
+         "Exact": kpi.show(metrics.get(key), exact=True), "Better": kpi.better, "How it is counted": kpi.tooltip,
+         "Name in files": key}
+        for key, kpi in KPIS.items()
+        if key in metrics
+    ]  # fmt: skip
+    st.dataframe(pd.DataFrame(rows), hide_index=True, key="numbers", height=420,
+                 alt=f"{count(len(rows))} numbers of this run with definitions")  # fmt: skip
+    bounds_part(metrics)
+    st.subheader("Downloads", anchor=False)
+    readers: dict[str, Callable[[str], pd.DataFrame]] = {
+        "jobs": loaders.jobs, "segments": session.store().segments, "nodes": session.store().nodes,
+        "decisions": session.store().decisions, "waits": session.store().waits,
+    }  # fmt: skip
+    mark = "" if scenario.data_kind == "trace" else f"-{scenario.data_kind}-data"
+    with st.container(horizontal=True, gap="large"):
+        for name, read in readers.items():
+            _downloads(name, f"{name}-{run_id}{mark}", partial(read, run_id))
+    with st.expander("What this run was: policy, parameters, seed, prices, versions, options"):
+        settings = _settings(run_id, scenario)
+        st.dataframe(pd.DataFrame(settings, columns=["Setting", "Value"]), hide_index=True, key="settings",
+                     alt=f"{count(len(settings))} settings of this run")  # fmt: skip
+
+
+def _settings(run_id: str, scenario: Scenario) -> list[tuple[str, str]]:
+    info = loaders.info(run_id)
+    known: dict[str, Any] = {
+        "policy": info.policy,
+        **{f"parameter {name}": value for name, value in info.params.items()},
+        "seed of the draw": info.seed,
+        **{f"price of {name}, $/h": value for name, value in info.prices.items()},
+        **{f"option {name}": value for name, value in scenario.options.model_dump(mode="json").items()},
+        **{f"speed {name}": value for name, value in scenario.speed.model_dump(mode="json").items()},
+        **{f"rows {name}" if name != "rows" else "rows read": value for name, value in info.read.items()},
+        "scenario": info.scenario_hash,
+        "code version": info.code_version,
+        "made at (UTC)": f"{info.created_at:%Y-%m-%d %H:%M}",
+        **{f"processor time, {name}": duration(value) for name, value in info.cpu_s.items()},
+    }
+    return [(name, "–" if value is None else str(value)) for name, value in known.items()]
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+def _downloads(label: str, name: str, read: Callable[[], pd.DataFrame]) -> None:
+    """Offer a table as CSV and Parquet, made when asked for."""
+    with st.container(width="content", gap="xsmall"):
+        st.markdown(f"**{label.capitalize()}**")
+        with st.container(horizontal=True, gap="xsmall"):
+            st.download_button(
+                "CSV", lambda: charts.csv(read()), f"{name}.csv", "text/csv", key=f"csv-{name}", on_click="ignore",
+                help=f"The table of {label}, text",
+            )  # fmt: skip
+            st.download_button(
+                "Parquet", lambda: _parquet(read()), f"{name}.parquet", "application/octet-stream",
+                key=f"parquet-{name}", on_click="ignore", help=f"The table of {label}, with types",
+            )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Pages that describe a scenario: jobs, cluster, prices."""

@@ -1,0 +1,257 @@
+"""A cluster as two tables, pools and events, and back; every complaint names the row and the column as shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pydantic import ValidationError
+
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.columns import DISK
+from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.scenario import Scenario
+from dlsched.ui.frame.tables import is_empty, number_of, text_of
+from dlsched.wording.formats import amount, count
+from dlsched.workload.catalogue import vm_examples
+from dlsched.workload.notes import is_default_note, is_price_note
+from dlsched.workload.prices.price_list import PriceList, price_notes, to_vm_types
+
+DAY_S = 86_400.0
+POOL_LABELS = {
+    "vm": "VM type", "nodes": "Nodes", "gpu type": "GPU", "gpus": "GPUs each", "cpus": "CPUs each",
+    "mem_gib": "GiB each", "disk_gib": "Disk GiB each", "usd_per_h": "$/h each", "partition": "Partition",
+}  # fmt: skip
+EVENT_LABELS = {
+    "what": "What", "first node": "First node", "nodes": "Nodes", "from day": "Day", "to day": "Until day",
+    "billed": "Billed while away",
+}  # fmt: skip
+EVENTS = ("arrives", "leaves", "maintenance", "fails")
+_OF_FIELD = {"name": "vm", "count": "nodes", "gpu_type": "gpu type"}
+"""Field of the model -> column of the pools table, where they differ."""
+
+
+def pools_frame(cluster: Cluster) -> pd.DataFrame:
+    """Return the pools as an editable table."""
+    rows = [_pool_row(pool.vm, pool.count, pool.partition) for pool in cluster.pools]
+    numbers = ("nodes", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h")
+    return pd.DataFrame(rows, columns=[*POOL_LABELS]).astype(dict.fromkeys(numbers, float))
+
+
+def with_pool(pools: pd.DataFrame, vm: VmType, nodes: int) -> pd.DataFrame:
+    """Return the table with one more pool."""
+    more = pd.DataFrame([_pool_row(vm, nodes, "")], columns=pools.columns).astype(pools.dtypes.to_dict())
+    return pd.concat([pools, more], ignore_index=True) if len(pools) else more
+
+
+def _pool_row(vm: VmType, nodes: int, partition: str) -> tuple[Any, ...]:
+    return (vm.name, nodes, vm.gpu_type, vm.gpus, vm.cpus, vm.mem_gib, vm.disk_gib, vm.usd_per_h, partition)
+
+
+def shows_disk(scenario: Scenario) -> bool:
+    """Whether disk says anything here: a machine type states it, or a job asks for it."""
+    jobs = scenario.workload
+    asked = (jobs.demand[:, DISK] > 0) | (jobs.server_demand[:, DISK] > 0)
+    return bool(asked.any()) or any(vm.disk_gib is not None for vm in scenario.cluster.vm_types)
+
+
+def pool_columns(*, disk: bool = True) -> dict[str, Any]:
+    """Return the column settings of the pools table; without ``disk`` that column is there but hidden."""
+    number, text, label = st.column_config.NumberColumn, st.column_config.TextColumn, POOL_LABELS
+    return {
+        "vm": text(label["vm"], max_chars=80, help="Name of the machine type; the same name is the same type"),
+        "nodes": number(label["nodes"], min_value=0, max_value=100_000, step=1, default=1, help="How many of them"),
+        "gpu type": text(label["gpu type"], max_chars=80, help="GPU type; jobs that demand a type look at this"),
+        "gpus": number(label["gpus"], min_value=0, max_value=1024, step=1, default=8, help="GPUs of one node"),
+        "cpus": number(label["cpus"], min_value=0.0, help="CPU cores of one node; empty = not a limit"),
+        "mem_gib": number(label["mem_gib"], min_value=0.0, help="Memory of one node; empty = not a limit"),
+        "disk_gib": number(label["disk_gib"], min_value=0.0, help="Disk of one node; empty = not a limit")
+        if disk
+        else None,
+        "usd_per_h": number(
+            label["usd_per_h"], min_value=0.0, format="%.2f", help="Price of one node; empty = no price set"
+        ),
+        "partition": text(
+            label["partition"], max_chars=80, help="Only jobs of this partition may run here; empty = open to all"
+        ),
+    }
+
+
+def events_frame(cluster: Cluster) -> pd.DataFrame:
+    """Return the absences as events: neighbouring nodes with equal times share a row."""
+    rows: list[list[Any]] = []
+    for absence in sorted(cluster.absences, key=lambda a: (a.cause, a.start_s, a.until_s, a.billed, a.node)):
+        start = absence.until_s if absence.cause == "arrives" else absence.start_s
+        end = None if absence.cause in ("arrives", "leaves") else absence.end_s
+        days = [start / DAY_S, None if end is None else end / DAY_S, absence.billed]
+        if rows and rows[-1][0] == absence.cause and rows[-1][3:] == days and rows[-1][1] + rows[-1][2] == absence.node:
+            rows[-1][2] += 1
+        else:
+            rows.append([absence.cause, absence.node, 1, *days])
+    frame = pd.DataFrame(rows, columns=[*EVENT_LABELS])
+    return frame.astype(
+        {"first node": float, "nodes": float, "from day": float, "to day": float, "billed": "boolean", "what": object}
+    )
+
+
+def event_columns() -> dict[str, Any]:
+    """Return the column settings of the events table."""
+    number, label = st.column_config.NumberColumn, EVENT_LABELS
+    return {
+        "what": st.column_config.SelectboxColumn(
+            label["what"], options=list(EVENTS),
+            help="arrives: there from that day on. leaves: gone from that day on. "
+            "maintenance: away, known before. fails: away, a surprise.",
+        ),
+        "first node": number(label["first node"], min_value=0, step=1, help="Nodes count through the pools from 0"),
+        "nodes": number(label["nodes"], min_value=1, step=1, default=1, help="That node and the next ones"),
+        "from day": number(label["from day"], min_value=0.0, help="When it happens, days from the trace's zero"),
+        "to day": number(label["to day"], min_value=0.0, help="For maintenance and failures; empty = for good"),
+        "billed": st.column_config.CheckboxColumn(label["billed"], default=False, help="Paid for all the same"),
+    }  # fmt: skip
+
+
+def cluster_of(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Cluster:
+    """Return the cluster of the two tables.
+
+    What the tables do not show (speed of a type, owned or rented) stays as it was in ``before``.
+
+    Raises
+    ------
+    InputError
+        Naming the row, the column and the rule.
+    """
+    made = [
+        _pool(f"pool row {row}", record, before)
+        for row, record in enumerate(pools.to_dict("records"), 1)
+        if not all(is_empty(value) for value in record.values())
+    ]
+    try:
+        cluster = Cluster(pools=tuple(made))
+    except ValidationError as error:
+        told = from_validation("cluster", error)
+        do = "Give a pool at least one node" if "at least one node" in told.why else "Give one of them another name"
+        raise InputError("cluster", told.why, do) from error
+    absences = tuple(_absences(events, cluster.num_nodes))
+    edited = cluster.model_copy(update={"absences": absences})
+    return before if _canonical(edited) == _canonical(before) else edited
+
+
+def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
+    for name in ("vm", "nodes", "gpus"):
+        if is_empty(record[name]):
+            raise InputError(f"{where}, column {POOL_LABELS[name]}", "is empty", "Fill it in, or delete the row")
+    name, partition, gpu_type = text_of(record["vm"]), text_of(record["partition"]), text_of(record["gpu type"])
+    known = next((vm for vm in (*before.vm_types, *vm_examples()) if vm.name == name), None)
+    twin = next((p for p in before.pools if (p.vm.name, p.partition) == (name, partition)), None)
+    if not gpu_type and record["gpus"] and not (known and known.gpu_type == ""):
+        gpu_type = "GPU"
+    try:
+        vm = VmType(
+            name=name, gpu_type=gpu_type, gpus=record["gpus"], cpus=number_of(record["cpus"]),
+            mem_gib=number_of(record["mem_gib"]), disk_gib=number_of(record["disk_gib"]),
+            usd_per_h=number_of(record["usd_per_h"]),
+            speed=known.speed if known else 1.0,
+        )  # fmt: skip
+        return Pool(vm=vm, count=record["nodes"], partition=partition, owned=twin.owned if twin else True)
+    except ValidationError as error:
+        field = str(error.errors()[0]["loc"][0])
+        told = from_validation(where, error)
+        label = POOL_LABELS[_OF_FIELD.get(field, field)]
+        raise InputError(f"{where}, column {label}", told.why, "Correct the value") from error
+
+
+def _absences(events: pd.DataFrame, num_nodes: int) -> Iterable[Absence]:
+    for row, record in enumerate(events.to_dict("records"), 1):
+        if all(is_empty(record[name]) for name in ("what", "first node", "from day", "to day")):
+            continue
+        where = f"event row {row}"
+        for name in ("what", "first node", "from day"):
+            if is_empty(record[name]):
+                raise InputError(f"{where}, column {EVENT_LABELS[name]}", "is empty", "Fill it in, or delete the row")
+        first, nodes = int(record["first node"]), 1 if is_empty(record["nodes"]) else int(record["nodes"])
+        _check_nodes(where, first, nodes, num_nodes)
+        start_s, end_s = _span(where, str(record["what"]), float(record["from day"]), number_of(record["to day"]))
+        billed = not is_empty(record["billed"]) and bool(record["billed"])
+        for node in range(first, first + nodes):
+            yield Absence(node=node, start_s=start_s, end_s=end_s, cause=record["what"], billed=billed)
+
+
+def _check_nodes(where: str, first: int, nodes: int, num_nodes: int) -> None:
+    if nodes < 1 or first < 0:
+        column = EVENT_LABELS["nodes" if nodes < 1 else "first node"]
+        raise InputError(f"{where}, column {column}", "is too small", "Nodes count from 0, and at least one is away")
+    if first + nodes > num_nodes:
+        last = num_nodes - 1
+        why = f"names node {count(first + nodes - 1)}, but there are {amount(num_nodes, 'node')}: 0 to {count(last)}"
+        raise InputError(f"{where}, column {EVENT_LABELS['first node']}", why, "Name a node that there is")
+
+
+def _span(where: str, cause: str, day: float, until: float | None) -> tuple[float, float | None]:
+    """Return from when to when nodes are away, seconds."""
+    start_s, end_s = round(day * DAY_S, 6), None if until is None else round(until * DAY_S, 6)
+    if not 0 <= start_s < float("inf"):
+        raise InputError(f"{where}, column {EVENT_LABELS['from day']}", f"must be 0 or more, got {day:g}")
+    if cause == "arrives":
+        if start_s == 0:
+            why = "a node that arrives must come after day 0"
+            raise InputError(f"{where}, column {EVENT_LABELS['from day']}", why, "Delete the row: the node is there")
+        return 0.0, start_s
+    if cause == "leaves":
+        return start_s, None
+    if end_s is not None and end_s <= start_s:
+        why = f"must be after day {day:g}, got {until:g}"
+        raise InputError(f"{where}, column {EVENT_LABELS['to day']}", why, "Correct one of the two days")
+    return start_s, end_s
+
+
+def _canonical(cluster: Cluster) -> Cluster:
+    """Return the cluster with its absences in one order and to the microsecond, as days in the table are."""
+    by_node = sorted(cluster.absences, key=lambda a: (a.node, a.start_s, a.until_s, a.cause, a.billed))
+    rounded = [
+        absence.model_copy(
+            update={
+                "start_s": round(absence.start_s, 6),
+                "end_s": None if absence.end_s is None else round(absence.end_s, 6),
+            }
+        )
+        for absence in by_node
+    ]
+    return cluster.model_copy(update={"absences": tuple(rounded)})
+
+
+def notes_of(
+    assumptions: Sequence[str], before: Cluster, after: Cluster, lists: Sequence[PriceList]
+) -> tuple[str, ...]:
+    """Return the assumptions of a scenario whose cluster was edited.
+
+    The note of the default cluster goes. Notes on prices stay while a price they may speak of is still there, and are
+    added for the types that came from one of the price lists.
+    """
+    had = {(vm.name, vm.usd_per_h) for vm in before.vm_types if vm.usd_per_h is not None}
+    have = {(vm.name, vm.usd_per_h) for vm in after.vm_types if vm.usd_per_h is not None}
+    kept = [text for text in assumptions if not is_default_note(text) and not (is_price_note(text) and not had & have)]
+    came = [vm for vm in after.vm_types if (vm.name, vm.usd_per_h) in have - had]
+    notes = [price_notes(came, prices, len(after.vm_types)) for prices in lists]
+    return tuple(dict.fromkeys([*kept, *next(filter(None, notes), ())]))
+
+
+def renting(scenario: Scenario, prices: PriceList) -> Scenario:
+    """Return the scenario on free slots that rent the ticked types of a price list; fixed nodes become as many slots.
+
+    Speeds of types it has already are kept. Its notes on prices are the list's from now on.
+
+    Raises
+    ------
+    InputError
+        If no type is ticked.
+    """
+    before = scenario.cluster
+    catalogue = to_vm_types(prices, {vm.name: vm.speed for vm in before.vm_types})
+    absences = before.absences if before.free_slots else ()
+    cluster = Cluster(slots=before.num_nodes, catalogue=catalogue, absences=absences)
+    kept = [text for text in scenario.assumptions if not is_default_note(text) and not is_price_note(text)]
+    notes = price_notes(catalogue, prices, len(catalogue))
+    return scenario.replace(cluster=cluster, assumptions=tuple(dict.fromkeys([*kept, *notes])))

@@ -1,0 +1,220 @@
+"""Generate jobs on the Workload page: arrivals, classes, seed; what is typed is drawn at once, nothing is saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from pydantic import ValidationError
+
+from dlsched.domain.errors import InputError, from_validation, validated
+from dlsched.domain.scenario import Scenario, SpeedSpec
+from dlsched.domain.workload import Workload
+from dlsched.ui.frame import tables
+from dlsched.workload.generators import (
+    JobClass,
+    JobMixSpec,
+    canonical,
+    draw,
+    gaps_of,
+    hourly_rates_of,
+    parse,
+    plain,
+    scale_to_load,
+)
+from dlsched.workload.notes import cluster_notes
+
+OFFICE_HOURS = (2, 1, 1, 1, 1, 1, 2, 4, 7, 10, 11, 11, 9, 10, 11, 11, 10, 8, 6, 5, 4, 4, 3, 3)
+WEEKDAYS = (1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.4)
+PATTERNS: dict[str, dict[str, Any]] = {
+    "Steady (Poisson)": {"kind": "poisson"},
+    "Daily rhythm": {"kind": "daily", "hour_weights": list(OFFICE_HOURS), "weekday_weights": list(WEEKDAYS)},
+    "Bursts": {"kind": "bursts"},
+    "Batches": {"kind": "batches"},
+    "Hours of the current jobs": {"kind": "hourly-rates"},
+    "Gaps of the current jobs": {"kind": "gaps"},
+}
+DURATIONS = {"lognormal": "lognormal", "Pareto": "pareto", "as current jobs": "empirical"}
+MOST_RUN_TIMES = 5000
+LABELS = {
+    "class": "Class", "share": "Share", "gpus": "GPUs", "run time": "Run time", "median min": "Median (min)",
+    "p90 min": "p90 (min)", "users": "Users", "due from x": "Due from (x)", "due to x": "Due to (x)",
+}  # fmt: skip
+_COLUMN_OF = {
+    "name": "class", "share": "share", "gpus": "gpus", "run_time": "run time", "median_s": "median min",
+    "shortest_s": "median min", "p90_s": "p90 min", "users": "users", "low": "due from x", "high": "due to x",
+    "due": "due to x",
+}  # fmt: skip
+CLASSES = pd.DataFrame(
+    [
+        ("debug", 55.0, "1", "lognormal", 8.0, 60.0, "", 1.0, 4.0),
+        ("train", 37.0, "1, 2, 4, 8", "lognormal", 150.0, 900.0, "", 1.2, 3.0),
+        ("large", 8.0, "16, 32", "lognormal", 480.0, 1800.0, "", 1.5, 3.0),
+    ],
+    columns=[*LABELS],
+)
+
+
+def generate(current: Scenario) -> Scenario:
+    """Show the form of a job mix and return the jobs it draws, on the current cluster.
+
+    Raises
+    ------
+    InputError
+        When the form does not make a mix; it names the class and the column.
+    """
+    has_gpus = current.cluster.num_gpus > 0
+    first, second, third, fourth, fifth = st.columns([2, 2, 3, 2, 2])
+    jobs = first.number_input(
+        "Jobs", 1, 1_000_000, 1200, key="gen-jobs", persist_state="session", help="How many to draw"
+    )
+    rate: float
+    if has_gpus:
+        rate = second.number_input(
+            "Load, mean (%)", 1, 1000, 85, key="gen-load", persist_state="session",
+            help="GPU time asked for over GPU time of the current cluster, in the mean of many draws: one draw differs",
+        )  # fmt: skip
+    else:
+        rate = second.number_input("Jobs per hour", 0.01, 1e6, 5.0, key="gen-rate", persist_state="session",
+                                   help="The cluster has no fixed GPUs to take a load of")  # fmt: skip
+    pattern = third.selectbox("Arrivals", list(PATTERNS), index=1, key="gen-pattern", persist_state="session",
+                              help="When jobs come; the last two take the jobs of the current scenario")  # fmt: skip
+    seed = fourth.number_input("Seed", 0, 10**6, 7, key="gen-seed", persist_state="session",
+                               help="Another seed draws other jobs of the same mix")  # fmt: skip
+    late = fifth.number_input(
+        "Lateness ($/h)", 0.0, 1e6, 5.0, key="gen-late", persist_state="session",
+        help="Planning weight of each hour a job is late; 0 = none",
+    )  # fmt: skip
+    table = tables.editor(CLASSES, "gen-classes", _columns(), alt="Classes of jobs: share, GPUs, run time, due time")
+    spec = spec_of(table, int(jobs), PATTERNS[pattern], float(late), current)
+    if has_gpus:
+        spec = scale_to_load(spec, current.cluster, rate / 100)
+    else:
+        spec = scaled_to_rate(spec, rate)
+    plain_spec = canonical(plain(spec))
+    with st.spinner("Drawing"):
+        drawn = _drawn(json.dumps(plain_spec), int(seed))
+    # Tables and step times belong to the jobs they were made for.
+    speed = SpeedSpec() if current.speed.kind in ("table", "parameter-server") else current.speed
+    return current.replace(
+        workload=drawn, generator=plain_spec, seed=int(seed), data_kind="generated", name="Job mix", read={},
+        assumptions=cluster_notes(current.assumptions), speed=speed,
+    )  # fmt: skip
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _drawn(spec: str, seed: int) -> Workload:
+    return draw(json.loads(spec), seed)
+
+
+def _columns() -> dict[str, Any]:
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    return {
+        "class": text(LABELS["class"], max_chars=80, help="Name of the class"),
+        "share": number(LABELS["share"], min_value=0.0, default=10.0, help="On any scale; 0 = left out"),
+        "gpus": text(LABELS["gpus"], default="1", help="GPU counts to choose from, equally likely: 1, 2, 4"),
+        "run time": st.column_config.SelectboxColumn(
+            LABELS["run time"], options=list(DURATIONS), default="lognormal", help="Distribution; or theirs"
+        ),
+        "median min": number(
+            LABELS["median min"], min_value=0.0, default=60.0, help="Half run shorter; for Pareto the shortest time"
+        ),
+        "p90 min": number(LABELS["p90 min"], min_value=0.0, default=240.0, help="Nine of ten run shorter (lognormal)"),
+        "users": text(LABELS["users"], help="Names separated by commas; empty = nobody named"),
+        "due from x": number(
+            LABELS["due from x"], min_value=0.0, help="Due = submission + at least this multiple of the run time"
+        ),
+        "due to x": number(
+            LABELS["due to x"], min_value=0.0, help="… and at most this multiple; empty = no due times"
+        ),
+    }  # fmt: skip
+
+
+def spec_of(
+    table: pd.DataFrame, jobs: int, arrivals: Mapping[str, Any], late_usd_per_h: float, current: Scenario
+) -> JobMixSpec:
+    """Return the checked specification of the form; InputError names the row and the column of the table."""
+    rows = list(enumerate(table.astype(object).to_dict("records"), 1))
+    filled = [(row, record) for row, record in rows if any(given(value) for value in record.values())]
+    if not filled:
+        raise InputError("job mix", "has no class of jobs", "Add a row to the table of classes")
+    for row, record in filled:
+        if not given(record["share"]):
+            raise _refusal(row, "share", "is empty", "Give a share, such as 10")
+    used = [(row, record) for row, record in filled if record["share"] != 0]
+    if not used:
+        raise InputError(f"job mix, column {LABELS['share']}", "all shares are 0", "Give one class a share above 0")
+    classes = [_class(row, record, late_usd_per_h, current) for row, record in used]
+    spec = {"kind": "job-mix", "jobs": jobs, "arrivals": _arrivals(arrivals, current), "classes": classes}
+    parsed = parse(spec)
+    assert isinstance(parsed, JobMixSpec)
+    return parsed
+
+
+def scaled_to_rate(spec: JobMixSpec, jobs_per_h: float) -> JobMixSpec:
+    """Return the mix with its arrivals at this rate, in the mean."""
+    arrivals = spec.arrivals.scaled(jobs_per_h / spec.arrivals.mean_jobs_per_h)
+    return validated(JobMixSpec, {**spec.model_dump(), "arrivals": arrivals.model_dump()}, "job mix")
+
+
+def _arrivals(chosen: Mapping[str, Any], current: Scenario) -> dict[str, Any]:
+    if chosen["kind"] == "hourly-rates":
+        return plain(hourly_rates_of(current.workload))
+    if chosen["kind"] == "gaps":
+        return plain(gaps_of(current.workload))
+    return {**chosen, "jobs_per_h": 5.0}
+
+
+def _class(row: int, record: Mapping[Any, Any], late_usd_per_h: float, current: Scenario) -> dict[str, Any]:
+    """Return one checked class of the mix."""
+    made: dict[str, Any] = {
+        "name": str(record["class"]).strip() if given(record["class"]) else f"class {row}",
+        "share": record["share"],
+        "gpus": _list(record["gpus"]),
+        "run_time": _run_time(row, record, current),
+        "users": _list(record["users"]),
+    }
+    if given(record["due to x"]):
+        low = record["due from x"] if given(record["due from x"]) else 1.0
+        made["due"] = {"kind": "run-times", "low": low, "high": record["due to x"]}
+        if late_usd_per_h:
+            made["late_usd_per_h"] = [late_usd_per_h, late_usd_per_h]
+    try:
+        JobClass.model_validate(made)
+    except ValidationError as error:
+        where = [str(part) for part in error.errors()[0]["loc"]]
+        column = next((_COLUMN_OF[part] for part in reversed(where) if part in _COLUMN_OF), "gpus")
+        raise _refusal(row, column, from_validation("", error).why, "Correct the value") from error
+    return made
+
+
+def _refusal(row: int, column: str, why: str, do: str) -> InputError:
+    return InputError(f"class row {row}, column {LABELS[column]}", why, do)
+
+
+def _run_time(row: int, record: Mapping[Any, Any], current: Scenario) -> dict[str, Any]:
+    kind = DURATIONS.get(str(record["run time"]), "lognormal")
+    if kind == "empirical":
+        ordered = np.sort(current.workload.work)
+        evenly = np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_RUN_TIMES)).astype(np.int64)
+        return {"kind": "empirical", "values_s": ordered[evenly].tolist()}
+    needed = ("median min",) if kind == "pareto" else ("median min", "p90 min")
+    for column in needed:
+        if not given(record[column]):
+            raise _refusal(row, column, "is empty", "Give a time in minutes")
+    if kind == "pareto":
+        return {"kind": "pareto", "shortest_s": 60 * float(record["median min"])}
+    return {"kind": "lognormal", "median_s": 60 * float(record["median min"]), "p90_s": 60 * float(record["p90 min"])}
+
+
+def _list(text: Any) -> list[str]:
+    return [part.strip() for part in str(text).split(",") if part.strip()] if given(text) else []
+
+
+def given(value: Any) -> bool:
+    """Whether a cell of an editable table holds anything."""
+    return value is not None and not pd.isna(value) and bool(str(value).strip())

@@ -1,0 +1,228 @@
+"""Upload on the Workload page: file, format in doubt, column mapping, reading choices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pydantic import ValidationError
+from streamlit.delta_generator import DeltaGenerator
+
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.errors import DlschedError, InputError, from_validation
+from dlsched.domain.scenario import Scenario
+from dlsched.runner.reading import about_s, is_quick, read_upload
+from dlsched.ui.frame.forms import field
+from dlsched.ui.frame.parts import error_box, mistakes_shown
+from dlsched.ui.frame.text import safe
+from dlsched.ui.frame.uploads import File, file_of, kept_file
+from dlsched.ui.scenario import workload_mapping
+from dlsched.ui.scenario.workload_view import doctor, on_cluster
+from dlsched.wording.formats import amount, count, duration
+from dlsched.workload.load import scenario_of
+from dlsched.workload.readers import (
+    ColumnMapping,
+    FormatUnsure,
+    MappingNeeded,
+    ReadOptions,
+    TraceRead,
+    guess_mapping,
+    preview,
+    read_cluster,
+    table_head,
+    template_csv,
+)
+from dlsched.workload.readers.detection import LABELS
+from dlsched.workload.readers.gpuaas import InstanceRead
+from dlsched.workload.readers.gpuaas_files import is_instance_zip, read_instance_zip
+from dlsched.workload.readers.source import open_trace
+
+DROP, READ = "upload", "upload-read"
+LONGEST_NAME = 60
+FORMATS = ("auto", "native", "csv", "philly", "helios", "openb", "swf", "sacct")
+TABLES = ("csv", "native")
+EVERY_FORMAT = ("cpu_jobs", "zero_run", "duplicates")
+OF_FORMAT = {
+    "philly": ("philly_run_time",),
+    "helios": ("cancelled",),
+    "openb": ("censored",),
+    "swf": ("cancelled", "gpus_per_processor"),
+    "sacct": ("cancelled", "censored", "sacct_submit"),
+}
+LABEL = {
+    "cpu_jobs": "Jobs without GPUs", "zero_run": "Run time of 0 s", "duplicates": "Id used again",
+    "philly_run_time": "Run time", "cancelled": "Cancelled jobs", "censored": "Still running at the end",
+    "gpus_per_processor": "GPUs per processor", "sacct_submit": "Jobs arrive when",
+}  # fmt: skip
+
+
+def upload(current: Scenario) -> Scenario | None:
+    """Show the drop zone and what became of the file; return the jobs read, None until there are some."""
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        file = kept_file(
+            "Drop a job trace: a log, CSV, JSON or Parquet, also .gz .zip .bz2 .xz", DROP,
+            "Up to 200 MB, also when unpacked. It stays on this host.",
+        )  # fmt: skip
+        if file is None:
+            st.markdown(
+                ":gray[Found by content: Philly job log, Helios, Alibaba openb, SWF, Slurm sacct, or any table with "
+                "submission, run time and GPUs; also a zip with the three tables of a GPU-as-a-service instance. "
+                "Nothing changes before you press “Use these jobs”.]"
+            )
+            st.download_button("Template CSV", template_csv(), "dlsched-template.csv", "text/csv", key="template",
+                               on_click="ignore", help="A small table with every column name")  # fmt: skip
+            return None
+        if is_instance_zip(file.content):
+            return _instance(file, right)
+        result = _read(file, options_of(file.tag))
+    if isinstance(result, TraceRead):
+        with right:
+            doctor(result.report, LABELS[result.format_key])
+        with left:
+            listed = _node_list(file.tag) if result.format_key == "openb" else None
+            made = scenario_of(result, scenario_name(file.name))
+            hint = listed or result.cluster_hint
+            return on_cluster(made, current, hint, file.tag, prefer_hint=listed is not None)
+    error_box(result)
+    if isinstance(result, FormatUnsure):
+        _choose_format(result, file)
+    return None
+
+
+def _instance(file: File, report_at: DeltaGenerator) -> Scenario | None:
+    """Return the scenario of a GPU-as-a-service instance; it brings its own slots, machine types and run times."""
+    st.session_state.pop(READ, None)
+    try:
+        with st.spinner("Reading"):
+            read = _instance_of(file.tag, file)
+    except DlschedError as error:
+        error_box(error)
+        return None
+    with report_at:
+        doctor(read.report, "an instance of GPU as a service")
+    cluster = read.scenario.cluster
+    types = amount(len(cluster.catalogue), "machine type")
+    st.markdown(f"A whole scenario: {amount(cluster.slots, 'free slot')}, {types} and their run times come with it.")
+    return read.scenario.replace(name=scenario_name(file.name))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _instance_of(tag: str, _file: File) -> InstanceRead:
+    return read_instance_zip(_file.content, _file.name)
+
+
+def scenario_name(file_name: str) -> str:
+    """Return a name for the scenario of a file: without folders and endings, not too long."""
+    return Path(file_name).name.split(".")[0].strip()[:LONGEST_NAME] or "trace"
+
+
+def _read(file: File, options: ReadOptions) -> TraceRead | DlschedError:
+    key = f"{file.tag}-{options.model_dump_json()}"
+    known = st.session_state.get(READ)
+    if known is None or known[0] != key:
+        st.session_state[READ] = known = (key, _read_now(file, options))
+    result: TraceRead | DlschedError = known[1]
+    return result
+
+
+def _read_now(file: File, options: ReadOptions) -> TraceRead | DlschedError:
+    wait = "Reading" if is_quick(file.content) else f"Reading, about {duration(about_s(file.content))}"
+    try:
+        with st.spinner(wait):
+            return read_upload(file.content, file.name, options)
+    except DlschedError as error:
+        return error
+
+
+# ---- choices about the file ----------------------------------------------------------------------
+
+
+def options_of(tag: str) -> ReadOptions:
+    """Return the reading choices made for a file so far."""
+    names = dict.fromkeys(name for group in (EVERY_FORMAT, *OF_FORMAT.values()) for name in group)
+    given = {name: st.session_state.get(_key(name, tag)) for name in names}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    fixed = st.session_state.get(_key("format", tag), "auto")
+    if fixed in ("auto", *TABLES):
+        chosen["mapping"] = st.session_state.get(_key("mapping", tag))
+    try:
+        return ReadOptions(format=fixed, **chosen)
+    except ValidationError as error:
+        error_box(from_validation("reading choices", error))
+        return ReadOptions()
+
+
+def _key(name: str, tag: str) -> str:
+    return f"read-{name}-{tag}"
+
+
+def choices() -> None:
+    """Show how the file was or should be read: what the columns of a table mean, and the choices of its format."""
+    file = file_of(DROP)
+    result = st.session_state.get(READ, ("", None))[1]
+    if file is None or result is None:
+        return
+    tag, format_key = file.tag, result.format_key if isinstance(result, TraceRead) else ""
+    is_table = format_key in TABLES or isinstance(result, MappingNeeded) or _key("mapping", tag) in st.session_state
+    if is_table:
+        _mapping(file, needed=not format_key)
+    with st.expander("Reading choices", key=f"choices-{tag}", expanded=not format_key and not is_table):
+        columns = st.columns(3)
+        columns[0].selectbox(
+            "Format", FORMATS, key=_key("format", tag), persist_state="session", help="How the file is read",
+            format_func=lambda key: LABELS.get(key, "found by content"),
+        )  # fmt: skip
+        for place, name in enumerate((*EVERY_FORMAT, *OF_FORMAT.get(format_key, ())), 1):
+            info = ReadOptions.model_fields[name]
+            with columns[place % 3]:
+                field(LABEL[name], info, info.default, _key(name, tag))
+
+
+def _mapping(file: File, *, needed: bool) -> None:
+    with st.expander("What the columns mean", key=f"columns-{file.tag}", expanded=needed, on_change="rerun") as box:
+        if not box.open:
+            return
+        with mistakes_shown():
+            header, sample = table_head(open_trace(file.content, file.name))
+            before: ColumnMapping | None = st.session_state.get(_key("mapping", file.tag))
+            guess = before or guess_mapping(header, sample)
+            mapping = workload_mapping.form(header, sample, guess, file.tag, needed=needed)
+            if mapping is not None:
+                st.session_state[_key("mapping", file.tag)] = mapping
+                st.rerun()
+
+
+def _choose_format(unsure: FormatUnsure, file: File) -> None:
+    for shown in preview(file.content, file.name, [candidate.format_key for candidate in unsure.candidates]):
+        with st.container(border=True):
+            st.markdown(f"**Read as {shown.label}**")
+            if shown.problem:
+                st.markdown(safe(shown.problem, 300))
+                continue
+            rows = pd.DataFrame(shown.rows, columns=[*shown.header])
+            st.dataframe(
+                rows, hide_index=True, key=f"preview-{file.tag}-{shown.format_key}", alt="The first jobs read so"
+            )
+            st.button(
+                f"Read as {shown.label}", key=f"as-{file.tag}-{shown.format_key}",
+                on_click=st.session_state.__setitem__, args=(_key("format", file.tag), shown.format_key),
+            )  # fmt: skip
+
+
+def _node_list(tag: str) -> Cluster | None:
+    """Take the node list that belongs to an openb pod list; its cluster becomes one to choose."""
+    file = st.file_uploader(
+        "Node list of the trace (optional)", key=f"nodes-{tag}", help="openb_node_list: gives the cluster of the trace"
+    )
+    if file is None:
+        return None
+    try:
+        cluster = read_cluster(file.getvalue(), file.name)
+    except InputError as error:
+        error_box(error)
+        return None
+    st.markdown(f"Read {amount(cluster.num_nodes, 'node')} with {count(cluster.num_gpus)} GPUs.")
+    return cluster

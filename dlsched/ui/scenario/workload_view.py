@@ -1,0 +1,201 @@
+"""What the Workload page says of jobs: sentence, cards, charts, doctor's report, table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.columns import GANG_COLUMNS
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.workload import COLUMN, RESOURCES
+from dlsched.figures import workload as figures
+from dlsched.figures.cluster import demand
+from dlsched.metrics.findings import workload_sentence
+from dlsched.metrics.servers import amounts_of, asked_of, comes_at_once, scarcest, scarcest_card, servers_words
+from dlsched.ui.frame import charts
+from dlsched.ui.frame.parts import cards, guard_rails, sentence
+from dlsched.ui.frame.text import safe
+from dlsched.wording.cautions import cautions
+from dlsched.wording.formats import amount, count, duration, number, share
+from dlsched.wording.gangs import RESOURCE_UNITS
+from dlsched.workload.import_report import Finding, Report, arrival_window_s, fit_of, in_seconds
+from dlsched.workload.notes import cluster_notes, is_default_note
+
+MAX_ROWS = 1000
+KINDS = (
+    ("dropped", "Dropped"),
+    ("repaired", "Repaired"),
+    ("flagged", "Kept, but look"),
+    ("not modelled", "Not modelled"),
+)
+LABELS = {
+    "job_id": "Job", "submit_s": "Submitted (s)", "work": "Run time (s)", "due_s": "Due (s)", "job_class": "Class",
+    "gpus_per_worker": "GPUs per worker", "cpus_per_worker": "CPUs per worker", "gpu_types": "GPU types",
+    "mem_gib_per_worker": "Memory per worker (GiB)", "weight_usd_per_s": "Cost of lateness ($/s)",
+    "recorded_start_s": "Recorded start (s)", "recorded_end_s": "Recorded end (s)",
+    "disk_gib_per_worker": "Disk per worker (GiB)", "servers": "Parameter servers",
+    "cpus_per_server": "CPUs per server", "mem_gib_per_server": "Memory per server (GiB)",
+    "disk_gib_per_server": "Disk per server (GiB)", "workers_per_server": "Most workers per server",
+    "limit_gpus": "Limit (GPUs)", "limit_cpus": "Limit (CPUs)", "limit_mem_gib": "Limit, memory (GiB)",
+    "limit_disk_gib": "Limit, disk (GiB)", "batch_s": "Step: shared part (s)", "step_s": "Step: fixed part (s)",
+    "transfer_s": "Step: transfers (s)", "worker_overhead_s": "Step: per worker (s)",
+    "server_overhead_s": "Step: per server (s)", "spread_s": "Step: on several nodes (s)",
+    "utility_1": "Worth at once", "utility_2": "Worth: fall (1/unit)", "utility_3": "Worth: half left after (units)",
+}  # fmt: skip
+STEPS = "Training steps"
+"""Heading of the work of jobs with parameter servers."""
+GANG_NAMES = frozenset(column.name for column in GANG_COLUMNS)
+
+
+def on_cluster(
+    made: Scenario, current: Scenario, hint: Cluster | None, source: str, *, prefer_hint: bool = False
+) -> Scenario:
+    """Ask which cluster new jobs go on and return them on it.
+
+    ``made`` is on the default cluster for its jobs; ``hint`` is the cluster that the trace describes: the choice to
+    begin with when the reader gave a list of nodes, not when it is what a log happened to mention.
+    """
+    offers = {"default": ("the default for these jobs", made.cluster)}
+    if hint is not None:
+        offers["trace"] = ("the one the trace describes", hint)
+    offers["current"] = (f"keep that of “{current.name}”", current.cluster)
+    chosen = st.selectbox(
+        "On which cluster", list(offers), key=f"on-{source}-{prefer_hint}", index=int(prefer_hint),
+        format_func=lambda key: f"{offers[key][0]}: {size_of(offers[key][1])}",
+        help="The default is the smallest number of 8-GPU nodes that fits the widest job at load 0.7. "
+        "Whatever you choose can be changed on the page Cluster.",
+    )  # fmt: skip
+    if chosen == "default":
+        return made
+    own = tuple(text for text in made.assumptions if not is_default_note(text))
+    kept = cluster_notes(current.assumptions) if chosen == "current" else ()
+    return made.replace(cluster=offers[chosen][1], assumptions=(*own, *kept))
+
+
+def size_of(cluster: Cluster) -> str:
+    """Return the size of a cluster in words."""
+    if cluster.free_slots:
+        return amount(cluster.slots, "free slot")
+    return f"{amount(cluster.num_nodes, 'node')}, {amount(cluster.num_gpus, 'GPU')}"
+
+
+def profile(scenario: Scenario) -> None:
+    """Show the banners, the sentence, the cards and the charts of the scenario's jobs."""
+    jobs, cluster = in_seconds(scenario), scenario.cluster
+    fit = fit_of(jobs, cluster, scenario.options.placement)
+    median, widest = float(np.median(jobs.work)), float(jobs.gpus.max())
+    load = None if np.isnan(fit.load) else fit.load
+    found = cautions(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest)
+    guard_rails([guard for guard in found if guard.level != "info"])
+    together = asked_of(scenario) if jobs.has_servers and comes_at_once(scenario) else {}
+    sentence(
+        workload_sentence(
+            len(jobs), 0.0 if together else arrival_window_s(jobs), median, load=together.get("gpus", load),
+            gpus=cluster.num_gpus, never_fit=len(fit.never_fit),
+        )
+    )  # fmt: skip
+    cards([
+        ("Jobs", count(len(jobs)), "Jobs that will be simulated."),
+        scarcest_card(scenario) or _load_card(load, cluster),
+        ("Run time, median", duration(median), "Half of the jobs run shorter, at the width they ask for."),
+        ("Widest job", f"{number(widest)} {'GPU' if widest == 1 else 'GPUs'}", "GPUs of the largest job."),
+    ])  # fmt: skip
+    if jobs.has_servers:
+        st.markdown(servers_words(scenario))
+    _charts(scenario)
+    if fit.never_fit:
+        with st.expander(f"{amount(len(fit.never_fit), 'job')} that can never fit this cluster"):
+            st.markdown(", ".join(safe(job) for job in fit.never_fit[:50]) + (" …" if len(fit.never_fit) > 50 else ""))
+    _findings("Not modelled on this cluster", [f for f in fit.not_modelled if f.count])
+
+
+def _load_card(load: float | None, cluster: Cluster) -> tuple[str, str, str]:
+    if load is None:
+        return ("Load", share(load), "Load needs fixed nodes with GPUs; here the policy rents the machines.")
+    asked = "GPU time asked for over GPU time of the cluster while jobs arrive; CPUs, memory and disk do not count."
+    return ("Load", share(load), f"{asked} Cluster: {amount(cluster.num_gpus, 'GPU')}.")
+
+
+def _charts(scenario: Scenario) -> None:
+    theme, jobs, gpus = charts.page_theme(), in_seconds(scenario), scenario.cluster.num_gpus
+    shown = figures.profile(jobs, theme)
+    for left in range(0, len(shown), 2):
+        for column, place in zip(st.columns(2), (left, left + 1), strict=True):
+            if place < len(shown):
+                with column:
+                    charts.show(shown[place], f"profile-{place}")
+    if (scarce := scarcest(scenario)) is not None:
+        capacity = float(scenario.cluster.nodes.capacity[:, RESOURCES.index(scarce[0])].sum())
+        unit, amounts = RESOURCE_UNITS[scarce[0]], amounts_of(scenario, scarce[0])
+        charts.show(demand(jobs, capacity, theme, amounts=amounts, unit=unit), "demand", caption=True)
+    elif gpus:
+        charts.show(demand(jobs, float(gpus), theme), "demand", caption=True)
+
+
+def doctor(report: Report, format_label: str, name: str = "Trace doctor") -> None:
+    """Show what the reader read, kept, repaired and dropped, with examples."""
+    with st.container(border=True, gap="small"):
+        st.markdown(f"**{name}** · read as {format_label}")
+        st.markdown(
+            f"Kept **{count(report.kept)}** of {amount(report.rows, 'row')}; "
+            f"repaired {count(report.repaired)}, dropped {count(report.dropped)}."
+        )
+        for kind, title in KINDS:
+            _findings(title, list(report.of_kind(kind)))  # type: ignore[arg-type]
+        if report.notes:
+            st.markdown(f":gray[{safe(' · '.join(report.notes), 600)}]")
+
+
+def _findings(title: str, findings: list[Finding]) -> None:
+    for finding in findings:
+        with st.expander(f"{title}: {count(finding.count)} × {safe(finding.reason, 120)}"):
+            st.markdown(safe(finding.rule, 400))
+            if finding.examples:
+                rows = pd.DataFrame([(e.line, e.value) for e in finding.examples], columns=["line", "value"])
+                st.dataframe(rows, hide_index=True, key=f"finding-{title}-{finding.reason}", alt="Examples with lines")
+
+
+def jobs_table(scenario: Scenario) -> None:
+    """Show the first rows of the workload with a filter."""
+    jobs = scenario.workload
+    with st.expander(f"Table of jobs ({count(len(jobs))})", key="jobs-table", on_change="rerun") as box:
+        if not box.open:
+            return
+        text = st.text_input("Filter by job, user, group or class", key="workload-filter")
+        hit = np.flatnonzero(_named(scenario, text)) if text else np.arange(len(jobs))
+        present = shown_columns(scenario)
+        columns = {label: getattr(jobs, name)[hit[:MAX_ROWS]] for name, label in present.items()}
+        st.markdown(f":gray[{count(min(len(hit), MAX_ROWS))} of {count(len(hit))} rows shown.]")
+        st.dataframe(
+            pd.DataFrame(columns), hide_index=True, key="workload-table", alt="Jobs, in order of submission",
+            column_config={label: st.column_config.Column(help=COLUMN[name].help) for name, label in present.items()},
+        )  # fmt: skip
+
+
+def label_of(column: str) -> str:
+    """Return the heading of a workload column, with its unit."""
+    return LABELS.get(column, column.replace("_", " ").capitalize())
+
+
+def shown_columns(scenario: Scenario) -> dict[str, str]:
+    """Return the columns to show with their headings; those of parameter servers only where they say something."""
+    found = {
+        name: label_of(name)
+        for name, values in scenario.workload.columns().items()
+        if name not in GANG_NAMES or bool(np.nan_to_num(values.astype(float)).any())
+    }
+    if scenario.speed.kind == "parameter-server":
+        found["work"] = STEPS
+    return found
+
+
+def _named(scenario: Scenario, text: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which jobs have the text in a name."""
+    found = np.zeros(len(scenario.workload), dtype=bool)
+    for name in ("job_id", "user", "group", "job_class"):
+        values = getattr(scenario.workload, name)
+        if values is not None:
+            found |= pd.Series(values).astype(str).str.contains(text, case=False, regex=False).to_numpy()
+    return found

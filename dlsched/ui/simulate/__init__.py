@@ -1,0 +1,1 @@
+"""Pages that start runs and list them."""

@@ -1,0 +1,161 @@
+"""Follow runs: what is under way, what failed and why, what is ready."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dlsched.runner.background import TaskState, TaskStatus
+from dlsched.runner.worker import WARMING
+from dlsched.studies.code_version import code_version
+from dlsched.ui.frame import run_state, session
+from dlsched.ui.frame.text import safe
+from dlsched.wording.formats import amount, duration
+
+LOOK_EVERY_S = 0.3
+
+
+def live_queue() -> None:
+    """Show all work and follow it to its end, then open the result; call it last on a page.
+
+    The page's own run follows, not a fragment with a timer: a timer's request that is on its way while the server
+    opens another page makes Streamlit show that page empty. Any click on the page interrupts the following.
+    """
+    runner = session.runner()
+    statuses = runner.status()
+    show = _Board(statuses)
+    seen = _marks(statuses)
+    while any(not status.state.is_over for status in statuses):
+        show.update(statuses)
+        time.sleep(LOOK_EVERY_S)
+        statuses = runner.status()
+        if _marks(statuses) != seen:
+            break
+    if run_state.is_over() and run_state.look_at_batch():
+        session.go("results/result.py")
+    if _marks(statuses) != seen:
+        st.rerun()
+
+
+def _marks(statuses: Sequence[TaskStatus]) -> tuple[set[str], set[str], bool]:
+    """Return what changes the layout of the list: its tasks, the failed ones, and whether anything is under way."""
+    failed = {status.id for status in statuses if status.state is TaskState.FAILED}
+    return {status.id for status in statuses}, failed, any(not status.state.is_over for status in statuses)
+
+
+def summary(statuses: Sequence[TaskStatus]) -> str:
+    """Return how far the work is, in one sentence."""
+    active = [status for status in statuses if not status.state.is_over]
+    done = len(statuses) - len(active)
+    if active:
+        at_once = max(1, sum(status.state is TaskState.RUNNING for status in active))
+        left_s = max(1.0, round(sum(status.eta_s or 0.0 for status in active) / at_once))
+        return f"{done} of {amount(len(statuses), 'run')} done, about {duration(left_s)} left. You can leave this page."
+    kept = sum(status.state is TaskState.STORED for status in statuses)
+    known = sum(status.state is TaskState.STORED and "store" in status.message for status in statuses)
+    stopped = sum(status.state is TaskState.CANCELLED for status in statuses)
+    failed = sum(status.state is TaskState.FAILED for status in statuses)
+    parts = [f"{amount(kept, 'finished run')} kept"]
+    parts += [f"{known} of them answered from the store"] * bool(known)
+    parts += [f"{stopped} not run"] * bool(stopped) + [f"{failed} failed"] * bool(failed)
+    return ("Cancelled. " if stopped else "") + ", ".join(parts) + "."
+
+
+def _by_name(statuses: Sequence[TaskStatus]) -> dict[str, list[TaskStatus]]:
+    groups: dict[str, list[TaskStatus]] = {}
+    for status in statuses:
+        groups.setdefault(status.name, []).append(status)
+    return groups
+
+
+class _Board:
+    """The list on the page: drawn once with its buttons; ``update`` changes texts and bars in their places."""
+
+    def __init__(self, statuses: Sequence[TaskStatus]) -> None:
+        self._headline, self._warming = st.empty(), st.empty()
+        self._lines: dict[str, DeltaGenerator] = {}
+        if not statuses:
+            self._headline.markdown(":gray[Nothing runs. Results of earlier runs are on the page Runs.]")
+            return
+        runner = session.runner()
+        with st.container(gap="xsmall"):
+            for name, group in _by_name(statuses).items():
+                _failures(name, group)
+                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                    self._lines[name] = st.empty()
+                    if not all(status.state.is_over for status in group):
+                        ids = [status.id for status in group]
+                        st.button("✕", key=f"cancel-{ids[0]}", help=f"Cancel {safe(name)}",
+                                  on_click=runner.cancel, args=(ids,))  # fmt: skip
+        if all(status.state.is_over for status in statuses):
+            st.button("Clear this list", key="clear-queue", type="tertiary", on_click=runner.forget)
+        else:
+            st.button("Cancel all", key="cancel-all", help="Finished runs are kept", on_click=runner.cancel)
+        self.update(statuses)
+
+    def update(self, statuses: Sequence[TaskStatus]) -> None:
+        """Show how far the tasks are."""
+        self._headline.markdown(f"**{summary(statuses)}**")
+        if any(status.text.startswith(WARMING) for status in statuses if not status.state.is_over):
+            self._warming.markdown(":gray[Preparing fast code, once, about 20 s.]")
+        else:
+            self._warming.empty()
+        for name, group in _by_name(statuses).items():
+            _line(self._lines[name], name, group)
+
+
+def _line(place: DeltaGenerator, name: str, group: Sequence[TaskStatus]) -> None:
+    """Show one policy with all its draws."""
+    over = [status for status in group if status.state.is_over]
+    draws = f" ({len(over)} of {len(group)} draws)" if len(group) > 1 else ""
+    if len(over) == len(group):
+        place.markdown(f"{outcome(group)} {safe(name)}{draws}")
+        return
+    now = next((status for status in group if status.state is TaskState.RUNNING), None)
+    text = now.text if now else "waiting"
+    share = sum(1.0 if status.state.is_over else status.share for status in group) / len(group)
+    place.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}{draws}: {safe(text)}")
+
+
+def outcome(group: Sequence[TaskStatus]) -> str:
+    """Return a sign and a word for work that is over."""
+    states = [status.state for status in group]
+    if TaskState.FAILED in states:
+        return "✕ failed:"
+    if TaskState.CANCELLED in states:
+        return "✕ cancelled:"
+    return "✓ done:"
+
+
+def _failures(name: str, group: Sequence[TaskStatus]) -> None:
+    failed = [status for status in group if status.state is TaskState.FAILED]
+    for message in dict.fromkeys(status.message for status in failed):
+        alike = [status for status in failed if status.message == message]
+        times = f" ({len(alike)} draws)" if len(alike) > 1 else ""
+        st.error(f"**{safe(name)} stopped{times}.** {safe(message, 600)}", icon="⛔")
+        st.download_button(
+            "Save the bundle", partial(bundle, alike[0].id, message),
+            file_name="dlsched-failure.json", mime="application/json", key=f"bundle-{alike[0].id}",
+            on_click="ignore", type="tertiary", help="Scenario, policy, parameters and message, to report it",
+        )  # fmt: skip
+
+
+def bundle(task_id: str, message: str) -> bytes:
+    """Return all that is needed to see a failure again, as JSON."""
+    from dlsched.workload.scenario_file import scenario_bytes
+
+    task = session.runner().task(task_id)
+    document: Mapping[str, object] = {
+        "message": message,
+        "code_version": code_version(),
+        "policy": task.policy,
+        "params": dict(task.params),
+        "seed": task.seed,
+        "scenario": json.loads(scenario_bytes(task.scenario)),
+    }
+    return json.dumps(document, indent=1).encode()

@@ -1,0 +1,203 @@
+"""Choose policies, their parameters and the rules of the simulation; say what a run will take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from pydantic import ValidationError
+
+from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.policy import PolicySpec
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
+from dlsched.runner.background import RunTask
+from dlsched.runner.executor import num_workers
+from dlsched.studies.estimate import estimate_s
+from dlsched.studies.simulation import key_of
+from dlsched.ui.frame import session
+from dlsched.ui.frame.forms import field, label_of, model_fields
+from dlsched.ui.frame.parts import error_box
+from dlsched.ui.frame.text import safe
+from dlsched.wording.assumptions import is_random
+from dlsched.wording.formats import share
+
+ASK_ABOVE_S = 60.0
+TENTH = 10
+LEAST_JOBS_FOR_TENTH = 100
+SPEED_WORDS = {"rigid": "one fixed width", "scaling": "scaling law", "table": "run times by table"}
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "run times ± 50%": {"estimate_error": 0.5},
+    "5% of jobs die early": {"bug_share": 0.05},
+    "5% of jobs are cancelled": {"cancel_share": 0.05},
+}
+"""What can be made random in a recorded trace, as changes of the options."""
+
+
+def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, dict[str, Any]], bool]:
+    """Show the parameters of the ticked policies.
+
+    Returns
+    -------
+    The values that differ from the defaults by policy, and whether all are valid. Parameters without effect on this
+    cluster are left out.
+    """
+    free = scenario.cluster.free_slots
+    hidden = frozenset() if free else frozenset({"vm_type"})
+    choices = {"vm_type": [vm.name for vm in scenario.cluster.vm_types]} if free else {}
+    having = [spec for spec in specs if set(spec.params.model_fields) - hidden]
+    values: dict[str, dict[str, Any]] = {}
+    valid = True
+    if not having:
+        return values, valid
+    chips = st.container(horizontal=True, gap="xsmall")
+    names = ", ".join(spec.label for spec in having)
+    with st.expander(f"Parameters of {names}", key="params-open"):
+        for spec in having:
+            st.markdown(f"**{spec.label}**")
+            given = model_fields(spec.params, f"param-{spec.key}", hidden=hidden, choices=choices)
+            try:
+                changed = spec.parse(given).model_dump(exclude_defaults=True, mode="json")
+            except InputError as error:
+                name = error.what.rpartition(", ")[2]
+                label = label_of(name, spec.params.model_fields[name]) if name in spec.params.model_fields else ""
+                error_box(InputError(f"{spec.label}{label and ', '}{label}", error.why, error.do))
+                valid = False
+                continue
+            if changed:
+                values[spec.key] = changed
+    for spec in having:
+        for name, value in values.get(spec.key, {}).items():
+            text = ", ".join(f"{part:g}" for part in value) if isinstance(value, list) else value
+            chips.badge(
+                safe(f"{spec.label}: {label_of(name, spec.params.model_fields[name])} = {text}"), color="violet"
+            )
+    return values, valid
+
+
+def options_form(scenario: Scenario) -> None:
+    """Edit the rules of the simulation and the speed-up; saving makes a new version of the scenario."""
+    with st.expander("Rules of the simulation: placement, estimates, restarts, failures of jobs, billing, speed-up"):
+        tag = scenario.content_hash[:8]
+        with st.form(f"options-{tag}", border=False):
+            left, right = st.columns([3, 1])
+            with left:
+                options = _in_columns(SimulationRules, scenario.options, f"opt-{tag}")
+            with right:
+                st.markdown("**Speed-up of jobs**")
+                speed = speed_fields(scenario, f"speed-{tag}")
+            if not st.form_submit_button("Save these rules"):
+                return
+        try:
+            changed = scenario.replace(options=SimulationRules(**options), speed=SpeedSpec(**speed))
+        except ValidationError as error:
+            error_box(from_validation("rules of the simulation", error))
+            return
+        if changed.content_hash != scenario.content_hash:
+            session.keep(changed, based_on=scenario.content_hash)
+            st.rerun()
+
+
+def speed_fields(scenario: Scenario, key: str) -> dict[str, Any]:
+    """Show the fields of the speed-up; what the jobs do not come with is not offered, and stays as it is.
+
+    A table of run times is kept, and offered only where there is one. Jobs with times of training steps count their
+    work in steps: any other kind would take those for seconds.
+    """
+    current = scenario.speed
+    if current.kind != "parameter-server":
+        hidden = {"updates", "times"}
+    else:
+        st.markdown(
+            ":gray[Jobs come with the times of a training step, and their work is steps: a speed-up by another rule "
+            "would take steps for seconds.]"
+        )
+        # Jobs are drawn for one kind of updates.
+        hidden = {"kind", "efficiency", "max_factor", "times", *(["updates"] if scenario.generator else [])}
+    kinds = {kind: words for kind, words in SPEED_WORDS.items() if kind != "table" or current.times is not None}
+    values = model_fields(SpeedSpec, key, current, hidden=hidden, choices={"kind": kinds})
+    return {name: getattr(current, name) for name in hidden} | values
+
+
+def _in_columns(model: type[FrozenModel], current: FrozenModel, key: str) -> dict[str, Any]:
+    columns, values = st.columns(3), {}
+    for place, (name, info) in enumerate(model.model_fields.items()):
+        with columns[place % 3]:
+            values[name] = field(label_of(name, info), info, getattr(current, name), f"{key}-{name}")
+    return values
+
+
+def varying(scenario: Scenario) -> str:
+    """Return what differs from draw to draw, in words; "" when nothing does."""
+    options = scenario.options
+    parts = []
+    if scenario.generator is not None:
+        parts.append("the jobs, drawn anew from their mix")
+    if options.estimate_error:
+        parts.append(f"believed run times (± {share(options.estimate_error)})")
+    if options.bug_share:
+        parts.append(f"which {share(options.bug_share)} of the jobs die early")
+    if options.cancel_share:
+        parts.append(f"which {share(options.cancel_share)} of the jobs are cancelled")
+    return "; ".join(parts)
+
+
+def draws_box(scenario: Scenario) -> int:
+    """Ask for the number of draws and say what varies; where nothing does, offer what could."""
+    random = is_random(scenario)
+    draws = st.number_input(
+        "Draws", 1, 100, 5 if random else 1, key=f"draws-{random}", disabled=not random,
+        help="How often everything random is drawn again; all policies see the same draws. "
+        "More draws, narrower intervals.",
+    )  # fmt: skip
+    if random:
+        st.markdown(f":gray[Varies: {safe(varying(scenario), 300)}.]")
+        return int(draws)
+    st.markdown(":gray[Nothing varies: exact for this trace, not a forecast.]")
+    with st.popover("Vary …", help="Make something random, so that draws tell how sure the answer is"):
+        for label, change in VARIATIONS.items():
+            if st.button(label, key=f"vary-{label}"):
+                options = scenario.options.model_copy(update=change)
+                session.keep(scenario.replace(options=options), based_on=scenario.content_hash)
+                st.rerun()
+    return 1
+
+
+def tasks_of(
+    scenario: Scenario, specs: list[PolicySpec], params: dict[str, dict[str, Any]], draws: int
+) -> list[RunTask]:
+    """Return one task per policy and draw; without anything random one draw says all."""
+    seeds = range(draws if is_random(scenario) else 1)
+    return [RunTask(scenario, spec.key, params.get(spec.key, {}), seed, spec.label) for seed in seeds for spec in specs]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a batch will take: runs ``stored`` already, ``seconds`` for the others on ``cores``; rough."""
+
+    stored: int
+    seconds: float
+    cores: int
+
+
+def expected(tasks: list[RunTask]) -> Expected:
+    """Return how many tasks are answered from the store, and about how many seconds the others take."""
+    store = session.store()
+    known = set(store.list_runs(metrics=()).query("state == 'stored'")["key"])
+    fresh = [task for task in tasks if key_of(task.scenario, task.policy, task.params, task.seed) not in known]
+    each_s = {task.policy: estimate_s(task.scenario, task.policy, store).seconds for task in tasks}
+    cores = max(1, min(num_workers(), len(fresh)))
+    return Expected(len(tasks) - len(fresh), sum(each_s[task.policy] for task in fresh) / cores, cores)
+
+
+def first_tenth(scenario: Scenario) -> Scenario:
+    """Return the scenario with the first tenth of its jobs by submission: the load stays, the time shrinks."""
+    jobs = scenario.workload
+    count = max(1, len(jobs) // TENTH)
+    return scenario.replace(
+        workload=jobs.head(count),
+        generator=None,
+        name=f"{scenario.name}, first tenth",
+        assumptions=(*scenario.assumptions, f"first {count:,} of {len(jobs):,} jobs"),
+    )

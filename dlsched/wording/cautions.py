@@ -1,0 +1,160 @@
+"""Guard rails: what a reader must know before trusting a number, with the number and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.scenario import Scenario
+from dlsched.wording.assumptions import is_random
+from dlsched.wording.formats import Number, amount, count, duration, number, share
+
+Level = Literal["red", "orange", "info"]
+ORDER: dict[Level, int] = {"red": 0, "orange": 1, "info": 2}
+UNEQUAL_WINDOWS = 1.05
+"""Runs whose lengths differ by more than this factor have unlike total costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """A banner: red = do not use, orange = read with care, info = good to know; ``action`` is the way out."""
+
+    level: Level
+    text: str
+    action: str = ""
+
+
+def cautions(
+    scenario: Scenario,
+    metrics: Mapping[str, Number] | None = None,
+    *,
+    load: float | None = None,
+    never_fit: int = 0,
+    widest_gpus: float = 0.0,
+    left_out: int = 0,
+    audit: Sequence[str] = (),
+    draws: int = 1,
+    policy_draws: bool = False,
+    remark: str = "",
+) -> list[Caution]:
+    """Return the guard rails of a scenario, or of one policy's result on it; worst first.
+
+    Parameters
+    ----------
+    metrics
+        The numbers of the run; None before a run.
+    load
+        GPU-time asked per time over GPU-time possible; above 1 the queue only grows.
+    never_fit, widest_gpus
+        Jobs that can never fit, and the GPUs of the widest of them.
+    left_out
+        Jobs dropped because they can never fit.
+    audit
+        What the audit found; empty = clean.
+    draws
+        Number of random draws behind the numbers.
+    policy_draws
+        Whether the policy decides with random numbers of its own.
+    remark
+        What the policy says of itself on this scenario.
+    """
+    found = [*_scenario_guards(scenario, load, never_fit, widest_gpus), *_audit_guards(audit)]
+    if remark:
+        found.append(Caution("orange", remark))
+    if left_out:
+        found.append(
+            Caution("orange", f"{_jobs(left_out)} too large for the cluster {_were(left_out)} left out of this run.",
+                  "Add a node type that holds them, or cap their width")
+        )  # fmt: skip
+    if metrics is not None:
+        found += [*_unfinished_guards(metrics), *_certainty_guards(scenario, draws, policy_draws)]
+    return sorted(found, key=lambda guard: ORDER[guard.level])
+
+
+def comparison_cautions(
+    completed: Mapping[str, int], common: int, makespan_s: Mapping[str, Number] | None = None
+) -> list[Caution]:
+    """Return the guard rails of a comparison.
+
+    ``completed`` jobs by run, ``common`` jobs that every run completed, makespan by run.
+    """
+    found = []
+    if any(done != common for done in completed.values()):
+        counts = ", ".join(f"{name} {count(done)}" for name, done in completed.items())
+        found.append(
+            Caution("orange", f"The runs completed different jobs ({counts}), so their means are over unlike sets.",
+                  f"Compare only the {count(common)} jobs all runs completed")
+        )  # fmt: skip
+    spans = [span for span in (makespan_s or {}).values() if span]
+    if spans and max(spans) > UNEQUAL_WINDOWS * min(spans):
+        lasts = f"The runs last from {duration(min(spans))} to {duration(max(spans))}"
+        text = f"{lasts}, so total costs are over unlike times."
+        found.append(Caution("info", text, "Compare the cost per month"))
+    return found
+
+
+def overload_cautions(
+    load: float | None, cluster: Cluster, where: str = "", action: str = "Add nodes, or find the size that fits"
+) -> list[Caution]:
+    """Return the banner of a cluster that is asked for more than it can do; ``where``: of which cluster it speaks."""
+    if load is None or not load > 1:
+        return []
+    room = f"{count(cluster.num_gpus)} GPUs" if cluster.num_gpus else "the cluster"
+    who = f"{where}, jobs" if where else "Jobs"
+    text = (
+        f"{who} ask for {share(load)} of what {room} can do: the queue grows until the trace ends, so waits say "
+        "more about its length than about the policy."
+    )
+    return [Caution("orange", text, action)]
+
+
+def _scenario_guards(scenario: Scenario, load: float | None, never_fit: int, widest_gpus: float) -> list[Caution]:
+    cluster = scenario.cluster
+    found = overload_cautions(load, cluster)
+    if never_fit:
+        size = f"; the widest asks for {number(widest_gpus)} GPUs" if widest_gpus else ""
+        found.append(Caution("orange", f"{_jobs(never_fit)} can never fit the cluster{size}.",
+                           "Drop them, cap their width, or add a node type"))  # fmt: skip
+    if any(vm.usd_per_h is None for vm in cluster.vm_types):
+        found.append(Caution("info", "No price set for every machine: costs are unknown, not $0.", "Set prices"))
+    return found
+
+
+def _audit_guards(audit: Sequence[str]) -> list[Caution]:
+    if not audit:
+        return []
+    text = f"The audit found {amount(len(audit), 'violation')}. The first: {audit[0]}"
+    return [Caution("red", text, "Do not use this run; it cannot enter a report")]
+
+
+def _unfinished_guards(metrics: Mapping[str, Number]) -> list[Caution]:
+    unfinished, jobs = int(metrics.get("unfinished") or 0), int(metrics.get("jobs") or 0)
+    if not unfinished:
+        return []
+    left = f"{count(unfinished)} of {_jobs(jobs)} {_were(unfinished)} not done at the end of the run"
+    if metrics.get("stalled"):
+        text = f"The policy stopped starting jobs: nothing ran, nothing was due to happen, and {left}."
+        return [Caution("red", text, "Use another policy, or check that the jobs fit the cluster")]
+    return [Caution("orange", f"{left}; times are means over the others.", "Run for longer, or add nodes")]
+
+
+def _certainty_guards(scenario: Scenario, draws: int, policy_draws: bool) -> list[Caution]:
+    if policy_draws and draws == 1 and not is_random(scenario):
+        text = "1 draw of a policy that decides with random numbers: rough."
+        return [Caution("info", text, "Run 10 draws to see how far it moves on the same jobs")]
+    if not is_random(scenario) and not policy_draws:
+        text = "Exact for this trace, not a forecast: nothing in it is random."
+        return [Caution("info", text, "Vary run times, failures or days to see how far it holds")]
+    if draws == 1:
+        return [Caution("info", "1 draw: rough, without intervals.", "Run 10 draws")]
+    return []
+
+
+def _jobs(number_of: int) -> str:
+    return amount(number_of, "job")
+
+
+def _were(number_of: int) -> str:
+    return "was" if number_of == 1 else "were"

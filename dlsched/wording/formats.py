@@ -1,0 +1,284 @@
+"""How numbers are written: one rule for each kind of number, for cards, tables, sentences and charts.
+
+Cards and sentences show three significant figures; ``exact=True`` gives what tooltips and tables show. A missing
+number (None, NaN) is a dash, never 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+MISSING = "–"
+MINUS = "\N{MINUS SIGN}"
+PLUS_MINUS = "±"
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
+SMALL = 0.001
+FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
+"""How a text begins that a spreadsheet would run as a formula."""
+
+Kind = Literal["duration", "hours", "usd", "usd_per_month", "usd_per_gpu_h", "share", "factor", "count", "number"]
+"""What a number is; seconds for duration and hours, a fraction for share."""
+
+Number = float | int | None
+
+
+def is_missing(value: Number) -> bool:
+    """Whether there is no number to show."""
+    return value is None or math.isnan(value)
+
+
+def duration(seconds: Number, *, exact: bool = False) -> str:
+    """Return a time in at most two units: 42 ms, 42 s, 4 min 12 s, 12 min, 3 h 12 min, 5 d 4 h."""
+    if seconds is None or math.isnan(seconds):
+        return MISSING
+    if seconds < 0:
+        return MINUS + duration(-seconds, exact=exact)
+    if math.isinf(seconds):
+        return "forever"
+    words = _in_units(seconds)
+    return f"{words} ({seconds:,.10g} s)" if exact and seconds >= MINUTE_S else words
+
+
+def _in_units(seconds: float) -> str:
+    if seconds < 0.9995:
+        return _in_ms(seconds * 1000)
+    if seconds < 9.95:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    # Round to the smaller of the two units first, so that 59.6 s is 1 min and not 60 s.
+    if seconds < 600 - 0.5:
+        return _two(round(seconds), (MINUTE_S, "min"), (1, "s"))
+    if seconds < DAY_S - 30:
+        return _two(round(seconds / MINUTE_S) * MINUTE_S, (HOUR_S, "h"), (MINUTE_S, "min"))
+    if seconds < 100 * DAY_S - HOUR_S / 2:
+        return _two(round(seconds / HOUR_S) * HOUR_S, (DAY_S, "d"), (HOUR_S, "h"))
+    return f"{round(seconds / DAY_S):,} d"
+
+
+def _in_ms(ms: float) -> str:
+    if ms < 0.5:
+        return "0 s" if ms == 0 else "under 1 ms"
+    return f"{ms:.1f}".removesuffix(".0") + " ms" if ms < 9.95 else f"{round(ms)} ms"
+
+
+def _two(whole_s: int, large: tuple[int, str], small: tuple[int, str]) -> str:
+    many, rest = divmod(whole_s, large[0])
+    few = rest // small[0]
+    parts = [f"{amount} {unit}" for amount, unit in ((many, large[1]), (few, small[1])) if amount]
+    return " ".join(parts)
+
+
+def hours(seconds: Number, *, exact: bool = False) -> str:
+    """Return a sum of times in hours: 1,240 h."""
+    return MISSING if seconds is None or math.isnan(seconds) else number(seconds / HOUR_S, exact=exact) + " h"
+
+
+def count(value: Number, *, exact: bool = True) -> str:
+    """Return a whole number with thousands separators: 1,234."""
+    if value is None or math.isnan(value):
+        return MISSING
+    return _true_minus(f"{value:,.0f}")
+
+
+def number(value: Number, *, exact: bool = False) -> str:
+    """Return a plain number with three significant figures: 1,230, 12.3, 0.0123."""
+    if value is None or math.isnan(value):
+        return MISSING
+    return _true_minus(f"{value:,.10g}" if exact else _figures(value))
+
+
+def money(usd: Number, *, exact: bool = False) -> str:
+    """Return dollars: $42,300; below $100 with cents; exact with cents always."""
+    if usd is None or math.isnan(usd):
+        return MISSING
+    size = abs(usd)
+    sign = MINUS if usd < 0 and round(size, 2) > 0 else ""
+    return f"{sign}${size:,.2f}" if exact or size < 99.995 else f"{sign}${_figures(size)}"
+
+
+def money_per_month(usd: Number, *, exact: bool = False) -> str:
+    """Return dollars a month: $31,900/month."""
+    return MISSING if is_missing(usd) else f"{money(usd, exact=exact)}/month"
+
+
+def price(usd_per_h: Number, unit: str = "GPU-h", *, exact: bool = False) -> str:
+    """Return a price: $2.48/GPU-h; four decimals below a cent's resolution when exact."""
+    if usd_per_h is None or math.isnan(usd_per_h):
+        return MISSING
+    sign = MINUS if usd_per_h < 0 else ""
+    return f"{sign}${abs(usd_per_h):,.4f}/{unit}" if exact else f"{sign}${abs(usd_per_h):,.2f}/{unit}"
+
+
+def share(fraction: Number, *, exact: bool = False) -> str:
+    """Return a share: 6.1%, 78.4%, 0.04%; no space, three significant figures at most."""
+    if fraction is None or math.isnan(fraction):
+        return MISSING
+    return _true_minus(f"{fraction * 100:.6g}" if exact else _percent(fraction)) + "%"
+
+
+def _percent(fraction: float) -> str:
+    percent = fraction * 100
+    if not 0.95 <= abs(percent) < 99.95:
+        return _figures(percent, 2 if abs(percent) < 1 else 3)
+    return f"{percent:.1f}".removesuffix(".0")
+
+
+def factor(value: Number, *, exact: bool = False) -> str:
+    """Return a factor: 2.4x."""
+    if value is None or math.isnan(value):
+        return MISSING
+    near_one = 0.95 <= abs(value) < 99.95
+    text = f"{value:,.6g}" if exact else f"{value:,.1f}" if near_one else _figures(value, 2 if abs(value) < 1 else 3)
+    return _true_minus(text) + "x"
+
+
+def _figures(value: float, figures: int = 3) -> str:
+    """Return so many significant figures, without an exponent and with thousands separators."""
+    rounded = float(f"{value:.{figures - 1}e}")
+    if rounded == 0:
+        return "0"
+    decimals = figures - 1 - math.floor(math.log10(abs(rounded)))
+    text = f"{rounded:,.{min(max(decimals, 0), 12)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def short(value: Number) -> str:
+    """Return a number for an axis: 950, 12.3 k, 4.1 M."""
+    if value is None or math.isnan(value):
+        return MISSING
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(float(f"{value:.3g}")) >= size:
+            return _true_minus(_figures(value / size)) + f" {unit}"
+    return number(value)
+
+
+def _true_minus(text: str) -> str:
+    """Return the text with a true minus sign, and none before a zero."""
+    bare = text.removeprefix("-")
+    return bare if bare == text or not bare.strip("0.,") else MINUS + bare
+
+
+SHOW: dict[Kind, Callable[..., str]] = {
+    "duration": duration,
+    "hours": hours,
+    "usd": money,
+    "usd_per_month": money_per_month,
+    "usd_per_gpu_h": price,
+    "share": share,
+    "factor": factor,
+    "count": count,
+    "number": number,
+}
+
+
+def show(kind: Kind, value: Number, *, exact: bool = False) -> str:
+    """Return a number as its kind is written."""
+    return SHOW[kind](value, exact=exact)
+
+
+def points(fraction: Number) -> str:
+    """Return a difference of shares in percentage points: 8.1 pp."""
+    if fraction is None or math.isnan(fraction):
+        return MISSING
+    return _true_minus(_percent(fraction)) + " pp"
+
+
+def show_size(kind: Kind, value: Number) -> str:
+    """Return a difference without its sign; shares in percentage points."""
+    if value is None or math.isnan(value):
+        return MISSING
+    return points(abs(value)) if kind == "share" else show(kind, abs(value))
+
+
+def show_delta(kind: Kind, value: Number) -> str:
+    """Return a difference with its sign, + or a true minus; 0 without a sign."""
+    if value is None or math.isnan(value):
+        return MISSING
+    size = show_size(kind, value)
+    if size == show_size(kind, 0.0):
+        return size
+    return ("+" if value > 0 else MINUS) + size
+
+
+def show_interval(kind: Kind, value: Number, half_width: Number, *, signed: bool = False) -> str:
+    """Return a value with its interval, decimals alike: 6.1% ± 1.9 pp, −41 min ± 15 min, 12.3 ± 0.4.
+
+    Without an interval (one draw) only the value; a half width of 0 adds nothing, the caller says "exact".
+    """
+    text = show_delta(kind, value) if signed else show(kind, value)
+    if half_width is None or math.isnan(half_width) or half_width == 0 or text == MISSING:
+        return text
+    return f"{text} {PLUS_MINUS} {_half(kind, text, half_width)}"
+
+
+def _half(kind: Kind, text: str, half_width: float) -> str:
+    """Return the half width with as many decimals as the value's text; times and money as they are written."""
+    if kind in ("duration", "hours"):
+        return show_size(kind, half_width)
+    digits = text.split("/")[0].split(" ")[0].lstrip("+" + MINUS + "$").rstrip("%x")
+    decimals = len(digits.partition(".")[2])
+    # An interval that rounds away at the value's decimals would look like certainty.
+    number_of_unit = half_width * 100 if kind == "share" else half_width
+    while decimals < 6 and round(number_of_unit, decimals) == 0:
+        decimals += 1
+    # Money of six digits has three that say something; its interval has no more.
+    whole = decimals == 0 and kind.startswith("usd")
+    size = _figures(number_of_unit) if whole else f"{number_of_unit:,.{decimals}f}"
+    if kind == "share":
+        return f"{size} pp"
+    if kind.startswith("usd"):
+        return f"${size}"
+    return f"{size}x" if kind == "factor" else size
+
+
+def moment(seconds: Number, time_zero: str = "", time_zone: str = "") -> str:
+    """Return a time of a trace: "day 12, 14:20", or date and time with zone where the trace has dates.
+
+    ``seconds`` from the trace's zero, ``time_zero`` that zero in ISO 8601; the first day is day 1.
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return MISSING
+    if time_zero:
+        at = datetime.fromisoformat(time_zero) + timedelta(seconds=round(seconds / MINUTE_S) * MINUTE_S)
+        zone = time_zone or (at.strftime("%z") if at.tzinfo else "")
+        return f"{at:%Y-%m-%d %H:%M}" + (f" {zone}" if zone else "")
+    minutes = round(seconds / MINUTE_S)
+    return f"day {minutes // 1440 + 1}, {minutes % 1440 // 60:02d}:{minutes % 60:02d}"
+
+
+def amount(number_of: int, noun: str, plural: str = "") -> str:
+    """Return a count with its noun: 1 job, 9,383 jobs."""
+    return f"{number_of:,} {noun if number_of == 1 else plural or noun + 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them: a, b and c."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value of a CSV; a text that a spreadsheet would run as a formula stands behind an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_START) else value
+
+
+def cut(text: object, longest: int = 40) -> str:
+    """Return user text on one line and not too long, for sentences that are shown as plain text."""
+    line = "".join(letter if letter.isprintable() else " " for letter in str(text))
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def small(value: float | None) -> str:
+    """Return a number; next to nothing with its power of ten instead of its zeros."""
+    return f"{value:.1e}" if value is not None and 0 < abs(value) < SMALL else number(value)
+
+
+def short_time(seconds: float) -> str:
+    """Return a CPU time in words, below a second in milliseconds with three figures: 0.25 ms, 42 ms, 1.5 s."""
+    return duration(seconds) if seconds >= 0.9995 else f"{number(1000 * seconds)} ms"
+
+
+def load_words(load: float) -> str:
+    """Return a load as the page writes it: 0.7."""
+    return f"{load:.4g}"

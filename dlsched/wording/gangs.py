@@ -1,0 +1,15 @@
+"""Words of jobs with workers and parameter servers."""
+
+from __future__ import annotations
+
+from dlsched.wording.formats import amount
+
+RESOURCE_WORDS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "memory", "disk_gib": "disk"}
+RESOURCE_UNITS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "GiB of memory", "disk_gib": "GiB of disk"}
+UPDATES_WORDS = {"async": "asynchronous", "sync": "synchronous"}
+
+
+def gang_words(workers: float, servers: float) -> str:
+    """Return "3 workers, 2 servers"; what there is none of is left out."""
+    parts = [amount(int(workers), "worker")] if workers else []
+    return ", ".join([*parts, *([amount(int(servers), "server")] if servers else [])])

@@ -1,0 +1,1 @@
+"""What machines cost: price lists, files, owned hardware."""

@@ -1,0 +1,1 @@
+"""Measured run times and throughput: reading, regression, times by GPU type."""

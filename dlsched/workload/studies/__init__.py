@@ -1,0 +1,1 @@
+"""The workloads of the published studies, one module a paper."""

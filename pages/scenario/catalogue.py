@@ -1,0 +1,43 @@
+import streamlit as st
+
+from dlsched.ui.frame import page, parts, session
+from dlsched.ui.scenario import catalogue_form, catalogue_import
+from dlsched.ui.scenario.cluster_view import renting
+from dlsched.wording.formats import amount
+
+current = page.begin("Catalogue")
+kept = catalogue_form.begin()
+head = st.container()
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    prices, options = catalogue_form.paid(kept, current.options)
+    st.space("stretch")
+    actions = st.container(horizontal=True, width="content")
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    shown = catalogue_form.table(prices, current)
+picture = right.container()
+with parts.mistakes_shown():
+    shown = catalogue_form.with_own_hardware(shown)
+catalogue_import.importing(disabled=shown.mistake is not None)
+if shown.prices != kept:
+    catalogue_form.keep(shown.prices)
+with head:
+    catalogue_form.headline(current, shown)
+with picture:
+    catalogue_form.chart(shown.prices)
+
+changed = None
+if shown.mistake is None and shown.prices.used:
+    changed = renting(current, shown.prices).replace(options=options)
+unsaved = changed is not None and changed.content_hash != current.content_hash
+label = f"Use these {amount(len(shown.prices.used), 'type')}"
+if actions.button(
+    label, type="primary" if unsaved else "secondary", key="use-prices", disabled=not unsaved,
+    help="Makes a new version of the scenario with these prices frozen into it; its menu can undo it",
+) and changed is not None:  # fmt: skip
+    info = session.keep(changed, based_on=current.content_hash)
+    st.toast(f"Saved as version {info.version}.")
+    st.rerun()
+settled = shown.mistake is None and not unsaved
+if actions.button("Next: choose policies", type="primary" if settled else "secondary", key="to-run"):
+    session.go("simulate/run.py")

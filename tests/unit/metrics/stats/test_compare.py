@@ -1,0 +1,177 @@
+"""Comparisons: differences, words, best marks, common jobs, refusals."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from dlsched.domain.errors import InputError
+from dlsched.metrics.stats.compare import (
+    Cell,
+    Comparison,
+    check_same_workload,
+    common_jobs,
+    compare,
+    comparison_table,
+    what_differs,
+)
+
+FIFO = {"completed": 10, "wait_p95": 14_000.0, "late_share": 0.2, "vm_cost": 900.0, "allocation_ratio": 0.5}
+EASY = {"completed": 10, "wait_p95": 11_600.0, "late_share": 0.2, "vm_cost": 1_000.0, "allocation_ratio": 0.6}
+
+
+def cell_of(found: Comparison, key: str, name: str) -> Cell:
+    row = found.row(key)
+    assert row is not None
+    return row.of(name)
+
+
+def draws(base, **values):
+    """Three draws of a run; ``values`` gives a metric by draw."""
+    return [{**base, **{key: each[draw] for key, each in values.items()}} for draw in range(3)]
+
+
+def test_a_single_run_of_a_trace_is_exact():
+    found = compare([("FIFO", FIFO), ("EASY", EASY)], "FIFO", exact=True)
+    cells = {row.kpi.key: row.of("EASY") for row in found.rows}
+    assert {key: cell.verdict for key, cell in cells.items()} == {
+        "completed": "same",
+        "wait_p95": "better",
+        "late_share": "same",
+        "vm_cost": "worse",
+        "allocation_ratio": "changed",
+    }
+    assert cells["wait_p95"].delta_text == "−40 min, better"
+    assert cells["vm_cost"].delta_text == "+$100, worse"
+    assert cells["allocation_ratio"].delta_text == "+10 pp"
+
+
+def test_best_is_marked_and_nobody_where_all_tie_or_the_metric_is_neutral():
+    found = compare([("FIFO", FIFO), ("EASY", EASY)], "FIFO", exact=True)
+    best = {row.kpi.key: [cell.name for cell in row.cells if cell.best] for row in found.rows}
+    assert best == {
+        "completed": [],
+        "wait_p95": ["EASY"],
+        "late_share": [],
+        "vm_cost": ["FIFO"],
+        "allocation_ratio": [],
+    }
+
+
+def test_ties_within_the_interval_share_the_mark():
+    runs = [
+        ("A", draws(FIFO, wait_p95=[100.0, 200.0, 300.0])),
+        ("B", draws(FIFO, wait_p95=[50.0, 152.0, 251.0])),
+        ("C", draws(FIFO, wait_p95=[52.0, 150.0, 250.0])),
+    ]
+    row = compare(runs, "A").row("wait_p95")
+    assert row is not None
+    assert [cell.name for cell in row.cells if cell.best] == ["B", "C"]
+    assert [cell.verdict for cell in row.cells] == ["baseline", "better", "better"]
+
+
+def test_an_interval_over_zero_is_not_distinguishable_whatever_the_mean():
+    found = compare([("A", draws(FIFO, wait_p95=[100, 100, 100])), ("B", draws(FIFO, wait_p95=[10, 180, 90]))], "A")
+    cell = found.rows[1].of("B")
+    assert cell.delta is not None
+    assert cell.delta.mean < 0
+    assert cell.verdict == "not distinguishable"
+    assert cell.delta_text.endswith("not distinguishable")
+
+
+def test_a_difference_that_is_the_same_in_every_draw_is_exact():
+    found = compare([("A", draws(FIFO, vm_cost=[1, 2, 3])), ("B", draws(FIFO, vm_cost=[11, 12, 13]))], "A")
+    assert cell_of(found, "vm_cost", "B").delta_text == "+$10.00, worse, exact"
+
+
+def test_one_random_draw_is_rough_and_marks_nobody():
+    found = compare([("FIFO", FIFO), ("EASY", EASY)], "FIFO")
+    cell = cell_of(found, "wait_p95", "EASY")
+    assert (cell.verdict, cell.delta_text) == ("rough", "−40 min, rough, 1 draw")
+    assert not any(c.best for row in found.rows for c in row.cells)
+
+
+def test_missing_numbers_stay_missing_and_rows_without_any_are_left_out():
+    found = compare(
+        [("A", {"wait_p95": 5.0, "vm_cost": None}), ("B", {"wait_p95": None, "vm_cost": None})], "A", exact=True
+    )
+    assert [row.kpi.key for row in found.rows] == ["wait_p95"]
+    assert found.rows[0].of("B").verdict == "missing"
+    assert found.rows[0].of("B").text == "–"
+
+
+def test_counts_are_compared_exactly_and_other_numbers_to_half_a_permille():
+    base = {"completed": 9_383, "wait_p95": 100_000.0}
+    found = compare([("A", base), ("B", {"completed": 9_382, "wait_p95": 100_040.0})], "A", exact=True)
+    assert [row.of("B").verdict for row in found.rows] == ["worse", "same"]
+
+
+def test_table_is_long_with_changes_as_shares_of_the_baseline():
+    table = comparison_table(compare([("FIFO", FIFO), ("EASY", EASY)], "FIFO", exact=True))
+    cost = table[(table["key"] == "vm_cost") & (table["name"] == "EASY")].iloc[0]
+    assert cost["change"] == pytest.approx(100 / 900)
+    assert (cost["delta_low"], cost["delta_high"], cost["draws"]) == (100, 100, 1)
+    assert table.loc[table["name"] == "FIFO", "delta"].isna().all()
+
+
+def test_refusals():
+    with pytest.raises(InputError, match="'A': is named twice"):
+        compare([("A", FIFO), ("A", FIFO)], "A")
+    with pytest.raises(InputError, match="baseline 'C'"):
+        compare([("A", FIFO)], "C")
+    with pytest.raises(InputError, match="has 3 draws, the baseline 'A' has 1"):
+        compare([("A", FIFO), ("B", [FIFO] * 3)], "A")
+    with pytest.raises(InputError, match=r"B has 9,383 jobs, C has 9,380\. Compare the common 9,371 jobs"):
+        check_same_workload([("B", "x", 9_383), ("C", "y", 9_380)], common=9_371)
+    check_same_workload([("B", "x", 9_383), ("C", "x", 9_383)])
+
+
+def jobs(status, wait_s, tardiness_s):
+    rows = len(status)
+    frame = pd.DataFrame({"job_id": list("abc")[:rows], "status": status, "wait_s": wait_s, "tardiness_s": tardiness_s})
+    return frame.assign(
+        jct_s=frame["wait_s"] + 10,
+        not_running_s=frame["wait_s"],
+        slowdown=1.0,
+        utility=float("nan"),
+        tardiness_usd=0.5 * frame["tardiness_s"],
+        preemptions=1,
+        resizes=0,
+        restarts=0,
+    )
+
+
+def test_only_the_jobs_all_runs_completed():
+    tables = {
+        "A": jobs(["completed"] * 3, [0.0, 10.0, 500.0], [0.0, 4.0, 100.0]),
+        "B": jobs(["completed", "completed", "rejected"], [2.0, 4.0, None], [0.0, 0.0, None]),
+    }
+    common, metrics = common_jobs(tables)
+    assert common == 2
+    assert [metrics["A"][key] for key in ("completed", "wait_mean", "late_share", "tardiness_cost", "preemptions")] == [
+        2,
+        5,
+        0.5,
+        2,
+        2,
+    ]
+    assert metrics["B"]["wait_p95"] == pytest.approx(3.9)
+    assert metrics["A"]["utility_total"] is None
+    assert "vm_cost" not in metrics["A"]
+    assert cell_of(compare(list(metrics.items()), "A", exact=True), "wait_mean", "B").verdict == "better"
+
+
+def test_common_jobs_of_runs_that_share_none():
+    common, metrics = common_jobs({"A": jobs(["completed"], [1.0], [0.0]), "B": jobs(["rejected"], [None], [None])})
+    assert (common, metrics["A"]["wait_mean"]) == (0, None)
+
+
+def test_what_differs_names_only_what_differs():
+    ours = {"policy": "fifo", "cluster": {"pools": [{"count": 8, "name": "a"}]}, "list": [1, 2]}
+    theirs = {"policy": "fifo", "cluster": {"pools": [{"count": 10, "name": "a"}]}, "list": [1, 3], "new": True}
+    assert what_differs({"A": ours, "B": theirs}) == [
+        {"setting": "cluster.pools[0].count", "A": 8, "B": 10},
+        {"setting": "list", "A": [1, 2], "B": [1, 3]},
+        {"setting": "new", "A": None, "B": True},
+    ]
+    assert what_differs({}) == []

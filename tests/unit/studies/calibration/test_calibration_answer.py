@@ -1,0 +1,293 @@
+"""Recorded against replayed waits: numbers by hand, properties, and what the words say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.workload import Floats, Workload
+from dlsched.studies.calibration import words
+from dlsched.studies.calibration.answer import (
+    MOST_GROUPS,
+    OTHERS,
+    Calibration,
+    Record,
+    Replay,
+    calibrate,
+    explained_of_groups,
+    explained_share,
+    gpu_classes,
+    has_record,
+    record_of,
+)
+from tests.support.known import known
+
+Waits = Sequence[float] | Floats
+
+
+def jobs_of(waits_s: Waits, **more: Any) -> Workload:
+    """Jobs submitted 10 s apart that started after these waits and ran 100 s; NaN = no recorded start."""
+    submit_s = 10.0 * np.arange(len(waits_s))
+    columns: dict[str, Any] = {
+        "job_id": [f"j{number}" for number in range(len(waits_s))], "submit_s": submit_s,
+        "work": np.full(len(waits_s), 100.0), "gpus_per_worker": np.ones(len(waits_s)),
+        "recorded_start_s": submit_s + waits_s, "recorded_end_s": submit_s + waits_s + 100,
+    }  # fmt: skip
+    return Workload.from_columns(columns | more)
+
+
+def replay(waits_s: Waits, policy: str = "fifo") -> Replay:
+    waits = np.array(waits_s, dtype=float)
+    return Replay(policy, policy.upper(), {}, waits, waits + 100)
+
+
+HAND = jobs_of([0, 60, 120, 180], group=["a", "a", "b", "b"])
+"""Mean recorded wait 90 s, sum of squares around it 18,000 s2."""
+
+
+def test_the_numbers_of_four_jobs_by_hand() -> None:
+    answer = calibrate(record_of(HAND), [replay([0, 120, 120, 120])])
+    found = answer.best
+    assert (answer.jobs, answer.recorded, answer.compared) == (4, 4, 4)
+    assert found.explained == pytest.approx(1 - 7200 / 18_000)
+    assert found.rank_correlation == pytest.approx(3 / np.sqrt(5 * 3))  # ranks 1 2 3 4 and 1 3 3 3
+    assert found.typical_factor == pytest.approx(2**0.25)  # |log| of 1, 180/120, 1, 180/240
+    assert found.bias_s.mean == pytest.approx(0)
+    assert found.bias_s.half_width is None  # one day
+    assert (found.wait.recorded.mean_s, found.wait.recorded.median_s, found.wait.recorded.p95_s) == pytest.approx(
+        (90, 90, 171)
+    )
+    assert (found.wait.replayed.mean_s, found.wait.replayed.median_s, found.wait.replayed.p95_s) == (90, 120, 120)
+    first, second = found.groups["group"]
+    assert (first.name, second.name) == ("a", "b")
+    assert (first.wait.ratio, second.wait.ratio) == pytest.approx((120 / 90, 180 / 210))
+    assert explained_of_groups(found.groups["group"]) == pytest.approx(1 - 3600 / 14_400)
+    jct = known(found.jct)
+    assert (jct.jobs, jct.recorded.mean_s, jct.ratio) == (4, 190, 1)
+
+
+def test_the_bias_has_the_interval_of_two_days() -> None:
+    record = record_of(HAND)
+    record = Record(record.wait_s, record.jct_s, record.status, np.array([0, 0, 1, 1]), record.groupings)
+    bias = calibrate(record, [replay([0, 120, 120, 120])]).best.bias_s
+    # The days' means are +30 and -30 s: half width = t(1 degree of freedom) x 30 s.
+    assert (bias.mean, known(bias.half_width)) == pytest.approx((0, 12.7062 * 30), rel=1e-4)
+    assert bias.n == 2
+
+
+def test_jobs_that_are_not_comparable_are_counted_not_compared() -> None:
+    jobs = jobs_of(
+        [np.nan, 60, 120, 180, -5],
+        recorded_status=["cancelled", "failed", "running", "completed", "completed"],
+        recorded_end_s=[5.0, 170, 240, np.nan, 140],
+    )
+    answer = calibrate(record_of(jobs), [replay([9, 60, 120, 180, 9]), replay([9, 60, 120, np.nan, 9], "sjf")])
+    assert (answer.jobs, answer.recorded, answer.compared) == (5, 3, 2)
+    assert answer.unlike_end == {"failed": 1, "running": 1}
+    assert known(answer.best.jct).jobs == 1  # the end of a running job is that of the trace
+    assert answer.of("sjf").not_started == 1
+    assert words.counted(answer) == (
+        "2 of 5 jobs compared; 2 without a recorded start; 1 did not start in every replay (1 under SJF); of those "
+        "compared 1 failed and 1 running."
+    )
+
+
+def test_statuses_are_read_in_any_case_and_other_words_for_completed_are_known() -> None:
+    ends = {"recorded_status": ["COMPLETED", " Succeeded", "RUNNING", "Failed", "FAILED"], "recorded_end_s": [1e6] * 5}
+    answer = calibrate(record_of(jobs_of([60] * 5, **ends)), [replay([60] * 5)])
+    assert answer.unlike_end == {"failed": 2, "running": 1}
+    assert known(answer.best.jct).jobs == 4
+
+
+def test_without_any_recorded_start_there_is_a_way_out() -> None:
+    bare = HAND.with_columns(recorded_start_s=None)
+    early = jobs_of([-1, -2])
+    for jobs in (bare, early):
+        assert not has_record(jobs)
+        with pytest.raises(InputError, match=r"has a recorded start.*start times, such as Philly"):
+            record_of(jobs)
+    with pytest.raises(InputError, match="none of 4 jobs with a recorded start starts under every policy"):
+        calibrate(record_of(HAND), [replay([np.nan] * 4)])
+
+
+def test_equal_recorded_waits_leave_nothing_to_explain() -> None:
+    answer = calibrate(record_of(jobs_of([5, 5, 5])), [replay([5, 6, 7])])
+    assert answer.best.explained is None
+    assert answer.best.rank_correlation is None
+    assert words.sentence(answer).startswith("Recorded waits do not differ")
+
+
+def test_the_nearest_policy_leads_only_where_days_tell_it_apart() -> None:
+    waits = np.tile([0.0, 600, 1200, 3600], 5)
+    jobs = jobs_of(waits)
+    record = record_of(jobs)
+    record = Record(record.wait_s, record.jct_s, record.status, np.repeat(np.arange(5), 4), record.groupings)
+    answer = calibrate(record, [replay(2 * waits, "sjf"), replay(waits), replay(waits, "las")])
+    assert answer.nearest == "fifo"
+    assert known(answer.lead).mean == 0
+    assert "the nearest of 3 policies but not distinguishable from the next" in words.sentence(answer)
+    answer = calibrate(record, [replay(waits / 2, "sjf"), replay(waits)])
+    assert known(answer.lead).tells_apart()
+    halved = np.log([60 / 60, 660 / 360, 1260 / 660, 3660 / 1860]).mean()  # shorter by a factor is off by it too
+    assert known(answer.lead).mean == pytest.approx(halved)
+    assert words.sentence(answer).startswith("Replay explains 100% of waits under FIFO, the nearest of 2 policies;")
+
+
+def many(ratios: dict[str, float], each: int = 20, wait_s: float = 540.0) -> Calibration:
+    """Groups of equal recorded waits (540 s, 600 s with the minute added) replayed at these ratios."""
+    names = np.repeat(list(ratios), each)
+    recorded: Floats = wait_s + (np.arange(len(names)) % 2).astype(np.float64)
+    replayed = np.repeat(list(ratios.values()), each) * (recorded + 60) - 60
+    return calibrate(record_of(jobs_of(recorded, group=names)), [replay(replayed)])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [(1.0, "close"), (1.249, "close"), (1.251, "rough"), (1.999, "rough"), (2.001, "off"), (1 / 1.249, "close"),
+     (1 / 1.999, "rough"), (1 / 2.001, "off")],
+)  # fmt: skip
+def test_verdicts_follow_the_stated_thresholds_in_both_directions(ratio: float, verdict: str) -> None:
+    (group,) = many({"a": ratio}).best.groups["group"]
+    assert words.verdict_of(group) == verdict
+    (small,) = many({"a": ratio}, each=19).best.groups["group"]
+    assert words.verdict_of(small) == "few"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "told"),
+    [
+        ({"a": 1.1, "vc7": 3.0}, "group vc7 is off by 3.0x: trust its what-ifs less"),
+        ({"a": 0.2, "vc7": 3.0, "b": 1}, "group a is off by 5.0x, 1 more of 3 by over 2x: trust their what-ifs less"),
+        ({"a": 1.1, "b": 0.8}, "by group, all 2 groups of 20 jobs or more within 1.3x"),
+        ({"a": 1.1}, "by group, the only one of 20 jobs or more within 1.1x"),
+    ],
+    ids=["one-off", "two-off", "all-near", "one-group"],
+)
+def test_the_sentence_names_the_group_that_is_off_most(ratios: dict[str, float], told: str) -> None:
+    assert words.group_words(many(ratios).best, "group") == told
+
+
+def test_small_groups_only_are_said_to_tell_nothing() -> None:
+    assert words.group_words(many({"a": 9.0}, each=3).best, "group") == "no group by group has 20 jobs to compare"
+
+
+def replayed_off(off: Sequence[float], **groups: Any) -> Calibration:
+    """Waits of 10 min with a minute added, replayed at e to the power of these numbers."""
+    return calibrate(record_of(jobs_of([540] * len(off), **groups)), [replay(600 * np.exp(off) - 60)])
+
+
+def test_the_grouping_that_tells_where_a_replay_is_off_is_the_default() -> None:
+    off = [0, 0.1, 1, 1.1, 0, 0.1, 1, 1.1]
+    answer = replayed_off(off, group=["x", "y"] * 4, user=["s", "s", "l", "l"] * 2, job_class=list("abcdefgh"))
+    assert answer.default_by == "user"  # the groups hardly differ, each class is one job
+    assert answer.groupings == ("group", "user", "job_class", "gpus")
+    assert replayed_off([0, 0], user=["a", "b"]).default_by == "user"
+    assert replayed_off([0, 1]).default_by == "gpus"
+
+
+def test_the_default_grouping_is_about_the_nearest_replay() -> None:
+    by_user, by_group = np.array([0, 0, 1, 1]), np.array([0, 2, 0, 2])
+    jobs = jobs_of([540] * 4, group=list("xyxy"), user=list("ssll"))
+    replays = [replay(600 * np.exp(by_group) - 60, "far"), replay(600 * np.exp(by_user) - 60, "near")]
+    answer = calibrate(record_of(jobs), replays)
+    assert (answer.nearest, answer.default_by) == ("near", "user")
+
+
+def test_more_groups_that_tell_hardly_more_are_not_the_default() -> None:
+    """Sums of squares within: 10 by group, 8 by user (tenths); over degrees of freedom: 10 / 6 and 8 / 4."""
+    off = np.array([0, 1, 2, 3, 10, 11, 12, 13]) / 10
+    assert replayed_off(off.tolist(), group=list("xxxxyyyy"), user=list("ababcdcd")).default_by == "group"
+
+
+def test_many_groups_end_in_one_of_others() -> None:
+    names = [f"u{number:03}" for number in range(MOST_GROUPS + 5)] + ["u104"]
+    waits = list(range(len(names)))
+    groups = calibrate(record_of(jobs_of(waits, user=names)), [replay(waits)]).best.groups["user"]
+    assert (groups[0].name, groups[0].wait.jobs) == ("u104", 2)
+    assert (groups[-1].name, groups[-1].wait.jobs) == (OTHERS, 5)
+    assert sum(group.wait.jobs for group in groups) == len(names)
+
+
+def test_classes_of_gpus() -> None:
+    gpus = np.array([0, 0.5, 1, 1.5, 4, 5, 8, 16, 17])
+    assert gpu_classes(gpus).tolist() == [
+        "no GPU", "part of a GPU", "1 GPU", "2 to 4 GPUs", "2 to 4 GPUs", "5 to 8 GPUs", "5 to 8 GPUs",
+        "9 to 16 GPUs", "over 16 GPUs",
+    ]  # fmt: skip
+
+
+def test_the_answer_goes_through_plain_data_and_the_chip_says_the_share() -> None:
+    answer = many({"a": 1.1, "vc7": 3.0})
+    assert Calibration.from_plain(answer.to_plain()) == answer
+    with pytest.raises(InputError, match="answer of a calibration"):
+        Calibration.from_plain({"scenario": "x"})
+    chip = words.trust_chip(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
+    assert chip.label == "replay explains 60% of waits"
+    assert "FIFO comes nearest to 4 recorded starts: typically off by 1.2x" in chip.why
+    assert words.trust_chip(answer).label == "replay explains none of the waits"
+    assert words.trust_chip(answer, stale=True).why.endswith("By older code.")
+
+
+def test_rows_hold_all_jobs_and_every_group_of_every_grouping() -> None:
+    rows = words.rows_of(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
+    assert [(row["by"], row["group"], row["jobs"]) for row in rows] == [
+        ("all", "all jobs", 4), ("group", "a", 2), ("group", "b", 2), ("gpus", "1 GPU", 4),
+    ]  # fmt: skip
+    assert rows[1]["wait mean recorded, s"] == 30
+    assert rows[1]["JCT p95 replayed, s"] == pytest.approx(214)
+
+
+WAITS = st.lists(st.tuples(st.integers(0, 50_000), st.integers(0, 50_000), st.sampled_from("abc")), min_size=2)
+
+
+@given(rows=WAITS, data=st.data())
+def test_the_order_of_jobs_changes_nothing(rows: list[tuple[int, int, str]], data: st.DataObject) -> None:
+    recorded, replayed, groups = zip(*rows, strict=True)
+    record = record_of(jobs_of(recorded, group=list(groups)))
+    given_order = calibrate(record, [replay(replayed)])
+    order = np.array(data.draw(st.permutations(range(len(rows)))))
+    moved = Record(
+        record.wait_s[order], record.jct_s[order], record.status[order], record.day[order],
+        {by: names[order] for by, names in record.groupings.items()},
+    )  # fmt: skip
+    found = calibrate(moved, [replay(np.array(replayed)[order].tolist())])
+    assert _numbers(found.to_plain()) == pytest.approx(_numbers(given_order.to_plain()), rel=1e-9, abs=1e-6)
+    assert [group.name for group in found.best.groups["group"]] == [
+        group.name for group in given_order.best.groups["group"]
+    ]
+
+
+def _numbers(plain: Any) -> list[float]:
+    if isinstance(plain, dict):
+        return [number for part in plain.values() for number in _numbers(part)]
+    if isinstance(plain, list | tuple):
+        return [number for part in plain for number in _numbers(part)]
+    return [float(plain)] if isinstance(plain, int | float) else []
+
+
+@given(rows=WAITS)
+def test_a_perfect_replay_is_right_in_every_number(rows: list[tuple[int, int, str]]) -> None:
+    recorded, _, groups = zip(*rows, strict=True)
+    found = calibrate(record_of(jobs_of(recorded, group=list(groups))), [replay(recorded)]).best
+    assert found.explained in (None, 1)
+    assert (found.explained is None) == (len(set(recorded)) == 1)
+    assert found.typical_factor == 1
+    assert found.bias_s.mean == 0
+    assert {group.wait.ratio for groups in found.groups.values() for group in groups} == {1}
+    assert {known(group.jct).ratio for groups in found.groups.values() for group in groups} == {1}
+
+
+@given(rows=WAITS)
+def test_no_replay_explains_more_than_everything(rows: list[tuple[int, int, str]]) -> None:
+    recorded, replayed, _ = (np.array(values) for values in zip(*rows, strict=True))
+    mean = np.full(len(recorded), recorded.mean())
+    found = explained_share(recorded.astype(float), replayed.astype(float))
+    assert found is None or found <= 1
+    by_mean = explained_share(recorded.astype(float), mean)
+    assert by_mean is None or by_mean == pytest.approx(0)

@@ -1,0 +1,163 @@
+"""Replays of jobs whose recorded starts are those of a known policy, and questions that cannot be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.studies import registry
+from dlsched.studies.calibration import default_policies, guess_s, offered_policies, read_spec, run_calibration, words
+from dlsched.studies.calibration.answer import Calibration
+from dlsched.studies.simulation import simulate
+from dlsched.workload.load import load
+from tests.support.recorded_jobs import recorded_scenario
+
+POLICIES = ["sjf", "easy-backfill", "fifo"]
+
+
+def answered(scenario: Scenario, policies: list[str] | None = None, **more: Any) -> Calibration:
+    spec = read_spec({"scenario": scenario.content_hash, "policies": policies or POLICIES, **more})
+    return run_calibration(spec, scenario)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_record_made_by_a_policy_is_explained_by_that_policy(policy: str) -> None:
+    answer = answered(recorded_scenario(policy))
+    assert answer.nearest == policy
+    best = answer.best
+    assert best.explained == pytest.approx(1)
+    assert best.rank_correlation == pytest.approx(1)
+    assert best.typical_factor == pytest.approx(1)
+    assert best.wait.recorded.mean_s > 600  # the cluster is full enough for the order to matter
+    assert all(group.wait.ratio == pytest.approx(1) for groups in best.groups.values() for group in groups)
+    others = [replay for replay in answer.replays if replay.policy != policy]
+    assert all(replay.typical_factor > 1.05 for replay in others)
+    assert {one.audit for one in answer.replays} == {()}
+
+
+def test_a_record_late_by_a_constant_shows_as_bias_alone() -> None:
+    answer = answered(recorded_scenario("fifo", late_s=300), ["fifo"])
+    assert answer.best.bias_s.mean == pytest.approx(-300)
+    assert answer.best.bias_s.half_width == pytest.approx(0, abs=1e-6)
+    assert answer.best.rank_correlation == pytest.approx(1)
+    recorded_s = recorded_waits(recorded_scenario("fifo", late_s=300))
+    assert answer.best.explained == pytest.approx(1 - 300**2 / recorded_s.var())
+    assert answer.best.jct is not None
+    gap_s = answer.best.jct.recorded.mean_s - answer.best.jct.replayed.mean_s
+    assert gap_s == pytest.approx(300)
+
+
+def recorded_waits(scenario: Scenario) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    assert scenario.workload.recorded_start_s is not None
+    return scenario.workload.recorded_start_s - scenario.workload.submit_s
+
+
+def test_the_numbers_are_those_of_single_runs() -> None:
+    scenario = recorded_scenario("fifo")
+    answer = answered(scenario, ["sjf"])
+    run = simulate(scenario, "sjf")
+    assert answer.best.wait.replayed.mean_s == pytest.approx(run.metrics["wait_mean"])
+    assert answer.best.wait.replayed.p95_s == pytest.approx(run.metrics["wait_p95"])
+
+
+def test_jobs_left_out_of_the_replay_are_counted_and_the_others_keep_their_place() -> None:
+    scenario = recorded_scenario("fifo")
+    workers = scenario.workload.workers.copy()
+    workers[3] = 500
+    oversize = scenario.replace(
+        workload=scenario.workload.with_columns(workers=workers),
+        options=scenario.options.model_copy(update={"oversize": "drop"}),
+    )
+    answer = answered(oversize, ["fifo", "sjf"])
+    assert (answer.recorded, answer.compared) == (len(workers), len(workers) - 1)
+    assert [replay.not_started for replay in answer.replays] == [1, 1]
+    kept = np.arange(len(workers)) != 3
+    assert answer.best.wait.recorded.mean_s == pytest.approx(recorded_waits(scenario)[kept].mean())
+
+
+def test_processes_give_the_same_answer_as_one_after_the_other() -> None:
+    scenario = recorded_scenario("fifo")
+    spec = read_spec({"scenario": scenario.content_hash, "policies": POLICIES})
+    told: list[float] = []
+    with ThreadPoolExecutor(1) as executor:
+        spread = run_calibration(spec, scenario, executor, lambda share, _: told.append(share))
+    assert spread == run_calibration(spec, scenario)
+    assert told == pytest.approx([1 / 3, 2 / 3, 1])
+
+
+def test_parameters_reach_the_policy_and_complete_the_question() -> None:
+    scenario = recorded_scenario("fifo")
+    bare: dict[str, Any] = {"scenario": scenario.content_hash, "policies": ["las"]}
+    assert read_spec(bare) == read_spec(bare | {"params": {"las": {}}})
+    short = answered(scenario, ["las"], params={"las": {"quantum_s": 7200}})
+    assert short.best.params["quantum_s"] == 7200
+    assert short.best.jct != answered(scenario, ["las"]).best.jct
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"policies": []}, "policies"),
+        ({"policies": ["fifo", "fifo"]}, "policies must differ, 'fifo' is there twice"),
+        ({"policies": ["fifoo"]}, "there is no policy with this key"),
+        ({"policies": ["fifo"], "params": {"sjf": {}}}, "not asked for, got 'sjf'"),
+        ({"policies": ["las"], "params": {"las": {"quantum_s": -1}}}, "quantum_s"),
+        ({"policies": ["fifo"], "seed": -1}, "seed"),
+        ({"policies": ["edf"]}, "needs due dates"),
+        ({"policies": ["fifo"], "scenario": "other"}, "asks about scenario other"),
+    ],
+    ids=["none", "twice", "unknown", "stray-params", "bad-params", "seed", "unmet-need", "other-scenario"],
+)
+def test_bad_questions_say_what_is_wrong(asked: Mapping[str, Any], message: str) -> None:
+    scenario = recorded_scenario("fifo")
+    with pytest.raises(InputError, match=message):
+        run_calibration(read_spec({"scenario": scenario.content_hash, **asked}), scenario)
+
+
+def test_a_trace_without_starts_is_refused_with_a_way_out() -> None:
+    scenario = load("data/samples/campus.csv")
+    with pytest.raises(InputError, match=r"none of 2,000 jobs has a recorded start.*Give a trace that has start times"):
+        answered(scenario, ["fifo"])
+
+
+def test_the_computation_takes_the_scenario_along() -> None:
+    scenario = recorded_scenario("fifo")
+    spec = {"scenario": scenario.content_hash, "policies": ["fifo"]}
+    record = registry.compute("calibration", spec, subject=scenario)
+    assert Calibration.from_plain(record.answer).best.explained == pytest.approx(1)
+    assert record.spec["params"] == {"fifo": {"vm_type": None}}
+    with pytest.raises(InputError, match="asked without the scenario it is about"):
+        registry.compute("calibration", spec)
+    assert registry.find("calibration").guess_s(record.spec) > 0
+    assert guess_s(2, 10_000) == pytest.approx(20)
+
+
+def test_offered_policies_are_those_whose_needs_are_met() -> None:
+    scenario = recorded_scenario("fifo")
+    assert default_policies(scenario) == ("fifo", "fifo-skip", "easy-backfill", "sjf")
+    assert "edf" not in offered_policies(scenario)
+    ranked = scenario.workload.with_columns(priority=np.arange(len(scenario.workload), dtype=float))
+    assert default_policies(scenario.replace(workload=ranked))[-1] == "priority"
+
+
+def test_openb_with_its_own_nodes(shared_data: Path) -> None:
+    """The first pods that asked for GPUs: most started at once, in the record and on the nodes of the record."""
+    from dlsched.workload.load import load_trace
+    from dlsched.workload.readers import ReadOptions
+
+    folder = shared_data / "openb"
+    options = ReadOptions(openb_nodes=(folder / "openb_node_list_all_node.csv").read_bytes())
+    trace = load_trace(folder / "openb_pod_list_default.csv", options)
+    few = trace.replace(workload=trace.workload.head(800))
+    answer = answered(few, ["fifo-skip"])
+    assert answer.recorded == 800
+    assert answer.compared == 800
+    assert "running" in answer.unlike_end
+    assert words.counted(answer).startswith("800 of 800 jobs compared")

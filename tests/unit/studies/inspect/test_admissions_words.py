@@ -1,0 +1,122 @@
+"""What is said of an interval, word by word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dlsched.studies.inspect.admissions.answer import Admission
+from dlsched.studies.inspect.admissions.words import (
+    FIXED,
+    besides_frame,
+    cards_of,
+    guards_of,
+    in_unit,
+    jobs_frame,
+    optimus_words,
+    sentence_of,
+    useful_unit,
+    worth,
+)
+from tests.support.admission_runs import batches, small_interval
+
+ONE = small_interval()
+FIRST_COME = replace(ONE, admission="first-come", status="", value=20.0, bound=30.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "sentence"),
+    [
+        (ONE, "1 of 3 jobs gets in: worth 30, proven to be the most. Memory decides: one more GiB would be worth 0.5 "
+         "(linear relaxation)."),
+        (FIRST_COME, "1 of 3 jobs gets in: worth 20 of at most 30. Memory is scarcest: one more GiB would be worth 0.5 "
+         "(linear relaxation)."),
+        (replace(ONE, price=(0.25, 0.0)), "1 of 3 jobs gets in: worth 30, proven to be the most. GPUs decide: one more "
+         "GPU would be worth 0.25 (linear relaxation)."),
+        (replace(ONE, price=(0.0, 0.0)), "1 of 3 jobs gets in: worth 30, proven to be the most. 1 job waits: not "
+         "enough memory left."),
+        (replace(ONE, status="feasible", bound=31.0, price=(0.0, 0.0), fate=("in", "in", "in", "running")),
+         "All 3 jobs get in: worth 30 of at most 31."),
+        (replace(ONE, value=0.0, bound=1e-6, status="", price=(0.0, 0.0), fate=("rejected",) * 3 + ("running",)),
+         "None of 3 jobs gets in."),
+        (replace(ONE, value=1e-7, bound=1e-6, status="", price=(0.0, 0.0), fate=("in", "in", "in", "running")),
+         "All 3 jobs get in: worth under 0.001."),
+        (replace(ONE, value=0.0, bound=12.0, status="", price=(0.0, 0.0), fate=("rejected",) * 3 + ("running",)),
+         "None of 3 jobs gets in: worth 0 of at most 12."),
+        (replace(ONE, value=None, bound=None, status="", price=(0.0, 0.0)),
+         "1 of 3 jobs gets in, in order of submission: no job says what it is worth. 1 job waits: not enough memory "
+         "left."),
+    ],
+    ids=["proven", "first come", "GPUs", "no price", "feasible", "none", "worthless", "missed", "no utility"],
+)  # fmt: skip
+def test_the_sentence(one: Admission, sentence: str) -> None:
+    assert sentence_of(one) == sentence
+
+
+def test_the_cards_say_what_the_sentence_says():
+    assert [card[:2] for card in cards_of(ONE)] == [
+        ("Admitted", "1 of 3"), ("Worth", "30, proven"), ("Used of reserved", "69.2%"),
+        ("Carried over, rejected", "1, 1"),
+    ]  # fmt: skip
+    assert ONE.used_of_reserved() == pytest.approx((3 / 10 + 24 / 40) / (6 / 10 + 28 / 40))
+    assert cards_of(FIRST_COME)[1][1] == "20 of 30"
+    assert cards_of(replace(ONE, value=0.0, bound=1e-9))[1][1] == "0"
+    assert cards_of(replace(ONE, value=None, bound=None))[1][1] == "–"
+
+
+def test_jobs_are_sorted_by_worth_for_a_percent_of_what_they_reserve_most_of_and_who_runs_is_last():
+    frame = jobs_frame(ONE, ("esw", "first-come"))
+    # c: 60 for 80% of the memory = 0.75 per 1%; b: 30 for 50% = 0.6
+    assert frame["job"].tolist() == ["c", "b", "d", "<b>a</b>"]
+    assert frame["worth per 1%"].tolist()[:2] == pytest.approx([0.75, 0.6])
+    assert frame["reserves most of"].tolist() == ["memory, 80%", "memory, 50%", "–", "GPUs, 40%"]
+    assert frame["its room is worth"].tolist() == pytest.approx([16.0, 10.0, 0.0, 4.0])
+    assert frame["time (h)"].tolist()[:2] == [0.5, 1.0]
+    assert np.isnan(frame["time (h)"][2])
+    assert frame["gang"].tolist() == ["2 workers, 3 servers", "1 worker, 1 server", "–", "2 workers, 1 server"]
+    assert frame["ESW, first come"].tolist() == ["in", "out", "out", "–"]
+    assert "ESW, first come" not in jobs_frame(ONE)
+
+
+def test_the_other_rules_stand_beside_each_other():
+    frame = besides_frame(ONE)
+    assert frame.columns.tolist() == [
+        "workers and servers by", "in, first come", "worth, first come", "in, knapsack", "worth, knapsack",
+    ]  # fmt: skip
+    assert frame.iloc[1].tolist() == ["ESW", 1, 10.0, 1, 28.0]
+    assert optimus_words(ONE).startswith(FIXED)
+    assert optimus_words(ONE).endswith(
+        "In this interval its choice is worth the same with first come and 0.1% less with knapsack."
+    )
+
+
+def test_nothing_is_said_of_shares_of_nothing():
+    nothing = replace(ONE, besides=tuple(replace(beside, worth=0.0) for beside in ONE.besides))
+    assert "In this interval" not in optimus_words(nothing)
+
+
+def test_guards_tell_worth_0_with_the_unit_that_helps_and_what_is_not_as_stored():
+    given = batches()
+    seconds = given.replace(options=given.options.model_copy(update={"utility_unit_s": 1.0}))
+    assert guards_of(ONE, 30.0, given, stale=False) == []
+    (guard,) = guards_of(replace(ONE, worthless=True), 30.0, seconds, stale=False)
+    assert (guard.level, guard.text) == ("red", "Every job is worth 0 in this time unit (seconds): use hours.")
+    (guard,) = guards_of(ONE, 31.0, given, stale=False)
+    assert "worth 30, in the run it was 31" in guard.text
+    (guard,) = guards_of(ONE, 30.0, given, stale=True)
+    assert "older version" in guard.text
+    (guard,) = guards_of(replace(ONE, status="feasible", bound=40.0), 30.0, given, stale=False)
+    assert guard.text == "Not proven to be the best choice: at most 25% is left to gain."
+
+
+def test_the_unit_that_helps_is_the_shortest_longer_one_or_none():
+    given = batches()
+    assert useful_unit(given.replace(options=given.options.model_copy(update={"utility_unit_s": 60.0}))) == "hours"
+    assert in_unit(given, "days").options.utility_unit_s == 86_400
+    assert useful_unit(in_unit(given, "days")) is None
+
+
+def test_next_to_nothing_is_told_without_its_zeros():
+    assert [worth(value) for value in (None, 0.0, 4e-6, 0.5, 1131.3)] == ["–", "0", "under 0.001", "0.5", "1,130"]

@@ -1,0 +1,108 @@
+"""Words of the page Reproductions: counts that hide nothing, where an outcome comes from, times, which one is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dlsched.studies.reproductions import words
+from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
+from dlsched.studies.reproductions.reproduction import Outcome, Verdict
+from dlsched.studies.reproductions.times import TIMES
+from dlsched.studies.reproductions.words import Checked
+
+
+def checked(verdict: Verdict = "same", **changes: object) -> Checked:
+    whole = Checked(
+        Outcome("Ours is 3.", verdict, "Because."), True, "0.1.0+a", "2026-11-22", stale=False, bundled=True
+    )
+    return replace(whole, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", [one.key for one in REPRODUCTIONS])
+def test_every_figure_has_a_paper_a_title_and_a_row(key: str) -> None:
+    one = find(key)
+    assert words.paper_of(one) in words.PAPERS.values()
+    assert words.title_of(one) == f"{words.paper_of(one)}, {one.figure}"
+    row = words.row_of(one, None)
+    assert (row["Claim"], row["Ours"], row["Verdict"], row["By"]) == (one.claim, "–", "– not checked yet", "")
+    assert row["Takes"].startswith("quick ")
+    assert row["Paper's number"]
+
+
+def test_all_counts_are_told_also_where_none_differs() -> None:
+    shown = {"smd-7": checked(), "smd-8": checked("partly"), "smd-9": checked("partly")}
+    rest = len(REPRODUCTIONS) - 3
+    told = f"{len(REPRODUCTIONS)} figures and tables of 5 papers: 1 same, 2 partly, 0 different and {rest} not checked."
+    assert words.finding(shown) == told
+    assert ", 1 different and" in words.finding(shown | {"smd-10": checked("different")})
+
+
+def test_by_which_runs_and_which_code() -> None:
+    assert words.by_what({}) == "Nothing has been checked with this store."
+    assert words.by_what({"smd-7": checked()}) == "1 verdict: all by quick runs; all by this code."
+    both = {"smd-7": checked(quick=False), "smd-8": checked(stale=True)}
+    assert words.by_what(both) == (
+        "2 verdicts: 1 by full runs, 1 by quick ones; 1 by another version of the code than this one."
+    )
+
+
+def test_where_an_outcome_comes_from() -> None:
+    assert words.origin(checked()) == (
+        "Quick run, checked with version 0.1.0+a on 2026-11-22, bundled with the program"
+    )
+    assert words.origin(checked(quick=False, bundled=False)).endswith("on 2026-11-22, in this store")
+    assert words.origin(checked(quick=False)).startswith("Full run")
+
+
+def test_todays_code_comes_before_a_full_run_and_that_before_a_later_quick_one() -> None:
+    quick, full = checked(bundled=False, on="2026-12-24"), checked(quick=False, bundled=False)
+    old = checked(quick=False, stale=True, bundled=False, on="2026-12-31")
+    assert sorted([old, full, checked(), quick], key=lambda one: one.rank) == [old, checked(), quick, full]
+
+
+def test_the_headline_says_how_much_of_the_claim_is_seen() -> None:
+    data = {"checks": [{"claim": "a", "holds": True}, {"claim": "b", "holds": False}]}
+    outcome = Outcome("", "partly", "", data)
+    assert words.headline(find("smd-9"), checked(outcome=outcome)) == (
+        "SMD, Fig. 9: partly. Seen of the claim: 1 of 2 parts."
+    )
+    assert words.row_of(find("smd-9"), checked(outcome=outcome))["Verdict"] == "◐ partly, 1 of 2 parts"
+    assert words.by_what({"smd-9": checked(outcome=outcome)}).endswith(
+        "Where claims were looked at part by part, 1 of 2 parts are seen."
+    )
+    assert words.headline(find("smd-9"), checked()) == "SMD, Fig. 9: same."
+    assert words.headline(find("smd-9"), None) == "SMD, Fig. 9: not checked yet."
+
+
+def test_times_that_were_not_measured_are_about() -> None:
+    rough = next(key for key, time in TIMES.items() if not time.full_is_measured and time.full_s > 60)
+    assert words.time_words(rough, quick=False).startswith("about ")
+    assert not words.time_words(rough, quick=True).startswith("about ")
+    assert words.time_words("modelarts-5", quick=True) == "under 1 s"
+
+
+def test_figures_are_chosen_by_verdict_and_paper() -> None:
+    shown = {"smd-7": checked(), "pd-ors-6": checked(), "smd-8": checked("partly")}
+    assert [one.key for one in words.chosen(shown, ["same"], None)] == ["smd-7", "pd-ors-6"]
+    assert [one.key for one in words.chosen(shown, ["same", "partly"], "SMD")] == ["smd-7", "smd-8"]
+    assert len(words.chosen(shown, ["not checked"], None)) == len(REPRODUCTIONS) - 3
+    assert words.chosen(shown, ["different"], None) == []
+
+
+def test_long_texts_are_cut_between_words_and_reasons_between_their_parts() -> None:
+    assert words.short("one two, three", 10) == "one two …"
+    assert words.short("short") == "short"
+    why = "Not seen: a. b. Too uncertain to say: c. Means over 3 seeds. Assumed: d."
+    assert words.paragraphs(why) == [
+        "Not seen: a. b.",
+        "Too uncertain to say: c.",
+        "Means over 3 seeds.",
+        "Assumed: d.",
+    ]
+
+
+def test_the_command_line_computes_the_same() -> None:
+    assert words.command("smd-9", quick=True) == "python -m dlsched reproduce smd-9 --quick"
+    assert words.command("smd-9", quick=False) == "python -m dlsched reproduce smd-9"

@@ -1,0 +1,258 @@
+"""Searches for a size: against brute force on real runs, and on runs whose true means are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.workload import Workload
+from dlsched.sim.simulate import Cancelled
+from dlsched.store import Store
+from dlsched.studies.design import Replications, Variant, run_variants
+from dlsched.studies.registry import compute
+from dlsched.studies.sizing import run_size, trials
+from dlsched.studies.sizing.answer import Sizing, check_at, check_load, cost_at, frontier, left_out, one_more
+from dlsched.studies.sizing.rule import judge
+from dlsched.studies.sizing.words import sentence
+from tests.support.known import known
+from tests.support.size_runs import asked
+
+NODE = VmType(name="four", gpus=4, usd_per_h=10.0)
+SMALL = VmType(name="two", gpus=2, usd_per_h=6.0)
+
+
+def trace(seed: int, jobs: int = 40, **changes: Any) -> Scenario:
+    """Return jobs of one to four GPUs, one every ten minutes, of an hour each on average, on three nodes."""
+    rng = np.random.default_rng(seed)
+    submit_s, work = np.cumsum(rng.exponential(600, jobs)), rng.exponential(3600, jobs)
+    columns = {
+        "job_id": [f"j{number}" for number in range(jobs)],
+        "submit_s": submit_s,
+        "work": work,
+        "due_s": submit_s + 2 * work + 600,
+        "gpus_per_worker": rng.integers(1, 5, jobs).astype(float),
+    }
+    cluster = Cluster(pools=(Pool(vm=NODE, count=3),))
+    given: dict[str, Any] = {"workload": Workload.from_columns(columns), "cluster": cluster, "name": "trace"}
+    return Scenario(**given | changes)
+
+
+def exact_values(scenario: Scenario, changes: Mapping[str, int], policy: str = "fifo") -> Mapping[str, Any]:
+    played = run_variants(scenario, [Variant(policy=policy, changes=dict(changes))], Replications())
+    return known(played.outcomes[0][0].metrics)
+
+
+# ---- real runs against brute force -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_exact_trace_has_the_size_of_brute_force(seed: int) -> None:
+    scenario = trace(seed)
+    spec = asked(scenario, ("wait_p95", 1800), ("late_share", 0.1), types=[{"key": "nodes", "least": 1, "most": 16}])
+    answer = run_size(spec, scenario)
+    met = []
+    for nodes in range(1, 17):
+        values = exact_values(scenario, {"nodes": nodes})
+        met.append(known(values["wait_p95"]) <= 1800 and known(values["late_share"]) <= 0.1)
+    assert met == sorted(met)  # else brute force may know a smaller one
+    assert answer.answer == (met.index(True) + 1,)
+    assert answer.rule.exact
+    assert (answer.search_seeds, answer.confirm_seeds) == ((0,), ())
+    assert {check_at(answer, counts).verdict for counts in answer.neighbours} <= {"fails"}
+    assert known(cost_at(answer, answer.answer)).mean == pytest.approx(answer.answer[0] * 10 * 30.4 * 24)
+    assert answer.runs == len(answer.sizes) < 14
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_types_cost_what_brute_force_costs(seed: int) -> None:
+    cluster = Cluster(pools=(Pool(vm=NODE, count=2), Pool(vm=SMALL, count=1)))
+    scenario = trace(seed, cluster=cluster, options=SimulationRules(oversize="drop"))
+    ranges = [{"key": "nodes.four", "least": 0, "most": 7}, {"key": "nodes.two", "least": 0, "most": 5}]
+    answer = run_size(asked(scenario, ("wait_p95", 3600), types=ranges), scenario)
+    done = exact_values(scenario, {})["completed"]
+    prices = []
+    for four, two in product(range(8), range(6)):
+        if four + two == 0:
+            continue
+        values = exact_values(scenario, {"nodes.four": four, "nodes.two": two})
+        if values["wait_p95"] is not None and values["wait_p95"] <= 3600 and known(values["completed"]) >= known(done):
+            prices.append(10 * four + 6 * two)
+    assert known(cost_at(answer, known(answer.answer))).mean == pytest.approx(min(prices) * 30.4 * 24)
+    assert answer.runs < 30  # of 47
+
+
+@pytest.mark.parametrize("claim", ["average", "nearly-every"])
+def test_random_draws_have_the_size_of_brute_force_on_all_draws(claim: str) -> None:
+    scenario = trace(1, options=SimulationRules(estimate_error=0.2))
+    vary = {"run_time_spread": 0.6}
+    spec = asked(
+        scenario, ("wait_p95", 1800), claim=claim, policy="sjf", draws=5, confirm=12, vary=vary, level=0.8,
+        types=[{"key": "nodes", "least": 1, "most": 12}],
+    )  # fmt: skip
+    answer = run_size(spec, scenario)
+    good = []
+    for nodes in range(1, 13):
+        case = Variant(policy="sjf", changes={"nodes": nodes})
+        outcomes = run_variants(scenario, [case], Replications(seeds=tuple(range(17)), vary=vary)).outcomes[0]
+        values = [known(known(outcome.metrics)["wait_p95"]) for outcome in outcomes]
+        drawn = trials.draw_of
+        draws = [drawn(outcome, seed, ["wait_p95"], {}) for seed, outcome in enumerate(outcomes)]
+        assert [draw.values["wait_p95"] for draw in draws] == values
+        good.append(all(judge(answer.rule, part).verdict == "meets" for part in (draws[5:], draws)))
+    assert good == sorted(good)
+    assert answer.answer == (good.index(True) + 1,)
+    size = answer.size(answer.answer)
+    assert [draw.seed for draw in size.draws] == list(range(17))
+
+
+def test_headroom_and_one_node_more_say_what_single_runs_say() -> None:
+    scenario = trace(2)
+    answer = run_size(asked(scenario, ("wait_p95", 1800), headroom=True), scenario)
+    size = known(answer.answer)
+    rooms = {room.counts: room for room in answer.headroom}
+    assert set(rooms) == {size, (3,)}
+    for counts, room in rooms.items():
+        for factor, expected in ((room.last, True), (room.first, False)):
+            if factor is not None:
+                values = exact_values(scenario, {"nodes": counts[0], "arrivals": factor})  # type: ignore[dict-item]
+                assert (known(values["wait_p95"]) <= 1800) is expected
+        if room.last is not None and room.first is not None:
+            assert room.first - room.last == pytest.approx(0.05)
+    assert known(rooms[size].last) >= 1
+    assert {load.factor: check_load(answer, load).verdict for load in rooms[size].loads}[1.0] == "meets"
+    (more,) = one_more(answer)
+    ours, theirs = (exact_values(scenario, {"nodes": size[0] + by})["wait_p95"] for by in (1, 0))
+    assert known(more.changes["wait_p95"]).mean == pytest.approx(known(ours) - known(theirs))
+    assert known(more.usd_month).mean == pytest.approx(10 * 30.4 * 24)
+    points = frontier(answer)
+    assert [point.cost.mean for point in points] == sorted(point.cost.mean for point in points)
+    assert sum(point.answer for point in points) == sum(point.today for point in points) == 1
+
+
+def test_jobs_that_all_arrive_at_once_have_no_headroom() -> None:
+    at_once = trace(2)
+    jobs = at_once.workload
+    at_once = at_once.replace(workload=jobs.with_columns(submit_s=np.zeros(len(jobs))))
+    assert at_once.workload.all_at_once
+    assert not trace(2).workload.all_at_once
+    assert run_size(asked(at_once, ("wait_p95", 36000), headroom=True), at_once).headroom == ()
+
+
+def test_free_slots_cost_what_their_runs_cost() -> None:
+    scenario = trace(3, cluster=Cluster(slots=3, catalogue=(NODE,)), options=SimulationRules(estimate_error=0.1))
+    spec = asked(scenario, ("wait_p95", 1800), draws=3, confirm=5)
+    answer = run_size(spec, scenario)
+    assert answer.cost_by == "runs"
+    size = known(answer.answer)
+    costs = [known(draw.values["cost_month"]) for draw in answer.size(size).draws]
+    assert known(cost_at(answer, size)).mean == pytest.approx(np.mean(costs))
+    smaller = [one.counts for one in answer.sizes if one.counts < size]
+    assert all(check_at(answer, counts).verdict != "meets" for counts in smaller)
+    assert "smallest we tried" in sentence(answer)
+
+
+def test_the_store_answers_a_second_search_and_the_background_gives_the_same(tmp_path: Any) -> None:
+    scenario = trace(1)
+    spec = asked(scenario, ("wait_p95", 1800))
+    with Store(tmp_path / "s.duckdb") as store:
+        first = run_size(spec, scenario, store=store)
+        told: list[float] = []
+        again = run_size(spec, scenario, store=store, progress=lambda share, _: told.append(share))
+    assert again == first
+    assert told == sorted(told)
+    record = compute("size", spec.model_dump(mode="json"), subject=scenario)
+    assert Sizing.from_plain(record.answer) == first
+    with pytest.raises(InputError, match="without the scenario"):
+        compute("size", spec.model_dump(mode="json"))
+
+
+def test_what_progress_raises_stops_the_search() -> None:
+    def stop(_: float, text: str) -> None:
+        assert text.startswith("3 nodes: ")
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        run_size(asked(trace(1), ("wait_p95", 1800)), trace(1), progress=stop)
+
+
+# ---- what a size may not be --------------------------------------------------------------------------
+
+
+def test_a_size_that_leaves_jobs_undone_is_no_answer() -> None:
+    """Jobs of four GPUs never fit nodes of two: they are dropped, and waits look fine."""
+    pools = (Pool(vm=NODE, count=3), Pool(vm=SMALL, count=3))
+    scenario = trace(1, cluster=Cluster(pools=pools), options=SimulationRules(oversize="drop"))
+    ranges = [{"key": "nodes.four", "least": 0, "most": 3}, {"key": "nodes.two", "least": 0, "most": 20}]
+    answer = run_size(asked(scenario, ("wait_p95", 36_000), types=ranges), scenario)
+    assert known(answer.answer)[0] >= 1
+    lax = run_size(asked(scenario, ("wait_p95", 36_000), types=ranges, lack_percent=50), scenario)
+    assert known(lax.answer)[0] == 0
+    checked = known(left_out(answer, known(answer.answer)))
+    assert checked.mean == 0
+
+
+def test_sizes_that_cannot_be_run_are_told_with_the_reason() -> None:
+    scenario = trace(1).replace(
+        cluster=Cluster(pools=(Pool(vm=NODE, count=3),), absences=(Absence(node=2, start_s=5, end_s=60),))
+    )
+    answer = run_size(asked(scenario, ("wait_p95", 360_000)), scenario)
+    assert answer.answer == (3,)
+    assert answer.neighbours == ((2,), (1,))
+    assert "an absence is planned" in check_at(answer, (2,)).why
+
+
+def test_no_size_says_why() -> None:
+    scenario = trace(1)
+    jobs = scenario.workload
+    slack = np.where(np.arange(40) < 6, 0.5, 9.0)
+    soon = scenario.replace(workload=jobs.with_columns(due_s=jobs.submit_s + slack * jobs.work))
+    answer = run_size(asked(soon, ("late_share", 0.05)), soon)
+    assert (answer.answer, answer.status) == (None, "none")
+    assert "15% of the jobs with a due time (6 of 40 jobs) are due sooner than their own run time" in answer.reasons[0]
+    dear = run_size(asked(scenario, ("wait_p95", 1800), ("cost_month", 1000)), scenario)
+    assert dear.answer is None
+    assert "is the cheapest tried that meets the other targets and costs $" in dear.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"policy": "fifoo"}, "Try 'fifo'"),
+        ({"types": [{"key": "nodes.five", "least": 1, "most": 2}]}, "nodes.five"),
+        ({"types": [{"key": "arrivals", "least": 1, "most": 2}]}, "is no number of nodes"),
+        ({"vary": {"prices": 2.0}}, "draws nothing of its own"),
+        ({"targets": [{"metric": "utility_total", "limit": 1}]}, "Utility has no number on these jobs"),
+    ],
+)
+def test_a_bad_question_is_refused_before_the_search(changes: dict[str, Any], complaint: str) -> None:
+    spec = asked(trace(1), ("wait_p95", 1800), **changes)
+    with pytest.raises(InputError, match=complaint):
+        run_size(spec, trace(1))
+    with pytest.raises(InputError, match="asks about scenario"):
+        run_size(spec, trace(2))
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"targets": [{"metric": "wait", "limit": 1}]}, "is not a metric"),
+        ({"targets": [{"metric": "wait_p95", "limit": 1, "side": "at least"}]}, "better when lower"),
+        ({"targets": [{"metric": "wait_p95", "limit": 1}] * 2}, "is there twice"),
+        ({"types": [{"key": "nodes", "least": 5, "most": 2}]}, "must not be above"),
+        (
+            {"types": [{"key": "nodes", "least": 1, "most": 2}, {"key": "nodes.a", "least": 1, "most": 2}]},
+            "vary it alone",
+        ),
+        ({"draws": 1}, "greater than or equal to 2"),
+    ],
+)
+def test_a_question_that_makes_no_sense_names_the_field(changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        asked(trace(1), ("wait_p95", 1800), **changes)

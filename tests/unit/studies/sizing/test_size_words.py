@@ -1,0 +1,303 @@
+"""What the page Size says, of answers written by hand; limits, deliveries and months as they are typed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dlsched.domain.errors import InputError
+from dlsched.figures.palette import LIGHT
+from dlsched.figures.size import cost_and_service
+from dlsched.metrics.kpi import KPIS
+from dlsched.studies.growth.answer import Growth
+from dlsched.studies.sizing.answer import Headroom, Size
+from dlsched.studies.sizing.rule import Rule
+from dlsched.studies.sizing.targets import read_target
+from dlsched.ui.fields.goal import read_targets
+from dlsched.ui.plan import growth_view, headroom_view
+from dlsched.ui.plan.growth_form import MONTH, NODES, TYPE, read_steps
+from dlsched.ui.plan.size_words import (
+    cards_of,
+    certainty,
+    chips_of,
+    edge_words,
+    goal_words,
+    guards_of,
+    headline,
+    headroom_card,
+    limit_text,
+    nodes_card,
+    rows_of,
+    usual_limit,
+)
+from tests.support import sizings
+from tests.support.known import known
+from tests.support.sizings import HOUR_S, WAIT, draws, growth, sizing, waits
+
+BETTER = [key for key, kpi in KPIS.items() if kpi.better != "neutral"]
+
+
+def test_the_card_of_several_types_leaves_out_those_it_has_none_of() -> None:
+    types = tuple(sizings.NODES.model_copy(update={"key": f"nodes.{name}", "name": name}) for name in ("a", "b"))
+    answer = sizing(types=types, today=(1, 6))
+    assert nodes_card(answer, (0, 8)) == "8 b"
+    assert nodes_card(answer, (1, 6)) == "1 a + 6 b"
+
+
+# ---- limits ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "limit", "text"),
+    [
+        ("wait_p95", 3600.0, "1 h"),
+        ("wait_p95", 5400.0, "90 min"),
+        ("wait_p95", 172_800.0, "2 d"),
+        ("wait_p95", 0.5, "0.5 s"),
+        ("late_share", 0.05, "5%"),
+        ("cost_month", 50_000.0, "$50,000"),
+        ("slowdown_mean", 2.5, "2.5x"),
+        ("completed", 1200.0, "1,200"),
+        ("tardiness_total", 3600.0 * 40, "40 h"),
+    ],
+)
+def test_a_limit_is_written_as_people_write_it(metric: str, limit: float, text: str) -> None:
+    assert limit_text(KPIS[metric], limit) == text
+
+
+@given(metric=st.sampled_from(BETTER), limit=st.floats(0.001, 1e6))
+def test_a_limit_that_is_written_is_read_as_the_same(metric: str, limit: float) -> None:
+    sign = "<=" if KPIS[metric].better == "lower" else ">="
+    assert read_target(f"{metric}{sign}{limit_text(KPIS[metric], limit)}").limit == pytest.approx(limit, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("metric", "now", "limit"),
+    [
+        ("wait_p95", None, 3600.0),
+        ("wait_p95", 90_000.0, 3600.0),
+        ("wait_p95", 400.0, 600.0),
+        ("wait_p95", 0.0, 60.0),
+        ("late_share", 0.3, 0.05),
+        ("cost_month", 98_058.24, 99_000.0),
+        ("cost_month", 98_000.0, 98_000.0),
+        ("utility_total", 1423.0, 1400.0),
+        ("utility_total", 1460.0, 1400.0),
+        ("slowdown_mean", None, 1.0),
+    ],
+)
+def test_fields_begin_with_what_is_usual_or_with_what_is_so_now(metric: str, now: float | None, limit: float) -> None:
+    assert usual_limit(KPIS[metric], now) == pytest.approx(limit)
+
+
+def test_a_bad_limit_names_its_field_and_a_way_to_write_it() -> None:
+    with pytest.raises(InputError, match=r"Target Wait, p95: .*needs a unit of its kind, got none.*as in 1 h"):
+        read_targets({"wait_p95": "60"})
+    with pytest.raises(InputError, match=r"Target Late jobs, share: 'few' is not a number with a unit.*as in 5%"):
+        read_targets({"wait_p95": "1 h", "late_share": "few"})
+    with pytest.raises(InputError, match="Targets: there is none"):
+        read_targets({})
+    (target,) = read_targets({"utility_total": "1,200"})
+    assert (target.limit, target.side) == (1200.0, "at least")
+
+
+# ---- the answer --------------------------------------------------------------------------------------
+
+
+def test_the_headline_says_size_price_difference_and_in_how_many_draws_it_held() -> None:
+    assert headline(sizing()) == (
+        "4 nodes are the cheapest we tried that meet “Wait, p95 at most 1 h” in the average month: $29,200/month, "
+        "$14,600/month more than today. Held in 3 of 3 draws."
+    )
+    assert certainty(sizing()) == "held in 3 of 3 draws"
+    exact = sizing(rule=Rule(targets=(WAIT,), exact=True))
+    assert "Held in" not in headline(exact)
+    assert certainty(exact) == "exact for this trace, not a forecast"
+
+
+def test_cards_of_an_answer() -> None:
+    cards = {label: value for label, value, _ in cards_of(sizing())}
+    assert cards == {
+        "Nodes": "4 (+2)",
+        "Cost per month": "$29,200",
+        "Tightest: Wait, p95": "30 min of 1 h",
+        "Headroom": "+20% load",
+    }
+    fewer = cards_of(sizing(today=(6,)))
+    assert fewer[0][1] == "4 (−2)"
+    assert cards_of(sizing(today=(4,)))[0][1] == "4 (as today)"
+
+
+def test_cards_without_prices_count_gpus() -> None:
+    sizes = tuple(one.model_copy(update={"usd_month": None}) for one in sizing().sizes)
+    answer = sizing(sizes=sizes, cost_by="gpus")
+    assert cards_of(answer)[1][:2] == ("GPUs", "32")
+    assert rows_of(answer)[0]["GPUs"] == "8"
+    assert "no prices" in [chip.label for chip in chips_of(answer)]
+    assert "No prices are set" in headline(answer)
+
+
+def test_on_free_slots_costs_are_those_of_the_runs_with_their_interval() -> None:
+    usd = {(2,): (100.0, 120.0, 110.0), (4,): (130.0, 150.0, 140.0)}
+    sizes = tuple(
+        Size(counts=counts, draws=draws([{"wait_p95": 60.0, "cost_month": one} for one in found]))
+        for counts, found in usd.items()
+    )
+    answer = sizing(sizes=sizes, cost_by="runs", neighbours=(), headroom=())
+    cards = {label: (value, hint) for label, value, hint in cards_of(answer)}
+    assert cards["Cost per month"] == ("$140", "Mean over draws. Against today: +$30.00/month.")
+    assert rows_of(answer)[1]["Cost/month"].startswith("$140/month ± $24")
+    chart = known(cost_and_service(answer, "wait_p95", LIGHT))
+    assert chart.figure.layout.xaxis.title.text == "Cost, mean over draws ($/month)"
+    assert any(one.error_x.array for one in chart.figure.data if one.error_x.array is not None)
+
+
+def test_where_nothing_does_cards_tell_what_was_reached() -> None:
+    kept = tuple(one for one in sizing().sizes if one.counts in ((1,), (2,)))
+    none = sizing(sizes=kept, answer=None, neighbours=(), status="none", headroom=())
+    assert headline(none).startswith("No size we tried, up to 2 nodes, meets “Wait, p95 at most 1 h”")
+    assert [card[:2] for card in cards_of(none)] == [("Sizes tried", "2"), ("Wait, p95, lowest reached", "5 h")]
+
+
+@pytest.mark.parametrize(
+    ("last", "first", "text"),
+    [
+        (1.2, 1.25, "+20% load"),
+        (1.0, 1.05, "none"),
+        (0.15, 0.2, "−85% load"),
+        (4.0, None, "at least +300% load"),
+        (None, 0.05, "under 0.05x load"),
+    ],
+)
+def test_headroom_in_a_card(last: float | None, first: float | None, text: str) -> None:
+    assert headroom_card(Headroom(counts=(4,), last=last, first=first, loads=())) == text
+
+
+def test_every_size_is_a_row_with_verdicts_as_words() -> None:
+    rows = rows_of(sizing())
+    assert [row["Size"] for row in rows] == ["1 node", "2 nodes", "3 nodes", "4 nodes", "6 nodes"]
+    assert [row["Note"] for row in rows] == ["", "today", "just below, knee", "answer", ""]
+    assert rows[2]["Wait, p95 at most 1 h"] == "1 h ± 30 min, unsure"
+    assert [row["All targets"] for row in rows] == ["fails", "fails", "unsure", "ok", "ok"]
+    assert [row["Draws held"] for row in rows] == ["0 of 3", "0 of 3", "2 of 3", "3 of 3", "3 of 3"]
+    assert "Why" not in rows[0]
+    broken = Size(counts=(7,), error="an absence is of node 7")
+    assert rows_of(sizing(sizes=(*sizing().sizes, broken)))[-1]["Why"] == "an absence is of node 7"
+
+
+def test_banners_tell_what_must_be_known_before_the_answer() -> None:
+    assert guards_of(sizing()) == []
+    levels = [guard.level for guard in guards_of(sizing(), stale=True, elsewhere=True)]
+    assert levels == ["info", "info"]
+    bad = Size(counts=(4,), usd_month=1.0, draws=waits([0.5] * 3, audit=("node 0 held twice",)))
+    (guard,) = guards_of(sizing(sizes=(bad,), answer=None, neighbours=()))
+    assert guard.level == "red"
+    assert "3 runs. First, 4 nodes: node 0 held twice" in guard.text
+    narrow = sizings.NODES.model_copy(update={"least": 4})
+    (guard,) = guards_of(sizing(types=(narrow,)))
+    assert "least nodes that were allowed (4 nodes)" in guard.text
+    assert edge_words([narrow]) == "4 nodes"
+    (guard,) = guards_of(sizing(reasons=("the search stopped at 100 runs",)))
+    assert guard.text == "The search stopped at 100 runs: a cheaper size may be left."
+
+
+def test_chips_name_the_claim_the_sizes_and_what_is_drawn() -> None:
+    chips = chips_of(sizing(vary={"days": 1.0, "run_time_spread": 0.3}))
+    labels = [chip.label for chip in chips]
+    assert ["other days" in chip.why for chip in chips] == [False, True, False, False]
+    assert labels == ["claim: the average month", "days resampled", "run times ± 30%", "sizes: nodes 1 to 8"]
+    nearly = Rule(targets=(WAIT,), claim="nearly-every", level=0.9)
+    first = chips_of(sizing(rule=nearly))[0]
+    assert first.label == "claim: nearly every month"
+    assert first.why.startswith("90% of the draws")
+
+
+def test_a_question_in_words_names_the_claim_only_where_something_is_random() -> None:
+    words = goal_words((WAIT,), "nearly-every", 0.95, "FIFO", exact=False)
+    assert words == "Wait, p95 at most 1 h, in nearly every month (95% of draws), under FIFO"
+    assert goal_words((WAIT,), "average", 0.95, "FIFO", exact=True) == "Wait, p95 at most 1 h, under FIFO"
+
+
+def test_headroom_cards_and_rows() -> None:
+    answer = sizing()
+    assert [card[:2] for card in headroom_view.cards_of(answer)] == [
+        ("Headroom, answer", "+20% load"), ("At 1.25x the load, answer", "unsure"),
+    ]  # fmt: skip
+    assert [row["All targets"] for row in headroom_view.rows_of(answer)] == ["ok", "ok", "unsure"]
+
+
+# ---- growth ------------------------------------------------------------------------------------------
+
+
+def test_cards_say_when_it_breaks_and_by_when_to_order() -> None:
+    cards = [card[:2] for card in growth_view.cards_of(growth())]
+    assert cards == [
+        ("Breaks in", "2027-02"), ("Order by", "2026-12"), ("Arrivals then", "1.33x"),
+        ("Cost per month then", "$14,600"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "first", "order"),
+    [
+        ({"lead_months": 5}, ("Breaks in", "2027-02"), "2026-08"),
+        ({"lead_months": 5, "begin": ""}, ("Breaks in", "month 3"), "3 months ago"),
+        ({"rule": Rule(targets=(WAIT.model_copy(update={"limit": 9 * HOUR_S}),))}, ("Holds through", "2027-03"), "–"),
+        ({"months": growth().months[:3], "steps": ()}, ("Unsure from", "2027-01"), "2026-12"),
+        ({"months": growth().months[:3], "steps": (), "begin": ""}, ("Unsure from", "month 2"), "month 1"),
+    ],
+    ids=["late", "late without dates", "holds", "unsure", "no dates"],
+)
+def test_cards_of_other_answers(changes: dict[str, Any], first: tuple[str, str], order: str) -> None:
+    cards = growth_view.cards_of(growth(**changes))
+    assert cards[0][:2] == first
+    assert cards[1][1] == order
+    assert (cards[1][0] == "Order by, late") == (changes.get("lead_months", 0) > 3)
+
+
+def test_months_as_rows_leave_out_what_says_nothing() -> None:
+    rows = growth_view.table_rows(growth())
+    assert [row["Verdict"] for row in rows] == ["ok", "ok", "unsure", "fails", "ok"]
+    assert rows[4]["Nodes"] == "4"
+    assert "Why" not in rows[0]
+    exact: Growth = growth(rule=Rule(targets=(WAIT,), exact=True))
+    assert "Draws that hold" not in growth_view.table_rows(exact)[0]
+    assert growth_view.certainty(exact) == "exact for this trace, not a forecast"
+    assert growth_view.certainty(growth()) == "3 draws a month"
+
+
+def test_a_month_that_cannot_be_run_is_told() -> None:
+    months = (*growth().months[:4], growth().months[4].model_copy(update={"draws": (), "error": "fewer than no nodes"}))
+    (guard,) = growth_view.guards_of(growth(months=months))
+    assert guard.text == "1 month cannot be run. First, 2027-03: fewer than no nodes"
+
+
+def table(*rows: tuple[Any, Any, Any]) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=[MONTH, TYPE, NODES], dtype=object)
+
+
+def test_deliveries_are_read_by_number_or_date() -> None:
+    frame = table(("4", "nodes", 4), ("2027-03", None, -2.0), (None, None, None), ("", "", None))
+    steps = read_steps(frame, ["nodes"], "2026-11")
+    assert [(step.month, step.key, step.nodes) for step in steps] == [(4, "nodes", 4), (4, "nodes", -2)]
+
+
+@pytest.mark.parametrize(
+    ("row", "begin", "complaint"),
+    [
+        (("4", "nodes", None), "", "row 1: nodes must be a whole number, got nothing"),
+        (("4", "nodes", 1.5), "", "row 1: nodes must be a whole number, got 1.5"),
+        (("soon", "nodes", 4), "", "row 1: the month must be a number from 0 on, got 'soon'. Write 3"),
+        ((None, "nodes", 4), "2026-11", r"got 'nothing'\. Write 3 or 2027-02"),
+        (("2026-10", "nodes", 4), "2026-11", "got '2026-10'"),
+        (("2027-03", "nodes", 4), "", "got '2027-03'"),
+    ],
+    ids=["no nodes", "half a node", "no month", "empty month", "before the first", "date without a first month"],
+)
+def test_a_bad_delivery_names_its_row(row: tuple[Any, Any, Any], begin: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        read_steps(table(row), ["nodes"], begin)

@@ -1,0 +1,95 @@
+"""Values that suggest themselves, for one change and for the questions that are asked most."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.studies.design.factors import changed, factor_of
+from dlsched.studies.sweep import planned, read_spec
+from dlsched.studies.sweep.presets import PRESETS, low_and_high, preset, range_of
+from dlsched.studies.sweep.spec import MOST_RUNS, refuse_too_many
+from tests.support.runs_for_store import small_scenario
+
+
+@pytest.mark.parametrize("key", [one.key for one in PRESETS])
+def test_every_preset_can_be_run(key: str) -> None:
+    scenario = small_scenario(12)
+    mode, axes = preset(key, scenario)
+    spec = read_spec(
+        {
+            "scenario": scenario.content_hash,
+            "mode": mode,
+            "axes": [axis.model_dump() for axis in axes],
+            "policies": ["fifo", "sjf"],
+        }
+    )
+    assert len(planned(spec, scenario).keys) == 2 * len(spec.points)
+
+
+def test_sizes_are_around_the_present_one_and_leave_no_job_too_large() -> None:
+    assert preset("size", small_scenario(12))[1][0].values == (1, 2, 3, 4)
+    wide = small_scenario(12)
+    wide = wide.replace(workload=wide.workload.with_columns(workers=[4] * 12))
+    assert preset("size", wide)[1][0].values == (2, 3, 4)
+
+
+def test_of_several_pools_one_gets_other_sizes_and_none_where_nodes_are_named() -> None:
+    pools = tuple(Pool(vm=VmType(name=name, gpus=2), count=count) for name, count in (("a", 1), ("b", 8)))
+    scenario = small_scenario(12).replace(cluster=Cluster(pools=pools))
+    axis = preset("size", scenario)[1][0]
+    assert (axis.key, axis.values) == ("nodes.a", (1, 2))
+    away = tuple(Absence(node=node, start_s=0, end_s=1) for node in range(9))
+    both = Cluster(pools=(*pools, pools[0]), absences=away)
+    scenario = scenario.replace(cluster=both)
+    assert preset("size", scenario)[1][0].key == "nodes.b"
+
+
+def test_assumptions_are_those_the_scenario_has_low_and_high() -> None:
+    mode, axes = preset("assumptions", small_scenario(12))
+    assert mode == "one-at-a-time"
+    assert [axis.key for axis in axes] == ["arrivals", "durations", "nodes", "prices", "run_time_spread", "due_slack"]
+    assert axes[0].values == (0.8, 1.2)
+    assert axes[2].values == (1, 3)
+
+
+def test_the_five_situations_and_what_stands_for_prices_where_there_are_none() -> None:
+    scenario = small_scenario(12)
+    axes = preset("situations", scenario)[1]
+    assert [axis.key for axis in axes] == ["arrivals", "run_time_spread", "failure_at", "prices"]
+    fails = str(axes[2].values[0])
+    assert changed(scenario, {"failure_at": fails}).cluster.absences[0].cause == "fails"
+    free = scenario.replace(cluster=Cluster(pools=(Pool(vm=VmType(name="two", gpus=2), count=10),)))
+    axes = preset("situations", free)[1]
+    assert [axis.key for axis in axes] == ["arrivals", "run_time_spread", "failure_at", "durations"]
+    assert str(axes[2].values[0]).count("@") == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "both", "several"),
+    [
+        ("arrivals", (0.8, 1.2), (0.8, 0.9, 1.0, 1.2, 1.4)),
+        ("nodes", (1, 3), (1, 2, 3, 4)),
+        ("restart_s", (60, 300), (60, 300)),
+        ("bug_within_s", (240, 360), (240, 270, 300, 360, 420)),
+        ("days", (1,), (1,)),
+    ],
+)
+def test_values_that_suggest_themselves(key: str, both: tuple[float, ...], several: tuple[float, ...]) -> None:
+    scenario = small_scenario(12)
+    assert low_and_high(scenario, factor_of(scenario, key)) == both
+    assert range_of(scenario, factor_of(scenario, key)) == several
+
+
+def test_too_many_runs_are_refused_with_the_count_and_what_to_coarsen() -> None:
+    with pytest.raises(InputError) as refused:
+        refuse_too_many({"Nodes": 20, "Arrivals": 10}, "grid", 6, 10)
+    assert "would be 12,000 runs: 200 points x 6 policies x 10 draws; at most 5,000" in str(refused.value)
+    assert refused.value.do == "Take fewer than 20 values of Nodes or 4 draws"
+    with pytest.raises(InputError) as refused:
+        refuse_too_many({"Nodes": 100, "Arrivals": 100}, "grid", 1, 1)
+    assert refused.value.do == "Take fewer than 100 values of Nodes"
+    refuse_too_many({"Nodes": 100, "Arrivals": 50}, "grid", 1, 1)
+    assert MOST_RUNS == 5000
+    refuse_too_many({"Nodes": 20, "Arrivals": 10}, "one-at-a-time", 6, 10)

@@ -1,0 +1,248 @@
+"""A what-if against two runs made by hand: the same numbers, paired by draw, exact where nothing is random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.errors import InputError
+from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.workload import Workload
+from dlsched.sim.simulate import Cancelled
+from dlsched.studies import registry
+from dlsched.studies.design import Replications, Variant, changed
+from dlsched.studies.simulation import simulate
+from dlsched.studies.what_if import (
+    WhatIfSpec,
+    check,
+    default_draws,
+    guess_s,
+    is_exact,
+    moved,
+    read_spec,
+    run_what_if,
+    unchanged,
+)
+from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, WhatIf, card_rows, comparison_of, cost_key
+from dlsched.studies.what_if.spec import num_days
+from dlsched.workload.generators import draw
+from dlsched.workload.load import load
+from tests.support.known import known
+
+A100 = VmType(name="a100", gpus=8, usd_per_h=20.0)
+DAY_S = 86_400.0
+
+
+def by_hand(**changes: Any) -> Scenario:
+    """Return two jobs of 8 GPUs and 100 s on one node, 10 s apart: the second waits 90 s."""
+    columns = {"job_id": ["a", "b"], "submit_s": [0.0, 10.0], "work": [100.0, 100.0], "workers": [8, 8],
+               "due_s": [150.0, 150.0], "user": ["ann", "bob"]}  # fmt: skip
+    cluster = Cluster(pools=(Pool(vm=A100, count=1),))
+    values: dict[str, Any] = {"workload": Workload.from_columns(columns), "cluster": cluster, "name": "two"}
+    return Scenario(**values | changes)
+
+
+def demo(jobs: int = 60, **changes: Any) -> Scenario:
+    made = load("data/demo.toml")
+    spec = {**known(made.generator), "jobs": jobs}
+    return made.replace(generator=spec, workload=draw(spec, made.seed), **changes)
+
+
+def asked(scenario: Scenario, after: Variant, before: str = "fifo", **draws: Any) -> WhatIfSpec:
+    return WhatIfSpec(
+        scenario=scenario.content_hash, baseline=Variant(policy=before), changed=after, draws=Replications(**draws)
+    )
+
+
+def test_one_more_node_by_hand() -> None:
+    scenario = by_hand()
+    answer = run_what_if(asked(scenario, Variant(policy="fifo", changes={"nodes": 2})), scenario)
+    assert answer.exact
+    assert answer.baseline.metrics[0]["wait_mean"] == 45  # 0 and 90
+    assert answer.changed.metrics[0]["wait_mean"] == 0
+    assert answer.baseline.waits_s[0] == answer.baseline.waits_s[100] == 0  # half of the jobs did not wait
+    assert answer.baseline.waits_s[101] == answer.baseline.waits_s[-1] == 90
+    assert set(answer.changed.waits_s) == {0.0}
+    assert answer.baseline.times_in_system_s[-1] == 190
+    assert (answer.baseline.started, answer.baseline.completed) == (2, 2)
+    assert [count for at, count in answer.baseline.queue if 10 <= at < 100] == [1]
+    assert answer.changed.queue[-1][1] == 0
+    found = comparison_of(answer)
+    late = known(found.row("late_share")).of(CHANGED)
+    assert (known(late.value).mean, known(late.delta).mean, late.verdict) == (0.0, -0.5, "better")
+    by_user = next(one for one in answer.winners if one.by == "user")
+    assert {group.name: group.change for group in by_user.groups} == {"2 small groups": -45}
+    assert by_user.total.half_width == 0
+
+
+def test_the_answer_is_two_runs_on_the_same_draws() -> None:
+    scenario = demo()
+    after = Variant(policy="sjf", changes={"nodes": 9, "arrivals": 1.5})
+    answer = run_what_if(asked(scenario, after, seeds=(0, 1, 2)), scenario)
+    for seed in (0, 1, 2):
+        old = simulate(scenario, "fifo", seed=seed)
+        new = simulate(changed(scenario, after.changes, seed), "sjf", seed=seed)
+        for side, run in ((answer.baseline, old), (answer.changed, new)):
+            mine = {key: value for key, value in side.metrics[seed].items() if key != "decision_cpu_s"}
+            theirs = {key: value for key, value in run.metrics.items() if key != "decision_cpu_s"}
+            assert mine == theirs
+            assert side.audit == tuple(run.audit()) == ()
+    first = simulate(scenario, "fifo", seed=0)
+    waits = np.percentile(first.jobs["wait_s"], LEVELS_PERCENT, method="inverted_cdf")
+    assert answer.baseline.waits_s == pytest.approx(waits)
+    delta = known(known(comparison_of(answer).row("wait_mean")).of(CHANGED).delta)
+    pairs = [
+        known(new["wait_mean"]) - known(old["wait_mean"])
+        for old, new in zip(answer.baseline.metrics, answer.changed.metrics, strict=True)
+    ]
+    assert delta.mean == pytest.approx(np.mean(pairs))
+    assert not answer.exact
+
+
+def numbers(answer: WhatIf) -> dict[str, Any]:
+    plain = answer.to_plain()
+    for side in ("baseline", "changed"):
+        for metrics in plain[side]["metrics"]:
+            metrics.pop("decision_cpu_s", None)
+    return {key: value for key, value in plain.items() if key != "run_cpu_s"}
+
+
+def test_the_same_question_has_the_same_answer_also_through_json_and_in_a_worker() -> None:
+    scenario = demo(40)
+    spec = asked(scenario, Variant(policy="fifo", changes={"arrivals": 1.2}), seeds=(0, 1), vary={"failures": 5})
+    answer = run_what_if(spec, scenario)
+    assert numbers(WhatIf.from_plain(answer.to_plain())) == numbers(answer)
+    record = registry.compute("what-if", spec.model_dump(mode="json"), subject=scenario)
+    assert numbers(WhatIf.from_plain(record.answer)) == numbers(answer)
+    assert read_spec(record.spec) == spec
+
+
+def test_more_draws_begin_with_the_same_ones() -> None:
+    scenario = demo(40)
+    spec = asked(scenario, Variant(policy="fifo", changes={"nodes": 7}), seeds=(0, 1, 2))
+    assert spec.first_draw.draws.seeds == (0,)
+    rough, full = run_what_if(spec.first_draw, scenario), run_what_if(spec, scenario)
+    assert numbers(rough)["changed"]["metrics"][0] == numbers(full)["changed"]["metrics"][0]
+    assert rough.changed.waits_s == full.changed.waits_s
+
+
+def test_what_is_exact_is_run_once_however_many_draws_are_asked_for() -> None:
+    scenario = by_hand()
+    told: list[str] = []
+    spec = asked(scenario, Variant(policy="fifo", changes={"nodes": 3}), seeds=(0, 1, 2))
+    run_what_if(spec, scenario, lambda share, text: told.append(text))
+    assert set(told) - {""} <= {"run 1 of 2", "run 2 of 2"}
+    assert is_exact(spec, scenario)
+    assert not is_exact(spec.model_copy(update={"draws": Replications(vary={"run_time_spread": 0.3})}), scenario)
+    drawn_errors = Variant(policy="sjf", changes={"estimate_error": 0.5})
+    assert not is_exact(asked(scenario, drawn_errors), scenario)
+
+
+def test_nothing_changed_is_the_same_on_both_sides() -> None:
+    scenario = by_hand()
+    answer = run_what_if(unchanged(scenario, "fifo"), scenario)
+    assert not answer.is_changed
+    assert answer.winners == ()
+    assert answer.baseline.metrics == answer.changed.metrics
+    assert {row.of(CHANGED).verdict for row in comparison_of(answer).rows} == {"same"}
+
+
+def test_a_run_that_cannot_be_leaves_its_error_and_the_other_side() -> None:
+    columns = {"job_id": ["a"], "submit_s": [0.0], "work": [10.0], "workers": [16]}
+    scenario = by_hand(workload=Workload.from_columns(columns), cluster=Cluster(pools=(Pool(vm=A100, count=2),)))
+    answer = run_what_if(asked(scenario, Variant(policy="fifo", changes={"nodes": 1})), scenario)
+    assert "can never fit" in answer.errors[0]
+    assert answer.baseline.metrics[0]["completed"] == 1
+    assert answer.changed.metrics == ({},)
+    assert known(comparison_of(answer).row("wait_mean")).of(CHANGED).verdict == "missing"
+    assert answer.winners == ()
+
+
+def test_progress_goes_up_and_may_stop_the_work() -> None:
+    scenario = demo(30, seed=77)
+    spec = asked(scenario, Variant(policy="sjf"), seeds=(0, 1))
+    shares: list[float] = []
+    run_what_if(spec, scenario, lambda share, text: shares.append(share))
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] <= 1
+
+    def stop(share: float, text: str) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        run_what_if(spec, scenario, stop)
+
+
+def test_the_usual_draws_are_what_is_random_else_the_days_of_the_trace_else_nothing() -> None:
+    assert default_draws(demo(), "fifo") == Replications(seeds=tuple(range(10)))
+    assert default_draws(by_hand(), "fifo") == Replications()
+    columns = {"job_id": ["a", "b"], "submit_s": [0.5 * DAY_S, 2.1 * DAY_S], "work": [9.0, 9.0]}
+    three_days = by_hand(workload=Workload.from_columns(columns))
+    assert num_days(three_days) == 3
+    assert default_draws(three_days, "fifo") == Replications(seeds=tuple(range(10)), vary={"days": 1})
+    errors = by_hand(options=SimulationRules(estimate_error=0.2))
+    assert default_draws(errors, "fifo") == Replications(seeds=tuple(range(10)))
+
+
+def test_what_differs_is_told_with_both_values() -> None:
+    scenario = by_hand(options=SimulationRules(restart_s=15))
+    after = Variant(
+        policy="las", changes={"nodes.a100": 3, "arrivals": 1.0, "restart_s": 60}, params={"quantum_s": 120}
+    )
+    found = {one.key: (one.before, one.after) for one in moved(asked(scenario, after), scenario)}
+    assert found == {
+        "nodes.a100": (1, 3), "restart_s": (15, 60), "policy": ("FIFO", "LAS"), "param.quantum_s": (60, 120),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"scenario": "other"}, "is about scenario other"),
+        ({"changed": {"policy": "fifo", "changes": {"node": 2}}}, "change 'node': there is none of this name"),
+        ({"changed": {"policy": "fifo", "changes": {"nodes": 0}}}, "change nodes: must be at least 1"),
+        ({"changed": {"policy": "fof"}}, "policy 'fof'"),
+        ({"draws": {"seeds": [1, 2]}}, "draws are numbered 0, 1, 2"),
+        ({"draws": {"vary": {"arrivals": 2}}}, "draws nothing of its own"),
+        ({"baseline": {"policy": "fifo", "changes": {"nodes": 2}}}, "the baseline is the scenario as it is"),
+        ({"changed": {"policy": "priority"}}, "needs priorities; the scenario has none"),
+    ],
+    ids=("scenario", "key", "value", "policy", "draws", "vary", "baseline", "need"),
+)
+def test_a_bad_question_names_what_is_wrong(spec: dict[str, Any], words: str) -> None:
+    scenario = by_hand()
+    plain = unchanged(scenario, "fifo").model_dump(mode="json") | spec
+    with pytest.raises(InputError, match=words):
+        check(read_spec(plain), scenario)
+
+
+def test_a_question_without_its_scenario_says_where_to_ask() -> None:
+    spec = unchanged(by_hand(), "fifo").model_dump(mode="json")
+    with pytest.raises(InputError, match=r"without the scenario it is about\. Ask on the page What if"):
+        registry.compute("what-if", spec)
+
+
+def test_the_guess_knows_compiled_loops_from_the_general_engine() -> None:
+    scenario = demo(1000)
+    quick = guess_s(unchanged(scenario, "fifo"), scenario)
+    assert 0.1 < quick < 2  # ten draws of two runs
+    slower = asked(scenario, Variant(policy="fifo", changes={"restart_s": 30.0}), seeds=tuple(range(10)))
+    assert guess_s(slower, scenario) > 2 > quick
+    assert guess_s(slower, scenario, run_cpu_s=0.1) == pytest.approx(2)
+    one = asked(by_hand(), Variant(policy="fifo", changes={"nodes": 2}))
+    assert guess_s(one, by_hand(), run_cpu_s=0.1) == pytest.approx(0.2)
+    assert guess_s(unchanged(by_hand(), "fifo"), by_hand(), run_cpu_s=0.1) == pytest.approx(0.1)  # both sides are one
+
+
+def test_costs_are_per_month_on_fixed_nodes_and_in_all_where_machines_are_rented() -> None:
+    scenario = by_hand()
+    answer = run_what_if(asked(scenario, Variant(policy="fifo", changes={"nodes": 2})), scenario)
+    found = comparison_of(answer)
+    assert cost_key(answer, found) == "cost_month"
+    assert [row.kpi.key for row in card_rows(answer, found)] == ["late_share", "wait_p95", "wait_p50", "cost_month"]
+    # one node at 20 $/h for the 10 s in which jobs arrive, scaled to a month of 30.4 days: 24 x 30.4 x 20 $
+    assert known(known(found.row("cost_month")).of(TODAY).value).mean == pytest.approx(20 * 24 * 30.4)
+    assert cost_key(answer.model_copy(update={"free_slots": True}), found) == "total_cost"

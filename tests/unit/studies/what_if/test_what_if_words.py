@@ -1,0 +1,200 @@
+"""The sentence of a what-if: never better where the draws do not tell, a trade-off where numbers disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from dlsched.domain.errors import InputError
+from dlsched.studies.what_if.answer import Moved, Side, WhatIf, card_rows, comparison_of, forest_rows
+from dlsched.studies.what_if.words import (
+    factor_words,
+    moved_words,
+    sentence,
+    settings,
+    subject,
+    value_words,
+    varies_words,
+)
+
+TWO_NODES = Moved(key="nodes", label="Nodes", unit="nodes", before=8, after=10)
+POLICY = Moved(key="policy", label="Policy", unit="", before="FIFO", after="EASY backfill")
+Draws = Sequence[Mapping[str, float | None]]
+
+
+def answer(today: Draws, then: Draws, *moved: Moved, **more: Any) -> WhatIf:
+    sides = [Side(policy="fifo", label="FIFO", metrics=tuple(draws)) for draws in (today, then)]
+    values: dict[str, Any] = {"moved": moved or (TWO_NODES,), "draws": len(today), "exact": False, "free_slots": False}
+    return WhatIf(scenario="s", scenario_name="name", baseline=sides[0], changed=sides[1], vary={}, **values | more)
+
+
+def told(made: WhatIf) -> str:
+    return sentence(made, comparison_of(made))
+
+
+def draws(late: Sequence[float], wait: Sequence[float], cost: Sequence[float]) -> list[dict[str, float | None]]:
+    return [
+        {"late_share": a, "wait_p95": b, "wait_p50": b / 2, "cost_month": c, "completed": 100.0}
+        for a, b, c in zip(late, wait, cost, strict=True)
+    ]
+
+
+TODAY = draws((0.14, 0.142, 0.144), (3600, 4000, 3800), (40_000, 40_000, 40_000))
+
+
+def test_a_gain_that_costs() -> None:
+    then = draws((0.06, 0.061, 0.062), (3600, 4100, 3700), (49_400, 49_400, 49_400))
+    assert told(answer(TODAY, then)) == (
+        "Two more nodes cut late jobs from 14.2% to 6.1%, and cost $9,400 more a month (95%, 3 paired draws)."
+    )
+
+
+def test_draws_of_days_are_told_to_be_of_these_days() -> None:
+    then = draws((0.06, 0.061, 0.062), (3600, 4100, 3700), (49_400, 49_400, 49_400))
+    of_days = {"vary": {"days": 1.0, "run_time_spread": 0.3}}
+    assert told(answer(TODAY, then).model_copy(update=of_days)).endswith("(95%, 3 paired draws of these days).")
+    assert told(answer(TODAY, TODAY, moved=()).model_copy(update=of_days)).endswith("(95%, 3 draws of these days).")
+
+
+def test_two_gains_have_one_verb_and_a_single_subject_its_own() -> None:
+    then = draws((0.06, 0.061, 0.062), (600, 1000, 800), (40_000, 40_000, 40_000))
+    assert told(answer(TODAY, then, POLICY)) == (
+        "EASY backfill instead of FIFO cuts late jobs from 14.2% to 6.1% and the p95 wait from 1 h 3 min to 13 min, "
+        "at the same cost (95%, 3 paired draws)."
+    )
+
+
+def test_numbers_that_disagree_are_a_trade_off() -> None:
+    then = draws((0.06, 0.061, 0.062), (7200, 7600, 7400), (30_000, 30_000, 30_000))
+    assert told(answer(TODAY, then)) == (
+        "Two more nodes are a trade-off: they cut late jobs from 14.2% to 6.1%, but raise the p95 wait from 1 h 3 min "
+        "to 2 h 3 min, and save $10,000 a month (95%, 3 paired draws)."
+    )
+
+
+def test_a_loss_that_saves() -> None:
+    fewer = Moved(key="nodes.a100", label="Nodes of a100", unit="nodes", before=8, after=7)
+    then = draws((0.3, 0.301, 0.302), (3600, 4100, 3700), (30_000, 30_000, 30_000))
+    assert told(answer(TODAY, then, fewer)) == (
+        "One fewer a100 node raises late jobs from 14.2% to 30.1%, but saves $10,000 a month (95%, 3 paired draws)."
+    )
+
+
+def test_what_the_draws_do_not_tell_is_never_better() -> None:
+    then = draws((0.10, 0.18, 0.14), (3700, 3900, 3800), (40_000, 40_001, 39_990))
+    found = told(answer(TODAY, then))
+    assert found == (
+        "Two more nodes are not distinguishable from today in late jobs and the p95 wait, "
+        "at the same cost (95%, 3 paired draws)."
+    )
+
+
+def test_one_draw_of_something_random_tells_nothing_apart() -> None:
+    found = told(answer(TODAY[:1], draws((0.06,), (60,), (49_400,))))
+    assert found == (
+        "Two more nodes, in one draw: late jobs 6% (14% today), the p95 wait 1 min (1 h today) and machine cost "
+        "$49,400/month ($40,000/month today); rough, one draw does not tell them apart."
+    )
+    assert "cut" not in found
+
+
+def test_where_nothing_is_random_the_difference_is_exact_and_no_forecast() -> None:
+    found = told(answer(TODAY[:1], draws((0.06,), (3600,), (40_000,)), exact=True))
+    assert found == (
+        "Two more nodes cut late jobs from 14% to 6%, at the same cost (exact for this trace, not a forecast)."
+    )
+
+
+def test_nothing_changed_says_how_it_is() -> None:
+    made = answer(TODAY, TODAY).model_copy(update={"moved": ()})
+    assert told(made) == (
+        "As it is, FIFO: late jobs 14.2% ± 0.5 pp, the p95 wait 1 h 3 min ± 8 min 17 s and machine cost $40,000/month "
+        "(95%, 3 draws)."
+    )
+
+
+def test_a_change_that_changes_nothing_says_so() -> None:
+    assert told(answer(TODAY, TODAY)) == (
+        "Two more nodes leave late jobs, the p95 wait and completed jobs as they are, at the same cost "
+        "(95%, 3 paired draws)."
+    )
+
+
+def test_a_run_that_failed_gives_no_comparison() -> None:
+    made = answer(TODAY, [{}] * 3)
+    failed = made.model_copy(update={"changed": made.changed.model_copy(update={"errors": ("no node",)})})
+    assert told(failed) == "The comparison is not complete: not every run came to its end."
+    assert failed.errors == ("no node",)
+
+
+def moved(key: str, unit: str, before: Any, after: Any, label: str = "") -> Moved:
+    return Moved(key=key, label=label or key.capitalize(), unit=unit, before=before, after=after)
+
+
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        (TWO_NODES, "two more nodes"),
+        (moved("nodes.a100", "nodes", 3, 2), "one fewer a100 node"),
+        (moved("nodes.8-GPU node", "nodes", 1, 3), "two more 8-GPU nodes"),
+        (moved("nodes", "nodes", 8, 40), "32 more nodes"),
+        (moved("arrivals", "x", 1, 1.2), "arrivals +20%"),
+        (moved("prices", "x", 1, 0.85), "prices −15%"),
+        (moved("durations", "x", 1, 4), "durations x 4"),
+        (POLICY, "EASY backfill instead of FIFO"),
+        (moved("restart_s", "s", 0, 90, "Restart"), "restart 1 min 30 s instead of 0 s"),
+        (moved("rejection_usd", "$", 0, 5, "Rejection"), "rejection $5.00 instead of $0.00"),
+        (moved("horizon_s", "s", None, 7200, "Horizon"), "horizon 2 h instead of none"),
+        (moved("param.quantum_s", "", 60, 120, "LAS, quantum s"), "LAS, quantum s 120 instead of 60"),
+        (moved("failure_at", "", None, "3@48for6"), "a failure of node 3 after 2 d for 6 h"),
+        (moved("failure_at", "", None, "3@48for6+4@1for1"), "2 failures at given times"),
+        (moved("failures", "h", None, 100), "failures, one a node every 4 d 4 h,"),
+        (moved("vm_types", "", None, "a100+h100"), "only the VM types a100 and h100"),
+        (moved("run_time_spread", "", None, 0.3), "run times ± 30%"),
+    ],
+    ids=lambda value: value.key if isinstance(value, Moved) else "",
+)
+def test_each_change_in_words(one: Moved, words: str) -> None:
+    assert moved_words(one) == words
+
+
+def test_many_changes_are_counted_and_several_take_a_plural() -> None:
+    arrivals = moved("arrivals", "x", 1, 1.1)
+    assert subject([TWO_NODES, arrivals]).words == "Two more nodes and arrivals +10%"
+    assert subject([POLICY]).does("cut") == "cuts"
+    assert subject([POLICY, arrivals]).does("cut") == "cut"
+    four = subject([TWO_NODES, arrivals, POLICY, moved("restart_s", "s", 0, 9)])
+    assert (four.words, four.is_are) == ("These four changes", "are")
+
+
+def test_values_and_what_varies_have_units() -> None:
+    assert [value_words(8, "nodes"), value_words(0.5, "x"), value_words(100, "h")] == ["8 nodes", "0.5x", "4 d 4 h"]
+    assert [factor_words(1), factor_words(0.5), factor_words(2.99), factor_words(3)] == ["+0%", "−50%", "+199%", "x 3"]
+    assert varies_words({"days": 1, "run_time_spread": 0.3, "failures": 200.0}) == [
+        "days resampled", "run times ± 30%", "a failure a node every 8 d 8 h",
+    ]  # fmt: skip
+
+
+def test_only_what_differs_is_listed() -> None:
+    made = answer(TODAY, TODAY, TWO_NODES, POLICY)
+    assert settings(made) == [
+        {"Setting": "Nodes", "Today": "8 nodes", "With the change": "10 nodes"},
+        {"Setting": "Policy", "Today": "FIFO", "With the change": "EASY backfill"},
+    ]
+
+
+def test_cards_show_completed_jobs_where_they_differ_and_rows_without_a_baseline_have_no_percent() -> None:
+    fewer: list[dict[str, float | None]] = [one | {"completed": 90.0} for one in TODAY]
+    made = answer(TODAY, fewer)
+    found = comparison_of(made)
+    assert [row.kpi.key for row in card_rows(made, found)] == ["late_share", "wait_p95", "completed", "cost_month"]
+    never: list[dict[str, float | None]] = [one | {"late_share": 0.0} for one in TODAY]
+    late = answer(never, TODAY)
+    assert [row.kpi.key for row in forest_rows(late, comparison_of(late))] == ["wait_p95", "cost_month"]
+
+
+def test_what_is_no_answer_is_refused() -> None:
+    with pytest.raises(InputError, match="answer of a what-if"):
+        WhatIf.from_plain({"scenario": "s"})
