@@ -173,7 +173,7 @@ def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[RunRe
         ]
         return BatchResult(outcomes, found.computed, found.stored)
 
-    monkeypatch.setattr(compare_command, "run_cases", run)
+    monkeypatch.setattr(compare_command, "run_variants", run)
 
 
 def test_a_run_that_failed_its_audit_is_in_no_memo(

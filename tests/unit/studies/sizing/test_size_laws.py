@@ -28,7 +28,7 @@ def search(
     law: Law, monkeypatch: pytest.MonkeyPatch, number: int = 0, *, common: bool = True, **changes: Any
 ) -> Sizing:
     """Return the answer of a search for at most 100 s of wait among 1 to 40 nodes, with runs of this law."""
-    monkeypatch.setattr(trials, "run_cases", DrawnRuns(law, number, common, own_nodes=2))
+    monkeypatch.setattr(trials, "run_variants", DrawnRuns(law, number, common, own_nodes=2))
     targets = changes.pop("targets", (("wait_p95", 100),))
     given = {"types": [{"key": "nodes", "least": 1, "most": 40}]} | changes
     return run_size(asked(RANDOM, *targets, **given), RANDOM)
@@ -124,7 +124,7 @@ class Apart(DrawnRuns):
 
 def test_a_size_that_was_passed_over_has_its_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """8 nodes met the targets on the way; going up from 6 in growing steps passes over them."""
-    monkeypatch.setattr(trials, "run_cases", Apart(lambda nodes, rng: {}, own_nodes=2))
+    monkeypatch.setattr(trials, "run_variants", Apart(lambda nodes, rng: {}, own_nodes=2))
     spec = asked(RANDOM, ("wait_p95", 100), types=[{"key": "nodes", "least": 1, "most": 40}])
     answer = run_size(spec, RANDOM)
     assert answer.answer == (8,)
@@ -142,7 +142,7 @@ class Unlucky(DrawnRuns):
 
 
 def test_todays_cluster_is_judged_by_the_fresh_draws_it_gets_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "run_cases", Unlucky(lambda nodes, rng: {}, own_nodes=5))
+    monkeypatch.setattr(trials, "run_variants", Unlucky(lambda nodes, rng: {}, own_nodes=5))
     today = RANDOM.replace(cluster=Cluster(pools=(Pool(vm=VmType(name="two", gpus=2, usd_per_h=6.0), count=5),)))
     spec = asked(today, ("wait_p95", 100), types=[{"key": "nodes", "least": 1, "most": 40}])
     answer = run_size(spec, today)
@@ -187,7 +187,7 @@ def test_more_slots_are_taken_only_where_they_cost_distinguishably_less(monkeypa
 
     slots = RANDOM.replace(cluster=Cluster(slots=2, catalogue=(VmType(name="four", gpus=4, usd_per_h=10.0),)))
     for saves, expected, number in ((8, (8,), 0), *((0, (6,), number) for number in range(8))):
-        monkeypatch.setattr(trials, "run_cases", DrawnRuns(law, number, own_nodes=2))
+        monkeypatch.setattr(trials, "run_variants", DrawnRuns(law, number, own_nodes=2))
         answer = run_size(asked(slots, ("wait_p95", 100), types=[{"key": "nodes", "least": 1, "most": 40}]), slots)
         assert answer.answer == expected
         assert ("cheapest" in sentence(answer)) == (saves == 8)
