@@ -1,7 +1,7 @@
 # Everything a contributor or user types. `make help` lists it; `run` and `test` do all set-up themselves.
 # Variables: PYTHON=python3.12 chooses the interpreter of a new .venv (make clean first), ARGS="..." is passed on to the command.
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types layers fix bench clean
+.PHONY: help run test check lint types layers fix docs bench clean
 
 export PYTHON
 export PYTHONPATH := $(CURDIR)
@@ -36,11 +36,14 @@ fix: $(DEV)  ## format the code and repair what ruff can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
+docs: $(DEV)  ## build the pages of docs/ into site/
+	@NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build --strict --quiet $(ARGS)
+
 bench: $(DEV) $(KERNELS)  ## run the benchmarks (minutes)
 	@$(VENV_PYTHON) -m benchmarks $(ARGS)
 
 clean:  ## remove .venv and every cache
-	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage htmlcov
+	rm -rf .venv site .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Set-up. The stamps make it a no-op until a requirements file changes.

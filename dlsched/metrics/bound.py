@@ -2,7 +2,7 @@
 
 A node's bill is at least its price per GPU times the GPUs in use, so a job pays at least what its GPU-seconds cost at
 the lowest price per GPU, and it cannot end sooner than its work allows. Rounding to hours, idle machines, restarts and
-waiting only add to that. METHODS, section 2, has the bound for run times by table.
+waiting only add to that. With run times by table it is the bound of docs/papers/path-relinking.md.
 """
 
 from __future__ import annotations

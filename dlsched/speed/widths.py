@@ -1,4 +1,4 @@
-"""Which widths of a speed curve pay: the efficient ones, the knee, the HELL point (METHODS, section 1).
+"""Which widths of a speed curve pay: the efficient ones, the knee, the HELL point (docs/papers/hell-knee.md).
 
 A speed curve is an array of work per second on 1, 2, ... N nodes, 0 where a width is not legal. All functions answer
 for every budget at once: entry b of the result, shape (N + 1,), is the width chosen when at most b nodes may be

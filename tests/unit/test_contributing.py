@@ -1,4 +1,4 @@
-"""The example policy of CONTRIBUTING.md runs as it stands there."""
+"""The example policy of the guide runs as it stands there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from dlsched.sim.audit import audit
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import run_policy
 
-TEXT = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "add-a-policy.md"
+TEXT = GUIDE.read_text(encoding="utf-8")
 
 
 def test_the_smallest_policy_runs_and_passes_the_audit() -> None:

@@ -1,4 +1,4 @@
-"""The everyday policies (METHODS, section 6): each is an order and a discipline."""
+"""The everyday policies: each is an order and a discipline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HELL, KNEE and what they are compared with (METHODS, section 1)."""
+"""HELL, KNEE and what they are compared with, see docs/papers/hell-knee.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Market: jobs mix configurations over their life and pay a price for GPUs that clears the pool (METHODS, section 2).
+"""Market: jobs mix configurations over their life and pay a price for GPUs that clears the pool.
 
 Every job picks the cheapest way to finish: machine costs at the lowest price per GPU, lateness, and an extra price for
 GPUs while they are short. A job that cannot afford that price now waits, if running ``wait`` later at

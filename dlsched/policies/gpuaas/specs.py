@@ -1,4 +1,4 @@
-"""The policies of this family (METHODS, sections 2 and 6)."""
+"""GPU as a service: the policies of docs/papers/path-relinking.md, and Market."""
 
 from __future__ import annotations
 

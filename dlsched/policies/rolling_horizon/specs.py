@@ -1,4 +1,4 @@
-"""The ModelArts allocators (METHODS, section 3)."""
+"""The ModelArts allocators, see docs/papers/modelarts.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Price lists in SkyPilot's form (F10, ``vms.csv``): one line for each machine type, region and zone."""
+"""Price lists in SkyPilot's form (``vms.csv``): one line for each machine type, region and zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances of the GPU-as-a-service study (F11): three tables with jobs, their times by machine type, and nodes.
+"""Instances of the GPU-as-a-service study: three tables with jobs, their times by machine type, and nodes.
 
 All of an instance is read or nothing: a job without its times, or a machine type without its price, has no cost.
 """

@@ -1,4 +1,4 @@
-"""Helios cluster_log.csv (F5). Local times without zone; a virtual cluster (vc) is an exclusive partition."""
+"""Helios cluster_log.csv. Local times without zone; a virtual cluster (vc) is an exclusive partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing the native table (F12), and a template to fill in."""
+"""Writing the native table, and a template to fill in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alibaba openb 2023 (F3): pod list, and the node list as a cluster. Seconds from the trace's zero."""
+"""Alibaba openb 2023: pod list, and the node list as a cluster. Seconds from the trace's zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Philly job log (F1): one JSON array of jobs with attempts. Times carry no zone and are taken as recorded."""
+"""Philly job log: one JSON array of jobs with attempts. Times carry no zone and are taken as recorded."""
 
 from __future__ import annotations
 

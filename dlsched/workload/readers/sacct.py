@@ -1,4 +1,4 @@
-"""Slurm accounting export, ``sacct -P`` or ``-p`` (F7). Times are local to the host unless exported with TZ=UTC."""
+"""Slurm accounting export, ``sacct -P`` or ``-p``. Times are local to the host unless exported with TZ=UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard Workload Format 2.2 (F6): 18 numbers a line, -1 = unknown, header lines start with ';'."""
+"""Standard Workload Format 2.2: 18 numbers a line, -1 = unknown, header lines start with ';'."""
 
 from __future__ import annotations
 

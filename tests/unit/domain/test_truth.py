@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlsched.domain.scenario import Options, Scenario
+from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.truth import realise
 from tests.support.sim_fakes import jobs, nodes
 
-OPTIONS = Options(estimate_error=0.5, bug_share=0.3, cancel_share=0.3)
+OPTIONS = SimulationRules(estimate_error=0.5, bug_share=0.3, cancel_share=0.3)
 COLUMNS = ("work", "believed_work", "is_bug", "cancel_s")
 
 

@@ -36,7 +36,7 @@ def test_arrival_and_cancellation_at_one_instant_are_one_call():
     prepared = dataclasses.replace(prepared, truth=dataclasses.replace(prepared.truth, cancel_s=cancel_s))
     policy = Fake(fifo_plan)
     log = run_engine(prepared, policy)
-    assert policy.seen[1] == (5, EventKind.ARRIVAL | EventKind.CANCEL)
+    assert policy.seen[1:2] == [(5, EventKind.ARRIVAL | EventKind.CANCEL)]
     assert pieces(log, 0) == [(0, 5, 8, PieceEnd.CANCELLED)]
     assert pieces(log, 1) == [(5, 7, 8, DONE)]
 
