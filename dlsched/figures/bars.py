@@ -171,9 +171,8 @@ def node_bars(
         machines = f", {amount(len(leases), 'machine')} rented: {machines_in_words(leases)}"
     title = f"{amount(len(segments), 'piece')} of work on {amount(len(nodes), word)}, one lane per GPU{less}"
     height_px = int(np.clip(110 + row_px * len(nodes), 260, 900))
-    framed(figure, theme, title=title, x=axis.title, y=word.capitalize(), height=height_px)
+    framed(figure, theme, title=title, x=axis, y=word.capitalize(), height=height_px)
     named_rows(figure, [f"n{n}" for n in nodes])
-    figure.update_xaxes(range=list(axis.range))
     figure.update_layout(barmode="overlay", dragmode="select")
     words = (
         f"{moment(from_s)} to {moment(to_s)}: {amount(len(segments), 'piece')} of work on "

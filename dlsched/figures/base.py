@@ -85,10 +85,13 @@ class TimeAxis:
         return self.from_s / self.unit_s, self.to_s / self.unit_s
 
 
-def framed(figure: go.Figure, theme: Theme, *, title: str, x: str, y: str, height: int = HEIGHT) -> go.Figure:
+def framed(
+    figure: go.Figure, theme: Theme, *, title: str, x: str | TimeAxis, y: str, height: int = HEIGHT
+) -> go.Figure:
     """Return the figure with the house style; ``x`` and ``y`` are axis titles that carry their units.
 
-    Call it after the traces are there: room for a legend is made only when there is one.
+    A time axis as ``x`` gives its range too. Call it after the traces are there: room for a legend is made only when
+    there is one.
     """
     axis: dict[str, Any] = {
         "automargin": True,
@@ -128,7 +131,10 @@ def framed(figure: go.Figure, theme: Theme, *, title: str, x: str, y: str, heigh
     )
     figure.update_xaxes(**axis)
     figure.update_yaxes(**axis)
-    figure.update_xaxes(title_text=x)
+    if isinstance(x, TimeAxis):
+        figure.update_xaxes(title_text=x.title, range=list(x.range))
+    else:
+        figure.update_xaxes(title_text=x)
     figure.update_yaxes(title_text=y)
     return figure
 
@@ -178,26 +184,35 @@ def reference_line(
     x: float | None = None,
     before: bool = False,
     below: bool = False,
+    ink: str = "",
 ) -> None:
-    """Draw a dashed line with its label.
+    """Draw a dashed line with its label, in the colours of what is worse; dotted and in ``ink`` where that is given.
 
     The label of a level ``y`` stands on the line at its left end, or ``below`` it; that of a place ``x`` at the top of
     the plot, to the right of the line, or to its left with ``before``: leave room above the marks. Call it after
-    :func:`framed`.
+    :func:`framed` and after the type of the axes is set.
     """
-    line = {"color": theme.worse, "dash": "dash", "width": 2}
-    label = {"text": text, "showarrow": False, "font": {"color": theme.worse_text, "size": 13}, "borderpad": 1}
+
+    def at(place: float, axis: Any) -> float:
+        # Plotly places shapes by value, but annotations by exponent on a log axis.
+        return float(np.log10(place)) if axis.type == "log" else place
+
+    line = {"color": ink or theme.worse, "dash": "dot" if ink else "dash", "width": 2}
+    label = {"text": text, "showarrow": False, "font": {"color": ink or theme.worse_text, "size": 13}, "borderpad": 1}
     label |= {"bgcolor": theme.ground, "opacity": 0.9}
     if y is not None:
         figure.add_hline(y=y, line=line)
-        place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yref": "y", "xshift": 8}
+        place = {"x": 0, "xref": "paper", "xanchor": "left", "y": at(y, figure.layout.yaxis), "yref": "y", "xshift": 8}
         figure.add_annotation(**label, **place, yanchor="top" if below else "bottom", yshift=-2 if below else 2)
     if x is not None:
         figure.add_vline(x=x, line=line)
-        # Plotly places shapes by value, but annotations by exponent on a log axis.
-        at = float(np.log10(x)) if figure.layout.xaxis.type == "log" else x
-        place = {"x": at, "xref": "x", "xanchor": "right" if before else "left"}
+        place = {"x": at(x, figure.layout.xaxis), "xref": "x", "xanchor": "right" if before else "left"}
         figure.add_annotation(**label, **place, y=1, yref="paper", yanchor="top", xshift=-6 if before else 6)
+
+
+def end_labels(labels: Sequence[str], theme: Theme) -> dict[str, Any]:
+    """Return what prints a label at the end of each bar."""
+    return {"text": labels, "textposition": "outside", "textfont": {"color": theme.ink}, "cliponaxis": False}
 
 
 def named_rows(figure: go.Figure, labels: Sequence[str]) -> None:

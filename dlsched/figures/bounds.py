@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, TimeAxis, framed, named_rows, plain, reference_line, top_of
+from dlsched.figures.lines import add_strokes
 from dlsched.figures.palette import Theme
 from dlsched.metrics.limits import Limit, Limited, LimitedRun, common_bound
 from dlsched.wording.formats import HOUR_S, cut, show, show_interval
@@ -160,10 +161,8 @@ def _bound_words(one: Limited) -> str:
 
 def _add_lines(figure: go.Figure, theme: Theme, at: Sequence[float], *, name: str) -> None:
     """Draw a line across each row; NaN = none there."""
-    x = [end for value in at for end in (value, value, None)]
-    y = [end for row in range(len(at)) for end in (row - HALF_LINE, row + HALF_LINE, None)]
-    line = {"color": theme.worse, "width": 4}
-    figure.add_scatter(x=x, y=y, mode="lines", line=line, name=name, showlegend=True, hoverinfo="skip")
+    low, high = ([(value, row + half) for row, value in enumerate(at)] for half in (-HALF_LINE, HALF_LINE))
+    add_strokes(figure, low, high, line={"color": theme.worse, "width": 4}, name=name, showlegend=True)
 
 
 def _unit(limit: Limit, runs: Sequence[LimitedRun]) -> tuple[float, str]:

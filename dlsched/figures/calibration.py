@@ -46,7 +46,7 @@ def wait_by_group(answer: Calibration, policy: str, by: str, theme: Theme) -> Ch
                 x=[max(group.wait.recorded.mean_s, LEAST_S) for group in shown],
                 y=[max(group.wait.replayed.mean_s, LEAST_S) for group in shown],
                 mode="markers", name=name, showlegend=True,
-                marker={"color": ground, "symbol": symbol, "size": [_size(group, largest) for group in shown],
+                marker={"color": ground, "symbol": symbol, "size": [_diameter_px(group, largest) for group in shown],
                         "opacity": 0.85, "line": {"color": theme.ground if colour is not None else ground,
                                                   "width": 1.5}},
                 customdata=[_hover(group) for group in shown], hovertemplate="%{customdata}<extra></extra>",
@@ -82,8 +82,8 @@ def _same_axes(figure: go.Figure) -> None:
     figure.update_yaxes(type="log", range=axis.range, **ticks)
 
 
-def _size(group: Group, largest: int) -> float:
-    """Return the diameter: the area grows with the jobs."""
+def _diameter_px(group: Group, largest: int) -> float:
+    """Return the diameter of a group's dot: its area grows with the jobs."""
     return max(SMALLEST_PX, LARGEST_PX * float(np.sqrt(group.wait.jobs / largest)))
 
 

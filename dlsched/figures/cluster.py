@@ -16,10 +16,10 @@ from dlsched.figures.base import (
     area_hatch,
     framed,
     legend_mark,
-    plain,
     reference_line,
     top_of,
 )
+from dlsched.figures.lines import add_area
 from dlsched.figures.palette import Theme
 from dlsched.wording.formats import count, number, share
 
@@ -80,9 +80,8 @@ def demand(
     )
     over = share(float((wanted > level).mean()))
     title = f"Demand if nobody waited: beyond the cluster {over} of the time"
-    framed(figure, theme, title=title, x=axis.title, y=f"{unit} asked for", height=HEIGHT)
+    framed(figure, theme, title=title, x=axis, y=f"{unit} asked for", height=HEIGHT)
     reference_line(figure, theme, y=level, text=f"{count(level)} {unit} in the cluster")
-    figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
     peak = number(float(wanted.max()))
     alt = f"Demand exceeds the {count(level)} {unit} {over} of the time; its peak is {peak} {unit}."
@@ -106,24 +105,13 @@ def capacity(cluster: Cluster, horizon_s: float, theme: Theme) -> Chart:
     x = times / axis.unit_s
     figure = go.Figure()
     for place, (kind, gpus) in enumerate(by_kind.items()):
-        figure.add_scatter(
-            x=x,
-            y=gpus,
-            mode="lines",
-            line={"shape": "hv", "width": 1, "color": theme.ground},
-            fillcolor=theme.marks[place % len(theme.marks)],
-            fillpattern=area_hatch(place, theme.marks[place % len(theme.marks)], theme.ground),
-            stackgroup="gpus",
-            name=plain(kind),
-            showlegend=True,
-            hovertemplate="%{fullData.name}: %{y:,.0f} GPUs from %{x:.2f} " + axis.unit + "<extra></extra>",
-        )
+        hover = "%{y:,.0f} GPUs from %{x:.2f} " + axis.unit
+        add_area(figure, theme, x, gpus, kind, place, theme.marks[place % len(theme.marks)], hover)
     total = np.sum(list(by_kind.values()), axis=0)
     _add_changes(figure, cluster, theme, axis, float(total.max()))
     least, most = count(float(total.min())), count(float(total.max()))
     between = f"{most} GPUs throughout" if least == most else f"{least} to {most} GPUs"
-    framed(figure, theme, title=f"Capacity: {between}", x=axis.title, y="GPUs that are there", height=HEIGHT)
-    figure.update_xaxes(range=list(axis.range))
+    framed(figure, theme, title=f"Capacity: {between}", x=axis, y="GPUs that are there", height=HEIGHT)
     figure.update_yaxes(range=top_of(total, room=0.15))
     table = pd.DataFrame({f"from ({axis.unit})": x} | {f"GPUs, {kind}": gpus for kind, gpus in by_kind.items()})
     return Chart(figure, f"There are {between} in the cluster.", table)

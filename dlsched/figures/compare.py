@@ -9,20 +9,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import (
-    Chart,
-    Floats,
-    TimeAxis,
-    column,
-    duration_axis,
-    framed,
-    legend_mark,
-    named_rows,
-    plain,
-    reference_line,
-    top_of,
-)
-from dlsched.figures.palette import DASHES, Theme
+from dlsched.figures.base import Chart, Floats, TimeAxis, column, framed, legend_mark, named_rows, plain, top_of
+from dlsched.figures.lines import add_share_line, bars, frame_shares, look_at, verdict_marks
+from dlsched.figures.palette import Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.wording.formats import amount, count, cut, duration
 
@@ -71,12 +60,8 @@ def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme
         rows = [metrics.index(c.metric) + shift for c in of_run]
         _add_dots(figure, of_run, rows, colour_of[run], str(place))
     seen = {change.verdict for change in changes}
-    words: dict[str, list[str]] = {}
-    for verdict, word in SHAPE_WORDS.items():
-        if verdict in seen:
-            words.setdefault(SHAPES.get(verdict, HOLLOW), []).append(word)
-    for symbol, named in words.items():
-        legend_mark(figure, " or ".join(named), symbol=symbol, size=11, color=theme.muted)
+    marks = {verdict: (SHAPES.get(verdict, HOLLOW), theme.muted) for verdict in SHAPE_WORDS}
+    verdict_marks(figure, [verdict for verdict in SHAPE_WORDS if verdict in seen], SHAPE_WORDS, marks)
     has_intervals = any(change.high_percent > change.low_percent for change in changes)
     title = f"Change against {plain(baseline)}{', with 95% intervals' if has_intervals else ''}"
     height = int(np.clip(120 + (26 + 14 * len(runs)) * len(metrics), 240, 620))
@@ -107,14 +92,11 @@ def _add_dots(figure: go.Figure, of_run: Sequence[Change], y: Sequence[float], c
             "line": {"width": 2, "color": colour},
             "symbol": [SHAPES.get(c.verdict, HOLLOW) for c in of_run],
         },
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "thickness": 1.5,
-            "color": colour,
-            "array": [c.high_percent - c.change_percent for c in of_run],
-            "arrayminus": [c.change_percent - c.low_percent for c in of_run],
-        },
+        error_x=bars(
+            [c.high_percent - c.change_percent for c in of_run],
+            [c.change_percent - c.low_percent for c in of_run],
+            color=colour,
+        ),
         customdata=[[plain(c.run), plain(c.metric), c.text] for c in of_run],
         hovertemplate="<b>%{customdata[0]}</b>, %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
     )
@@ -127,24 +109,11 @@ def ecdf(values: Mapping[str, Floats], colour_of: Mapping[str, str], theme: Them
     figure = go.Figure()
     for place, (name, sorted_s) in enumerate(list(known.items())[:MAX_LINES]):
         ranks = np.unique(np.linspace(0, len(sorted_s) - 1, min(len(sorted_s), ECDF_POINTS)).astype(int))
-        figure.add_scatter(
-            x=np.maximum(sorted_s[ranks], 1.0),
-            y=100 * (ranks + 1) / len(sorted_s),
-            mode="lines",
-            name=plain(name),
-            showlegend=True,
-            line={"color": colour_of[name], "width": 2, "dash": DASHES[place], "shape": "hv"},
-            customdata=[duration(value) for value in sorted_s[ranks].tolist()],
-            hovertemplate="%{fullData.name}: %{y:.1f}% within %{customdata}<extra></extra>",
-        )
+        line = look_at(place, colour_of[name]).line(shape="hv")
+        add_share_line(figure, sorted_s[ranks], 100 * (ranks + 1) / len(sorted_s), name, line)
     less = f" (first {MAX_LINES} of {len(known)} runs)" if len(known) > MAX_LINES else ""
-    title = f"{quantity}: share of jobs within a time{less}"
-    x_title = f"{quantity} (log scale; below 1 s drawn at 1 s)"
-    framed(figure, theme, title=title, x=x_title, y="Share of jobs (%)", height=340)
-    reference_line(figure, theme, y=95, text="95 of 100 jobs", below=True)
-    longest = max((float(sorted_s[-1]) for sorted_s in known.values()), default=1.0)
-    duration_axis(figure, 0.9, max(longest, 10.0) * 1.05)
-    figure.update_yaxes(range=[0, 109], tickvals=[0, 25, 50, 75, 100])
+    longest_s = max((float(sorted_s[-1]) for sorted_s in known.values()), default=1.0)
+    frame_shares(figure, theme, quantity, longest_s, less)
     notes = [
         f"{cut(name)} p95 {duration(float(np.percentile(sorted_s, 95)))} ({amount(len(sorted_s), 'job')})"
         for name, sorted_s in known.items()
@@ -170,14 +139,13 @@ def queues(series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], the
             mode="lines",
             name=plain(name),
             showlegend=True,
-            line={"color": colour_of[name], "width": 1.5, "dash": DASHES[place], "shape": "hv"},
+            line=look_at(place, colour_of[name]).line(1.5, shape="hv"),
             hovertemplate="%{fullData.name}: %{y:,.0f} waiting after %{x:.2f} " + axis.unit + "<extra></extra>",
         )
     best, worst = min(peak_of, key=lambda n: peak_of[n]), max(peak_of, key=lambda n: peak_of[n])
     span = f"{count(peak_of[best])} ({plain(best, 24)}) to {count(peak_of[worst])} ({plain(worst, 24)})"
     title = f"Longest queue: {span} jobs" if len(shown) > 1 else f"Longest queue: {count(peak_of[best])} jobs"
-    framed(figure, theme, title=title, x=axis.title, y="Jobs waiting", height=320)
-    figure.update_xaxes(range=list(axis.range))
+    framed(figure, theme, title=title, x=axis, y="Jobs waiting", height=320)
     figure.update_yaxes(range=top_of(np.array(list(peak_of.values()))))
     table = pd.concat(
         [pd.DataFrame({"run": n, "time, s": f["time_s"], "jobs waiting": f["waiting"]}) for n, f in shown.items()],

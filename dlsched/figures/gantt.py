@@ -10,7 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dlsched.figures.base import CLEAR, Chart, TimeAxis, area_hatch, framed, legend_mark, plain, reference_line, top_of
+from dlsched.figures.base import CLEAR, Chart, TimeAxis, framed, legend_mark, plain, reference_line, top_of
+from dlsched.figures.lines import add_area
 from dlsched.figures.palette import BRICK, Theme
 from dlsched.figures.raster import (
     BUSY,
@@ -68,7 +69,7 @@ def overview(
         if raster.rented:
             _strike(figure, raster, axis, last - 1, {"color": theme.ink, "width": 1.5, "dash": "dot"})
     word = "Job" if raster.by == "job" else "Slot" if raster.rented else "Node"
-    framed(figure, theme, title=title or _title(raster), x=axis.title, y=word, height=height)
+    framed(figure, theme, title=title or _title(raster), x=axis, y=word, height=height)
     lines = len(raster.row_labels)
     places = np.unique(np.linspace(0, lines - 1, min(lines, 9)).astype(int)).tolist()
     labels = _distinct(raster.row_labels)
@@ -79,7 +80,7 @@ def overview(
         range=[lines - 0.5, -0.5],
         showgrid=False,
     )
-    figure.update_xaxes(range=list(axis.range), showgrid=False)
+    figure.update_xaxes(showgrid=False)
     figure.update_layout(dragmode="select")
     return Chart(figure, alt or window_alt(raster), _row_table(raster))
 
@@ -257,23 +258,13 @@ def user_area(
     figure = go.Figure()
     for place, name in enumerate(names):
         tint = theme.other if place == len(top) else theme.marks[place]
-        figure.add_scatter(
-            x=x,
-            y=np.round(np.append(held[place], held[place, -1]), 3),
-            mode="lines",
-            line={"shape": "hv", "width": 1, "color": theme.ground},
-            fillcolor=tint,
-            fillpattern=area_hatch(place, tint, theme.ground),
-            stackgroup="gpus",
-            name=plain(name),
-            hovertemplate="%{fullData.name}: %{y:.1f} GPUs<extra></extra>",
-        )
+        steps = np.round(np.append(held[place], held[place, -1]), 3)
+        add_area(figure, theme, x, steps, name, place, tint, "%{y:.1f} GPUs")
     shares = held.sum(axis=1) / max(float(held.sum()), 1e-12)
     most = int(np.argmax(shares[: len(top)])) if top else 0
     finding = f"{names[most]} holds most, {share(float(shares[most]))} of the GPU time held"
-    framed(figure, theme, title=f"Who holds the GPUs: {plain(finding, 80)}", x=axis.title, y="GPUs held", height=320)
+    framed(figure, theme, title=f"Who holds the GPUs: {plain(finding, 80)}", x=axis, y="GPUs held", height=320)
     total = held.sum(axis=0)
-    figure.update_xaxes(range=list(axis.range))
     figure.update_yaxes(range=top_of(np.append(total, gpus or 0.0)))
     figure.update_xaxes(hoverformat=".2f")
     figure.update_layout(hovermode="x unified")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, framed, plain
+from dlsched.figures.base import Chart, framed, plain, reference_line
+from dlsched.figures.lines import add_band
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.size import HEIGHT, LEGEND, SYMBOLS, Level, verdict_colour
 from dlsched.metrics.stats.intervals import Interval
@@ -34,7 +35,10 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
     if not found:
         return None
     level, figure = Level(target, [mean for _, mean, _ in found]), go.Figure()
-    _add_band(figure, [month for month, _, _ in found], [mean for _, mean, _ in found], level, theme)
+    means = [mean for _, mean, _ in found]
+    if all(mean.half_width is not None for mean in means) and any(mean.half_width for mean in means):
+        low, high = ([level.at(getattr(mean, end)) for mean in means] for end in ("low", "high"))
+        add_band(figure, [month for month, _, _ in found], low, high, theme.marks[BLUE], opacity=0.15)
     figure.add_scatter(
         x=[month for month, _, _ in found], y=[level.at(mean.mean) for _, mean, _ in found], mode="lines",
         line={"color": theme.marks[BLUE], "width": 2}, showlegend=False, hoverinfo="skip",
@@ -43,8 +47,9 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
         _add_verdict(figure, growth, [one for one in found if one[2] == verdict], level, theme, symbol)
     _add_steps(figure, growth, level, theme)
     sure = f"{amount(len(growth.seeds), 'draw')} a month, band 95%" if not growth.rule.exact else "exact for this trace"
-    framed(figure, theme, title=f"{target.kpi.label} by month, {sure}", x=_x_title(growth), y=level.title,
-           height=HEIGHT)  # fmt: skip
+    speed = f"{growth.percent:+g}%".replace("-", "\N{MINUS SIGN}")
+    framed(figure, theme, title=f"{target.kpi.label} by month, {sure}", x=f"Month (arrivals {speed} a month)",
+           y=level.title, height=HEIGHT)  # fmt: skip
     level.finish(figure, theme)
     months = [one.month for one in growth.months]
     by = order_by(growth)
@@ -54,29 +59,13 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
     figure.update_xaxes(tickvals=ticks, ticktext=[growth.name_of(month) for month in ticks],
                         range=[first - 0.4, months[-1] + 0.4], zeroline=False)  # fmt: skip
     if by is not None and by >= first:
-        _add_order(figure, growth, by, theme)
+        is_late = by > months[-1] / 2
+        reference_line(figure, theme, x=by, text=f"order by {growth.name_of(by)}", before=is_late, ink=theme.ink)
     rows = [_row(growth, month, mean, verdict, target) for month, mean, verdict in found]
     return Chart(figure, _alt(growth, target, found), pd.DataFrame(rows))
 
 
-def _x_title(growth: Growth) -> str:
-    speed = f"{growth.percent:+g}%".replace("-", "\N{MINUS SIGN}")
-    return f"Month (arrivals {speed} a month)"
-
-
 _Found = tuple[int, Interval, Verdict]
-
-
-def _add_band(figure: go.Figure, xs: list[int], of: list[Interval], level: Level, theme: Theme) -> None:
-    if any(one.half_width is None for one in of) or not any(one.half_width for one in of):
-        return
-    top = [level.at(one.high or 0.0) for one in of]
-    bottom = [level.at(one.low or 0.0) for one in of]
-    red, green, blue = (int(theme.marks[BLUE][place : place + 2], 16) for place in (1, 3, 5))
-    figure.add_scatter(
-        x=[*xs, *reversed(xs)], y=[*top, *reversed(bottom)], fill="toself", mode="lines", showlegend=False,
-        line={"width": 0}, fillcolor=f"rgba({red},{green},{blue},0.15)", hoverinfo="skip",
-    )  # fmt: skip
 
 
 def _add_verdict(
@@ -134,17 +123,6 @@ def _add_steps(figure: go.Figure, growth: Growth, level: Level, theme: Theme) ->
                 marker={"symbol": symbol, "size": 13, "color": theme.ink}, cliponaxis=False,
                 hovertemplate="%{text}<extra></extra>",
             )  # fmt: skip
-
-
-def _add_order(figure: go.Figure, growth: Growth, month: int, theme: Theme) -> None:
-    """Mark the last month to order, with its label at the top; the line of the target has the other colour."""
-    late = month > growth.months[-1].month / 2
-    figure.add_vline(x=month, line={"color": theme.ink, "dash": "dot", "width": 2})
-    figure.add_annotation(
-        text=f"order by {growth.name_of(month)}", showarrow=False, font={"color": theme.ink, "size": 13},
-        bgcolor=theme.ground, opacity=0.9, x=month, xref="x", xanchor="right" if late else "left", y=1, yref="paper",
-        yanchor="top", xshift=-6 if late else 6,
-    )  # fmt: skip
 
 
 def _row(growth: Growth, month: int, mean: Interval, verdict: Verdict, target: Target) -> dict[str, object]:

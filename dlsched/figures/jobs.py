@@ -125,9 +125,8 @@ def job_bars(
     due = ", due times" if np.isfinite(column(jobs, "due_s")).any() else ""
     title = f"{amount(len(jobs), 'job')}: waiting, running{due}{tall}{less}"
     height_px = int(np.clip(120 + row_px * len(jobs), 260, 2000))
-    framed(figure, theme, title=title, x=axis.title, y="Job", height=height_px)
+    framed(figure, theme, title=title, x=axis, y="Job", height=height_px)
     named_rows(figure, [plain(job, 18) for job in jobs["job_id"]])
-    figure.update_xaxes(range=list(axis.range))
     figure.update_layout(barmode="overlay", dragmode="select")
     chart = Chart(figure, alt or _jobs_alt(jobs, from_s, to_s), readable(jobs))
     return chart if scale is None else elastic.with_widths(chart, jobs, counted, scale)
@@ -298,8 +297,7 @@ def job_timeline(
     late = f", {duration(end - due)} late" if end > due else ""
     finding = f"waited {duration(waited)}, ran {duration(held)}{late}"
     title = f"{plain(job['job_id'])}: {finding}"
-    framed(figure, theme, title=title, x=axis.title, y=f"{unit} held", height=280)
-    figure.update_xaxes(range=list(axis.range))
+    framed(figure, theme, title=title, x=axis, y=f"{unit} held", height=280)
     figure.update_yaxes(range=[0, 1.3 * tall])
     figure.update_layout(barmode="overlay")
     if not np.isnan(due):

@@ -9,9 +9,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, plain, reference_line
+from dlsched.figures.lines import SYMBOLS, Look
 from dlsched.figures.look_ahead import time_bars
 from dlsched.figures.palette import DASHES, Theme, policy_colour
-from dlsched.figures.steady import SYMBOLS, Look
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.pool_sizes.answer import (
     DECISION_EDGES_S,

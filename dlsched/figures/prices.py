@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, legend_mark, named_rows, plain
+from dlsched.figures.lines import add_strokes
 from dlsched.figures.palette import Theme, colours
 from dlsched.wording.formats import amount, cut, price
 from dlsched.workload.prices.price_list import Offer, PriceList, spot_or_discounted, usd_per_gpu_h
@@ -42,7 +42,8 @@ def price_dots(prices: PriceList, theme: Theme) -> Chart | None:
            height=AROUND_PX + ROW_PX * max(len(rows) + 2 * (prices.owned is not None), 4))  # fmt: skip
     figure.update_layout(margin_t=40 + 30 * _legend_rows(rows))
     named_rows(figure, [plain(cut(name, 24)) for name in rows["type"]])
-    largest = _largest(rows, prices)
+    dearest_spot = rows["spot"].max() if rows["spot"].notna().any() else 0.0
+    largest = float(max(rows["paid"].max(), dearest_spot, *_owned_usd(prices)))
     _owned(figure, prices, largest, theme)
     figure.update_xaxes(range=[0.0, 1.18 * largest], tickprefix="$")
     shown = table.drop(columns=["family"]).rename(columns=_HEADINGS)
@@ -58,7 +59,9 @@ _HEADINGS = {
 def price_table(prices: PriceList) -> pd.DataFrame:
     """Return the ticked types with GPUs as rows, sorted by the on-demand price of a GPU after discounts."""
     offers = sorted((offer for offer in prices.used if offer.gpus), key=lambda offer: _on_demand(offer, prices))
-    common = _common([offer.gpu_type for offer in offers])
+    gpu_types = [offer.gpu_type for offer in offers]
+    # The most frequent types get a colour, ties by name.
+    common = sorted(set(gpu_types), key=lambda name: (-gpu_types.count(name), name))[:MOST_FAMILIES]
     rows = [
         (offer.name, offer.provider, offer.gpu_type, offer.gpus, _on_demand(offer, prices),
          usd_per_gpu_h(offer.spot_usd_per_h, offer.gpus), offer.source,
@@ -67,12 +70,6 @@ def price_table(prices: PriceList) -> pd.DataFrame:
         for offer in offers
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=[*_HEADINGS, "family"]).astype({"paid": float, "spot": float})
-
-
-def _common(gpu_types: Sequence[str]) -> list[str]:
-    """Return the GPU types that get a colour: the most frequent, ties by name."""
-    distinct = sorted(set(gpu_types), key=lambda name: (-gpu_types.count(name), name))
-    return distinct[:MOST_FAMILIES]
 
 
 def _on_demand(offer: Offer, prices: PriceList) -> float:
@@ -92,14 +89,9 @@ def _legend_rows(rows: pd.DataFrame) -> int:
 
 
 def _lines(figure: go.Figure, rows: pd.DataFrame, theme: Theme) -> None:
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for place, (paid, spot) in enumerate(zip(rows["paid"], rows["spot"], strict=True)):
-        if spot == spot:
-            x += [spot, paid, None]
-            y += [place, place, None]
-    line = {"color": theme.muted, "width": 2}
-    figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
+    has_spot = np.flatnonzero(rows["spot"].notna())
+    ends = (list(zip(rows[name].iloc[has_spot], has_spot.tolist(), strict=True)) for name in ("spot", "paid"))
+    add_strokes(figure, *ends, line={"color": theme.muted, "width": 2}, showlegend=False)
 
 
 def _marks(figure: go.Figure, mine: pd.DataFrame, family: str, colour: str, theme: Theme) -> None:
@@ -146,10 +138,6 @@ def _owned_usd(prices: PriceList) -> tuple[float, float]:
     if prices.owned is None:
         return 0.0, 0.0
     return prices.owned.usd_per_gpu_h(1.0), prices.owned.usd_per_gpu_h(prices.owned.use_share)
-
-
-def _largest(rows: pd.DataFrame, prices: PriceList) -> float:
-    return float(max(rows["paid"].max(), rows["spot"].max() if rows["spot"].notna().any() else 0, *_owned_usd(prices)))
 
 
 def _alt(table: pd.DataFrame, prices: PriceList) -> str:

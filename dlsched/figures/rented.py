@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, TimeAxis, area_hatch, column, framed, hatched, named_rows, plain, top_of
+from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, hatched, named_rows, plain, top_of
+from dlsched.figures.lines import add_area
 from dlsched.figures.palette import Theme
 from dlsched.figures.raster import bins_for, group_use
 from dlsched.wording.formats import amount, cut, duration, money, number, share
@@ -37,23 +38,13 @@ def rent_over_time(
         if not usd[place].any():
             continue
         tint = theme.marks[place] if place < min(len(groups), len(theme.marks)) else theme.other
-        figure.add_scatter(
-            x=x,
-            y=np.round(np.append(usd[place], usd[place, -1]), 4),
-            mode="lines",
-            line={"shape": "hv", "width": 1, "color": theme.ground},
-            fillcolor=tint,
-            fillpattern=area_hatch(place, tint, theme.ground),
-            stackgroup="usd",
-            name=plain(name),
-            showlegend=True,
-            hovertemplate="%{fullData.name}: $%{y:.2f}/h<extra></extra>",
-        )
+        steps = np.round(np.append(usd[place], usd[place, -1]), 4)
+        add_area(figure, theme, x, steps, name, place, tint, "$%{y:.2f}/h")
     total = usd.sum(axis=0)
     mean, most = float(total.mean()), float(total.max(initial=0.0))
     finding = f"{money(mean)}/h on average, at most {money(most)}/h"
-    framed(figure, theme, title=f"What is rented: {finding}", x=axis.title, y="Price ($/h)", height=300)
-    figure.update_xaxes(range=list(axis.range), hoverformat=".2f")
+    framed(figure, theme, title=f"What is rented: {finding}", x=axis, y="Price ($/h)", height=300)
+    figure.update_xaxes(hoverformat=".2f")
     figure.update_yaxes(range=top_of(total))
     figure.update_layout(hovermode="x unified")
     table = pd.DataFrame(
@@ -86,12 +77,9 @@ def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = (
             name=plain(kind or "no GPU"),
             showlegend=len(set(machines["gpu_type"])) > 1,
             marker=hatched(tints[kind], hatches[kind], theme.ground),
-            text=[texts[i] for i in mine],
-            textposition="outside",
-            textfont={"color": theme.ink},
-            cliponaxis=False,
             customdata=[[plain(shown["vm_type"].iloc[i]), _hover(shown.iloc[i])] for i in mine],
             hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<extra></extra>",
+            **end_labels([texts[i] for i in mine], theme),
         )
     hours, held = float(machines["gpu_hours"].sum()), float(machines["gpu_hours_held"].sum())
     finding = f"{money(float(machines['cost'].sum()))} for {number(hours)} GPU-hours"
@@ -149,6 +137,7 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     def said(value: float) -> str:
         return money(value) if weighed else f"{number(value)} h"
 
+    labels = [f"{said(v)}, {duration(3600 * h)} late" if weighed else said(v) for v, h in zip(top, hours, strict=False)]
     figure = go.Figure(
         go.Bar(
             x=top,
@@ -157,15 +146,9 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
             orientation="h",
             width=0.7,
             marker=hatched(theme.late, "/", theme.ink),
-            text=[
-                f"{said(v)}, {duration(3600 * h)} late" if weighed else said(v)
-                for v, h in zip(top, hours, strict=False)
-            ],
-            textposition="outside",
-            textfont={"color": theme.ink},
-            cliponaxis=False,
             customdata=[[job, plain(job)] for job in shown["job_id"]],
             hovertemplate="<b>%{customdata[1]}</b><br>%{text}<extra></extra>",
+            **end_labels(labels, theme),
         )
     )
     total = float(values.sum())

@@ -10,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, legend_mark, plain
+from dlsched.figures.lines import SYMBOLS, Look
 from dlsched.figures.palette import DASHES, Theme, policy_colour
-from dlsched.figures.steady import SYMBOLS, Look
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.policies.registry import find
 from dlsched.studies.reproductions.panels import MOST_SERIES, Panel, Point, Series, policy_of

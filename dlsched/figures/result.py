@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dlsched.figures.base import Chart, TimeAxis, column, framed, named_rows, plain, top_of
+from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, named_rows, plain, top_of
 from dlsched.figures.palette import Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.wording.formats import amount, cut, duration, moment, money, number, share
@@ -90,8 +90,7 @@ def over_time(series: pd.DataFrame, quantity: str, theme: Theme) -> Chart:
     )
     last = float(values[-1])
     total = money(last) if quantity.endswith("usd") else number(last)
-    framed(figure, theme, title=f"{name}: {total} at the end", x=axis.title, y=y_title, height=280)
-    figure.update_xaxes(range=list(axis.range))
+    framed(figure, theme, title=f"{name}: {total} at the end", x=axis, y=y_title, height=280)
     figure.update_yaxes(range=top_of(values))
     length = duration(float(time_s[-1] - time_s[0]))
     table = pd.DataFrame({"time, s": time_s, y_title: values})
@@ -133,12 +132,9 @@ def cost_waterfall(parts: Mapping[str, float], theme: Theme) -> Chart:
                 "solidity": 0.15,
             },
         },
-        text=[money(value) for value in [*values, total]],
-        textposition="outside",
-        textfont={"color": theme.ink},
-        cliponaxis=False,
         showlegend=False,
         hovertemplate="%{x}: %{text}<extra></extra>",
+        **end_labels([money(value) for value in [*values, total]], theme),
     )
     for place, end in enumerate(ends):  # from bar to bar
         line = {"color": theme.muted, "width": 1}
@@ -165,12 +161,9 @@ def group_bars(groups: pd.Series, theme: Theme, *, title: str, x: str, y: str, u
             y=np.arange(len(values)),
             orientation="h",
             marker={"color": theme.marks[0]},
-            text=shown,
-            textposition="outside",
-            textfont={"color": theme.ink},
-            cliponaxis=False,
             customdata=np.column_stack([labels, shown]) if labels else None,
             hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
+            **end_labels(shown, theme),
         )
     )
     height = int(np.clip(100 + 24 * len(values), 160, 340))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import DURATION_TICKS, LEAST_TICKS, Chart, framed, legend_mark, plain, reference_line
-from dlsched.figures.palette import BLUE, DASHES, Theme
+from dlsched.figures.lines import Look, add_means, bars, halves, look_at
+from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.sweep import Scale, scale_of
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.sizing.answer import CostBy, FrontierPoint, Headroom, Sizing, check_load, frontier
@@ -64,15 +66,14 @@ class Level:
         """Return where a value is drawn."""
         return max(self.scale.factor * value, self.foot) if self.log else self.scale.factor * value
 
-    def bars(self, means: Sequence[Interval]) -> dict[str, object]:
+    def bars(self, means: Sequence[Interval]) -> dict[str, Any]:
         """Return 95% bars; on a log axis they end at its foot."""
         if not any(one.half_width for one in means):
             return {}
-        halves = [self.scale.factor * (one.half_width or 0.0) for one in means]
+        above = halves(means, self.scale.factor)
         room = [self.at(one.mean) - self.foot if self.log else math.inf for one in means]
-        below = [min(half, most) for half, most in zip(halves, room, strict=True)]
-        bars = {"type": "data", "symmetric": False, "array": halves, "arrayminus": below}
-        return {"error_y": {**bars, "thickness": 1.2, "width": 4}}
+        below = [min(half, most) for half, most in zip(above, room, strict=True)]
+        return {"error_y": bars(above, below, thickness=1.2, width=4)}
 
     def finish(self, figure: go.Figure, theme: Theme) -> None:
         """Set the range and ticks, and draw the target; call it after ``framed``."""
@@ -85,7 +86,10 @@ class Level:
             room = 0.08 * (self.high - self.low or 1.0)
             figure.update_yaxes(range=[self.low, self.high + room])
             figure.update_yaxes(tickprefix=self.scale.prefix, separatethousands=True)
-        _target_line(figure, theme, self)
+        limit = self.target.limit
+        reference_line(
+            figure, theme, y=self.at(limit), text=f"target: {self.target.side} {self.target.kpi.show(limit)}"
+        )
 
     @property
     def title(self) -> str:
@@ -107,20 +111,6 @@ def _numbers(low: float, high: float, prefix: str) -> dict[float, str]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1,) if high / low > 1e4 else (1, 2, 5)
     return {at: prefix + short(at) for power in powers for step in steps if low <= (at := step * 10.0**power) <= high}
-
-
-def _target_line(figure: go.Figure, theme: Theme, level: Level) -> None:
-    """Draw the target with its label at the left end; annotations stand on a log axis by exponent."""
-    limit, kpi = level.at(level.target.limit), level.target.kpi
-    text = f"target: {level.target.side} {kpi.show(level.target.limit)}"
-    if not level.log:
-        reference_line(figure, theme, y=limit, text=text)
-        return
-    figure.add_hline(y=limit, line={"color": theme.worse, "dash": "dash", "width": 2})
-    figure.add_annotation(
-        text=text, showarrow=False, font={"color": theme.worse_text, "size": 13}, bgcolor=theme.ground, opacity=0.9,
-        x=0, xref="paper", xanchor="left", xshift=8, y=math.log10(limit), yref="y", yanchor="bottom", yshift=2,
-    )  # fmt: skip
 
 
 # ---- cost against service ----------------------------------------------------------------------------
@@ -151,9 +141,8 @@ def cost_and_service(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     for name, symbol, size, colour in marks:
         here = [point for point in points if getattr(point, name)]
         _add_mark(figure, here, level, name, {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2.5}})
-    found = [point for point in points if point.answer]
     star = {"symbol": "star", "size": 19, "color": theme.marks[BLUE], "line": {"width": 1, "color": theme.ground}}
-    _add_mark(figure, found, level, "answer", star)
+    _add_mark(figure, [point for point in points if point.answer], level, "answer", star)
     title = f"{amount(len(points), 'size')} tried, {_sure(sizing)}"
     framed(figure, theme, title=title, x=COST_TITLES[sizing.cost_by], y=level.title, height=HEIGHT)
     level.finish(figure, theme)
@@ -173,19 +162,14 @@ def _add_points(
 ) -> None:  # fmt: skip
     if not points:
         return
-    colour = verdict_colour(verdict, theme)
+    colour, paid = verdict_colour(verdict, theme), halves([point.cost for point in points])
     figure.add_scatter(
         x=[point.cost.mean for point in points], y=[level.at(point.service.mean) for point in points], mode="markers",
         name=LEGEND[verdict], showlegend=True, customdata=[[_hover(sizing, point, level.target)] for point in points],
         marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2, "color": colour}},
         hovertemplate="%{customdata[0]}<extra></extra>", **level.bars([point.service for point in points]),
-        **_cost_bars(sizing, points),
+        **({"error_x": bars(paid, thickness=1.2, width=4)} if any(paid) else {}),
     )  # fmt: skip
-
-
-def _cost_bars(sizing: Sizing, points: Sequence[FrontierPoint]) -> dict[str, object]:
-    halves = [point.cost.half_width or 0.0 for point in points]
-    return {"error_x": {"type": "data", "array": halves, "thickness": 1.2, "width": 4}} if any(halves) else {}
 
 
 def _add_mark(
@@ -260,17 +244,15 @@ def headroom(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     level, figure = Level(target, [mean for _, curve in curves for _, mean, _ in curve]), go.Figure()
     rows, notes = [], []
     for room, curve in curves:
-        name, colour, dash = _look(sizing, room, theme)
+        name, look = _look(sizing, room, theme)
         means = [mean for _, mean, _ in curve]
-        figure.add_scatter(
-            x=[load for load, _, _ in curve], y=[level.at(mean.mean) for mean in means], mode="lines+markers",
-            name=plain(name), showlegend=True, line={"color": colour, "width": 2, "dash": dash},
-            marker={"symbol": [SYMBOLS[verdict] for _, _, verdict in curve], "size": 10, "color": colour,
-                    "line": {"width": 2, "color": colour}},
-            customdata=[[f"{number(load)}x the load: {_mean(target, mean)}, {VERDICTS[verdict]}"]
-                        for load, mean, verdict in curve],
-            hovertemplate=f"<b>{plain(name)}</b><br>%{{customdata[0]}}<extra></extra>", **level.bars(means),
-        )  # fmt: skip
+        told = [
+            f"{number(load)}x the load: {_mean(target, mean)}, {VERDICTS[verdict]}" for load, mean, verdict in curve
+        ]
+        marker = {"symbol": [SYMBOLS[verdict] for _, _, verdict in curve], "size": 10,
+                  "line": {"width": 2, "color": look.colour}}  # fmt: skip
+        add_means(figure, [load for load, _, _ in curve], [level.at(mean.mean) for mean in means], look, name, told,
+                  marker=marker, **level.bars(means))  # fmt: skip
         rows += [
             {"size": name, "load": load, target.kpi.label: _mean(target, mean), "all targets": VERDICTS[verdict],
              f"{metric}, exact": mean.mean, "± (95%)": mean.half_width} for load, mean, verdict in curve
@@ -284,7 +266,9 @@ def headroom(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     loads = [load for _, curve in curves for load, _, _ in curve]
     figure.update_xaxes(range=[min(*loads, 1.0) - 0.06, max(*loads, 1.0) + 0.06], ticksuffix="x", zeroline=False)
     for room, _ in curves:
-        _mark_bracket(figure, room, _look(sizing, room, theme)[1])
+        if room.last is not None and room.first is not None:  # the stretch in which a size ceases to meet the targets
+            tint = _look(sizing, room, theme)[1].colour
+            figure.add_vrect(x0=room.last, x1=room.first, fillcolor=tint, opacity=0.25, line_width=0, layer="below")
     return Chart(figure, f"{target.kpi.label} over the load. {'; '.join(notes)}.", pd.DataFrame(rows))
 
 
@@ -296,16 +280,11 @@ def _curve(sizing: Sizing, room: Headroom, metric: str) -> list[_Point]:
     return [(load, mean, check.verdict) for load, check in checks if (mean := check.of(metric).mean) is not None]
 
 
-def _look(sizing: Sizing, room: Headroom, theme: Theme) -> tuple[str, str, str]:
-    is_today = room.counts == sizing.today
-    words = sizing.words(room.counts)
-    if is_today and room.counts == sizing.answer:
-        return f"{words} (answer, as today)", theme.marks[BLUE], DASHES[0]
-    return (
-        (f"{words} (today)", theme.muted, DASHES[1])
-        if is_today
-        else (f"{words} (answer)", theme.marks[BLUE], DASHES[0])
-    )
+def _look(sizing: Sizing, room: Headroom, theme: Theme) -> tuple[str, Look]:
+    words, is_today = sizing.words(room.counts), room.counts == sizing.today
+    if is_today and room.counts != sizing.answer:
+        return f"{words} (today)", look_at(1, theme.muted)
+    return f"{words} (answer{', as today' if is_today else ''})", look_at(0, theme.marks[BLUE])
 
 
 def _bracket(room: Headroom) -> str:
@@ -314,9 +293,3 @@ def _bracket(room: Headroom) -> str:
     if room.first is None:
         return f"meets the targets up to {number(room.last)}x, the most that was tried"
     return f"meets the targets up to {number(room.last)}x, not at {number(room.first)}x"
-
-
-def _mark_bracket(figure: go.Figure, room: Headroom, colour: str) -> None:
-    """Shade the stretch in which a size ceases to meet the targets."""
-    if room.last is not None and room.first is not None:
-        figure.add_vrect(x0=room.last, x1=room.first, fillcolor=colour, opacity=0.25, line_width=0, layer="below")

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, legend_mark, plain
+from dlsched.figures.lines import SYMBOLS, Look
 from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.studies.steady.answer import SteadyAnswer, SteadyPoint
 from dlsched.wording.certainty import hours
 from dlsched.wording.formats import amount, cut, load_words, number
 
 HEIGHT = 380
-SYMBOLS = ("circle", "square", "diamond", "pentagon", "star", "hexagon", "cross")
 GROWS = "triangle-up-open"
 APART, EDGE_APART = 0.006, 0.02
 """How far apart points of one load stand, so that bars, and triangles at the edge, do not cover each other."""
 EDGE_ROOM = 0.16
 """Share of the height that is kept at the top for queues that grow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a policy looks: its colour everywhere; dash and symbol tell it without colour."""
-
-    colour: str
-    dash: str
-    symbol: str
 
 
 def looks(answer: SteadyAnswer, theme: Theme) -> dict[str, Look]:

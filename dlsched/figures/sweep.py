@@ -10,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, plain, reference_line
-from dlsched.figures.palette import DASHES, Theme, policy_colour
-from dlsched.figures.steady import SYMBOLS, Look
+from dlsched.figures.lines import add_band, add_means, bars, policy_looks
+from dlsched.figures.palette import Theme
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.sweep.answer import Sweep, Value, frontier, mean_at
@@ -60,14 +60,6 @@ def log_axis(figure: go.Figure, scale: Scale, values: Sequence[float]) -> None:
                             dtick=1, minor={"showgrid": False})  # fmt: skip
 
 
-def looks(sweep: Sweep, theme: Theme) -> dict[str, Look]:
-    """Return the look of each policy by key: its colour everywhere; dash and symbol tell it without colour."""
-    return {
-        policy: Look(policy_colour(policy, theme), DASHES[place % len(DASHES)], SYMBOLS[place % len(SYMBOLS)])
-        for place, policy in enumerate(sweep.policies)
-    }
-
-
 def said(kpi: KPI, of: Interval | None) -> str:
     """Return a mean with its half width, a dash for none."""
     return "–" if of is None else show_interval(kpi.kind, of.mean, of.half_width)
@@ -93,24 +85,23 @@ def lines(sweep: Sweep, metric: str, theme: Theme, axis: int = 0, other: Value |
     shown = [of for means in found.values() for of in means if of is not None]
     if not shown:
         return None
-    scale, look = scale_of(kpi, [of.mean for of in shown]), looks(sweep, theme)
+    scale, look = scale_of(kpi, [of.mean for of in shown]), policy_looks(sweep.policies, theme)
     figure, parts, rows = go.Figure(), [], []
     for policy, means in found.items():
         known = [(at, of) for at, of in zip(points, means, strict=True) if of is not None]
         if not known:
             continue
         xs = [_position(sweep, axis, at) for at, _ in known]
-        _add_band(figure, xs, [of for _, of in known], scale.factor, look[policy].colour)
-        figure.add_scatter(
-            x=xs, y=[scale.factor * of.mean for _, of in known], mode="lines+markers", name=plain(sweep.labels[policy]),
-            showlegend=True, line={"color": look[policy].colour, "width": 2, "dash": look[policy].dash},
-            marker={"symbol": look[policy].symbol, "size": 9, "color": look[policy].colour},
-            customdata=[[at, f"{point_words(sweep, at)}: {said(kpi, of)}"] for at, of in known],
-            hovertemplate=f"<b>{plain(sweep.labels[policy])}</b><br>%{{customdata[1]}}<extra></extra>",
-        )  # fmt: skip
+        if all(of.half_width is not None for _, of in known):
+            # No time and no amount is negative: an interval that reaches below is cut, on a log axis at a hundredth.
+            low = [scale.factor * max(of.low or 0.0, of.mean / 100) for _, of in known]
+            add_band(figure, xs, low, [scale.factor * (of.high or 0.0) for _, of in known], look[policy].colour)
+        told = [[at, f"{point_words(sweep, at)}: {said(kpi, of)}"] for at, of in known]
+        add_means(figure, xs, [scale.factor * of.mean for _, of in known], look[policy], sweep.labels[policy], told,
+                  hover="%{customdata[1]}")  # fmt: skip
         ends = [known[0], known[-1]] if len(known) > 1 else known
-        told = [f"{said(kpi, of)} at {point_words(sweep, at)}" for at, of in ends]
-        parts.append(f"{sweep.labels[policy]} {', '.join(told)}")
+        words = [f"{said(kpi, of)} at {point_words(sweep, at)}" for at, of in ends]
+        parts.append(f"{sweep.labels[policy]} {', '.join(words)}")
         rows += [row_of(sweep, at, policy, metric, of) for at, of in known]
     less = f", best {len(found)} of {len(sweep.policies)} policies" if len(found) < len(sweep.policies) else ""
     framed(figure, theme, title=f"{kpi.label}{less}, {certainty(sweep)}", x=axis_title(along), y=scale.title,
@@ -150,19 +141,6 @@ def _value_ticks(figure: go.Figure, sweep: Sweep, axis: int, theme: Theme) -> No
         reference_line(figure, theme, text="now", x=place, before=place > (min(at) + max(at)) / 2)
 
 
-def _add_band(figure: go.Figure, xs: list[float], of: Sequence[Interval], factor: float, colour: str) -> None:
-    if any(one.half_width is None for one in of):
-        return
-    # No time and no amount is negative: an interval that reaches below is cut, on a log axis at a hundredth.
-    top = [factor * (one.high or 0.0) for one in of]
-    bottom = [factor * max(one.low or 0.0, one.mean / 100) for one in of]
-    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    figure.add_scatter(
-        x=[*xs, *reversed(xs)], y=[*top, *reversed(bottom)], fill="toself", mode="lines", showlegend=False,
-        line={"width": 0}, fillcolor=f"rgba({red},{green},{blue},0.13)", hoverinfo="skip",
-    )  # fmt: skip
-
-
 def row_of(sweep: Sweep, point: int, policy: str, metric: str, of: Interval | None) -> dict[str, object]:
     """Return a mean as a row of a chart's table."""
     kpi = KPIS[metric]
@@ -186,7 +164,7 @@ def cost_against_service(
     choices = frontier(sweep, cost, service, among)
     if not choices:
         return None
-    look, paid, served = looks(sweep, theme), KPIS[cost], KPIS[service]
+    look, paid, served = policy_looks(sweep.policies, theme), KPIS[cost], KPIS[service]
     across, up = scale_of(paid, [c.cost for c in choices]), scale_of(served, [c.service for c in choices])
     figure, rows = go.Figure(), []
     named: set[str] = set()
@@ -248,5 +226,5 @@ def _bars(
     for name, of, scale in (("error_x", xs, across), ("error_y", ys, up)):
         halves = [scale.factor * ((one.half_width if one else None) or 0.0) for one in of]
         if any(halves):
-            found[name] = {"type": "data", "array": halves, "thickness": 1, "width": 3}
+            found[name] = bars(halves, thickness=1, width=3)
     return found

@@ -10,7 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures import compare
-from dlsched.figures.base import Chart, Floats, duration_axis, framed, reference_line
+from dlsched.figures.base import Chart
+from dlsched.figures.lines import add_share_line, frame_shares
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.metrics.stats.compare import Comparison, Row
 from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf, forest_rows
@@ -18,8 +19,7 @@ from dlsched.wording.formats import amount, duration
 
 Quantity = Literal["waits_s", "times_in_system_s"]
 QUANTITIES: dict[Quantity, str] = {"waits_s": "Wait", "times_in_system_s": "Time in system"}
-LEAST_S = 1.0
-"""Shorter times are drawn here: the axis is logarithmic."""
+DASH_OF = {TODAY: "dash", CHANGED: "solid"}
 
 
 def colours(theme: Theme) -> dict[str, str]:
@@ -65,26 +65,17 @@ def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
     if not known:
         return None
     figure, colour_of = go.Figure(), colours(theme)
-    for name, (_, values) in known.items():
-        figure.add_scatter(
-            x=np.maximum(values, LEAST_S),
-            y=LEVELS_PERCENT,
-            mode="lines",
-            name=name,
-            showlegend=True,
-            line={"color": colour_of[name], "width": 2.5, "dash": _dash(name), "shape": "vh"},
-            customdata=[duration(value) for value in values.tolist()],
-            hovertemplate="%{fullData.name}: %{y:.1f}% within %{customdata}<extra></extra>",
-        )
+    for name, (_, times_s) in known.items():
+        line = {"color": colour_of[name], "width": 2.5, "dash": DASH_OF[name], "shape": "vh"}
+        add_share_line(figure, times_s, np.array(LEVELS_PERCENT), name, line)
     label = QUANTITIES[quantity]
-    x_title = f"{label} (log scale; below 1 s drawn at 1 s)"
-    title = f"{label}: share of jobs within a time{_of_first(answer)}"
-    framed(figure, theme, title=title, x=x_title, y="Share of jobs (%)", height=340)
-    reference_line(figure, theme, y=95, text="95 of 100 jobs", below=True)
-    longest = max(float(values[-1]) for _, values in known.values())
-    duration_axis(figure, 0.9, max(longest, 10.0) * 1.05)
-    figure.update_yaxes(range=[0, 109], tickvals=[0, 25, 50, 75, 100])
-    notes = [f"{name} p95 {duration(_p95(values))} ({_jobs(side, quantity)})" for name, (side, values) in known.items()]
+    of_first = "" if answer.draws == 1 else f" (first of {answer.draws} draws)"
+    frame_shares(figure, theme, label, max(float(times_s[-1]) for _, times_s in known.values()), of_first)
+    notes = []
+    for name, (side, times_s) in known.items():
+        p95_s = float(times_s[LEVELS_PERCENT.index(95)])
+        jobs = side.started if quantity == "waits_s" else side.completed
+        notes.append(f"{name} p95 {duration(p95_s)} ({amount(jobs, 'job')})")
     table = pd.DataFrame(
         {"share of jobs, %": LEVELS_PERCENT} | {f"{name}, s": values for name, (_, values) in known.items()}
     )
@@ -99,7 +90,7 @@ def queue(answer: WhatIf, theme: Theme) -> Chart | None:
     frames = {name: pd.DataFrame(side.queue, columns=["time_s", "waiting"]) for name, side in sides}
     chart = compare.queues(frames, colours(theme), theme)
     for trace in chart.figure.data:
-        trace.line.dash, trace.line.width = _dash(trace.name), 2
+        trace.line.dash, trace.line.width = DASH_OF[trace.name], 2
     return chart
 
 
@@ -107,19 +98,3 @@ def _sides(answer: WhatIf) -> Sequence[tuple[str, Side]]:
     """Return the sides to draw, today first; without a change there is only today."""
     both = ((TODAY, answer.baseline), (CHANGED, answer.changed))
     return both if answer.is_changed else both[:1]
-
-
-def _dash(name: str) -> str:
-    return "dash" if name == TODAY else "solid"
-
-
-def _of_first(answer: WhatIf) -> str:
-    return "" if answer.draws == 1 else f" (first of {answer.draws} draws)"
-
-
-def _p95(values_s: Floats) -> float:
-    return float(values_s[LEVELS_PERCENT.index(95)])
-
-
-def _jobs(side: Side, quantity: Quantity) -> str:
-    return amount(side.started if quantity == "waits_s" else side.completed, "job")

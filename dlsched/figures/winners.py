@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, framed, legend_mark, named_rows, plain
+from dlsched.figures.base import Chart, framed, named_rows, plain
 from dlsched.figures.compare import HOLLOW, SHAPE_WORDS, SHAPES
+from dlsched.figures.lines import add_strokes, bars, verdict_marks
 from dlsched.figures.palette import Theme
 from dlsched.metrics.job_classes import NOUNS
 from dlsched.metrics.winner_words import (
@@ -44,7 +45,8 @@ def changes(answer: Winners, theme: Theme) -> Chart | None:
     rows_by = {verdict: [row for row, group in enumerate(shown) if group.verdict == verdict] for verdict in SHAPE_WORDS}
     for rows in filter(None, rows_by.values()):
         _add_dots(figure, answer, shown, rows, size, theme)
-    _add_legend(figure, [verdict for verdict, rows in rows_by.items() if rows], theme)
+    marks = {verdict: (SHAPES.get(verdict, HOLLOW), _colour(verdict, theme)) for verdict in SHAPE_WORDS}
+    verdict_marks(figure, [verdict for verdict, rows in rows_by.items() if rows], SHAPE_WORDS, marks)
     noun = NOUNS[answer.by][0]
     sure = ", with 95% intervals" if any(group.half_width for group in shown) else ""
     title = f"Mean {kind.noun} by {noun}: {plain(answer.other, 24)} against {plain(answer.baseline, 24)}{sure}"
@@ -104,7 +106,7 @@ def _add_dots(
             "line": {"width": 2, "color": colour},
             "symbol": SHAPES.get(groups[0].verdict, HOLLOW),
         },
-        error_x={"type": "data", "array": half, "thickness": 1.5, "color": colour, "visible": any(half)},
+        error_x=bars(half, color=colour, visible=any(half)),
         customdata=[
             [
                 plain(group.name, LONGEST_NAME), many_words(group.compared), change_words(group, answer.quantity),
@@ -117,25 +119,9 @@ def _add_dots(
     )  # fmt: skip
 
 
-def _add_legend(figure: go.Figure, verdicts: list[str], theme: Theme) -> None:
-    """Name each mark once; verdicts that look alike share one entry."""
-    words: dict[tuple[str, str], list[str]] = {}
-    for verdict in verdicts:
-        mark = SHAPES.get(verdict, HOLLOW), _colour(verdict, theme)
-        words.setdefault(mark, []).append(SHAPE_WORDS[verdict])
-    for (symbol, colour), named in words.items():
-        legend_mark(figure, " or ".join(named), symbol=symbol, size=11, color=colour)
-
-
 def _add_bands(figure: go.Figure, shown: list[Group], size: float, theme: Theme) -> None:
     """Draw from the lower to the upper quartile of the jobs' own changes."""
-    x: list[float | None] = []
-    y: list[int | None] = []
-    for row, group in enumerate(shown):
-        if group.quartiles is not None:
-            x += [group.quartiles[0] / size, group.quartiles[2] / size, None]
-            y += [row, row, None]
-    figure.add_scatter(
-        x=x, y=y, mode="lines", line={"color": theme.other, "width": 6}, name="middle half of its jobs",
-        showlegend=True, hoverinfo="skip",
-    )  # fmt: skip
+    quartiles = [(row, group.quartiles) for row, group in enumerate(shown) if group.quartiles is not None]
+    low, high = ([(found[end] / size, row) for row, found in quartiles] for end in (0, 2))
+    look = {"color": theme.other, "width": 6}
+    add_strokes(figure, low, high, line=look, name="middle half of its jobs", showlegend=True)

@@ -60,8 +60,7 @@ def arrivals(jobs: Workload, theme: Theme) -> Chart:
     busiest = "hour" if bin_h == 1 else f"bar of {bin_h} hours"
     title = f"Arrivals: {mean} jobs per hour, at most {most}"
     alt = f"Arrivals: {mean} jobs per hour on average, {most} in the busiest {busiest}."
-    framed(figure, theme, title=title, x=axis.title, y="Jobs per hour", height=SMALL)
-    figure.update_xaxes(range=list(axis.range))
+    framed(figure, theme, title=title, x=axis, y="Jobs per hour", height=SMALL)
     figure.update_yaxes(range=top_of(per_hour))
     return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": middle, "jobs per hour": per_hour}))
 
