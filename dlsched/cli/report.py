@@ -10,10 +10,9 @@ from dlsched.cli.compare import Compared, complaints, computed
 from dlsched.cli.output import clear_line, print_json
 from dlsched.domain.errors import InputError
 from dlsched.metrics.winners import Winners
-from dlsched.report.context import memo_cautions, taken_for_granted
+from dlsched.report.alternatives import alternative_of, memo_cautions, origin_of, taken_for_granted
+from dlsched.report.evidence import winners_of
 from dlsched.report.memo import Memo, build
-from dlsched.report.options import alternative_of, origin_of
-from dlsched.report.winners import winners_of
 from dlsched.report.write import content, kind_of
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import changed

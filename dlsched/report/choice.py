@@ -11,7 +11,7 @@ from dlsched.metrics.findings import HEADLINES, certainty, compare_sentence, hea
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.compare import Cell, Comparison, Row
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.report.options import Alternative
+from dlsched.report.alternatives import Alternative
 from dlsched.wording.cautions import UNEQUAL_WINDOWS
 from dlsched.wording.formats import amount, listed
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dlsched.figures.palette import LIGHT
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.stats.compare import Cell, Row
-from dlsched.metrics.winner_words import change_words, many_words, sentence
-from dlsched.metrics.winners import QUANTITIES, Winners
+from dlsched.metrics.stats.compare import Cell, Row, what_differs
+from dlsched.metrics.winner_words import change_words, many_words, notes, quartiles_words, sentence
+from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.report.choice import Point
-from dlsched.report.html_appendix import appendix, size_chart
+from dlsched.report.evidence import Frontier, Sensitivity, asked_words, ends, noun, reached_words
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import FEW_OPTIONS, Memo
+from dlsched.report.rerun import file_name, seeds_words, settings
 from dlsched.report.svg import Mark, scatter
-from dlsched.report.units import UNITS, titled
-from dlsched.report.winners import ends, noun
-from dlsched.wording.formats import count
+from dlsched.studies.sizing.answer import FrontierPoint, check_at
+from dlsched.studies.sizing.words import neighbour_words, sure_words
+from dlsched.studies.sizing.words import sentence as sentence_of_size
+from dlsched.wording.formats import MISSING, PLUS_MINUS, amount, count, show_delta, show_size
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
@@ -89,23 +93,19 @@ def _top(memo: Memo) -> str:
 
 def _advice(memo: Memo) -> str:
     advice = f'<h2>Recommendation</h2><p class="advice">{said(memo.recommendation)}</p>'
-    care = "".join(element("p", said(text), "care") for text in _care(memo))
+    care = "".join(element("p", said(text), "care") for text in memo.care[:MOST_CAUTIONS])
     return advice + element("p", said(memo.note)) + care
 
 
-def _care(memo: Memo) -> list[str]:
-    """Return the worst of what must be known to read the numbers; the appendix has all."""
-    return [f"{guard.text} {guard.action}." for guard in memo.cautions if guard.level != "info"][:MOST_CAUTIONS]
-
-
 def _is_dense(memo: Memo) -> bool:
-    texts = (memo.question, memo.recommendation, memo.note, *_care(memo))
+    texts = (memo.question, memo.recommendation, memo.note, *memo.care[:MOST_CAUTIONS])
     return sum(map(len, texts)) > DENSE
 
 
 def _table(memo: Memo) -> str:
-    head = [f"How sure: {said(memo.certainty)}", *(f"{_sign(memo, option.name)} {said(option.name, 40)}"
-                                                     for option in memo.options)]  # fmt: skip
+    signs = [element("span", sign_of(memo, option.name), "sign") for option in memo.options]
+    names = [f"{sign} {said(option.name, 40)}" for sign, option in zip(signs, memo.options, strict=True)]
+    head = [f"How sure: {said(memo.certainty)}", *names]
     head[1] += " <small>(baseline)</small>"
     rows = [[said(row.kpi.label), *(_cell(cell) for cell in row.cells)] for row in _shown_rows(memo)]
     same = f"The same under all options: {said(memo.same)}." if memo.same else ""
@@ -121,10 +121,6 @@ def _cell(cell: Cell) -> str:
         return said(cell.text)
     kind = WORDS.get(cell.verdict, "none")
     return f'{said(cell.text)}<br><span class="{kind}">{said(cell.delta_text)}</span>'
-
-
-def _sign(memo: Memo, name: str) -> str:
-    return element("span", sign_of(memo, name), "sign")
 
 
 def sign_of(memo: Memo, name: str) -> str:
@@ -145,11 +141,11 @@ def _chart(memo: Memo) -> str:
         return size_chart(memo.sizes)
     if not memo.points:
         return ""
-    cost, service = KPIS[memo.cost], KPIS[memo.service]
+    service = KPIS[memo.service]
     marks = [_mark(memo, point) for point in memo.points]
     hollow = any(point.beaten for point in memo.points)
     words = "; ".join(mark.name for mark in marks)
-    picture = scatter(marks, _axis_title(cost), _axis_title(service), f"Cost against service. {words}.")
+    picture = scatter(marks, memo.cost_title, memo.service_title, f"Cost against service. {words}.")
     bars = "bars are 95% intervals" if any(mark.x_half or mark.y_half for mark in marks) else "no intervals"
     beaten = "; hollow: another option is no worse in both, by means" if hollow else ""
     better = "Up" if service.better == "higher" else "Down"
@@ -158,21 +154,8 @@ def _chart(memo: Memo) -> str:
 
 
 def _mark(memo: Memo, point: Point) -> Mark:
-    cost, service = KPIS[memo.cost], KPIS[memo.service]
-    paid, served = UNITS[cost.kind], UNITS[service.kind]
-    return Mark(
-        f"{point.name}: {cost.show(point.cost.mean)}, {service.show(point.service.mean)}",
-        sign_of(memo, point.name),
-        x=paid.of(point.cost.mean),
-        y=served.of(point.service.mean),
-        x_half=paid.of(point.cost.half_width or 0.0),
-        y_half=served.of(point.service.half_width or 0.0),
-        hollow=point.beaten,
-    )
-
-
-def _axis_title(kpi: KPI) -> str:
-    return titled(kpi.label, kpi.kind)
+    words = f"{KPIS[memo.cost].show(point.cost.mean)}, {KPIS[memo.service].show(point.service.mean)}"
+    return Mark(f"{point.name}: {words}", sign_of(memo, point.name), *memo.at(point), hollow=point.beaten)
 
 
 def _winners(memo: Memo) -> str:
@@ -221,3 +204,154 @@ def _foot(memo: Memo) -> str:
         f"{said(origin.words, 80)}, {count(origin.jobs)} jobs, scenario {said(origin.scenario_hash[:8])}{code}{again}"
     )
     return f'{bounds}<p class="foot">{text}</p>'
+
+
+# ---- the appendix -------------------------------------------------------------------------------------
+
+MOST_GROUPS_APPENDIX = 60
+
+
+def appendix(memo: Memo) -> str:
+    """Return the appendix as HTML."""
+    parts = [
+        _again(memo),
+        _differs(memo),
+        _numbers(memo),
+        "".join(_groups(found) for found in memo.winners),
+        _situations(memo.sensitivity),
+        _sizes(memo.sizes),
+        _all_assumptions(memo),
+        _definitions([row.kpi for row in memo.comparison.rows]),
+    ]
+    return f'<section class="appendix"><h1>Appendix</h1>{"".join(parts)}</section>'
+
+
+def _again(memo: Memo) -> str:
+    rows = [
+        [
+            said(option.name, 60),
+            said(option.origin.words, 60),
+            f"<code>{said(option.origin.scenario_hash)}</code>",
+            said(seeds_words(option.seeds) or MISSING),
+            said(option.code_version or MISSING),
+        ]
+        for option in memo.options
+    ]
+    head = ["Option", "Scenario", "Hash", "Seeds", "Code"]
+    lines = "\n".join(said(command) for command in memo.commands)
+    files = ", ".join(dict.fromkeys(file_name(option.origin.name) for option in memo.options))
+    how = f"<p>Save the scenario file ({said(files)}) beside you, then type:</p><pre>{lines}</pre>" if lines else ""
+    return f"<h2>How to compute it again</h2>{table(head, rows)}{how}"
+
+
+def _differs(memo: Memo) -> str:
+    found = what_differs(settings(memo.options))
+    names = [option.name for option in memo.options]
+    rows = [
+        [said(entry["setting"]), *(MISSING if entry[name] is None else said(entry[name], 120) for name in names)]
+        for entry in found
+    ]
+    shown = table(["Setting", *(said(name, 60) for name in names)], rows)
+    return f"<h2>What differs between the options</h2>{shown}" if shown else ""
+
+
+def _numbers(memo: Memo) -> str:
+    rows = [[said(row.kpi.label), *(_exact(row, cell) for cell in row.cells)] for row in memo.comparison.rows]
+    head = ["Number", *(said(option.name, 60) for option in memo.options)]
+    sure = f"Differences are from {said(memo.baseline, 60)}; {said(memo.certainty)}."
+    return f"<h2>All numbers</h2>{table(head, rows, caption=sure)}"
+
+
+def _exact(row: Row, cell: Cell) -> str:
+    """Return value, interval and difference in full."""
+    if cell.value is None:
+        return MISSING
+    lines = [said(row.kpi.show(cell.value.mean, exact=True) + _half(row.kpi, cell.value.half_width))]
+    if cell.delta is not None and cell.verdict != "same":
+        lines.append(said(show_delta(row.kpi.kind, cell.delta.mean) + _half(row.kpi, cell.delta.half_width)))
+    return "<br>".join((*lines, said(cell.verdict)))
+
+
+def _half(kpi: KPI, half_width: float | None) -> str:
+    return f" {PLUS_MINUS} {show_size(kpi.kind, half_width)}" if half_width else ""
+
+
+def _groups(found: Winners) -> str:
+    groups = ends(found, MOST_GROUPS_APPENDIX)
+    rows = [_group(each, found.quantity) for each in (found.total, *groups)]
+    less = "" if len(groups) == len(found.groups) else f" The first and last of {count(len(found.groups))} are listed."
+    change = f"Change of the mean {QUANTITIES[found.quantity].noun}"
+    head = [noun(found), "Jobs compared", "Left out", change, "Middle half of jobs"]
+    caption = said(" ".join(notes(found))) + less
+    title = f"Who gains and who loses under {said(found.other, 60)} against {said(found.baseline, 60)}"
+    return f"<h2>{title}</h2><p>{said(sentence(found))}</p>{table(head, rows, caption=caption)}"
+
+
+def _group(group: Group, quantity: str) -> list[str]:
+    left_out = group.jobs - group.compared
+    return [
+        said(group.name, 60),
+        many_words(group.compared),
+        many_words(left_out) if left_out else "0",
+        said(change_words(group, quantity)),
+        said(quartiles_words(group, quantity)),
+    ]
+
+
+def _situations(found: Sensitivity | None) -> str:
+    if found is None:
+        return ""
+    rows = [
+        [said(each.words), *(said(cell.text) + (" ★" if cell.best else "") for cell in each.row.cells)]
+        for each in found.situations
+    ]
+    single = "1 draw" if found.draws == 1 and not found.exact else "exact" if found.exact else ""
+    sure = single or f"± is 95% over {amount(found.draws, 'paired draw')}"
+    head = [f"{said(found.label)}, when", *(said(name, 60) for name in found.names)]
+    shown = table(head, rows, caption=f"{sure}; ★ best, shared where draws do not tell.")
+    return f"<h2>What could change this</h2>{shown}"
+
+
+def size_chart(found: Frontier) -> str:
+    """Return the sizes that were tried in cost against service, with a line that says how to read it."""
+    last = sorted(found.points, key=lambda point: (point.answer, point.today))  # on top of their neighbours
+    marks = [_size_mark(found, point) for point in last]
+    alt = f"Cost against service of the sizes tried. {'; '.join(mark.name for mark in marks)}."
+    picture = scatter(marks, found.cost_title, found.service_title, alt, found.limit)
+    return f'<h2>Cost against service</h2>{picture}<p class="small">{said(found.note)}</p>'
+
+
+def _size_mark(found: Frontier, point: FrontierPoint) -> Mark:
+    x, y, x_half, y_half = found.at(point)
+    return Mark(found.words(point), found.sign(point), x, y, x_half, y_half, not point.answer, point.today)
+
+
+def _sizes(found: Frontier | None) -> str:
+    """Return what a search for a size was asked, what it claims, and every size it tried."""
+    if found is None:
+        return ""
+    sizing = found.sizing
+    lines = [f"Asked: {asked_words(sizing)}.", sentence_of_size(sizing), sure_words(sizing), neighbour_words(sizing)]
+    checks = [(point, check_at(sizing, point.counts)) for point in found.points]
+    rows = [
+        [said(sizing.words(point.counts), 60), said(found.kind(point)), said(found.cost_words(point)),
+         *(said(reached_words(target)) for target in check.targets), f"{check.hits:,} of {amount(check.n, 'draw')}"]
+        for point, check in checks
+    ]  # fmt: skip
+    targets = [said(target.words, 80) for target in sizing.rule.targets]
+    shown = table(["Size", "What", "Cost", *targets, "Held in"], rows)
+    chart = "" if found.option else size_chart(found)
+    return f"<h2>Sizes that were tried</h2>{''.join(element('p', said(text)) for text in lines)}{chart}{shown}"
+
+
+def _all_assumptions(memo: Memo) -> str:
+    chips = listing(f"<b>{said(chip.label, 200)}</b>: {said(chip.why)}" for chip in memo.assumptions)
+    cautions = listing(said(f"{guard.text} {guard.action}.") for guard in memo.cautions)
+    bounds = listing(said(f"{name}: {words}") for name, words in memo.bounds.items())
+    parts = [("Assumptions", chips), ("Read with care", cautions), ("What is left to gain at most (proven)", bounds)]
+    return "".join(f"<h2>{title}</h2>{inner}" for title, inner in parts if inner)
+
+
+def _definitions(kpis: Sequence[KPI]) -> str:
+    inner = "".join(f"<dt>{said(kpi.label)}</dt><dd>{said(kpi.tooltip)}</dd>" for kpi in kpis)
+    return "<h2>What the numbers mean</h2>" + element("dl", inner)

@@ -12,14 +12,15 @@ from datetime import date
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.findings import certainty
+from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import LIMITS, all_limited
 from dlsched.metrics.stats.compare import Comparison, Row, check_same_workload, compare
 from dlsched.metrics.winners import Winners
+from dlsched.report.alternatives import Alternative, Origin
 from dlsched.report.choice import Point, best_of, cost_key, is_rough, points, recommendation, service_key
-from dlsched.report.options import Alternative, Origin
+from dlsched.report.evidence import Frontier, Sensitivity
 from dlsched.report.rerun import commands
-from dlsched.report.sensitivity import Sensitivity
-from dlsched.report.sizes import Frontier
+from dlsched.report.units import UNITS, titled
 from dlsched.wording.assumptions import Assumption
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import amount, count
@@ -93,6 +94,27 @@ class Memo:
     def best(self) -> str:
         """The option that is plainly better than the baseline, else the baseline."""
         return best_of(self.comparison, self.options)
+
+    @property
+    def care(self) -> list[str]:
+        """What must be known to read the numbers, worst first."""
+        return [f"{caution.text} {caution.action}." for caution in self.cautions if caution.level != "info"]
+
+    @property
+    def cost_title(self) -> str:
+        """Title of the cost axis, with its unit."""
+        return titled(KPIS[self.cost].label, KPIS[self.cost].kind)
+
+    @property
+    def service_title(self) -> str:
+        """Title of the service axis, with its unit."""
+        return titled(KPIS[self.service].label, KPIS[self.service].kind)
+
+    def at(self, point: Point) -> tuple[float, float, float, float]:
+        """Return cost, service and their 95% half widths in the units of the axes."""
+        paid, served = UNITS[KPIS[self.cost].kind], UNITS[KPIS[self.service].kind]
+        halves = paid.of(point.cost.half_width or 0.0), served.of(point.service.half_width or 0.0)
+        return paid.of(point.cost.mean), served.of(point.service.mean), *halves
 
     @property
     def certainty(self) -> str:

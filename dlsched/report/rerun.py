@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.report.options import Alternative
+from dlsched.report.alternatives import Alternative
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.wording.formats import HOUR_S, Kind
 

@@ -18,11 +18,10 @@ from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.compare import Cell, Row
 from dlsched.metrics.winner_words import ordered
 from dlsched.metrics.winners import QUANTITIES, Group
+from dlsched.report.evidence import Frontier, asked_words, noun, reached_words
 from dlsched.report.memo import Memo
 from dlsched.report.rerun import seeds_words
-from dlsched.report.sizes import Frontier, asked_words, reached_words
 from dlsched.report.units import UNITS, titled
-from dlsched.report.winners import noun
 from dlsched.studies.sizing.answer import check_at
 from dlsched.studies.sizing.words import sentence, sure_words
 from dlsched.wording.formats import HOUR_S, cut
@@ -190,8 +189,8 @@ def _frontier(sheet: _Sheet, book: Any, memo: Memo) -> None:
         return
     cost, service = KPIS[memo.cost], KPIS[memo.service]
     paid, served = UNITS[cost.kind], UNITS[service.kind]
-    sheet.add(["Option", titled(cost.label, cost.kind), "95% half width", titled(service.label, service.kind),
-               "95% half width", "Another is no worse in both"], style="head")  # fmt: skip
+    sheet.add(["Option", memo.cost_title, "95% half width", memo.service_title, "95% half width",
+               "Another is no worse in both"], style="head")  # fmt: skip
     chart = book.add_chart({"type": "scatter"})
     formats = ["", *[paid.number_format] * 2, *[served.number_format] * 2]
     for place, point in enumerate(memo.points):
@@ -210,8 +209,8 @@ def _frontier(sheet: _Sheet, book: Any, memo: Memo) -> None:
             series["y_error_bars"] = _error_bars(_cells(sheet, [at], "E"))
         chart.add_series(series)
     chart.set_title({"name": "Cost against service, 95% intervals", "name_font": {"size": 11}})
-    chart.set_x_axis({"name": titled(cost.label, cost.kind), "num_format": paid.number_format})
-    chart.set_y_axis({"name": titled(service.label, service.kind)})
+    chart.set_x_axis({"name": memo.cost_title, "num_format": paid.number_format})
+    chart.set_y_axis({"name": memo.service_title})
     chart.set_size({"width": 640, "height": 400})
     sheet.page.insert_chart(len(memo.points) + 2, 0, chart, {"description": "Cost against service of each option"})
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from dlsched.report.alternatives import Alternative
 from dlsched.report.html import to_html
 from dlsched.report.memo import LONGEST
-from dlsched.report.options import Alternative
 from dlsched.store import Store
 from dlsched.studies.simulation import simulate
 from dlsched.wording.assumptions import Assumption

@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 
 from dlsched.domain.scenario import SimulationRules
-from dlsched.report.winners import winners_of
+from dlsched.report.evidence import winners_of
 from dlsched.report.write import content
 from dlsched.store.record import ExperimentRecord
 from dlsched.studies.simulation import simulate

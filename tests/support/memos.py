@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from dlsched.report.alternatives import Alternative, Origin
+from dlsched.report.evidence import winners_of
 from dlsched.report.memo import Memo, build
-from dlsched.report.options import Alternative, Origin
-from dlsched.report.winners import winners_of
 from dlsched.wording.assumptions import Assumption
 from dlsched.wording.cautions import Caution
 

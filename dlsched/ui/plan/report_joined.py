@@ -12,11 +12,9 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import Numbers
 from dlsched.metrics.winner_words import with_letters
 from dlsched.metrics.winners import Winners
-from dlsched.report.context import memo_cautions, taken_for_granted
+from dlsched.report.alternatives import Alternative, Origin, alternative_of, memo_cautions, origin_of, taken_for_granted
+from dlsched.report.evidence import Frontier, claim_words, frontier_of, winners_of
 from dlsched.report.memo import Memo, build
-from dlsched.report.options import Alternative, Origin, alternative_of, origin_of
-from dlsched.report.sizes import Frontier, claim_words, frontier_of
-from dlsched.report.winners import winners_of
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import Variant, changed
 from dlsched.studies.sizing.answer import Sizing

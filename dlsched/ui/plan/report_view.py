@@ -9,10 +9,10 @@ from hashlib import blake2b
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.report.evidence import has_names
 from dlsched.report.html import to_html
 from dlsched.report.memo import LONGEST, MOST_OPTIONS, Memo
 from dlsched.report.rerun import file_name
-from dlsched.report.winners import has_names
 from dlsched.report.write import KINDS, content
 from dlsched.ui.frame import loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series

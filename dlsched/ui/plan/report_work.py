@@ -12,11 +12,9 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import common_jobs
 from dlsched.metrics.winners import Winners
 from dlsched.policies.registry import find
-from dlsched.report.context import memo_cautions, taken_for_granted
+from dlsched.report.alternatives import Alternative, alternative_of, memo_cautions, origin_of, taken_for_granted
+from dlsched.report.evidence import Sensitivity, of_sweep, winners_of
 from dlsched.report.memo import Memo, build
-from dlsched.report.options import Alternative, alternative_of, origin_of
-from dlsched.report.sensitivity import Sensitivity, of_sweep
-from dlsched.report.winners import winners_of
 from dlsched.studies.design.factors import is_drawn
 from dlsched.studies.sweep.answer import Sweep
 from dlsched.ui.frame import loaders, runs_of, session

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.stats.compare import compare
+from dlsched.report.alternatives import SEES_AHEAD, TOLD_RUN_TIMES, alternative_of, origin_of
 from dlsched.report.choice import best_of, cost_key, points, recommendation, service_key
 from dlsched.report.memo import LONGEST, ROUGH, build
-from dlsched.report.options import SEES_AHEAD, TOLD_RUN_TIMES, alternative_of, origin_of
 from dlsched.report.rerun import commands, compare_command, file_name, seeds_words, simulate_command
 from tests.support.known import known
 from tests.support.memos import DAY, ORIGIN, full_memo, numbers, option, two

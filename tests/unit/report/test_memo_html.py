@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlsched.report.evidence import Sensitivity, ends, of_sweep, winners_of
 from dlsched.report.html import to_html
-from dlsched.report.sensitivity import Sensitivity, of_sweep
 from dlsched.report.svg import Mark, scatter, ticks
-from dlsched.report.winners import ends, winners_of
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
 from tests.support.known import known
 from tests.support.memos import NASTY, full_memo, jobs, numbers, option, storable, two

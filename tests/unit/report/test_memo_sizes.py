@@ -12,10 +12,10 @@ import pptx
 import pytest
 
 from dlsched.metrics.kpi import KPIS
+from dlsched.report.evidence import asked_words, claim_words, frontier_of
 from dlsched.report.html import to_html
 from dlsched.report.memo import Memo, build
 from dlsched.report.rerun import compare_command, size_command
-from dlsched.report.sizes import asked_words, claim_words, frontier_of
 from dlsched.report.write import content
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.sizing.rule import Rule

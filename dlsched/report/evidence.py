@@ -1,16 +1,149 @@
-"""A search for a size in a memo: what was asked of it, what it claims, and every size tried in cost against service."""
+"""What stands behind the advice of a memo: who gains, what could change the answer, a search for a size."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
+from dlsched.metrics.job_classes import NAMED, NOUNS, groupings_of
 from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.stats.compare import Row, compare
+from dlsched.metrics.winner_words import ordered, with_letters
+from dlsched.metrics.winners import Group, Winners, winners
 from dlsched.report.units import UNITS, titled
 from dlsched.studies.sizing.answer import FrontierPoint, Sizing, check_at, frontier
 from dlsched.studies.sizing.rule import CLAIMS, TargetCheck
 from dlsched.studies.sizing.targets import Target
 from dlsched.studies.sizing.words import VERDICTS, sentence
-from dlsched.wording.formats import MISSING, amount, listed, share, show_interval
+from dlsched.studies.sweep.answer import Sweep
+from dlsched.wording.formats import MISSING, amount, count, listed, share, show_interval
+
+# ---- who gains, who loses -----------------------------------------------------------------------------
+
+
+def winners_of(
+    baseline: str,
+    before: Sequence[pd.DataFrame],
+    after: Mapping[str, Sequence[pd.DataFrame]],
+    *,
+    exact: bool = False,
+    hide_names: bool = False,
+) -> tuple[Winners, ...]:
+    """Return who gains and loses waiting time under each option, by users, groups or classes, whichever jobs name.
+
+    Parameters
+    ----------
+    before
+        Jobs tables of the baseline, draw by draw.
+    after
+        Jobs tables of each other option, the same draws.
+    exact
+        Whether nothing is random, so that one draw says all.
+    hide_names
+        Show A, B, C in place of names that somebody gave.
+    """
+    by = groupings_of(before[0])[0]
+    found = [
+        winners(list(zip(before, jobs, strict=True)), by, names=(baseline, name), exact=exact)
+        for name, jobs in after.items()
+    ]
+    return tuple(with_letters(answer) if hide_names else answer for answer in found)
+
+
+def has_names(answer: Winners) -> bool:
+    """Whether the groups bear names that somebody gave."""
+    return answer.by in NAMED
+
+
+def noun(answer: Winners) -> str:
+    """Return what a group is, as the head of a column."""
+    return NOUNS[answer.by][0].capitalize()
+
+
+def ends(answer: Winners, most: int) -> list[Group]:
+    """Return at most so many groups, in their order: half from the end that gains most, half from the other."""
+    groups = ordered(answer)
+    if len(groups) <= most:
+        return groups
+    first = most // 2
+    return [*groups[:first], *groups[len(groups) - (most - first) :]]
+
+
+# ---- what could change the answer ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One thing that is different, in words, and one metric of all options there."""
+
+    words: str
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """Situations, the first of them as things are; all rows are of one metric."""
+
+    situations: tuple[Situation, ...]
+    draws: int
+    exact: bool
+
+    @property
+    def label(self) -> str:
+        """Label of the metric."""
+        return self.situations[0].row.kpi.label
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The options, in the order of the rows' cells."""
+        return tuple(cell.name for cell in self.situations[0].row.cells)
+
+    def words(self, name: str) -> str:
+        """Return in how many situations an option is best; "" where a single draw of something random cannot tell."""
+        if name not in self.names or (self.draws == 1 and not self.exact):
+            return ""
+        lost = [each for each in self.situations if not _holds(each.row, name)]
+        total = amount(len(self.situations), "situation")
+        if not lost:
+            return f"{name} is best, or not distinguishable from the best, in all {total}."
+        kept = count(len(self.situations) - len(lost))
+        return f"{name} is best, or not distinguishable from the best, in {kept} of {total}; not at: {lost[0].words}."
+
+
+def _holds(row: Row, name: str) -> bool:
+    """Whether an option is among the best; where nobody is marked best all tie."""
+    return row.of(name).best or not any(cell.best for cell in row.cells)
+
+
+def of_sweep(sweep: Sweep, metric: str, *, exact: bool = False) -> Sensitivity | None:
+    """Return what a sweep of one thing at a time says about a metric; None where it says nothing.
+
+    A metric the sweep does not have is replaced by its first one that is good or bad. ``exact``: nothing is random.
+    """
+    judged = [key for key in sweep.metrics if KPIS[key].better != "neutral"]
+    key = metric if metric in judged else judged[0] if judged else ""
+    if not key or len(sweep.policies) < 2:
+        return None
+    situations = []
+    for point in range(len(sweep.points)):
+        row = _row(sweep, point, key, exact=exact)
+        if row is not None:
+            situations.append(Situation(sweep.point_words(point), row))
+    return Sensitivity(tuple(situations), len(sweep.seeds), exact) if situations else None
+
+
+def _row(sweep: Sweep, point: int, key: str, *, exact: bool) -> Row | None:
+    draws: Mapping[str, list[dict[str, float | None]]] = {
+        sweep.labels[policy]: [{key: cell.values.get(key)} for cell in sweep.at(point, policy)]
+        for policy in sweep.policies
+    }
+    found = compare(list(draws.items()), sweep.labels[sweep.reference], exact=exact, keys=(key,))
+    return found.row(key)
+
+
+# ---- a search for a size ------------------------------------------------------------------------------
 
 COUNTED = {"gpus": "GPUs", "nodes": "Nodes"}
 """What a size costs where no prices are set."""

@@ -1,15 +1,19 @@
-"""What a memo chooses between: options, each a name with the metrics of its draws, and the scenario behind them."""
+"""What a memo chooses between: options with the metrics of their draws, the scenario behind them, and their caveats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import Numbers
 from dlsched.policies import registry
 from dlsched.studies.what_if.answer import Value
+from dlsched.wording.assumptions import Assumption, assumptions
+from dlsched.wording.cautions import ORDER, Caution, cautions, comparison_cautions
+from dlsched.workload.import_report import in_seconds, offered_load
 
 TOLD_RUN_TIMES = "it is told true run times, which nobody knows beforehand"
 SEES_AHEAD = "it is told jobs before they are submitted: a limit, not an option"
@@ -115,3 +119,36 @@ def alternative_of(
         dict(vary or {}),
         claim,
     )
+
+
+# ---- what stands around the numbers -------------------------------------------------------------------
+
+
+def taken_for_granted(scenario: Scenario, options: Sequence[Alternative], today: date) -> list[Assumption]:
+    """Return the assumptions of the scenario and of the policies looked at."""
+    specs = [registry.find(option.policy) for option in options if option.policy]
+    return assumptions(
+        scenario,
+        uses_run_times=any(spec.uses_run_times for spec in specs),
+        clairvoyant=any(spec.clairvoyant for spec in specs),
+        stops_jobs=any(option.mean("preemptions") or option.mean("resizes") for option in options),
+        today=today,
+    )
+
+
+def memo_cautions(scenario: Scenario, options: Sequence[Alternative], common: int | None = None) -> list[Caution]:
+    """Return what to know before trusting the numbers, worst first.
+
+    ``common``: jobs that all options completed in the first draw; None where that is not known.
+    """
+    found = cautions(scenario, load=offered_load(in_seconds(scenario), scenario.cluster))
+    for option in options:
+        stalled = cautions(scenario, option.draws[0]) if option.mean("stalled") else []
+        found += [Caution("red", f"{option.name}: {each.text}", each.action) for each in stalled if each.level == "red"]
+        if option.policy and (remark := registry.find(option.policy).remark_on(dict(option.params), scenario)):
+            found.append(Caution("orange", f"{option.name}: {remark}"))
+    if common is not None:
+        completed = {option.name: int(option.draws[0].get("completed") or 0) for option in options}
+        spans = {option.name: option.draws[0].get("makespan") for option in options}
+        found += comparison_cautions(completed, common, spans)
+    return sorted(found, key=lambda guard: ORDER[guard.level])
