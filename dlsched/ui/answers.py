@@ -1,9 +1,13 @@
-"""Stored answers of one kind about a scenario: which one a page shows, its link, and the computation of another."""
+"""Stored answers of one study: which one a page shows, its link, and asking the background runner for another.
+
+A page has one :class:`Answers`, made once at the top of its module. ``study_page`` shows a whole page of them; pages of
+another shape use them directly: :meth:`Answers.answer_to` a question, :meth:`Answers.ask`, :attr:`Answers.work`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import streamlit as st
@@ -21,18 +25,14 @@ MOST_LOOKED_AT = 20
 """Newest answers among which one about the scenario is looked for."""
 
 
-class AboutScenario(Protocol):
-    """A question that names its scenario by its hash."""
-
-    @property
-    def scenario(self) -> str:
-        """Hash of the scenario."""
+class Plain(Protocol):
+    """A question in JSON's own types; ``scenario``, where it has one, is the hash of the scenario it is about."""
 
     def model_dump(self, *, mode: str) -> dict[str, Any]:
         """Return the question in JSON's own types."""
 
 
-Spec = TypeVar("Spec", bound=AboutScenario)
+Spec = TypeVar("Spec", bound=Plain)
 Answer = TypeVar("Answer")
 
 
@@ -40,7 +40,8 @@ Answer = TypeVar("Answer")
 class Shown(Generic[Spec, Answer]):
     """An answer on a page; ``experiment_id`` is "" for one that is not in the store.
 
-    ``stale``: by other code than today's; ``elsewhere``: its scenario is not in the store.
+    ``stale``: by other code than today's; ``elsewhere``: its scenario is not in the store; ``partial``: some of its
+    runs are not computed yet.
     """
 
     spec: Spec
@@ -48,22 +49,47 @@ class Shown(Generic[Spec, Answer]):
     experiment_id: str
     stale: bool = False
     elsewhere: bool = False
+    partial: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Begun(Generic[Spec]):
+    """A question under way, and the ids of the tasks that answer it."""
+
+    spec: Spec
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Answers(Generic[Spec, Answer]):
-    """The answers of one kind. ``what``: what one is called in a message; ``version``: of today's code."""
+    """The answers of one study.
+
+    ``what``: what one is called in a message. ``version``: of the code of today. ``bundled``: returns the answer that
+    is shown where none is open, instead of the newest about the scenario. ``prefix`` begins the keys of the page's
+    widgets, the kind without one.
+    """
 
     kind: str
     what: str
     read_spec: Callable[[Mapping[str, Any]], Spec]
     read_answer: Callable[[Mapping[str, Any]], Answer]
     version: Callable[[], str]
+    bundled: Callable[[], Shown[Spec, Answer]] | None = None
+    prefix: str = ""
+
+    @property
+    def key(self) -> str:
+        """What the keys of the page's widgets begin with."""
+        return self.prefix or self.kind
 
     @property
     def work(self) -> PendingTasks:
         """What this tab waits for."""
-        return PendingTasks(self.kind)
+        return PendingTasks(self.key)
+
+    def work_about(self, current: Scenario) -> PendingTasks:
+        """Return what a page about a scenario waits for."""
+        return self.work
 
     @property
     def shown_key(self) -> str:
@@ -76,21 +102,8 @@ class Answers(Generic[Spec, Answer]):
 
     # ---- which one is shown --------------------------------------------------------------------------
 
-    def follow_link(self) -> None:
-        """Take over the answer the URL names, and its scenario where the store has it; before the page is begun."""
-        named = st.query_params.get(PARAM)
-        if not named or st.session_state.get(self.shown_key) == named:
-            return
-        st.session_state[self.shown_key] = named
-        try:
-            found = self.stored(named)
-        except DlschedError:  # told by shown(), under the page's title
-            return
-        if session.store().scenario_info(found.spec.scenario) is not None:
-            session.look_at(found.spec.scenario)
-
     def shown(self, current: Scenario) -> Shown[Spec, Answer] | None:
-        """Return the answer that was opened, else the newest about the scenario; None where there is none.
+        """Return the answer that was opened, else the bundled or the newest about the scenario; None without any.
 
         Raises
         ------
@@ -99,6 +112,8 @@ class Answers(Generic[Spec, Answer]):
         """
         if (opened := self.opened(current)) is not None:
             return opened
+        if self.bundled is not None:
+            return self.bundled()
         newest = self.newest(current.content_hash)
         self.open(None if newest is None else newest.experiment_id)
         return newest
@@ -113,17 +128,18 @@ class Answers(Generic[Spec, Answer]):
         except DlschedError:
             self.open(None)
             raise
-        if found.spec.scenario == current.content_hash:
+        about = scenario_of(found.spec)
+        if about in ("", current.content_hash):
             self.open(named)
             return found
-        if session.store().scenario_info(found.spec.scenario) is None:
-            return Shown(found.spec, found.answer, found.experiment_id, found.stale, elsewhere=True)
+        if session.store().scenario_info(about) is None:
+            return replace(found, elsewhere=True)
         self.open(None)
         return None
 
     def newest(self, scenario_hash: str) -> Shown[Spec, Answer] | None:
         """Return the newest answer about a scenario; None where there is none."""
-        return next((found for found in self._readable() if found.spec.scenario == scenario_hash), None)
+        return next((found for found in self._readable() if scenario_of(found.spec) == scenario_hash), None)
 
     def _readable(self) -> Iterator[Shown[Spec, Answer]]:
         for experiment_id, _ in self.listed():
@@ -151,23 +167,60 @@ class Answers(Generic[Spec, Answer]):
         if st.query_params.get(PARAM) != experiment_id:
             st.query_params[PARAM] = experiment_id
 
+    def go_to(self, experiment_id: str) -> None:
+        """Open a stored answer with its scenario, at the next look at the page."""
+        st.session_state.pop(self.shown_key, None)
+        self.work.forget_ended()
+        st.query_params[PARAM] = experiment_id
+
     # ---- another one ---------------------------------------------------------------------------------
 
     def known(self, spec: Spec) -> str | None:
         """Return the id of the stored answer to a question; None when it was not asked yet."""
         return session.store().find_experiment(experiment_key(self.kind, spec.model_dump(mode="json"), self.version()))
 
-    def start(self, spec: Spec, scenario: Scenario, name: str) -> None:
-        """Show the answer where the store has it, else ask the background runner."""
+    def answer_to(self, spec: Spec) -> Shown[Spec, Answer] | None:
+        """Return the stored answer to a question; None when it was not asked yet."""
+        found = self.known(spec)
+        return None if found is None else self.stored(found)
+
+    def start(self, spec: Spec, subject: Any, name: str) -> None:
+        """Show the answer where the store has it, else ask for it and show it once it is there."""
         self.work.forget_ended()
         if (experiment := self.known(spec)) is not None:
             self.open(experiment)
             return
-        ids = [session.runner().ask(StudyTask(self.kind, spec.model_dump(mode="json"), name, scenario))]
-        st.session_state[self._asked_key] = ids
-        self.work.begin(ids)
+        begun = Begun(spec, tuple(self.ask([spec], subject, name)))
+        st.session_state[self._asked_key] = begun.ids
+        _all_begun(str(session.store().path))[self.kind, scenario_of(spec)] = begun
 
-    def take_in(self) -> bool:
+    def ask(self, specs: Sequence[Spec], subject: Any, name: str) -> list[str]:
+        """Ask the background runner, wait for it on this page, and return the ids of the tasks.
+
+        ``subject``: what a question names and is about, a scenario as a rule; ``name``: what the progress is called.
+        """
+        ids = session.runner().ask_all(self.task(spec, subject, name) for spec in specs)
+        self.work.begin(ids)
+        return ids
+
+    def task(self, spec: Spec, subject: Any, name: str) -> StudyTask:
+        """Return a question for the background runner."""
+        return StudyTask(self.kind, spec.model_dump(mode="json"), name, subject)
+
+    def begun(self, current: Scenario) -> Begun[Spec] | None:
+        """Return the question under way about a scenario, or about jobs of its own, that a tab here has begun."""
+        known = _all_begun(str(session.store().path))
+        found = known.get((self.kind, current.content_hash)) or known.get((self.kind, ""))
+        statuses = session.runner().status(found.ids) if found is not None else []
+        return None if all(status.state.is_over for status in statuses) else found
+
+    def rejoin(self, current: Scenario) -> None:
+        """Wait for what is under way where this tab waits for nothing: who opens a tab anew finds his work again."""
+        if not self.work.is_waiting() and (begun := self.begun(current)) is not None:
+            st.session_state[self._asked_key] = begun.ids
+            self.work.begin(begun.ids)
+
+    def take_in(self, current: Scenario) -> bool:
         """Open the answer this tab asked for once it is there; return whether it did."""
         asked = st.session_state.get(self._asked_key, [])
         statuses = session.runner().status(asked)
@@ -185,9 +238,44 @@ def computed(
     what: str,
     read_spec: Callable[[Mapping[str, Any]], Spec],
     read_answer: Callable[[Mapping[str, Any]], Answer],
+    bundled: Callable[[], Shown[Spec, Answer]] | None = None,
+    prefix: str = "",
 ) -> Answers[Spec, Answer]:
     """Return the answers of a named computation."""
-    return Answers(kind, what, read_spec, read_answer, lambda: registry.find(kind).version)
+    return Answers(kind, what, read_spec, read_answer, lambda: registry.find(kind).version, bundled, prefix)
+
+
+def follow_link(*studies: Answers[Any, Any]) -> Answers[Any, Any] | None:
+    """Take over the answer the URL names, with its scenario where the store has it; call it before the page is begun.
+
+    Returns whose answer it is, None without a new one. What is not in the store, or of none of these studies, is left
+    to the first of them: its ``shown`` says so under the page's title.
+    """
+    named = st.query_params.get(PARAM)
+    if not named or any(st.session_state.get(one.shown_key) == named for one in studies):
+        return None
+    try:
+        record = session.store().get_experiment(named)
+        whose = next((one for one in studies if one.kind == record.kind), studies[0])
+        about = scenario_of(whose.stored(named).spec)
+    except DlschedError:
+        st.session_state[studies[0].shown_key] = named
+        return None
+    st.session_state[whose.shown_key] = named
+    if about and session.store().scenario_info(about) is not None:
+        session.look_at(about)
+    return whose
+
+
+def scenario_of(spec: object) -> str:
+    """Return the hash of the scenario a question is about; "" for one that brings its own jobs and nodes."""
+    return str(getattr(spec, "scenario", ""))
+
+
+@st.cache_resource(show_spinner=False)
+def _all_begun(_path: str) -> dict[tuple[str, str], Begun[Any]]:
+    """Return what was begun last on this server, by study and scenario."""
+    return {}
 
 
 @st.cache_resource(max_entries=4 * MOST_LOOKED_AT, show_spinner=False, hash_funcs={Answers: lambda one: one.kind})

@@ -15,6 +15,8 @@ from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import duration
 
 LOOK_EVERY_S = 0.3
+WAIT_S, GLANCE_EVERY_S = 1.2, 0.02
+"""How long a page waits for a quick answer before it is drawn, and how often it looks."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,19 @@ class PendingTasks:
             st.button("Cancel", key=f"{self.prefix}-cancel", on_click=session.runner().cancel, args=(ids,))
             st.markdown(":gray[You can leave this page: it goes on, and the answer is kept.]")
         return places
+
+    def wait_shortly(self) -> None:
+        """Give quick work the time to end before the page is drawn: one picture instead of two."""
+        until_s = time.monotonic() + WAIT_S
+        while self.under_way() and time.monotonic() < until_s:
+            time.sleep(GLANCE_EVERY_S)
+
+    def drop(self) -> None:
+        """Stop what nobody waits for any more."""
+        if self.is_waiting():
+            session.runner().cancel([status.id for status in self.under_way()])
+        st.session_state.pop(self.tasks_key, None)
+        self.forget_ended()
 
     def follow(self, places: dict[str, DeltaGenerator], *, each: bool = False) -> None:
         """Follow what is under way to its end; call it last on the page. Any click on the page interrupts it.

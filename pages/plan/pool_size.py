@@ -2,13 +2,14 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError
 from dlsched.studies.pool_sizes.words import BEFORE_ALL
+from dlsched.ui.answers import follow_link
 from dlsched.ui.frame import page, parts
 from dlsched.ui.plan import pool_size_form, pool_size_view, pool_size_work
 
-pool_size_work.POOL.follow_link()
+follow_link(pool_size_work.POOL)
 current = page.begin("Pool size")
 work = pool_size_work.WORK
-pool_size_work.POOL.take_in()
+pool_size_work.POOL.take_in(current)
 try:
     shown = pool_size_work.POOL.shown(current)
 except DlschedError as error:
@@ -25,7 +26,7 @@ if pool_size_form.ready(current):
     with left:
         spec = pool_size_form.form(current, asked)
     statuses = work.under_way()
-    if pool_size_work.POOL.take_in():  # it has just ended
+    if pool_size_work.POOL.take_in(current):  # it has just ended
         st.rerun()
     with right:
         if spec is not None and (spec != asked or (shown is not None and shown.stale)):

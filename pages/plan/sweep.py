@@ -1,10 +1,11 @@
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError
+from dlsched.ui.answers import follow_link
 from dlsched.ui.frame import page, parts
 from dlsched.ui.plan import sweep_board, sweep_form, sweep_view, sweep_work
 
-sweep_work.SWEEPS.follow_link()
+follow_link(sweep_work.SWEEPS)
 current = page.begin("Sweep")
 try:
     sweep_work.take_in(current)

@@ -62,7 +62,7 @@ def test_from_a_target_to_files_for_the_person_who_decides(server: Server, page:
     field.fill("2 h")
     field.press("Enter")
     settle(page)
-    hand.press("size-find")
+    hand.press("size-ask")
     page.locator(".st-key-size-keep button").first.wait_for(timeout=ANSWER_LIMIT_MS)
     settle(page)
     nodes = page.locator("h2").first.inner_text().partition(" are ")[0]

@@ -43,7 +43,7 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
     assert app.segmented_control(key=f"goal-claim-{tag()}").value == "nearly-every"
     assert app.number_input(key=f"goal-confirm-{tag()}").value == 4
     assert app.number_input(key=f"size-most-nodes-{tag()}").value == 8
-    assert "size-find" not in keys(app)  # the form asks exactly what was answered
+    assert "size-ask" not in keys(app)  # the form asks exactly what was answered
     assert "in nearly every month" in app.header[0].value
     assert "Held in" in app.header[0].value
     assert "Just below: " in shown(app)
@@ -88,14 +88,14 @@ def test_several_types_are_named_in_cards_and_table(store: Store, open_page: Ope
     assert app.metric[0].value == "3 a"  # none of the other type
     assert "today 1 node of a and 1 node of b" in app.metric[0].help
     assert app.multiselect(key=f"size-types-{tag(two_types())}").value == ["nodes.a", "nodes.b"]
-    assert "size-find" not in keys(app)
+    assert "size-ask" not in keys(app)
 
 
 def test_an_answer_of_older_code_or_about_another_scenario_says_so(store: Store, open_page: OpenPage) -> None:
     old = replace(answered(("wait_p95", 30.0)), code_version="0.0.0-older")
     app = open_page(PAGE, experiment=saved(store, old))
     assert "Computed by another version of this program." in shown(app)
-    assert primary(app) == ["size-find"]
+    assert primary(app) == ["size-ask"]
     elsewhere = store.save_experiment(answered(("wait_p95", 30.0), about="two_types"))
     app = open_page(PAGE, experiment=elsewhere)
     assert "which is not in this store" in shown(app)
@@ -107,9 +107,9 @@ def test_a_link_to_nothing_says_so_and_there_is_a_way_on(part: str, store: Store
     app = opened(store, open_page, experiment="f" * 12, part=part)
     assert not app.exception
     assert len(app.error) == 1
-    app = app.button(key="size-without").click().run()
+    app = app.button(key=f"{part.lower()}-without").click().run()
     assert not app.error
-    assert "size-find" in keys(app)
+    assert f"{part.lower()}-ask" in keys(app)
 
 
 # ---- next steps --------------------------------------------------------------------------------------
@@ -186,8 +186,8 @@ def test_months_are_played_in_the_background_with_the_targets_of_the_size(
     assert app.header[0].value.startswith("Until when does the cluster meet my targets")
     assert app.text_input(key=f"goal-limit-wait_p95-{tag()}").value == "40 s"
     app = app.number_input(key=f"growth-months-{tag()}").set_value(2).run()
-    assert app.button(key="size-find").label.startswith("Play 3 months, about ")
-    app = app.button(key="size-find").click().run()
+    assert app.button(key="growth-ask").label.startswith("Play 3 months, about ")
+    app = app.button(key="growth-ask").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
     assert not app.exception
@@ -209,7 +209,7 @@ def test_a_growth_link_opens_its_part_with_its_question(store: Store, open_page:
     assert app.number_input(key=f"growth-percent-{tag()}").value == 30.0
     assert "1 delivery or retirement" in shown(app)
     assert app.metric[1].label == "Order by, late"
-    assert "size-find" not in keys(app)
+    assert "growth-ask" not in keys(app)
     assert app.dataframe[-1].value["Nodes"].tolist() == ["2", "2", "5", "5", "5"]
 
 
@@ -228,7 +228,7 @@ def test_a_growth_that_cannot_be_played_is_told(
     app = inputs(key=f"{field}-{tag()}").set_value(value).run()
     assert not app.exception
     assert complaint in shown(app)
-    assert "size-find" not in keys(app)
+    assert "growth-ask" not in keys(app)
 
 
 def test_months_can_begin_with_the_size_that_was_found(store: Store, open_page: OpenPage) -> None:

@@ -48,8 +48,8 @@ def test_the_first_screen_asks_for_waits_and_late_jobs_on_up_to_four_times_the_n
     text = shown(app)
     assert "Wait, p95 at most 1 h and Late jobs, share at most 5%, under FIFO; 1 to 8 nodes" in text
     assert "the answer is exact for this trace, and no forecast" in text
-    assert app.button(key="size-find").label.startswith("Find the cheapest size, about ")
-    assert primary(app) == ["size-find"]
+    assert app.button(key="size-ask").label.startswith("Find the cheapest size, about ")
+    assert primary(app) == ["size-ask"]
 
 
 def test_without_due_times_or_prices_there_are_no_such_targets_and_a_way_to_them(
@@ -84,7 +84,7 @@ def test_every_kind_of_scenario_can_be_asked_about(
     app = opened(store, open_page, sample(), part=part)
     assert not app.exception
     assert not app.error
-    assert "size-find" in keys(app)
+    assert f"{part.lower()}-ask" in keys(app)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_bad_target_is_told_and_cannot_be_asked(text: str, complaint: str, sto
     assert complaint in box.value.replace("\\", "")
     assert "as in 1 h, 30 min or 2 d" in box.value.replace("\\", "")
     assert "it cannot be computed as it stands" in shown(app)
-    assert "size-find" not in keys(app)
+    assert "size-ask" not in keys(app)
     app = typed(app, "wait_p95", "2 h")
     assert not app.error
     assert "Wait, p95 at most 2 h" in shown(app)
@@ -158,7 +158,7 @@ def test_a_size_is_found_in_the_background_kept_and_opens_by_itself(
     store: Store, runner: Runner, open_page: OpenPage
 ) -> None:
     app = typed(opened(store, open_page), "wait_p95", "30 s")
-    app = app.button(key="size-find").click().run()
+    app = app.button(key="size-ask").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
     assert not app.exception
@@ -172,7 +172,7 @@ def test_a_size_is_found_in_the_background_kept_and_opens_by_itself(
     # Another question is asked beside the answer, and its own answer takes its place.
     app = typed(app, "wait_p95", "1 h")
     assert "Below is the answer to another question than the form asks." in shown(app)
-    assert primary(app) == ["size-find"]
+    assert primary(app) == ["size-ask"]
     app = typed(app, "wait_p95", "30 s")
     assert primary(app) == ["size-keep"]
 
@@ -192,17 +192,17 @@ def test_a_search_says_which_size_is_under_way_and_can_be_cancelled(
     )
     app = opened(store, open_page)
     monkeypatch.setattr("dlsched.ui.pending.PendingTasks.follow", lambda self, places: None)
-    app = app.button(key="size-find").click().run()
+    app = app.button(key="size-ask").click().run()
     until_s = time.monotonic() + 10
     while "3 nodes" not in _progress(app) and time.monotonic() < until_s:
         app = app.run()
     assert "Size, four jobs: 3 nodes: 4 of 10 runs" in _progress(app)
-    assert app.button(key="size-find").disabled
+    assert app.button(key="size-ask").disabled
     app = app.button(key="size-cancel").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
     assert "Cancelled. Nothing was kept." in shown(app)
-    assert not app.button(key="size-find").disabled
+    assert not app.button(key="size-ask").disabled
 
 
 def _progress(app: AppTest) -> str:
@@ -219,8 +219,8 @@ def test_a_target_that_has_no_number_here_ends_with_its_reason(
     monkeypatch.setattr(
         registry, "COMPUTATIONS", tuple(bad if one.kind == "size" else one for one in registry.COMPUTATIONS)
     )
-    app = opened(store, open_page).button(key="size-find").click().run()
+    app = opened(store, open_page).button(key="size-ask").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
     assert "Cost of lateness has no number on these jobs" in shown(app)
-    assert "size-find" in keys(app)
+    assert "size-ask" in keys(app)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dlsched.domain.errors import DlschedError, InputError
+from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies.growth import GrowthSpec, check, read_spec
@@ -16,16 +16,15 @@ from dlsched.studies.growth.answer import Step, month_name
 from dlsched.ui.fields import goal as size_goal
 from dlsched.ui.fields.goal import CONFIRM, Goal, tag_of
 from dlsched.ui.frame import tables
-from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import size_work
 from dlsched.ui.plan.size_form import keys_of, name_of
 from dlsched.ui.plan.size_words import goal_words
 from dlsched.ui.scenario import price_lists
+from dlsched.ui.study_page import Asked
 from dlsched.wording.formats import amount
 
-FILLED = "growth-filled"
 MONTH, TYPE, NODES = "Month", "VM type", "Nodes ±"
 BEGIN = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")
 TABLE_HELP = (
@@ -34,44 +33,29 @@ TABLE_HELP = (
 )
 
 
-def form(scenario: Scenario, shown: GrowthSpec | None) -> tuple[GrowthSpec, Goal] | None:
-    """Show the form; return what it asks, None where that cannot be computed (it says why).
-
-    ``shown`` is the question of the answer on the page: the form asks it when the answer is opened.
-    """
-    _fill(scenario, shown)
-    line = st.empty()
-    with st.expander(
-        "Change the question", key=f"growth-form-{st.session_state['goal-round']}", expanded=shown is None
-    ):
-        try:
-            plain = _months(tag_of(scenario))
-            steps = _steps(scenario, str(plain["begin"]))
-            goal = size_goal.fields(scenario, confirms=False)
-            spec = read_spec(plain | _of_goal(scenario, goal) | {"steps": [step.model_dump() for step in steps]})
-            check(spec, scenario)
-        except DlschedError as error:
-            error_box(error)
-            line.markdown(":orange[**Question**: it cannot be computed as it stands.]")
-            return None
+def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
+    """Show the fields and return what they ask; InputError where that cannot be computed."""
+    plain = _months(tag_of(scenario))
+    steps = _steps(scenario, str(plain["begin"]))
+    goal = size_goal.fields(scenario, confirms=False)
+    spec = read_spec(plain | _of_goal(scenario, goal) | {"steps": [step.model_dump() for step in steps]})
+    check(spec, scenario)
     text = goal_words(goal.targets, goal.claim, goal.level, find(goal.policy).label, exact=goal.exact)
-    line.markdown(f"**Question**: {safe(f'{growth_words(spec)}: {text}', 500)}")
-    return spec, goal
+
+    def button(is_stored: bool) -> str:
+        if is_stored:
+            return "Show these months from the store"
+        runs = spec.months + 1 if goal.exact else spec.runs
+        about = size_work.button_seconds(runs, scenario, spec.policy, spec.params)
+        return f"Play {amount(spec.months + 1, 'month')}, {about}"
+
+    return Asked(spec, f"{growth_words(spec)}: {text}", f"Growth, {scenario.name[:60]}", button)
 
 
 def growth_words(spec: GrowthSpec) -> str:
     """Return what grows for how long: "+3% a month, 12 months, 2 deliveries or retirements"."""
     steps = f", {amount(len(spec.steps), 'delivery or retirement', 'deliveries or retirements')}" if spec.steps else ""
     return f"arrivals {spec.percent:+g}% a month, {amount(spec.months, 'month')}{steps}"
-
-
-def button_words(spec: GrowthSpec, goal: Goal, scenario: Scenario) -> str:
-    """Return what the button says: Play 13 months, about 8 s."""
-    if size_work.MONTHS.known(spec) is not None:
-        return "Show these months from the store"
-    runs = spec.months + 1 if goal.exact else spec.runs
-    about = size_work.button_seconds(runs, scenario, spec.policy, spec.params)
-    return f"Play {amount(spec.months + 1, 'month')}, {about}"
 
 
 def goal_of(spec: GrowthSpec) -> Goal:
@@ -94,13 +78,9 @@ def _of_goal(scenario: Scenario, goal: Goal) -> dict[str, Any]:
     }
 
 
-def _fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
-    """Give the fields their first values for a scenario, and those of an answer when it is opened."""
+def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
+    """Give the fields their first values for a scenario, and those of a question when it is opened."""
     tag = tag_of(scenario)
-    mark = f"{tag}-{None if shown is None else shown.model_dump_json()}"
-    if st.session_state.get(FILLED) == mark:
-        return
-    st.session_state[FILLED] = mark
     size_goal.fill_in(scenario, None if shown is None else goal_of(shown))
     usual = GrowthSpec.model_fields
     values: dict[str, Any] = {name: usual[name].default for name in ("percent", "months", "lead_months")}

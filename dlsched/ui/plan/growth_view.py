@@ -38,7 +38,7 @@ ASSUMED = (
 )
 
 
-def show(shown: Shown[GrowthSpec, Growth], scenario: Scenario) -> None:
+def show(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
     """Show an answer."""
     answer = shown.answer
     guard_rails(guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))

@@ -29,7 +29,7 @@ NONE = "This answer has no headroom: it was not asked, or the search ran out of 
 NONE_AT_ONCE = "There is no headroom to tell: all jobs arrive at once, so they cannot arrive faster."
 
 
-def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario) -> None:
+def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
     """Show how much more load a size takes."""
     answer = shown.answer
     if not answer.headroom:

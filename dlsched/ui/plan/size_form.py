@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dlsched.domain.errors import DlschedError, InputError
+from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies.design.factors import NODES_OF, factor_of
@@ -15,47 +15,32 @@ from dlsched.studies.sizing.sizes import ALL, LARGEST_FACTOR, LARGEST_LEAST
 from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES
 from dlsched.ui.fields import goal as size_goal
 from dlsched.ui.fields.goal import Goal, tag_of
-from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import size_work
 from dlsched.ui.plan.size_words import goal_words
+from dlsched.ui.study_page import Asked
 from dlsched.wording.formats import listed
 
-FILLED = "size-filled"
 LACK_HELP = (
     "A size must have as many jobs done as today's cluster in the same draw. Jobs turned away or not done at the end "
     "would otherwise make waits look short."
 )
 
 
-def form(scenario: Scenario, shown: SizeSpec | None) -> tuple[SizeSpec, Goal] | None:
-    """Show the form; return what it asks, None where that cannot be computed (it says why).
+def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
+    """Show the fields and return what they ask; InputError where that cannot be computed."""
+    goal = size_goal.fields(scenario, confirms=True)
+    spec = read_spec(_plain(scenario, goal))
+    check(spec, scenario)
+    text = goal_words(goal.targets, goal.claim, goal.level, find(goal.policy).label, exact=goal.exact)
 
-    ``shown`` is the question of the answer on the page: the form asks it when the answer is opened.
-    """
-    _fill(scenario, shown)
-    line = st.empty()
-    with st.expander("Change the question", key=f"size-form-{st.session_state['goal-round']}", expanded=shown is None):
-        try:
-            goal = size_goal.fields(scenario, confirms=True)
-            spec = read_spec(_plain(scenario, goal))
-            check(spec, scenario)
-        except DlschedError as error:
-            error_box(error)
-            line.markdown(":orange[**Question**: it cannot be computed as it stands.]")
-            return None
-    label = find(goal.policy).label
-    text = goal_words(goal.targets, goal.claim, goal.level, label, exact=goal.exact)
-    line.markdown(f"**Question**: {safe(f'{text}; {ranges_words(spec)}', 500)}")
-    return spec, goal
+    def button(is_stored: bool) -> str:
+        if is_stored:
+            return "Show the cheapest size from the store"
+        runs = usual_runs(spec, exact=goal.exact)
+        return f"Find the cheapest size, {size_work.button_seconds(runs, scenario, spec.policy, spec.params)}"
 
-
-def button_words(spec: SizeSpec, goal: Goal, scenario: Scenario) -> str:
-    """Return what the button says: Find the cheapest size, about 20 s."""
-    if size_work.SIZES.known(spec) is not None:
-        return "Show the cheapest size from the store"
-    runs = usual_runs(spec, exact=goal.exact)
-    return f"Find the cheapest size, {size_work.button_seconds(runs, scenario, spec.policy, spec.params)}"
+    return Asked(spec, f"{text}; {ranges_words(spec)}", f"Size, {scenario.name[:60]}", button)
 
 
 def ranges_words(spec: SizeSpec) -> str:
@@ -70,12 +55,8 @@ def goal_of(spec: SizeSpec) -> Goal:
                 dict(spec.vary), exact=False)  # fmt: skip
 
 
-def _fill(scenario: Scenario, shown: SizeSpec | None) -> None:
-    """Give the fields their first values for a scenario, and those of an answer when it is opened."""
-    mark = f"{tag_of(scenario)}-{None if shown is None else shown.model_dump_json()}"
-    if st.session_state.get(FILLED) == mark:
-        return
-    st.session_state[FILLED] = mark
+def fill(scenario: Scenario, shown: SizeSpec | None) -> None:
+    """Give the fields their first values for a scenario, and those of a question when it is opened."""
     size_goal.fill_in(scenario, None if shown is None else goal_of(shown))
     tag = tag_of(scenario)
     if shown is not None and shown.types:

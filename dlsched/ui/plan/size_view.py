@@ -32,7 +32,7 @@ from dlsched.wording.assumptions import Assumption, assumptions
 from dlsched.wording.formats import amount
 
 
-def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_current: bool) -> None:
+def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -> None:
     """Show an answer; ``is_current``: it answers what the form asks, so that what comes next is the main button."""
     answer = shown.answer
     overload = [] if shown.elsewhere else size_work.overload(answer, scenario)
@@ -139,9 +139,3 @@ failed or smaller ones did, as more nodes usually serve better. Where a larger s
 with today's jobs arriving faster; what waits at the end of a month is not carried over. **Knee**: cost and service
 scaled to 0..1, the point furthest below the line from the cheapest to the best of the sizes tried; no recommendation.
 """
-
-
-def how() -> None:
-    """Show how the numbers are made."""
-    with st.expander("How it is computed", key="size-how"):
-        st.markdown(HOW)

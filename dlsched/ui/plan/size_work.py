@@ -16,7 +16,8 @@ from dlsched.studies.growth.answer import Growth
 from dlsched.studies.sizing import SizeSpec
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged, written_link
-from dlsched.ui.answers import PARAM, computed
+from dlsched.ui import answers
+from dlsched.ui.answers import computed
 from dlsched.ui.frame import session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.wording.cautions import Caution, overload_cautions
@@ -44,22 +45,10 @@ def newest_size(scenario_hash: str) -> Sizing | None:
 
 
 def follow_link() -> None:
-    """Take over the answer the URL names, its part and its scenario where the store has it; before the page begins."""
-    named = st.query_params.get(PARAM)
-    if not named or named in (st.session_state.get(SIZES.shown_key), st.session_state.get(MONTHS.shown_key)):
-        return
-    try:
-        record = session.store().get_experiment(named)
-    except DlschedError:  # told by shown(), under the page's title
-        st.session_state[(MONTHS if st.query_params.get(PART) == GROWTH else SIZES).shown_key] = named
-        return
-    is_growth = record.kind == MONTHS.kind
-    st.session_state[(MONTHS if is_growth else SIZES).shown_key] = named
-    if is_growth and PART not in st.query_params:
+    """Take over the answer the URL names, and the part it belongs to; before the page is begun."""
+    parts = (MONTHS, SIZES) if st.query_params.get(PART) == GROWTH else (SIZES, MONTHS)
+    if answers.follow_link(*parts) is MONTHS and PART not in st.query_params:
         st.session_state[PART] = GROWTH
-    about = str(record.spec.get("scenario", ""))
-    if session.store().scenario_info(about) is not None:
-        session.look_at(about)
 
 
 # ---- how long it takes -------------------------------------------------------------------------------
