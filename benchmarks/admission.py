@@ -14,8 +14,7 @@ from dlsched.policies.registry import find
 from dlsched.sim.engine import run_engine
 from dlsched.sim.log import JobStatus, RunLog
 from dlsched.sim.prepare import Prepared, prepare
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import server_jobs_scenario
+from dlsched.workload.studies.smd import ServerJobsSpec, server_jobs_scenario
 
 SEEDS = 10
 

@@ -32,7 +32,7 @@ market(point(450, 100))
 }
 WHOLE_RUN = """
 from dlsched.studies.simulation import simulate
-from dlsched.workload.generators import GpuaasSpec
+from dlsched.workload.studies.gpu_as_a_service import GpuaasSpec
 from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario
 simulate(gpuaas_scenario(GpuaasSpec(nodes=100, rate="high450")), "{policy}")
 """

@@ -24,8 +24,7 @@ from dlsched.policies.rolling_horizon.solver import solve
 from dlsched.policies.rolling_horizon.widths import WidthBook
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import prepare
-from dlsched.workload.generators.modelarts import ModelArtsSpec
-from dlsched.workload.studies.modelarts import modelarts_scenario
+from dlsched.workload.studies.modelarts import ModelArtsSpec, modelarts_scenario
 
 WIDTHS = (1, 2, 4, 8, 16)
 MEDIAN_NODE_H = 1.5

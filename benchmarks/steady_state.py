@@ -12,13 +12,12 @@ from dlsched.sim.audit import audit, check_metrics
 from dlsched.sim.kernels import run_kernel
 from dlsched.sim.prepare import Prepared, prepare
 from dlsched.studies.simulation import simulate
-from dlsched.workload.generators.training_stream import StreamSpec
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
 HELL, SRPT = ElasticRule("hell", fills=True), ElasticRule("fastest")
 WHOLE_RUN = """
 from dlsched.studies.simulation import simulate
-from dlsched.workload.generators.training_stream import StreamSpec
+from dlsched.workload.studies.hell_knee import StreamSpec
 from dlsched.workload.studies.hell_knee import stream_scenario
 simulate(stream_scenario(StreamSpec(jobs=4000, nodes=100, load=0.7)), "hell-malleable").metrics
 """

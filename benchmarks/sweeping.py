@@ -14,9 +14,9 @@ from benchmarks.measure import Line, command
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.executor import open_pool
 from dlsched.studies.sweep import SweepSpec, read_spec, run_sweep
-from dlsched.workload.generators import draw
 from dlsched.workload.load import load
 from dlsched.workload.scenario_file import write_scenario
+from dlsched.workload.studies.registry import draw
 
 POLICIES = ("fifo", "fifo-skip", "sjf", "edf", "easy-backfill")
 JOBS, RUNS = 1000, 200

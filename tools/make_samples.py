@@ -21,7 +21,7 @@ if str(ROOT) not in sys.path:
 
 from dlsched.domain.randomness import job_uniforms  # noqa: E402
 from dlsched.domain.workload import Workload  # noqa: E402
-from dlsched.workload.generators import draw  # noqa: E402
+from dlsched.workload.studies.registry import draw  # noqa: E402
 
 SAMPLES = ROOT / "data" / "samples"
 MONDAY = datetime(2026, 3, 2)

@@ -10,8 +10,9 @@ from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.formats import amount
-from dlsched.workload.load import drawn_scenario, load
+from dlsched.workload.load import load
 from dlsched.workload.scenario_file import write_scenario
+from dlsched.workload.studies.registry import drawn_scenario
 
 
 def run(options: Namespace) -> int:

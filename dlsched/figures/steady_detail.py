@@ -14,7 +14,7 @@ from dlsched.figures.steady import looks
 from dlsched.studies.steady.answer import Curve, SteadyAnswer, SteadyPoint
 from dlsched.wording.certainty import hours
 from dlsched.wording.formats import cut, duration, load_words, number, share
-from dlsched.workload.generators.training_stream import mean_gap_s
+from dlsched.workload.studies.hell_knee import mean_gap_s
 
 HEIGHT = 340
 LOG_RATIO = 30.0

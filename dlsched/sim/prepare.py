@@ -90,7 +90,7 @@ def _truth(scenario: Scenario, run_seed: int) -> Truth:
 def _redrawn(scenario: Scenario, run_seed: int) -> Scenario:
     if scenario.generator is None or run_seed == 0:
         return scenario
-    from dlsched.workload.generators import draw  # generators are not needed for traces
+    from dlsched.workload.studies.registry import draw  # generators are not needed for traces
 
     return scenario.replace(workload=draw(dict(scenario.generator), scenario.seed + run_seed))
 

@@ -9,7 +9,10 @@ from pathlib import Path
 import dlsched
 
 # Not the readers: what they read is in the scenario's hash. Not pages, figures, store: they change no number.
-INFLUENCE = ("domain", "speed", "placement", "optimise", "policies", "sim", "metrics", "workload/generators")
+INFLUENCE = (
+    *("domain", "speed", "placement", "optimise", "policies", "sim", "metrics"),
+    *("workload/generators", "workload/studies"),
+)
 
 
 @lru_cache(maxsize=8)

@@ -17,9 +17,8 @@ from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.speed import build_speed
-from dlsched.workload.generators.registry import FilledSpec, canonical, parse, plain
-from dlsched.workload.notes import EXAMPLE_PRICE, is_speed_note
-from dlsched.workload.rules import (
+from dlsched.workload.generators.drawing import plain
+from dlsched.workload.generators.fill_rules import (
     DueRule,
     FillRule,
     PriorityRule,
@@ -29,6 +28,8 @@ from dlsched.workload.rules import (
     is_missing,
     usd_text,
 )
+from dlsched.workload.notes import EXAMPLE_PRICE, is_speed_note
+from dlsched.workload.studies.registry import FilledSpec, canonical, parse
 
 EXAMPLE_USD_PER_GPU_H = 2.50
 """About what a data-centre GPU is rented for; shown as an example price wherever it is used."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
@@ -67,54 +65,6 @@ def scenario_of(trace: TraceRead, name: str) -> Scenario:
         data_kind="trace",
         read=trace.report.counts,
         assumptions=(*trace.assumptions, describe_default(cluster)),
-    )
-
-
-def drawn_scenario(spec: Mapping[str, Any], seed: int) -> Scenario:
-    """Return the jobs of a generator's specification on the cluster it is for, a job mix on the default cluster.
-
-    Raises
-    ------
-    InputError
-        If the specification is not valid; it names the field.
-    """
-    from dlsched.workload.generators import (
-        GpuaasSpec,
-        ModelArtsSpec,
-        ServerJobsSpec,
-        SlottedJobsSpec,
-        StreamSpec,
-        draw,
-        parse,
-        plain,
-    )
-    from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario
-    from dlsched.workload.studies.hell_knee import stream_scenario
-    from dlsched.workload.studies.modelarts import modelarts_scenario
-    from dlsched.workload.studies.pd_ors import slotted_jobs_scenario
-    from dlsched.workload.studies.smd import server_jobs_scenario
-
-    parsed = parse(spec)
-    if isinstance(parsed, GpuaasSpec):
-        return gpuaas_scenario(parsed, seed)
-    if isinstance(parsed, StreamSpec):
-        return stream_scenario(parsed, seed)
-    if isinstance(parsed, ModelArtsSpec):
-        return modelarts_scenario(parsed, seed)
-    if isinstance(parsed, ServerJobsSpec):
-        return server_jobs_scenario(parsed, seed)
-    if isinstance(parsed, SlottedJobsSpec):
-        return slotted_jobs_scenario(parsed, seed)
-    workload = draw(spec, seed)
-    cluster = default_cluster(workload)
-    return Scenario(
-        workload=workload,
-        cluster=cluster,
-        seed=seed,
-        name="Job mix",
-        data_kind="generated",
-        generator=plain(parsed),
-        assumptions=(describe_default(cluster),),
     )
 
 

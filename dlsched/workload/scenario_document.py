@@ -19,8 +19,8 @@ from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import FORMAT_VERSION, Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import COLUMN, Ints, Workload
-from dlsched.workload.generators import draw, parse
 from dlsched.workload.sidecar import read_beside, table_columns
+from dlsched.workload.studies.registry import draw, parse
 
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """Format version -> function that turns such a document into one of the next version."""

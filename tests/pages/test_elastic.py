@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dlsched.studies.simulation import simulate
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
 RESULT, COMPARE = "results/result.py", "results/compare.py"
 SEEDS = range(6)

@@ -7,8 +7,7 @@ import pytest
 from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import session
 from dlsched.workload.described_job import COLUMNS
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import sample_server_jobs, server_jobs_scenario
+from dlsched.workload.studies.smd import ServerJobsSpec, sample_server_jobs, server_jobs_scenario
 from tests.support.page_text import kept, shown
 from tests.support.server_scenarios import machines, training, with_servers
 

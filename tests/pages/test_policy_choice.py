@@ -8,9 +8,8 @@ from dlsched.ui.fields.policy_choice import ADMITTING_FIVE, BOOKING_FIVE, ELASTI
 from dlsched.ui.scenario import workload_slotted
 from dlsched.ui.scenario.workload_servers import KIND
 from dlsched.workload import fill
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.studies.gpu_as_a_service import sample_scenario
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas
+from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 from dlsched.workload.studies.pd_ors import sample_slotted_jobs
 from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.page_text import kept
@@ -115,6 +114,6 @@ def box_of(app, key):
 
 
 def test_free_slots_first_become_fixed_nodes(open_page, store):
-    app = open_run(open_page, store, sample_scenario())
+    app = open_run(open_page, store, sample_gpuaas())
     assert not app.exception
     assert "fill-who gets in-POOL" not in {button.key for button in app.button}

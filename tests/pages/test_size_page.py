@@ -18,7 +18,7 @@ from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.studies import registry
 from dlsched.studies.simulation import Progress
-from dlsched.workload.studies.gpu_as_a_service import sample_scenario
+from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas
 from dlsched.workload.studies.hell_knee import sample_stream
 from dlsched.workload.studies.modelarts import sample_elastic
 from dlsched.workload.studies.pd_ors import sample_slotted_jobs
@@ -76,7 +76,7 @@ def test_without_due_times_or_prices_there_are_no_such_targets_and_a_way_to_them
 
 @pytest.mark.parametrize("part", ["Size", "Growth"])
 @pytest.mark.parametrize(
-    "sample", [sample_elastic, sample_server_jobs, sample_slotted_jobs, sample_stream, sample_scenario]
+    "sample", [sample_elastic, sample_server_jobs, sample_slotted_jobs, sample_stream, sample_gpuaas]
 )
 def test_every_kind_of_scenario_can_be_asked_about(
     sample: Callable[[], Scenario], part: str, store: Store, open_page: OpenPage

@@ -18,8 +18,7 @@ from dlsched.studies import registry
 from dlsched.studies.simulation import Progress
 from dlsched.studies.steady import SteadySpec
 from dlsched.ui.lab import stream_network
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.generators.training_stream import TABLE_III
+from dlsched.workload.studies.hell_knee import TABLE_III, StreamSpec
 from tests.support.steady_answers import HELL, KNEE, answer, point, three_policies
 
 PAGE = "lab/steady_state.py"

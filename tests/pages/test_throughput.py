@@ -12,8 +12,8 @@ from dlsched.speed.queueing import StepTimes, throughput
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import session
 from dlsched.ui.lab import stream_network
-from dlsched.workload.generators.training_stream import TABLE_III
 from dlsched.workload.profiles.demo_throughput import demo_csv
+from dlsched.workload.studies.hell_knee import TABLE_III
 from tests.support.page_text import shown
 
 PAGE = "lab/throughput.py"

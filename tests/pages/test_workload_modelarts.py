@@ -5,8 +5,13 @@ import pytest
 from dlsched.ui.scenario import workload_sample
 from dlsched.ui.scenario.workload_modelarts import OWN
 from dlsched.wording.formats import number
-from dlsched.workload.generators import ModelArtsSpec
-from dlsched.workload.studies.modelarts import VARIANTS, modelarts_scenario, on_whole_nodes, sample_elastic
+from dlsched.workload.studies.modelarts import (
+    VARIANTS,
+    ModelArtsSpec,
+    modelarts_scenario,
+    on_whole_nodes,
+    sample_elastic,
+)
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 

@@ -10,8 +10,7 @@ from dlsched.ui.scenario.workload_servers import KIND
 from dlsched.ui.scenario.workload_view import shown_columns
 from dlsched.wording.formats import duration, share
 from dlsched.wording.gangs import gang_words
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import sample_server_jobs, server_jobs_scenario
+from dlsched.workload.studies.smd import ServerJobsSpec, sample_server_jobs, server_jobs_scenario
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 from tests.support.server_scenarios import machines, training, with_servers

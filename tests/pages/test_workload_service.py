@@ -5,10 +5,15 @@ import zipfile
 
 import pytest
 
-from dlsched.workload.generators import GpuaasSpec, draw
-from dlsched.workload.generators.gpuaas import DEFAULT_APPLICATIONS
 from dlsched.workload.readers.gpuaas import FILES, JOBS
-from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario, sample_scenario, study_types
+from dlsched.workload.studies.gpu_as_a_service import (
+    APPLICATIONS,
+    GpuaasSpec,
+    gpuaas_scenario,
+    sample_gpuaas,
+    study_types,
+)
+from dlsched.workload.studies.registry import draw
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 
@@ -43,7 +48,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
     assert app.title[0].value == "Cluster"
-    assert kept(store).content_hash == sample_scenario().content_hash
+    assert kept(store).content_hash == sample_gpuaas().content_hash
     assert kept(store).data_kind == "example"
 
 
@@ -72,7 +77,7 @@ def test_applications_can_be_edited_and_left_out(form, store):
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
     times = known(kept(store).speed.times)
-    assert set(times.profiles) == {"Mine", *(one.name for one in DEFAULT_APPLICATIONS[2:])}
+    assert set(times.profiles) == {"Mine", *(one.name for one in APPLICATIONS[2:])}
     assert times.rows["Mine"]["M60"][:2] == pytest.approx((1 / 0.5625, 0.75 / 0.5625))
 
 

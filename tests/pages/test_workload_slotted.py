@@ -4,8 +4,12 @@ import pytest
 
 from dlsched.ui.scenario import workload_sample
 from dlsched.ui.scenario.workload_slotted import KIND
-from dlsched.workload.generators import SlottedJobsSpec
-from dlsched.workload.studies.pd_ors import sample_slotted_jobs, slotted_jobs_scenario, with_arrivals_of
+from dlsched.workload.studies.pd_ors import (
+    SlottedJobsSpec,
+    sample_slotted_jobs,
+    slotted_jobs_scenario,
+    with_arrivals_of,
+)
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
 

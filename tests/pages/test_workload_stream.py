@@ -3,8 +3,7 @@
 import pytest
 
 from dlsched.ui.scenario import workload_sample
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.studies.hell_knee import sample_stream, stream_scenario
+from dlsched.workload.studies.hell_knee import StreamSpec, sample_stream, stream_scenario
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 

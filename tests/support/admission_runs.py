@@ -7,8 +7,7 @@ from functools import cache
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.inspect.admissions.answer import Admission, Beside
 from dlsched.studies.simulation import Run, simulate
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import server_jobs_scenario
+from dlsched.workload.studies.smd import ServerJobsSpec, server_jobs_scenario
 
 
 @cache

@@ -9,8 +9,7 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
-from dlsched.workload.generators.training_stream import StreamSpec
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
 
 def one_gpu_nodes(count: int, gpus: int = 1, gpu_type: str = "GPU", speed: float = 1.0) -> Cluster:

@@ -7,8 +7,7 @@ from functools import cache
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.inspect.dual_prices import priced_run
 from dlsched.studies.inspect.dual_prices.answer import PricedRun
-from dlsched.workload.generators.slotted_jobs import SlottedJobsSpec
-from dlsched.workload.studies.pd_ors import slotted_jobs_scenario
+from dlsched.workload.studies.pd_ors import SlottedJobsSpec, slotted_jobs_scenario
 from tests.support.booked_jobs import booked, cluster, in_slots
 
 HORIZON = {"horizon_slots": 4}

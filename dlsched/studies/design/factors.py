@@ -160,7 +160,7 @@ def _drawn(scenario: Scenario, seed: int) -> Scenario:
     """Return the scenario with the jobs of a draw as given jobs: a run would draw them anew, without the change."""
     if seed == 0:
         return scenario.replace(generator=None)
-    from dlsched.workload.generators import draw  # generators are not needed for traces
+    from dlsched.workload.studies.registry import draw  # generators are not needed for traces
 
     return scenario.replace(workload=draw(dict(scenario.generator or {}), scenario.seed + seed), generator=None)
 
@@ -277,7 +277,7 @@ def _durations(scenario: Scenario, factor: float, _: int) -> Scenario:
 
 
 def _days(scenario: Scenario, _: float, seed: int) -> Scenario:
-    from dlsched.workload.generators import resample_days  # generators are not needed for traces
+    from dlsched.workload.generators.resample import resample_days  # generators are not needed for traces
 
     return scenario.replace(workload=resample_days(scenario.workload, scenario.seed + seed))
 

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from dlsched.domain.errors import validated
 from dlsched.domain.model import FrozenModel
 from dlsched.policies import registry
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.generators.mix import MOST_JOBS
+from dlsched.workload.generators.drawing import MOST_JOBS
+from dlsched.workload.studies.hell_knee import StreamSpec
 
 FEWEST_JOBS = 100
 """Fewer jobs make no batches and no windows worth the name."""

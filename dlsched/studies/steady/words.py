@@ -10,7 +10,7 @@ from dlsched.wording.assumptions import Assumption
 from dlsched.wording.cautions import Caution
 from dlsched.wording.certainty import hours, with_half
 from dlsched.wording.formats import amount, listed, load_words, number, share
-from dlsched.workload.generators.training_stream import LARGE, TABLE_III
+from dlsched.workload.studies.hell_knee import LARGE, TABLE_III
 
 LINKS = {"exact": "shared links", "fcfs": "links that carry one transfer at a time", "hybrid": "hybrid links"}
 

@@ -16,7 +16,7 @@ from dlsched.ui.frame.uploads import file_of, kept_file
 from dlsched.wording.assumptions import Assumption
 from dlsched.wording.formats import amount
 from dlsched.workload.described_job import COLUMNS, EXAMPLE, DescribedJob, layers_in_ms, read_layers
-from dlsched.workload.generators.server_jobs import ServerJobsSpec, layers_of
+from dlsched.workload.studies.smd import ServerJobsSpec, layers_of
 
 UPDATES = {"synchronous": "sync", "asynchronous": "async"}
 OVERLAPS: dict[str, Overlap] = {"one after the other": "sequential", "wait-free": "wait-free", "priority": "priority"}

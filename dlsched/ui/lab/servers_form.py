@@ -18,9 +18,8 @@ from dlsched.ui.frame.parts import empty, error_box
 from dlsched.ui.lab import servers_described
 from dlsched.wording.assumptions import Assumption
 from dlsched.wording.formats import amount, number
-from dlsched.workload.generators import parse
-from dlsched.workload.generators.server_jobs import ServerJobsSpec, layers_of
-from dlsched.workload.studies.smd import sample_server_jobs
+from dlsched.workload.studies.registry import parse
+from dlsched.workload.studies.smd import ServerJobsSpec, layers_of, sample_server_jobs
 
 SCENARIO, DESCRIBED = "Job of the scenario", "Describe a job"
 MOST_OFFERED = 2000

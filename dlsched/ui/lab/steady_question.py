@@ -11,8 +11,7 @@ from dlsched.domain.model import FrozenModel
 from dlsched.policies.elastic_queueing import ELASTIC
 from dlsched.studies.steady import SteadyPolicy, SteadySpec, read_spec
 from dlsched.wording.formats import number
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.generators.training_stream import PRESETS
+from dlsched.workload.studies.hell_knee import PRESETS, StreamSpec
 
 LABELS = {spec.key: spec.label for spec in ELASTIC}
 ORDERED = frozenset(spec.key for spec in ELASTIC if "gamma" in spec.params.model_fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dlsched.workload.generators import StreamSpec
+from dlsched.workload.studies.hell_knee import StreamSpec
 
 KEY = "stream_network"
 """Session key of a StreamSpec with one network: its times, steps and epochs, ``network_model``, ``servers``,

@@ -18,10 +18,9 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.lab import stream_network
 from dlsched.ui.lab.throughput_source import Source, stations_words
 from dlsched.wording.formats import amount, count
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.generators.training_stream import TrainingNetwork
 from dlsched.workload.notes import SPEED_CURVE
-from dlsched.workload.studies.hell_knee import give_curve
+from dlsched.workload.speed_curves import give_curve
+from dlsched.workload.studies.hell_knee import StreamSpec, TrainingNetwork
 
 USE = "Use this curve for my jobs"
 SIMULATE = "Simulate a stream of such jobs"

@@ -12,7 +12,7 @@ from dlsched.speed.network_fit import NetworkFits
 from dlsched.speed.queueing import NETWORKS, Network, StepTimes
 from dlsched.studies.speed_models.throughput import Layout
 from dlsched.wording.formats import duration
-from dlsched.workload.generators.training_stream import BATCH, K520_TFLOPS, TABLE_III, TrainingNetwork, on_nodes
+from dlsched.workload.studies.hell_knee import BATCH, K520_TFLOPS, TABLE_III, TrainingNetwork, on_nodes
 
 TIMES, NETWORK, UPLOAD = "Four times", "Network of the study", "Upload"
 SOURCES = (TIMES, NETWORK, UPLOAD)

@@ -15,18 +15,11 @@ from dlsched.domain.errors import InputError, from_validation, validated
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.ui.frame import tables
-from dlsched.workload.generators import (
-    JobClass,
-    JobMixSpec,
-    canonical,
-    draw,
-    gaps_of,
-    hourly_rates_of,
-    parse,
-    plain,
-    scale_to_load,
-)
+from dlsched.workload.generators.arrivals import gaps_of, hourly_rates_of
+from dlsched.workload.generators.drawing import plain
 from dlsched.workload.notes import cluster_notes
+from dlsched.workload.studies.job_mix import JobClass, JobMixSpec, scale_to_load
+from dlsched.workload.studies.registry import canonical, draw, parse
 
 OFFICE_HOURS = (2, 1, 1, 1, 1, 1, 2, 4, 7, 10, 11, 11, 9, 10, 11, 11, 10, 8, 6, 5, 4, 4, 3, 3)
 WEEKDAYS = (1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.4)

@@ -12,14 +12,14 @@ from pydantic import ValidationError
 
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.ui.frame import tables
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.scenario.workload_generate import given
 from dlsched.wording.formats import duration
-from dlsched.workload.generators import GpuaasSpec, parse, plain
-from dlsched.workload.generators.arrivals import HOUR_S
-from dlsched.workload.generators.gpuaas import DEFAULT_APPLICATIONS, ServiceApplication
-from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario
+from dlsched.workload.generators.drawing import plain
+from dlsched.workload.studies.gpu_as_a_service import APPLICATIONS, GpuaasSpec, ServiceApplication, gpuaas_scenario
+from dlsched.workload.studies.registry import parse
 
 RATES = {
     "exponential": "Base", "low": "Low", "mixed": "High and low in turn", "high450": "High", "high": "Very high",
@@ -29,10 +29,10 @@ LABELS = {
     "low": "One K80, from (h)", "high": "One K80, to (h)",
 }  # fmt: skip
 _COLUMN_OF = {"name": "name", "share": "share", "parallel": "parallel", "m60_ratio": "m60_ratio", "k80_hours": "high"}
-APPLICATIONS = pd.DataFrame(
+TABLE = pd.DataFrame(
     [
         (one.name, one.share, 100 * one.parallel, one.m60_ratio, *one.k80_hours)
-        for one in DEFAULT_APPLICATIONS
+        for one in APPLICATIONS
     ],
     columns=[*LABELS],
 )  # fmt: skip
@@ -48,7 +48,7 @@ def generate() -> Scenario:
     """
     numbers, seed = _numbers()
     table = tables.editor(
-        APPLICATIONS, "service-applications", _columns(), alt="Applications: share of the jobs, speed laws, run time"
+        TABLE, "service-applications", _columns(), alt="Applications: share of the jobs, speed laws, run time"
     )
     st.markdown(
         ":gray[Run time with g GPUs = run time with one x (rest + share that speeds up / g). "

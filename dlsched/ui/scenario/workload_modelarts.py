@@ -10,9 +10,16 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import number
-from dlsched.workload.generators import ModelArtsSpec, parse, plain
+from dlsched.workload.generators.drawing import plain
 from dlsched.workload.import_report import arrival_window_s
-from dlsched.workload.studies.modelarts import VARIANTS, modelarts_scenario, node_hours_of, on_whole_nodes
+from dlsched.workload.studies.modelarts import (
+    VARIANTS,
+    ModelArtsSpec,
+    modelarts_scenario,
+    node_hours_of,
+    on_whole_nodes,
+)
+from dlsched.workload.studies.registry import parse
 
 TRACE, OWN = "Synthetic trace", "Jobs of the scenario"
 ON_NODES = ", whole nodes"

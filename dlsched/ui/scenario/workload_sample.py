@@ -12,7 +12,7 @@ from dlsched.workload.catalogue import SAMPLES, data_path
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import TraceRead, read_trace
 from dlsched.workload.readers.detection import LABELS
-from dlsched.workload.studies.gpu_as_a_service import sample_scenario
+from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas
 from dlsched.workload.studies.hell_knee import sample_stream
 from dlsched.workload.studies.modelarts import sample_elastic
 from dlsched.workload.studies.pd_ors import sample_slotted_jobs
@@ -115,7 +115,7 @@ def _trace(place: int, current: Scenario) -> Scenario:
 
 @st.cache_resource(show_spinner=False)
 def _made() -> Scenario:
-    return sample_scenario()
+    return sample_gpuaas()
 
 
 @st.cache_resource(show_spinner=False)

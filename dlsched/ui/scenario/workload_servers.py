@@ -10,9 +10,9 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import session
 from dlsched.wording.gangs import UPDATES_WORDS
-from dlsched.workload.generators import parse, plain
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import server_jobs_scenario
+from dlsched.workload.generators.drawing import plain
+from dlsched.workload.studies.registry import parse
+from dlsched.workload.studies.smd import ServerJobsSpec, server_jobs_scenario
 
 KIND = "Parameter-server jobs (SMD study)"
 KIND_KEY = "gen-kind"

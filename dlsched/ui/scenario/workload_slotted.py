@@ -11,9 +11,9 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import session
 from dlsched.ui.scenario.workload_servers import KIND_KEY, MINUTE_S
-from dlsched.workload.generators import parse, plain
-from dlsched.workload.generators.slotted_jobs import SlottedJobsSpec
-from dlsched.workload.studies.pd_ors import slotted_jobs_scenario, with_arrivals_of
+from dlsched.workload.generators.drawing import plain
+from dlsched.workload.studies.pd_ors import SlottedJobsSpec, slotted_jobs_scenario, with_arrivals_of
+from dlsched.workload.studies.registry import parse
 
 KIND = "Jobs that book machines (PD-ORS study)"
 ARRIVALS = {"drawn": "as in the study", "current": "as the current jobs"}

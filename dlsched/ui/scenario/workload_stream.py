@@ -10,9 +10,9 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.formats import duration, factor
-from dlsched.workload.generators import StreamSpec, parse, plain
-from dlsched.workload.generators.training_stream import mean_alone_s, mean_gap_s
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.generators.drawing import plain
+from dlsched.workload.studies.hell_knee import StreamSpec, mean_alone_s, mean_gap_s, stream_scenario
+from dlsched.workload.studies.registry import parse
 
 NETWORKS = {"table-iii": "four", "large": "two large"}
 LINKS = {"hybrid": "hybrid", "exact": "shared (exact)", "fcfs": "one at a time (FCFS)"}

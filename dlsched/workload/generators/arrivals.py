@@ -13,9 +13,9 @@ from pydantic import Field, field_validator
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Workload
 
-HOUR_S = 3600.0
 MOST_NUMBERS = 20_000
 
 Rate = Annotated[float, Field(gt=0, le=1e6, description="Jobs per hour, mean over a long time.")]

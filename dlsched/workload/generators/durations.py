@@ -11,9 +11,9 @@ from pydantic import Field, model_validator
 from scipy.special import ndtri
 
 from dlsched.domain.model import FrozenModel
+from dlsched.domain.units import MONTH_S
 from dlsched.domain.workload import Floats
 
-MONTH_S = 2_592_000.0
 _Z90 = NormalDist().inv_cdf(0.9)
 
 Seconds = Annotated[float, Field(gt=0, le=1e9)]

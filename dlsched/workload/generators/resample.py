@@ -6,9 +6,9 @@ import numpy as np
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.randomness import stream
+from dlsched.domain.units import DAY_S
 from dlsched.domain.workload import Ints, Workload
 
-DAY_S = 86_400.0
 _MOST_DAYS = 100_000
 _TIMES = ("submit_s", "due_s", "recorded_start_s", "recorded_end_s")
 

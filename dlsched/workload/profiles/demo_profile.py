@@ -7,8 +7,8 @@ import numpy as np
 from dlsched.domain.randomness import job_uniforms
 from dlsched.speed.regression import Runs
 from dlsched.speed.terms import BATCH, FEATURES, GFLOPS, GPUS, ITERATIONS
-from dlsched.workload.applications import APPLICATIONS, Application
 from dlsched.workload.profiles.gpu_types import gflops_of
+from dlsched.workload.studies.gpu_as_a_service import APPLICATIONS, ServiceApplication
 
 SEED = 1
 NOISE = 0.05
@@ -53,12 +53,12 @@ def demo_runs(seed: int = SEED, noise: float = NOISE) -> Runs:
     )
 
 
-def _seconds(application: Application, gpu_type: str, iterations: int, batch: int, gpus: int) -> float:
+def _seconds(application: ServiceApplication, gpu_type: str, iterations: int, batch: int, gpus: int) -> float:
     of_batch = PER_STEP + (1 - PER_STEP) * batch / BASE_BATCH
-    return iterations * STEP_S * of_batch * type_ratio(application, gpu_type) * application.share(gpus)
+    return iterations * STEP_S * of_batch * type_ratio(application, gpu_type) * application.time_share(gpus)
 
 
-def type_ratio(application: Application, gpu_type: str) -> float:
+def type_ratio(application: ServiceApplication, gpu_type: str) -> float:
     """Return the time on a GPU type over the time on a K80."""
     if gpu_type == "M60":
         return application.m60_ratio

@@ -1,1 +1,1 @@
-"""The workloads of the published studies, one module a paper."""
+"""Kinds of drawn workloads, one module a kind or paper: specification, draw, speed model, scenario, assumptions."""

@@ -1,37 +1,173 @@
-"""Whole scenarios of jobs with parameter servers, as in the SMD study."""
+"""Batches of jobs with parameter servers on units of capacity taken together, as in Section V of the SMD study.
+
+All numbers are drawn evenly from the published ranges. The study does not say how layers overlap, whether a forward
+pass is timed per sample or per mini-batch, nor the instances behind users' limits: parameters with our defaults.
+"""
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.domain.scenario import Scenario, SimulationRules
-from dlsched.workload.generators import draw, plain
-from dlsched.workload.generators.server_jobs import UNIT, ServerJobsSpec, speed_of_server_jobs
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
+from dlsched.domain.units import DAY_S, HOUR_S
+from dlsched.domain.workload import RESOURCES, Floats, Workload
+from dlsched.speed.layered_step import step_columns, transfer_seconds
+from dlsched.speed.pipeline import Layers, pipeline
+from dlsched.workload.generators.drawing import Ranges, drawn, made_from
 
-__all__ = ["UTILITY_UNIT_S", "sample_server_jobs", "server_jobs_scenario"]
-
-UTILITY_UNIT_S = {"async": 3600.0, "sync": 86_400.0}
+UTILITY_UNIT_S = {"async": HOUR_S, "sync": DAY_S}
 """Unit of time of the utility by kind of updates: in seconds every job of the study would be worth 0."""
+UNIT = {"gpus": 600, "cpus": 3400.0, "mem_gib": 1400.0, "disk_gib": 1200.0}
+"""One unit of capacity."""
+MOST_LAYERS = 100
+_FIXED = 40  # uniforms before those of the layers; new draws take the next free number below it
+_DRAWS = (
+    *("steps", "model_mb", "mini_batch", "batches", "layers"),
+    *("worker_gpus", "worker_cpus", "worker_mem_gib", "worker_disk_gib"),
+    *("server_cpus", "server_mem_gib", "server_disk_gib", "gbps", "instances"),
+    *("worker_overhead", "server_overhead", "at_once", "worth", "slope", "half", "submit"),
+)
+_NUMBERS = {name: place for place, name in enumerate(_DRAWS)}
+
+
+class ServerJobsSpec(FrozenModel):
+    """Jobs with workers and parameter servers, and the capacity they are admitted to."""
+
+    kind: Literal["server-jobs"] = "server-jobs"
+    jobs: int = Field(50, ge=1, le=20_000, description="Jobs in all.")
+    units: int = Field(
+        3, ge=1, le=1000, description="Capacity: units of 600 GPUs, 3,400 CPUs, 1,400 GiB memory, 1,200 GiB disk."
+    )
+    updates: Literal["async", "sync"] = Field(
+        "async", description="Workers make steps each on its own (async) or all together on a fixed batch (sync)."
+    )
+    overlap: Literal["sequential", "wait-free", "priority"] = Field(
+        "wait-free", description="How transfers of layers overlap with computation (assumed; the study does not say)."
+    )
+    forward_per: Literal["sample", "mini-batch"] = Field(
+        "sample", description="Whether the drawn forward times are of one sample or of a whole mini-batch (open)."
+    )
+    intervals: int = Field(1, ge=1, le=1000, description="Scheduling intervals over which jobs arrive; 1 = one batch.")
+    interval_s: float = Field(3600.0, gt=0, le=1e7, description="Length of a scheduling interval, seconds.")
+    instance_gpus: float = Field(4.0, gt=0, le=1024, description="GPUs of an instance; a limit is 1 to 20 of them.")
+    instance_cpus: float = Field(36.0, gt=0, le=1e4, description="CPUs of an instance (C4, the largest: 36).")
+    instance_mem_gib: float = Field(60.0, gt=0, le=1e5, description="Memory of an instance, GiB (C4, the largest: 60).")
+    instance_disk_gib: float = Field(60.0, gt=0, le=1e6, description="Disk of an instance, GiB (assumed).")
+
+
+def draw_server_jobs(spec: ServerJobsSpec, seed: int) -> Workload:
+    """Return the jobs at a seed. A job depends on (seed, its number) only.
+
+    ``work`` counts iterations. The request is as many servers as workers, as many as the user's limit holds. A limit
+    that does not hold one worker and one server is raised to it.
+    """
+    draws = _Drawn(spec, seed)
+    demand = np.column_stack([draws.amount(f"worker_{resource}") for resource in RESOURCES])
+    of_server = np.column_stack([np.zeros(spec.jobs), *(draws.amount(f"server_{r}") for r in RESOURCES[1:])])
+    instance = [getattr(spec, f"instance_{resource}") for resource in RESOURCES]
+    limit = np.maximum(draws.whole("instances", 1, 20)[:, None] * np.array(instance), demand + of_server)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pairs = np.where(demand + of_server > 0, np.floor(limit / (demand + of_server) + 1e-9), np.inf).min(axis=1)
+    pairs = np.maximum(pairs, 1).astype(np.int64)
+    columns: dict[str, Any] = {
+        "job_id": draws.job_ids,
+        "submit_s": draws.submit_s(),
+        "work": draws.whole("steps", 50, 200),
+        "workers": pairs,
+        "servers": pairs,
+        **{f"{r}_per_worker": demand[:, n] for n, r in enumerate(RESOURCES)},
+        **{f"{r}_per_server": of_server[:, n] for n, r in enumerate(RESOURCES) if r != "gpus"},
+        **{f"limit_{r}": limit[:, n] for n, r in enumerate(RESOURCES)},
+        **draws.step_terms(),
+        "utility_1": draws.between("worth", 1, 100),
+        "utility_2": draws.between("slope", 4, 6),
+        "utility_3": draws.between("half", 1, 15),
+    }
+    return made_from(columns, seed)
+
+
+def speed_of_server_jobs(spec: ServerJobsSpec) -> SpeedSpec:
+    """Return the law of a training step (Eqs. 4, 5)."""
+    return SpeedSpec(kind="parameter-server", updates=spec.updates)
+
+
+def layers_of(spec: ServerJobsSpec, seed: int) -> dict[str, Layers]:
+    """Return the layers of each job by its id, times per sample."""
+    draws = _Drawn(spec, seed)
+    return dict(zip(draws.job_ids, draws.layers(), strict=True))
+
+
+class _Drawn(Ranges):
+    """What is drawn from the uniforms of all jobs."""
+
+    def __init__(self, spec: ServerJobsSpec, seed: int) -> None:
+        super().__init__(spec.jobs, seed, _NUMBERS, _FIXED + 3 * MOST_LAYERS)
+        self.spec = spec
+
+    def submit_s(self) -> Floats:
+        """Return submissions: all at 0 s, or even over the intervals, to whole seconds."""
+        if self.spec.intervals == 1:
+            return np.zeros(self.spec.jobs)
+        return np.floor(self.between("submit", 0, self.spec.intervals * self.spec.interval_s))
+
+    def layers(self) -> list[Layers]:
+        """Return the layers of every job: 10 to 100 of them, f in 1-500, b in 1-300, r in 80-500 ms."""
+        counts = self.whole("layers", 10, MOST_LAYERS).astype(int)
+        layers = []
+        for row, count in enumerate(counts):
+            times = self.uniforms[row, _FIXED:].reshape(3, MOST_LAYERS)[:, :count]
+            forward, backward, transfer = (
+                (low + (high - low) * part) / 1000
+                for (low, high), part in zip(((1, 500), (1, 300), (80, 500)), times, strict=True)
+            )
+            layers.append(Layers(forward, backward, transfer))
+        return layers
+
+    def step_terms(self) -> dict[str, Floats]:
+        """Return the seconds of a step by column (Eqs. 4, 5 over the law of :mod:`dlsched.speed.parameter_server`)."""
+        layers = self.layers()
+        eta = np.array([pipeline(one, self.spec.overlap).eta for one in layers])
+        forward_s = np.array([one.forward_s.sum() for one in layers])
+        backward_s = np.array([one.backward_s.sum() for one in layers])
+        batch = self.whole("mini_batch", 10, 100)
+        if self.spec.updates == "sync":
+            batch = batch * self.whole("batches", 1, 100)
+        # "mini-batch": the drawn time is of a mini-batch, so a batch of K samples is K / m of them
+        samples = batch if self.spec.forward_per == "sample" else batch / self.whole("mini_batch", 10, 100)
+        return step_columns(
+            synchronous=self.spec.updates == "sync",
+            forward_s=eta[:, 0] * samples * forward_s,
+            backward_s=eta[:, 1] * backward_s,
+            transfer_s=transfer_seconds(self.between("model_mb", 30, 575), self.between("gbps", 5, 20), eta[:, 2]),
+            senders_share=self.between("at_once", 0, 1),
+            worker_overhead_s=self.between("worker_overhead", 3, 4),
+            server_overhead_s=self.between("server_overhead", 0, 0.01),
+        )
 
 
 def server_jobs_scenario(
-    spec: ServerJobsSpec, seed: int = 0, name: str | None = None, options: SimulationRules | None = None
+    spec: ServerJobsSpec, seed: int = 0, name: str = "Parameter-server jobs", options: SimulationRules | None = None
 ) -> Scenario:
     """Return the jobs of a specification on its units of capacity taken together; no prices.
 
     Without ``options`` the utility counts hours for asynchronous and days for synchronous updates.
     """
-    plain_spec = plain(spec)
     unit_s = UTILITY_UNIT_S[spec.updates]
-    return Scenario(
-        workload=draw(plain_spec, seed),
-        cluster=Cluster(pools=(Pool(vm=VmType(name="unit of capacity", **UNIT), count=spec.units),)),
-        options=options or SimulationRules(placement="pool", utility_unit_s=unit_s, slot_s=spec.interval_s),
+    cluster = Cluster(pools=(Pool(vm=VmType(name="unit of capacity", **UNIT), count=spec.units),))
+    return drawn(
+        spec,
+        seed,
+        draw_server_jobs(spec, seed),
+        cluster,
+        name,
+        assumptions_of(spec),
         speed=speed_of_server_jobs(spec),
-        seed=seed,
-        name=name or "Parameter-server jobs",
-        data_kind="generated",
-        generator=plain_spec,
-        assumptions=assumptions_of(spec),
+        options=options or SimulationRules(placement="pool", utility_unit_s=unit_s, slot_s=spec.interval_s),
     )
 
 

@@ -7,12 +7,10 @@ import pytest
 
 import dlsched
 from dlsched.cli.main import main
-from dlsched.workload.generators import GpuaasSpec, ModelArtsSpec, SlottedJobsSpec, StreamSpec
-from dlsched.workload.generators.training_stream import LARGE
-from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario
-from dlsched.workload.studies.hell_knee import stream_scenario
-from dlsched.workload.studies.modelarts import modelarts_scenario
-from dlsched.workload.studies.pd_ors import slotted_jobs_scenario
+from dlsched.workload.studies.gpu_as_a_service import GpuaasSpec, gpuaas_scenario
+from dlsched.workload.studies.hell_knee import LARGE, StreamSpec, stream_scenario
+from dlsched.workload.studies.modelarts import ModelArtsSpec, modelarts_scenario
+from dlsched.workload.studies.pd_ors import SlottedJobsSpec, slotted_jobs_scenario
 
 TABLES = {
     "Lof_Selectjobs.csv": "UniqueJobsID,SubmissionTime,Deadline,Tardinessweight\na,0,900,0.01\nb,60,500,0.02\n",
@@ -120,7 +118,7 @@ def test_a_drawn_job_mix_gets_the_default_cluster(tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--generate", "gpuas"], "Did you mean 'gpuaas'"),
+        (["--generate", "gpuas"], "Try 'gpuaas'"),
         (["--generate", "gpuaas", "--param", "nodes=0"], "generator, nodes"),
         (["--generate", "gpuaas", "--param", "size=3"], "generator, size"),
         (

@@ -15,7 +15,7 @@ from dlsched.figures.palette import DARK, LIGHT, Theme
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.steady import Curve
 from dlsched.wording.certainty import hours
-from dlsched.workload.generators.training_stream import mean_gap_s
+from dlsched.workload.studies.hell_knee import mean_gap_s
 from tests.support.steady_answers import HELL, KNEE, SRPT, answer, point, three_policies
 
 ANSWER = three_policies()

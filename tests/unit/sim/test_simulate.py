@@ -44,7 +44,7 @@ def test_cap_drops_what_fits_at_no_width():
 
 
 def test_a_generated_workload_is_drawn_anew_for_another_run_seed(monkeypatch):
-    import dlsched.workload.generators as generators
+    import dlsched.workload.studies.registry as registry
 
     drawn = jobs((0, 7, 2))
     calls = []
@@ -53,7 +53,7 @@ def test_a_generated_workload_is_drawn_anew_for_another_run_seed(monkeypatch):
         calls.append((spec, seed))
         return drawn
 
-    monkeypatch.setattr(generators, "draw", draw)
+    monkeypatch.setattr(registry, "draw", draw)
     given = scenario(jobs((0, 1, 1))).replace(generator={"kind": "x"}, seed=5)
     assert prepare(given, 0).scenario.workload is given.workload
     assert prepare(given, 3).scenario.workload is drawn

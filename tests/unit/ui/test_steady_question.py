@@ -23,8 +23,7 @@ from dlsched.ui.lab.steady_question import (
     loads_of,
     policies_of,
 )
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.generators.training_stream import LARGE, TABLE_III
+from dlsched.workload.studies.hell_knee import LARGE, TABLE_III, StreamSpec
 
 OWN_STREAM = StreamSpec(networks=TABLE_III[:1], network_model="exact", servers=2)
 

@@ -14,8 +14,8 @@ from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload import fill
-from dlsched.workload.generators import canonical, draw
 from dlsched.workload.notes import SPEED_CURVE
+from dlsched.workload.studies.registry import canonical, draw
 from tests.support.server_scenarios import training, with_servers
 
 NODES = Cluster(pools=(Pool(vm=VmType(name="gpu", gpus=8), count=2), Pool(vm=VmType(name="cpu", gpus=0), count=1)))

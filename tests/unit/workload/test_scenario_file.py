@@ -18,7 +18,6 @@ from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload import scenario_document, scenario_file
 from dlsched.workload.fill import fill_due
-from dlsched.workload.generators import canonical, draw
 from dlsched.workload.scenario_file import (
     from_document,
     read_scenario,
@@ -26,6 +25,7 @@ from dlsched.workload.scenario_file import (
     to_document,
     write_scenario,
 )
+from dlsched.workload.studies.registry import canonical, draw
 
 NODES = Cluster(pools=(Pool(vm=VmType(name="node", gpus=4), count=2),))
 MIX = canonical(
@@ -274,7 +274,7 @@ BAD_DOCUMENTS = {
     "empty": (columns(work=[None, 2]), "row 1, column work"),
     "bad order": ({"workload": {**columns()["workload"], "order": [1]}}, "workload.order: has 1 numbers for 2 jobs"),
     "bad hash": ({"workload": {"file": "x", "sha256": "1"}}, "workload.sha256"),
-    "unknown kind": ({"workload": {"generator": {"kind": "job-mic"}}}, "Did you mean 'job-mix'"),
+    "unknown kind": ({"workload": {"generator": {"kind": "job-mic"}}}, "Try 'job-mix'"),
     "bad generator": ({"workload": {"generator": {**MIX, "jobs": 0}}}, "generator, jobs: .*got 0"),
     "bad generator with columns": (
         {"workload": {**columns()["workload"], "generator": {"kind": "none"}}},

@@ -26,8 +26,7 @@ from dlsched.studies.simulation import simulate
 from dlsched.studies.steady import SteadyPolicy
 from dlsched.studies.steady.curves import fraction_times_s
 from dlsched.wording.formats import PLUS_MINUS, share
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
 GAMMAS = (0.0, 1.0, 1.05, 1.1)
 LOAD = 0.7

@@ -21,8 +21,7 @@ from dlsched.studies.reproductions.hell_knee.steady import (
 )
 from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
 from dlsched.wording.formats import PLUS_MINUS
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.generators.training_stream import LARGE, TABLE_III, TrainingNetwork
+from dlsched.workload.studies.hell_knee import LARGE, TABLE_III, StreamSpec, TrainingNetwork
 
 NODES = 100
 LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)

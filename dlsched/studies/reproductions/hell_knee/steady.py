@@ -12,8 +12,7 @@ from dlsched.studies.batch import measure
 from dlsched.studies.reproductions.reproduction import Setting, Verdict
 from dlsched.studies.steady import Pair, SteadyAnswer, SteadyPoint, SteadyPolicy, SteadySpec, run_steady
 from dlsched.wording.formats import PLUS_MINUS
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
 POLICIES = {
     "hell": "hell-malleable",

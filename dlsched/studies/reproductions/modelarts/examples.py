@@ -14,9 +14,7 @@ from dlsched.studies.reproductions.hell_knee.steady import Check, missed, verdic
 from dlsched.studies.reproductions.modelarts.runs import GREEDY, MIN_S, OPTIMAL, PAPER
 from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
 from dlsched.studies.simulation import Run, simulate
-from dlsched.workload.generators import ModelArtsSpec
-from dlsched.workload.generators.modelarts import NODE_GPUS
-from dlsched.workload.studies.modelarts import modelarts_scenario
+from dlsched.workload.studies.modelarts import NODE_GPUS, ModelArtsSpec, modelarts_scenario
 
 WIDTHS = (1, 2, 4, 8, 16)
 STEP_H = 1 / 12

@@ -26,8 +26,15 @@ from dlsched.studies.reproductions.modelarts.runs import (
 )
 from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
 from dlsched.wording.formats import PLUS_MINUS, listed, share
-from dlsched.workload.generators import ModelArtsSpec
-from dlsched.workload.generators.modelarts import ALL_MEAN_S, EFFICIENCY, LONG_JOBS, LONG_MEAN_S, SPAN_S, TRACE_JOBS
+from dlsched.workload.studies.modelarts import (
+    ALL_MEAN_S,
+    EFFICIENCY,
+    LONG_JOBS,
+    LONG_MEAN_S,
+    SPAN_S,
+    TRACE_JOBS,
+    ModelArtsSpec,
+)
 
 LOADS = (1.0, 2.0)
 DENSE = (2.0,)

@@ -15,8 +15,7 @@ from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.studies.run_all import spread
 from dlsched.studies.simulation import Run, simulate
 from dlsched.wording.formats import PLUS_MINUS, amount
-from dlsched.workload.generators import ModelArtsSpec
-from dlsched.workload.studies.modelarts import VARIANTS, modelarts_scenario
+from dlsched.workload.studies.modelarts import VARIANTS, ModelArtsSpec, modelarts_scenario
 
 PAPER = "Hu et al., optimal resource allocator of elastic training, 2021"
 OPTIMAL, GREEDY = "modelarts-optimal", "modelarts-greedy"

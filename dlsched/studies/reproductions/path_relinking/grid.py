@@ -12,8 +12,7 @@ from dlsched.metrics.stats.intervals import Interval, mean_interval
 from dlsched.runner.executor import open_pool
 from dlsched.studies.batch import Draw, run_batch
 from dlsched.studies.reproductions.reproduction import Setting
-from dlsched.workload.generators import GpuaasSpec
-from dlsched.workload.studies.gpu_as_a_service import gpuaas_scenario
+from dlsched.workload.studies.gpu_as_a_service import GpuaasSpec, gpuaas_scenario
 
 DYNAMIC = ("gpuaas-dp-wct", "gpuaas-dp-fastwct", "gpuaas-dp-fastb", "gpuaas-dp-adjwct")
 STATIC = ("gpuaas-fifo", "gpuaas-edf", "gpuaas-priority")

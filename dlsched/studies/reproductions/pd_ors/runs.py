@@ -14,6 +14,7 @@ import numpy as np
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.randomness import stream
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import RESOURCES, Floats
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference, ratio_draws
 from dlsched.policies.primal_dual import dorm, drf, fifo, oasis
@@ -25,9 +26,8 @@ from dlsched.runner.executor import open_pool
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.studies.run_all import spread
 from dlsched.wording.formats import amount, listed
-from dlsched.workload.generators.arrivals import HOUR_S, Bursts
-from dlsched.workload.generators.slotted_jobs import MACHINE, SlottedJobsSpec, draw_slotted_jobs
-from dlsched.workload.studies.pd_ors import assumptions_of
+from dlsched.workload.generators.arrivals import Bursts
+from dlsched.workload.studies.pd_ors import MACHINE, SlottedJobsSpec, assumptions_of, draw_slotted_jobs
 
 PAPER = "Yu et al., Toward efficient online scheduling for distributed machine learning systems (PD-ORS), 2021"
 

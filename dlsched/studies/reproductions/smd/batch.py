@@ -24,8 +24,7 @@ from dlsched.policies.smd.rounding import round_up_or_down
 from dlsched.policies.smd.rules import equal, optimus
 from dlsched.policies.smd.split import exact
 from dlsched.speed.parameter_server import StepTerms
-from dlsched.workload.generators.server_jobs import UNIT, ServerJobsSpec, draw_server_jobs
-from dlsched.workload.studies.smd import UTILITY_UNIT_S
+from dlsched.workload.studies.smd import UNIT, UTILITY_UNIT_S, ServerJobsSpec, draw_server_jobs
 
 PAPER = "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021"
 

@@ -29,8 +29,7 @@ from dlsched.studies.reproductions.smd.batch import (
     instance_of,
 )
 from dlsched.wording.formats import PLUS_MINUS, amount
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import assumptions_of
+from dlsched.workload.studies.smd import ServerJobsSpec, assumptions_of
 
 QUICK_SEEDS, SEEDS = tuple(range(1, 11)), tuple(range(1, 51))
 JOBS = (10, 20, 30, 40, 50)

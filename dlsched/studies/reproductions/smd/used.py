@@ -32,7 +32,7 @@ from dlsched.studies.reproductions.smd.batch import (
     instance_of,
 )
 from dlsched.wording.formats import PLUS_MINUS, amount
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
+from dlsched.workload.studies.smd import ServerJobsSpec
 
 QUICK_SEEDS, SEEDS = tuple(range(1, 11)), tuple(range(1, 31))
 JOBS = (40, 80, 120, 160, 200)

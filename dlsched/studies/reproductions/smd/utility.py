@@ -30,8 +30,7 @@ from dlsched.studies.reproductions.smd.batch import (
     draw_batch,
 )
 from dlsched.wording.formats import amount, share
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import assumptions_of
+from dlsched.workload.studies.smd import ServerJobsSpec, assumptions_of
 
 QUICK_SEEDS, SEEDS = tuple(range(1, 11)), tuple(range(1, 51))
 FAR = 0.05

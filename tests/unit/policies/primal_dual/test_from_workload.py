@@ -15,7 +15,7 @@ from dlsched.policies.primal_dual.problem import Instance
 from dlsched.policies.primal_dual.reach import most_completed
 from dlsched.policies.primal_dual.rounded_slot import Rounding
 from dlsched.policies.primal_dual.slot_cost import Offer
-from dlsched.workload.generators.slotted_jobs import SlottedJobsSpec, draw_slotted_jobs
+from dlsched.workload.studies.pd_ors import SlottedJobsSpec, draw_slotted_jobs
 from tests.support.known import known
 from tests.support.slot_jobs import case, cases, job
 

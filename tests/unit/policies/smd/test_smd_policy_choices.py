@@ -22,8 +22,7 @@ from dlsched.sim.engine import run_engine
 from dlsched.sim.log import JobStatus
 from dlsched.sim.prepare import prepare
 from dlsched.speed.parameter_server import StepTerms
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import server_jobs_scenario
+from dlsched.workload.studies.smd import ServerJobsSpec, server_jobs_scenario
 from tests.support.server_scenarios import training
 
 small = st.integers(0, 6)

@@ -17,8 +17,8 @@ from dlsched.sim.prepare import prepare
 from dlsched.studies.design import FACTORS, changed
 from dlsched.studies.design.failures import MOST_FAILURES, REPAIR_S, failure_times, window_s
 from dlsched.studies.simulation import simulate
-from dlsched.workload.generators import draw
 from dlsched.workload.load import load
+from dlsched.workload.studies.registry import draw
 from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
 

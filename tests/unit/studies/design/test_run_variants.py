@@ -10,7 +10,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.studies.design import Replications, Variant, changed, plan_of, run_variants
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.simulation import simulate
-from dlsched.workload.generators import resample_days
+from dlsched.workload.generators.resample import resample_days
 from tests.support.runs_for_store import small_scenario
 
 SEEDS = (0, 3)

@@ -34,8 +34,7 @@ from dlsched.studies.pool_sizes.answer import (
     with_violations,
 )
 from dlsched.studies.simulation import Run, simulate
-from dlsched.workload.generators import ModelArtsSpec
-from dlsched.workload.studies.modelarts import VARIANTS, modelarts_scenario
+from dlsched.workload.studies.modelarts import VARIANTS, ModelArtsSpec, modelarts_scenario
 from tests.support.known import known
 from tests.support.look_ahead_runs import elastic_scenario
 

@@ -19,9 +19,7 @@ from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.studies.simulation import simulate
 from dlsched.studies.steady import Curve, Pair, SteadyAnswer, SteadyPoint, SteadyPolicy, SteadySpec
-from dlsched.workload.generators import StreamSpec
-from dlsched.workload.generators.training_stream import LARGE, TABLE_III
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.hell_knee import LARGE, TABLE_III, StreamSpec, stream_scenario
 
 KEYS = {
     "hell-knee-1": "Fig. 1",

@@ -18,8 +18,7 @@ from dlsched.studies.reproductions.modelarts.runs import Answer, Question, Sizes
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.studies.simulation import Run, simulate
-from dlsched.workload.generators import ModelArtsSpec
-from dlsched.workload.studies.modelarts import VARIANTS, modelarts_scenario
+from dlsched.workload.studies.modelarts import VARIANTS, ModelArtsSpec, modelarts_scenario
 
 NODES = (70, 110, 150, 190)
 SEEDS = (1, 2, 3)

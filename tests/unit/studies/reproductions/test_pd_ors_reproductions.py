@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from dlsched.domain.errors import DlschedError
+from dlsched.domain.units import HOUR_S
 from dlsched.policies.primal_dual.reach import why_never
 from dlsched.runner.executor import Pool
 from dlsched.studies.reproductions.pd_ors import gain, ratio, runs, time, utility
 from dlsched.studies.reproductions.pd_ors.runs import PATIENT, USUAL, Answer, Case, Policy, Question, Study
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Setting
-from dlsched.workload.generators.arrivals import HOUR_S, Bursts
+from dlsched.workload.generators.arrivals import Bursts
 from tests.support.slot_jobs import job
 
 QUICK = Setting(quick=True)

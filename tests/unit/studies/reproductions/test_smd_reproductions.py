@@ -20,8 +20,7 @@ from dlsched.studies.reproductions.smd import batch as batches
 from dlsched.studies.reproductions.smd import ratio, used, utility
 from dlsched.studies.reproductions.smd.batch import Admission, Policy
 from dlsched.studies.reproductions.smd.utility import Size
-from dlsched.workload.generators.server_jobs import ServerJobsSpec
-from dlsched.workload.studies.smd import server_jobs_scenario
+from dlsched.workload.studies.smd import ServerJobsSpec, server_jobs_scenario
 
 SEEDS = (1, 2, 3)
 QUICK = Setting(quick=True)

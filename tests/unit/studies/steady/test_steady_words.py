@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dlsched.studies.steady import ChunkTried, SteadyAnswer, SteadyPolicy, SteadySpec, words
-from dlsched.workload.generators import StreamSpec
+from dlsched.workload.studies.hell_knee import StreamSpec
 from tests.support.steady_answers import HELL, KNEE, SRPT, answer, point, three_policies
 
 ANSWER = three_policies()

@@ -28,8 +28,8 @@ from dlsched.studies.what_if import (
 )
 from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, WhatIf, card_rows, comparison_of, cost_key
 from dlsched.studies.what_if.spec import num_days
-from dlsched.workload.generators import draw
 from dlsched.workload.load import load
+from dlsched.workload.studies.registry import draw
 from tests.support.known import known
 
 A100 = VmType(name="a100", gpus=8, usd_per_h=20.0)

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.randomness import stream
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Workload
 from dlsched.workload.generators.arrivals import (
-    HOUR_S,
     Arrivals,
     Batches,
     Bursts,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
 from dlsched.metrics.stats.intervals import mean_interval
-from dlsched.workload.generators import resample_days
+from dlsched.workload.generators.resample import resample_days
 
 DAY_S = 86_400
 submissions = st.lists(st.floats(0, 6 * DAY_S), min_size=1, max_size=30)

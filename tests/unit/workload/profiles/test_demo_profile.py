@@ -3,9 +3,9 @@ import pytest
 
 from dlsched.speed.regression import fit_all
 from dlsched.speed.terms import BATCH, GPUS, ITERATIONS
-from dlsched.workload.applications import APPLICATIONS
 from dlsched.workload.profiles.demo_profile import GPU_TYPES, NOISE, demo_runs
 from dlsched.workload.profiles.gpu_types import gflops_of
+from dlsched.workload.studies.gpu_as_a_service import APPLICATIONS
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ import pytest
 
 from dlsched.sim.prepare import prepare
 from dlsched.store import Store
-from dlsched.workload.generators import GpuaasSpec
 from dlsched.workload.load import load
 from dlsched.workload.scenario_file import read_scenario, scenario_bytes, to_document, write_scenario
 from dlsched.workload.studies.gpu_as_a_service import (
     PROTOTYPE,
+    GpuaasSpec,
     gpuaas_scenario,
     prototype_scenario,
-    sample_scenario,
+    sample_gpuaas,
     study_types,
 )
 from tests.support.known import known
@@ -42,7 +42,7 @@ def test_table_2():
 
 
 def test_the_sample():
-    scenario = sample_scenario()
+    scenario = sample_gpuaas()
     assert (scenario.name, scenario.data_kind) == ("GPU as a service, 10 nodes", "example")
     assert (len(scenario.workload), scenario.cluster.slots) == (100, 10)
 

@@ -18,12 +18,13 @@ from dlsched.store import Store
 from dlsched.studies.simulation import simulate as run_policy
 from dlsched.workload.defaults import default_cluster
 from dlsched.workload.fill import fill_due
-from dlsched.workload.generators import StreamSpec
 from dlsched.workload.import_report import fit_of, offered_load
-from dlsched.workload.load import drawn_scenario, load
+from dlsched.workload.load import load
 from dlsched.workload.notes import SPEED_CURVE
 from dlsched.workload.scenario_file import read_scenario, scenario_bytes, to_document, write_scenario
-from dlsched.workload.studies.hell_knee import give_curve, mean_alone_s, sample_stream, stream_scenario
+from dlsched.workload.speed_curves import give_curve
+from dlsched.workload.studies.hell_knee import StreamSpec, mean_alone_s, sample_stream, stream_scenario
+from dlsched.workload.studies.registry import drawn_scenario
 from tests.support.known import known
 from tests.support.sim_fakes import Fake, script, simulate
 

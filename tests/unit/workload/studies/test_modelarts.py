@@ -17,19 +17,20 @@ from dlsched.sim.prepare import prepare
 from dlsched.speed import build_speed
 from dlsched.studies.simulation import simulate as run_policy
 from dlsched.workload.fill import fill_due
-from dlsched.workload.generators import ModelArtsSpec
 from dlsched.workload.import_report import fit_of, offered_load
-from dlsched.workload.load import drawn_scenario
 from dlsched.workload.scenario_file import read_scenario, scenario_bytes
-from dlsched.workload.studies.hell_knee import give_curve, sample_stream
+from dlsched.workload.speed_curves import give_curve
+from dlsched.workload.studies.hell_knee import sample_stream
 from dlsched.workload.studies.modelarts import (
     VARIANTS,
+    ModelArtsSpec,
     modelarts_scenario,
     node_hours_of,
     nodes_asked,
     on_whole_nodes,
     sample_elastic,
 )
+from dlsched.workload.studies.registry import drawn_scenario
 from tests.support.known import known
 from tests.support.server_scenarios import training, with_servers
 from tests.support.sim_fakes import Fake, script, simulate

@@ -8,9 +8,13 @@ import pytest
 from dlsched.domain.errors import InputError
 from dlsched.speed import build_speed
 from dlsched.studies.simulation import simulate
-from dlsched.workload.generators import SlottedJobsSpec, canonical, draw, speed_of
-from dlsched.workload.load import drawn_scenario
-from dlsched.workload.studies.pd_ors import sample_slotted_jobs, slotted_jobs_scenario, with_arrivals_of
+from dlsched.workload.studies.pd_ors import (
+    SlottedJobsSpec,
+    sample_slotted_jobs,
+    slotted_jobs_scenario,
+    with_arrivals_of,
+)
+from dlsched.workload.studies.registry import canonical, draw, drawn_scenario
 from tests.support.sim_fakes import jobs, scenario
 
 
@@ -107,7 +111,6 @@ def test_scenarios_count_slots():
     options = given.options
     assert (options.slot_s, options.utility_unit_s, options.utility_clock) == (60, 60, "slots")
     assert given.cluster.nodes.capacity[0].tolist() == [36, 99, 306, 135]
-    assert given.speed == speed_of(given.generator or {})
     assert drawn_scenario(given.generator or {}, 2).content_hash == given.content_hash
 
 

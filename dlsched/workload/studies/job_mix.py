@@ -7,15 +7,27 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms, stream
-from dlsched.domain.workload import Floats, Ints, Workload
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
+from dlsched.domain.workload import Floats, Workload
+from dlsched.workload.defaults import default_cluster, describe_default
 from dlsched.workload.generators.arrivals import Arrivals
+from dlsched.workload.generators.drawing import (
+    MOST_JOBS,
+    at_least_1_ms,
+    check_distinct,
+    drawn,
+    made_from,
+    pick,
+    whole_ms,
+)
 from dlsched.workload.generators.durations import RunTime
 
-MOST_JOBS = 1_000_000
 _MOST_HOURS = 100 * 365.25 * 24
-_DECIMALS = 3  # milliseconds: exp and log may differ in the last bit between machines, times must not
 
 # Which of a job's uniforms decides what. New draws go to the end, so that old seeds keep their jobs.
 _CLASS, _GPUS, _RUN, _DUE, _WEIGHT, _USER = range(6)
@@ -126,10 +138,7 @@ class JobMixSpec(FrozenModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        names = [job_class.name for job_class in self.classes]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"two classes are called {twice[0]!r}")
+        check_distinct("classes", [job_class.name for job_class in self.classes])
         if self.jobs / self.arrivals.mean_jobs_per_h > _MOST_HOURS:
             raise ValueError(f"{self.jobs} jobs would take over 100 years to arrive; raise the rate")
         return self
@@ -149,7 +158,7 @@ def draw_job_mix(spec: JobMixSpec, seed: int) -> Workload:
     """
     job_ids = [f"j{number:04d}" for number in range(1, spec.jobs + 1)]
     uniforms = job_uniforms(seed, "workload", job_ids, _USER + 1)
-    submit_s = np.round(spec.arrivals.times_s(spec.jobs, stream(seed, "workload")), _DECIMALS)
+    submit_s = whole_ms(spec.arrivals.times_s(spec.jobs, stream(seed, "workload")))
     class_of = pick(uniforms[:, _CLASS], np.array([job_class.share for job_class in spec.classes]))
     columns: dict[str, Any] = {"job_id": job_ids, "submit_s": submit_s}
     for number, job_class in enumerate(spec.classes):
@@ -158,7 +167,7 @@ def draw_job_mix(spec: JobMixSpec, seed: int) -> Workload:
             columns.setdefault(name, _empty(name, spec.jobs))[rows] = values
     for name in {"min_workers", "max_workers"} & set(columns):
         columns[name] = np.where(columns[name] > 0, columns[name], columns["workers"])
-    return Workload.from_columns(columns, {"source": f"generated, seed {seed}"})
+    return made_from(columns, seed)
 
 
 _TEXT_COLUMNS = ("job_class", "user", "group", "model", "partition", "gpu_types")
@@ -174,7 +183,7 @@ def _empty(name: str, length: int) -> Any:
 def _class_columns(job_class: JobClass, submit_s: Floats, uniforms: Floats) -> dict[str, Any]:
     """Return the columns that a class sets, for its rows."""
     gpus = np.array(job_class.gpus)[pick(uniforms[:, _GPUS], job_class.size_shares)]
-    work = np.maximum(np.round(job_class.run_time.quantile_s(uniforms[:, _RUN]), _DECIMALS), 10.0**-_DECIMALS)
+    work = at_least_1_ms(job_class.run_time.quantile_s(uniforms[:, _RUN]))
     workers = np.maximum(gpus, 1.0)
     columns: dict[str, Any] = {
         "work": work,
@@ -191,7 +200,7 @@ def _class_columns(job_class: JobClass, submit_s: Floats, uniforms: Floats) -> d
     columns |= {name: getattr(job_class, name) or None for name in ("group", "model", "partition", "gpu_types")}
     if job_class.late_usd_per_h:
         low, high = job_class.late_usd_per_h
-        columns["weight_usd_per_s"] = (low + (high - low) * uniforms[:, _WEIGHT]) / 3600
+        columns["weight_usd_per_s"] = (low + (high - low) * uniforms[:, _WEIGHT]) / HOUR_S
     if job_class.users:
         skewed = 1 / np.arange(1, len(job_class.users) + 1) ** job_class.user_skew
         columns["user"] = np.array(job_class.users, dtype=object)[pick(uniforms[:, _USER], skewed)]
@@ -201,13 +210,43 @@ def _class_columns(job_class: JobClass, submit_s: Floats, uniforms: Floats) -> d
 def _due_s(due: Due, submit_s: Floats, work: Floats, uniforms: Floats) -> Floats | None:
     if isinstance(due, RunTimeSlack):
         factor = due.low + (due.high - due.low) * uniforms
-        return np.round(submit_s + factor * work, _DECIMALS)
+        return whole_ms(submit_s + factor * work)
     if isinstance(due, FixedSlack):
-        return np.round(submit_s + work + due.slack_s, _DECIMALS)
+        return whole_ms(submit_s + work + due.slack_s)
     return None
 
 
-def pick(uniforms: Floats, weights: Floats) -> Ints:
-    """Return which weight each uniform falls on."""
-    borders = np.cumsum(weights) / np.sum(weights)
-    return np.searchsorted(borders[:-1], uniforms, side="right").astype(np.int64)
+def job_mix_scenario(spec: FrozenModel, seed: int, workload: Workload) -> Scenario:
+    """Return drawn jobs that name no machines, on the default cluster for them."""
+    cluster = default_cluster(workload)
+    return drawn(spec, seed, workload, cluster, "Job mix", [describe_default(cluster)])
+
+
+def expected_load(spec: JobMixSpec, cluster: Cluster) -> float:
+    """Return the load in the mean over many draws, as ``workload.import_report.offered_load`` counts it for one.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no GPUs.
+    """
+    if cluster.num_gpus == 0:
+        raise InputError("load", "the cluster has no GPUs", "Add a pool of GPU nodes")
+    return spec.arrivals.mean_jobs_per_h / HOUR_S * spec.mean_gpu_s / cluster.num_gpus
+
+
+def scale_to_load(spec: JobMixSpec, cluster: Cluster, load: float) -> JobMixSpec:
+    """Return the job mix with its arrivals sped up or slowed down to put ``load`` on the cluster, in the mean.
+
+    Raises
+    ------
+    InputError
+        If the load is not above 0, no job uses a GPU or the cluster has none, or the rate it takes is out of range.
+    """
+    if not 0 < load <= 100:
+        raise InputError("load", f"must be above 0 and at most 100, got {load:g}", "Give a share, such as 0.85")
+    now = expected_load(spec, cluster)
+    if now <= 0:
+        raise InputError("load", "no job of the mix uses a GPU", "Add a class with GPUs")
+    arrivals = spec.arrivals.scaled(load / now)
+    return validated(JobMixSpec, {**spec.model_dump(), "arrivals": arrivals.model_dump()}, f"job mix at load {load:g}")

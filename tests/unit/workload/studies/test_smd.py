@@ -10,10 +10,8 @@ from dlsched.domain.workload import STEP_TERMS
 from dlsched.sim.prepare import prepare
 from dlsched.speed.pipeline import pipeline
 from dlsched.studies.simulation import simulate
-from dlsched.workload.generators import ServerJobsSpec, canonical, draw, speed_of
-from dlsched.workload.generators.server_jobs import layers_of
-from dlsched.workload.load import drawn_scenario
-from dlsched.workload.studies.smd import sample_server_jobs, server_jobs_scenario
+from dlsched.workload.studies.registry import canonical, draw, drawn_scenario
+from dlsched.workload.studies.smd import ServerJobsSpec, layers_of, sample_server_jobs, server_jobs_scenario
 
 
 def spec(**changes: Any) -> dict[str, Any]:
@@ -113,7 +111,6 @@ def test_scenarios_have_their_speed_unit_and_capacity(updates, unit_s):
     given = server_jobs_scenario(ServerJobsSpec(updates=updates, units=5), 2)
     assert (given.options.utility_unit_s, given.options.placement) == (unit_s, "pool")
     assert given.cluster.nodes.capacity.sum(axis=0).tolist() == [3000, 17_000, 7000, 6000]
-    assert given.speed == speed_of(given.generator or {})
     assert drawn_scenario(given.generator or {}, 2).content_hash == given.content_hash
     assert prepare(given, 3).scenario.workload == draw(given.generator or {}, 5)
 

@@ -9,8 +9,8 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.timetable import TimeTable
 from dlsched.speed import build_speed
-from dlsched.workload.generators import GpuaasSpec, canonical, draw, parse, speed_of
-from dlsched.workload.studies.gpu_as_a_service import study_types
+from dlsched.workload.studies.gpu_as_a_service import GpuaasSpec, speed_of_gpuaas, study_types
+from dlsched.workload.studies.registry import canonical, draw, parse
 from tests.support.known import known
 
 HALF = {"name": "half", "parallel": 0.5, "m60_ratio": 2.0, "k80_hours": [10, 30]}
@@ -34,7 +34,7 @@ def test_two_applications_by_hand():
     assert jobs.workers.tolist() == [4] * 4
     np.testing.assert_allclose(known(jobs.due_s), jobs.submit_s + (1 + 2 * u[:, 2]) * jobs.work, atol=1e-3)
     np.testing.assert_allclose(known(jobs.weight_usd_per_s), 0.003 + 0.012 * u[:, 3])
-    rows = known(known(speed_of(chosen)).times).rows
+    rows = known(speed_of_gpuaas(GpuaasSpec.model_validate(chosen)).times).rows
     np.testing.assert_allclose(rows["whole"]["M60"], [4, 2, 4 / 3, 1])
     np.testing.assert_allclose(rows["whole"]["K80"], [8, 4, 8 / 3, 2])
     np.testing.assert_allclose(rows["half"]["K80"], [1.6, 1.2, 16 / 15, 1])
@@ -48,7 +48,7 @@ def test_two_applications_by_hand():
     ],
 )  # fmt: skip
 def test_times_of_the_six_applications(name, parallel, ratio):
-    times: TimeTable = known(known(speed_of(spec())).times)
+    times: TimeTable = known(speed_of_gpuaas(GpuaasSpec.model_validate(spec())).times)
     for gpus in (1, 2, 3, 8):
         wanted = (1 - parallel + parallel / gpus) / ((1 - parallel + parallel / 8) * min(1, ratio))
         assert times.rows[name]["K80"][gpus - 1] == pytest.approx(wanted, rel=1e-12)
@@ -58,7 +58,7 @@ def test_times_of_the_six_applications(name, parallel, ratio):
 
 def test_the_request_is_the_fastest_configuration():
     jobs = draw(spec(), 1)
-    speed = build_speed(known(speed_of(spec())), jobs, study_types())
+    speed = build_speed(speed_of_gpuaas(GpuaasSpec.model_validate(spec())), jobs, study_types())
     rate = [[speed.rate(row, int(jobs.workers[row]), 0, [vm]) for vm in range(8)] for row in range(len(jobs))]
     np.testing.assert_allclose(np.max(rate, axis=1), 1)
     np.testing.assert_allclose(speed.fastest(), 1)
@@ -125,19 +125,6 @@ def test_another_rate_or_range_leaves_the_rest_as_it_is():
 def test_shares_say_how_often():
     chosen = spec(jobs=9_000, applications=[HALF | {"share": 2}, WHOLE])
     assert (known(draw(chosen, 1).model) == "half").mean() == pytest.approx(2 / 3, abs=0.02)
-
-
-def test_rules_that_fill_keep_the_speed():
-    filled = {"kind": "filled", "base": spec(), "rules": [{"column": "user", "users": 3}]}
-    assert speed_of(filled) == speed_of(spec())
-    run_time = {"kind": "pareto", "shortest_s": 60}
-    mix = {
-        "kind": "job-mix",
-        "jobs": 1,
-        "arrivals": {"kind": "poisson", "jobs_per_h": 1},
-        "classes": [{"name": "a", "share": 1, "run_time": run_time}],
-    }
-    assert speed_of(mix) is None
 
 
 @pytest.mark.parametrize(

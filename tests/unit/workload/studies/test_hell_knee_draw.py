@@ -10,20 +10,22 @@ from scipy.stats import norm
 
 from dlsched.domain.errors import InputError
 from dlsched.speed.queueing import StepTimes
-from dlsched.workload.generators import StreamSpec, canonical, draw, parse, speed_of
-from dlsched.workload.generators.training_stream import (
+from dlsched.workload.speed_curves import seconds_per_work
+from dlsched.workload.studies.hell_knee import (
     BATCH,
     K520_TFLOPS,
     LARGE,
     LEAST_EPOCHS,
     TABLE_III,
+    StreamSpec,
     TrainingNetwork,
     from_paper,
     mean_alone_s,
     mean_gap_s,
     on_nodes,
-    seconds_per_work,
+    speed_of_stream,
 )
+from dlsched.workload.studies.registry import canonical, draw, parse
 from tests.support.known import known
 
 QUICK = {
@@ -94,14 +96,16 @@ def test_two_networks_by_hand():
     parsed = StreamSpec.model_validate(chosen)
     assert mean_alone_s(parsed) == pytest.approx((100 + 3 * 1000) / 4)
     assert mean_gap_s(parsed) == pytest.approx(775 / (0.5 * 4))
-    row = known(known(speed_of(chosen)).times).rows["quick"]["K520"]
+    row = known(speed_of_stream(parsed).times).rows["quick"]["K520"]
     # 2 workers: at each link 0.25 in the queue, 0.625 s; X(2) = 2 / 2.25; 2 nodes are 1 worker and 1 server
     assert row[:3] == pytest.approx((1, 1, 0.5 * 2.25 / 2))
     assert len(row) == 4
 
 
 def test_where_the_server_sits():
-    own, shared = (known(known(speed_of(spec(shared_server=share))).times) for share in (False, True))
+    own, shared = (
+        known(speed_of_stream(StreamSpec.model_validate(spec(shared_server=share))).times) for share in (False, True)
+    )
     alone, beside = own.rows["VGG19"]["K520"], shared.rows["VGG19"]["K520"]
     assert beside[:99] == pytest.approx((alone[0], *alone[2:]))  # one worker more on the same nodes
 
@@ -169,11 +173,6 @@ def test_another_seed_draws_other_jobs():
 def test_where_a_curve_has_no_rate_more_nodes_bring_nothing():
     assert seconds_per_work(np.array([2.0, 0.0, 0.0, 4.0])) == (1, 1, 1, 0.5)
     assert seconds_per_work(np.array([2.0, 4.0, 3.0]), width=2) == (2, 1, 4 / 3)
-
-
-def test_rules_that_fill_keep_the_speed():
-    filled = {"kind": "filled", "base": spec(jobs=5), "rules": [{"column": "due_s", "low": 2, "high": 2}]}
-    assert speed_of(filled) == speed_of(spec(jobs=5))
 
 
 def test_the_plain_form_is_stable():

@@ -11,8 +11,8 @@ from scipy import stats
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats
-from dlsched.workload.generators import ModelArtsSpec, canonical, draw, parse, speed_of
-from dlsched.workload.generators.modelarts import SHORT_MEAN_S, node_hours
+from dlsched.workload.studies.modelarts import SHORT_MEAN_S, ModelArtsSpec, node_hours, speed_of_modelarts
+from dlsched.workload.studies.registry import canonical, draw, parse
 from tests.support.known import known
 
 
@@ -132,11 +132,9 @@ def test_another_seed_draws_other_jobs():
     assert (first.submit_s[1:] != second.submit_s[1:]).all()
 
 
-def test_the_speed_is_the_published_law_also_of_filled_jobs():
-    speed = known(speed_of(spec()))
+def test_the_speed_is_the_published_law():
+    speed = speed_of_modelarts(ModelArtsSpec())
     assert (speed.kind, speed.efficiency) == ("scaling", 0.8)
-    filled = {"kind": "filled", "base": spec(jobs=5), "rules": [{"column": "due_s", "low": 2, "high": 2}]}
-    assert speed_of(filled) == speed
 
 
 def test_the_plain_form_is_stable():

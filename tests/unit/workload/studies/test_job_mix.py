@@ -7,8 +7,9 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.workload.generators import JobMixSpec, canonical, draw, expected_load, scale_to_load
 from dlsched.workload.import_report import offered_load
+from dlsched.workload.studies.job_mix import JobMixSpec, expected_load, scale_to_load
+from dlsched.workload.studies.registry import canonical, draw
 
 SMALL = {
     "name": "small",
@@ -186,7 +187,7 @@ def test_load_out_of_reach_is_refused(spec, cluster, load, message):
     ("spec", "message"),
     [
         ({}, "generator, kind: must be a known kind"),
-        ({"kind": "job mix"}, "Did you mean 'job-mix'"),
+        ({"kind": "job mix"}, "Try 'job-mix'"),
         (mix(jobs=0), "generator, jobs: .*got 0"),
         (mix(jobs=10**9), "generator, jobs: "),
         (mix(jobs=10**6, jobs_per_h=0.01), "over 100 years to arrive"),
