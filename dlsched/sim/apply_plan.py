@@ -11,7 +11,7 @@ from dlsched.domain.errors import PlanError
 from dlsched.domain.plan import Plan, Share, Step
 from dlsched.placement import TrialPlacer
 from dlsched.placement.rules import ROOM_TOLERANCE
-from dlsched.sim.changes import Change, read_change
+from dlsched.sim.changes import AllocationChange, read_change
 from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.renaming import rename_slots
 from dlsched.sim.reservations import check_reservations, room_between
@@ -55,11 +55,11 @@ def _read_vms(world: World, plan: Plan, now_s: float) -> dict[int, int]:
     return vms
 
 
-def _apply_now(world: World, changes: list[Change], vms: Mapping[int, int], now_s: float) -> bool:
+def _apply_now(world: World, changes: list[AllocationChange], vms: Mapping[int, int], now_s: float) -> bool:
     """Put every row on what it shall hold now; return whether any row or slot changed."""
     todo = {change.row: change for change in changes if _moves(world, change, vms)}
     stay = {row for node in vms for row in rows_on(world.held, node)} - {change.row for change in changes}
-    todo |= {row: Change(row, 0, world.held[row], (), None, True) for row in sorted(stay)}
+    todo |= {row: AllocationChange(row, 0, world.held[row], (), None, True) for row in sorted(stay)}
     blocked = _new_blocked(world, changes)
     _check_blocked(world, blocked, todo, now_s)
     if not todo and not vms and blocked == world.blocked:
@@ -83,7 +83,7 @@ def _apply_now(world: World, changes: list[Change], vms: Mapping[int, int], now_
     return True
 
 
-def _moves(world: World, change: Change, vms: Mapping[int, int]) -> bool:
+def _moves(world: World, change: AllocationChange, vms: Mapping[int, int]) -> bool:
     """Whether a change touches what the row holds; an equal allocation on unchanged VMs does not."""
     held = world.held.get(change.row, ())
     if change.shares is None:
@@ -93,7 +93,7 @@ def _moves(world: World, change: Change, vms: Mapping[int, int]) -> bool:
     return bool(vms) and any(share.node in vms for share in held)
 
 
-def _new_blocked(world: World, changes: list[Change]) -> dict[int, tuple[float, ...]]:
+def _new_blocked(world: World, changes: list[AllocationChange]) -> dict[int, tuple[float, ...]]:
     named = {change.row: change.blocked for change in changes}
     kept = {row: amount for row, amount in world.blocked.items() if row not in named}
     return kept | {row: amount for row, amount in named.items() if amount is not None}
@@ -116,7 +116,9 @@ def _change_vms(world: World, trial: TrialPlacer, vms: Mapping[int, int]) -> Non
         trial.free[node] = trial.site.capacity[node]
 
 
-def _place(world: World, trial: TrialPlacer, todo: Iterable[Change], now_s: float) -> dict[int, tuple[Share, ...]]:
+def _place(
+    world: World, trial: TrialPlacer, todo: Iterable[AllocationChange], now_s: float
+) -> dict[int, tuple[Share, ...]]:
     """Take the named shares, then let the placement rule place the widths; return the shares by row."""
     shares: dict[int, tuple[Share, ...]] = {}
     todo = list(todo)
@@ -145,7 +147,7 @@ def _check_speeds(world: World, shares: Mapping[int, tuple[Share, ...]], vms: Ma
             raise PlanError(f"At {now_s:g} s: job {job!r} has no run time on {names} in the time table.")
 
 
-def _no_room(world: World, trial: TrialPlacer, change: Change, now_s: float) -> str:
+def _no_room(world: World, trial: TrialPlacer, change: AllocationChange, now_s: float) -> str:
     gpus = change.workers * world.room.site.asks.demand[change.row][0]
     capacity = trial.site.capacity[:, 0].sum()
     return (
@@ -165,7 +167,7 @@ def _end_of_piece(world: World, row: int, shares: tuple[Share, ...]) -> PieceEnd
     return PieceEnd.VM_CHANGED if sorted(held) == sorted(shares) else PieceEnd.MOVED
 
 
-def _apply_future(world: World, changes: list[Change], now_s: float) -> None:
+def _apply_future(world: World, changes: list[AllocationChange], now_s: float) -> None:
     """Book the steps to come and check them, and the changes of now, against all that is booked."""
     for change in changes:
         if change.future:
@@ -177,7 +179,7 @@ def _apply_future(world: World, changes: list[Change], now_s: float) -> None:
         check_reservations(world, (change.row for change in changes), now_s)
 
 
-def _placed_steps(world: World, change: Change, now_s: float) -> tuple[Step, ...]:
+def _placed_steps(world: World, change: AllocationChange, now_s: float) -> tuple[Step, ...]:
     """Return the steps to come with nodes picked by the placement rule where only a width was given."""
     steps = list(change.future)
     ends: list[Any] = [step.start_s for step in steps[1:]] + [np.inf]
@@ -199,6 +201,6 @@ def _placed_steps(world: World, change: Change, now_s: float) -> tuple[Step, ...
 
 def _reject(world: World, rows: Iterable[int], now_s: float) -> None:
     for row in rows:
-        if not (0 <= row < world.agenda.submitted and world.is_waiting[row]):
+        if not (0 <= row < world.event_queue.submitted and world.is_waiting[row]):
             raise PlanError(f"At {now_s:g} s: the plan rejects row {row}, which is not a waiting job.")
         world.finish(row, JobStatus.REJECTED, now_s)

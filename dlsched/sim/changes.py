@@ -11,7 +11,7 @@ from dlsched.sim.world import World, gang_width
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AllocationChange:
     """What a row shall hold from now on: ``shares`` (empty = nothing), or None for ``workers`` on any nodes.
 
     ``future`` are dated steps to come. ``blocked`` is what it blocks on the pool beyond its use. ``keeps_nodes``:
@@ -26,24 +26,24 @@ class Change:
     keeps_nodes: bool
 
 
-def read_change(world: World, row: int, allocation: Allocation, now_s: float) -> Change:
+def read_change(world: World, row: int, allocation: Allocation, now_s: float) -> AllocationChange:
     """Return the change an allocation asks for; PlanError when it makes no sense for this row now."""
-    if not 0 <= row < world.agenda.submitted:
+    if not 0 <= row < world.event_queue.submitted:
         raise PlanError(f"At {now_s:g} s: the plan names row {row}, of which nobody can know yet.")
     if not world.is_active(row):
         raise PlanError(f"At {now_s:g} s: the plan names job {world.jobs.job_id[row]!r}, which has ended.")
     if not allocation:
-        return Change(row, 0, (), (), None, False)
+        return AllocationChange(row, 0, (), (), None, False)
     current, future = _split(world, row, allocation, now_s)
     for step in allocation:
         _check_step(world, row, step, now_s)
     if current is None or current.workers == 0:
-        return Change(row, 0, (), future, None, False)
+        return AllocationChange(row, 0, (), future, None, False)
     shares = current.shares
     keeps = shares is None and (current.workers, _servers(world, row, current)) == world.width(row)
     if keeps:
         shares = world.held[row]
-    return Change(row, current.workers, shares, future, _blocked(world, row, current, now_s), keeps)
+    return AllocationChange(row, current.workers, shares, future, _blocked(world, row, current, now_s), keeps)
 
 
 def _split(world: World, row: int, steps: Allocation, now_s: float) -> tuple[Step | None, tuple[Step, ...]]:

@@ -11,7 +11,7 @@ from dlsched.domain.policy import EventKind, Policy
 from dlsched.domain.randomness import stream
 from dlsched.sim.apply_plan import apply_plan
 from dlsched.sim.capacity import CapacityChange, capacity_changes, node_goes, node_is_back
-from dlsched.sim.event_queue import Event, EventQueue, Kind, instant_s
+from dlsched.sim.event_queue import Event, EventQueue, EventType, instant_s
 from dlsched.sim.ledger import Decision
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.sim.meter import Meter, ProgressCall
@@ -36,29 +36,29 @@ class _Engine:
     def __init__(self, prepared: Prepared, policy: Policy, run_seed: int, progress: ProgressCall | None) -> None:
         jobs = prepared.scenario.workload
         self.policy = policy
-        self.agenda = EventQueue(jobs.submit_s, policy.review)
-        self.world = World(prepared, self.agenda)
+        self.event_queue = EventQueue(jobs.submit_s, policy.review)
+        self.world = World(prepared, self.event_queue)
         self.start_s = float(jobs.submit_s[0]) if len(jobs) else 0.0
         self.capacity: list[CapacityChange] = capacity_changes(prepared.scenario.cluster)
         for number, change in enumerate(self.capacity):
-            self.agenda.push(change.time_s, Kind.CAPACITY, number)
+            self.event_queue.push(change.time_s, EventType.CAPACITY, number)
         self.rng = stream(prepared.scenario.seed + run_seed, "policy")
         self.meter = Meter(progress, jobs.submit_s)
         self.idle_calls = 0
 
     def run(self) -> RunLog:
         """Handle instant after instant until all jobs have ended, nothing is due, or the horizon."""
-        world, agenda = self.world, self.agenda
+        world, event_queue = self.world, self.event_queue
         horizon_s = world.options.horizon_s or math.inf
         now_s, stalled = 0.0, False
-        while world.active or agenda.arrivals_left:
+        while world.active or event_queue.arrivals_left:
             next_s = self._next_s()
             stalled = next_s is None
             if next_s is None:
                 break
             if next_s > horizon_s:
                 return self._close(horizon_s, stalled=False)
-            instant, events = agenda.pop_instant(next_s)
+            instant, events = event_queue.pop_instant(next_s)
             now_s = max(now_s, instant)
             self._handle(now_s, events)
             self.meter.tick(world.num_ended, now_s)
@@ -70,34 +70,34 @@ class _Engine:
         """Return when something is due; timers do not count for a policy that only ever answers nothing to them."""
         patient = self.idle_calls < IDLE_CALLS
         if not patient:
-            self.agenda.drop(Kind.WAKE)
-        return self.agenda.next_s(reviews=patient and bool(self.world.active))
+            self.event_queue.drop(EventType.WAKE)
+        return self.event_queue.next_s(reviews=patient and bool(self.world.active))
 
     def _handle(self, now_s: float, events: list[Event]) -> None:
         """Handle the events of one instant, then ask the policy if it wants to be asked."""
         cause, woken = EventKind.NONE, False
         steps: list[int] = []
         for event in events:
-            if event.kind == Kind.COMPLETION:
+            if event.kind == EventType.COMPLETION:
                 cause |= self._complete(event)
-            elif event.kind == Kind.ARRIVAL:
+            elif event.kind == EventType.ARRIVAL:
                 self.world.submit(event.key)
                 cause |= EventKind.ARRIVAL
-            elif event.kind == Kind.CAPACITY:
+            elif event.kind == EventType.CAPACITY:
                 cause |= self._change_capacity(self.capacity[event.key], event.time_s)
-            elif event.kind == Kind.CANCEL:
+            elif event.kind == EventType.CANCEL:
                 cause |= self._cancel(event)
-            elif event.kind == Kind.STEP:
+            elif event.kind == EventType.STEP:
                 steps.append(event.key)
             else:
                 woken = True
-            if event.kind != Kind.WAKE:
+            if event.kind != EventType.WAKE:
                 self.idle_calls = 0
         # a reservation may have gone with its job or node at this very instant
         steps = [row for row in steps if row in self.world.future]
         if steps:
             cause |= self._step(steps, now_s)
-        if self.agenda.review_due(now_s) and self.world.active:
+        if self.event_queue.review_due(now_s) and self.world.active:
             woken = True
         if woken:
             cause |= EventKind.TIMER
@@ -180,12 +180,12 @@ class _Engine:
     def _set_wake(self, wake_at_s: float | None, now_s: float) -> None:
         """Every plan sets the wake-up anew; one that is due by now comes at the next distinguishable instant."""
         if wake_at_s is None:
-            self.agenda.drop(Kind.WAKE)
+            self.event_queue.drop(EventType.WAKE)
             return
         tolerance_s = instant_s(now_s)
         if not now_s - tolerance_s <= wake_at_s < math.inf:
             raise PlanError(f"At {now_s:g} s: the policy asks to be woken at {wake_at_s:g} s, which is not ahead.")
-        self.agenda.push(max(wake_at_s, now_s + 2 * tolerance_s), Kind.WAKE)
+        self.event_queue.push(max(wake_at_s, now_s + 2 * tolerance_s), EventType.WAKE)
 
     def _close(self, end_s: float, *, stalled: bool) -> RunLog:
         world = self.world

@@ -28,7 +28,7 @@ def instant_s(time_s: float) -> float:
     return max(SAME_INSTANT_S, SAME_TIME * abs(time_s))
 
 
-class Kind(IntEnum):
+class EventType(IntEnum):
     """Kinds of events in the order in which they are handled at one instant."""
 
     COMPLETION = 0
@@ -43,7 +43,7 @@ class Event(NamedTuple):
     """``key`` is a row, or a number into the list of capacity changes; an old ``version`` is ignored."""
 
     time_s: float
-    kind: Kind
+    kind: EventType
     key: int
     version: int = 0
 
@@ -55,7 +55,7 @@ class EventQueue:
         self._submit_s: list[float] = submit_s.tolist()
         self._review = review
         self._heap: list[Event] = []
-        self._versions: list[defaultdict[int, int]] = [defaultdict(int) for _ in Kind]
+        self._versions: list[defaultdict[int, int]] = [defaultdict(int) for _ in EventType]
         self._next_review = 0
         self.submitted = 0
 
@@ -64,12 +64,12 @@ class EventQueue:
         """Whether rows are still to come."""
         return self.submitted < len(self._submit_s)
 
-    def push(self, time_s: float, kind: Kind, key: int = 0) -> None:
+    def push(self, time_s: float, kind: EventType, key: int = 0) -> None:
         """Make an event due; an earlier one of the same kind and key no longer counts."""
         version = self._versions[kind][key] = self._versions[kind][key] + 1
         heapq.heappush(self._heap, Event(time_s, kind, key, version))
 
-    def drop(self, kind: Kind, key: int = 0) -> None:
+    def drop(self, kind: EventType, key: int = 0) -> None:
         """Forget the event of this kind and key, if there is one."""
         self._versions[kind][key] += 1
 
@@ -96,7 +96,7 @@ class EventQueue:
                 events.append(event)
         row = self.submitted
         while row < len(self._submit_s) and self._submit_s[row] <= until_s:
-            events.append(Event(self._submit_s[row], Kind.ARRIVAL, row))
+            events.append(Event(self._submit_s[row], EventType.ARRIVAL, row))
             row += 1
         self.submitted = row
         if len(events) > 1:

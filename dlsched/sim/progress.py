@@ -7,7 +7,7 @@ import numpy as np
 from dlsched.domain.workload import Floats, Ints
 
 
-class Progress:
+class JobProgress:
     """Work done and GPU-seconds held.
 
     A running row progresses at ``restart_rate`` from ``start_s`` to ``progress_from_s`` and at ``rate`` after; a

@@ -15,7 +15,7 @@ import numpy as np
 from dlsched.domain.plan import Share
 from dlsched.domain.workload import Floats, Ints
 from dlsched.optimise.assignment import max_weight_assignment
-from dlsched.sim.changes import Change
+from dlsched.sim.changes import AllocationChange
 from dlsched.sim.world import World
 
 Vms = Mapping[int, int]
@@ -34,7 +34,9 @@ class _Contents:
     pinned: set[int] = field(default_factory=set)
 
 
-def rename_slots(world: World, changes: Sequence[Change], vms: Vms) -> tuple[list[Change], dict[int, int]]:
+def rename_slots(
+    world: World, changes: Sequence[AllocationChange], vms: Vms
+) -> tuple[list[AllocationChange], dict[int, int]]:
     """Return the changes and VM types with slots renamed.
 
     Slots keep their name when they are away, hold a job the plan does not name, or appear in a reservation.
@@ -84,7 +86,7 @@ def _names(contents: _Contents, movable: list[int], target: Ints, vm: Ints) -> d
     return name
 
 
-def _contents(world: World, changes: Sequence[Change]) -> _Contents:
+def _contents(world: World, changes: Sequence[AllocationChange]) -> _Contents:
     contents = _Contents()
     named = {change.row: change for change in changes}
     for row, shares in world.held.items():
@@ -123,7 +125,7 @@ def _staying(contents: _Contents, planned: list[int], real: list[int], target: I
     return np.asarray(weight)
 
 
-def _renamed(change: Change, name: Mapping[int, int]) -> Change:
+def _renamed(change: AllocationChange, name: Mapping[int, int]) -> AllocationChange:
     if not change.shares or all(name.get(share.node, share.node) == share.node for share in change.shares):
         return change  # most stay, and a copy costs more than a look
     return replace(change, shares=tuple(Share(name.get(s.node, s.node), s.workers, s.servers) for s in change.shares))

@@ -57,7 +57,7 @@ class PolicyView:
 
     def _known(self, rows: Ints) -> Ints:
         """Return rows counted from 0; PlanError when one has not been submitted: nobody can know of it yet."""
-        submitted = self._world.agenda.submitted
+        submitted = self._world.event_queue.submitted
         rows = np.asarray(rows)
         if not rows.size or 0 <= rows.min() <= rows.max() < submitted:
             return rows
@@ -84,8 +84,8 @@ class PolicyView:
 
     def restart_ahead_s(self, rows: Ints) -> Floats:
         """Seconds without progress ahead: what is left of a running row's restart, a whole one for a waiting row."""
-        books = self._world.progress
-        left_s = np.where(books.restart_rate[rows] > 0, 0.0, books.progress_from_s[rows] - self.now_s)
+        progress = self._world.progress
+        left_s = np.where(progress.restart_rate[rows] > 0, 0.0, progress.progress_from_s[rows] - self.now_s)
         return np.where(self._world.is_waiting[rows], self._world.options.restart_s, np.maximum(left_s, 0.0))
 
     def started_s(self, rows: Ints) -> Floats:

@@ -14,11 +14,11 @@ from dlsched.domain.cluster import Absence, NodeTable
 from dlsched.domain.plan import Share, Step
 from dlsched.domain.workload import GPU, Floats, Ints, Workload
 from dlsched.placement import Site, TrialPlacer
-from dlsched.sim.event_queue import EventQueue, Kind
+from dlsched.sim.event_queue import EventQueue, EventType
 from dlsched.sim.ledger import Ledger, Piece
 from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.prepare import Prepared
-from dlsched.sim.progress import Progress
+from dlsched.sim.progress import JobProgress
 from dlsched.sim.rows import SortedRows
 from dlsched.speed import build_speed
 
@@ -63,14 +63,14 @@ def _read_only(values: NDArray[_T]) -> NDArray[_T]:
 class World:
     """Everything the engine changes. ``held`` = shares of running rows; ``future`` = steps to come of a row."""
 
-    def __init__(self, prepared: Prepared, agenda: EventQueue) -> None:
+    def __init__(self, prepared: Prepared, event_queue: EventQueue) -> None:
         scenario = prepared.scenario
         self.scenario, self.options, self.truth = scenario, scenario.options, prepared.truth
         self.jobs = scenario.workload
         self.believed = believed_jobs(prepared)
-        self.agenda = agenda
+        self.event_queue = event_queue
         self.ledger = Ledger(len(self.jobs))
-        self.progress = Progress(len(self.jobs))
+        self.progress = JobProgress(len(self.jobs))
         self.speed = build_speed(scenario.speed, self.jobs, scenario.cluster.vm_types)
         site = Site.of(self.jobs, scenario.cluster, self.options.placement)
         self.room = TrialPlacer(site, site.capacity)
@@ -88,8 +88,8 @@ class World:
 
     def submitted_jobs(self) -> Workload:
         """Return the believed rows submitted so far."""
-        if len(self._head) != self.agenda.submitted:
-            self._head = self.believed.head(self.agenda.submitted)
+        if len(self._head) != self.event_queue.submitted:
+            self._head = self.believed.head(self.event_queue.submitted)
         return self._head
 
     def is_active(self, row: int) -> bool:
@@ -108,7 +108,7 @@ class World:
         self.wait(row)
         cancel_s = float(self.truth.cancel_s[row])
         if cancel_s < math.inf:
-            self.agenda.push(cancel_s, Kind.CANCEL, row)
+            self.event_queue.push(cancel_s, EventType.CANCEL, row)
 
     def wait(self, row: int) -> None:
         """A row joins the queue."""
@@ -119,7 +119,7 @@ class World:
     def finish(self, row: int, status: JobStatus, at_s: float) -> None:
         """A row ends in this way; what it held must have been given back."""
         self.drop_future(row)
-        self.agenda.drop(Kind.CANCEL, row)
+        self.event_queue.drop(EventType.CANCEL, row)
         if self.is_waiting[row]:
             self.is_waiting[row] = False
             self.waiting.remove(row)
@@ -133,32 +133,32 @@ class World:
 
     def close_piece(self, row: int, at_s: float, end: PieceEnd, lost_work: float = 0.0) -> None:
         """A running row stops; it neither holds nor waits until the caller says which."""
-        shares, books = self.held.pop(row), self.progress
+        shares, progress = self.held.pop(row), self.progress
         workers, servers = gang_width(shares)
         piece = Piece(
             row,
-            float(books.start_s[row]),
+            float(progress.start_s[row]),
             at_s,
             workers,
             servers,
-            float(books.rate[row]),
-            float(books.restart_rate[row]),
-            float(books.progress_from_s[row]),
+            float(progress.rate[row]),
+            float(progress.restart_rate[row]),
+            float(progress.progress_from_s[row]),
             end,
             lost_work,
             shares,
             self.blocked.get(row),
         )
         self.ledger.close_piece(piece)
-        books.end(row, at_s, lost_work)
+        progress.end(row, at_s, lost_work)
         self.running.remove(row)
         self.blocked.pop(row, None)
-        self.agenda.drop(Kind.COMPLETION, row)
+        self.event_queue.drop(EventType.COMPLETION, row)
 
     def open_piece(self, row: int, shares: tuple[Share, ...], now_s: float, restart: tuple[float, float]) -> None:
         """A row that neither holds nor waits starts on shares; ``restart`` = its length and the rate meanwhile."""
-        workers, books = gang_width(shares)[0], self.progress
-        books.begin(
+        workers, progress = gang_width(shares)[0], self.progress
+        progress.begin(
             row,
             now_s,
             rate=self._rate(row, shares),
@@ -166,11 +166,11 @@ class World:
             from_s=now_s + restart[0],
             gpus=workers * self.room.site.asks.demand[row][GPU],
         )
-        if math.isnan(books.first_start_s[row]):
-            books.first_start_s[row], books.first_workers[row] = now_s, workers
+        if math.isnan(progress.first_start_s[row]):
+            progress.first_start_s[row], progress.first_workers[row] = now_s, workers
         self.held[row] = shares
         self.running.add(row)
-        self.agenda.push(books.finish_s(row, float(self.truth.work[row])), Kind.COMPLETION, row)
+        self.event_queue.push(progress.finish_s(row, float(self.truth.work[row])), EventType.COMPLETION, row)
 
     def leave_queue(self, row: int) -> None:
         """A waiting row is about to start."""
@@ -222,12 +222,12 @@ class World:
             self.drop_future(row)
             return
         self.future[row] = steps
-        self.agenda.push(steps[0].start_s or 0.0, Kind.STEP, row)
+        self.event_queue.push(steps[0].start_s or 0.0, EventType.STEP, row)
 
     def drop_future(self, row: int) -> None:
         """Forget the reservation of a row."""
         if self.future.pop(row, None) is not None:
-            self.agenda.drop(Kind.STEP, row)
+            self.event_queue.drop(EventType.STEP, row)
 
     # ---- nodes --------------------------------------------------------------------------------------
 

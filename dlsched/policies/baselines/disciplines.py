@@ -1,4 +1,4 @@
-"""Who runs: each discipline decides one queue on a desk and returns the rows left waiting with their codes."""
+"""Who runs: each discipline decides one queue through the adapter; returns the rows left waiting with their codes."""
 
 from __future__ import annotations
 
@@ -19,65 +19,65 @@ Discipline = Callable[[StateAdapter, Ints, Order, Totals], Left]
 SHARE_STEPS = 2.0**40
 
 
-def split(desk: StateAdapter, rows: Ints, order: Order) -> tuple[Ints, Ints]:
+def split(adapter: StateAdapter, rows: Ints, order: Order) -> tuple[Ints, Ints]:
     """Return the rows that hold nothing, in order, and those that run."""
-    waiting = desk.waiting(rows)
-    return sorted_rows(waiting, order(desk.state, waiting)), desk.running(rows)
+    waiting = adapter.waiting(rows)
+    return sorted_rows(waiting, order(adapter.state, waiting)), adapter.running(rows)
 
 
-def head_of_line(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
+def head_of_line(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the waiting in order and stop at the first that does not fit."""
-    waiting, _ = split(desk, rows, order)
-    started = first_fit(waiting, desk.facts.kind_of(waiting), desk.start, blocking=True)
+    waiting, _ = split(adapter, rows, order)
+    started = first_fit(waiting, adapter.facts.kind_of(waiting), adapter.start, blocking=True)
     left = waiting[len(started) :]
     codes = np.full(len(left), int(WaitReason.BEHIND))
-    codes[:1] = desk.reasons(left[:1])
+    codes[:1] = adapter.reasons(left[:1])
     return left, codes
 
 
-def with_skip(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
+def with_skip(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the waiting in order, past those that do not fit."""
-    waiting, _ = split(desk, rows, order)
-    first_fit(waiting, desk.facts.kind_of(waiting), desk.start)
-    left = desk.waiting(waiting)
-    return left, desk.reasons(left)
+    waiting, _ = split(adapter, rows, order)
+    first_fit(waiting, adapter.facts.kind_of(waiting), adapter.start)
+    left = adapter.waiting(waiting)
+    return left, adapter.reasons(left)
 
 
-def preemptive(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
+def preemptive(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Select by totals in order, keep the selected where they are, stop the rest, then place (decision 001).
 
     Steps: selected who run keep their nodes; the other running jobs are stopped; selected who wait are placed in
     order; whatever is left goes to the rest in order, a stopped job getting its own nodes back where it can.
     """
-    rows = sorted_rows(rows, order(desk.state, rows))
-    kinds = desk.facts.kind_of(rows)
+    rows = sorted_rows(rows, order(adapter.state, rows))
+    kinds = adapter.facts.kind_of(rows)
     selected = np.isin(rows, np.array(first_fit(rows, kinds, totals.take), dtype=np.int64), assume_unique=True)
     chosen, others = rows[selected], rows[~selected]
-    for row in desk.running(others).tolist():
-        desk.stop(row)
-    newcomers = desk.waiting(chosen)
-    first_fit(newcomers, desk.facts.kind_of(newcomers), desk.start)
-    first_fit(others, _kinds_but_stopped(desk, others), lambda row: desk.resume(row) or desk.start(row))
-    left = desk.waiting(rows)
-    return left, desk.reasons(left)
+    for row in adapter.running(others).tolist():
+        adapter.stop(row)
+    newcomers = adapter.waiting(chosen)
+    first_fit(newcomers, adapter.facts.kind_of(newcomers), adapter.start)
+    first_fit(others, _kinds_but_stopped(adapter, others), lambda row: adapter.resume(row) or adapter.start(row))
+    left = adapter.waiting(rows)
+    return left, adapter.reasons(left)
 
 
-def _kinds_but_stopped(desk: StateAdapter, rows: Ints) -> Ints:
+def _kinds_but_stopped(adapter: StateAdapter, rows: Ints) -> Ints:
     """Return the kinds of rows, stopped ones each a kind of its own: one may get its nodes back where others fail."""
-    kinds = desk.facts.kind_of(rows)
-    stopped = np.isin(rows, np.array(list(desk.stopped), dtype=np.int64), assume_unique=True)
+    kinds = adapter.facts.kind_of(rows)
+    stopped = np.isin(rows, np.array(list(adapter.stopped), dtype=np.int64), assume_unique=True)
     kinds[stopped] = -1 - np.arange(int(stopped.sum()))
     return kinds
 
 
-def fair_shares(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
+def fair_shares(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the next job of the user with the lowest dominant share, past those that do not fit (DRF).
 
     A dominant share is the largest part of any resource that all jobs of the user hold together; what is not there
     or not a limit does not count. Shares are compared in steps of 2**-40, because sums differ in their last bits.
     """
-    waiting, running = split(desk, rows, order)
-    facts = desk.facts
+    waiting, running = split(adapter, rows, order)
+    facts = adapter.facts
     capacity = totals.capacity(facts.kind(int(rows[0])).partition)
     counts = np.isfinite(capacity) & (capacity > 0)
     part = facts.need[:, counts] / capacity[counts]
@@ -88,11 +88,11 @@ def fair_shares(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) ->
         return round(float(held[user].max(initial=0.0)) * SHARE_STEPS)
 
     def take(row: int) -> bool:
-        started = desk.start(row)
+        started = adapter.start(row)
         if started:
             held[facts.user_of(np.array(row))] += part[facts.number_of(row)]
         return started
 
     walk_fairly(waiting, facts.user_of(waiting), facts.kind_of(waiting), share_of, take)
-    left = desk.waiting(waiting)
-    return left, desk.reasons(left)
+    left = adapter.waiting(waiting)
+    return left, adapter.reasons(left)

@@ -16,42 +16,42 @@ from dlsched.policies.baselines.walks import Beside, walk_beside
 from dlsched.policies.shared.first_fit import first_fit
 
 
-def easy_backfill(desk: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
+def easy_backfill(adapter: StateAdapter, rows: Ints, order: Order, totals: Totals) -> Left:
     """Start the waiting in order up to the first that does not fit, the head; then backfill beside its promise."""
-    waiting, running = split(desk, rows, order)
-    started = first_fit(waiting, desk.facts.kind_of(waiting), desk.start, blocking=True)
+    waiting, running = split(adapter, rows, order)
+    started = first_fit(waiting, adapter.facts.kind_of(waiting), adapter.start, blocking=True)
     left = waiting[len(started) :]
-    behind = fitting(desk, left[1:])
+    behind = fitting(adapter, left[1:])
     if len(behind):
         running = np.concatenate([running, np.array(started, dtype=np.int64)])
-        backfill(desk, behind, Shadow(desk, int(left[0]), running))
-        left = desk.waiting(left)
-    return left, desk.reasons(left)
+        backfill(adapter, behind, Shadow(adapter, int(left[0]), running))
+        left = adapter.waiting(left)
+    return left, adapter.reasons(left)
 
 
-def fitting(desk: StateAdapter, rows: Ints) -> Ints:
+def fitting(adapter: StateAdapter, rows: Ints) -> Ints:
     """Return the rows whose kind has room now."""
-    kinds = desk.facts.kind_of(rows)
+    kinds = adapter.facts.kind_of(rows)
     distinct, first = np.unique(kinds, return_index=True)
-    fits = [desk.placer.fits(row, desk.facts.kind(row).workers) for row in rows[first].tolist()]
+    fits = [adapter.placer.fits(row, adapter.facts.kind(row).workers) for row in rows[first].tolist()]
     return rows[np.isin(kinds, distinct[np.array(fits, dtype=bool)])]
 
 
-def backfill(desk: StateAdapter, rows: Ints, shadow: Shadow) -> None:
+def backfill(adapter: StateAdapter, rows: Ints, shadow: Shadow) -> None:
     """Start those of the rows that end before the shadow time or leave the head its place."""
 
     def offer(row: int) -> Beside:
-        if not desk.start(row):
+        if not adapter.start(row):
             return Beside.NO_ROOM
-        end = in_ticks(believed_ends_s(desk, np.array([row])))[0]
-        if end <= shadow.at_ticks or shadow.bears(row, desk.started[row]):
+        end = in_ticks(believed_ends_s(adapter, np.array([row])))[0]
+        if end <= shadow.at_ticks or shadow.bears(row, adapter.started[row]):
             return Beside.TAKEN
-        desk.undo(row)
+        adapter.undo(row)
         return Beside.IN_THE_WAY
 
-    fastest = max(desk.speeds())
-    surely_late = in_ticks(_ends_s(desk.state, rows, fastest)) > shadow.at_ticks
-    walk_beside(rows, desk.facts.kind_of(rows), surely_late, offer)
+    fastest = max(adapter.speeds())
+    surely_late = in_ticks(_ends_s(adapter.state, rows, fastest)) > shadow.at_ticks
+    walk_beside(rows, adapter.facts.kind_of(rows), surely_late, offer)
 
 
 class Shadow:
@@ -61,21 +61,21 @@ class Shadow:
     believed end has passed counts as ending now; jobs that end at the same instant are gone together.
     """
 
-    def __init__(self, desk: StateAdapter, head: int, running: Ints) -> None:
-        self._desk, self._head = desk, head
-        self._trial = desk.placer.copy()
+    def __init__(self, adapter: StateAdapter, head: int, running: Ints) -> None:
+        self._adapter, self._head = adapter, head
+        self._trial = adapter.placer.copy()
         self.at_ticks = np.inf
-        ends = in_ticks(believed_ends_s(desk, running))
+        ends = in_ticks(believed_ends_s(adapter, running))
         for end in np.unique(ends):
             for row in running[ends == end].tolist():
-                self._trial.release(row, desk.shares(row))
+                self._trial.release(row, adapter.shares(row))
             if self._head_fits():
                 self.at_ticks = float(end)
                 break
 
     def bears(self, row: int, shares: tuple[Share, ...]) -> bool:
         """Whether the head still fits with these shares taken; if so they stay taken."""
-        self._desk.open_in(self._trial)
+        self._adapter.open_in(self._trial)
         self._trial.take(row, shares)
         if self._head_fits():
             return True
@@ -83,18 +83,18 @@ class Shadow:
         return False
 
     def _head_fits(self) -> bool:
-        return self._trial.fits(self._head, self._desk.facts.kind(self._head).workers)
+        return self._trial.fits(self._head, self._adapter.facts.kind(self._head).workers)
 
 
-def believed_ends_s(desk: StateAdapter, rows: Ints) -> Floats:
+def believed_ends_s(adapter: StateAdapter, rows: Ints) -> Floats:
     """Return when rows that have shares are believed to end.
 
     A gang is as fast as its slowest node, and its steps take longer where it is on several.
     """
-    speeds, shares = desk.speeds(), [desk.shares(row) for row in rows.tolist()]
+    speeds, shares = adapter.speeds(), [adapter.shares(row) for row in rows.tolist()]
     slowest = np.array([min(speeds[share.node] for share in held) for held in shares])
     apart = np.array([len(held) > 1 for held in shares], dtype=bool)
-    return _ends_s(desk.state, rows, slowest, _spread_s(desk.state, rows, apart))
+    return _ends_s(adapter.state, rows, slowest, _spread_s(adapter.state, rows, apart))
 
 
 def _spread_s(state: State, rows: Ints, apart: NDArray[np.bool_]) -> Floats | float:

@@ -59,17 +59,17 @@ class ListPolicy:
         if self._on_slots is None:  # fixed nodes always have a VM type, free slots begin without
             self._on_slots = bool((state.nodes.vm < 0).any())
         self._facts.update(state)
-        desk = self._desk(state)
+        adapter = self._adapter(state)
         totals = Totals(state, self._facts, self._slot_capacity(state))
         queues = self._facts.partitions(state.active)
-        left = [self._discipline(desk, rows, self._order, totals) for rows in queues.values()]
-        running = desk.running(state.active)
-        vms = self._vm_changes(desk, running)
+        left = [self._discipline(adapter, rows, self._order, totals) for rows in queues.values()]
+        running = adapter.running(state.active)
+        vms = self._vm_changes(adapter, running)
         return Plan(
-            allocations=_allocations(desk),
+            allocations=_allocations(adapter),
             vms=vms,
             wake_at_s=self._wake_at_s(state, running, vms),
-            reasons=self._reasons(desk, left),
+            reasons=self._reasons(adapter, left),
         )
 
     def _wake_at_s(self, state: State, running: Ints, vms: dict[int, str | None]) -> float | None:
@@ -80,10 +80,10 @@ class ListPolicy:
             return state.now_s
         return self._alarm(state, running) if self._alarm else None
 
-    def _reasons(self, desk: StateAdapter, left: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    def _reasons(self, adapter: StateAdapter, left: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
         """Return rows in source order with codes; a job that was stopped is told so until it runs again."""
-        self._stopped.difference_update(desk.started)
-        self._stopped.update(row for row in desk.stopped if row not in desk.started)
+        self._stopped.difference_update(adapter.started)
+        self._stopped.update(row for row in adapter.stopped if row not in adapter.started)
         none = np.zeros(0, dtype=np.int64)
         rows = np.concatenate([none, *(part for part, _ in left)])
         codes = np.concatenate([none, *(part for _, part in left)])
@@ -93,7 +93,7 @@ class ListPolicy:
         by_row = np.argsort(rows)
         return rows[by_row], codes[by_row]
 
-    def _desk(self, state: State) -> StateAdapter:
+    def _adapter(self, state: State) -> StateAdapter:
         placer = state.placer()
         if not self._on_slots:
             return StateAdapter(state, self._facts, placer)
@@ -101,11 +101,11 @@ class ListPolicy:
             state, self._facts, opening_placer(placer, state.nodes, lambda row: self._choose_vm(state, row))
         )
 
-    def _vm_changes(self, desk: StateAdapter, running: Ints) -> dict[int, str | None]:
+    def _vm_changes(self, adapter: StateAdapter, running: Ints) -> dict[int, str | None]:
         if not self._on_slots:
             return {}
-        in_use = {share.node for row in running.tolist() for share in desk.shares(row)}
-        return vm_changes(desk.state.nodes, desk.opened, in_use)
+        in_use = {share.node for row in running.tolist() for share in adapter.shares(row)}
+        return vm_changes(adapter.state.nodes, adapter.opened, in_use)
 
     def _choose_vm(self, state: State, row: int) -> str | None:
         catalogue = state.nodes.vm_types
@@ -126,6 +126,6 @@ class ListPolicy:
         return empty * np.array(vm_capacity(vm_named(name, state.nodes.vm_types)))
 
 
-def _allocations(desk: StateAdapter) -> dict[int, Allocation]:
-    stops: dict[int, Allocation] = dict.fromkeys(desk.stopped, ())
-    return stops | {row: run_on(shares) for row, shares in desk.started.items()}
+def _allocations(adapter: StateAdapter) -> dict[int, Allocation]:
+    stops: dict[int, Allocation] = dict.fromkeys(adapter.stopped, ())
+    return stops | {row: run_on(shares) for row, shares in adapter.started.items()}

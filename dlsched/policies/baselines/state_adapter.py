@@ -7,7 +7,7 @@ import numpy as np
 from dlsched.domain.plan import Share, WaitReason
 from dlsched.domain.state import Placer, State
 from dlsched.domain.workload import GPU, Floats, Ints
-from dlsched.policies.shared.facts import JobFacts, Kind
+from dlsched.policies.shared.facts import JobFacts, JobKind
 from dlsched.policies.shared.slots import OpeningPlacer
 
 ROOM_TOLERANCE = 1e-9
@@ -115,7 +115,7 @@ class StateAdapter:
         return codes[kinds]
 
     @staticmethod
-    def _enough(kind: Kind, free: Floats) -> bool:
+    def _enough(kind: JobKind, free: Floats) -> bool:
         resource = GPU if kind.demand[GPU] > 0 else int(np.argmax(np.asarray(kind.demand) > 0))
         return bool(free[resource] >= kind.need[resource] - ROOM_TOLERANCE)
 

@@ -16,7 +16,7 @@ from dlsched.policies.elastic_queueing.kernels.tables import Answer, Jobs, answe
 from dlsched.policies.elastic_queueing.rules import kernel_rule, weights_of, widths_of
 from dlsched.policies.shared.available_capacity import AvailableCapacity, rate_of, wake_at_s
 from dlsched.policies.shared.capacity import Amounts
-from dlsched.policies.shared.facts import JobFacts, Kind
+from dlsched.policies.shared.facts import JobFacts, JobKind
 from dlsched.policies.shared.wait_reasons import WaitReasonTracker
 
 
@@ -38,8 +38,8 @@ class ElasticPolicy:
         self.kernel_rule = rule
         self._book = CurveBook(widths_of(rule), weights_of(rule))
         self._facts = JobFacts()
-        self._supply = AvailableCapacity(self._facts, vm_type)
-        self._news = WaitReasonTracker()
+        self._capacity = AvailableCapacity(self._facts, vm_type)
+        self._wait_reasons = WaitReasonTracker()
         self._whole = True
         self._seen = 0
         self._chunk = np.zeros(0, dtype=np.int64)
@@ -50,7 +50,7 @@ class ElasticPolicy:
         self._learn(state)
         rows = state.active
         if not len(rows):
-            return Plan(vms=self._supply.vm_changes(state, None))
+            return Plan(vms=self._capacity.vm_changes(state, None))
         return self._on_whole_nodes(state, rows) if self._whole else self._anywhere(state, rows)
 
     # ---- what is known of the jobs --------------------------------------------------------------------
@@ -62,14 +62,14 @@ class ElasticPolicy:
         if not len(rows):
             return
         self._facts.update(state)
-        self._supply.update(state)
+        self._capacity.update(state)
         if self._seen > len(self._width):
             more = np.zeros(self._seen, dtype=np.int64)
             self._width, self._chunk = np.append(self._width, more), np.append(self._chunk, more - 1)
         self._whole = self._whole and whole_nodes.one_worker_a_node(state, rows)
         smallest, largest = state.width_limits(rows)
         kinds = self._facts.kind_of(rows)
-        largest = np.minimum(largest, self._supply.most_ever(kinds))
+        largest = np.minimum(largest, self._capacity.most_ever(kinds))
         for number in np.unique(kinds).tolist():
             same = kinds == number
             self._book.add(rows[same], _rate_of(state, self._facts.kinds[number]), smallest[same], largest[same])
@@ -109,29 +109,29 @@ class ElasticPolicy:
         if self.kernel_rule.chunk:
             code = WaitReason.BEHIND
         codes = np.where(jobs.fixed > 0, int(WaitReason.PREEMPTED), int(code))
-        reasons = self._news.of(rows[waits], codes[waits], rows[~waits])
+        reasons = self._wait_reasons.of(rows[waits], codes[waits], rows[~waits])
         return Plan(whole_nodes.allocations(state, rows, given), reasons=reasons)
 
     def _anywhere(self, state: State, rows: Ints) -> Plan:
-        found = self._supply.amounts(state)
-        group = found.group[self._facts.kind_of(rows)]
+        amounts = self._capacity.amounts(state)
+        group = amounts.group[self._facts.kind_of(rows)]
         queues = [
-            self._queue(state, rows[group == number], found) for number in np.flatnonzero(np.bincount(group)).tolist()
+            self._queue(state, rows[group == number], amounts) for number in np.flatnonzero(np.bincount(group)).tolist()
         ]
-        placing = Placing(state, self._facts, self._book, found, self._supply.placer(state))
+        placing = Placing(state, self._facts, self._book, amounts, self._capacity.placer(state))
         hand_out(placing, self.kernel_rule, queues)
         for row, shares in placing.shares.items():
             self._width[row] = sum(share.workers for share in shares)
         told = [self._explain(state, placing, queue) for queue in queues]
         waiting, codes = np.concatenate([part[0] for part in told]), np.concatenate([part[1] for part in told])
-        vms = self._supply.vm_changes(state, placing)
-        reasons = self._news.of(waiting, codes, rows[placing.runs(rows)])
+        vms = self._capacity.vm_changes(state, placing)
+        reasons = self._wait_reasons.of(waiting, codes, rows[placing.runs(rows)])
         return Plan(placing.allocations(), vms=vms, wake_at_s=wake_at_s(state, vms, len(waiting)), reasons=reasons)
 
-    def _queue(self, state: State, rows: Ints, found: Amounts) -> Queue:
+    def _queue(self, state: State, rows: Ints, amounts: Amounts) -> Queue:
         kinds, rule = self._facts.kind_of(rows), self.kernel_rule
-        capacity = float(found.capacity[found.group[kinds[0]]])
-        jobs = self._jobs(state, rows, found.cost[kinds], np.minimum(found.most[kinds], self._book.fastest(rows)))
+        capacity = float(amounts.capacity[amounts.group[kinds[0]]])
+        jobs = self._jobs(state, rows, amounts.cost[kinds], np.minimum(amounts.most[kinds], self._book.fastest(rows)))
         answer, served = self._decide(state, jobs, rows, capacity)
         wanted = molded(self._book.curves, jobs, capacity) if rule.moldable else self._book.smallest(rows)
         chunk = self._chunk[rows] if rule.chunk else None
@@ -142,5 +142,5 @@ class ElasticPolicy:
         return explain(placing, self.kernel_rule, queue, self._book.smallest(queue.rows), ran)
 
 
-def _rate_of(state: State, kind: Kind) -> Rate:
+def _rate_of(state: State, kind: JobKind) -> Rate:
     return lambda rows, workers: rate_of(state, rows, workers, kind)

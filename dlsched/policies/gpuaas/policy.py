@@ -46,17 +46,17 @@ class InstancePolicy:
         """Return who runs where from now on, the machine types, and when to look again."""
         if self._table is None:
             self._table, self._free = RateTable(state.nodes.vm_types), slots_are_free(state.nodes)
-        desk = StateAdapter.of(state, self._table, self._params.horizon_s, free=self._free)
-        if not len(desk.rows):
-            return Plan(vms=desk.vms(Schedule.empty(desk.instance)))
-        instance = self._instance(desk.instance)
-        choice = self._core(instance, desk, state.rng)
+        adapter = StateAdapter.of(state, self._table, self._params.horizon_s, free=self._free)
+        if not len(adapter.rows):
+            return Plan(vms=adapter.vms(Schedule.empty(adapter.instance)))
+        instance = self._instance(adapter.instance)
+        choice = self._core(instance, adapter, state.rng)
         schedule = start_one(instance, choice.schedule)
         return Plan(
-            allocations=desk.allocations(schedule),
-            vms=desk.vms(schedule) if self._free else {},
+            allocations=adapter.allocations(schedule),
+            vms=adapter.vms(schedule) if self._free else {},
             wake_at_s=self._wake_at_s(state.now_s, choice.wake_in_s),
-            reasons=desk.reasons(schedule),
+            reasons=adapter.reasons(schedule),
             note=choice.note,
             status=choice.status,
             objective=choice.objective,

@@ -35,7 +35,7 @@ NEEDS = frozenset({Need.DUE, Need.WEIGHT, Need.PRICE, Need.ONE_NODE})
 def _greedy(_: LocalParams) -> Core:
     from dlsched.policies.gpuaas.search import greedy  # compiled code is loaded by runs only
 
-    def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
+    def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         schedule = greedy(instance)
         return Choice(schedule, objective=objective(instance, schedule))
 
@@ -47,7 +47,7 @@ def _randomized(params: RandomizedParams) -> Core:
 
     settings = SearchSettings(iterations=params.iterations)
 
-    def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
+    def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         schedule = randomized_greedy(instance, rng, settings, params.guide)
         return Choice(schedule, objective=objective(instance, schedule))
 
@@ -59,7 +59,7 @@ def _relinking(params: RelinkingParams) -> Core:
 
     settings = SearchSettings(iterations=params.iterations, elite=params.elite)
 
-    def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
+    def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         schedule = path_relinking(instance, rng, settings)
         return Choice(schedule, objective=objective(instance, schedule))
 
@@ -68,8 +68,8 @@ def _relinking(params: RelinkingParams) -> Core:
 
 def _listed(order: Callable[[Instance], Ints]) -> Callable[[PeriodParams], Core]:
     def make(_: PeriodParams) -> Core:
-        def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
-            return Choice(start_waiting(instance, order(instance), desk.held))
+        def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
+            return Choice(start_waiting(instance, order(instance), adapter.held))
 
         return core
 
@@ -78,7 +78,7 @@ def _listed(order: Callable[[Instance], Ints]) -> Callable[[PeriodParams], Core]
 
 def _dynamic(variant: Variant) -> Callable[[DpParams], Core]:
     def make(params: DpParams) -> Core:
-        def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
+        def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
             return Choice(plan_step(instance, variant, params.postponed_usd))
 
         return core
@@ -89,7 +89,7 @@ def _dynamic(variant: Variant) -> Callable[[DpParams], Core]:
 def _exact(params: ExactParams) -> Core:
     from dlsched.policies.gpuaas.exact import solve_or_open_fewer
 
-    def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
+    def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         schedule, solved = solve_or_open_fewer(instance, params.gap, params.node_limit)
         return Choice(schedule, None, solved.status, solved.objective, solved.bound)
 
@@ -99,9 +99,9 @@ def _exact(params: ExactParams) -> Core:
 def _hierarchical(params: HierarchicalParams) -> Core:
     from dlsched.policies.gpuaas.hierarchical import hierarchical, num_controllers
 
-    def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
-        controllers = num_controllers(len(desk.state.nodes.vm), params.controller_nodes)
-        schedule = hierarchical(instance, desk.rows % controllers, controllers, params.gap, params.node_limit)
+    def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
+        controllers = num_controllers(len(adapter.state.nodes.vm), params.controller_nodes)
+        schedule = hierarchical(instance, adapter.rows % controllers, controllers, params.gap, params.node_limit)
         return Choice(schedule, objective=objective(instance, schedule))
 
     return core
@@ -110,9 +110,9 @@ def _hierarchical(params: HierarchicalParams) -> Core:
 def _market(params: MarketParams) -> Core:
     from dlsched.policies.gpuaas.market import MarketSettings, market
 
-    def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
+    def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         settings = MarketSettings(
-            mixing=params.mixing and desk.state.change_s == 0,
+            mixing=params.mixing and adapter.state.change_s == 0,
             wait=params.wait_h * SECONDS_PER_H,
             later_price=params.later_price,
         )

@@ -80,7 +80,7 @@ class StateAdapter:
 
     @classmethod
     def of(cls, state: State, table: RateTable, period_s: float, *, free: bool) -> StateAdapter:
-        """Return the desk; ``free`` says that machine types may be chosen, ``period_s`` is H of (P1)."""
+        """Return the adapter; ``free`` says that machine types may be chosen, ``period_s`` is H of (P1)."""
         rows = state.active
         rate = table.rates(state, rows)
         remaining = np.broadcast_to(state.remaining(rows)[:, None, None], rate.shape)

@@ -70,10 +70,10 @@ class BookingPolicy:
         """Return the bookings of new jobs and of those that lost theirs, and who is turned away."""
         return self.plan_of(state, *self.judge(state))
 
-    def plan_of(self, state: State, judged: Sequence[Judged], desk: StateAdapter) -> Plan:
+    def plan_of(self, state: State, judged: Sequence[Judged], adapter: StateAdapter) -> Plan:
         """Return decisions as the simulator's plan."""
         booked: dict[int, Allocation] = {
-            one.row: desk.steps(one.decision.schedule) for one in judged if one.decision.schedule
+            one.row: adapter.steps(one.decision.schedule) for one in judged if one.decision.schedule
         }
         stuck = [one.row for one in judged if one.again and one.row not in booked]
         rejected = tuple(one.row for one in judged if not one.again and one.row not in booked)
@@ -81,7 +81,7 @@ class BookingPolicy:
         return Plan(
             booked,
             rejected=rejected,
-            wake_at_s=desk.next_border_s if stuck and _may_change(state, desk, booked) else None,
+            wake_at_s=adapter.next_border_s if stuck and _may_change(state, adapter, booked) else None,
             reasons=_reasons(state, stuck, rejected),
             note=_note(judged, len(rejected)),
         )
@@ -89,26 +89,26 @@ class BookingPolicy:
     def judge(self, state: State) -> tuple[list[Judged], StateAdapter]:
         """Return the decisions about jobs that hold and have booked nothing, in order; nothing is carried out."""
         self._facts.update(state)
-        desk = StateAdapter(state, self._facts, self._horizon)
+        adapter = StateAdapter(state, self._facts, self._horizon)
         rows = [row for row in state.waiting.tolist() if not state.reserved(row)]
         if not rows:
-            return [], desk
+            return [], adapter
         if self._core is None:
-            self._core = self._scheduler(desk.capacity, self._horizon, state.rng)
-        committed = desk.committed()
+            self._core = self._scheduler(adapter.capacity, self._horizon, state.rng)
+        committed = adapter.committed()
         judged = []
-        for row, job in zip(rows, desk.jobs(rows), strict=True):
+        for row, job in zip(rows, adapter.jobs(rows), strict=True):
             again = row in self._admitted
-            decision = self._core.decide(job, _without(committed, desk, row), again=again)
+            decision = self._core.decide(job, _without(committed, adapter, row), again=again)
             commit(job, decision.schedule, committed)
             judged.append(Judged(row, job, decision, again))
-        return judged, desk
+        return judged, adapter
 
 
-def _may_change(state: State, desk: StateAdapter, booked: Mapping[int, Allocation]) -> bool:
+def _may_change(state: State, adapter: StateAdapter, booked: Mapping[int, Allocation]) -> bool:
     """Whether who finds no room now might at the next border, though no machine comes back: others give up theirs."""
     others = booked or len(state.running) or any(state.reserved(row) for row in state.waiting.tolist())
-    return bool(others) or desk.first > 0
+    return bool(others) or adapter.first > 0
 
 
 def _reasons(state: State, stuck: Sequence[int], rejected: Sequence[int]) -> tuple[Ints, Ints]:
@@ -117,13 +117,13 @@ def _reasons(state: State, stuck: Sequence[int], rejected: Sequence[int]) -> tup
     return waiting, np.where(is_stuck, int(WaitReason.NO_ROOM), int(WaitReason.BOOKED))
 
 
-def _without(committed: Floats, desk: StateAdapter, row: int) -> Floats:
+def _without(committed: Floats, adapter: StateAdapter, row: int) -> Floats:
     """Return what is committed for one row: machines it may not use are full."""
-    allowed = desk.allowed(row)
+    allowed = adapter.allowed(row)
     if allowed.all():
         return committed
     shut = committed.copy()
-    shut[:, ~allowed] = desk.capacity[~allowed]
+    shut[:, ~allowed] = adapter.capacity[~allowed]
     return shut
 
 
@@ -153,17 +153,17 @@ class SlotPolicy:
     def __init__(self, rule: SlotRule) -> None:
         self.review = ReviewRule()
         self._rule = rule
-        self._facts, self._news = JobFacts(), WaitReasonTracker()
+        self._facts, self._wait_reasons = JobFacts(), WaitReasonTracker()
 
     def plan(self, state: State) -> Plan:
         """Return what changes at the start of a slot; at any other time only when to be asked next."""
         if not len(state.active):
             return Plan()
         self._facts.update(state)
-        desk = StateAdapter(state, self._facts, 1)
-        if desk.first:
-            return Plan(wake_at_s=desk.next_border_s)
-        bookings = self._bookings(state, desk)
+        adapter = StateAdapter(state, self._facts, 1)
+        if adapter.first:
+            return Plan(wake_at_s=adapter.next_border_s)
+        bookings = self._bookings(state, adapter)
         changes: dict[int, Allocation] = {}
         for row, booking in bookings.items():
             shares = () if booking is None else shares_of(booking)
@@ -171,38 +171,38 @@ class SlotPolicy:
                 changes[row] = run_on(shares) if shares else ()
         wake_s = None  # where nobody runs, time brings nothing: machines and jobs that come are events
         if changes:
-            wake_s = desk.next_border_s
+            wake_s = adapter.next_border_s
         elif any(bookings.values()):
-            wake_s = desk.time_s(_unchanged_slots(desk, bookings))
+            wake_s = adapter.time_s(_unchanged_slots(adapter, bookings))
         idle = np.array([row for row, booking in bookings.items() if booking is None], dtype=np.int64)
         runs = np.array([row for row, booking in bookings.items() if booking is not None], dtype=np.int64)
-        reasons = self._news.of(idle, np.full(len(idle), int(WaitReason.NO_ROOM)), runs)
+        reasons = self._wait_reasons.of(idle, np.full(len(idle), int(WaitReason.NO_ROOM)), runs)
         return Plan(changes, wake_at_s=wake_s, reasons=reasons)
 
-    def _bookings(self, state: State, desk: StateAdapter) -> dict[int, Booking | None]:
+    def _bookings(self, state: State, adapter: StateAdapter) -> dict[int, Booking | None]:
         rows = state.active.tolist()
-        jobs = dict(zip(rows, desk.jobs(rows), strict=True))
+        jobs = dict(zip(rows, adapter.jobs(rows), strict=True))
         held = {row: booking_of(state.held(row)) for row in rows}
-        free = desk.capacity.copy()
+        free = adapter.capacity.copy()
         for row in rows:
             _give(free, jobs[row], held[row], -1)
         found: dict[int, Booking | None] = {}
-        for group, allowed in self._groups(desk, rows):
+        for group, allowed in self._groups(adapter, rows):
             for row in group:
                 _give(free, jobs[row], held[row], 1)
             there = np.flatnonzero(allowed & state.nodes.up)
             before = [_numbered(held[row], np.searchsorted, there) for row in group]
             work = [jobs[row].work for row in group]
             slot = SlotState(np.maximum(free[there], 0.0), group, [jobs[row] for row in group], work, before)
-            for row, booking in zip(group, self._rule(state, slot, desk.capacity[allowed]), strict=True):
+            for row, booking in zip(group, self._rule(state, slot, adapter.capacity[allowed]), strict=True):
                 found[row] = _numbered(booking, np.take, there)
                 _give(free, jobs[row], found[row], -1)
         return found
 
-    def _groups(self, desk: StateAdapter, rows: list[int]) -> list[tuple[list[int], np.ndarray]]:
+    def _groups(self, adapter: StateAdapter, rows: list[int]) -> list[tuple[list[int], np.ndarray]]:
         groups: dict[bytes, tuple[list[int], np.ndarray]] = {}
         for row in rows:
-            allowed = desk.allowed(row)
+            allowed = adapter.allowed(row)
             groups.setdefault(allowed.tobytes(), ([], allowed))[0].append(row)
         return list(groups.values())
 
@@ -218,7 +218,7 @@ def _numbered(booking: Booking | None, renumber: Callable[[Ints, Ints], Ints], t
     return None if booking is None else replace(booking, machine=renumber(there, booking.machine))
 
 
-def _unchanged_slots(desk: StateAdapter, bookings: Mapping[int, Booking | None]) -> int:
+def _unchanged_slots(adapter: StateAdapter, bookings: Mapping[int, Booking | None]) -> int:
     """Return after how many slots, at least 1, a rule might answer otherwise when only time passes.
 
     The rules look at machines, at who is there with what, and at the workers that would finish a job in a slot, as far
@@ -226,11 +226,11 @@ def _unchanged_slots(desk: StateAdapter, bookings: Mapping[int, Booking | None])
     """
     runs = [row for row, booking in bookings.items() if booking is not None]
     fewest = MOST_SLOTS_ASLEEP
-    for row, job in zip(runs, desk.jobs(runs), strict=True):
+    for row, job in zip(runs, adapter.jobs(runs), strict=True):
         booking = bookings[row]
         if booking is not None:
             enough = job.batch / max(job.near, job.far)  # samples left from which on fewer workers would do
-            at_most = job.samples(booking) * desk.fastest_over_slowest(row)
+            at_most = job.samples(booking) * adapter.fastest_over_slowest(row)
             fewest = min(fewest, math.floor((job.work - enough) / at_most) - 1)
     return max(1, fewest)
 

@@ -61,33 +61,33 @@ class AllocatorPolicy:
     def __init__(self, allocate: Allocator, params: AllocatorParams) -> None:
         self.review = ReviewRule(every_s=params.every_s)
         self.allocate, self._every_s = allocate, params.every_s
-        self._facts, self._book, self._news = JobFacts(), WidthBook(params.cap), WaitReasonTracker()
-        self._supply = AvailableCapacity(self._facts, params.vm_type)
+        self._facts, self._book, self._wait_reasons = JobFacts(), WidthBook(params.cap), WaitReasonTracker()
+        self._capacity = AvailableCapacity(self._facts, params.vm_type)
         self._decided: int | None = None
 
     def plan(self, state: State) -> Plan:
         """Return the new widths where a decision is due, and who starts."""
         self._facts.update(state)
-        self._supply.update(state)
-        self._book.update(state, self._facts, self._supply)
+        self._capacity.update(state)
+        self._book.update(state, self._facts, self._capacity)
         decides = self._decides(state)
         if not len(state.active):
-            return Plan(vms=self._supply.vm_changes(state, None))
-        found = self._supply.amounts(state)
-        shared = pools(state, self._facts, found, _held(state))
-        placing = Placing(state, self._facts, self._book.widths, found, self._supply.placer(state))
+            return Plan(vms=self._capacity.vm_changes(state, None))
+        amounts = self._capacity.amounts(state)
+        shared = pools(state, self._facts, amounts, _held(state))
+        placing = Placing(state, self._facts, self._book.widths, amounts, self._capacity.placer(state))
         verdicts = [self.allocate(state, pool, self._book) for pool in shared] if decides else []
         _carry_out(placing, verdicts)
         for pool in shared:
             self._start(placing, pool)
         told = [self._told(placing, pool) for pool in shared]
         waiting, codes = np.concatenate([rows for rows, _ in told]), np.concatenate([codes for _, codes in told])
-        vms = self._supply.vm_changes(state, placing)
+        vms = self._capacity.vm_changes(state, placing)
         plan = Plan(
             placing.allocations(),
             vms=vms,
             wake_at_s=wake_at_s(state, vms, len(waiting)),
-            reasons=self._news.of(waiting, codes, state.active[placing.runs(state.active)]),
+            reasons=self._wait_reasons.of(waiting, codes, state.active[placing.runs(state.active)]),
         )
         return _told_of(plan, verdicts)
 

@@ -33,14 +33,14 @@ class WidthBook:
         self._rates: list[Floats] = []
         self._smallest = np.zeros(0, dtype=np.int64)
 
-    def update(self, state: State, facts: JobFacts, supply: AvailableCapacity) -> None:
+    def update(self, state: State, facts: JobFacts, capacity: AvailableCapacity) -> None:
         """Take in the rows submitted since the last call; ``facts`` and ``supply`` know them."""
         rows = np.arange(len(self._widths), len(state.jobs))
         if not len(rows):
             return
         low, high = state.width_limits(rows)
         kinds = facts.kind_of(rows)
-        high = np.minimum(high, supply.most_ever(kinds))
+        high = np.minimum(high, capacity.most_ever(kinds))
         for row, kind, first, last in zip(rows.tolist(), kinds.tolist(), low.tolist(), high.tolist(), strict=True):
             widths = powers_of_two(first, last, self._cap)
             rates = rate_of(state, np.full(len(widths), row), widths, facts.kinds[kind])

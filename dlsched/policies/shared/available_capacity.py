@@ -10,7 +10,7 @@ from dlsched.domain.policy import EventKind
 from dlsched.domain.state import Placer, State
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.shared.capacity import Amounts, amounts, most_ever
-from dlsched.policies.shared.facts import JobFacts, Kind
+from dlsched.policies.shared.facts import JobFacts, JobKind
 from dlsched.policies.shared.placing import Placing
 from dlsched.policies.shared.slots import cheapest_vm, opening_placer, vm_changes, vm_named
 
@@ -95,7 +95,7 @@ def wake_at_s(state: State, vms: dict[int, str | None], waiting: int) -> float |
     return None
 
 
-def rate_of(state: State, rows: Ints, workers: Ints, kind: Kind) -> Floats:
+def rate_of(state: State, rows: Ints, workers: Ints, kind: JobKind) -> Floats:
     """Return the rates of rows of a kind on the fastest GPU type it accepts, at speed 1."""
     names = kind.gpu_type_names()
     types = state.nodes.vm_types

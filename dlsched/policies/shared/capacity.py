@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dlsched.domain.cluster import VmType, vm_capacity
 from dlsched.domain.state import Nodes
 from dlsched.domain.workload import GPU, Floats, Ints
-from dlsched.policies.shared.facts import Kind
+from dlsched.policies.shared.facts import JobKind
 
 ROOM = 1e-9
 LEAST_COST = 1e-9
@@ -39,7 +39,7 @@ class Amounts(NamedTuple):
     empty: int
 
 
-def amounts(kinds: list[Kind], nodes: Nodes, chosen: list[VmType | None]) -> Amounts:
+def amounts(kinds: list[JobKind], nodes: Nodes, chosen: list[VmType | None]) -> Amounts:
     """Return the amounts for these kinds of jobs, each with the VM type of empty slots; all None on fixed nodes."""
     names = [(kind.partition, kind.demand[GPU] > 0) for kind in kinds]
     number = {name: place for place, name in enumerate(dict.fromkeys(names))}
@@ -63,11 +63,11 @@ def amounts(kinds: list[Kind], nodes: Nodes, chosen: list[VmType | None]) -> Amo
     return Amounts(np.array(group), np.array(cost), most, on_slot, usable, unit, empty)
 
 
-def _size(member: tuple[Kind, VmType]) -> tuple[float, ...]:
+def _size(member: tuple[JobKind, VmType]) -> tuple[float, ...]:
     return tuple((member[0].need).tolist())
 
 
-def most_ever(kind: Kind, nodes: Nodes, types: tuple[VmType, ...]) -> int:
+def most_ever(kind: JobKind, nodes: Nodes, types: tuple[VmType, ...]) -> int:
     """Return the most workers of a kind that all nodes hold, up or not; ``types`` are those slots can become."""
     if not types:
         return room(kind, nodes.capacity[kind.allowed(nodes)])
@@ -76,7 +76,7 @@ def most_ever(kind: Kind, nodes: Nodes, types: tuple[VmType, ...]) -> int:
     return min(VERY_MANY, len(nodes.vm) * max(on_slot, default=0))
 
 
-def room(kind: Kind, free: ArrayLike) -> int:
+def room(kind: JobKind, free: ArrayLike) -> int:
     """Return how many workers of a kind the nodes with these free resources, (nodes, resources), hold together.
 
     Workers with their part of the servers beside them; up to the request, also with the servers on other nodes, then
@@ -99,7 +99,7 @@ def _parts_held(demand: Floats, free: Floats) -> int:
     return int(min(on_each.sum(), VERY_MANY))
 
 
-def _cost(kind: Kind, total: Floats, unit: float) -> float:
+def _cost(kind: JobKind, total: Floats, unit: float) -> float:
     """Return GPUs of a worker; without GPUs its largest share of any resource, in GPUs of the group all the same."""
     if kind.demand[GPU] > 0:
         return kind.demand[GPU]

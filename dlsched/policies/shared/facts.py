@@ -11,7 +11,7 @@ from dlsched.domain.state import Nodes, State
 from dlsched.domain.workload import RESOURCES, Floats, Ints, Texts, Workload, gpu_type_names
 
 
-class Kind(NamedTuple):
+class JobKind(NamedTuple):
     """Jobs of one kind fit or do not fit together: equal width, demands, partition and GPU types.
 
     ``demand`` is what one worker holds, ``servers`` those that go with the width, ``server_demand`` what one holds.
@@ -56,8 +56,8 @@ class JobFacts:
     """Kind and user of every row seen so far, as numbers; grows with the submissions, never looks back."""
 
     def __init__(self) -> None:
-        self.kinds: list[Kind] = []
-        self._number: dict[Kind, int] = {}
+        self.kinds: list[JobKind] = []
+        self._number: dict[JobKind, int] = {}
         self._user_number: dict[tuple[str, str], int] = {}
         self._kind_of = np.zeros(0, dtype=np.int64)
         self._user_of = np.zeros(0, dtype=np.int64)
@@ -89,7 +89,7 @@ class JobFacts:
             self._names = nodes.partition, frozenset(str(name) for name in nodes.partition)
         return self._names[1]
 
-    def _numbered(self, kind: Kind) -> int:
+    def _numbered(self, kind: JobKind) -> int:
         number = self._number.setdefault(kind, len(self.kinds))
         if number == len(self.kinds):
             self.kinds.append(kind)
@@ -132,7 +132,7 @@ class JobFacts:
         """Return the kind number of a row."""
         return int(self._kind_of[row])
 
-    def kind(self, row: int) -> Kind:
+    def kind(self, row: int) -> JobKind:
         """Return the kind of a row."""
         return self.kinds[int(self._kind_of[row])]
 
@@ -154,10 +154,10 @@ def _user(jobs: Workload, row: int) -> tuple[str, str]:
     return user, "" if user or jobs.group is None else str(jobs.group[row])
 
 
-def _kind(jobs: Workload, row: int, width: int, partitions: frozenset[str]) -> Kind:
+def _kind(jobs: Workload, row: int, width: int, partitions: frozenset[str]) -> JobKind:
     """A partition that no node has counts as none: such a job runs in the open pools."""
     partition = "" if jobs.partition is None else str(jobs.partition[row])
     gpu_types = "" if jobs.gpu_types is None else str(jobs.gpu_types[row])
-    kind = Kind(width, tuple(jobs.demand[row].tolist()), partition if partition in partitions else "", gpu_types)
+    kind = JobKind(width, tuple(jobs.demand[row].tolist()), partition if partition in partitions else "", gpu_types)
     servers = int(jobs.servers_for(row, width)) if jobs.servers is not None else 0
     return kind._replace(servers=servers, server_demand=tuple(jobs.server_demand[row].tolist())) if servers else kind

@@ -12,7 +12,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.plan import Share
 from dlsched.domain.state import Nodes, Placer
 from dlsched.domain.workload import GPU, Floats
-from dlsched.policies.shared.facts import Kind
+from dlsched.policies.shared.facts import JobKind
 
 ChooseVm = Callable[[int], str | None]
 
@@ -106,7 +106,7 @@ def vm_named(name: str, catalogue: tuple[VmType, ...]) -> VmType:
     raise InputError("parameter vm_type", f"{name!r} is not in the cluster's catalogue", hint)
 
 
-def cheapest_vm(kind: Kind, seen: list[Kind], catalogue: tuple[VmType, ...], slots: int) -> VmType | None:
+def cheapest_vm(kind: JobKind, seen: list[JobKind], catalogue: tuple[VmType, ...], slots: int) -> VmType | None:
     """Return the type with the lowest price per GPU that suits a kind; None when none does.
 
     Among the types one worker fits, those are preferred of which ``slots`` VMs hold the job; among these, those that
@@ -125,12 +125,12 @@ def _holds(vm: VmType, need: Floats) -> bool:
     return bool((need <= np.asarray(vm_capacity(vm)) + 1e-9).all())
 
 
-def _workers_on(vm: VmType, kind: Kind) -> int:
+def _workers_on(vm: VmType, kind: JobKind) -> int:
     room = (amount / need for amount, need in zip(vm_capacity(vm), kind.demand, strict=True) if need > 0)
     return int(min(min(room) + 1e-9, kind.workers))
 
 
-def _gpus(kind: Kind) -> tuple[float, int]:
+def _gpus(kind: JobKind) -> tuple[float, int]:
     return kind.workers * kind.demand[GPU], kind.workers
 
 

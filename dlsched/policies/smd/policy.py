@@ -72,7 +72,7 @@ class IntervalPolicy:
     def __init__(self, choose: Choose, admit: Admit, params: IntervalParams, *, is_exact: bool = False) -> None:
         self.review = ReviewRule(EventKind.NONE, every_s=params.interval_s)
         self._admit, self._keep_share = admit, params.keep_share
-        self._facts, self._news = JobFacts(), WaitReasonTracker()
+        self._facts, self._wait_reasons = JobFacts(), WaitReasonTracker()
         self._book = ChoiceBook(choose, self._facts, is_exact=is_exact)
 
     def plan(self, state: State) -> Plan:
@@ -90,7 +90,7 @@ class IntervalPolicy:
         return Plan(
             {int(offers.rows[place]): allocation for place, allocation in verdict.started.items()},
             rejected=(*decided.rejected.tolist(), *decided.never),
-            reasons=self._news.of(waiting[left], codes[left], running),
+            reasons=self._wait_reasons.of(waiting[left], codes[left], running),
             note=_note(len(started), len(waiting), len(decided.rejected) + len(decided.never)),
             status=verdict.status,
             objective=decided.value,

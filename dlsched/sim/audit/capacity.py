@@ -32,24 +32,26 @@ class Sweep(NamedTuple):
     vm: Ints
 
 
-def check_capacity(facts: Facts, found: Findings) -> None:
+def check_capacity(facts: Facts, findings: Findings) -> None:
     """No node holds more than it has at any instant, and nothing runs on a node that is not there."""
     shares_of = np.bincount(facts.log.share_node)
     group_of = np.cumsum(shares_of) // _SHARES_AT_ONCE
     for group in np.unique(group_of[shares_of > 0]):
         nodes = np.flatnonzero(group_of == group)
-        _check_nodes(facts, _sweep(facts, int(nodes[0]), int(nodes[-1])), found)
+        _check_nodes(facts, _sweep(facts, int(nodes[0]), int(nodes[-1])), findings)
 
 
-def _check_nodes(facts: Facts, sweep: Sweep, found: Findings) -> None:
+def _check_nodes(facts: Facts, sweep: Sweep, findings: Findings) -> None:
     lasting = sweep.until_s - sweep.time_s > slack_s(sweep.time_s)
     gone = lasting & (sweep.shares > 0) & ((sweep.away > 0) | (sweep.vm < 0))
-    found.flag(gone, sweep.time_s, lambda e: f"{_who(facts, sweep, e)} on node {sweep.node[e]}, {_why_gone(sweep, e)}")
+    findings.flag(
+        gone, sweep.time_s, lambda e: f"{_who(facts, sweep, e)} on node {sweep.node[e]}, {_why_gone(sweep, e)}"
+    )
     capacity = facts.vm_capacity[sweep.vm]
     limit = capacity + SAME_NUMBER * np.maximum(1.0, np.where(np.isfinite(capacity), capacity, 0.0))
     for r, resource in enumerate(RESOURCES):
         over = lasting & ~gone & (sweep.used[:, r] > limit[:, r])
-        found.flag(over, sweep.time_s, _say_over(facts, sweep, capacity, r, resource))
+        findings.flag(over, sweep.time_s, _say_over(facts, sweep, capacity, r, resource))
 
 
 def _say_over(facts: Facts, sweep: Sweep, capacity: Floats, r: int, resource: str) -> Say:

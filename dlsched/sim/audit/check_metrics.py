@@ -41,7 +41,7 @@ def check_metrics(
 
     The log must have passed :func:`dlsched.sim.audit.audit`.
     """
-    facts, found = Facts(scenario, truth, log), Findings()
+    facts, findings = Facts(scenario, truth, log), Findings()
     billed = _spans(facts, tuple(absence for absence in scenario.cluster.absences if not absence.billed))
     usd = _span_usd(facts, billed)
     split = None if usd is None else split_bill(facts, billed, usd)
@@ -54,12 +54,12 @@ def check_metrics(
         **_use(facts, billed, usd),
     }
     for key, expected in numbers.items():
-        _compare_metric(found, metrics, key, expected)
-    _compare_bounds(found, metrics)
-    _compare_jobs(found, facts, jobs_table, jobs, 0.0 if usd is None else math.fsum(usd))
+        _compare_metric(findings, metrics, key, expected)
+    _compare_bounds(findings, metrics)
+    _compare_jobs(findings, facts, jobs_table, jobs, 0.0 if usd is None else math.fsum(usd))
     if usd is not None:
-        _compare_nodes(found, facts, nodes_table, billed, usd)
-    return found.messages()
+        _compare_nodes(findings, facts, nodes_table, billed, usd)
+    return findings.messages()
 
 
 # ---- recomputation ----------------------------------------------------------------------------------
@@ -265,13 +265,13 @@ def _gaps(start_s: float, end_s: float, absences: list[Absence]) -> list[tuple[f
 # ---- comparison -------------------------------------------------------------------------------------
 
 
-def _compare_metric(found: Findings, metrics: Mapping[str, Any], key: str, expected: Number) -> None:
+def _compare_metric(findings: Findings, metrics: Mapping[str, Any], key: str, expected: Number) -> None:
     if key not in metrics:
-        found.add(np.nan, f"metric {key} is missing")
+        findings.add(np.nan, f"metric {key} is missing")
         return
     given = metrics[key]
     if not _agree(_float(given), _float(expected)):
-        found.add(np.nan, f"metric {key} is {given}, recomputed from the log it is {expected}")
+        findings.add(np.nan, f"metric {key} is {given}, recomputed from the log it is {expected}")
 
 
 def _float(value: Number) -> float:
@@ -283,7 +283,7 @@ def _agree(given: Any, expected: Any) -> Any:
     return near | (np.isnan(given) & np.isnan(expected))
 
 
-def _compare_bounds(found: Findings, metrics: Mapping[str, Any]) -> None:
+def _compare_bounds(findings: Findings, metrics: Mapping[str, Any]) -> None:
     """No number of a run is beyond what is said to be the least or the most possible."""
     for key in ("total_cost", "jct_mean", "tardiness_total", "utility_total"):
         bound, value = metrics.get(f"{key}_bound"), metrics.get(key)
@@ -293,25 +293,25 @@ def _compare_bounds(found: Findings, metrics: Mapping[str, Any]) -> None:
         beyond = value - bound if most else bound - value
         if beyond > SAME_NUMBER * max(abs(bound), abs(value)) + ONE_INSTANT:
             where = "below" if most else "above"
-            found.add(np.nan, f"metric {key}_bound is {bound:.10g}, {where} {key} {value:.10g}")
+            findings.add(np.nan, f"metric {key}_bound is {bound:.10g}, {where} {key} {value:.10g}")
 
 
 def _compare_jobs(
-    found: Findings, facts: Facts, table: pd.DataFrame, expected: Mapping[str, Floats], bill: float
+    findings: Findings, facts: Facts, table: pd.DataFrame, expected: Mapping[str, Floats], bill: float
 ) -> None:
     jobs, log = facts.scenario.workload, facts.log
     if list(table["job_id"]) != list(jobs.job_id):
-        found.add(np.nan, f"the jobs table has {len(table)} rows, not the {len(jobs)} jobs of the workload in order")
+        findings.add(np.nan, f"the jobs table has {len(table)} rows, not the {len(jobs)} jobs of the workload in order")
         return
     when_s = np.where(np.isnan(log.job_end_s), log.end_s, log.job_end_s)
     names = np.array([code.name.lower() for code in JobStatus])[log.job_status]
     status = table["status"].to_numpy(dtype=str)
-    found.flag(status != names, when_s, lambda r: f"jobs table, {facts.job(r)}: status {status[r]}, log {names[r]}")
+    findings.flag(status != names, when_s, lambda r: f"jobs table, {facts.job(r)}: status {status[r]}, log {names[r]}")
     for column, ours in expected.items():
         given = table[column].to_numpy(dtype=float)
         # A share of the bill is the difference of two sums of up to the whole bill.
         agrees = _job_agrees(given, ours, when_s) | ((column == "cost") & (np.abs(given - ours) <= ONE_INSTANT * bill))
-        found.flag(~agrees, when_s, _say(facts, column, given, ours))
+        findings.flag(~agrees, when_s, _say(facts, column, given, ours))
 
 
 def _job_agrees(given: Floats, ours: Floats, when_s: Floats) -> NDArray[np.bool_]:
@@ -326,18 +326,18 @@ def _say(facts: Facts, column: str, given: Floats, ours: Floats) -> Say:
     return lambda r: f"jobs table, {facts.job(r)}: {column} is {given[r]:.10g}, recomputed {ours[r]:.10g}"
 
 
-def _compare_nodes(found: Findings, facts: Facts, table: pd.DataFrame, billed: Spans, usd: Floats) -> None:
+def _compare_nodes(findings: Findings, facts: Facts, table: pd.DataFrame, billed: Spans, usd: Floats) -> None:
     """The nodes table bills each node what it costs; on free slots, each lease with its machine type."""
     cost, node = table["cost"].to_numpy(dtype=float), table["node"].to_numpy(dtype=np.int64)
     nodes = facts.scenario.cluster.num_nodes
     given = np.bincount(node, weights=cost, minlength=nodes)
     ours = np.bincount(billed.node, weights=usd, minlength=nodes)
     for place in np.flatnonzero(~_agree(given, ours)):
-        found.add(np.nan, f"nodes table, node {place}: cost {given[place]:.10g}, recomputed {ours[place]:.10g}")
+        findings.add(np.nan, f"nodes table, node {place}: cost {given[place]:.10g}, recomputed {ours[place]:.10g}")
     if not facts.scenario.cluster.free_slots:
         return
     if len(table) != len(billed.node):
-        found.add(np.nan, f"the nodes table has {len(table)} rows, the log has {len(billed.node)} leases")
+        findings.add(np.nan, f"the nodes table has {len(table)} rows, the log has {len(billed.node)} leases")
         return
     theirs = np.lexsort((table["start_s"].to_numpy(dtype=float), node))
     mine = np.lexsort((billed.start_s, billed.node))
@@ -346,7 +346,7 @@ def _compare_nodes(found: Findings, facts: Facts, table: pd.DataFrame, billed: S
     wrong |= ~_agree(cost[theirs], usd[mine])
     for column, times_s in (("start_s", billed.start_s), ("end_s", billed.end_s)):
         wrong |= ~_agree(table[column].to_numpy(dtype=float)[theirs], times_s[mine])
-    found.flag(
+    findings.flag(
         wrong,
         billed.start_s[mine],
         lambda i: (

@@ -32,39 +32,39 @@ CODES: dict[str, type[IntEnum]] = {"piece_end": PieceEnd, "job_status": JobStatu
 LARGEST_CAUSE = 127
 
 
-def check_columns(scenario: Scenario, log: RunLog, rows_expected: int | None, found: Findings) -> bool:
+def check_columns(scenario: Scenario, log: RunLog, rows_expected: int | None, findings: Findings) -> bool:
     """Record malformed columns; return whether the other rules can be checked."""
     jobs = len(scenario.workload)
     if rows_expected is not None and rows_expected != jobs:
-        found.add(np.nan, f"the run has {jobs} jobs, expected {rows_expected}: no job may get lost")
-    _check_lengths(log, jobs, found)
-    if not found:
-        _check_values(log, found)
-    if not found:
-        _check_numbers(scenario, log, found)
+        findings.add(np.nan, f"the run has {jobs} jobs, expected {rows_expected}: no job may get lost")
+    _check_lengths(log, jobs, findings)
+    if not findings:
+        _check_values(log, findings)
+    if not findings:
+        _check_numbers(scenario, log, findings)
     if not (np.isfinite(log.start_s) and np.isfinite(log.end_s) and log.start_s <= log.end_s):
-        found.add(np.nan, f"the run goes from {log.start_s:g} to {log.end_s:g} s: it must end after it starts")
-    return not found
+        findings.add(np.nan, f"the run goes from {log.start_s:g} to {log.end_s:g} s: it must end after it starts")
+    return not findings
 
 
-def _check_lengths(log: RunLog, jobs: int, found: Findings) -> None:
+def _check_lengths(log: RunLog, jobs: int, findings: Findings) -> None:
     expected = {table: len(getattr(log, f"{table}_{names[0]}")) for table, names in TABLES.items()}
     expected["job"] = jobs
     for table, names in TABLES.items():
         for name in names:
             length = len(getattr(log, f"{table}_{name}"))
             if length != expected[table]:
-                found.add(np.nan, f"column {table}_{name} has {length} entries, expected {expected[table]}")
+                findings.add(np.nan, f"column {table}_{name} has {length} entries, expected {expected[table]}")
     if np.shape(log.piece_blocked)[1:] != (len(RESOURCES),):
-        found.add(np.nan, f"column piece_blocked has the shape {np.shape(log.piece_blocked)}, one column a resource")
+        findings.add(np.nan, f"column piece_blocked has the shape {np.shape(log.piece_blocked)}, one column a resource")
     first, shares = log.share_first, expected["share"]
     if len(first) != expected["piece"] + 1 or first[0] != 0 or first[-1] != shares:
-        found.add(np.nan, f"column share_first must lead from 0 to {shares} in {expected['piece'] + 1} entries")
+        findings.add(np.nan, f"column share_first must lead from 0 to {shares} in {expected['piece'] + 1} entries")
     elif (bad := np.flatnonzero(np.diff(first) < 1)).size:
-        found.add(np.nan, f"piece {bad[0]} has no share on any node (share_first)")
+        findings.add(np.nan, f"piece {bad[0]} has no share on any node (share_first)")
 
 
-def _check_values(log: RunLog, found: Findings) -> None:
+def _check_values(log: RunLog, findings: Findings) -> None:
     for table, names in TABLES.items():
         for name in names:
             column = f"{table}_{name}"
@@ -83,10 +83,10 @@ def _check_values(log: RunLog, found: Findings) -> None:
                 bad |= values > LARGEST_CAUSE
             if bad.any():
                 at = int(np.argmax(bad if bad.ndim == 1 else bad.any(axis=1)))
-                found.add(np.nan, f"column {column}, entry {at}: {values[at]} is not allowed there")
+                findings.add(np.nan, f"column {column}, entry {at}: {values[at]} is not allowed there")
 
 
-def _check_numbers(scenario: Scenario, log: RunLog, found: Findings) -> None:
+def _check_numbers(scenario: Scenario, log: RunLog, findings: Findings) -> None:
     cluster = scenario.cluster
     limits = (
         ("piece_row", "job", len(scenario.workload)),
@@ -100,7 +100,9 @@ def _check_numbers(scenario: Scenario, log: RunLog, found: Findings) -> None:
         beyond = np.flatnonzero(values >= count)
         if beyond.size:
             at, when = int(beyond[0]), _time_of(log, column, int(beyond[0]))
-            found.add(when, f"{what} {values[at]} does not exist, the last one is {count - 1} ({column}, entry {at})")
+            findings.add(
+                when, f"{what} {values[at]} does not exist, the last one is {count - 1} ({column}, entry {at})"
+            )
 
 
 def _time_of(log: RunLog, column: str, at: int) -> float:

@@ -9,13 +9,13 @@ from dlsched.sim.audit.facts import SAME_NUMBER, Facts, slack_s
 from dlsched.sim.audit.findings import Findings, Say
 
 
-def check_servers(facts: Facts, found: Findings) -> None:
+def check_servers(facts: Facts, findings: Findings) -> None:
     """Each job runs with the servers that go with its width; where policies choose them, with at least enough."""
     log, jobs = facts.log, facts.scenario.workload
     row, workers, servers = log.piece_row, log.piece_workers, log.piece_servers
     if facts.scenario.speed.kind != "parameter-server":
         due = jobs.servers_for(row, workers)
-        found.flag(
+        findings.flag(
             servers != due,
             log.piece_start_s,
             lambda p: f"{facts.piece(p)} has {servers[p]} parameter servers beside {workers[p]} workers, not {due[p]}",
@@ -25,24 +25,24 @@ def check_servers(facts: Facts, found: Findings) -> None:
     if jobs.workers_per_server is not None:
         ratio = jobs.workers_per_server[row]
         served = np.where(np.isnan(ratio), np.inf, ratio * servers)
-    found.flag(
+    findings.flag(
         (servers < 1) | (workers > served + SAME_NUMBER),
         log.piece_start_s,
         lambda p: f"{facts.piece(p)} has {servers[p]} parameter servers, too few for {workers[p]} workers",
     )
 
 
-def check_limits(facts: Facts, found: Findings) -> None:
+def check_limits(facts: Facts, findings: Findings) -> None:
     """No piece holds more than its user's limit, or blocks more beside what it holds."""
     log, limit = facts.log, facts.scenario.workload.limit[facts.log.piece_row]
     held = np.add.reduceat(facts.held, log.share_first[:-1], axis=0)
     for r, resource in enumerate(RESOURCES):
         blocked = log.piece_blocked[:, r]
         above = (blocked > 0) & (held[:, r] + blocked > limit[:, r] + SAME_NUMBER * np.maximum(1.0, limit[:, r]))
-        found.flag(above, log.piece_start_s, _blocks(facts, blocked, resource))
+        findings.flag(above, log.piece_start_s, _blocks(facts, blocked, resource))
     for r, resource in enumerate(RESOURCES):
         over = held[:, r] > limit[:, r] * (1 + SAME_NUMBER)
-        found.flag(over, log.piece_start_s, _over(facts, held[:, r], limit[:, r], resource))
+        findings.flag(over, log.piece_start_s, _over(facts, held[:, r], limit[:, r], resource))
 
 
 def _over(facts: Facts, held: np.ndarray, limit: np.ndarray, resource: str) -> Say:
@@ -53,13 +53,13 @@ def _blocks(facts: Facts, blocked: np.ndarray, resource: str) -> Say:
     return lambda p: f"{facts.piece(p)} blocks {blocked[p]:.10g} {resource} beyond its use, above its user's limit"
 
 
-def check_blocked(facts: Facts, found: Findings) -> None:
+def check_blocked(facts: Facts, findings: Findings) -> None:
     """What jobs hold and block together is never more than the whole pool has."""
     log, cluster = facts.log, facts.scenario.cluster
     if not log.piece_blocked.any():
         return
     if facts.scenario.options.placement != "pool" or cluster.free_slots:
-        found.add(log.start_s, "jobs block resources beyond their use, though the cluster is not one pool")
+        findings.add(log.start_s, "jobs block resources beyond their use, though the cluster is not one pool")
         return
     amount = log.piece_blocked + np.add.reduceat(facts.held, log.share_first[:-1], axis=0)
     time_s = np.concatenate([log.piece_start_s, log.piece_end_s])
@@ -71,7 +71,7 @@ def check_blocked(facts: Facts, found: Findings) -> None:
     for r, resource in enumerate(RESOURCES):
         if np.isfinite(total[r]):
             over = lasting & (level[:, r] > total[r] + SAME_NUMBER * max(1.0, total[r]))
-            found.flag(over, at_s, _overfull(level[:, r], total[r], resource))
+            findings.flag(over, at_s, _overfull(level[:, r], total[r], resource))
 
 
 def _overfull(level: np.ndarray, total: float, resource: str) -> Say:

@@ -20,21 +20,21 @@ LAST_PIECE = {
 ENDS_OF_JOBS = (PieceEnd.COMPLETED, PieceEnd.CANCELLED, PieceEnd.FAILED, PieceEnd.RUN_ENDED)
 
 
-def check_jobs(facts: Facts, found: Findings) -> None:
+def check_jobs(facts: Facts, findings: Findings) -> None:
     """Starts and ends of jobs follow from their pieces and from the truth."""
-    _check_first_starts(facts, found)
-    _check_ends(facts, found)
-    _check_against_truth(facts, found)
+    _check_first_starts(facts, findings)
+    _check_ends(facts, findings)
+    _check_against_truth(facts, findings)
 
 
-def _check_first_starts(facts: Facts, found: Findings) -> None:
+def _check_first_starts(facts: Facts, findings: Findings) -> None:
     log = facts.log
     first_s = np.full(len(log.job_status), np.inf)
     np.minimum.at(first_s, log.piece_row, log.piece_start_s)
     ran = np.isfinite(first_s)
     logged_s = log.job_first_start_s
     wrong = np.where(ran, ~(np.abs(logged_s - first_s) <= slack_s(first_s)), ~np.isnan(logged_s))
-    found.flag(
+    findings.flag(
         wrong.astype(bool),
         np.where(ran, first_s, logged_s),
         lambda row: (
@@ -44,29 +44,29 @@ def _check_first_starts(facts: Facts, found: Findings) -> None:
     )
 
 
-def _check_ends(facts: Facts, found: Findings) -> None:
+def _check_ends(facts: Facts, findings: Findings) -> None:
     log, jobs = facts.log, facts.scenario.workload
     end_s, last = log.job_end_s, facts.last_piece
     unfinished = log.job_status == JobStatus.UNFINISHED
     when_s = np.where(np.isnan(end_s), log.end_s, end_s)
-    found.flag(
+    findings.flag(
         np.isnan(end_s) != unfinished,
         when_s,
         lambda row: f"{facts.job(row)} is {_status(facts, row)}, its end is {end_s[row]:.10g} s",
     )
-    found.flag(
+    findings.flag(
         end_s < jobs.submit_s - slack_s(jobs.submit_s),
         when_s,
         lambda row: f"{facts.job(row)} ends before its submission at {jobs.submit_s[row]:.10g} s",
     )
-    found.flag(
+    findings.flag(
         (end_s < log.start_s) | (end_s > log.end_s + slack_s(when_s)),
         when_s,
         lambda row: f"{facts.job(row)} ends outside the run, which ends at {log.end_s:.10g} s",
     )
     for status, piece_end in LAST_PIECE.items() if len(log.piece_row) else ():
         rows = (log.job_status == status) & (last >= 0)
-        found.flag(
+        findings.flag(
             rows & ~(np.abs(log.piece_end_s[last] - end_s) <= slack_s(when_s)),
             when_s,
             lambda row: (
@@ -74,23 +74,23 @@ def _check_ends(facts: Facts, found: Findings) -> None:
                 f"its last piece ends at {log.piece_end_s[last[row]]:.10g} s"
             ),
         )
-        found.flag(
+        findings.flag(
             rows & (log.piece_end[last] != piece_end),
             when_s,
             lambda row: f"{facts.job(row)} is {_status(facts, row)}, its last piece ends as {_end(facts, last[row])}",
         )
 
 
-def _check_against_truth(facts: Facts, found: Findings) -> None:
+def _check_against_truth(facts: Facts, findings: Findings) -> None:
     log, truth, status = facts.log, facts.truth, facts.log.job_status
     end_s = np.where(np.isnan(log.job_end_s), log.end_s, log.job_end_s)
     for code, is_bug, what in (
         (JobStatus.COMPLETED, True, "completed although it has a bug and must fail"),
         (JobStatus.FAILED, False, "failed although it has no bug"),
     ):
-        found.flag((status == code) & (truth.is_bug == is_bug), end_s, _say(facts, what))
+        findings.flag((status == code) & (truth.is_bug == is_bug), end_s, _say(facts, what))
     cancelled = status == JobStatus.CANCELLED
-    found.flag(
+    findings.flag(
         cancelled & ~(np.abs(end_s - truth.cancel_s) <= slack_s(end_s)),
         end_s,
         lambda row: (
@@ -98,7 +98,7 @@ def _check_against_truth(facts: Facts, found: Findings) -> None:
             f"its user takes it back at {truth.cancel_s[row]:.10g} s"
         ),
     )
-    found.flag(
+    findings.flag(
         ~cancelled & (end_s > truth.cancel_s + slack_s(end_s)),
         np.minimum(truth.cancel_s, end_s),
         lambda row: (
@@ -111,29 +111,29 @@ def _say(facts: Facts, what: str) -> Say:
     return lambda row: f"{facts.job(row)} {what}"
 
 
-def check_piece_ends(facts: Facts, found: Findings) -> None:
+def check_piece_ends(facts: Facts, findings: Findings) -> None:
     """Why a piece ended agrees with what came after it, with the job and with the nodes."""
     log, after = facts.log, facts.following
     final = np.isin(log.piece_end, ENDS_OF_JOBS)
-    found.flag(
+    findings.flag(
         final & (after >= 0),
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but the job runs again",
     )
     expected = np.array([{PieceEnd.CANCELLED: JobStatus.CANCELLED}.get(e, _job_status(e)) for e in PieceEnd])
     status = expected[log.piece_end]
-    found.flag(
+    findings.flag(
         final & (log.job_status[log.piece_row] != status),
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but the job is {_status(facts, log.piece_row[p])}",
     )
-    found.flag(
+    findings.flag(
         (log.piece_end == PieceEnd.RUN_ENDED) & (np.abs(log.piece_end_s - log.end_s) > slack_s(log.end_s)),
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} ends with the run, which ends at {log.end_s:.10g} s",
     )
-    _check_changes(facts, found)
-    _check_lost_nodes(facts, found)
+    _check_changes(facts, findings)
+    _check_lost_nodes(facts, findings)
 
 
 def _job_status(end: PieceEnd) -> JobStatus:
@@ -143,7 +143,7 @@ def _job_status(end: PieceEnd) -> JobStatus:
     }.get(end, JobStatus.UNFINISHED)
 
 
-def _check_changes(facts: Facts, found: Findings) -> None:
+def _check_changes(facts: Facts, findings: Findings) -> None:
     """Resized, moved and VM-changed pieces go on at once, and differ as they say; at the run's end nothing follows."""
     log, after = facts.log, facts.following
     goes_on = (after >= 0) & facts.joined[after]
@@ -156,27 +156,27 @@ def _check_changes(facts: Facts, found: Findings) -> None:
         PieceEnd.VM_CHANGED: same_shares & facts.scenario.cluster.free_slots,
     }
     for end, agrees in fits.items():
-        found.flag(
+        findings.flag(
             (log.piece_end == end) & ~(goes_on & agrees) & ~at_run_end,
             log.piece_end_s,
             lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but what follows is not that",
         )
 
 
-def _check_lost_nodes(facts: Facts, found: Findings) -> None:
+def _check_lost_nodes(facts: Facts, findings: Findings) -> None:
     """A piece ends with its node exactly when the node goes; a reservation may take it off just before it does."""
     log, absences = facts.log, facts.scenario.cluster.absences
     goes = _ends_as_a_node_goes(facts, absences)
     as_planned = _ends_as_a_node_goes(facts, [absence for absence in absences if absence.planned])
     as_planned &= np.isin(log.piece_end, (PieceEnd.PREEMPTED, PieceEnd.OVERRUN))
     lost = log.piece_end == PieceEnd.NODE_LOST
-    found.flag(
+    findings.flag(
         lost & ~goes,
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} ends as node_lost, but none of its nodes goes away then",
     )
     spared = goes & ~lost & ~as_planned & ~np.isin(log.piece_end, (*ENDS_OF_JOBS,))
-    found.flag(
+    findings.flag(
         spared,
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} ends as {_end(facts, p)}, but one of its nodes goes away then (node_lost)",
@@ -198,21 +198,23 @@ def _ends_as_a_node_goes(facts: Facts, absences: Iterable[Absence]) -> NDArray[n
     return goes
 
 
-def check_run(facts: Facts, found: Findings) -> None:
+def check_run(facts: Facts, findings: Findings) -> None:
     """The run begins and ends when it must; jobs are left unfinished only for a reason."""
     log, jobs = facts.log, facts.scenario.workload
     unfinished = np.flatnonzero(log.job_status == JobStatus.UNFINISHED)
     horizon_s = facts.scenario.options.horizon_s
     first_s = min(float(jobs.submit_s[0]), log.end_s) if len(jobs) else log.start_s
     if abs(log.start_s - first_s) > slack_s(first_s):
-        found.add(log.start_s, f"the run starts at {log.start_s:.10g} s, the first submission is at {first_s:.10g} s")
+        findings.add(
+            log.start_s, f"the run starts at {log.start_s:.10g} s, the first submission is at {first_s:.10g} s"
+        )
     if horizon_s is not None and log.end_s > horizon_s + slack_s(horizon_s):
-        found.add(log.end_s, f"the run goes on past its horizon of {horizon_s:.10g} s")
+        findings.add(log.end_s, f"the run goes on past its horizon of {horizon_s:.10g} s")
     if log.stalled:
-        _check_stall(facts, unfinished.size, found)
+        _check_stall(facts, unfinished.size, findings)
     elif unfinished.size:
         if horizon_s is None or log.end_s < horizon_s - slack_s(horizon_s):
-            found.add(
+            findings.add(
                 log.end_s,
                 f"the run ended with {_jobs(unfinished.size)} unfinished (first: {facts.job(int(unfinished[0]))}), "
                 "though it did not stall and no horizon was reached",
@@ -220,20 +222,22 @@ def check_run(facts: Facts, found: Findings) -> None:
     elif len(jobs) and not np.isnan(log.job_end_s).any():
         last_s = float(log.job_end_s.max())
         if abs(log.end_s - last_s) > slack_s(last_s):
-            found.add(last_s, f"the run ends at {log.end_s:.10g} s, its last job ends at {last_s:.10g} s")
+            findings.add(last_s, f"the run ends at {log.end_s:.10g} s, its last job ends at {last_s:.10g} s")
 
 
-def _check_stall(facts: Facts, count: int, found: Findings) -> None:
+def _check_stall(facts: Facts, count: int, findings: Findings) -> None:
     log, truth = facts.log, facts.truth
     if count == 0:
-        found.add(log.end_s, "the run says it stalled, but no job is unfinished")
+        findings.add(log.end_s, "the run says it stalled, but no job is unfinished")
         return
     open_rows = np.flatnonzero(log.job_status == JobStatus.UNFINISHED)
     due_s = _next_due_s(facts, truth.cancel_s[open_rows])
     if due_s < np.inf:
-        found.add(log.end_s, f"the run stopped with {_jobs(count)} unfinished, but an event was due at {due_s:.10g} s")
+        findings.add(
+            log.end_s, f"the run stopped with {_jobs(count)} unfinished, but an event was due at {due_s:.10g} s"
+        )
         return
-    found.add(
+    findings.add(
         log.end_s,
         f"the run stopped at {log.end_s:.10g} s with {_jobs(count)} unfinished because nobody ran and nothing was "
         f"due: policy gave no start. The first is {facts.job(int(open_rows[0]))}",

@@ -10,41 +10,41 @@ from dlsched.sim.audit.findings import Findings, Say
 from dlsched.speed import SpeedModel
 
 
-def check_times(facts: Facts, found: Findings) -> None:
+def check_times(facts: Facts, findings: Findings) -> None:
     """Pieces have a length, lie in the run and in the life of their job, and do not overlap."""
     log, jobs = facts.log, facts.scenario.workload
     row, start_s, end_s = log.piece_row, log.piece_start_s, log.piece_end_s
-    found.flag(end_s <= start_s, start_s, lambda p: f"{facts.piece(p)} has no positive length")
-    found.flag(
+    findings.flag(end_s <= start_s, start_s, lambda p: f"{facts.piece(p)} has no positive length")
+    findings.flag(
         (start_s < log.start_s - slack_s(start_s)) | (end_s > log.end_s + slack_s(end_s)),
         start_s,
         lambda p: f"{facts.piece(p)} is outside the run from {log.start_s:.10g} to {log.end_s:.10g} s",
     )
-    found.flag(
+    findings.flag(
         start_s < jobs.submit_s[row] - slack_s(start_s),
         start_s,
         lambda p: f"{facts.piece(p)} works before its submission at {jobs.submit_s[row[p]]:.10g} s",
     )
-    found.flag(
+    findings.flag(
         end_s > log.job_end_s[row] + slack_s(end_s),
         start_s,
         lambda p: f"{facts.piece(p)} works after the job's end at {log.job_end_s[row[p]]:.10g} s",
     )
     before = facts.previous
-    found.flag(
+    findings.flag(
         (before >= 0) & (start_s < end_s[before] - slack_s(start_s)),
         start_s,
         lambda p: f"{facts.piece(p)} overlaps the job's piece that lasts until {end_s[before[p]]:.10g} s",
     )
     misplaced = (start_s[1:] < start_s[:-1]) | ((start_s[1:] == start_s[:-1]) & (row[1:] < row[:-1]))
-    found.flag(misplaced, start_s[1:], lambda p: f"{facts.piece(p + 1)} is not in order of start and row")
+    findings.flag(misplaced, start_s[1:], lambda p: f"{facts.piece(p + 1)} is not in order of start and row")
 
 
-def check_shares(facts: Facts, found: Findings) -> None:
+def check_shares(facts: Facts, findings: Findings) -> None:
     """Shares hold something, name a node once, and add up to the piece."""
     log, owner = facts.log, facts.piece_of_share
     start_s = log.piece_start_s
-    found.flag(
+    findings.flag(
         log.share_workers + log.share_servers <= 0,
         start_s[owner],
         lambda s: f"{facts.piece(owner[s])} holds nothing on node {log.share_node[s]}",
@@ -54,39 +54,39 @@ def check_shares(facts: Facts, found: Findings) -> None:
         ("servers", log.share_servers, log.piece_servers),
     ):
         total = np.add.reduceat(shares, log.share_first[:-1]) if shares.size else shares
-        found.flag(total != whole, start_s, _uneven(facts, name, total, whole))
+        findings.flag(total != whole, start_s, _uneven(facts, name, total, whole))
     by_node = np.lexsort((log.share_node, owner))
     again = np.zeros(len(owner), dtype=bool)
     twice = (np.diff(owner[by_node]) == 0) & (np.diff(log.share_node[by_node]) == 0)
     again[by_node[1:]] = twice
-    found.flag(again, start_s[owner], lambda s: f"{facts.piece(owner[s])} names node {log.share_node[s]} twice")
+    findings.flag(again, start_s[owner], lambda s: f"{facts.piece(owner[s])} names node {log.share_node[s]} twice")
 
 
 def _uneven(facts: Facts, name: str, total: Ints, whole: Ints) -> Say:
     return lambda p: f"{facts.piece(p)} has {whole[p]} {name}, its shares have {total[p]}: all start together or none"
 
 
-def check_widths(facts: Facts, speed: SpeedModel, found: Findings) -> None:
+def check_widths(facts: Facts, speed: SpeedModel, findings: Findings) -> None:
     """All workers of a job run at once: the width of each piece is a legal one."""
     log, jobs = facts.log, facts.scenario.workload
     low, high = speed.limits()
     row, workers = log.piece_row, log.piece_workers
     if facts.scenario.speed.kind == "rigid":
         low = high = jobs.workers
-    found.flag(
+    findings.flag(
         (workers < low[row]) | (workers > high[row]),
         log.piece_start_s,
         lambda p: f"{facts.piece(p)} runs {workers[p]} workers at once, legal are {low[row[p]]} to {high[row[p]]}",
     )
 
 
-def check_eligibility(facts: Facts, found: Findings) -> None:
+def check_eligibility(facts: Facts, findings: Findings) -> None:
     """Jobs run in their partition and on the GPU types they accept."""
-    _check_partitions(facts, found)
-    _check_gpu_types(facts, found)
+    _check_partitions(facts, findings)
+    _check_gpu_types(facts, findings)
 
 
-def _check_partitions(facts: Facts, found: Findings) -> None:
+def _check_partitions(facts: Facts, findings: Findings) -> None:
     cluster, wanted = facts.scenario.cluster, facts.scenario.workload.partition
     exclusive = {pool.partition for pool in cluster.pools if pool.count} - {""}
     if not exclusive:
@@ -96,7 +96,7 @@ def _check_partitions(facts: Facts, found: Findings) -> None:
     of_node = np.array([number[name] for name in cluster.nodes.partition])
     of_job = _codes(wanted, number, len(facts.scenario.workload))
     node, row = facts.log.share_node, facts.row_of_share
-    found.flag(
+    findings.flag(
         of_node[node] != of_job[row],
         facts.log.piece_start_s[facts.piece_of_share],
         lambda s: (
@@ -113,7 +113,7 @@ def _codes(texts: Texts | None, number: dict[str, int], count: int) -> Ints:
     return np.array([number.get(text, 0) for text in texts], dtype=np.int64)
 
 
-def _check_gpu_types(facts: Facts, found: Findings) -> None:
+def _check_gpu_types(facts: Facts, findings: Findings) -> None:
     accepted = facts.scenario.workload.gpu_types
     if accepted is None:
         return
@@ -122,7 +122,7 @@ def _check_gpu_types(facts: Facts, found: Findings) -> None:
     # one row per distinct constraint, one column per VM type; the last column is a slot without a VM
     allowed = np.array([[not text or kind in _names(text) for kind in kinds] + [True] for text in choices])
     vm, row = facts.vm_of_share, facts.row_of_share
-    found.flag(
+    findings.flag(
         ~allowed[choice_of_job[row], vm],
         facts.log.piece_start_s[facts.piece_of_share],
         lambda s: (

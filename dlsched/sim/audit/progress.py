@@ -15,7 +15,7 @@ STAYS = (PieceEnd.RESIZED, PieceEnd.MOVED, PieceEnd.VM_CHANGED)
 """After these ends the job goes on at once; after any other it has to start anew."""
 
 
-def check_rates(facts: Facts, speed: SpeedModel, found: Findings) -> None:
+def check_rates(facts: Facts, speed: SpeedModel, findings: Findings) -> None:
     """The rate of a piece is the speed model's at this width on its machine types; the slowest counts."""
     log = facts.log
     rate = np.full(len(log.piece_row), np.nan)
@@ -27,7 +27,7 @@ def check_rates(facts: Facts, speed: SpeedModel, found: Findings) -> None:
         vms = facts.vm_of_share[log.share_first[p] : log.share_first[p + 1]].tolist()
         if min(vms) >= 0:
             rate[p] = speed.rate(row, workers, servers, set(vms), len(vms))
-    found.flag(
+    findings.flag(
         ~_close(log.piece_rate, rate) & ~np.isnan(rate),
         log.piece_start_s,
         lambda p: (
@@ -42,12 +42,12 @@ def _gang(facts: Facts, p: int) -> str:
     return f"{workers} workers" + (f" and {servers} servers" if servers else "")
 
 
-def check_restarts(facts: Facts, found: Findings) -> None:
+def check_restarts(facts: Facts, findings: Findings) -> None:
     """Starts, resizes and moves cost what the restart mode says; none is free."""
     log = facts.log
     pause_s, slow_rate = _expected_restart(facts)
     logged_s = log.piece_progress_from_s - log.piece_start_s
-    found.flag(
+    findings.flag(
         np.abs(logged_s - pause_s) > slack_s(log.piece_progress_from_s) + SAME_NUMBER * pause_s,
         log.piece_start_s,
         lambda p: (
@@ -55,7 +55,7 @@ def check_restarts(facts: Facts, found: Findings) -> None:
             f"the restart takes {pause_s[p]:.10g} s"
         ),
     )
-    found.flag(
+    findings.flag(
         ~_close(log.piece_restart_rate, slow_rate) & (pause_s > 0),
         log.piece_start_s,
         lambda p: (
@@ -86,12 +86,12 @@ def _expected_restart(facts: Facts) -> tuple[Floats, Floats]:
     return pause_s, slow_rate
 
 
-def check_lost_work(facts: Facts, found: Findings) -> None:
+def check_lost_work(facts: Facts, findings: Findings) -> None:
     """Work is lost only with a node, and then exactly what was done since the last checkpoint."""
     log = facts.log
     every_s = facts.scenario.options.checkpoint_s
     can_lose = (log.piece_end == PieceEnd.NODE_LOST) & (every_s > 0)
-    found.flag(
+    findings.flag(
         (log.piece_lost_work > 0) & ~can_lose,
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} loses {log.piece_lost_work[p]:.10g} of work without a lost node or checkpoints",
@@ -103,7 +103,7 @@ def check_lost_work(facts: Facts, found: Findings) -> None:
     options = np.column_stack([_since_checkpoint(facts, every_s, shift) for shift in (0 * shift_s, shift_s, -shift_s)])
     tolerance = SAME_NUMBER * np.maximum(options[:, 0], 1e-3) + log.piece_rate * shift_s
     wrong = (np.abs(options - log.piece_lost_work[:, None]) > tolerance[:, None]).all(axis=1)
-    found.flag(
+    findings.flag(
         wrong & can_lose,
         log.piece_end_s,
         lambda p: (
@@ -128,7 +128,7 @@ def _done_until(facts: Facts, time_s: Floats) -> Floats:
     return log.piece_restart_rate * slow_s + log.piece_rate * np.maximum(time_s - log.piece_progress_from_s, 0.0)
 
 
-def check_work(facts: Facts, found: Findings) -> None:
+def check_work(facts: Facts, findings: Findings) -> None:
     """Completed and failed jobs did their work exactly; nobody did more."""
     log, work = facts.log, facts.truth.work
     done = facts.work_done
@@ -137,7 +137,7 @@ def check_work(facts: Facts, found: Findings) -> None:
     np.maximum.at(fastest, log.piece_row, log.piece_rate)
     tolerance = SAME_NUMBER * work + np.maximum(fastest, 1.0) * slack_s(ends_s)
     finished = np.isin(log.job_status, (JobStatus.COMPLETED, JobStatus.FAILED))
-    found.flag(
+    findings.flag(
         finished & (np.abs(done - work) > tolerance),
         ends_s,
         lambda row: (
@@ -145,7 +145,7 @@ def check_work(facts: Facts, found: Findings) -> None:
             f"its work is {work[row]:.10g}"
         ),
     )
-    found.flag(
+    findings.flag(
         ~finished & (done > work + tolerance),
         ends_s,
         lambda row: (
@@ -153,7 +153,7 @@ def check_work(facts: Facts, found: Findings) -> None:
             f"its work is only {work[row]:.10g}"
         ),
     )
-    found.flag(
+    findings.flag(
         facts.progress < -SAME_NUMBER * np.maximum(log.piece_lost_work, 1e-3),
         log.piece_end_s,
         lambda p: f"{facts.piece(p)} loses more work than it did",

@@ -18,15 +18,15 @@ each group of jobs that share machines, and where their bounds are small the lim
 """
 
 
-def check_leases(facts: Facts, found: Findings) -> None:
+def check_leases(facts: Facts, findings: Findings) -> None:
     """Leases belong to free slots, have a length, do not overlap on a slot, and begin with a decision."""
     log = facts.log
     node, start_s, end_s = log.lease_node, log.lease_start_s, log.lease_end_s
     if not facts.scenario.cluster.free_slots:
-        found.flag(np.ones(len(node), bool), start_s, lambda i: f"node {node[i]} is fixed and cannot be leased")
+        findings.flag(np.ones(len(node), bool), start_s, lambda i: f"node {node[i]} is fixed and cannot be leased")
         return
-    found.flag(end_s <= start_s, start_s, lambda i: f"the lease of node {node[i]} has no positive length")
-    found.flag(
+    findings.flag(end_s <= start_s, start_s, lambda i: f"the lease of node {node[i]} has no positive length")
+    findings.flag(
         (start_s < log.start_s - slack_s(start_s)) | (end_s > log.end_s + slack_s(end_s)),
         start_s,
         lambda i: f"the lease of node {node[i]} until {end_s[i]:.10g} s is outside the run",
@@ -35,45 +35,45 @@ def check_leases(facts: Facts, found: Findings) -> None:
     overlaps = np.zeros(len(node), dtype=bool)
     early = start_s[order[1:]] < end_s[order[:-1]] - slack_s(start_s[order[1:]])
     overlaps[order[1:]] = early & (node[order[1:]] == node[order[:-1]])
-    found.flag(overlaps, start_s, lambda i: f"the lease of node {node[i]} overlaps the one before it on that node")
-    found.flag(
+    findings.flag(overlaps, start_s, lambda i: f"the lease of node {node[i]} overlaps the one before it on that node")
+    findings.flag(
         ~_among(start_s, log.decision_s),
         start_s,
         lambda i: f"the lease of node {node[i]} begins without a decision at that time",
     )
-    _check_one_lease_each(facts, found)
+    _check_one_lease_each(facts, findings)
 
 
-def _check_one_lease_each(facts: Facts, found: Findings) -> None:
+def _check_one_lease_each(facts: Facts, findings: Findings) -> None:
     """A change of the VM type ends the pieces on it: no piece outlives the lease it started on."""
     log, owner = facts.log, facts.piece_of_share
     if not log.lease_node.size or not log.share_node.size:
         return
     start_s, end_s = log.piece_start_s[owner], log.piece_end_s[owner]
     lease = facts.lease_at(log.share_node, start_s)
-    found.flag(
+    findings.flag(
         (lease >= 0) & (end_s > log.lease_end_s[lease] + slack_s(end_s)) & (log.lease_end_s[lease] > start_s),
         np.where(lease >= 0, log.lease_end_s[lease], start_s),
         lambda s: f"{facts.piece(owner[s])} outlives the lease of node {log.share_node[s]} it started on",
     )
 
 
-def check_decisions(facts: Facts, found: Findings) -> None:
+def check_decisions(facts: Facts, findings: Findings) -> None:
     """Decisions are in order of time and within the run."""
     time_s, log = facts.log.decision_s, facts.log
-    found.flag(
+    findings.flag(
         time_s[1:] < time_s[:-1] - slack_s(time_s[1:]),
         time_s[1:],
         lambda d: f"decision {d + 1} comes after one at {time_s[d]:.10g} s",
     )
-    found.flag(
+    findings.flag(
         (time_s < log.start_s - slack_s(time_s)) | (time_s > log.end_s + slack_s(time_s)),
         time_s,
         lambda d: f"decision {d} is outside the run from {log.start_s:.10g} to {log.end_s:.10g} s",
     )
 
 
-def check_answers(facts: Facts, found: Findings) -> None:
+def check_answers(facts: Facts, findings: Findings) -> None:
     """What a decision says of itself is a known status, with the numbers that the status needs.
 
     Some policies minimise and some maximise, and the log does not tell: which side of its bound an objective is on is
@@ -85,12 +85,12 @@ def check_answers(facts: Facts, found: Findings) -> None:
     with np.errstate(over="ignore"):  # two of the largest numbers are infinitely far apart, which is right
         apart = np.abs(np.where(has_both, objective, 0.0) - np.where(has_both, bound, 0.0))
     optimal, feasible = np.isin(status, ["optimal"]), np.isin(status, ["feasible"])
-    found.flag(
+    findings.flag(
         ~np.isin(status, STATUSES),
         time_s,
         lambda d: f"decision {d} has the status {status[d]!r}, known are {', '.join(map(repr, STATUSES))}",
     )
-    found.flag(
+    findings.flag(
         (optimal & ~has_both) | (feasible & ~has_value),
         time_s,
         lambda d: (
@@ -98,12 +98,12 @@ def check_answers(facts: Facts, found: Findings) -> None:
             f"{'both' if optimal[d] else 'the objective'} must be finite"
         ),
     )
-    found.flag(
+    findings.flag(
         np.isnan(objective) & ~np.isnan(bound) & ~optimal & ~feasible,
         time_s,
         lambda d: f"decision {d} has the bound {bound[d]:.10g} of an objective that is missing",
     )
-    found.flag(
+    findings.flag(
         optimal & (apart > PROOF * np.maximum(1.0, np.abs(bound))),
         time_s,
         lambda d: (
@@ -113,16 +113,16 @@ def check_answers(facts: Facts, found: Findings) -> None:
     )
 
 
-def check_waits(facts: Facts, found: Findings) -> None:
+def check_waits(facts: Facts, findings: Findings) -> None:
     """A recorded reason belongs to a job that waits then."""
     log, jobs = facts.log, facts.scenario.workload
     row, from_s = log.wait_row, log.wait_from_s
-    found.flag(
+    findings.flag(
         from_s < jobs.submit_s[row] - slack_s(from_s),
         from_s,
         lambda w: f"{facts.job(row[w])} is said to wait before its submission at {jobs.submit_s[row[w]]:.10g} s",
     )
-    found.flag(
+    findings.flag(
         from_s > log.job_end_s[row] + slack_s(from_s),
         from_s,
         lambda w: f"{facts.job(row[w])} is said to wait after its end at {log.job_end_s[row[w]]:.10g} s",
@@ -131,7 +131,7 @@ def check_waits(facts: Facts, found: Findings) -> None:
     runs = running >= 0
     if runs.any():
         runs &= log.piece_end_s[running] > from_s + slack_s(from_s)
-    found.flag(
+    findings.flag(
         runs,
         from_s,
         lambda w: f"{facts.piece(running[w])} runs while the job is said to wait",

@@ -79,17 +79,17 @@ class Watcher:
 
     def plan(self, state: State) -> Plan:
         """Return the plan of the watched policy."""
-        judged, desk = self._watches.judge(state)
+        judged, adapter = self._watches.judge(state)
         slot = math.floor(state.now_s / state.slot_s + AT_BORDER)
         for one in judged:
             self._zero = slot if self._zero is None else self._zero
             self.judged.append((slot - self._zero, one))
-            self.found.append(self._decided(one, state, desk, slot - self._zero + 1))
+            self.found.append(self._decided(one, state, adapter, slot - self._zero + 1))
         if self._progress is not None:
             jobs = len(self.prepared.scenario.workload)
             done = len({one.row for one in self.found})
             self._progress(done / max(jobs, 1), f"job {done:,} of {jobs:,}")
-        return self._watches.plan_of(state, judged, desk)
+        return self._watches.plan_of(state, judged, adapter)
 
     def run(self) -> PricedRun:
         """Return what was noted."""
@@ -105,7 +105,7 @@ class Watcher:
             decisions=tuple(self.found),
         )
 
-    def _decided(self, one: Judged, state: State, desk: StateAdapter, slot: int) -> Decided:
+    def _decided(self, one: Judged, state: State, adapter: StateAdapter, slot: int) -> Decided:
         decision = one.decision
         bookings = [
             Booked(slot + at, *numbers)
@@ -117,7 +117,7 @@ class Watcher:
         return Decided(
             number=len(self.found) + 1,
             time_s=float(state.now_s),
-            first=slot + desk.first,
+            first=slot + adapter.first,
             job=one.job.name,
             row=one.row,
             again=one.again,
@@ -126,16 +126,16 @@ class Watcher:
             other=_ending(decision.alternative, slot),
             paid=tuple(decision.paid[self._resources].tolist()),
             bookings=tuple(bookings),
-            prices=self._prices(one, desk),
+            prices=self._prices(one, adapter),
         )
 
-    def _prices(self, one: Judged, desk: StateAdapter) -> str:
+    def _prices(self, one: Judged, adapter: StateAdapter) -> str:
         price = one.decision.price
         if price is None or self._packed >= MOST_PACKED:
             return ""
-        shown: Floats = price[desk.first :, :, self._resources].copy()
-        none_there = desk.capacity[:, self._resources] <= 0
-        shown[:, none_there | ~desk.allowed(one.row)[:, None]] = np.nan
+        shown: Floats = price[adapter.first :, :, self._resources].copy()
+        none_there = adapter.capacity[:, self._resources] <= 0
+        shown[:, none_there | ~adapter.allowed(one.row)[:, None]] = np.nan
         text = packed(shown)
         self._packed += len(text)
         return text

@@ -10,7 +10,7 @@ from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Workload
 from dlsched.policies.registry import find
-from dlsched.policies.shared.facts import Kind
+from dlsched.policies.shared.facts import JobKind
 from dlsched.policies.shared.slots import cheapest_vm
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import prepare
@@ -79,8 +79,8 @@ def test_a_type_too_small_for_the_job_on_all_slots_is_not_chosen():
     assert leases("dlas", jobs((0, 10, 12)), Cluster(slots=2, catalogue=catalogue)) == [(0, 1, 0, 10), (1, 1, 0, 10)]
 
 
-def kind(workers: int, gpu_types: str = "") -> Kind:
-    return Kind(workers, (1.0, 0.0, 0.0, 0.0), "", gpu_types)
+def kind(workers: int, gpu_types: str = "") -> JobKind:
+    return JobKind(workers, (1.0, 0.0, 0.0, 0.0), "", gpu_types)
 
 
 def test_cheapest_type_per_gpu():
@@ -92,7 +92,7 @@ def test_cheapest_type_per_gpu():
         VmType(name="cpu", gpu_type="", gpus=0, usd_per_h=0.1),
     )
 
-    def name(asked: Kind, *seen: Kind) -> str:
+    def name(asked: JobKind, *seen: JobKind) -> str:
         vm = cheapest_vm(asked, [asked, *seen], catalogue, slots=99)
         return "" if vm is None else vm.name
 

@@ -138,7 +138,7 @@ def test_restarts_are_in_the_residual_times():
 def test_every_configuration_but_the_held_one_takes_a_restart_longer():
     seen = []
 
-    def core(instance: Instance, desk: StateAdapter, rng: np.random.Generator) -> Choice:
+    def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         seen.append(instance.times[0])
         return Choice(Schedule(np.array([0]), np.array([1]), np.array([0, -1])))
 

@@ -247,15 +247,15 @@ class Watched(BookingPolicy):
         self.promised: dict[int, float] = {}
 
     def plan(self, state: State) -> Plan:
-        judged, desk = self.judge(state)
-        committed = desk.committed()
-        assert (committed <= desk.capacity * (1 + 1e-9)).all()
+        judged, adapter = self.judge(state)
+        committed = adapter.committed()
+        assert (committed <= adapter.capacity * (1 + 1e-9)).all()
         for one in judged:
             if one.decision.schedule:
                 self.promised[one.row] = known(one.decision.best).worth
                 commit(one.job, one.decision.schedule, committed)
-        assert (committed <= desk.capacity * (1 + 1e-9)).all()
-        return self.plan_of(state, judged, desk)
+        assert (committed <= adapter.capacity * (1 + 1e-9)).all()
+        return self.plan_of(state, judged, adapter)
 
 
 def watched(key: str, **params: Any) -> Watched:

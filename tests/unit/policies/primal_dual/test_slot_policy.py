@@ -97,7 +97,7 @@ def test_a_failed_node_stops_jobs_until_the_next_slot():
 
 def asked_every_slot(monkeypatch: pytest.MonkeyPatch, scenario: Scenario, key: str) -> RunLog:
     with monkeypatch.context() as patch:
-        patch.setattr(adapter, "_unchanged_slots", lambda desk, bookings: 1)
+        patch.setattr(adapter, "_unchanged_slots", lambda adapter, bookings: 1)
         return run(scenario, key)
 
 

@@ -8,7 +8,7 @@ import pytest
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.placement import Site, TrialPlacer
 from dlsched.policies.shared.capacity import Amounts, amounts, most_ever, room
-from dlsched.policies.shared.facts import Kind
+from dlsched.policies.shared.facts import JobKind
 from dlsched.sim.world import LiveNodes
 from tests.support.sim_fakes import jobs
 
@@ -22,11 +22,11 @@ def nodes_of(cluster: Cluster, *down: int) -> LiveNodes:
     return nodes
 
 
-def kind(gpus: float, cpus: float = 0.0, partition: str = "", gpu_types: str = "", workers: int = 1) -> Kind:
-    return Kind(workers, (gpus, cpus, 0.0, 0.0), partition, gpu_types)
+def kind(gpus: float, cpus: float = 0.0, partition: str = "", gpu_types: str = "", workers: int = 1) -> JobKind:
+    return JobKind(workers, (gpus, cpus, 0.0, 0.0), partition, gpu_types)
 
 
-def found(cluster: Cluster, *kinds: Kind, down: tuple[int, ...] = ()) -> Amounts:
+def found(cluster: Cluster, *kinds: JobKind, down: tuple[int, ...] = ()) -> Amounts:
     return amounts(list(kinds), nodes_of(cluster, *down), [None] * len(kinds))
 
 

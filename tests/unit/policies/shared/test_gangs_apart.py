@@ -5,7 +5,7 @@ import pytest
 
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.policies.shared.capacity import room
-from dlsched.policies.shared.facts import Kind
+from dlsched.policies.shared.facts import JobKind
 from dlsched.studies.simulation import simulate
 from tests.support.server_scenarios import machines, training, with_servers
 
@@ -23,7 +23,7 @@ from tests.support.server_scenarios import machines, training, with_servers
     ],
 )
 def test_room_counts_servers_on_other_nodes(free_cpus, workers):
-    kind = Kind(2, (0.0, 2.0, 0.0, 0.0), "", "", 6, (0.0, 2.0, 0.0, 0.0))
+    kind = JobKind(2, (0.0, 2.0, 0.0, 0.0), "", "", 6, (0.0, 2.0, 0.0, 0.0))
     assert room(kind, np.array([(0.0, cpus, 0.0, 0.0) for cpus in free_cpus])) == workers
 
 
