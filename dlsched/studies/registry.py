@@ -76,24 +76,22 @@ def _steady(plain: Plain) -> dict[str, Any]:
 
 
 def _looked_ahead(spec: Plain, subject: Any, progress: Progress | None) -> dict[str, Any]:
-    asked = look_ahead.read_asked(spec)
-    if not isinstance(subject, look_ahead.Subject):
+    asked = look_ahead.LookAheadSpec.read(spec)
+    if not isinstance(subject, look_ahead.StoredRun):
         raise InputError("look-ahead", "comes without the scenario it is about", "Ask on the page Look-ahead")
-    return {"decisions": [one.to_plain() for one in look_ahead.answered(asked, subject, progress)]}
+    return {"decisions": [one.to_plain() for one in look_ahead.run_look_ahead(asked, subject, progress)]}
 
 
 def _admissions(asked: admissions.AdmissionsSpec, scenario: Scenario, progress: Progress | None) -> dict[str, Any]:
-    return {"decisions": [one.to_plain() for one in admissions.answered(asked, scenario, progress)]}
+    return {"decisions": [one.to_plain() for one in admissions.run_admissions(asked, scenario, progress)]}
 
 
 def _prices(asked: dual_prices.DualPricesSpec, scenario: Scenario, progress: Progress | None) -> dict[str, Any]:
-    asked.check_scenario(scenario)
-    return dual_prices.priced_run(scenario, asked.policy, asked.params, asked.seed, progress).to_plain()
+    return dual_prices.run_dual_prices(asked, scenario, progress).to_plain()
 
 
 def _hindsight(asked: dual_prices.DualPricesSpec, scenario: Scenario, progress: Progress | None) -> dict[str, Any]:
-    asked.check_scenario(scenario)
-    return asdict(dual_prices.hindsight(scenario, asked.policy, asked.params, asked.seed, progress))
+    return asdict(dual_prices.run_hindsight(asked, scenario, progress))
 
 
 def _pool_sizes_s(asked: pool_sizes.PoolSizesSpec) -> float:
@@ -140,7 +138,7 @@ COMPUTATIONS = (
     Computation(
         "look-ahead",
         "Look-ahead",
-        lambda plain: look_ahead.read_asked(plain).model_dump(mode="json"),
+        lambda plain: look_ahead.LookAheadSpec.read(plain).model_dump(mode="json"),
         _looked_ahead,
         lambda spec: _REPLAY_S + _DECISION_S * (spec["last"] - spec["first"] + 1),
         ("studies/inspect/look_ahead",),

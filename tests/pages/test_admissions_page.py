@@ -9,12 +9,11 @@ from streamlit.testing.v1 import AppTest
 
 from dlsched.runner.background import Runner
 from dlsched.store import Store
-from dlsched.studies.inspect.admissions import POLICIES, at, window
 from dlsched.studies.inspect.admissions.words import FIXED, cards_of, sentence_of
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.results import admissions_work
-from tests.support.admission_runs import batch_run, batches
+from tests.support.admission_runs import POLICIES, at, batch_run, batches, window
 from tests.support.page_text import kept, shown
 
 PAGE = "results/admissions.py"
@@ -32,7 +31,7 @@ def test_an_interval_opens_by_its_link_as_it_was(
 ) -> None:
     app = open_page(PAGE, run=saved[policy], interval="2")
     assert not app.exception
-    one = at(batches(), policy, {}, 0, 2)
+    one = at(batches(), policy, {}, 2)
     assert app.number_input(key=f"admit-number-{saved[policy]}").value == 2
     assert app.header[0].value.replace("\\", "") == sentence_of(one)
     assert [(card.label, card.value) for card in app.metric] == [card[:2] for card in cards_of(one)]
@@ -67,7 +66,7 @@ def test_another_rule_is_shown_beside(saved: dict[str, str], runner: Runner, ope
     app = app.selectbox(key="admit-beside").select(("esw", "first-come")).run()
     assert not app.exception
     table = app.dataframe[0].value
-    one = at(batches(), "smd", {}, 0, 1)
+    one = at(batches(), "smd", {}, 1)
     rows = one.beside("esw", "first-come").rows
     inside = {job for job, row in zip(one.jobs, one.row, strict=True) if row in rows}
     assert set(table["job"][table["ESW, first come"] == "in"]) == inside
@@ -137,7 +136,7 @@ def test_an_odd_interval_in_the_link_becomes_the_nearest_or_the_one_with_most_jo
     saved: dict[str, str], runner: Runner, open_page: OpenPage
 ) -> None:
     key = f"admit-number-{saved['esw']}"
-    last = len(window(batches(), "esw", {}, 0, 1, 999))
+    last = len(window(batches(), "esw", {}, 1, 999))
     assert open_page(PAGE, run=saved["esw"], interval="999").number_input(key=key).value == last
     app = open_page(PAGE, run=saved["esw"], interval="x")
     assert app.button(key="admit-largest").disabled

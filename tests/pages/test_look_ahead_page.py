@@ -9,13 +9,20 @@ from streamlit.testing.v1 import AppTest
 
 from dlsched.runner.background import Runner, StudyTask
 from dlsched.store import Store
-from dlsched.studies.inspect.look_ahead import POLICIES, Subject, window
+from dlsched.studies.inspect.look_ahead import StoredRun
 from dlsched.studies.simulation import simulate
 from dlsched.ui.results import look_ahead_work
-from tests.support.look_ahead_runs import crowded_scenario, elastic_run, elastic_scenario
+from tests.support.look_ahead_runs import (
+    GREEDY,
+    OPTIMAL,
+    POLICIES,
+    crowded_scenario,
+    elastic_run,
+    elastic_scenario,
+    window,
+)
 
 PAGE = "results/look_ahead.py"
-OPTIMAL, GREEDY = POLICIES
 OpenPage = Callable[..., AppTest]
 
 
@@ -149,12 +156,12 @@ def test_an_unknown_run_is_told_with_a_way_on(saved: dict[str, str], runner: Run
 def test_a_computation_that_fails_is_told_and_can_be_tried_again(
     saved: dict[str, str], runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Subject
-    monkeypatch.setattr(look_ahead_work, "Subject", lambda _scenario, known: real(elastic_scenario(jobs=3), known))
+    real = StoredRun
+    monkeypatch.setattr(look_ahead_work, "StoredRun", lambda _scenario, known: real(elastic_scenario(jobs=3), known))
     app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
     assert not app.exception
     assert "asks about scenario" in said(app)
-    monkeypatch.setattr(look_ahead_work, "Subject", real)
+    monkeypatch.setattr(look_ahead_work, "StoredRun", real)
     app = app.button(key="look-again").click().run()
     assert not app.exception
     assert len(app.metric) == 4
@@ -184,7 +191,7 @@ def test_cancelled_work_is_told_and_can_be_started_again(
 
 def test_where_nodes_are_shared_the_page_says_what_jobs_got(store: Store, runner: Runner, open_page: OpenPage) -> None:
     run = simulate(crowded_scenario("unequal nodes"), OPTIMAL)
-    found = window(run.scenario, OPTIMAL, {}, 0, 1, 30)
+    found = window(run.scenario, OPTIMAL, 1, 30)
     number = next(one.number for one in found if one.got != one.first)
     app = open_page(PAGE, run=store.save_run(run.record()), decision=str(number))
     assert not app.exception

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from dlsched.domain.scenario import Scenario
+from dlsched.studies.inspect.admissions import AdmissionsSpec, run_admissions
 from dlsched.studies.inspect.admissions.answer import Admission, Beside
 from dlsched.studies.simulation import Run, simulate
 from dlsched.workload.studies.smd import ServerJobsSpec, server_jobs_scenario
+
+POLICIES = AdmissionsSpec.policies
 
 
 @cache
@@ -44,3 +48,15 @@ def small_interval() -> Admission:
         reason=("admitted", "not enough memory left", "its smallest gang exceeds its limit or all nodes", "ran before"),
         value=30.0, bound=30.0, status="optimal", besides=besides, worthless=False,
     )  # fmt: skip
+
+
+def window(scenario: Scenario, policy: str, params: dict[str, Any], first: int, last: int) -> list[Admission]:
+    """Return some intervals of a run, worked out again."""
+    spec = AdmissionsSpec(scenario=scenario.content_hash, policy=policy, params=params, first=first, last=last)
+    return run_admissions(spec, scenario)
+
+
+def at(scenario: Scenario, policy: str, params: dict[str, Any], number: int) -> Admission:
+    """Return one interval of a run, worked out again."""
+    (one,) = window(scenario, policy, params, number, number)
+    return one

@@ -9,7 +9,11 @@ import numpy as np
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
+from dlsched.studies.inspect.look_ahead import LookAheadSpec, StoredRun, StoredWidths, run_look_ahead
+from dlsched.studies.inspect.look_ahead.answer import LookAhead
 from dlsched.studies.simulation import Run, simulate
+
+POLICIES = OPTIMAL, GREEDY = LookAheadSpec.policies
 
 
 def elastic_scenario(jobs: int = 12, nodes: int = 6, seed: int = 3) -> Scenario:
@@ -61,3 +65,17 @@ def crowded_scenario(cluster: str, jobs: int = 14) -> Scenario:
 def elastic_run(policy: str) -> Run:
     """Return the run of the small scenario."""
     return simulate(elastic_scenario(), policy)
+
+
+def window(
+    scenario: Scenario, policy: str, first: int, last: int, stored: StoredWidths | None = None, **params: object
+) -> list[LookAhead]:
+    """Return some decisions of a run, worked out again."""
+    spec = LookAheadSpec(scenario=scenario.content_hash, policy=policy, params=params, first=first, last=last)
+    return run_look_ahead(spec, StoredRun(scenario, stored))
+
+
+def at(scenario: Scenario, policy: str, number: int, stored: StoredWidths | None = None, **params: object) -> LookAhead:
+    """Return one decision of a run, worked out again."""
+    (one,) = window(scenario, policy, number, number, stored, **params)
+    return one

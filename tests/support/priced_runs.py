@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from dlsched.domain.scenario import Scenario
-from dlsched.studies.inspect.dual_prices import priced_run
-from dlsched.studies.inspect.dual_prices.answer import PricedRun
+from dlsched.studies.inspect.dual_prices import DualPricesSpec, run_dual_prices, run_hindsight
+from dlsched.studies.inspect.dual_prices.answer import Hindsight, PricedRun
 from dlsched.workload.studies.pd_ors import SlottedJobsSpec, slotted_jobs_scenario
 from tests.support.booked_jobs import booked, cluster, in_slots
 
 HORIZON = {"horizon_slots": 4}
+POLICIES = DualPricesSpec.policies
+
+
+def spec_of(scenario: Scenario, policy: str, params: dict[str, Any], seed: int) -> DualPricesSpec:
+    """Return the question about a run."""
+    return DualPricesSpec(scenario=scenario.content_hash, policy=policy, params=params, seed=seed)
+
+
+def priced_run(scenario: Scenario, policy: str, params: dict[str, Any], seed: int) -> PricedRun:
+    """Return the decisions of a run, worked out again."""
+    return run_dual_prices(spec_of(scenario, policy, params, seed), scenario)
+
+
+def hindsight(scenario: Scenario, policy: str, params: dict[str, Any], seed: int) -> Hindsight:
+    """Return the best that a run could have had."""
+    return run_hindsight(spec_of(scenario, policy, params, seed), scenario)
 
 
 @cache

@@ -10,11 +10,10 @@ import pytest
 from dlsched.figures import dual_prices
 from dlsched.figures.dual_prices import Bar, bars_of, bookings_chart, map_table, price_map, price_parts
 from dlsched.figures.palette import DARK, LIGHT, ORANGE, Theme
-from dlsched.studies.inspect.dual_prices import priced_run
 from dlsched.studies.inspect.dual_prices.answer import Booked, PricedRun, packed
 from dlsched.wording.formats import small
 from tests.support.known import known
-from tests.support.priced_runs import drawn, four_priced
+from tests.support.priced_runs import drawn, four_priced, priced_run
 
 themes = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 

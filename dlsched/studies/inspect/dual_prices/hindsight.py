@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +12,10 @@ from dlsched.policies.primal_dual.offline import MOST_CELLS, MOST_SLOTS, solve
 from dlsched.policies.primal_dual.policy import Judged
 from dlsched.policies.primal_dual.problem import Instance, Schedule, utility_of
 from dlsched.policies.primal_dual.state_adapter import AT_BORDER, PLENTY, StateJob
-from dlsched.sim.prepare import prepare
 from dlsched.studies.inspect.dual_prices.answer import Hindsight
-from dlsched.studies.inspect.dual_prices.run import Progress, Watcher, watched
+from dlsched.studies.inspect.dual_prices.run import Watcher, watched
+from dlsched.studies.inspect.dual_prices.spec import DualPricesSpec
+from dlsched.studies.simulation import Progress
 from dlsched.wording.formats import amount
 
 UNCERTAIN = ("restart_s", "estimate_error", "bug_share", "cancel_share")
@@ -27,8 +26,8 @@ def why_not(scenario: Scenario, horizon: int) -> str:
     options = scenario.options
     if scenario.cluster.absences or any(getattr(options, name) for name in UNCERTAIN):
         return "Nodes that go away, restarts, estimates that are off and jobs that fail have no place in that program."
-    kinds = {(pool.partition, pool.vm.gpu_type, pool.vm.speed) for pool in scenario.cluster.pools}
-    if len(kinds) > 1:
+    machine_kinds = {(pool.partition, pool.vm.gpu_type, pool.vm.speed) for pool in scenario.cluster.pools}
+    if len(machine_kinds) > 1:
         return "Machines of several kinds have no place in that program."
     jobs = scenario.workload
     if not len(jobs):
@@ -53,19 +52,16 @@ def last_slot(scenario: Scenario) -> int:
     return int(slots.max() - slots.min())
 
 
-def hindsight(
-    scenario: Scenario, policy: str, params: Mapping[str, Any], seed: int, progress: Progress | None = None
-) -> Hindsight:
+def run_hindsight(spec: DualPricesSpec, scenario: Scenario, progress: Progress | None = None) -> Hindsight:
     """Return the best of the run's jobs, or the bounds that the search proved.
 
     Raises
     ------
     InputError
-        As :func:`priced_run`; or where :func:`why_not` says why.
+        As :func:`run_dual_prices`; or where :func:`why_not` says why.
     """
-    prepared = prepare(scenario, seed)
-    watcher = watched(scenario, policy, params, seed)
-    if why := why_not(prepared.scenario, watcher.horizon):
+    watcher = watched(spec, scenario)
+    if why := why_not(watcher.prepared.scenario, watcher.horizon):
         raise InputError("best in hindsight", why, "Take a smaller case")
     if any(one.again for _, one in watcher.judged):
         raise InputError("best in hindsight", "a job was booked twice in this run", "Take a run without failures")

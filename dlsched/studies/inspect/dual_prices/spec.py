@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dlsched.studies.inspect.dual_prices.run import POLICIES
 from dlsched.studies.inspect.re_execute import InspectedRun
 
 
 class DualPricesSpec(InspectedRun):
     """The run of a policy that books at prices."""
 
-    policies = POLICIES
+    policies = ("pd-ors", "oasis")
     what = "prices"

@@ -1,16 +1,6 @@
 """Decisions of a stored ModelArts run, worked out again: the plan, and what the greedy allocator would do."""
 
-from dlsched.studies.inspect.look_ahead.run import POLICIES, Known, at, known_of, window
-from dlsched.studies.inspect.look_ahead.spec import LookAheadSpec, Subject, answered, read_asked
+from dlsched.studies.inspect.look_ahead.run import run_look_ahead
+from dlsched.studies.inspect.look_ahead.spec import LookAheadSpec, StoredRun, StoredWidths
 
-__all__ = [
-    "POLICIES",
-    "Known",
-    "LookAheadSpec",
-    "Subject",
-    "answered",
-    "at",
-    "known_of",
-    "read_asked",
-    "window",
-]
+__all__ = ["LookAheadSpec", "StoredRun", "StoredWidths", "run_look_ahead"]

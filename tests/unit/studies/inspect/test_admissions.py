@@ -12,11 +12,10 @@ from dlsched.domain.cluster import Absence
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies import registry
-from dlsched.studies.inspect.admissions import POLICIES, at, window
 from dlsched.studies.inspect.admissions.answer import Admission, busiest, counts_of
 from dlsched.studies.inspect.look_ahead.answer import decisions_of
 from dlsched.studies.simulation import Run, simulate
-from tests.support.admission_runs import batch_run, batches
+from tests.support.admission_runs import POLICIES, at, batch_run, batches, window
 from tests.support.known import known
 from tests.support.server_scenarios import machines, many, training, with_servers
 
@@ -42,7 +41,7 @@ each = pytest.mark.parametrize("case", CASES)
 def both(case: str) -> tuple[Run, list[Admission]]:
     given, policy, params = CASES[case]
     run = simulate(given, policy, params)
-    return run, window(given, policy, params, 0, 1, 10_000)
+    return run, window(given, policy, params, 1, 10_000)
 
 
 @each
@@ -113,7 +112,7 @@ def test_the_two_admissions_by_hand():
         (0, 10, 1, 1), (0, 10, 1, 1), (0, 10, 1, 1), limit_gpus=[5.0, 5.0, 3.0], utility_1=[1.0, 10.0, 100.0],
         utility_2=[1.0] * 3, utility_3=[1e4] * 3,
     )  # fmt: skip
-    one = at(with_servers(jobs, machines(gpus=9), placement="pool"), "esw", {}, 0, 1)
+    one = at(with_servers(jobs, machines(gpus=9), placement="pool"), "esw", {}, 1)
     assert one.resources == ("gpus", "cpus")
     assert one.capacity == (9.0, 32.0)
     assert one.fate == ("in", "carried over", "carried over")
@@ -140,16 +139,16 @@ def test_the_two_admissions_by_hand():
 def test_a_unit_of_time_in_which_nothing_is_worth_anything_is_told():
     given = batches()
     seconds = given.replace(options=given.options.model_copy(update={"utility_unit_s": 1.0}))
-    one = at(seconds, "smd", {}, 0, 1)
+    one = at(seconds, "smd", {}, 1)
     assert one.worthless
     assert known(one.value) < 1e-9
-    assert not at(given, "smd", {}, 0, 1).worthless
+    assert not at(given, "smd", {}, 1).worthless
 
 
 def test_jobs_without_a_utility_function_have_no_worth():
     jobs = training((0, 10, 1, 1), (0, 10, 1, 1), limit_gpus=[5.0, 5.0], utility_1=[np.nan, 10.0],
                     utility_2=[np.nan, 1.0], utility_3=[np.nan, 1e4])  # fmt: skip
-    one = at(with_servers(jobs, machines(), placement="pool"), "smd", {}, 0, 1)
+    one = at(with_servers(jobs, machines(), placement="pool"), "smd", {}, 1)
     assert one.worth[0] is None
     assert known(one.worth[1]) == pytest.approx(10.0)
     assert one.fate == ("carried over", "in")
@@ -159,11 +158,11 @@ def test_jobs_without_a_utility_function_have_no_worth():
 def test_one_interval_is_the_same_alone_and_in_a_stretch():
     for case in ("smd", "smd, rounding"):
         given, policy, params = CASES[case]
-        assert at(given, policy, params, 0, 3) == window(given, policy, params, 0, 1, 4)[2]
+        assert at(given, policy, params, 3) == window(given, policy, params, 1, 4)[2]
 
 
 def test_an_answer_survives_the_store():
-    one = at(batches(), "smd", {}, 0, 2)
+    one = at(batches(), "smd", {}, 2)
     assert Admission.from_plain(json.loads(json.dumps(one.to_plain()))) == one
 
 
@@ -172,17 +171,14 @@ def test_a_computation_answers_a_stretch_and_tells_how_far_it_is():
     asked = {"scenario": given.content_hash, "policy": "esw", "params": {}, "first": 2, "last": 3}
     told: list[tuple[float, str]] = []
     record = registry.compute("admissions", asked, lambda share, text: told.append((share, text)), subject=given)
-    assert [Admission.from_plain(one) for one in record.answer["decisions"]] == window(given, "esw", {}, 0, 2, 3)
+    assert [Admission.from_plain(one) for one in record.answer["decisions"]] == window(given, "esw", {}, 2, 3)
     assert told[-1] == (1.0, "interval 3 of 3")
 
 
 def test_bad_questions_say_what_is_wrong():
     given = batches()
     asked = {"scenario": given.content_hash, "policy": "smd", "params": {}, "first": 1, "last": 1}
-    with pytest.raises(InputError, match="does not admit jobs by intervals"):
-        at(given, "fifo", {}, 0, 1)
-    with pytest.raises(InputError, match="fewer than 999"):
-        at(given, "esw", {}, 0, 999)
+    assert window(given, "esw", {}, 999, 999) == []
     with pytest.raises(InputError, match="policy must be one of smd, esw, optimus"):
         registry.find("admissions").canonical(asked | {"policy": "fifo"})
     with pytest.raises(InputError, match="without the scenario"):

@@ -16,14 +16,25 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
 from dlsched.policies.primal_dual.problem import utility_of, violations
 from dlsched.studies import registry
-from dlsched.studies.inspect.dual_prices import POLICIES, hindsight, priced_run, why_not
+from dlsched.studies.inspect.dual_prices import why_not
 from dlsched.studies.inspect.dual_prices.answer import Booked, Dearest, PricedRun
 from dlsched.studies.inspect.dual_prices.hindsight import instance_of
 from dlsched.studies.inspect.dual_prices.run import watched
 from dlsched.studies.simulation import Run, simulate
 from tests.support.booked_jobs import booked, cluster, in_slots
 from tests.support.known import known
-from tests.support.priced_runs import HORIZON, drawn, four_jobs, four_priced, regret, tiny
+from tests.support.priced_runs import (
+    HORIZON,
+    POLICIES,
+    drawn,
+    four_jobs,
+    four_priced,
+    hindsight,
+    priced_run,
+    regret,
+    spec_of,
+    tiny,
+)
 from tests.support.slot_jobs import best_by_enumeration
 
 CASES: dict[str, tuple[Scenario, str, dict[str, Any], int]] = {
@@ -76,8 +87,8 @@ def test_every_decision_comes_again_as_it_was_carried_out(case: str) -> None:
 @each
 def test_what_is_paid_is_what_is_booked_at_the_prices_met(case: str) -> None:
     scenario, policy, params, seed = CASES[case]
-    watcher = watched(scenario, policy, params, seed)
-    found = watcher.run()
+    watcher = watched(spec_of(scenario, policy, params, seed), scenario)
+    found = watcher.priced_run()
     jobs = watcher.prepared.scenario.workload
     admitted = 0
     for one in found.decisions:
@@ -172,11 +183,6 @@ def test_the_answer_goes_through_json_and_its_computation() -> None:
             registry.compute(kind, spec | {"policy": "dorm"}, subject=four_jobs())
 
 
-def test_another_policy_is_refused() -> None:
-    with pytest.raises(InputError, match="does not book at prices"):
-        priced_run(four_jobs(), "pd-ors-fifo", {}, 0)
-
-
 # ---- best in hindsight --------------------------------------------------------------------------------------
 
 
@@ -203,7 +209,7 @@ def test_where_all_room_is_taken_by_equals_nothing_was_lost() -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2, 4])
 def test_the_run_is_a_legal_plan_of_the_program_and_worth_what_its_log_says(policy: str, seed: int) -> None:
     given, params = tiny(seed), {"horizon_slots": 4}
-    watcher = watched(given, policy, params, 0)
+    watcher = watched(spec_of(given, policy, params, 0), given)
     instance = instance_of(watcher)
     plans = [
         {at + slot: booking for slot, booking in one.decision.schedule.items()} if one.decision.schedule else None
@@ -220,7 +226,7 @@ def test_the_run_is_a_legal_plan_of_the_program_and_worth_what_its_log_says(poli
 
 def test_the_best_in_hindsight_is_that_of_trying_everything() -> None:
     params = {"horizon_slots": 2}
-    instance = instance_of(watched(regret(), "pd-ors", params, 0))
+    instance = instance_of(watched(spec_of(regret(), "pd-ors", params, 0), regret()))
     assert hindsight(regret(), "pd-ors", params, 0).utility == pytest.approx(best_by_enumeration(instance))
 
 

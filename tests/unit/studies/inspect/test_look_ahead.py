@@ -12,13 +12,21 @@ from dlsched.domain.errors import InputError
 from dlsched.policies.rolling_horizon import problem as problems
 from dlsched.policies.rolling_horizon.solver import solve
 from dlsched.studies import registry
-from dlsched.studies.inspect.look_ahead import POLICIES, Subject, at, known_of, window
+from dlsched.studies.inspect.look_ahead import StoredRun, StoredWidths
 from dlsched.studies.inspect.look_ahead.answer import LookAhead, changes_at, decisions_of
 from dlsched.studies.simulation import simulate
 from tests.support.known import known
-from tests.support.look_ahead_runs import CROWDED, crowded_scenario, elastic_run, elastic_scenario
-
-OPTIMAL, GREEDY = POLICIES
+from tests.support.look_ahead_runs import (
+    CROWDED,
+    GREEDY,
+    OPTIMAL,
+    POLICIES,
+    at,
+    crowded_scenario,
+    elastic_run,
+    elastic_scenario,
+    window,
+)
 
 
 def asked(policy: str, first: int, last: int) -> dict[str, object]:
@@ -31,8 +39,8 @@ def asked(policy: str, first: int, last: int) -> dict[str, object]:
 def test_every_decision_comes_again_as_it_was_carried_out(policy):
     run = elastic_run(policy)
     decisions = decisions_of(run.decisions)
-    found = window(run.scenario, policy, {}, 0, 1, len(decisions))
-    stored = known_of(decisions, run.segments)
+    found = window(run.scenario, policy, 1, len(decisions))
+    stored = StoredWidths.of(decisions, run.segments)
     assert [one.number for one in found] == decisions["number"].tolist()
     assert [one.time_s for one in found] == decisions["time_s"].tolist()
     assert len(found) > 20
@@ -50,8 +58,8 @@ def test_what_jobs_got_is_what_the_run_has_stored_wherever_they_share_nodes(poli
     run = simulate(crowded_scenario(cluster), policy)
     assert run.audit() == []
     decisions = decisions_of(run.decisions)
-    stored = known_of(decisions, run.segments)
-    found = window(run.scenario, policy, {}, 0, 1, len(decisions))
+    stored = StoredWidths.of(decisions, run.segments)
+    found = window(run.scenario, policy, 1, len(decisions))
     assert [one.time_s for one in found] == decisions["time_s"].tolist()
     for one in found:
         order = np.argsort(one.row)  # jobs stand by what they share, then in order of submission
@@ -61,13 +69,13 @@ def test_what_jobs_got_is_what_the_run_has_stored_wherever_they_share_nodes(poli
     if cluster == "unequal nodes":
         assert any(one.got != one.decided(follows_plan=policy == OPTIMAL) for one in found)
     middle = len(found) // 2
-    assert window(run.scenario, policy, {}, 0, middle, middle + 2, stored) == found[middle - 1 : middle + 2]
+    assert window(run.scenario, policy, middle, middle + 2, stored) == found[middle - 1 : middle + 2]
 
 
 def test_objective_and_bound_are_those_of_the_run():
     run = elastic_run(OPTIMAL)
     decisions = decisions_of(run.decisions)
-    found = window(run.scenario, OPTIMAL, {}, 0, 1, len(decisions))
+    found = window(run.scenario, OPTIMAL, 1, len(decisions))
     np.testing.assert_allclose([known(one.objective) for one in found], decisions["objective"], rtol=1e-12)
     np.testing.assert_allclose([known(one.bound) for one in found], decisions["bound"], rtol=1e-12)
     assert [one.method for one in found] == decisions["note"].tolist()
@@ -78,11 +86,11 @@ def test_objective_and_bound_are_those_of_the_run():
 def test_taking_earlier_widths_from_the_stored_run_changes_nothing(policy):
     run = elastic_run(policy)
     decisions = decisions_of(run.decisions)
-    stored = known_of(decisions, run.segments)
-    whole = window(run.scenario, policy, {}, 0, 1, len(decisions))
+    stored = StoredWidths.of(decisions, run.segments)
+    whole = window(run.scenario, policy, 1, len(decisions))
     for number in range(1, len(decisions) + 1, 3):
-        assert at(run.scenario, policy, {}, 0, number, stored) == whole[number - 1]
-    assert window(run.scenario, policy, {}, 0, 11, 20, stored) == whole[10:20]
+        assert at(run.scenario, policy, number, stored) == whole[number - 1]
+    assert window(run.scenario, policy, 11, 20, stored) == whole[10:20]
 
 
 def test_the_first_decision_by_hand():
@@ -90,7 +98,7 @@ def test_the_first_decision_by_hand():
     scenario = elastic_scenario().replace(workload=elastic_scenario().workload.head(3))
     jobs = scenario.workload
     assert jobs.submit_s.tolist() == [308, 339, 409]
-    one = at(scenario, OPTIMAL, {}, 0, 1)
+    one = at(scenario, OPTIMAL, 1)
     assert (one.jobs, one.held, one.rest) == (("job 0", "job 1", "job 2"), (4, 2, 0), 0)
     left_h = (jobs.work - np.array([1.6**2 * 292, 1.6 * 261, 0])) / 3600
     problem = problems.of(left_h, 6, [1, 2, 4], steps=5)
@@ -102,7 +110,7 @@ def test_the_first_decision_by_hand():
 
 
 def test_the_greedy_run_is_told_what_the_optimal_one_would_plan():
-    one = at(elastic_scenario(), GREEDY, {}, 0, 3)
+    one = at(elastic_scenario(), GREEDY, 3)
     assert one.steps == 5
     assert one.status == "optimal"
     assert one.scenarios == "scenario 3"
@@ -110,18 +118,18 @@ def test_the_greedy_run_is_told_what_the_optimal_one_would_plan():
 
 
 def test_an_answer_survives_the_store():
-    one = at(elastic_scenario(), OPTIMAL, {"steps": 3}, 0, 2)
+    one = at(elastic_scenario(), OPTIMAL, 2, steps=3)
     assert one.steps == 3
     assert LookAhead.from_plain(json.loads(json.dumps(one.to_plain()))) == one
 
 
 def test_a_computation_answers_a_stretch_of_decisions_and_tells_how_far_it_is():
     run = elastic_run(OPTIMAL)
-    stored = known_of(decisions_of(run.decisions), run.segments)
+    stored = StoredWidths.of(decisions_of(run.decisions), run.segments)
     told: list[tuple[float, str]] = []
     record = registry.compute(
         "look-ahead", asked(OPTIMAL, 5, 7), lambda share, text: told.append((share, text)),
-        subject=Subject(run.scenario, stored),
+        subject=StoredRun(run.scenario, stored),
     )  # fmt: skip
     assert [one["number"] for one in record.answer["decisions"]] == [5, 6, 7]
     assert told[-1] == (1.0, "decision 7 of 7")
@@ -131,21 +139,17 @@ def test_a_computation_answers_a_stretch_of_decisions_and_tells_how_far_it_is():
 
 def test_beyond_the_end_there_is_nothing():
     number = len(decisions_of(elastic_run(OPTIMAL).decisions)) + 1
-    assert window(elastic_scenario(), OPTIMAL, {}, 0, number, number + 5) == []
-    with pytest.raises(InputError, match=f"fewer than {number}"):
-        at(elastic_scenario(), OPTIMAL, {}, 0, number)
+    assert window(elastic_scenario(), OPTIMAL, number, number + 5) == []
 
 
 def test_bad_questions_say_what_is_wrong():
-    with pytest.raises(InputError, match="plans nothing ahead"):
-        at(elastic_scenario(), "fifo", {}, 0, 1)
     with pytest.raises(InputError, match="policy must be one of"):
         registry.find("look-ahead").canonical(asked("fifo", 1, 2))
     with pytest.raises(InputError, match="last must be at least first = 3"):
         registry.find("look-ahead").canonical(asked(OPTIMAL, 3, 2))
     with pytest.raises(InputError, match="without the scenario"):
         registry.compute("look-ahead", asked(OPTIMAL, 1, 2))
-    other = Subject(elastic_scenario(jobs=3))
+    other = StoredRun(elastic_scenario(jobs=3))
     with pytest.raises(InputError, match="asks about scenario"):
         registry.compute("look-ahead", asked(OPTIMAL, 1, 2), subject=other)
 
