@@ -7,11 +7,12 @@ from typing import Any
 from dlsched.policies.registry import find
 from dlsched.runner.background import RunTask
 from dlsched.store.runs import RunInfo
-from dlsched.studies.inspect.admissions import POLICIES
+from dlsched.studies.inspect.admissions import AdmissionsSpec
 from dlsched.ui.frame import loaders, session
 from dlsched.ui.results.decision_inspector import Replays
 from dlsched.workload.studies.smd import sample_server_jobs
 
+POLICIES = AdmissionsSpec.policies
 REPLAYS = Replays("admissions", "Admissions", "admit", "interval", POLICIES)
 
 

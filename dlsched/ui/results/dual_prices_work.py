@@ -13,7 +13,7 @@ from dlsched.runner.background import RunTask, StudyTask
 from dlsched.store.record import experiment_key
 from dlsched.store.runs import RunInfo
 from dlsched.studies import registry
-from dlsched.studies.inspect.dual_prices import POLICIES
+from dlsched.studies.inspect.dual_prices import DualPricesSpec
 from dlsched.studies.inspect.dual_prices.answer import PricedRun
 from dlsched.ui.frame import loaders, parts, session
 from dlsched.ui.pending import PendingTasks
@@ -21,6 +21,7 @@ from dlsched.ui.results.decision_inspector import Replays
 from dlsched.workload.studies.pd_ors import sample_slotted_jobs
 
 PAGE = "results/dual_prices.py"
+POLICIES = DualPricesSpec.policies
 REPLAYS = Replays("prices", "Prices", "price", "decision", POLICIES)
 HINDSIGHT = PendingTasks("hindsight")
 DEMO_POLICIES = ("pd-ors-drf", "pd-ors-fifo", "oasis", "pd-ors")

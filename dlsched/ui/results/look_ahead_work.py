@@ -11,12 +11,13 @@ import streamlit as st
 from dlsched.policies.registry import find
 from dlsched.runner.background import RunTask
 from dlsched.store.runs import RunInfo
-from dlsched.studies.inspect.look_ahead import POLICIES, Subject, known_of
+from dlsched.studies.inspect.look_ahead import LookAheadSpec, StoredRun, StoredWidths
 from dlsched.studies.inspect.look_ahead.answer import changes_at
 from dlsched.ui.frame import loaders, session
 from dlsched.ui.results.decision_inspector import Replays, decisions
 from dlsched.workload.studies.modelarts import sample_elastic
 
+POLICIES = LookAheadSpec.policies
 REPLAYS = Replays("look-ahead", "Look-ahead", "look", "decision", POLICIES)
 
 
@@ -51,7 +52,7 @@ def busiest(run_id: str) -> int:
 def ask(info: RunInfo, spec: dict[str, Any]) -> None:
     """Have a block of decisions worked out in the background."""
     scenario = loaders.scenario_of(info.run_id)
-    REPLAYS.ask(spec, Subject(scenario, known_of(decisions(info.run_id), pieces(info.run_id))))
+    REPLAYS.ask(spec, StoredRun(scenario, StoredWidths.of(decisions(info.run_id), pieces(info.run_id))))
 
 
 def run_demo() -> None:
