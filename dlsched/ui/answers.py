@@ -154,7 +154,7 @@ class Answers(Generic[Spec, Answer]):
 
     def stored(self, experiment_id: str) -> Shown[Spec, Answer]:
         """Return a stored answer; DlschedError where there is none of this kind."""
-        found: Shown[Spec, Answer] = _stored(str(session.store().path), self, experiment_id)
+        found: Shown[Spec, Answer] = _stored(str(session.store().path), experiment_id, self)
         return found
 
     def open(self, experiment_id: str | None) -> None:
@@ -192,7 +192,7 @@ class Answers(Generic[Spec, Answer]):
             return
         begun = Begun(spec, tuple(self.ask([spec], subject, name)))
         st.session_state[self._asked_key] = begun.ids
-        _all_begun(str(session.store().path))[self.kind, scenario_of(spec)] = begun
+        self.note(begun)
 
     def ask(self, specs: Sequence[Spec], subject: Any, name: str) -> list[str]:
         """Ask the background runner, wait for it on this page, and return the ids of the tasks.
@@ -209,10 +209,22 @@ class Answers(Generic[Spec, Answer]):
 
     def begun(self, current: Scenario) -> Begun[Spec] | None:
         """Return the question under way about a scenario, or about jobs of its own, that a tab here has begun."""
-        known = _all_begun(str(session.store().path))
-        found = known.get((self.kind, current.content_hash)) or known.get((self.kind, ""))
+        found = self.last_begun(current)
         statuses = session.runner().status(found.ids) if found is not None else []
         return None if all(status.state.is_over for status in statuses) else found
+
+    def last_begun(self, current: Scenario) -> Begun[Spec] | None:
+        """Return what was begun last, as :meth:`begun`, also where it is over."""
+        known = _all_begun(str(session.store().path))
+        return known.get((self.kind, current.content_hash)) or known.get((self.kind, ""))
+
+    def note(self, begun: Begun[Spec]) -> None:
+        """Let every tab on this server know what was begun."""
+        _all_begun(str(session.store().path))[self.kind, scenario_of(begun.spec)] = begun
+
+    def forget_begun(self, current: Scenario) -> None:
+        """Forget what was begun last about a scenario."""
+        _all_begun(str(session.store().path)).pop((self.kind, current.content_hash), None)
 
     def rejoin(self, current: Scenario) -> None:
         """Wait for what is under way where this tab waits for nothing: who opens a tab anew finds his work again."""
@@ -278,11 +290,10 @@ def _all_begun(_path: str) -> dict[tuple[str, str], Begun[Any]]:
     return {}
 
 
-@st.cache_resource(max_entries=4 * MOST_LOOKED_AT, show_spinner=False, hash_funcs={Answers: lambda one: one.kind})
-def _stored(_path: str, of: Answers[Any, Any], experiment_id: str) -> Shown[Any, Any]:
+@st.cache_resource(max_entries=4 * MOST_LOOKED_AT, show_spinner=False)
+def _stored(_path: str, experiment_id: str, _answers: Answers[Any, Any]) -> Shown[Any, Any]:
     record = session.store().get_experiment(experiment_id)
-    if record.kind != of.kind:
-        raise StoreError(f"Experiment {experiment_id[:12]} is no {of.what}. Open it where it was made.")
-    return Shown(
-        of.read_spec(record.spec), of.read_answer(record.answer), experiment_id, record.code_version != of.version()
-    )
+    if record.kind != _answers.kind:
+        raise StoreError(f"Experiment {experiment_id[:12]} is no {_answers.what}. Open it where it was made.")
+    spec, answer = _answers.read_spec(record.spec), _answers.read_answer(record.answer)
+    return Shown(spec, answer, experiment_id, stale=record.code_version != _answers.version())

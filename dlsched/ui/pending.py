@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -24,6 +25,8 @@ class PendingTasks:
     """What a tab waits for on a page; ``prefix`` begins the keys of its widgets and of what the tab remembers."""
 
     prefix: str
+    kept_words: ClassVar[str] = "the answer is kept"
+    cancel_help: ClassVar[str] = "Nothing of it is kept"
 
     @property
     def tasks_key(self) -> str:
@@ -51,40 +54,10 @@ class PendingTasks:
             st.session_state.pop(self.tasks_key, None)
             bad = [status for status in statuses if status.state is not TaskState.STORED]
             if bad:
-                st.session_state[self.ended_key] = (bad[0].state, bad[0].message)
+                is_cancelled = bad[0].state is TaskState.CANCELLED
+                self.end(bad[0].state, "Cancelled. Nothing was kept." if is_cancelled else bad[0].message)
             return []
         return statuses
-
-    def ended(self) -> tuple[TaskState, str] | None:
-        """Return how the last work ended where it brought nothing, and why."""
-        found: tuple[TaskState, str] | None = st.session_state.get(self.ended_key)
-        return found
-
-    def forget_ended(self) -> None:
-        """Let the work be started again."""
-        st.session_state.pop(self.ended_key, None)
-
-    def show_ended(self, *, again: bool = True) -> None:
-        """Say that the last work was cancelled or stopped, with a way to try again unless the page has its own."""
-        state, message = st.session_state[self.ended_key]
-        if state is TaskState.CANCELLED:
-            st.info("Cancelled. Nothing was kept.", icon="ℹ️")
-        else:
-            st.error(f"**The computation stopped.** {safe(message, 600)}", icon="⛔")
-        if again:
-            st.button("Try again", type="primary", key=f"{self.prefix}-again", on_click=self.forget_ended)
-
-    def board(self, statuses: Sequence[TaskStatus]) -> dict[str, DeltaGenerator]:
-        """Show progress with one way to cancel all; return where progress goes."""
-        places: dict[str, DeltaGenerator] = {}
-        for status in statuses:
-            places[status.id] = st.empty()
-            _show(places[status.id], status)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            ids = [status.id for status in statuses]
-            st.button("Cancel", key=f"{self.prefix}-cancel", on_click=session.runner().cancel, args=(ids,))
-            st.markdown(":gray[You can leave this page: it goes on, and the answer is kept.]")
-        return places
 
     def wait_shortly(self) -> None:
         """Give quick work the time to end before the page is drawn: one picture instead of two."""
@@ -99,22 +72,69 @@ class PendingTasks:
         st.session_state.pop(self.tasks_key, None)
         self.forget_ended()
 
+    # ---- how it ended --------------------------------------------------------------------------------
+
+    def end(self, state: TaskState, message: str) -> None:
+        """Note that the last work brought nothing, and why."""
+        st.session_state[self.ended_key] = (state, message)
+
+    def ended(self) -> tuple[TaskState, str] | None:
+        """Return how the last work ended where it brought nothing, and why."""
+        found: tuple[TaskState, str] | None = st.session_state.get(self.ended_key)
+        return found
+
+    def forget_ended(self) -> None:
+        """Let the work be started again."""
+        st.session_state.pop(self.ended_key, None)
+
+    def show_ended(self, *, again: bool = True) -> None:
+        """Say that the last work was cancelled or stopped, with a way to try again unless the page has its own."""
+        state, message = st.session_state[self.ended_key]
+        if state is TaskState.CANCELLED:
+            st.info(safe(message, 300), icon="ℹ️")
+        else:
+            st.error(f"**The computation stopped.** {safe(message, 600)}", icon="⛔")
+        if again:
+            st.button("Try again", type="primary", key=f"{self.prefix}-again", on_click=self.forget_ended)
+
+    # ---- progress ------------------------------------------------------------------------------------
+
+    def bars(self, statuses: Sequence[TaskStatus]) -> Mapping[str, tuple[float, str]]:
+        """Return share done and text of each progress bar, by task."""
+        return {status.id: (status.share, _progress_words(status)) for status in statuses}
+
+    def board(self, statuses: Sequence[TaskStatus]) -> dict[str, DeltaGenerator]:
+        """Show progress with one way to cancel all; return where progress goes."""
+        places: dict[str, DeltaGenerator] = {}
+        for name, bar in self.bars(statuses).items():
+            places[name] = st.empty()
+            _show(places[name], *bar)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            ids = [status.id for status in statuses]
+            st.button("Cancel", key=f"{self.prefix}-cancel", on_click=session.runner().cancel, args=(ids,),
+                      help=self.cancel_help)  # fmt: skip
+            st.markdown(f":gray[You can leave this page: it goes on, and {self.kept_words}.]")
+        return places
+
     def follow(self, places: dict[str, DeltaGenerator], *, each: bool = False) -> None:
         """Follow what is under way to its end; call it last on the page. Any click on the page interrupts it.
 
         ``each``: draw the page anew whenever one of several ends, for pages that show its answer meanwhile.
         """
         while now := self.under_way():
-            followed = [status for status in now if status.id in places]
-            if each and any(status.state.is_over for status in followed):
+            if each and any(status.state.is_over and status.id in places for status in now):
                 break
-            for status in followed:
-                _show(places[status.id], status)
+            for name, bar in self.bars(now).items():
+                if name in places:
+                    _show(places[name], *bar)
             time.sleep(LOOK_EVERY_S)
         st.rerun()
 
 
-def _show(place: DeltaGenerator, status: TaskStatus) -> None:
+def _progress_words(status: TaskStatus) -> str:
     left = "" if status.eta_s is None else f", about {duration(max(1.0, round(status.eta_s)))} left"
-    text = f"{status.name}: {status.text or 'waiting'}{left}"
-    place.progress(min(max(status.share, 0.0), 1.0), text=safe(text, 300))
+    return f"{status.name}: {status.text or 'waiting'}{left}"
+
+
+def _show(place: DeltaGenerator, share: float, text: str) -> None:
+    place.progress(min(max(share, 0.0), 1.0), text=safe(text, 300))

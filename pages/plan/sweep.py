@@ -1,45 +1,13 @@
-import streamlit as st
-
-from dlsched.domain.errors import DlschedError
 from dlsched.ui.answers import follow_link
-from dlsched.ui.frame import page, parts
-from dlsched.ui.plan import sweep_board, sweep_form, sweep_view, sweep_work
+from dlsched.ui.frame import page
+from dlsched.ui.plan import sweep_form, sweep_view
+from dlsched.ui.plan.sweep_runs import SWEEPS
+from dlsched.ui.study_page import Form, study_page
 
-follow_link(sweep_work.SWEEPS)
+follow_link(SWEEPS)
 current = page.begin("Sweep")
-try:
-    sweep_work.take_in(current)
-    shown = sweep_work.shown(current)
-except DlschedError as error:
-    parts.error_box(error)
-    st.button("Go on without it", type="primary", key="sweep-without")
-    st.stop()
-
-if shown is None:
-    parts.sentence("How does the answer move over a range, and which policy is the safe choice?")
-sweep_form.presets(current)
-running = sweep_work.under_way(current)
-asked = running.ready.spec if running else None if shown is None or shown.elsewhere else shown.spec
-left, right = st.columns([5, 2], vertical_alignment="top")
-with left:
-    ready = sweep_form.form(current, asked)
-is_current = shown is not None and bool(shown.experiment_id) and not shown.stale
-is_current = is_current and shown is not None and ready is not None and ready.spec == shown.spec
-with right:
-    if ready is not None and not is_current:
-        resumes = shown is not None and not shown.experiment_id and ready.spec == shown.spec
-        words = "Under way" if running else sweep_form.button_words(ready, resumes=resumes)
-        if st.button(words, type="primary", key="sweep-run", disabled=running is not None, width="stretch"):
-            with parts.mistakes_shown():
-                sweep_work.start(ready)
-                st.rerun()
-    sweep_board.others(current, shown)
-sweep_board.ended(current, shown)
-place = sweep_board.board(running)
-if shown is not None:
-    if ready is not None and ready.spec != shown.spec and not shown.elsewhere:
-        st.markdown(":gray[Below is the answer to another question than the form asks.]")
-    sweep_view.show(shown, current, is_current=is_current)
-sweep_view.how()
-if running is not None and place is not None:
-    sweep_board.follow(running, place, current)
+study_page(
+    SWEEPS, current, Form(sweep_form.fill, sweep_form.fields), sweep_view.show,
+    before="How does the answer move over a range, and which policy is the safe choice?", how=sweep_view.HOW,
+    above=sweep_form.presets, earlier="Earlier sweeps",
+)  # fmt: skip

@@ -21,9 +21,9 @@ from dlsched.studies.design import run as cases_run
 from dlsched.studies.design.run import RunResult, VariantTask
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sweep import cells, read_spec, run_sweep
-from dlsched.ui.plan import sweep_board
+from dlsched.ui.pending import PendingTasks
 from dlsched.ui.plan.sweep_form import METRICS
-from dlsched.ui.plan.sweep_work import SOURCES
+from dlsched.ui.plan.sweep_runs import SOURCES
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
 
@@ -84,7 +84,7 @@ def done(app: AppTest, runner: Runner) -> AppTest:
 @pytest.fixture
 def hands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave following to the test, so that a page comes to its end while work is under way."""
-    monkeypatch.setattr(sweep_board, "follow", lambda asked, place, current: None)
+    monkeypatch.setattr(PendingTasks, "follow", lambda self, places: None)
 
 
 def test_the_first_screen_asks_how_many_nodes_with_the_count_of_runs(store: Store, open_page: OpenPage) -> None:
@@ -92,7 +92,7 @@ def test_the_first_screen_asks_how_many_nodes_with_the_count_of_runs(store: Stor
     assert not app.exception
     assert "which policy is the safe choice?" in app.header[0].value
     assert "20 runs, about 1 s. Nothing is random: one draw says all of this trace" in shown(app)
-    assert app.button(key="sweep-run").label == "Run 20 runs, about 1 s"
+    assert app.button(key="sweep-ask").label == "Run 20 runs, about 1 s"
     assert not app.metric
     assert not app.warning
     assert "Market" in shown(app)
@@ -102,21 +102,21 @@ def test_the_first_screen_asks_how_many_nodes_with_the_count_of_runs(store: Stor
 def test_a_sweep_is_computed_kept_and_opens_by_itself(store: Store, runner: Runner, open_page: OpenPage) -> None:
     app = typed(opened(store, open_page), "nodes", "1, 3")
     app = app.multiselect(key=f"sweep-policies-{tag()}").set_value(["fifo", "las"]).run()
-    app = done(app.button(key="sweep-run").click().run(), runner)
+    app = done(app.button(key="sweep-ask").click().run(), runner)
     assert not app.exception
     (info,) = store.list_experiments("sweep")
     assert app.query_params["experiment"] == info.experiment_id
     assert "FIFO is best in both situations; LAS can be" in app.header[0].value.replace("\\", "")
     assert "at 1 node (exact for this trace, not a forecast)" in app.header[0].value.replace("\\", "")
     assert [card.label for card in app.metric] == ["Safe choice", "Its worst loss", "Completed jobs"]
-    assert "sweep-run" not in keys(app)
+    assert "sweep-ask" not in keys(app)
     assert store.get_setting(f"sweep-interrupted/{scenario().content_hash}") is None
     assert len(store.list_runs()) == 0  # numbers alone are kept
     # A larger one computes only what is new; until then the answer says that it is another one's.
     app = typed(app, "nodes", "1, 2, 3")
-    assert app.button(key="sweep-run").label == "Run 2 of 6 runs, about 1 s"
+    assert app.button(key="sweep-ask").label == "Run 2 of 6 runs, about 1 s"
     assert "answer to another question than the form asks" in shown(app)
-    app = done(app.button(key="sweep-run").click().run(), runner)
+    app = done(app.button(key="sweep-ask").click().run(), runner)
     assert app.query_params["experiment"] != info.experiment_id
     assert "in all 3 situations" in app.header[0].value
     # Back by the list of earlier ones.
@@ -131,7 +131,7 @@ def test_each_preset_fills_the_form_and_runs(preset: str, store: Store, runner: 
     app = app.multiselect(key=f"sweep-policies-{tag()}").set_value(["fifo", "las"]).run()
     app = app.button(key=f"sweep-preset-{preset}").click().run()
     assert not app.error
-    app = done(app.button(key="sweep-run").click().run(), runner)
+    app = done(app.button(key="sweep-ask").click().run(), runner)
     assert not app.exception
     for name in part(app).options:
         app = part(app).set_value(name).run()
@@ -155,11 +155,11 @@ def test_cancelling_keeps_finished_runs_shows_them_and_resuming_computes_the_res
 
     monkeypatch.setattr(cells, "carry_out", slow)
     monkeypatch.setattr(
-        "dlsched.ui.plan.sweep_work.batches", lambda missing, seconds, workers: [[key] for key in missing]
+        "dlsched.ui.plan.sweep_runs.batches", lambda missing, seconds, workers: [[key] for key in missing]
     )
-    app = opened(store, open_page).button(key="sweep-run").click().run()
+    app = opened(store, open_page).button(key="sweep-ask").click().run()
     assert "You can leave this page" in shown(app)
-    assert app.button(key="sweep-run").disabled
+    assert app.button(key="sweep-ask").disabled
     while sum(status.state.value == "stored" for status in runner.questions("cells")) < allowed:
         pass
     app = app.run()
@@ -172,16 +172,16 @@ def test_cancelling_keeps_finished_runs_shows_them_and_resuming_computes_the_res
     assert not app.exception
     assert "Cancelled. 6 of 20 runs are kept, 14 are missing." in shown(app)
     assert "14 of 20 runs are missing" in shown(app)
-    assert app.button(key="sweep-run").label == "Resume 14 missing, about 1 s"
+    assert app.button(key="sweep-ask").label == "Resume 14 missing, about 1 s"
     assert store.list_experiments("sweep") == []
     app = part(app).set_value("Map").run()
     assert "• not run yet" in shown(app)
     # The next day, in another tab: the same question, what there is, and the way on.
     later = open_page(PAGE, scenario=scenario().content_hash)
     assert "This sweep is not complete" in shown(later)
-    assert later.button(key="sweep-run").label == "Resume 14 missing, about 1 s"
+    assert later.button(key="sweep-ask").label == "Resume 14 missing, about 1 s"
     go_on.set()
-    later = done(later.button(key="sweep-run").click().run(), runner)
+    later = done(later.button(key="sweep-ask").click().run(), runner)
     assert not later.exception
     assert "in all 4 situations" in later.header[0].value
     assert len(store.list_experiments("sweep")) == 1
@@ -210,7 +210,7 @@ def test_a_run_that_fails_is_told_and_the_answer_is_complete(
         return real(task, progress)
 
     monkeypatch.setattr(cells, "carry_out", broken)
-    app = done(opened(store, open_page).button(key="sweep-run").click().run(), runner)
+    app = done(opened(store, open_page).button(key="sweep-ask").click().run(), runner)
     assert not app.exception
     assert len(store.list_experiments("sweep")) == 1
     banner, load = [one.value.replace("\\", "") for one in app.warning]
@@ -228,13 +228,13 @@ def test_when_a_batch_cannot_be_computed_one_box_says_so_and_the_page_stays_usab
         raise InputError("runs of a sweep", "cannot be <b>computed</b>", "Ask again")
 
     monkeypatch.setattr(cells, "_part", fail)
-    app = done(opened(store, open_page).button(key="sweep-run").click().run(), runner)
+    app = done(opened(store, open_page).button(key="sweep-ask").click().run(), runner)
     assert not app.exception
     (box,) = app.error
-    assert "The sweep stopped." in box.value
+    assert "The computation stopped." in box.value
     assert "<b>" not in box.value
     assert "0 of 20 runs are kept, 20 are missing" in box.value.replace("\\", "")
-    assert app.button(key="sweep-run").label.startswith("Resume 20 missing")
+    assert app.button(key="sweep-ask").label.startswith("Resume 20 missing")
 
 
 def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: Store, open_page: OpenPage) -> None:
@@ -284,7 +284,7 @@ def test_a_parameter_of_a_policy_can_vary(store: Store, runner: Runner, open_pag
     assert "LAS: quantum" in values.label
     assert str(values.value).count(", ") == 2
     app = app.multiselect(key=f"sweep-policies-{tag()}").set_value(["las"]).run()
-    app = done(app.button(key="sweep-run").click().run(), runner)
+    app = done(app.button(key="sweep-ask").click().run(), runner)
     assert not app.exception
     assert not app.error
     assert "under LAS" in app.header[0].value
@@ -309,7 +309,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(
     assert not app.exception
     assert message in app.error[0].value.replace("\\", "")
     assert "it cannot be computed as it stands" in shown(app)
-    assert "sweep-run" not in keys(app)
+    assert "sweep-ask" not in keys(app)
 
 
 def test_old_unknown_and_foreign_answers_say_so(store: Store, open_page: OpenPage) -> None:

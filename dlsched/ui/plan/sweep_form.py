@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 
 import streamlit as st
 
-from dlsched.domain.errors import DlschedError, InputError
+from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import POLICIES, find, unmet_needs
 from dlsched.studies.design.factors import Factor, Value, factors_for
@@ -17,14 +17,14 @@ from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse
 from dlsched.studies.what_if.words import DAYS_WHY
 from dlsched.ui.fields.policy_choice import usual
 from dlsched.ui.frame.forms import label_of
-from dlsched.ui.frame.parts import error_box, mistakes_shown
+from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars
-from dlsched.ui.plan import sweep_work
-from dlsched.ui.plan.sweep_work import Ready
+from dlsched.ui.plan import sweep_runs
+from dlsched.ui.plan.sweep_runs import Ready
+from dlsched.ui.study_page import Asked, fold
 from dlsched.wording.formats import amount, duration, listed
 
 LABELS = {spec.key: spec.label for spec in POLICIES}
-FILLED, FOLDED = "sweep-filled", "sweep-folded"
 MODES = {"grid": "A range, or a grid of two", "one-at-a-time": "One at a time"}
 METRICS = (
     "jct_mean", "wait_mean", "wait_p95", "slowdown_mean", "late_share", "tardiness_cost", "cost_month", "total_cost",
@@ -49,28 +49,17 @@ def presets(scenario: Scenario) -> None:
                     _set(tag, mode, {axis.key: axis.values for axis in axes})
                     draws = f"sweep-draws-{tag}"
                     st.session_state[draws] = max(DRAWS, st.session_state.get(draws, DRAWS))
-                    _fold(is_open=True)
+                    fold("sweep", is_open=True)
                     st.rerun()
 
 
-def form(scenario: Scenario, asked: SweepSpec | None) -> Ready | None:
-    """Show the form; return what it asks, None where that cannot be computed (it says why).
-
-    ``asked`` is the question of the answer on the page: the form asks it when the answer is opened.
-    """
-    tag = scenario.content_hash[:8]
-    _fill(scenario, asked, tag)
-    line = st.empty()
-    is_open, times = st.session_state[FOLDED]
-    with st.expander("Change the question", key=f"sweep-form-{times}", expanded=is_open):
-        try:
-            ready = _ready(_fields(scenario, tag), scenario)
-        except DlschedError as error:
-            error_box(error)
-            line.markdown(":orange[**Question**: it cannot be computed as it stands.]")
-            return None
-    line.markdown(f"**Question**: {count_words(ready)}")
-    return ready
+def fields(scenario: Scenario, _: SweepSpec | None) -> Asked[SweepSpec]:
+    """Show the fields and return what they ask; InputError where that cannot be computed."""
+    ready = sweep_runs.prepare(_spec(scenario, scenario.content_hash[:8]), scenario)
+    if ready.plan.exact and len(ready.spec.seeds) > 1:  # every draw would be the same
+        ready = sweep_runs.prepare(ready.spec.model_copy(update={"seeds": ready.spec.seeds[:1]}), scenario)
+    name = f"Sweep of {scenario.name[:60]}"
+    return Asked(ready.spec, count_words(ready), name, lambda _: button_words(ready))
 
 
 def count_words(ready: Ready) -> str:
@@ -85,45 +74,28 @@ def count_words(ready: Ready) -> str:
     return ", ".join(parts) + exact
 
 
-def button_words(ready: Ready, *, resumes: bool = False) -> str:
-    """Return what the button says: Run 1,350 runs; Run 930 of 1,350; Resume 930 missing; Show 1,350 from the store.
-
-    ``resumes``: the question was asked before and did not come to its end.
-    """
+def button_words(ready: Ready) -> str:
+    """Return what the button says: Run 1,350 runs; Run 930 of 1,350; Resume 930 missing; Show 1,350 from the store."""
     runs, missing = len(ready.plan.tasks), len(ready.missing)
     if not missing:
         return f"Show {amount(runs, 'run')} from the store"
     about = f"about {duration(_rounded(ready.seconds))}"
-    if resumes:
+    if sweep_runs.is_interrupted(ready.spec):
         return f"Resume {missing:,} missing, {about}"
-    return (
-        f"Run {missing:,} of {amount(runs, 'run')}, {about}"
-        if missing < runs
-        else f"Run {amount(runs, 'run')}, {about}"
-    )
+    part = f"{missing:,} of " if missing < runs else ""
+    return f"Run {part}{amount(runs, 'run')}, {about}"
 
 
 def _rounded(seconds: float) -> float:
     return 60 * round(seconds / 60) if seconds >= 90 else max(1.0, round(seconds))
 
 
-def _ready(spec: SweepSpec, scenario: Scenario) -> Ready:
-    ready = sweep_work.prepare(spec, scenario)
-    if ready.plan.exact and len(spec.seeds) > 1:  # every draw would be the same
-        return sweep_work.prepare(spec.model_copy(update={"seeds": spec.seeds[:1]}), scenario)
-    return ready
-
-
 # ---- first values ------------------------------------------------------------------------------------
 
 
-def _fill(scenario: Scenario, asked: SweepSpec | None, tag: str) -> None:
-    """Give the fields their first values for a scenario, and those of an answer when it is opened."""
-    mark = f"{tag}-{None if asked is None else asked.model_dump_json()}"
-    if st.session_state.get(FILLED) == mark:
-        return
-    st.session_state[FILLED] = mark
-    _fold(is_open=asked is None)
+def fill(scenario: Scenario, asked: SweepSpec | None) -> None:
+    """Give the fields their first values for a scenario, and those of a question when it is opened."""
+    tag = scenario.content_hash[:8]
     if asked is not None:
         _set(tag, asked.mode, {axis.key: axis.values for axis in asked.axes})
         _set_runs(tag, asked.policies, len(asked.seeds), asked.vary)
@@ -134,11 +106,6 @@ def _fill(scenario: Scenario, asked: SweepSpec | None, tag: str) -> None:
             mode, axes = preset("situations", scenario)
         _set(tag, mode, {axis.key: axis.values for axis in axes})
         _set_runs(tag, _usual(scenario), DRAWS, {})
-
-
-def _fold(*, is_open: bool) -> None:
-    """Open or fold the form: a browser keeps what its reader did with it, unless it is another one."""
-    st.session_state[FOLDED] = (is_open, st.session_state.get(FOLDED, (True, 0))[1] + 1)
 
 
 def _usual(scenario: Scenario) -> tuple[str, ...]:
@@ -182,7 +149,7 @@ def _values_key(tag: str, mode: str, key: str) -> str:
 # ---- fields ------------------------------------------------------------------------------------------
 
 
-def _fields(scenario: Scenario, tag: str) -> SweepSpec:
+def _spec(scenario: Scenario, tag: str) -> SweepSpec:
     st.segmented_control(
         "How", list(MODES), required=True, key=f"sweep-mode-{tag}", persist_state="session",
         format_func=MODES.__getitem__,

@@ -31,9 +31,9 @@ from dlsched.studies.sweep.words import point_words, value_words
 from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
-from dlsched.ui.plan import sweep_work
-from dlsched.ui.plan.sweep_regret import regret_rows, regret_table
-from dlsched.ui.plan.sweep_work import Shown
+from dlsched.ui.plan import sweep_runs
+from dlsched.ui.plan.regret_table import regret_rows, regret_table
+from dlsched.ui.plan.sweep_runs import SWEEPS, Shown
 from dlsched.ui.scenario import price_lists
 from dlsched.ui.scenario.calibration_work import known_trust
 from dlsched.wording.assumptions import assumptions
@@ -47,13 +47,16 @@ HOW = (
     "Every policy runs at every point with every draw, and each run is audited; a run that fails is counted and shown, "
     "never left out. Numbers are means over draws with 95% t intervals; differences are paired by draw, as all points "
     "and policies meet the same random jobs. Numbers of runs are kept in the store: a sweep that was stopped goes on "
-    "where it was, and one that overlaps another computes only what is new."
+    "where it was, and one that overlaps another computes only what is new.\n\n"
+    f"{REGRET}\n\n{KNEE}"
 )
 
 
-def show(shown: Shown, scenario: Scenario, *, is_current: bool) -> None:
+def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     """Show an answer; ``is_current``: it answers what the form asks, so that its runs are the next step."""
     answer = shown.answer
+    if shown.partial:
+        _put_away(scenario)
     load = None if shown.elsewhere else offered_load(in_seconds(scenario), scenario.cluster)
     overload = overload_cautions(
         load, scenario.cluster, "As the scenario is", "Read waits with care, or sweep more nodes"
@@ -83,6 +86,19 @@ def _remembered(key: str, offered: list[str]) -> str:
     if st.session_state.get(key) not in offered:
         st.session_state[key] = offered[0]
     return str(st.session_state[key])
+
+
+def _put_away(scenario: Scenario) -> None:
+    """Say that a sweep was stopped, with a way to the newest complete one."""
+
+    def forget() -> None:
+        SWEEPS.work.forget_ended()
+        sweep_runs.forget_interrupted(scenario)
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(":gray[This sweep is not complete. Its finished runs are kept.]")
+        st.button("Put it away", key="sweep-forget", type="tertiary", on_click=forget,
+                  help="Show the newest complete sweep instead; runs stay in the store")  # fmt: skip
 
 
 def _chips(shown: Shown, scenario: Scenario) -> list[Any]:
@@ -265,10 +281,4 @@ def _in_full(shown: Shown, scenario: Scenario, *, is_current: bool) -> None:
             help="The first draw, as a scenario of its own; kept runs open at once",
         ):  # fmt: skip
             with mistakes_shown():
-                sweep_work.look_at_runs(scenario, shown, int(point))
-
-
-def how() -> None:
-    """Show how the numbers are made."""
-    with st.expander("How it is computed", key="sweep-how"):
-        st.markdown(f"{HOW}\n\n{REGRET}\n\n{KNEE}")
+                sweep_runs.look_at_runs(scenario, shown, int(point))

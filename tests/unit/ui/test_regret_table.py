@@ -8,7 +8,7 @@ import pytest
 
 from dlsched.figures.palette import DARK, LIGHT, Theme
 from dlsched.figures.sweep_map import luminance
-from dlsched.ui.plan.sweep_regret import MOST_SITUATIONS, regret_rows, regret_table, situations
+from dlsched.ui.plan.regret_table import MOST_SITUATIONS, regret_rows, regret_table, situations
 from tests.support.sweeps import NODES, made, two_policies
 
 
