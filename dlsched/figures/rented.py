@@ -54,7 +54,7 @@ def rent_over_time(
 
 
 def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = ()) -> Chart:
-    """Return the bill by machine type with its GPU-hours; ``machines`` as metrics.machines.bill_by_machine.
+    """Return the bill by machine type with its GPU-hours; ``machines`` as metrics.tables.bill_by_machine.
 
     The colour is the GPU type, as on all pages: ``gpu_types`` are those of the cluster in the order of their colours.
     """
@@ -124,7 +124,7 @@ def _machine_table(machines: pd.DataFrame) -> pd.DataFrame:
 
 
 def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
-    """Return what each late job costs, dearest first; ``late`` as metrics.machines.late_by_cost with a price.
+    """Return what each late job costs, dearest first; ``late`` as metrics.tables.late_by_cost with a price.
 
     Without weights the bars are hours late.
     """

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from dlsched.metrics.job_timeline import JobTimeline, timeline_of
     from dlsched.metrics.kpi import KPI, KPIS
     from dlsched.metrics.run_facts import RunFacts
-    from dlsched.metrics.series import series_of, series_table
     from dlsched.metrics.summary import Metrics, summarise, summarise_facts
     from dlsched.metrics.tables import (
         decisions_table,
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
         nodes_table,
         segments_of,
         segments_table,
+        series_of,
+        series_table,
         waits_of,
         waits_table,
     )
@@ -55,8 +56,6 @@ _HOME = {
     "KPIS": "kpi",
     "Metrics": "summary",
     "RunFacts": "run_facts",
-    "series_of": "series",
-    "series_table": "series",
     "summarise": "summary",
     "summarise_facts": "summary",
     "timeline_of": "job_timeline",

@@ -114,3 +114,20 @@ def _time_words(low_s: float, high_s: float) -> str:
 def floats_of(frame: pd.DataFrame, name: str) -> Floats:
     """Return a column as floats; NaN throughout where the table lacks it."""
     return np.asarray(frame[name], dtype=float) if name in frame else np.full(len(frame), np.nan)
+
+
+# ---- groups -------------------------------------------------------------------------------------------
+
+
+LEAST_GROUP = 5
+"""Groups of fewer jobs a draw are folded into one: a mean over them says little."""
+
+
+def letters(place: int) -> str:
+    """Return A, B, ..., Z, AA, AB, ...: names for groups that are not to be named."""
+    text = ""
+    place += 1
+    while place:
+        place, last = divmod(place - 1, 26)
+        text = chr(65 + last) + text
+    return text

@@ -28,7 +28,7 @@ RESTART_AFTER = (PieceEnd.MOVED, PieceEnd.NODE_LOST, PieceEnd.VM_CHANGED)
 
 @dataclass(frozen=True, eq=False)
 class RunFacts:
-    """The books of one run: scenario as it was run, truth and log, and what follows from them."""
+    """The facts of one run: scenario as it was run, truth and log, and what follows from them."""
 
     scenario: Scenario
     truth: Truth

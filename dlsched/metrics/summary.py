@@ -10,8 +10,8 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
 from dlsched.domain.workload import Floats
 from dlsched.metrics.billing import SECONDS_PER_H, usd_in_window
-from dlsched.metrics.bound import total_cost_bound
-from dlsched.metrics.bound_service import service_bounds
+from dlsched.metrics.bounds.cost import total_cost_bound
+from dlsched.metrics.bounds.service import service_bounds
 from dlsched.metrics.fairness import jain_index, means_by_user
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.stats.intervals import SAME_NUMBER
@@ -39,29 +39,29 @@ def summarise(scenario: Scenario, truth: Truth, log: RunLog) -> Metrics:
     return summarise_facts(RunFacts(scenario, truth, log))
 
 
-def summarise_facts(books: RunFacts) -> Metrics:
-    """Return the metrics of a run whose books are open already."""
-    metrics = counts(books) | times(books) | use(books) | lateness(books) | money(books) | extras(books)
-    metrics |= service_bounds(books)
+def summarise_facts(facts: RunFacts) -> Metrics:
+    """Return the metrics of a run whose facts are known already."""
+    metrics = counts(facts) | times(facts) | use(facts) | lateness(facts) | money(facts) | extras(facts)
+    metrics |= service_bounds(facts)
     return {key: _plain(value) for key, value in metrics.items()}
 
 
-def counts(books: RunFacts) -> Metrics:
+def counts(facts: RunFacts) -> Metrics:
     """Return how many jobs ended how, and how often jobs were disturbed."""
-    ended = {f"{status.name.lower()}": int(books.is_status(status).sum()) for status in JobStatus}
+    ended = {f"{status.name.lower()}": int(facts.is_status(status).sum()) for status in JobStatus}
     return {
-        "jobs": len(books.jobs),
+        "jobs": len(facts.jobs),
         **ended,
-        "preemptions": int((books.log.piece_end == PieceEnd.PREEMPTED).sum()),
-        "resizes": int((books.log.piece_end == PieceEnd.RESIZED).sum()),
-        "restarts": int(books.piece_is_restart.sum()),
+        "preemptions": int((facts.log.piece_end == PieceEnd.PREEMPTED).sum()),
+        "resizes": int((facts.log.piece_end == PieceEnd.RESIZED).sum()),
+        "restarts": int(facts.piece_is_restart.sum()),
     }
 
 
-def times(books: RunFacts) -> Metrics:
+def times(facts: RunFacts) -> Metrics:
     """Return waits, times in the system and slowdowns."""
-    wait_s, jct_s, done = books.wait_s, books.jct_s, books.completed
-    first_s, last_s = books.log.start_s, books.log.job_end_s
+    wait_s, jct_s, done = facts.wait_s, facts.jct_s, facts.completed
+    first_s, last_s = facts.log.start_s, facts.log.job_end_s
     return {
         "wait_mean": _over(np.mean, wait_s),
         "wait_p50": _over(np.median, wait_s),
@@ -71,22 +71,22 @@ def times(books: RunFacts) -> Metrics:
         "jct_median": _over(np.median, jct_s),
         "jct_p95": _percentile(jct_s, 95),
         "jct_p99": _percentile(jct_s, 99),
-        "not_running_mean": _over(np.mean, books.not_running_s[done]),
-        "slowdown_mean": _over(np.mean, books.slowdown),
-        "slowdown_bounded_mean": _over(np.mean, books.slowdown_bounded),
+        "not_running_mean": _over(np.mean, facts.not_running_s[done]),
+        "slowdown_mean": _over(np.mean, facts.slowdown),
+        "slowdown_bounded_mean": _over(np.mean, facts.slowdown_bounded),
         "makespan": float(last_s[done].max() - first_s) if done.any() else None,
     }
 
 
-def use(books: RunFacts) -> Metrics:
+def use(facts: RunFacts) -> Metrics:
     """Return how much of the GPU-time was held, and how much of that moved work forward."""
-    up, held, useful = books.gpu_s_up, books.gpu_s_held, books.gpu_s_useful
-    spare = books.gpu_s_paid - held
+    up, held, useful = facts.gpu_s_up, facts.gpu_s_held, facts.gpu_s_useful
+    spare = facts.gpu_s_paid - held
     return {
         "allocation_ratio": held / up if up > 0 else None,
         "goodput": useful / held if held > 0 else None,
-        "other_width_share": _other_width_share(books),
-        "used_of_reserved": _used_of_reserved(books),
+        "other_width_share": _other_width_share(facts),
+        "used_of_reserved": _used_of_reserved(facts),
         "gpu_hours_up": up / SECONDS_PER_H,
         "gpu_hours_held": held / SECONDS_PER_H,
         # Rounding of the sums must not show as 1e-12 hours.
@@ -94,119 +94,119 @@ def use(books: RunFacts) -> Metrics:
     }
 
 
-def _other_width_share(books: RunFacts) -> float | None:
-    other = books.log.piece_workers != books.jobs.workers[books.log.piece_row]
-    run_s = float(books.piece_length_s.sum())
-    return float(books.piece_length_s[other].sum()) / run_s if run_s > 0 else None
+def _other_width_share(facts: RunFacts) -> float | None:
+    other = facts.log.piece_workers != facts.jobs.workers[facts.log.piece_row]
+    run_s = float(facts.piece_length_s.sum())
+    return float(facts.piece_length_s[other].sum()) / run_s if run_s > 0 else None
 
 
-def _used_of_reserved(books: RunFacts) -> float | None:
+def _used_of_reserved(facts: RunFacts) -> float | None:
     """Return what jobs held over what they held and blocked, resources as shares of the cluster's; None = no blocks."""
-    blocked = books.log.piece_blocked
+    blocked = facts.log.piece_blocked
     if not blocked.any():
         return None
-    capacity = books.scenario.cluster.nodes.capacity.sum(axis=0)
+    capacity = facts.scenario.cluster.nodes.capacity.sum(axis=0)
     stated = np.isfinite(capacity) & (capacity > 0)
     weight = np.divide(1.0, capacity, out=np.zeros_like(capacity), where=stated)
-    used = float(books.share_held @ weight @ books.piece_length_s[books.piece_of_share])
-    unused = float(blocked @ weight @ books.piece_length_s)
+    used = float(facts.share_held @ weight @ facts.piece_length_s[facts.piece_of_share])
+    unused = float(blocked @ weight @ facts.piece_length_s)
     return used / (used + unused) if used + unused > 0 else None
 
 
-def lateness(books: RunFacts) -> Metrics:
+def lateness(facts: RunFacts) -> Metrics:
     """Return late jobs and what finishing when is worth."""
-    judged = int(books.has_due.sum())
-    late = int((books.tardiness_s[books.has_due] > 0).sum())
-    usd, utility = books.tardiness_usd, books.utility
+    judged = int(facts.has_due.sum())
+    late = int((facts.tardiness_s[facts.has_due] > 0).sum())
+    usd, utility = facts.tardiness_usd, facts.utility
     return {
-        "tardiness_total": float(books.tardiness_s[books.has_due].sum()) if judged else None,
+        "tardiness_total": float(facts.tardiness_s[facts.has_due].sum()) if judged else None,
         "tardiness_cost": float(usd.sum()) if usd is not None else None,
         "late_jobs": late if judged else None,
         "late_share": late / judged if judged else None,
-        "utility_total": float(np.nansum(utility[books.completed])) if utility is not None else None,
+        "utility_total": float(np.nansum(utility[facts.completed])) if utility is not None else None,
     }
 
 
-def money(books: RunFacts) -> Metrics:
+def money(facts: RunFacts) -> Metrics:
     """Return the bill, in total and by what it was for."""
-    rejection_usd = books.scenario.options.rejection_usd * float(books.is_status(JobStatus.REJECTED).sum())
+    rejection_usd = facts.scenario.options.rejection_usd * float(facts.is_status(JobStatus.REJECTED).sum())
     nothing: Metrics = dict.fromkeys(COSTS)
-    bill = books.bill
+    bill = facts.bill
     if bill is None:
         return nothing | {"rejection_cost": rejection_usd}
-    useful_h = books.gpu_s_useful / SECONDS_PER_H
-    late_usd = 0.0 if books.tardiness_usd is None else float(books.tardiness_usd.sum())
+    useful_h = facts.gpu_s_useful / SECONDS_PER_H
+    late_usd = 0.0 if facts.tardiness_usd is None else float(facts.tardiness_usd.sum())
     return nothing | {
         "vm_cost": bill.total_usd,
         "idle_cost": bill.idle_usd,
         "spare_cost": bill.spare_usd,
-        "restart_cost": books.restart_usd,
-        "cost_month": _month_usd(books),
+        "restart_cost": facts.restart_usd,
+        "cost_month": _month_usd(facts),
         "usd_per_useful_gpu_h": bill.total_usd / useful_h if useful_h > 0 else None,
         "rejection_cost": rejection_usd,
         "total_cost": bill.total_usd + late_usd + rejection_usd,
-        "total_cost_bound": total_cost_bound(books),
+        "total_cost_bound": total_cost_bound(facts),
     }
 
 
-def extras(books: RunFacts) -> Metrics:
+def extras(facts: RunFacts) -> Metrics:
     """Return numbers beyond the contract: the queue, fairness, the policy's own time."""
-    log = books.log
-    fairness = finish_time_fairness(books)
+    log = facts.log
+    fairness = finish_time_fairness(facts)
     return {
-        "queue_max": longest_queue(books),
+        "queue_max": longest_queue(facts),
         "fairness_p95": _percentile(fairness, 95),
         "fairness_max": _over(np.max, fairness),
-        "fairness_users_jain": users_evenness(books),
+        "fairness_users_jain": users_evenness(facts),
         "stalled": int(log.stalled),
         "decisions": len(log.decision_s),
         "decision_cpu_s": None if np.isnan(log.decision_cpu_s).all() else float(np.nansum(log.decision_cpu_s)),
     }
 
 
-def users_evenness(books: RunFacts) -> float | None:
+def users_evenness(facts: RunFacts) -> float | None:
     """Return Jain's index of the users' mean slowdowns; None without users, or with one that completed a job."""
-    users = books.jobs.user
-    return None if users is None else jain_index(means_by_user(users, books.slowdown))
+    users = facts.jobs.user
+    return None if users is None else jain_index(means_by_user(users, facts.slowdown))
 
 
-def longest_queue(books: RunFacts) -> int:
+def longest_queue(facts: RunFacts) -> int:
     """Return the largest number of jobs that waited at one time."""
-    log = books.log
-    at_s = np.unique(np.concatenate([books.jobs.submit_s, log.piece_start_s, log.piece_end_s, books.left_s]))
-    in_system = count_after(books.jobs.submit_s, at_s) - count_after(log.job_end_s, at_s)
+    log = facts.log
+    at_s = np.unique(np.concatenate([facts.jobs.submit_s, log.piece_start_s, log.piece_end_s, facts.left_s]))
+    in_system = count_after(facts.jobs.submit_s, at_s) - count_after(log.job_end_s, at_s)
     running = count_after(log.piece_start_s, at_s) - count_after(log.piece_end_s, at_s)
     at_most_run = at_s < log.end_s
     return int((in_system - running)[at_most_run].max(initial=0))
 
 
-def finish_time_fairness(books: RunFacts) -> Floats:
+def finish_time_fairness(facts: RunFacts) -> Floats:
     """Return time in system over time alone on an equal part of the GPUs, by job (NaN: not completed, no GPUs).
 
     The part is 1/N of the GPUs, N being the mean number of jobs in the system while the job was there (Themis,
     NSDI 2020). Above 1 a job was slower than on its own part.
     """
-    log, jobs = books.log, books.jobs
-    at_s = np.unique(np.concatenate([jobs.submit_s, books.left_s]))
-    present = count_after(jobs.submit_s, at_s) - count_after(books.left_s, at_s)
+    log, jobs = facts.log, facts.jobs
+    at_s = np.unique(np.concatenate([jobs.submit_s, facts.left_s]))
+    present = count_after(jobs.submit_s, at_s) - count_after(facts.left_s, at_s)
     job_s = np.concatenate([[0.0], np.cumsum(present[:-1] * np.diff(at_s))])
-    stay_s = books.left_s - jobs.submit_s
-    during = job_s[np.searchsorted(at_s, books.left_s)] - job_s[np.searchsorted(at_s, jobs.submit_s)]
+    stay_s = facts.left_s - jobs.submit_s
+    during = job_s[np.searchsorted(at_s, facts.left_s)] - job_s[np.searchsorted(at_s, jobs.submit_s)]
     others = np.divide(during, stay_s, out=np.ones(len(jobs)), where=stay_s > 0)
     window_s = log.end_s - log.start_s
-    gpus_up = books.gpu_s_up / window_s if window_s > 0 else 0.0
+    gpus_up = facts.gpu_s_up / window_s if window_s > 0 else 0.0
     if gpus_up <= 0:
         return np.full(len(jobs), np.nan)
-    alone_s = books.alone_s * np.maximum(1.0, jobs.gpus * others / gpus_up)
-    return np.asarray(books.jct_s / alone_s)
+    alone_s = facts.alone_s * np.maximum(1.0, jobs.gpus * others / gpus_up)
+    return np.asarray(facts.jct_s / alone_s)
 
 
-def _month_usd(books: RunFacts) -> float | None:
+def _month_usd(facts: RunFacts) -> float | None:
     """Return the bill over the arrival window, scaled to a month; None when all jobs arrive at once."""
-    bill, submit_s = books.bill, books.jobs.submit_s
+    bill, submit_s = facts.bill, facts.jobs.submit_s
     if bill is None or not len(submit_s) or submit_s[-1] <= submit_s[0]:
         return None
-    window_usd = usd_in_window(books.stays, bill.stay_usd, float(submit_s[0]), float(submit_s[-1]))
+    window_usd = usd_in_window(facts.stays, bill.stay_usd, float(submit_s[0]), float(submit_s[-1]))
     window_h = float(submit_s[-1] - submit_s[0]) / SECONDS_PER_H
     return window_usd / window_h * HOURS_PER_MONTH
 

@@ -1,4 +1,4 @@
-"""The tables of one run: jobs, segments, nodes, decisions, waits, groups."""
+"""The tables of one run: jobs, segments, nodes, decisions, waits, groups, machines rented, and all of it over time."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dlsched.domain.truth import Truth
 from dlsched.domain.workload import GPU
 from dlsched.metrics.billing import SECONDS_PER_H, stay_usd, usd_per_h
 from dlsched.metrics.run_facts import RunFacts
+from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 JOB_TEXTS = ("user", "group", "job_class", "partition", "model")
@@ -26,37 +27,37 @@ def jobs_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
     return jobs_of(RunFacts(scenario, truth, log))
 
 
-def jobs_of(books: RunFacts) -> pd.DataFrame:
+def jobs_of(facts: RunFacts) -> pd.DataFrame:
     """Return one row a job, in the order of the workload.
 
     Seconds and dollars; NaN where undefined. ``cost`` is the job's part of the machine bill; ``completion_s`` is set
     for completed jobs only, ``left_s`` when a job left the system in whatever way. Text columns (user, group,
     job_class, partition, model) are there where the workload has them.
     """
-    jobs, log = books.jobs, books.log
+    jobs, log = facts.jobs, facts.log
     nothing = np.full(len(jobs), np.nan)
     columns: dict[str, Any] = {
         "job_id": jobs.job_id,
         "submit_s": jobs.submit_s,
         "first_start_s": log.job_first_start_s,
-        "completion_s": np.where(books.completed, log.job_end_s, np.nan),
+        "completion_s": np.where(facts.completed, log.job_end_s, np.nan),
         "status": names(JobStatus, log.job_status),
         "gpus": jobs.gpus,
-        "wait_s": books.wait_s,
-        "jct_s": books.jct_s,
-        "tardiness_s": books.tardiness_s,
-        "cost": nothing if books.bill is None else books.bill.job_usd,
-        "utility": nothing if books.utility is None else books.utility,
-        "run_s": books.run_s,
-        "not_running_s": books.not_running_s,
+        "wait_s": facts.wait_s,
+        "jct_s": facts.jct_s,
+        "tardiness_s": facts.tardiness_s,
+        "cost": nothing if facts.bill is None else facts.bill.job_usd,
+        "utility": nothing if facts.utility is None else facts.utility,
+        "run_s": facts.run_s,
+        "not_running_s": facts.not_running_s,
         "left_s": log.job_end_s,
         "due_s": nothing if jobs.due_s is None else jobs.due_s,
-        "tardiness_usd": nothing if books.tardiness_usd is None else books.tardiness_usd,
-        "slowdown": books.slowdown,
-        "gpu_s": books.per_job(books.piece_gpus * books.piece_length_s),
-        "preemptions": books.per_job(log.piece_end == PieceEnd.PREEMPTED).astype(np.int64),
-        "resizes": books.per_job(log.piece_end == PieceEnd.RESIZED).astype(np.int64),
-        "restarts": books.per_job(books.piece_is_restart).astype(np.int64),
+        "tardiness_usd": nothing if facts.tardiness_usd is None else facts.tardiness_usd,
+        "slowdown": facts.slowdown,
+        "gpu_s": facts.per_job(facts.piece_gpus * facts.piece_length_s),
+        "preemptions": facts.per_job(log.piece_end == PieceEnd.PREEMPTED).astype(np.int64),
+        "resizes": facts.per_job(log.piece_end == PieceEnd.RESIZED).astype(np.int64),
+        "restarts": facts.per_job(facts.piece_is_restart).astype(np.int64),
         "row": np.arange(len(jobs)),
     }
     columns |= {name: values for name in JOB_TEXTS if (values := getattr(jobs, name)) is not None}
@@ -68,18 +69,18 @@ def segments_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFram
     return segments_of(RunFacts(scenario, truth, log))
 
 
-def segments_of(books: RunFacts) -> pd.DataFrame:
+def segments_of(facts: RunFacts) -> pd.DataFrame:
     """Return one row for each node a piece of a job holds: from, to, what, at which rate, why it ended."""
-    log, piece = books.log, books.piece_of_share
+    log, piece = facts.log, facts.piece_of_share
     return pd.DataFrame(
         {
-            "job_id": books.jobs.job_id[log.piece_row[piece]],
+            "job_id": facts.jobs.job_id[log.piece_row[piece]],
             "node": log.share_node,
             "start_s": log.piece_start_s[piece],
             "end_s": log.piece_end_s[piece],
             "workers": log.share_workers,
             "servers": log.share_servers,
-            "gpus": books.share_held[:, GPU],
+            "gpus": facts.share_held[:, GPU],
             "rate": log.piece_rate[piece],
             "piece": piece,
             "row": log.piece_row[piece],
@@ -94,9 +95,9 @@ def nodes_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
     return nodes_of(RunFacts(scenario, truth, log))
 
 
-def nodes_of(books: RunFacts) -> pd.DataFrame:
+def nodes_of(facts: RunFacts) -> pd.DataFrame:
     """Return one row for each billed stay of a node: from, to, VM type, bill (NaN without a price)."""
-    stays, cluster = books.stays, books.scenario.cluster
+    stays, cluster = facts.stays, facts.scenario.cluster
     vm_names = np.array([vm.name for vm in cluster.vm_types], dtype=object)
     return pd.DataFrame(
         {
@@ -104,7 +105,7 @@ def nodes_of(books: RunFacts) -> pd.DataFrame:
             "vm_type": vm_names[stays.vm],
             "start_s": stays.start_s,
             "end_s": stays.end_s,
-            "cost": stay_usd(books.scenario, stays),
+            "cost": stay_usd(facts.scenario, stays),
             "usd_per_h": usd_per_h(cluster)[stays.vm],
         }
     )
@@ -132,13 +133,13 @@ def waits_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
     return waits_of(RunFacts(scenario, truth, log))
 
 
-def waits_of(books: RunFacts) -> pd.DataFrame:
+def waits_of(facts: RunFacts) -> pd.DataFrame:
     """Return one row for each span in which a job waited for a recorded reason.
 
     A span ends with the job's next recorded reason, its next start, or its end; ``reason`` is the lower-case name of
     a WaitReason. Nothing is filled in where the policy recorded nothing.
     """
-    log = books.log
+    log = facts.log
     ends, starts, entries = np.flatnonzero(~np.isnan(log.job_end_s)), len(log.piece_row), len(log.wait_row)
     row = np.concatenate([log.wait_row, log.piece_row, ends])
     time_s = np.concatenate([log.wait_from_s, log.piece_start_s, log.job_end_s[ends]])
@@ -153,7 +154,7 @@ def waits_of(books: RunFacts) -> pd.DataFrame:
     waited = log.wait_row[lasts]
     frame = pd.DataFrame(
         {
-            "job_id": books.jobs.job_id[waited],
+            "job_id": facts.jobs.job_id[waited],
             "row": waited,
             "from_s": log.wait_from_s[lasts],
             "to_s": to_s[:entries][lasts],
@@ -197,3 +198,106 @@ def names(kind: type[IntEnum], codes: NDArray[np.integer[Any]]) -> NDArray[np.ob
 def _cause(code: int) -> str:
     kinds = [kind.name.lower().replace("_", " ") for kind in EventKind if kind.name and code & kind]
     return " + ".join(kinds)
+
+
+# ---- machines rented ----------------------------------------------------------------------------------
+
+
+def bill_by_machine(stays: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each machine type that was paid for, dearest first.
+
+    Parameters
+    ----------
+    stays
+        Billed stays: vm_type, gpu_type, gpus (of the machine), start_s, end_s, cost ($, NaN without a price).
+    segments
+        What jobs held: vm_type, gpus, start_s, end_s.
+
+    Returns
+    -------
+    pd.DataFrame
+        vm_type, gpu_type, gpus, stays (how often it was opened), hours, gpu_hours, gpu_hours_held, cost.
+    """
+    hours = (stays["end_s"] - stays["start_s"]) / SECONDS_PER_H
+    paid = stays.assign(hours=hours, gpu_hours=hours * stays["gpus"], stays=1)
+    table = paid.groupby("vm_type", sort=True).agg(
+        gpu_type=("gpu_type", "first"),
+        gpus=("gpus", "first"),
+        stays=("stays", "sum"),
+        hours=("hours", "sum"),
+        gpu_hours=("gpu_hours", "sum"),
+    )
+    table["cost"] = paid.groupby("vm_type")["cost"].sum(min_count=1)
+    held = (segments["end_s"] - segments["start_s"]) * segments["gpus"] / SECONDS_PER_H
+    by_type = held.groupby(segments["vm_type"]).sum()
+    table.insert(5, "gpu_hours_held", by_type.reindex(table.index).fillna(0.0).astype(float))
+    order = np.argsort(-table["cost"].fillna(0.0).to_numpy(), kind="stable")
+    return table.iloc[order].reset_index()
+
+
+def late_by_cost(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return the late jobs of a jobs table, dearest first (latest first where lateness has no price)."""
+    late = jobs[jobs["tardiness_s"] > 0]
+    weighed = bool(late["tardiness_usd"].notna().any())
+    by = ["tardiness_usd", "tardiness_s"] if weighed else ["tardiness_s"]
+    return late.sort_values(by, ascending=False, kind="stable")
+
+
+# ---- over time ----------------------------------------------------------------------------------------
+
+
+MOST_POINTS = 2_000
+
+
+def series_table(scenario: Scenario, truth: Truth, log: RunLog, most_points: int = MOST_POINTS) -> pd.DataFrame:
+    """Return the state after each event; see :func:`series_of`."""
+    return series_of(RunFacts(scenario, truth, log), most_points)
+
+
+def series_of(facts: RunFacts, most_points: int = MOST_POINTS) -> pd.DataFrame:
+    """Return the state after each event, thinned to ``most_points`` rows.
+
+    Columns: time_s, gpus_held, gpus_up, waiting, running (each holds until the next row), and, growing to their totals,
+    cost_usd, tardiness_usd, utility (NaN where undefined). Thinning keeps, for each of the four states, the least
+    and the greatest value of every time bin. A job's tardiness cost counts from when it left, at the latest from the
+    end of the run.
+    """
+    log, jobs = facts.log, facts.jobs
+    event_s = [jobs.submit_s, log.piece_start_s, log.piece_end_s, facts.left_s, facts.up.start_s, facts.up.end_s]
+    at_s = np.unique(np.concatenate([*event_s, [log.start_s, log.end_s]]))
+    at_s = at_s[(at_s >= log.start_s) & (at_s <= log.end_s)]
+    vm_gpus = np.array([vm.gpus for vm in facts.scenario.cluster.vm_types], dtype=float)[facts.up.vm]
+    held = sum_after(log.piece_start_s, facts.piece_gpus, at_s) - sum_after(log.piece_end_s, facts.piece_gpus, at_s)
+    up = sum_after(facts.up.start_s, vm_gpus, at_s) - sum_after(facts.up.end_s, vm_gpus, at_s)
+    running = count_after(log.piece_start_s, at_s) - count_after(log.piece_end_s, at_s)
+    waiting = count_after(jobs.submit_s, at_s) - count_after(log.job_end_s, at_s) - running
+    states = {"gpus_held": np.round(held, 9), "gpus_up": up, "waiting": waiting, "running": running}
+    # The last instant shows the state just before the run ended, not machines that are given back.
+    states = {name: _hold_last(values) for name, values in states.items()}
+    keep = thin(at_s, list(states.values()), most_points)
+    at_s = at_s[keep]
+    return pd.DataFrame(
+        {
+            "time_s": at_s,
+            **{name: values[keep] for name, values in states.items()},
+            "cost_usd": _cost_usd(facts, at_s),
+            "tardiness_usd": _at_leaving(facts, facts.tardiness_usd, at_s),
+            "utility": _at_leaving(facts, facts.utility, at_s),
+        }
+    )
+
+
+def _hold_last(values: np.ndarray) -> np.ndarray:
+    return np.append(values[:-1], values[-2:-1]) if len(values) > 1 else values
+
+
+def _cost_usd(facts: RunFacts, at_s: np.ndarray) -> np.ndarray:
+    if facts.bill is None:
+        return np.full(len(at_s), np.nan)
+    return accrued(facts.stays.start_s, facts.stays.end_s, facts.bill.stay_usd, at_s)
+
+
+def _at_leaving(facts: RunFacts, amount: np.ndarray | None, at_s: np.ndarray) -> np.ndarray:
+    if amount is None:
+        return np.full(len(at_s), np.nan)
+    return sum_after(facts.left_s, np.nan_to_num(amount), at_s)

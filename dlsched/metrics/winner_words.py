@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dlsched.metrics.group_changes import letters
-from dlsched.metrics.job_classes import NAMED, NOUNS
+from dlsched.metrics.job_classes import NAMED, NOUNS, letters
 from dlsched.metrics.stats.compare import delta_words
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.wording.formats import MISSING, amount, count, listed, show, show_delta, show_size

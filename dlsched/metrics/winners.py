@@ -24,8 +24,8 @@ from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.domain.workload import Floats, Ints
-from dlsched.metrics.group_changes import LEAST_GROUP
 from dlsched.metrics.job_classes import (
+    LEAST_GROUP,
     NO_NAME,
     NOUNS,
     Grouping,

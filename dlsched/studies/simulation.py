@@ -110,7 +110,7 @@ class Run:
     @cached_property
     def series(self) -> pd.DataFrame:
         """Use, queue and money over time."""
-        from dlsched.metrics.series import series_of
+        from dlsched.metrics.tables import series_of
 
         return series_of(self._books)
 

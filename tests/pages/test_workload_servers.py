@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from dlsched.domain.scenario import SpeedSpec
-from dlsched.metrics.servers import amounts_of, asked_of, asked_words, scarcest, scarcest_card, servers_words
 from dlsched.ui.scenario import workload_sample
 from dlsched.ui.scenario.workload_servers import KIND
 from dlsched.ui.scenario.workload_view import shown_columns
 from dlsched.wording.formats import duration, share
 from dlsched.wording.gangs import gang_words
+from dlsched.wording.resources_asked import amounts_of, asked_of, asked_words, scarcest, scarcest_card, servers_words
 from dlsched.workload.studies.smd import ServerJobsSpec, sample_server_jobs, server_jobs_scenario
 from tests.support.known import known
 from tests.support.page_text import kept, shown

@@ -72,7 +72,7 @@ def make_log(
     )
 
 
-def books_inputs(scenario: Scenario, pieces: Sequence[Ran], *args: Any, **more: Any) -> tuple[Scenario, Truth, RunLog]:
+def facts_inputs(scenario: Scenario, pieces: Sequence[Ran], *args: Any, **more: Any) -> tuple[Scenario, Truth, RunLog]:
     """Return scenario, truth and the log of these pieces."""
     return scenario, realise(scenario), make_log(scenario, pieces, *args, **more)
 

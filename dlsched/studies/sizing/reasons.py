@@ -6,7 +6,7 @@ import numpy as np
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.bound_fluid import needs_of
+from dlsched.metrics.bounds.fluid import needs_of
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.studies.design import changed
 from dlsched.studies.simulation import simulate
@@ -48,11 +48,11 @@ def _due_too_soon(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: Size
         run = simulate(scenario, spec.policy, spec.params, seed)
     except DlschedError:
         return []
-    books = RunFacts(run.prepared.scenario, run.truth, run.log)
-    due_s = books.jobs.due_s
+    facts = RunFacts(run.prepared.scenario, run.truth, run.log)
+    due_s = facts.jobs.due_s
     if due_s is None or not (judged := ~np.isnan(due_s)).any():
         return []
-    soon = (needs_of(books).alone_s > due_s - books.jobs.submit_s)[judged]
+    soon = (needs_of(facts).alone_s > due_s - facts.jobs.submit_s)[judged]
     if not soon.any():
         return []
     return [

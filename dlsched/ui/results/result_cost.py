@@ -11,8 +11,8 @@ from dlsched.domain.scenario import Scenario
 from dlsched.figures import rented, result
 from dlsched.figures.base import Chart
 from dlsched.figures.palette import Theme
-from dlsched.metrics.machines import bill_by_machine, late_by_cost
 from dlsched.metrics.savings import COST_PARTS, RunCost, gain_words, run_costs
+from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.formats import amount, count, money, number, price, share, show_interval

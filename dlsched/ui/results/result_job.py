@@ -73,45 +73,53 @@ def _story(run_id: str, job: pd.Series, *, rented: bool) -> None:
     job_id, pieces = str(job["job_id"]), loaders.segments(run_id)
     waits = session.store().waits(run_id, job=job_id)
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
-    story = timeline_of(job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented)
-    sentence(f"Job {job_id}: {story.sentence[0].lower()}{story.sentence[1:]}")
-    cards(facts(story, rented=rented))
+    timeline = timeline_of(job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented)
+    sentence(f"Job {job_id}: {timeline.sentence[0].lower()}{timeline.sentence[1:]}")
+    cards(facts(timeline, rented=rented))
     machines = loaders.groups(run_id, "gpu_type") if rented else None
     own = pieces[pieces["row"] == job["row"]]
-    timeline = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines)
-    charts.show(timeline, "story")
+    chart = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines)
+    charts.show(chart, "story")
     dual_prices_work.offer_job(loaders.info(run_id))
-    with st.expander(f"What happened to it, entry by entry ({count(len(story.spans))})"):
-        st.dataframe(entries_of(story, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
-                     alt=f"{amount(len(story.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
+    with st.expander(f"What happened to it, entry by entry ({count(len(timeline.spans))})"):
+        st.dataframe(entries_of(timeline, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
+                     alt=f"{amount(len(timeline.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
     _under_other_runs(run_id, job)
 
 
-def facts(story: JobTimeline, *, rented: bool = False) -> list[tuple[str, str, str]]:
+def facts(timeline: JobTimeline, *, rented: bool = False) -> list[tuple[str, str, str]]:
     """Return a job's cards (label, value, help); on rented machines its two costs instead of its run time."""
-    wait = ("Wait", duration(story.wait_s), "Submission to the first start.")
-    if story.paused_s:
-        hint = f"{duration(story.wait_s)} before the first start and {duration(story.paused_s)} in pauses."
-        wait = ("Time not running", duration((story.wait_s or 0.0) + story.paused_s), hint)
-    if rented and story.late_usd is not None:
+    wait = ("Wait", duration(timeline.wait_s), "Submission to the first start.")
+    if timeline.paused_s:
+        hint = f"{duration(timeline.wait_s)} before the first start and {duration(timeline.paused_s)} in pauses."
+        wait = ("Time not running", duration((timeline.wait_s or 0.0) + timeline.paused_s), hint)
+    if rented and timeline.late_usd is not None:
         return [
             wait,
-            ("Late by", duration(story.late_s), "Time past the due time; 0 s when in time."),
-            ("Machine cost", money(story.cost), "Its part of the bill of the machines it used: by GPUs in use there."),
-            ("Cost of lateness", money(story.late_usd), "Hours past due times its weight: a planning weight."),
+            ("Late by", duration(timeline.late_s), "Time past the due time; 0 s when in time."),
+            (
+                "Machine cost",
+                money(timeline.cost),
+                "Its part of the bill of the machines it used: by GPUs in use there.",
+            ),
+            ("Cost of lateness", money(timeline.late_usd), "Hours past due times its weight: a planning weight."),
         ]
-    late = ("Late by", duration(story.late_s), "Time past the due time; 0 s when in time, a dash without a due time.")
-    if story.late_s is None and story.utility is not None:
-        late = ("Utility", number(story.utility), "What it is worth that the job was done then; without a unit.")
+    late = (
+        "Late by",
+        duration(timeline.late_s),
+        "Time past the due time; 0 s when in time, a dash without a due time.",
+    )
+    if timeline.late_s is None and timeline.utility is not None:
+        late = ("Utility", number(timeline.utility), "What it is worth that the job was done then; without a unit.")
     return [
         wait,
-        ("Run", duration(story.run_s), "Time it held its GPUs."),
+        ("Run", duration(timeline.run_s), "Time it held its GPUs."),
         late,
-        ("Cost", money(story.cost), "Its part of the bill of the machines it used; a dash without prices."),
+        ("Cost", money(timeline.cost), "Its part of the bill of the machines it used; a dash without prices."),
     ]
 
 
-def entries_of(story: JobTimeline, *, rented: bool) -> pd.DataFrame:
+def entries_of(timeline: JobTimeline, *, rented: bool) -> pd.DataFrame:
     """Return what a job did, entry by entry; machines only where they are rented, workers only beside servers."""
     rows = [
         {"From": moment(span.from_s), "To": moment(span.to_s), "Lasted": duration(span.length_s), "What": span.kind,
@@ -119,11 +127,11 @@ def entries_of(story: JobTimeline, *, rented: bool) -> pd.DataFrame:
          "Workers": span.workers if span.nodes else None, "Servers": span.servers if span.nodes else None,
          "GPUs": span.gpus if span.nodes else None,
          "Why, or how it ended": span.reason or span.end_reason.replace("_", " ")}
-        for span in story.spans
+        for span in timeline.spans
     ]  # fmt: skip
     table = pd.DataFrame(rows)
     hidden = [] if rented else ["Machine"]
-    hidden += [] if any(span.servers for span in story.spans) else ["Workers", "Servers"]
+    hidden += [] if any(span.servers for span in timeline.spans) else ["Workers", "Servers"]
     return table.drop(columns=hidden, errors="ignore")
 
 

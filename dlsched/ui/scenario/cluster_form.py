@@ -11,7 +11,6 @@ from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.cluster import capacity
 from dlsched.metrics.findings import cluster_sentence
-from dlsched.metrics.servers import scarcest_card
 from dlsched.placement import can_ever_fit
 from dlsched.ui.frame import charts, session, tables
 from dlsched.ui.frame.navigation import SCRIPTS
@@ -29,6 +28,7 @@ from dlsched.ui.scenario.cluster_view import (
 )
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import amount, count, money, share
+from dlsched.wording.resources_asked import scarcest_card
 from dlsched.workload.import_report import in_seconds, offered_load
 from dlsched.workload.notes import is_default_note
 from dlsched.workload.prices.price_list import chosen, to_vm_types

@@ -13,13 +13,13 @@ from dlsched.domain.workload import COLUMN, RESOURCES
 from dlsched.figures import workload as figures
 from dlsched.figures.cluster import demand
 from dlsched.metrics.findings import workload_sentence
-from dlsched.metrics.servers import amounts_of, asked_of, comes_at_once, scarcest, scarcest_card, servers_words
 from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import amount, count, duration, number, share
 from dlsched.wording.gangs import RESOURCE_UNITS
+from dlsched.wording.resources_asked import amounts_of, asked_of, comes_at_once, scarcest, scarcest_card, servers_words
 from dlsched.workload.import_report import Finding, Report, arrival_window_s, fit_of, in_seconds
 from dlsched.workload.notes import cluster_notes, is_default_note
 

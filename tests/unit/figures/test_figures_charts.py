@@ -30,8 +30,8 @@ from dlsched.figures import (
 from dlsched.figures import winners as winners_figures
 from dlsched.figures.base import CLEAR, TimeAxis, duration_axis, plain
 from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE
-from dlsched.metrics.machines import bill_by_machine, late_by_cost
 from dlsched.metrics.savings import run_costs
+from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.metrics.winners import winners
 from dlsched.speed.regression import fit_all
 from dlsched.wording.formats import cut

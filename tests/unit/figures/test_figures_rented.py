@@ -9,8 +9,8 @@ import pytest
 from dlsched.figures import bars, costs, gantt, jobs, raster, rented
 from dlsched.figures.leases import machines_in_words
 from dlsched.figures.palette import DARK, LIGHT
-from dlsched.metrics.machines import bill_by_machine, late_by_cost
 from dlsched.metrics.savings import run_costs
+from dlsched.metrics.tables import bill_by_machine, late_by_cost
 
 NO_ABSENCE = pd.DataFrame({"node": [], "start_s": [], "end_s": []}, dtype=float)
 

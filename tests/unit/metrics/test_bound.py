@@ -18,7 +18,7 @@ from dlsched.metrics.summary import summarise
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import run_policy
 from tests.support.chaos import Chaos
-from tests.support.logs import Ran, books_inputs
+from tests.support.logs import Ran, facts_inputs
 from tests.support.scenarios import scenarios
 
 TIMES = TimeTable(rows={"net": {"slow": (100.0, 60.0), "fast": (50.0, 40.0)}})
@@ -37,7 +37,7 @@ def bound(slack_s: float, weight: float = 0.0, *, done: bool = True) -> float | 
     )
     scenario = Scenario(jobs, Cluster(slots=1, catalogue=CATALOGUE), speed=SpeedSpec(kind="table", times=TIMES))
     pieces = (Ran(0, 10, 110, {0: 1}, rate=0.01),) if done else ()
-    return summarise(*books_inputs(scenario, pieces, leases=((0, 0, 10, 110),), end_s=110.0))["total_cost_bound"]
+    return summarise(*facts_inputs(scenario, pieces, leases=((0, 0, 10, 110),), end_s=110.0))["total_cost_bound"]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_job_that_did_not_finish_counts_nothing():
 def test_a_missing_price_leaves_no_bound():
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
     unpriced = Cluster(slots=1, catalogue=(VmType(name="x", gpus=1),))
-    given = books_inputs(Scenario(jobs, unpriced), (Ran(0, 0, 1, {0: 1}),), leases=((0, 0, 0, 1),))
+    given = facts_inputs(Scenario(jobs, unpriced), (Ran(0, 0, 1, {0: 1}),), leases=((0, 0, 0, 1),))
     assert summarise(*given)["total_cost_bound"] is None
 
 
@@ -166,6 +166,6 @@ def test_a_pool_without_nodes_weakens_no_bound(law: str):
     )
     pools = (Pool(vm=CATALOGUE[0], count=1), *(Pool(vm=vm, count=0) for vm in absent))
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [100.0], "profile": ["net"]})
-    metrics = summarise(*books_inputs(Scenario(jobs, Cluster(pools=pools), speed=speed), (Ran(0, 0, 100, {0: 1}),)))
+    metrics = summarise(*facts_inputs(Scenario(jobs, Cluster(pools=pools), speed=speed), (Ran(0, 0, 100, {0: 1}),)))
     assert metrics["total_cost_bound"] == pytest.approx(1.0)
     assert metrics["jct_mean_bound"] == pytest.approx(100.0)

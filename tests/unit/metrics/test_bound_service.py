@@ -16,7 +16,7 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
-from dlsched.metrics.bound_fluid import earliest_ends, srpt_ends
+from dlsched.metrics.bounds.fluid import earliest_ends, srpt_ends
 from dlsched.metrics.summary import summarise
 from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.prepare import prepare
@@ -24,7 +24,7 @@ from dlsched.sim.simulate import run_policy
 from dlsched.studies.simulation import simulate
 from tests.support.bounds import beyond_of
 from tests.support.chaos import Chaos
-from tests.support.logs import Ran, books_inputs
+from tests.support.logs import Ran, facts_inputs
 from tests.support.scenarios import scenarios
 from tests.support.server_scenarios import machines, training, with_servers
 
@@ -211,10 +211,10 @@ def test_bounds_of_time_are_of_the_jobs_that_ended_and_utility_is_of_all():
     worth = {"utility_1": [7.0, 5.0], "utility_2": [0.0] * 2, "utility_3": [1.0] * 2}
     given = scenario_of(((0, 10, 1), (0, 4, 1)), on(1), PLAIN, due_s=[1, 1], **worth)
     ends = {0: (JobStatus.REJECTED, 0.0)}
-    metrics = summarise(*books_inputs(given, (Ran(1, 0, 4, {0: 1}),), ends))
+    metrics = summarise(*facts_inputs(given, (Ran(1, 0, 4, {0: 1}),), ends))
     assert (metrics["jct_mean_bound"], metrics["tardiness_total_bound"]) == (4, 3)
     assert metrics["utility_total_bound"] == pytest.approx(3.5 + 2.5)
-    nobody = summarise(*books_inputs(given, (Ran(0, 0, 1, {0: 1}, PieceEnd.RUN_ENDED),), end_s=1.0))
+    nobody = summarise(*facts_inputs(given, (Ran(0, 0, 1, {0: 1}, PieceEnd.RUN_ENDED),), end_s=1.0))
     assert (nobody["jct_mean_bound"], nobody["tardiness_total_bound"]) == (None, 0)
 
 

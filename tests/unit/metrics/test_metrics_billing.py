@@ -14,20 +14,20 @@ from dlsched.metrics.billing import Bill
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.summary import summarise
 from dlsched.sim.log import PieceEnd
-from tests.support.logs import Ran, books_inputs
+from tests.support.logs import Ran, facts_inputs
 
 
-def books(columns, cluster: Cluster, pieces, **options) -> RunFacts:
+def facts(columns, cluster: Cluster, pieces, **options) -> RunFacts:
     count = len(columns["gpus_per_worker"])
     names = [f"j{number}" for number in range(count)]
     given_columns = {"job_id": names, "submit_s": [0.0] * count, "work": [100.0] * count, **columns}
     return RunFacts(
-        *books_inputs(Scenario(Workload.from_columns(given_columns), cluster, SimulationRules(**options)), pieces)
+        *facts_inputs(Scenario(Workload.from_columns(given_columns), cluster, SimulationRules(**options)), pieces)
     )
 
 
 def bill_of(columns, cluster: Cluster, pieces) -> Bill:
-    bill = books(columns, cluster, pieces).bill
+    bill = facts(columns, cluster, pieces).bill
     assert bill is not None
     return bill
 
@@ -74,7 +74,7 @@ def test_restarts_and_gpu_hours_without_jobs():
     # $1/s, 4 GPUs. Job 0 holds 2 GPUs for 20 s and gets on from second 5 on: a quarter of its $10 is a restart.
     # 30 s up = 120 GPU-seconds, 40 held.
     pieces = [Ran(0, 0, 20, {0: 2}, progress_from_s=5.0), Ran(1, 30, 30, {0: 1})]
-    inputs = books_inputs(
+    inputs = facts_inputs(
         Scenario(
             Workload.from_columns({"job_id": ["a", "b"], "submit_s": [0.0, 0.0], "work": [15.0, 1.0]}),
             node(4),
@@ -92,7 +92,7 @@ def test_restarts_and_gpu_hours_without_jobs():
 
 def test_no_price_no_bill():
     cluster = Cluster(pools=(Pool(vm=VmType(name="n", gpus=1), count=1),))
-    assert books({"gpus_per_worker": [1.0]}, cluster, [Ran(0, 0, 10, {0: 1})]).bill is None
+    assert facts({"gpus_per_worker": [1.0]}, cluster, [Ran(0, 0, 10, {0: 1})]).bill is None
 
 
 times = st.floats(0, 1e6, allow_nan=False)
@@ -130,7 +130,7 @@ def test_shares_and_idle_add_up_to_the_bill(run):
     jobs = Workload.from_columns(
         {"job_id": [str(n) for n in range(count)], "submit_s": np.zeros(count), "work": np.ones(count), **columns}
     )
-    inputs = books_inputs(Scenario(jobs, cluster, SimulationRules(billing=billing)), pieces, end_s=end_s)
+    inputs = facts_inputs(Scenario(jobs, cluster, SimulationRules(billing=billing)), pieces, end_s=end_s)
     opened, metrics = RunFacts(*inputs), summarise(*inputs)
     assert opened.bill is not None
     assert (opened.bill.job_usd >= -1e-9).all()

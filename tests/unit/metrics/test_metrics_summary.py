@@ -14,7 +14,7 @@ from dlsched.metrics.summary import summarise
 from dlsched.metrics.tables import jobs_table, nodes_table
 from dlsched.sim.audit import check_metrics
 from dlsched.sim.log import JobStatus, PieceEnd
-from tests.support.logs import Ran, books_inputs
+from tests.support.logs import Ran, facts_inputs
 
 CONTRACT = {
     "jobs", "completed", "rejected", "unfinished", "cancelled", "failed", "jct_mean", "jct_median", "jct_p95",
@@ -55,7 +55,7 @@ THREE = (
 
 @pytest.fixture
 def three() -> dict[str, float | int | None]:
-    return summarise(*books_inputs(Scenario(three_jobs(), fixed()), THREE))
+    return summarise(*facts_inputs(Scenario(three_jobs(), fixed()), THREE))
 
 
 def test_has_exactly_the_contract_and_each_number_has_an_entry_in_the_dictionary(three):
@@ -113,13 +113,13 @@ def test_three_jobs(three, key, value):
 
 
 def test_the_independent_recomputation_of_the_auditor_agrees():
-    given = books_inputs(Scenario(three_jobs(), fixed()), THREE)
+    given = facts_inputs(Scenario(three_jobs(), fixed()), THREE)
     assert check_metrics(*given, summarise(*given), jobs_table(*given), nodes_table(*given)) == []
 
 
 def test_undefined_numbers_are_none():
     jobs = workload([0], [10], [1])
-    metrics = summarise(*books_inputs(Scenario(jobs, fixed(usd_per_h=None)), [Ran(0, 0, 10, {0: 1})]))
+    metrics = summarise(*facts_inputs(Scenario(jobs, fixed(usd_per_h=None)), [Ran(0, 0, 10, {0: 1})]))
     undefined = {key for key in CONTRACT if metrics[key] is None}
     assert undefined == {
         "tardiness_total", "tardiness_cost", "late_jobs", "late_share", "utility_total", "vm_cost", "idle_cost",
@@ -131,7 +131,7 @@ def test_undefined_numbers_are_none():
 def test_cpu_clusters_have_no_gpu_shares_and_nothing_that_never_started_has_a_wait():
     jobs = workload([0], [10], [1], gpus_per_worker=[0.0], cpus_per_worker=[2.0])
     cluster = fixed(gpus=0, cpus=4.0)
-    metrics = summarise(*books_inputs(Scenario(jobs, cluster), [], end_s=5.0, stalled=True))
+    metrics = summarise(*facts_inputs(Scenario(jobs, cluster), [], end_s=5.0, stalled=True))
     assert metrics["allocation_ratio"] is None
     assert metrics["goodput"] is None
     assert metrics["wait_mean"] is None
@@ -149,7 +149,7 @@ def test_each_way_to_end_is_counted_and_judged_when_the_job_left():
         Ran(3, 0, 20, {0: 1}, PieceEnd.RUN_ENDED),
     ]
     ends = {0: (JobStatus.REJECTED, 0.0), 1: (JobStatus.CANCELLED, 8.0), 2: (JobStatus.FAILED, 12.0)}
-    metrics = summarise(*books_inputs(scenario, pieces, ends, end_s=20.0))
+    metrics = summarise(*facts_inputs(scenario, pieces, ends, end_s=20.0))
     counts = [metrics[key] for key in ("completed", "rejected", "cancelled", "failed", "unfinished")]
     assert counts == [0, 1, 1, 1, 1]
     assert metrics["late_jobs"] == 2
@@ -162,7 +162,7 @@ def test_each_way_to_end_is_counted_and_judged_when_the_job_left():
 
 def test_done_exactly_at_the_due_time_is_not_late_even_after_rounding():
     jobs = workload([0.1], [0.2], [1], due_s=[0.3])
-    metrics = summarise(*books_inputs(Scenario(jobs, fixed()), [Ran(0, 0.1, 0.1 + 0.2, {0: 1})]))
+    metrics = summarise(*facts_inputs(Scenario(jobs, fixed()), [Ran(0, 0.1, 0.1 + 0.2, {0: 1})]))
     assert 0.1 + 0.2 > 0.3
     assert (metrics["late_jobs"], metrics["tardiness_total"]) == (0, 0)
 
@@ -176,7 +176,7 @@ def test_restarts_resizes_and_lost_work():
         Ran(0, 10, 20, {0: 4}, PieceEnd.NODE_LOST, rate=2.0, lost_work=10.0),
         Ran(0, 20, 40, {1: 4}, rate=2.0),
     ]
-    metrics = summarise(*books_inputs(Scenario(jobs, fixed(), speed=SpeedSpec(kind="scaling")), pieces))
+    metrics = summarise(*facts_inputs(Scenario(jobs, fixed(), speed=SpeedSpec(kind="scaling")), pieces))
     assert (metrics["resizes"], metrics["restarts"], metrics["preemptions"]) == (1, 1, 0)
     assert metrics["gpu_hours_held"] == pytest.approx((20 + 40 + 80) / 3600)
     assert metrics["goodput"] == pytest.approx((140 - 4 * 5) / 140)
@@ -186,14 +186,14 @@ def test_delayed_restarts_make_progress_and_work_lost_there_is_counted_at_its_ow
     # 10 s at the old rate 1, then 5 s at rate 2 = 20 work; 14 lost = 5 s at 2 and 4 s at 1 -> 9 s of 2 GPUs
     jobs = workload([0], [100], [2])
     piece = Ran(0, 0, 15, {0: 2}, PieceEnd.NODE_LOST, rate=2.0, restart_rate=1.0, progress_from_s=10, lost_work=14.0)
-    metrics = summarise(*books_inputs(Scenario(jobs, fixed()), [piece], end_s=15.0))
+    metrics = summarise(*facts_inputs(Scenario(jobs, fixed()), [piece], end_s=15.0))
     assert metrics["goodput"] == pytest.approx(1 - 18 / 30)
 
 
 def test_a_piece_that_ends_while_restarting_is_all_restart():
     jobs = workload([0], [100], [2])
     piece = Ran(0, 0, 6, {0: 2}, PieceEnd.PREEMPTED, progress_from_s=10)
-    metrics = summarise(*books_inputs(Scenario(jobs, fixed()), [piece], end_s=6.0))
+    metrics = summarise(*facts_inputs(Scenario(jobs, fixed()), [piece], end_s=6.0))
     assert metrics["goodput"] == pytest.approx(0)
 
 
@@ -209,14 +209,14 @@ def test_utility(clock, unit_s, utility):
     jobs = workload([5, 5], [25, 25], [1, 1], utility_1=[8.0, 1.0], utility_2=[0.5, 1e9], utility_3=[3.0, 0.0])
     options = SimulationRules(utility_clock=clock, utility_unit_s=unit_s, slot_s=10)
     pieces = [Ran(0, 5, 30 if clock == "elapsed" else 35, {0: 1}), Ran(1, 5, 30, {0: 1})]
-    metrics = summarise(*books_inputs(Scenario(jobs, fixed(), options), pieces))
+    metrics = summarise(*facts_inputs(Scenario(jobs, fixed(), options), pieces))
     assert metrics["utility_total"] == pytest.approx(utility)
 
 
 def test_an_end_on_a_slot_border_uses_the_slot_before_it():
     jobs = workload([0], [20], [1], utility_1=[1.0], utility_2=[1.0], utility_3=[1.0])
     options = SimulationRules(utility_clock="slots", utility_unit_s=10, slot_s=10)
-    metrics = summarise(*books_inputs(Scenario(jobs, fixed(), options), [Ran(0, 0, 20, {0: 1})]))
+    metrics = summarise(*facts_inputs(Scenario(jobs, fixed(), options), [Ran(0, 0, 20, {0: 1})]))
     assert metrics["utility_total"] == pytest.approx(0.5)
 
 
@@ -233,7 +233,7 @@ def test_absences_are_not_up_and_are_billed_only_if_they_say_so():
         Ran(0, 20, 60, {1: 4}, PieceEnd.NODE_LOST),
         Ran(0, 60, 100, {0: 4}),
     ]
-    metrics = summarise(*books_inputs(Scenario(jobs, fixed(absences=away)), pieces))
+    metrics = summarise(*facts_inputs(Scenario(jobs, fixed(absences=away)), pieces))
     assert metrics["allocation_ratio"] == pytest.approx(400 / (4 * (70 + 60)))
     assert metrics["vm_cost"] == pytest.approx(0.07 + 0.1)
     assert metrics["idle_cost"] == pytest.approx(0.17 - 0.1)
@@ -244,7 +244,7 @@ def test_stays_are_rounded_up_to_the_hour():
     away = [Absence(node=0, start_s=3600, end_s=5400)]
     jobs = workload([0], [7201], [4])
     scenario = Scenario(jobs, fixed(absences=away), SimulationRules(billing="hour"))
-    metrics = summarise(*books_inputs(scenario, [Ran(0, 0, 7201, {1: 4})]))
+    metrics = summarise(*facts_inputs(scenario, [Ran(0, 0, 7201, {1: 4})]))
     assert metrics["vm_cost"] == pytest.approx(3.6 * 5)
     assert metrics["idle_cost"] == pytest.approx(3.6 * 5 - 7.201)
 
@@ -255,7 +255,7 @@ def test_leases_are_billed_at_the_price_of_their_own_type():
     jobs = workload([0, 0], [100, 100], [1, 2])
     # slot 0: small 0-50, big 50-100 (job a goes on there, b beside it from 50); slot 1: never leased
     pieces = [Ran(0, 0, 50, {0: 1}, PieceEnd.VM_CHANGED), Ran(0, 50, 100, {0: 1}), Ran(1, 50, 100, {0: 2})]
-    given = books_inputs(Scenario(jobs, cluster), pieces, leases=[(0, 0, 0.0, 50.0), (0, 1, 50.0, 110.0)], end_s=110.0)
+    given = facts_inputs(Scenario(jobs, cluster), pieces, leases=[(0, 0, 0.0, 50.0), (0, 1, 50.0, 110.0)], end_s=110.0)
     metrics = summarise(*given)
     assert metrics["vm_cost"] == pytest.approx(0.05 + 0.6)
     assert metrics["idle_cost"] == pytest.approx(0.1)
@@ -266,12 +266,12 @@ def test_leases_are_billed_at_the_price_of_their_own_type():
 
 def test_running_at_another_width_than_asked_for():
     pieces = [Ran(0, 0, 30, {0: 2}, PieceEnd.RESIZED, rate=2), Ran(0, 30, 70, {0: 1}), Ran(1, 70, 100, {0: 1})]
-    metrics = summarise(*books_inputs(Scenario(workload([0, 0], [100, 30], [1, 1]), fixed()), pieces))
+    metrics = summarise(*facts_inputs(Scenario(workload([0, 0], [100, 30], [1, 1]), fixed()), pieces))
     assert metrics["other_width_share"] == pytest.approx(30 / 100)
 
 
 def test_a_job_alone_on_a_faster_node_can_be_faster_than_its_run_time():
     metrics = summarise(
-        *books_inputs(Scenario(workload([0], [100], [1]), fixed(speed=2.0)), [Ran(0, 0, 50, {0: 1}, rate=2)])
+        *facts_inputs(Scenario(workload([0], [100], [1]), fixed(speed=2.0)), [Ran(0, 0, 50, {0: 1}, rate=2)])
     )
     assert metrics["slowdown_mean"] == pytest.approx(0.5)

@@ -31,7 +31,7 @@ from dlsched.metrics import (
 )
 from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import JobStatus, PieceEnd
-from tests.support.logs import Ran, books_inputs
+from tests.support.logs import Ran, facts_inputs
 
 NAN = math.nan
 PIECES = (
@@ -50,7 +50,7 @@ WAITS = (
 
 
 @pytest.fixture
-def books() -> RunFacts:
+def facts() -> RunFacts:
     jobs = Workload.from_columns(
         {
             "job_id": ["a", "b", "c", "d"],
@@ -65,11 +65,11 @@ def books() -> RunFacts:
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=4, usd_per_h=3.6), count=2),))
     ends = {3: (JobStatus.REJECTED, 75.0)}
     decisions = [(0.0, EventKind.ARRIVAL, 0.5), (60.0, EventKind.COMPLETION | EventKind.ARRIVAL, NAN)]
-    return RunFacts(*books_inputs(Scenario(jobs, cluster), PIECES, ends, waits=WAITS, decisions=decisions))
+    return RunFacts(*facts_inputs(Scenario(jobs, cluster), PIECES, ends, waits=WAITS, decisions=decisions))
 
 
-def test_jobs_table(books):
-    table = jobs_of(books)
+def test_jobs_table(facts):
+    table = jobs_of(facts)
     assert list(table.columns[:11]) == [
         "job_id", "submit_s", "first_start_s", "completion_s", "status", "gpus", "wait_s", "jct_s", "tardiness_s",
         "cost", "utility",
@@ -96,8 +96,8 @@ def test_jobs_table(books):
     assert "job_class" not in table
 
 
-def test_segments_table_has_a_row_for_each_node_of_each_piece(books):
-    table = segments_of(books)
+def test_segments_table_has_a_row_for_each_node_of_each_piece(facts):
+    table = segments_of(facts)
     shown = table[["job_id", "node", "start_s", "end_s", "gpus", "piece", "end_reason"]].to_numpy().tolist()
     assert shown == [
         ["a", 0, 0, 100, 4, 0, "completed"],
@@ -109,19 +109,19 @@ def test_segments_table_has_a_row_for_each_node_of_each_piece(books):
     assert table["progress_from_s"].iloc[-1] == 120
 
 
-def test_nodes_table_adds_up_to_the_bill(books):
-    table = nodes_table(books.scenario, books.truth, books.log)
+def test_nodes_table_adds_up_to_the_bill(facts):
+    table = nodes_table(facts.scenario, facts.truth, facts.log)
     assert table.to_numpy().tolist() == [[0, "box", 0, 160, 0.16, 3.6], [1, "box", 0, 160, 0.16, 3.6]]
 
 
-def test_decisions_table_says_causes_in_words(books):
-    table = decisions_table(books.log)
+def test_decisions_table_says_causes_in_words(facts):
+    table = decisions_table(facts.log)
     assert list(table["cause"]) == ["arrival", "completion + arrival"]
     assert list(table["cpu_s"]) == pytest.approx([0.5, NAN], nan_ok=True)
 
 
-def test_a_wait_lasts_to_the_next_reason_start_or_end(books):
-    assert waits_of(books).to_numpy().tolist() == [
+def test_a_wait_lasts_to_the_next_reason_start_or_end(facts):
+    assert waits_of(facts).to_numpy().tolist() == [
         ["b", 1, 60, 110, "preempted"],
         ["c", 2, 50, 55, "no_room"],
         ["c", 2, 55, 60, "behind"],
@@ -133,16 +133,16 @@ def test_a_job_that_still_waits_when_the_run_ends_waits_until_then():
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [5.0]})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=1),))
     waits = [(0, 0.0, WaitReason.HELD_BACK), (0, 4.0, WaitReason.RESERVED)]
-    books = RunFacts(*books_inputs(Scenario(jobs, cluster), [], waits=waits, end_s=9.0))
-    assert waits_of(books)[["from_s", "to_s"]].to_numpy().tolist() == [[0, 4], [4, 9]]
+    facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), [], waits=waits, end_s=9.0))
+    assert waits_of(facts)[["from_s", "to_s"]].to_numpy().tolist() == [[0, 4], [4, 9]]
 
 
-def test_the_later_piece_is_the_restart(books):
-    assert books.piece_is_restart.tolist() == [False, False, False, True]
+def test_the_later_piece_is_the_restart(facts):
+    assert facts.piece_is_restart.tolist() == [False, False, False, True]
 
 
-def test_group_table(books):
-    table = group_table(jobs_of(books), "user").set_index("user")
+def test_group_table(facts):
+    table = group_table(jobs_of(facts), "user").set_index("user")
     assert list(table.index) == ["ann", "bob", "cy"]
     assert table.loc["ann"].to_dict() == pytest.approx(
         {
@@ -156,7 +156,7 @@ def test_group_table(books):
 def test_tables_of_a_run_in_which_nothing_ran():
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=4, usd_per_h=3.6), count=1),))
-    empty = RunFacts(*books_inputs(Scenario(jobs, cluster), [], end_s=0.0, stalled=True))
+    empty = RunFacts(*facts_inputs(Scenario(jobs, cluster), [], end_s=0.0, stalled=True))
     assert (len(segments_of(empty)), len(waits_of(empty)), len(decisions_table(empty.log))) == (0, 0, 0)
     assert list(jobs_of(empty)["status"]) == ["unfinished"]
     assert len(series_of(empty)) == 1
@@ -166,8 +166,8 @@ def test_tables_of_a_run_in_which_nothing_ran():
 # ---- series ----------------------------------------------------------------------------------------
 
 
-def test_series(books):
-    table = series_of(books)
+def test_series(facts):
+    table = series_of(facts)
     expected = {
         "time_s": [0, 50, 60, 70, 75, 100, 110, 160],
         "gpus_held": [8, 8, 6, 6, 6, 2, 4, 4],
@@ -217,59 +217,59 @@ def test_thinning_keeps_the_ends_and_every_extreme_and_never_more_than_asked(len
 # ---- one job's story -------------------------------------------------------------------------------
 
 
-def story_of(books: RunFacts, job_id: str):
-    return timeline_of(job_id, jobs_of(books), segments_of(books), waits_of(books), books.log.end_s)
+def story_of(facts: RunFacts, job_id: str):
+    return timeline_of(job_id, jobs_of(facts), segments_of(facts), waits_of(facts), facts.log.end_s)
 
 
-def test_story_of_a_job_that_waited(books):
-    story = story_of(books, "c")
-    assert [(s.kind, s.from_s, s.to_s, s.nodes) for s in story.spans] == [
+def test_story_of_a_job_that_waited(facts):
+    timeline = story_of(facts, "c")
+    assert [(s.kind, s.from_s, s.to_s, s.nodes) for s in timeline.spans] == [
         ("waited", 50, 55, ()),
         ("waited", 55, 60, ()),
         ("ran", 60, 110, (0, 1)),
     ]
-    assert story.holders.job_ids == ("a", "b")
-    assert story.sentence == (
+    assert timeline.holders.job_ids == ("a", "b")
+    assert timeline.sentence == (
         "Waited 10 s, mostly because its 2 GPUs were held by jobs a, b (users ann, bob); ran 50 s on n0, n1; "
         "cost $0.07."
     )
 
 
-def test_story_of_a_job_that_was_stopped_and_late(books):
-    story = story_of(books, "b")
-    assert [(s.kind, s.reason) for s in story.spans] == [
+def test_story_of_a_job_that_was_stopped_and_late(facts):
+    timeline = story_of(facts, "b")
+    assert [(s.kind, s.reason) for s in timeline.spans] == [
         ("ran", ""),
         ("paused", "stopped for a job with a stronger claim"),
         ("ran", ""),
     ]
-    assert (story.paused_s, story.restarts, story.late_s) == (50, 1, 70)
-    assert story.sentence == (
+    assert (timeline.paused_s, timeline.restarts, timeline.late_s) == (50, 1, 70)
+    assert timeline.sentence == (
         "Started at once; ran 1 min 50 s on n1; paused 1 time, 50 s in all; 1 min 10 s late; cost $0.11."
     )
 
 
-def test_story_of_a_rejected_job(books):
-    story = story_of(books, "d")
-    assert story.first_start_s is None
+def test_story_of_a_rejected_job(facts):
+    timeline = story_of(facts, "d")
+    assert timeline.first_start_s is None
     assert (
-        story.sentence
+        timeline.sentence
         == "Waited 5 s because: held back by the policy; never started; rejected by the policy; cost $0.00."
     )
 
 
-def test_a_wait_without_record_says_so_and_guesses_nothing(books):
-    silent = waits_of(books).iloc[:0]
-    story = timeline_of("c", jobs_of(books), segments_of(books), silent, books.log.end_s)
-    assert [s.reason for s in story.spans] == ["reason not recorded by this policy", ""]
-    assert story.sentence.startswith("Waited 10 s (reason not recorded by this policy); ran")
+def test_a_wait_without_record_says_so_and_guesses_nothing(facts):
+    silent = waits_of(facts).iloc[:0]
+    timeline = timeline_of("c", jobs_of(facts), segments_of(facts), silent, facts.log.end_s)
+    assert [s.reason for s in timeline.spans] == ["reason not recorded by this policy", ""]
+    assert timeline.sentence.startswith("Waited 10 s (reason not recorded by this policy); ran")
 
 
 def test_only_three_holders_are_named():
     jobs = Workload.from_columns({"job_id": [*"abcdef"], "submit_s": [0.0] * 5 + [1.0], "work": [9.0] * 6})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=5), count=2),))
     pieces = [Ran(row, 0, 9, {0: 1}) for row in range(4)] + [Ran(4, 0, 9, {1: 1}), Ran(5, 9, 18, {0: 1})]
-    books = RunFacts(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(5, 1.0, WaitReason.NO_ROOM)]))
-    sentence = story_of(books, "f").sentence
+    facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), pieces, waits=[(5, 1.0, WaitReason.NO_ROOM)]))
+    sentence = story_of(facts, "f").sentence
     assert sentence == "Waited 8 s because its GPU was held by jobs a, b, c and 1 more; ran 9 s on n0."
 
 
@@ -277,21 +277,21 @@ def test_holders_that_went_before_the_job_could_start_held_only_at_first():
     jobs = Workload.from_columns({"job_id": [*"abc"], "submit_s": [0.0, 0.0, 1.0], "work": [5.0] * 3})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=1),))
     pieces = [Ran(0, 0, 5, {0: 1}), Ran(1, 5, 10, {0: 1}), Ran(2, 10, 15, {0: 1})]
-    books = RunFacts(*books_inputs(Scenario(jobs, cluster), pieces, waits=[(2, 1.0, WaitReason.NO_ROOM)]))
-    assert story_of(books, "c").sentence == "Waited 9 s because its GPU was held, at first by job a; ran 5 s on n0."
+    facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), pieces, waits=[(2, 1.0, WaitReason.NO_ROOM)]))
+    assert story_of(facts, "c").sentence == "Waited 9 s because its GPU was held, at first by job a; ran 5 s on n0."
 
 
 def test_story_of_a_job_that_changes_its_width_says_between_which():
     jobs = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [30.0]})
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=5),))
     pieces = [Ran(0, 0, 5, {0: 1, 1: 1}), Ran(0, 5, 9, {2: 1, 3: 1, 4: 1}), Ran(0, 9, 17, {0: 1})]
-    books = RunFacts(*books_inputs(Scenario(jobs, cluster), pieces))
-    assert story_of(books, "a").sentence == "Started at once; ran 17 s on 1 to 3 nodes at a time."
+    facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), pieces))
+    assert story_of(facts, "a").sentence == "Started at once; ran 17 s on 1 to 3 nodes at a time."
 
 
-def test_story_of_an_unknown_job(books):
+def test_story_of_an_unknown_job(facts):
     with pytest.raises(InputError, match="'nobody': is not in this run"):
-        story_of(books, "nobody")
+        story_of(facts, "nobody")
 
 
 # ---- size ------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def test_a_large_run_is_fast():
     start_s = submit_s[row] + turn * 6e4 + 10
     order = np.lexsort((row, start_s))
     row, start_s, turn = row[order], start_s[order], turn[order]
-    inputs = books_inputs(Scenario(jobs, cluster, SimulationRules()), [Ran(0, 0, 1, {0: 1})])
+    inputs = facts_inputs(Scenario(jobs, cluster, SimulationRules()), [Ran(0, 0, 1, {0: 1})])
     names = {field: getattr(inputs[2], field) for field in inputs[2].__dataclass_fields__}
     pieces = len(row)
     names |= {
@@ -331,12 +331,12 @@ def test_a_large_run_is_fast():
         "job_status": np.zeros(count, np.uint8), "job_first_start_s": submit_s + 10, "job_end_s": submit_s + 1.2e5,
         "wait_row": row, "wait_from_s": start_s - 10, "wait_reason": np.ones(pieces, np.uint8), "end_s": 1.2e7,
     }  # fmt: skip
-    books = RunFacts(inputs[0], inputs[1], type(inputs[2])(**names))
+    facts = RunFacts(inputs[0], inputs[1], type(inputs[2])(**names))
     began = time.process_time()
-    summarise_facts(books)
-    tables = [jobs_of(books), segments_of(books), waits_of(books), series_of(books), decisions_table(books.log)]
+    summarise_facts(facts)
+    tables = [jobs_of(facts), segments_of(facts), waits_of(facts), series_of(facts), decisions_table(facts.log)]
     group_table(tables[0], "user")
-    timeline_of("job-500", tables[0], tables[1], tables[2], books.log.end_s)
+    timeline_of("job-500", tables[0], tables[1], tables[2], facts.log.end_s)
     assert time.process_time() - began < 1.5
     assert len(tables[3]) <= 2_000
     assert isinstance(tables[0], pd.DataFrame)
@@ -358,11 +358,11 @@ def test_story_of_a_job_on_rented_machines_names_them_and_both_costs():
         }
     )  # fmt: skip
     waits = pd.DataFrame(columns=["row", "from_s", "to_s", "reason"])
-    story = timeline_of("a", jobs, pieces, waits, 7200.0, rented=True)
-    assert story.sentence == (
+    timeline = timeline_of("a", jobs, pieces, waits, 7200.0, rented=True)
+    assert timeline.sentence == (
         "Started at once; ran 2 h on n0, n1 with K80 x8, then M60 x4; 1 h late; cost $9.00 and $25.00 for lateness."
     )
-    assert story.late_usd == 25.0
+    assert timeline.late_usd == 25.0
     often = pd.concat([pieces, pieces.assign(piece=pieces["piece"] + 3, start_s=9e3, end_s=9e3)])
     told = timeline_of("a", jobs, often, waits, 7200.0, rented=True).sentence
     assert "with 2 configurations, changed 3 times" in told

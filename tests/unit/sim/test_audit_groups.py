@@ -16,7 +16,7 @@ from dlsched.sim.audit import audit, capacity
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import run_policy
 from tests.support.chaos import Chaos
-from tests.support.logs import Ran, books_inputs
+from tests.support.logs import Ran, facts_inputs
 from tests.support.scenarios import scenarios
 
 
@@ -36,7 +36,7 @@ def test_an_overfull_node_is_found_in_each_group() -> None:
     """Two jobs of the whole node on each of three nodes at once."""
     jobs = Workload.from_columns({"job_id": list("abcdef"), "submit_s": np.zeros(6), "work": np.full(6, 10.0)})
     cluster = Cluster(pools=(Pool(vm=VmType(name="one", gpus=1), count=3),))
-    inputs = books_inputs(Scenario(jobs, cluster), [Ran(row, 0, 10, {row % 3: 1}) for row in range(6)])
+    inputs = facts_inputs(Scenario(jobs, cluster), [Ran(row, 0, 10, {row % 3: 1}) for row in range(6)])
     for at_once in (1, 2, 4, 500_000):
         with patch.object(capacity, "_SHARES_AT_ONCE", at_once):
             over = [text for text in audit(*inputs) if "its capacity is 1" in text]

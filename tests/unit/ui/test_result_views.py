@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.metrics.group_changes import letters
+from dlsched.metrics.job_classes import letters
 from dlsched.metrics.stats.compare import compare
 from dlsched.ui.frame.loaders import vm_types
 from dlsched.ui.frame.window import Window

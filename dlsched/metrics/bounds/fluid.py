@@ -36,17 +36,17 @@ class Needs:
     fluid_s: Floats
 
 
-def needs_of(books: RunFacts) -> Needs:
+def needs_of(facts: RunFacts) -> Needs:
     """Return the needs of all jobs for the work they really do."""
-    weight = _weights(books.scenario.cluster, books.scenario.options)
-    per_work_s, per_work_worker_s = _least_per_work(books, weight)
-    worker_s = books.truth.work * per_work_worker_s
+    weight = _weights(facts.scenario.cluster, facts.scenario.options)
+    per_work_s, per_work_worker_s = _least_per_work(facts, weight)
+    worker_s = facts.truth.work * per_work_worker_s
     fluid_s = []
-    for demand, capacity in zip(books.jobs.demand.T, _capacity(books.scenario.cluster, weight), strict=True):
+    for demand, capacity in zip(facts.jobs.demand.T, _capacity(facts.scenario.cluster, weight), strict=True):
         asks = demand > 0
         if 0 < capacity < np.inf and asks.any():
             fluid_s.append(np.multiply(worker_s, demand / capacity, out=np.zeros(len(asks)), where=asks))
-    return Needs(books.truth.work * per_work_s, np.array(fluid_s).reshape(len(fluid_s), len(worker_s)))
+    return Needs(facts.truth.work * per_work_s, np.array(fluid_s).reshape(len(fluid_s), len(worker_s)))
 
 
 def machines_at_hand(cluster: Cluster) -> Ints:
@@ -109,15 +109,15 @@ def _capacity(cluster: Cluster, weight: Floats) -> Floats:
     return np.asarray(of_type[cluster.nodes.vm].sum(axis=0))
 
 
-def _least_per_work(books: RunFacts, weight: Floats) -> tuple[Floats, Floats]:
+def _least_per_work(facts: RunFacts, weight: Floats) -> tuple[Floats, Floats]:
     """Return the least seconds and the least weighed worker-seconds of a unit of work, each (jobs,)."""
-    cluster, jobs, speed = books.scenario.cluster, books.jobs, books.speed
+    cluster, jobs, speed = facts.scenario.cluster, facts.jobs, facts.speed
     at_hand = machines_at_hand(cluster)
     if isinstance(speed, Tabled):
         return _by_table(speed, weight, at_hand)
     machine, weight = np.array([vm.speed for vm in cluster.vm_types])[at_hand], weight[at_hand]
     if isinstance(speed, ParameterServer):  # what servers hold comes on top
-        time_s, worker_s = books.least_step_s.T
+        time_s, worker_s = facts.least_step_s.T
     else:  # under these laws a job uses the fewest worker-seconds at its smallest width
         smallest = speed.limits()[0]
         time_s = 1.0 / speed.fastest()

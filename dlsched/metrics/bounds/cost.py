@@ -13,7 +13,7 @@ from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.billing import SECONDS_PER_H
-from dlsched.metrics.bound_fluid import machines_at_hand
+from dlsched.metrics.bounds.fluid import machines_at_hand
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.sim.log import JobStatus
 from dlsched.speed import SpeedModel
@@ -23,33 +23,33 @@ from dlsched.speed.parameter_server import ParameterServer
 ROWS_AT_ONCE = 20_000
 
 
-def total_cost_bound(books: RunFacts) -> float | None:
+def total_cost_bound(facts: RunFacts) -> float | None:
     """Return the bound on machine cost plus cost of lateness, $; None where a machine type has no price.
 
     Jobs that did not finish in this run (cancelled, rejected, unfinished) count nothing.
     """
-    if any(vm.usd_per_h is None for vm in _machines(books.scenario.cluster)):
+    if any(vm.usd_per_h is None for vm in _machines(facts.scenario.cluster)):
         return None
-    speed = books.speed
-    rows = np.flatnonzero(books.completed | books.is_status(JobStatus.FAILED))
+    speed = facts.speed
+    rows = np.flatnonzero(facts.completed | facts.is_status(JobStatus.FAILED))
     if isinstance(speed, ParameterServer):
-        return float(_by_gangs(books, rows).sum())
-    bound = _by_table if books.scenario.speed.kind == "table" else _by_law
+        return float(_by_gangs(facts, rows).sum())
+    bound = _by_table if facts.scenario.speed.kind == "table" else _by_law
     parts = (rows[at : at + ROWS_AT_ONCE] for at in range(0, len(rows), ROWS_AT_ONCE))
-    return float(sum(bound(books, speed, part).sum() for part in parts))
+    return float(sum(bound(facts, speed, part).sum() for part in parts))
 
 
-def _by_table(books: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
+def _by_table(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     """Return the bound of each row over all mixtures of GPU types and numbers of GPUs."""
-    usd_per_gpu_s = _usd_per_gpu_s(books.scenario)
+    usd_per_gpu_s = _usd_per_gpu_s(facts.scenario)
     widths = np.arange(1, int(speed.limits()[1][rows].max(initial=1)) + 1)
     times = np.full((len(rows), len(usd_per_gpu_s), len(widths)), np.inf)
-    for vm in machines_at_hand(books.scenario.cluster).tolist():
+    for vm in machines_at_hand(facts.scenario.cluster).tolist():
         rate = speed.rates_on(np.repeat(rows, len(widths)), np.tile(widths, len(rows)), vm)
         rate = rate.reshape(len(rows), len(widths))
-        np.divide(books.truth.work[rows][:, None], rate, out=times[:, vm], where=rate > 0)
-    slack_s, weight = _slack_s(books, rows), _weight(books, rows)
-    per_worker, found = books.jobs.gpus_per_worker[rows], np.zeros(len(rows))
+        np.divide(facts.truth.work[rows][:, None], rate, out=times[:, vm], where=rate > 0)
+    slack_s, weight = _slack_s(facts, rows), _weight(facts, rows)
+    per_worker, found = facts.jobs.gpus_per_worker[rows], np.zeros(len(rows))
     for gpus in np.unique(per_worker):
         these = per_worker == gpus
         prices = gpus * usd_per_gpu_s if gpus > 0 else np.zeros(len(usd_per_gpu_s))
@@ -57,38 +57,38 @@ def _by_table(books: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     return found
 
 
-def _by_law(books: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
+def _by_law(facts: RunFacts, speed: SpeedModel, rows: Ints) -> Floats:
     """Return least machine cost + least lateness of each row; weaker, because one width need not reach both.
 
     Under these laws a job uses the fewest GPU-seconds at its smallest width.
     """
-    smallest, work = speed.limits()[0][rows], books.truth.work[rows]
-    gpus = smallest * books.jobs.gpus_per_worker[rows]
+    smallest, work = speed.limits()[0][rows], facts.truth.work[rows]
+    gpus = smallest * facts.jobs.gpus_per_worker[rows]
     bill = np.full(len(rows), np.inf)
-    usd_per_gpu_s = _usd_per_gpu_s(books.scenario)
+    usd_per_gpu_s = _usd_per_gpu_s(facts.scenario)
     for vm in np.flatnonzero(np.isfinite(usd_per_gpu_s)).tolist():
         rate = speed.rates_on(rows, smallest, vm)
         usd = np.divide(work * gpus * usd_per_gpu_s[vm], rate, out=np.full(len(rows), np.inf), where=rate > 0)
         np.minimum(bill, usd, out=bill)
     bill = np.where(gpus > 0, bill, 0.0)
-    fastest = speed.fastest()[rows] * max(vm.speed for vm in _machines(books.scenario.cluster))
-    return bill + _weight(books, rows) * np.maximum(0.0, work / fastest - _slack_s(books, rows))
+    fastest = speed.fastest()[rows] * max(vm.speed for vm in _machines(facts.scenario.cluster))
+    return bill + _weight(facts, rows) * np.maximum(0.0, work / fastest - _slack_s(facts, rows))
 
 
-def _by_gangs(books: RunFacts, rows: Ints) -> Floats:
+def _by_gangs(facts: RunFacts, rows: Ints) -> Floats:
     """Return least machine cost + least lateness of each row over all workers and servers it may have.
 
     The width with the fewest GPU-seconds need not be the smallest, and policies may choose more servers than go with a
     width; see :meth:`ParameterServer.least_times_s`.
     """
-    vm_types = books.scenario.cluster.vm_types
-    usd_per_gpu_s = float((_usd_per_gpu_s(books.scenario) / [vm.speed for vm in vm_types]).min())
-    least = books.least_step_s[rows]
-    work, gpus = books.truth.work[rows], books.jobs.gpus_per_worker[rows]
+    vm_types = facts.scenario.cluster.vm_types
+    usd_per_gpu_s = float((_usd_per_gpu_s(facts.scenario) / [vm.speed for vm in vm_types]).min())
+    least = facts.least_step_s[rows]
+    work, gpus = facts.truth.work[rows], facts.jobs.gpus_per_worker[rows]
     with np.errstate(invalid="ignore"):
         bill = np.where(gpus > 0, work * least[:, 1] * gpus * usd_per_gpu_s, 0.0)
-    alone_s = work * least[:, 0] / max(vm.speed for vm in _machines(books.scenario.cluster))
-    return np.asarray(bill + _weight(books, rows) * np.maximum(0.0, alone_s - _slack_s(books, rows)))
+    alone_s = work * least[:, 0] / max(vm.speed for vm in _machines(facts.scenario.cluster))
+    return np.asarray(bill + _weight(facts, rows) * np.maximum(0.0, alone_s - _slack_s(facts, rows)))
 
 
 def _machines(cluster: Cluster) -> list[VmType]:
@@ -111,13 +111,13 @@ def _usd_per_gpu_s(scenario: Scenario) -> Floats:
     return np.where(np.isfinite(usd), usd.min(), np.inf) if keeps_rate else usd
 
 
-def _slack_s(books: RunFacts, rows: Ints) -> Floats:
-    if books.jobs.due_s is None:
+def _slack_s(facts: RunFacts, rows: Ints) -> Floats:
+    if facts.jobs.due_s is None:
         return np.full(len(rows), np.inf)
-    slack_s = books.jobs.due_s[rows] - books.jobs.submit_s[rows]
+    slack_s = facts.jobs.due_s[rows] - facts.jobs.submit_s[rows]
     return np.where(np.isnan(slack_s), np.inf, slack_s)
 
 
-def _weight(books: RunFacts, rows: Ints) -> Floats:
-    weight = books.jobs.weight_usd_per_s
+def _weight(facts: RunFacts, rows: Ints) -> Floats:
+    weight = facts.jobs.weight_usd_per_s
     return np.zeros(len(rows)) if weight is None else np.nan_to_num(weight[rows])
