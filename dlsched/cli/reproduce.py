@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 
 from dlsched.cli.output import print_json, print_table
+from dlsched.runner.executor import open_pool
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.wording.formats import duration
@@ -17,17 +18,20 @@ def run(options: Namespace) -> int:
     if options.key is None:
         print_table(("key", "figure", "claim"), [(one.key, one.figure, one.claim) for one in REPRODUCTIONS])
         return 0
-    found = find(options.key)
+    reproduction = find(options.key)
+    progress = _tell if sys.stderr.isatty() else None
     before_s = _cpu_s()
-    outcome = found.run(Setting(options.quick, _tell if sys.stderr.isatty() else None, options.load_scale))
+    with open_pool().executor as executor:
+        outcome = reproduction.run(Setting(options.quick, progress, options.load_scale, executor))
     cpu_s = _cpu_s() - before_s
-    answer = {"key": found.key, "paper": found.paper, "figure": found.figure, "claim": found.claim}
-    answer |= {"ours": outcome.ours, "verdict": outcome.verdict, "why": outcome.why, "quick": options.quick}
+    key, figure, paper, claim = reproduction.key, reproduction.figure, reproduction.paper.reference, reproduction.claim
     if options.json:
+        answer = {"key": key, "paper": paper, "figure": figure, "claim": claim}
+        answer |= {"ours": outcome.ours, "verdict": outcome.verdict, "why": outcome.why, "quick": options.quick}
         print_json(answer | {"cpu_s": cpu_s} | dict(outcome.data))
         return 0
-    print(f"{found.figure}, {found.paper}")
-    print(f"Claim:   {found.claim}\nOurs:    {outcome.ours}\nVerdict: {outcome.verdict}. {outcome.why}")
+    print(f"{figure}, {paper}")
+    print(f"Claim:   {claim}\nOurs:    {outcome.ours}\nVerdict: {outcome.verdict}. {outcome.why}")
     print(f"CPU time: {duration(cpu_s)}")
     return 0
 

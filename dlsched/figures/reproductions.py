@@ -15,7 +15,7 @@ from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.policies.registry import find
 from dlsched.studies.reproductions.panels import MOST_SERIES, Panel, Point, Series, policy_of
-from dlsched.studies.reproductions.printed import Printed
+from dlsched.studies.reproductions.reproduction import PrintedNumber
 from dlsched.wording.certainty import with_half
 from dlsched.wording.formats import amount, number
 
@@ -34,7 +34,7 @@ def name_of(series: Series) -> str:
     return ", ".join(words) or "ours"
 
 
-def compared(panel: Panel, printed: Sequence[Printed], theme: Theme) -> Chart:
+def compared(panel: Panel, printed: Sequence[PrintedNumber], theme: Theme) -> Chart:
     """Return a panel of our numbers with what the paper prints of it."""
     figure, ours = go.Figure(), _scaled(panel)
     paper = [_scaled_printed(one, panel.kind.scale) for one in printed if one.panel == panel.key]
@@ -98,7 +98,7 @@ def _scaled(panel: Panel) -> Panel:
     return replace(panel, series=series)
 
 
-def _scaled_printed(one: Printed, scale: float) -> Printed:
+def _scaled_printed(one: PrintedNumber, scale: float) -> PrintedNumber:
     return replace(one, low=scale * one.low, high=None if one.high is None else scale * one.high)
 
 
@@ -136,7 +136,7 @@ def _add_ours(figure: go.Figure, series: Series, points: Sequence[Point], look: 
 
 
 def _add_paper(
-    figure: go.Figure, paper: Sequence[Printed], looks: Mapping[Series, Look], axis: _Places, theme: Theme
+    figure: go.Figure, paper: Sequence[PrintedNumber], looks: Mapping[Series, Look], axis: _Places, theme: Theme
 ) -> None:
     """Add the printed points that have a place: hollow diamonds, a range as a line with one at each end.
 
@@ -161,7 +161,7 @@ def _add_paper(
         legend_mark(figure, "paper, as printed", **HOLLOW, color=theme.ink)
 
 
-def _levels(figure: go.Figure, paper: Sequence[Printed], theme: Theme) -> None:
+def _levels(figure: go.Figure, paper: Sequence[PrintedNumber], theme: Theme) -> None:
     """Draw printed numbers that belong to no place as dashed levels across the chart."""
     left = {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 8, "yref": "y", "yanchor": "bottom"}
     label = {"showarrow": False, "bgcolor": theme.ground, "opacity": 0.9, "font": {"color": theme.ink, "size": 13}}
@@ -173,11 +173,11 @@ def _levels(figure: go.Figure, paper: Sequence[Printed], theme: Theme) -> None:
             figure.add_annotation(text=text, y=_ends_of(one)[-1], **left, **label)
 
 
-def _ends_of(one: Printed) -> list[float]:
+def _ends_of(one: PrintedNumber) -> list[float]:
     return [one.low] if one.high is None else [one.low, one.high]
 
 
-def _y_axis(figure: go.Figure, panel: Panel, paper: Sequence[Printed]) -> bool:
+def _y_axis(figure: go.Figure, panel: Panel, paper: Sequence[PrintedNumber]) -> bool:
     """Set the axis of the numbers; return whether intervals reach beyond it."""
     points = [one for series in panel.series.values() for one in series]
     means = [*(one.mean for one in points), *(end for one in paper for end in _ends_of(one))]
@@ -200,7 +200,7 @@ def _said(point: Point) -> str:
     return f"{mean} ± {half}" if half else mean
 
 
-def _whose(one: Printed) -> str:
+def _whose(one: PrintedNumber) -> str:
     return "".join(f"{word}: " for word in (one.series, one.words) if word)
 
 
@@ -208,11 +208,11 @@ def _told(point: Point) -> str:
     return f"{_said(point)} at {point.x:g}" if isinstance(point.x, float) else f"{point.x} {_said(point)}"
 
 
-def _range(one: Printed) -> str:
+def _range(one: PrintedNumber) -> str:
     return number(one.low) if one.high is None else f"{number(one.low)} to {number(one.high)}"
 
 
-def _alt(panel: Panel, paper: Sequence[Printed], *, cut: bool) -> str:
+def _alt(panel: Panel, paper: Sequence[PrintedNumber], *, cut: bool) -> str:
     """Return the chart in a sentence: the ends of every series, and what the paper prints."""
     parts = []
     for series, points in list(panel.series.items())[:MOST_SERIES]:
@@ -227,7 +227,7 @@ def _alt(panel: Panel, paper: Sequence[Printed], *, cut: bool) -> str:
     return f"{panel.kind.y}: {'; '.join(parts)}{rest}.{said}{missing}{wide}"
 
 
-def _table(panel: Panel, paper: Sequence[Printed]) -> pd.DataFrame:
+def _table(panel: Panel, paper: Sequence[PrintedNumber]) -> pd.DataFrame:
     rows: list[dict[str, object]] = [
         {"whose": "ours", "series": name_of(series), "at": one.x, "mean": one.mean, "± (95%)": one.half_width,
          "draws": one.n or None}

@@ -16,7 +16,7 @@ from dlsched.studies import calibration, growth, pool_sizes, sizing, what_if
 from dlsched.studies.code_version import code_version
 from dlsched.studies.inspect import admissions, dual_prices, look_ahead
 from dlsched.studies.reproductions import spec as reproduction
-from dlsched.studies.reproductions.times import guess_s
+from dlsched.studies.reproductions.registry import find as find_reproduction
 from dlsched.studies.simulation import Progress
 from dlsched.studies.steady import read_spec, run_steady
 from dlsched.studies.steady.run import check
@@ -198,7 +198,7 @@ COMPUTATIONS = (
         "Reproduction",
         lambda plain: reproduction.read_asked(plain).model_dump(mode="json"),
         lambda spec, _, progress: reproduction.answered(reproduction.read_asked(spec), progress),
-        lambda spec: guess_s(spec["key"], quick=spec["quick"]),
+        lambda spec: find_reproduction(spec["key"]).time.of(quick=spec["quick"]),
         ("studies/reproductions", "studies/steady", "studies/pool_sizes", "workload"),
     ),
 )  # fmt: skip

@@ -15,7 +15,6 @@ from dlsched.store.record import ExperimentRecord
 from dlsched.studies import registry
 from dlsched.studies.reproductions.registry import REPRODUCTIONS
 from dlsched.studies.reproductions.reproduction import Outcome, Verdict
-from dlsched.studies.reproductions.spec import to_plain
 from dlsched.ui.lab import reproductions_work
 from tests.support.page_text import shown
 
@@ -39,7 +38,8 @@ def nothing_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def saved(store: Store, key: str, verdict: Verdict = "different", *, quick: bool = True, version: str = "") -> None:
     kind = registry.find("reproduction")
-    answer = to_plain(Outcome(f"Ours of a {'quick' if quick else 'full'} run.", verdict, f"Why it is {verdict}.", DATA))
+    ours, why = f"Ours of a {'quick' if quick else 'full'} run.", f"Why it is {verdict}."
+    answer = Outcome(ours, verdict, (why,), DATA).to_plain()
     record = ExperimentRecord("reproduction", {"key": key, "quick": quick}, answer, version or kind.version, key)
     store.save_experiment(record)
 

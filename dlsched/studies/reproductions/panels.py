@@ -190,11 +190,6 @@ def tables_of(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def checks_of(data: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """Return the parts of the claim that were looked at, and whether each is seen."""
-    return [(str(check["claim"]), bool(check["holds"])) for check in data.get("checks", ())]
-
-
 def _leaves(value: Any, path: Series) -> Iterator[tuple[Series, Any]]:
     """Yield whatever is no further level, with the names that lead to it."""
     if isinstance(value, Mapping) and not _is_interval(value):

@@ -12,12 +12,12 @@ from dlsched.studies.reproductions.reproduction import Reproduction
 from dlsched.studies.reproductions.smd import SMD
 
 REPRODUCTIONS: tuple[Reproduction, ...] = (*PATH_RELINKING, *HELL_KNEE, *MODELARTS, *SMD, *PD_ORS)
+BY_KEY = {one.key: one for one in REPRODUCTIONS}
 
 
 def find(key: str) -> Reproduction:
     """Return the reproduction with this key; raise InputError that lists near keys, or all where none is near."""
-    by_key = {one.key: one for one in REPRODUCTIONS}
-    if key in by_key:
-        return by_key[key]
-    hint = names_hint(key.lower().replace("_", "-"), by_key, most=3)
+    if key in BY_KEY:
+        return BY_KEY[key]
+    hint = names_hint(key.lower().replace("_", "-"), BY_KEY, most=3)
     raise InputError(f"reproduction {key[:60]!r}", "there is no reproduction with this key", hint)

@@ -1,11 +1,12 @@
-"""What a reproduction is: the claim of a paper, how we compute it, and what came out."""
+"""What a reproduction is: the claim of a paper, what is printed of it, how we compute it, and what came out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self, get_args
 
 from dlsched.domain.errors import InputError
 from dlsched.studies.simulation import Progress
@@ -15,21 +16,120 @@ Verdict = Literal["same", "partly", "different"]
 
 
 @dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper by its short name and by its reference."""
+
+    name: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedNumber:
+    """A printed number, or a range up to ``high``, in the unit of the panel it belongs to.
+
+    Only numbers that are printed as numbers, none that is read off a picture. ``panel`` names a part of the data of an
+    outcome. Without ``x`` the number belongs to no place; ``series``: the one of ours it stands beside.
+    """
+
+    panel: str
+    low: float
+    high: float | None = None
+    x: float | str | None = None
+    words: str = ""
+    series: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a figure prints, in a few words, and what of it can be drawn; ``panel``: what its chart shows first."""
+
+    words: str
+    points: tuple[PrintedNumber, ...] = ()
+    panel: str = ""
+
+    @property
+    def first_panel(self) -> str:
+        """The panel of our data to look at first; empty where it is left open."""
+        return self.panel or next((point.panel for point in self.points), "")
+
+
+ORDER_ONLY = Printed("an order, no number")
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """CPU seconds of a quick and of a full run, of all processes together, on two shared cores of 2026.
+
+    A full run that was not measured is the quick one times what it has more of (sizes, draws, jobs): rough.
+    """
+
+    quick_s: float
+    full_s: float
+    full_is_measured: bool = True
+
+    def of(self, *, quick: bool) -> float:
+        """Return the CPU seconds of a run."""
+        return self.quick_s if quick else self.full_s
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """``ours`` in one sentence with numbers, the verdict and ``why``; ``data`` are the figure's numbers."""
+    """``ours`` in one sentence with numbers, the verdict and ``reasons``, a paragraph each; ``data`` are the figure's
+    numbers.
+    """
 
     ours: str
     verdict: Verdict
-    why: str
+    reasons: tuple[str, ...]
     data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def why(self) -> str:
+        """All reasons one after the other."""
+        return " ".join(self.reasons)
+
+    @property
+    def checks(self) -> list[tuple[str, bool]]:
+        """The parts of the claim that were looked at, and whether each is seen."""
+        return [(str(check["claim"]), bool(check["holds"])) for check in self.data.get("checks", ())]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the outcome in JSON's own types; a number that is none or infinite becomes null."""
+        return {"ours": self.ours, "verdict": self.verdict, "why": list(self.reasons), "data": _plain(self.data)}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the outcome written by :meth:`to_plain`; older ones have all reasons in one text.
+
+        Raises
+        ------
+        InputError
+            If something is missing, or the verdict is none there is.
+        """
+        try:
+            ours, verdict, why, data = (plain[name] for name in ("ours", "verdict", "why", "data"))
+        except KeyError as error:
+            raise InputError("answer of a reproduction", f"has no {error.args[0]!r}", "Run it again") from error
+        if verdict not in get_args(Verdict):
+            raise InputError("answer of a reproduction", f"has the verdict {verdict!r:.40}", "Run it again")
+        return cls(ours, verdict, (why,) if isinstance(why, str) else tuple(why), data)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How thorough to be: ``quick`` = small sizes, seconds; ``progress`` is told how far it is.
+    """How thorough to be, and where to compute.
 
-    ``load_scale`` makes arrivals this many times as dense as in the study, where a reproduction has such a scale; None
-    keeps its own.
+    Parameters
+    ----------
+    quick
+        Small sizes, to be done in seconds to minutes.
+    progress
+        Told how far it is.
+    load_scale
+        Makes arrivals this many times as dense as in the study, where a reproduction has such a scale; None keeps its
+        own.
+    executor
+        Where to compute; None = here, one task after the other.
 
     Raises
     ------
@@ -40,6 +140,7 @@ class Setting:
     quick: bool = False
     progress: Progress | None = None
     load_scale: float | None = None
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         load = self.load_scale
@@ -51,16 +152,23 @@ class Setting:
         """Return the load scale asked for, or those of the reproduction."""
         return otherwise if self.load_scale is None else (self.load_scale,)
 
+    def tell(self, done: int, whole: int, noun: str) -> None:
+        """Say that so many of all ``noun`` are done."""
+        if self.progress is not None:
+            self.progress(done / whole, f"{done} of {whole} {noun}")
+
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
     """A figure or table of a paper; ``load_scales`` are those it runs at unless told; none: it has no such scale."""
 
     key: str
-    paper: str
+    paper: Paper
     figure: str
     claim: str
     compute: Callable[[Setting], Outcome]
+    time: CpuTime
+    printed: Printed = ORDER_ONLY
     load_scales: tuple[float, ...] = ()
 
     def run(self, setting: Setting) -> Outcome:
@@ -74,3 +182,13 @@ class Reproduction:
         if setting.load_scale is not None and not self.load_scales:
             raise InputError(f"reproduction {self.key!r}", "has no load scale to choose", "Leave the load scale out")
         return self.compute(setting)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if hasattr(value, "item"):  # a number of NumPy
+        return _plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dlsched.studies.reproductions.panels import checks_of
-from dlsched.studies.reproductions.printed import published
 from dlsched.studies.reproductions.registry import REPRODUCTIONS
-from dlsched.studies.reproductions.reproduction import Outcome, Reproduction
-from dlsched.studies.reproductions.times import time_of
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction
 from dlsched.wording.formats import amount, duration, listed
 
 State = Literal["same", "partly", "different", "not checked"]
@@ -31,14 +27,8 @@ HINTS: Mapping[State, str] = {
     "different": "Our numbers say otherwise; why is told first",
     "not checked": "Nobody has run it with this store yet, and no outcome is bundled",
 }
-PAPERS = {
-    "path-relinking": "Path relinking",
-    "hell-knee": "HELL/KNEE",
-    "modelarts": "ModelArts",
-    "smd": "SMD",
-    "pd-ors": "PD-ORS",
-}
-"""What a key begins with, and the short name of its paper."""
+PAPERS = tuple(dict.fromkeys(one.paper.name for one in REPRODUCTIONS))
+"""Short names of the papers."""
 SHORT = 150
 HOW = (
     "Each figure is computed anew by the code behind the other pages: a quick run with small sizes or few draws, a "
@@ -69,14 +59,9 @@ class Checked:
         return not self.stale, not self.quick, not self.bundled, self.on
 
 
-def paper_of(one: Reproduction) -> str:
-    """Return the short name of a paper."""
-    return next((name for prefix, name in PAPERS.items() if one.key.startswith(prefix)), one.paper)
-
-
 def title_of(one: Reproduction) -> str:
     """Return what a figure is called: SMD, Fig. 9."""
-    return f"{paper_of(one)}, {one.figure}"
+    return f"{one.paper.name}, {one.figure}"
 
 
 def state_of(checked: Checked | None) -> State:
@@ -84,30 +69,29 @@ def state_of(checked: Checked | None) -> State:
     return "not checked" if checked is None else checked.outcome.verdict
 
 
-def counts(shown: Iterable[Checked | None]) -> dict[State, int]:
+def counts(checked: Mapping[str, Checked]) -> dict[State, int]:
     """Return how many figures are in each state, all states in their order."""
-    states = [state_of(one) for one in shown]
+    states = [state_of(checked.get(one.key)) for one in REPRODUCTIONS]
     return {state: states.count(state) for state in STATES}
 
 
-def finding(shown: Mapping[str, Checked]) -> str:
+def finding(checked: Mapping[str, Checked]) -> str:
     """Return all counts in a sentence; the different ones are in it also where there are none."""
-    found = counts(shown.get(one.key) for one in REPRODUCTIONS)
-    told = listed([f"{number} {state}" for state, number in found.items()])
-    return f"{len(REPRODUCTIONS)} figures and tables of {len(PAPERS)} papers: {told}."
+    states = listed([f"{number} {state}" for state, number in counts(checked).items()])
+    return f"{len(REPRODUCTIONS)} figures and tables of {len(PAPERS)} papers: {states}."
 
 
-def by_what(shown: Mapping[str, Checked]) -> str:
+def by_what(checked: Mapping[str, Checked]) -> str:
     """Return by what runs, and which code, the verdicts on the page came about."""
-    if not shown:
+    if not checked:
         return "Nothing has been checked with this store."
-    full = sum(not one.quick for one in shown.values())
-    stale = sum(one.stale for one in shown.values())
-    runs = f"{full} by full runs, {len(shown) - full} by quick ones" if full else "all by quick runs"
+    full = sum(not one.quick for one in checked.values())
+    stale = sum(one.stale for one in checked.values())
+    runs = f"{full} by full runs, {len(checked) - full} by quick ones" if full else "all by quick runs"
     code = f"{stale} by another version of the code than this one" if stale else "all by this code"
-    seen, parts = seen_of(shown.values())
-    told = f" Where claims were looked at part by part, {seen} of {amount(parts, 'part')} are seen." if parts else ""
-    return f"{amount(len(shown), 'verdict')}: {runs}; {code}.{told}"
+    seen, parts = seen_of(checked.values())
+    claims = f" Where claims were looked at part by part, {seen} of {amount(parts, 'part')} are seen." if parts else ""
+    return f"{amount(len(checked), 'verdict')}: {runs}; {code}.{claims}"
 
 
 def origin(checked: Checked) -> str:
@@ -117,9 +101,9 @@ def origin(checked: Checked) -> str:
     return f"{run}, checked with version {checked.version} on {checked.on}{where}"
 
 
-def seen_of(shown: Iterable[Checked]) -> tuple[int, int]:
+def seen_of(checked: Iterable[Checked]) -> tuple[int, int]:
     """Return how many parts of the claims are seen, and how many were looked at."""
-    holds = [seen for one in shown for _, seen in checks_of(one.outcome.data)]
+    holds = [seen for one in checked for _, seen in one.outcome.checks]
     return sum(holds), len(holds)
 
 
@@ -128,22 +112,17 @@ def headline(one: Reproduction, checked: Checked | None) -> str:
     if checked is None:
         return f"{title_of(one)}: not checked yet."
     seen, parts = seen_of([checked])
-    told = f"{title_of(one)}: {checked.outcome.verdict}."
-    return f"{told} Seen of the claim: {seen} of {amount(parts, 'part')}." if parts else told
+    claim = f" Seen of the claim: {seen} of {amount(parts, 'part')}." if parts else ""
+    return f"{title_of(one)}: {checked.outcome.verdict}.{claim}"
 
 
-def time_words(key: str, *, quick: bool) -> str:
+def time_words(time: CpuTime, *, quick: bool) -> str:
     """Return how long a run takes: 42 s; about 9 min where that is not measured."""
-    time = time_of(key)
-    seconds = time.quick_s if quick else time.full_s
+    seconds = time.of(quick=quick)
     if seconds < 1:
         return "under 1 s"
-    said = duration(_round(seconds))
-    return said if quick or time.full_is_measured else f"about {said}"
-
-
-def _round(seconds: float) -> float:
-    return 60 * round(seconds / 60) if seconds >= 90 else round(seconds)
+    rounded = duration(60 * round(seconds / 60) if seconds >= 90 else round(seconds))
+    return rounded if quick or time.full_is_measured else f"about {rounded}"
 
 
 def command(key: str, *, quick: bool) -> str:
@@ -158,29 +137,24 @@ def short(text: str, longest: int = SHORT) -> str:
     return f"{text[:longest].rsplit(' ', 1)[0].rstrip(',;:.')} …"
 
 
-def paragraphs(why: str) -> list[str]:
-    """Return a long reason in parts: what is not seen, what is too uncertain, on what it rests, what is assumed."""
-    return [part.strip() for part in re.split(r"(?<=[.]) (?=Too uncertain|Assumed:|Means over|Both allocators)", why)]
-
-
 def row_of(one: Reproduction, checked: Checked | None) -> dict[str, str]:
     """Return a figure as a row of the list."""
     seen, parts = seen_of([] if checked is None else [checked])
     return {
         "Figure": one.figure,
         "Claim": one.claim,
-        "Paper's number": published(one.key).words,
+        "Paper's number": one.printed.words,
         "Ours": "–" if checked is None else short(checked.outcome.ours),
         "Verdict": MARKS[state_of(checked)] + (f", {seen} of {parts} parts" if parts else ""),
         "By": "" if checked is None else f"{'quick' if checked.quick else 'full'}, {checked.on}",
-        "Takes": f"quick {time_words(one.key, quick=True)}, full {time_words(one.key, quick=False)}",
+        "Takes": f"quick {time_words(one.time, quick=True)}, full {time_words(one.time, quick=False)}",
     }
 
 
-def chosen(shown: Mapping[str, Checked], states: Sequence[str], paper: str | None) -> list[Reproduction]:
+def chosen(checked: Mapping[str, Checked], states: Sequence[str], paper: str | None) -> list[Reproduction]:
     """Return the figures in one of the states (all without one) of a paper (of all without one)."""
     return [
         one
         for one in REPRODUCTIONS
-        if (not states or state_of(shown.get(one.key)) in states) and paper in (None, paper_of(one))
+        if (not states or state_of(checked.get(one.key)) in states) and paper in (None, one.paper.name)
     ]

@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from dlsched.studies.reproductions.reproduction import Outcome
-from dlsched.studies.reproductions.spec import from_plain
 from dlsched.workload.catalogue import data_path
 
 FILE = "reproductions.json"
@@ -31,4 +30,4 @@ class Bundled:
 def bundled() -> dict[str, Bundled]:
     """Return the bundled outcomes by key; a reproduction that is not among them is not checked yet."""
     plain = json.loads(Path(data_path(FILE)).read_text(encoding="utf-8"))
-    return {key: Bundled(from_plain(one["answer"]), one["version"], one["on"]) for key, one in plain.items()}
+    return {key: Bundled(Outcome.from_plain(one["answer"]), one["version"], one["on"]) for key, one in plain.items()}

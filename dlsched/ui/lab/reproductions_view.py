@@ -9,8 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.figures.reproductions import compared
-from dlsched.studies.reproductions.panels import Panel, checks_of, panels_of, tables_of
-from dlsched.studies.reproductions.printed import published
+from dlsched.studies.reproductions.panels import Panel, panels_of, tables_of
 from dlsched.studies.reproductions.reproduction import Outcome, Reproduction
 from dlsched.studies.reproductions.words import (
     COLOURS,
@@ -27,8 +26,6 @@ from dlsched.studies.reproductions.words import (
     finding,
     headline,
     origin,
-    paper_of,
-    paragraphs,
     row_of,
     state_of,
     time_words,
@@ -52,8 +49,7 @@ ROUND = "reproduction-round"
 def overview(shown: Mapping[str, Checked]) -> None:
     """Show the counts, the filters and the figures by paper."""
     sentence(finding(shown))
-    found = counts(shown.get(one.key) for one in chosen(shown, (), None))
-    cards([(state.capitalize(), str(number), HINTS[state]) for state, number in found.items()])
+    cards([(state.capitalize(), str(number), HINTS[state]) for state, number in counts(shown).items()])
     st.markdown(f":gray[{safe(by_what(shown), 300)}]")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         states = st.pills(
@@ -61,7 +57,7 @@ def overview(shown: Mapping[str, Checked]) -> None:
             help="Without one all are shown",
         )  # fmt: skip
         paper = st.selectbox(
-            "Paper", list(PAPERS.values()), index=None, key="reproduction-paper", placeholder="All", width=200,
+            "Paper", PAPERS, index=None, key="reproduction-paper", placeholder="All", width=200,
             help="Without one all are shown",
         )  # fmt: skip
     listed = chosen(shown, states or (), paper)
@@ -70,8 +66,8 @@ def overview(shown: Mapping[str, Checked]) -> None:
     elif picked := _picker(listed):
         reproductions_work.look_at(picked)
         st.rerun()
-    for name in dict.fromkeys(paper_of(one) for one in listed):
-        _paper([one for one in listed if paper_of(one) == name], shown)
+    for name in dict.fromkeys(one.paper.name for one in listed):
+        _paper([one for one in listed if one.paper.name == name], shown)
 
 
 def _picker(listed: Sequence[Reproduction]) -> str | None:
@@ -85,9 +81,9 @@ def _picker(listed: Sequence[Reproduction]) -> str | None:
 
 def _paper(ours: Sequence[Reproduction], shown: Mapping[str, Checked]) -> None:
     """Show the figures of one paper as a table; a ticked row opens."""
-    name = paper_of(ours[0])
+    name = ours[0].paper.name
     st.subheader(name, anchor=False)
-    st.markdown(f":gray[{safe(ours[0].paper, 200)}. {amount(len(ours), 'figure')}.]")
+    st.markdown(f":gray[{safe(ours[0].paper.reference, 200)}. {amount(len(ours), 'figure')}.]")
     rows = pd.DataFrame([row_of(one, shown.get(one.key)) for one in ours])
     picked = st.dataframe(
         rows, hide_index=True, row_height=ROW_PX, height="content", on_select="rerun", selection_mode="single-row",
@@ -104,7 +100,7 @@ def _paper(ours: Sequence[Reproduction], shown: Mapping[str, Checked]) -> None:
 def detail(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
     """Show one figure; ``busy``: this tab waits for a run."""
     sentence(headline(one, checked))
-    st.markdown(f"**Claim.** {safe(one.claim, 400)}  \n:gray[{safe(one.paper, 200)}]")
+    st.markdown(f"**Claim.** {safe(one.claim, 400)}  \n:gray[{safe(one.paper.reference, 200)}]")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         state = state_of(checked)
         st.badge(MARKS[state], color=COLOURS[state], help=HINTS[state])
@@ -112,11 +108,11 @@ def detail(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
             st.badge("quick run" if checked.quick else "full run", color="gray", help=origin(checked))
             if checked.stale:
                 st.badge("older version", color="orange", help="The code has changed since: run it again to be sure")
-        st.badge(f"paper: {published(one.key).words}", color="gray", help="What the paper prints as numbers")
+        st.badge(f"paper: {one.printed.words}", color="gray", help="What the paper prints as numbers")
     _run(one, checked, busy=busy)
     if checked is None:
         return
-    why = "  \n".join(safe(part, 5000) for part in paragraphs(checked.outcome.why))
+    why = "  \n".join(safe(part, 5000) for part in checked.outcome.reasons)
     st.markdown(f"**{WHY[checked.outcome.verdict]}** {why}")
     st.markdown(f"**Ours.** {safe(checked.outcome.ours, 5000)}")
     st.markdown(f":gray[{safe(origin(checked), 300)}.]")
@@ -129,7 +125,7 @@ def _run(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
     left, right = st.columns([1, 1], vertical_alignment="center")
     with left, st.container(horizontal=True, gap="small"):
         for quick in (True, False):
-            words = f"Run {'quick' if quick else 'full'}, {time_words(one.key, quick=quick)}"
+            words = f"Run {'quick' if quick else 'full'}, {time_words(one.time, quick=quick)}"
             primary = quick and (checked is None or checked.stale)
             st.button(
                 words, key=f"reproduction-{'quick' if quick else 'full'}", disabled=busy,
@@ -145,8 +141,7 @@ def _picture(one: Reproduction, outcome: Outcome) -> None:
     panels = panels_of(outcome.data)
     if not panels:
         return
-    printed = published(one.key)
-    panels.sort(key=lambda panel: panel.key != printed.first)  # the rest stays in its order
+    panels.sort(key=lambda panel: panel.key != one.printed.first_panel)  # the rest stays in its order
     titles = {panel.key: panel.kind.title for panel in panels}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         key = panels[0].key
@@ -156,7 +151,7 @@ def _picture(one: Reproduction, outcome: Outcome) -> None:
                              format_func=titles.__getitem__)
             )  # fmt: skip
         panel = _narrowed(next(panel for panel in panels if panel.key == key), one.key)
-    charts.show(compared(panel, printed.points, charts.page_theme()), f"reproduction-{one.key}-{key}", caption=True)
+    charts.show(compared(panel, one.printed.points, charts.page_theme()), f"reproduction-{one.key}-{key}", caption=True)
 
 
 def _narrowed(panel: Panel, key: str) -> Panel:
@@ -172,7 +167,7 @@ def _narrowed(panel: Panel, key: str) -> Panel:
 
 def _parts(one: Reproduction, outcome: Outcome) -> None:
     """Show the parts of the claim, and data that are tables."""
-    if checks := checks_of(outcome.data):
+    if checks := outcome.checks:
         st.subheader("Parts of the claim", anchor=False)
         rows = pd.DataFrame([{"Seen": "✓ yes" if holds else "✗ no", "Part": text} for text, holds in checks])
         widths = {name: st.column_config.TextColumn(width=width) for name, width in (("Seen", 70), ("Part", 980))}

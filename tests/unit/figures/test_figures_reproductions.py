@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dlsched.figures.palette import DARK, LIGHT, Theme, policy_colour
 from dlsched.figures.reproductions import compared, name_of
 from dlsched.policies.registry import find
-from dlsched.studies.reproductions.panels import MOST_SERIES, Panel, Point, checks_of, panels_of, policy_of, tables_of
-from dlsched.studies.reproductions.printed import Printed
+from dlsched.studies.reproductions.panels import MOST_SERIES, Panel, Point, panels_of, policy_of, tables_of
+from dlsched.studies.reproductions.reproduction import Outcome, PrintedNumber
 
 
 def interval(mean: float, half: float | None = 1.0) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def test_a_panel_is_found_by_its_name_its_places_by_their_numbers_and_is_put_in_
     panel = only(UTILITY)
     assert (panel.key, panel.kind.x, panel.has_numbers) == ("total_utility", "Jobs", True)
     assert panel.series["ESW", "pass"] == (Point(10.0, 12.0, 1.0, 10), Point(20.0, 22.0, 1.0, 10))
-    assert checks_of(UTILITY) == [("more", True), ("most", False)]
+    assert Outcome("", "partly", (), UTILITY).checks == [("more", True), ("most", False)]
     assert list(tables_of(UTILITY)) == ["sizes"]
 
 
@@ -104,7 +104,7 @@ def test_any_data_are_drawn_or_left_out(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_the_paper_is_hollow_and_ours_filled_with_bars_in_the_colours_of_the_policies(theme: Theme) -> None:
     panel = only(UTILITY).only(1, "knapsack")
-    chart = compared(panel, (Printed("total_utility", 15.0, x=10.0), Printed("ratio", 1.0, x=10.0)), theme)
+    chart = compared(panel, (PrintedNumber("total_utility", 15.0, x=10.0), PrintedNumber("ratio", 1.0, x=10.0)), theme)
     *ours, paper, legend = chart.figure.data
     assert [trace.marker.symbol for trace in ours] == ["circle", "square", "diamond"]
     assert [trace.marker.color for trace in ours] == [policy_colour(key, theme) for key in ("smd", "optimus", "esw")]
@@ -118,14 +118,14 @@ def test_the_paper_is_hollow_and_ours_filled_with_bars_in_the_colours_of_the_pol
 
 def test_shares_are_drawn_in_percent_ours_and_the_papers() -> None:
     panel = only({"wait_saved": {"load scale 1": {"150": 0.345}}})
-    chart = compared(panel, (Printed("wait_saved", 0.32, x=150.0),), LIGHT)
+    chart = compared(panel, (PrintedNumber("wait_saved", 0.32, x=150.0),), LIGHT)
     assert [list(trace.y) for trace in chart.figure.data[:2]] == [[34.5], [32.0]]
     assert "(%)" in chart.figure.layout.yaxis.title.text
 
 
 def test_a_printed_range_without_a_place_is_two_levels() -> None:
     panel = only({"used_of_reserved": {"SMD": {"40": interval(0.6, 0.01)}}})
-    chart = compared(panel, (Printed("used_of_reserved", 0.3, 0.5),), LIGHT)
+    chart = compared(panel, (PrintedNumber("used_of_reserved", 0.3, 0.5),), LIGHT)
     assert sorted(shape.y0 for shape in chart.figure.layout.shapes) == [30.0, 50.0]
     assert chart.figure.layout.annotations[0].text == "paper, as printed: 30 to 50"
     assert chart.alt.endswith("Paper: 30 to 50.")
@@ -133,7 +133,9 @@ def test_a_printed_range_without_a_place_is_two_levels() -> None:
 
 def test_names_are_places_on_an_axis_of_their_own_where_the_paper_finds_them() -> None:
     data = {"saving": {rate: {"EDF": {"mean": 0.5, "n": 6}, "DP": {"mean": 0.6, "n": 6}} for rate in ("high", "low")}}
-    chart = compared(only(data), (Printed("saving", 0.23, 0.97, "DP"), Printed("saving", 0.1, 0.2, "Other")), LIGHT)
+    chart = compared(
+        only(data), (PrintedNumber("saving", 0.23, 0.97, "DP"), PrintedNumber("saving", 0.1, 0.2, "Other")), LIGHT
+    )
     assert list(chart.figure.layout.xaxis.ticktext) == ["EDF", "DP"]
     high, low, paper, _ = chart.figure.data
     assert high.x[0] < 0 < low.x[0]
@@ -150,7 +152,7 @@ def test_an_interval_far_wider_than_the_means_is_cut_and_said() -> None:
 
 def test_a_log_axis_has_all_points_and_the_printed_ones() -> None:
     data = {"decision_cpu": {"load scale 1": {"seconds": {"mean": 0.01, "median": 0.002, "longest": 0.3}}}}
-    chart = compared(only(data), (Printed("seconds", 2.48, x="longest"),), LIGHT)
+    chart = compared(only(data), (PrintedNumber("seconds", 2.48, x="longest"),), LIGHT)
     low, high = chart.figure.layout.yaxis.range
     assert 10**low < 0.002 < 2.48 < 10**high
 
@@ -171,7 +173,7 @@ def test_policies_go_by_their_labels() -> None:
 def test_a_printed_point_of_one_series_stands_beside_it_in_its_colour() -> None:
     data = {"error_share": {name: {"exact": {"mean": 0.1, "min": 0.0}} for name in ("A", "B")}}
     first, second, paper, _ = compared(
-        only(data), (Printed("error_share", 0.08, x="exact", series="B"),), LIGHT
+        only(data), (PrintedNumber("error_share", 0.08, x="exact", series="B"),), LIGHT
     ).figure.data
     assert paper.x[0] == second.x[0] != first.x[0]
     assert paper.marker.color == second.marker.color

@@ -1,14 +1,22 @@
 """The networks of the HELL/KNEE study's measurements: what is published of them, and what we assume.
 
 Only the four times of the 8 MB model are published. The rest is scaled from them by model size where it is traffic,
-or assumed; what is assumed goes into every answer that rests on it.
+or assumed; what is assumed goes into every answer that rests on it. Where no measurement is published, the throughput
+models are judged against a simulation of the closed network.
 """
 
 from __future__ import annotations
 
-from dlsched.speed.queueing import StepTimes
+import numpy as np
 
-PAPER = "Lin et al., A model-based approach to streamlining distributed training for asynchronous SGD, MASCOTS 2018"
+from dlsched.metrics.stats.intervals import Interval, mean_interval
+from dlsched.speed.queueing import StepTimes
+from dlsched.studies.reproductions.reproduction import Paper
+
+PAPER = Paper(
+    "HELL/KNEE",
+    "Lin et al., A model-based approach to streamlining distributed training for asynchronous SGD, MASCOTS 2018",
+)
 
 EIGHT_MB = StepTimes(worker_s=0.029, uplink_s=0.072, server_s=0.018, downlink_s=0.072)
 """Measured by the study with one worker (Section III-B)."""
@@ -35,6 +43,9 @@ ASSUMED_CLOUD = (
     "servers take no time beside the links, which the study found saturated",
 )
 
+BATCHES, WARM_UP = 20, 2
+"""Batches of a simulation that count, and those before them that do not."""
+
 
 def cpu_networks() -> dict[str, StepTimes]:
     """Return the networks of Fig. 10 and Table II."""
@@ -44,18 +55,47 @@ def cpu_networks() -> dict[str, StepTimes]:
 
 def cloud_networks() -> dict[str, StepTimes]:
     """Return the networks of Fig. 15."""
-    found = {}
+    networks = {}
     for name, size_mb in SIZE_MB.items():
         link_s = size_mb * 8e6 / (LINK_GBIT_PER_S[name] * 1e9)
-        found[name] = StepTimes(
-            worker_s=CLOUD_BATCH / K80_EXAMPLES_PER_S[name],
-            uplink_s=link_s,
-            server_s=0.0,
-            downlink_s=link_s,
-        )
-    return found
+        worker_s = CLOUD_BATCH / K80_EXAMPLES_PER_S[name]
+        networks[name] = StepTimes(worker_s=worker_s, uplink_s=link_s, server_s=0.0, downlink_s=link_s)
+    return networks
 
 
 def _by_size(size_mb: float, worker_s: float) -> StepTimes:
     link_s = LINK_S_PER_MB * size_mb
     return StepTimes(worker_s=worker_s, uplink_s=link_s, server_s=SERVER_S_PER_MB * size_mb, downlink_s=link_s)
+
+
+def simulated_throughput(times: StepTimes, workers: int, steps: int, seed: int = 0) -> Interval:
+    """Return mini-batches per second with links that send one mini-batch after the other, always equally long.
+
+    Worker and link times are fixed, the server's exponential, as Eq. (2) has it; all queues are first come first
+    served. Mini-batches then never overtake: number n leaves a queue at max(its arrival, end of n - 1) + its time, and
+    comes to the uplink a worker's time after number n - workers came back.
+
+    Parameters
+    ----------
+    times
+        Mean seconds of a mini-batch at the four stations.
+    workers
+        Mini-batches under way.
+    steps
+        Mini-batches of each of ``BATCHES`` batches; ``WARM_UP`` more before them are left out.
+    seed
+        Of the times at the server.
+    """
+    total = (BATCHES + WARM_UP) * steps
+    servings_s = times.server_s * np.random.default_rng(seed).standard_exponential(total)
+    back_s = [0.0] * workers  # when each worker has its parameters
+    sent = served = back = 0.0
+    done_s = np.empty(total)
+    for number, serving_s in enumerate(servings_s.tolist()):
+        worker = number % workers
+        sent = max(back_s[worker] + times.worker_s, sent) + times.uplink_s
+        served = max(sent, served) + serving_s
+        back = max(served, back) + times.downlink_s
+        back_s[worker] = done_s[number] = back
+    ends_s = done_s[steps * WARM_UP - 1 :: steps]
+    return mean_interval(steps / np.diff(ends_s))

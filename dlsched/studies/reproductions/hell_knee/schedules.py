@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from dlsched.speed.widths import hell_widths
+from dlsched.studies.reproductions.claims import Check, outcome_of
 from dlsched.studies.reproductions.hell_knee.networks import PAPER
 from dlsched.studies.reproductions.hell_knee.steady import (
     ALIKE,
-    Check,
-    Study,
-    missed,
+    SteadyComparison,
     named,
     run_study,
     steady_spec,
     tables,
-    verdict_of,
 )
-from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction, Setting
 from dlsched.wording.formats import PLUS_MINUS
 from dlsched.workload.studies.hell_knee import LARGE, TABLE_III, StreamSpec, TrainingNetwork
 
@@ -37,7 +34,7 @@ def figure_1(setting: Setting) -> Outcome:
     alexnet = tuple(network for network in TABLE_III if network.name == "AlexNet")
     study = _studied(setting, alexnet, LOADS_1, ("hell", "jsq-chunk"))
     checks = [_shorter(study, "hell", "jsq-chunk", load) for load in study.loads]
-    return outcome_of(study, checks, (study.loads[0], study.loads[-1]), _edge(alexnet[0]))
+    return _outcome(study, checks, (study.loads[0], study.loads[-1]), _edge(alexnet[0]))
 
 
 def _edge(network: TrainingNetwork) -> str:
@@ -67,7 +64,7 @@ def figure_12(setting: Setting, networks: Sequence[TrainingNetwork]) -> Outcome:
         *(_shorter(study, name, "srpt", low) for name in study.names if name != "srpt"),
         *(_always_shorter(study, name, "jsq-chunk") for name in ("hell", "knee")),
     ]
-    return outcome_of(study, checks, (low, high))
+    return _outcome(study, checks, (low, high))
 
 
 def figure_13(setting: Setting, networks: Sequence[TrainingNetwork]) -> Outcome:
@@ -80,22 +77,20 @@ def figure_13(setting: Setting, networks: Sequence[TrainingNetwork]) -> Outcome:
         _shorter(study, knee, hell, high),
         *(_always_shorter(study, name, jsq) for name in (hell, knee)),
     ]
-    return outcome_of(
-        study, checks, (low, high), "KNEE's alpha runs from 0.01 to 0.1 with the load; the range is ours."
-    )
+    return _outcome(study, checks, (low, high), "KNEE's alpha runs from 0.01 to 0.1 with the load; the range is ours.")
 
 
-def _alike(study: Study, name: str, other: str, load: float) -> Check:
+def _alike(study: SteadyComparison, name: str, other: str, load: float) -> Check:
     text = f"{name} and {other} within {ALIKE:.0%} at load {load:g} ({study.compared(name, other, load)})"
     return Check(text, study.alike(name, other, load))
 
 
-def _shorter(study: Study, name: str, other: str, load: float) -> Check:
+def _shorter(study: SteadyComparison, name: str, other: str, load: float) -> Check:
     text = f"{name} shorter than {other} at load {load:g} ({study.compared(name, other, load)})"
     return Check(text, study.shorter(name, other, load))
 
 
-def _always_shorter(study: Study, name: str, other: str) -> Check:
+def _always_shorter(study: SteadyComparison, name: str, other: str) -> Check:
     seen = [load for load in study.loads if study.shorter(name, other, load)]
     text = f"{name} shorter than {other} at all loads (seen at {_listed(seen)})"
     return Check(text, len(seen) == len(study.loads))
@@ -103,31 +98,21 @@ def _always_shorter(study: Study, name: str, other: str) -> Check:
 
 def _studied(
     setting: Setting, networks: Sequence[TrainingNetwork], loads: Sequence[float], names: Sequence[str]
-) -> Study:
+) -> SteadyComparison:
     stream = StreamSpec(nodes=NODES, networks=tuple(networks))
     return run_study(setting, steady_spec(setting, stream, loads, named(*names)))
 
 
-def outcome_of(study: Study, checks: Sequence[Check], loads: Sequence[float], more: str = "") -> Outcome:
+def _outcome(study: SteadyComparison, checks: Sequence[Check], loads: Sequence[float], more: str = "") -> Outcome:
     """Return the outcome: means at some loads in words, all numbers as data."""
-    data: dict[str, Any] = tables(study)
-    data["checks"] = [{"claim": check.text, "holds": check.holds} for check in checks]
-    ours = "Mean response, 95% intervals. " + ". ".join(_sentence(study.sentence(load)) for load in loads)
-    why = (missed(checks) or "Every part of the claim is seen.", _chunks(study, loads), _capped(study), more)
-    return Outcome(f"{ours}.", verdict_of(checks), " ".join(part for part in why if part), data)
+    sentences = [study.sentence(load) for load in loads]
+    ours = f"Mean response, 95% intervals. {'. '.join(text[0].upper() + text[1:] for text in sentences)}."
+    best = [f"{study.point('jsq-chunk', load).params['chunk']} nodes at load {load:g}" for load in loads]
+    notes = (f"JSQ-Chunk's best chunks: {', '.join(best)}.", _capped(study), more)
+    return outcome_of(ours, checks, tables(study), " ".join(note for note in notes if note))
 
 
-def _chunks(study: Study, loads: Sequence[float]) -> str:
-    """Return the chunk sizes JSQ-Chunk was judged with."""
-    found = [f"{study.point('jsq-chunk', load).params['chunk']} nodes at load {load:g}" for load in loads]
-    return f"JSQ-Chunk's best chunks: {', '.join(found)}."
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _capped(study: Study) -> str:
+def _capped(study: SteadyComparison) -> str:
     """Return at how many points the interval stayed wider than asked for."""
     capped = sum(point.state == "cap reached" for point in study.answer.points)
     if not capped:
@@ -140,7 +125,6 @@ def _listed(loads: Sequence[float]) -> str:
     return ", ".join(f"{load:g}" for load in loads) or "none"
 
 
-_ALL_OR_LARGE = (("a", TABLE_III, "four networks"), ("b", LARGE, "the two large networks"))
 SCHEDULES = (
     Reproduction(
         "hell-knee-1",
@@ -148,6 +132,7 @@ SCHEDULES = (
         "Fig. 1",
         "AlexNet alone: HELL has shorter mean responses than JSQ-Chunk with its best chunk, at loads 0.1 to 0.66.",
         figure_1,
+        CpuTime(10, 19),
     ),
     *(
         Reproduction(
@@ -157,8 +142,12 @@ SCHEDULES = (
             f"Malleable jobs, {words}: KNEE and HELL are alike at low load, HELL is best at high load, SRPT worst, "
             "JSQ-Chunk above both.",
             partial(figure_12, networks=networks),
+            time,
         )
-        for letter, networks, words in _ALL_OR_LARGE
+        for letter, networks, words, time in (
+            ("a", TABLE_III, "four networks", CpuTime(33, 130, full_is_measured=False)),
+            ("b", LARGE, "the two large networks", CpuTime(24, 96, full_is_measured=False)),
+        )
     ),
     *(
         Reproduction(
@@ -168,7 +157,11 @@ SCHEDULES = (
             f"Moldable jobs, {words}: HELL and KNEE are alike at low load, KNEE is better at high load, both are "
             "better than JSQ-Chunk.",
             partial(figure_13, networks=networks),
+            time,
         )
-        for letter, networks, words in _ALL_OR_LARGE
+        for letter, networks, words, time in (
+            ("a", TABLE_III, "four networks", CpuTime(10, 22)),
+            ("b", LARGE, "the two large networks", CpuTime(9.1, 19)),
+        )
     ),
 )

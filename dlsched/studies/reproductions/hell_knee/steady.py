@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dlsched.domain.errors import DlschedError
-from dlsched.runner.executor import open_pool
+from dlsched.domain.units import HOUR_S
 from dlsched.studies.batch import measure
-from dlsched.studies.reproductions.reproduction import Setting, Verdict
-from dlsched.studies.steady import Pair, SteadyAnswer, SteadyPoint, SteadyPolicy, SteadySpec, run_steady
+from dlsched.studies.reproductions.reproduction import Setting
+from dlsched.studies.steady import SteadyAnswer, SteadyPoint, SteadyPolicy, SteadySpec, run_steady
 from dlsched.wording.formats import PLUS_MINUS
 from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
@@ -30,39 +30,6 @@ QUICK_CHUNKS = (5, 7, 10, 14, 20, 33)
 CHUNKS = (4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 25, 33, 40)
 """Chunk sizes tried: those that leave few of 100 nodes idle; the study tries 7 to 40."""
 FIRST_JOBS, QUICK_MOST_JOBS, MOST_JOBS = 4000, 16_000, 64_000
-S_PER_H = 3600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A part of a claim, in words that say what should be the case, and whether we see it.
-
-    ``where`` is set for a part that should hold at several sizes; ``unsure``: when we do not see it, more draws might.
-    """
-
-    text: str
-    holds: bool
-    where: str = ""
-    unsure: bool = False
-
-
-def verdict_of(checks: Sequence[Check]) -> Verdict:
-    """Return same when every part of the claim holds, different when none does."""
-    held = [check.holds for check in checks]
-    return "same" if all(held) else "partly" if any(held) else "different"
-
-
-def missed(checks: Sequence[Check]) -> str:
-    """Return what we do not see, and what is too uncertain to say, in a sentence each; empty when everything holds."""
-    sentences = []
-    for words, unsure in (("Not seen", False), ("Too uncertain to say", True)):
-        gone: dict[str, list[str]] = {}
-        for check in checks:
-            if not check.holds and check.unsure is unsure:
-                gone.setdefault(check.text, []).append(check.where)
-        texts = [f"{text} {', '.join(places)}".rstrip() for text, places in gone.items()]
-        sentences += [f"{words}: {'; '.join(texts)}."] if texts else []
-    return " ".join(sentences)
 
 
 def steady_spec(
@@ -90,7 +57,7 @@ def named(*names: str) -> list[SteadyPolicy]:
 
 
 @dataclass(frozen=True)
-class Study:
+class SteadyComparison:
     """An answer whose points and pairs are found by name and load."""
 
     answer: SteadyAnswer
@@ -120,7 +87,8 @@ class Study:
         """
         for pair in self.answer.pairs:
             if pair.load == load and {pair.label, pair.other} == {name, other}:
-                return _signed(pair, name)
+                mean, half = pair.difference_h.mean, pair.difference_h.half_width
+                return (mean if pair.label == name else -mean, half) if half is not None and pair.settled else None
         return None
 
     def shorter(self, name: str, other: str, load: float) -> bool:
@@ -145,8 +113,8 @@ class Study:
         if difference is None:
             return "no interval to rely on"
         mean, half = difference
-        said = f"{abs(mean):.1f} {PLUS_MINUS} {half:.1f} h {'shorter' if mean < 0 else 'longer'}"
-        return said if abs(mean) > half else f"{said}: not distinguishable"
+        apart = f"{abs(mean):.1f} {PLUS_MINUS} {half:.1f} h {'shorter' if mean < 0 else 'longer'}"
+        return apart if abs(mean) > half else f"{apart}: not distinguishable"
 
     def words(self, name: str, load: float) -> str:
         """Return the mean response with its half width, or that the queue grows."""
@@ -162,24 +130,16 @@ class Study:
         return f"load {load:g}: {', '.join(self.words(name, load) for name in self.names)}"
 
 
-def _signed(pair: Pair, name: str) -> tuple[float, float] | None:
-    if pair.difference_h.half_width is None or not pair.settled:
-        return None
-    mean = pair.difference_h.mean
-    return (mean if pair.label == name else -mean), pair.difference_h.half_width
-
-
-def run_study(setting: Setting, spec: SteadySpec) -> Study:
+def run_study(setting: Setting, spec: SteadySpec) -> SteadyComparison:
     """Return the answer of an experiment; DlschedError where the auditor complains about a run."""
-    with open_pool().executor as executor:
-        answer = run_steady(spec, executor, setting.progress)
+    answer = run_steady(spec, setting.executor, setting.progress)
     for point in answer.points:
         if point.audit:
             raise DlschedError(f"{point.label} at load {point.load:g}: {point.audit[0]}")
-    return Study(answer)
+    return SteadyComparison(answer)
 
 
-def tables(study: Study) -> dict[str, Any]:
+def tables(study: SteadyComparison) -> dict[str, Any]:
     """Return the figure's numbers by policy and load; null where there is none.
 
     Where the queue grows there is no mean response. ``mean_of_finite_run_h`` is then the mean of a run of ``jobs``
@@ -202,7 +162,17 @@ def tables(study: Study) -> dict[str, Any]:
         "settled": cells(lambda one: one.settled),
         "seeds": [spec.seed],
         "target_of_half_width": spec.target,
-        "differences_h": _differences(study),
+        "differences_h": [
+            {
+                "load": pair.load,
+                "policy": pair.label,
+                "minus": pair.other,
+                "mean": pair.difference_h.mean,
+                "half_width": pair.difference_h.half_width,
+                "settled": pair.settled,
+            }
+            for pair in study.answer.pairs
+        ],
         "audited": study.answer.audited,
         "seconds_are_of": "time in the system, submission to completion",
     }
@@ -214,18 +184,4 @@ def _finite_mean_h(spec: SteadySpec, point: SteadyPoint) -> float:
     draw = measure(scenario, point.policy, point.params, 0)
     if draw.metrics is None or draw.audit:
         raise DlschedError(f"{point.label} at load {point.load:g}: {draw.error or draw.audit[0]}")
-    return float(draw.metrics["jct_mean"] or 0.0) / S_PER_H
-
-
-def _differences(study: Study) -> list[Mapping[str, Any]]:
-    return [
-        {
-            "load": pair.load,
-            "policy": pair.label,
-            "minus": pair.other,
-            "mean": pair.difference_h.mean,
-            "half_width": pair.difference_h.half_width,
-            "settled": pair.settled,
-        }
-        for pair in study.answer.pairs
-    ]
+    return float(draw.metrics["jct_mean"] or 0.0) / HOUR_S

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import MINUTE_S
 from dlsched.domain.workload import Workload
 from dlsched.policies.rolling_horizon import problem as problems
 from dlsched.policies.rolling_horizon.greedy import greedy
 from dlsched.policies.rolling_horizon.solver import solve
 from dlsched.speed import build_speed
-from dlsched.studies.reproductions.hell_knee.steady import Check, missed, verdict_of
-from dlsched.studies.reproductions.modelarts.runs import GREEDY, MIN_S, OPTIMAL, PAPER
-from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
+from dlsched.studies.reproductions.claims import Check, reasons_of, verdict_of
+from dlsched.studies.reproductions.modelarts.runs import GREEDY, OPTIMAL, PAPER
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Reproduction, Setting
 from dlsched.studies.simulation import Run, simulate
 from dlsched.workload.studies.modelarts import NODE_GPUS, ModelArtsSpec, modelarts_scenario
 
@@ -33,12 +34,12 @@ def figure_4(setting: Setting) -> Outcome:
     checks, data = [], []
     for number, (held, minutes, after, nodes) in enumerate(EXAMPLES_4, 1):
         problem = problems.of([1.0] * len(held), nodes, WIDTHS, steps=1, step_h=STEP_H)
-        answer = greedy(problem, np.array(held), np.array(minutes) * MIN_S)
+        answer = greedy(problem, np.array(held), np.array(minutes) * MINUTE_S)
         ours = answer.nodes.tolist()
         checks.append(Check(f"example {number}: nodes {list(after)} (ours {ours})", ours == list(after)))
         data.append({"before": list(held), "after": ours, "scenarios": list(answer.scenarios)})
     words = "; ".join(f"from {one['before']} to {one['after']} nodes" for one in data)
-    return Outcome(f"Greedy goes {words}.", verdict_of(checks), _why(checks), {"examples": data})
+    return Outcome(f"Greedy goes {words}.", verdict_of(checks), reasons_of(checks), {"examples": data})
 
 
 def figure_5(setting: Setting) -> Outcome:
@@ -49,7 +50,7 @@ def figure_5(setting: Setting) -> Outcome:
     shares = ", ".join(f"{part:.0%}" for part in done)
     words = f"With {', '.join(map(str, PLAN_5))} nodes {shares} of the job are done after each half hour."
     data = {"nodes": list(PLAN_5), "share_done": done.tolist()}
-    return Outcome(words, verdict_of(checks), _why(checks), data)
+    return Outcome(words, verdict_of(checks), reasons_of(checks), data)
 
 
 def figure_6(setting: Setting) -> Outcome:
@@ -67,7 +68,7 @@ def figure_6(setting: Setting) -> Outcome:
     ]
     pairs = ", ".join(f"{speed:.2f} with {nodes}" for nodes, speed in zip(WIDTHS, speeds, strict=True))
     data = {"nodes": list(WIDTHS), "simulated": speeds.tolist(), "planned": planned.tolist()}
-    return Outcome(f"Speed by nodes: {pairs}.", verdict_of(checks), _why(checks), data)
+    return Outcome(f"Speed by nodes: {pairs}.", verdict_of(checks), reasons_of(checks), data)
 
 
 def figure_7(setting: Setting) -> Outcome:
@@ -89,7 +90,7 @@ def figure_7(setting: Setting) -> Outcome:
     )
     about = "Alone in the pool; next to other jobs the node it keeps is one they cannot have in the plan."
     data = {"kept": kept[0].tolist(), "worth": worth, "best": best.objective, "best_plan": best.plan[0].tolist()}
-    return Outcome(words, verdict_of(checks), f"{_why(checks)} {about}", data)
+    return Outcome(words, verdict_of(checks), reasons_of(checks, about), data)
 
 
 def figure_8(setting: Setting) -> Outcome:
@@ -109,7 +110,7 @@ def figure_8(setting: Setting) -> Outcome:
     )
     about = "The study moves forward by whole seconds and starts job 2 one second later; time is continuous here."
     data = {key: {"nodes_over_time": _pieces(run)} for key, run in runs.items()}
-    return Outcome(words, verdict_of(checks), f"{_why(checks)} {about}", data)
+    return Outcome(words, verdict_of(checks), reasons_of(checks, about), data)
 
 
 def _two_jobs() -> Scenario:
@@ -149,10 +150,6 @@ def _start_of_2(run: Run) -> tuple[float, int]:
     return float(run.log.piece_start_s[first]), int(run.log.piece_workers[first])
 
 
-def _why(checks: list[Check]) -> str:
-    return missed(checks) or "Every part of the claim is seen."
-
-
 EXAMPLES = (
     Reproduction(
         "modelarts-4",
@@ -161,6 +158,8 @@ EXAMPLES = (
         "Greedy gives 2 idle nodes to the job that has trained shortest, and halves the one that has trained longest "
         "for a job that waits.",
         figure_4,
+        CpuTime(0.05, 0.05),
+        Printed("nodes of each job"),
     ),
     Reproduction(
         "modelarts-5",
@@ -168,6 +167,8 @@ EXAMPLES = (
         "Fig. 5",
         "A job of 3 node-hours with 1, 2, 1 and 4 nodes for half an hour each is done in 2 hours.",
         figure_5,
+        CpuTime(0.05, 0.05),
+        Printed("2 h"),
     ),
     Reproduction(
         "modelarts-6",
@@ -175,6 +176,8 @@ EXAMPLES = (
         "Fig. 6",
         "Each doubling of the nodes makes a job 1.6 times as fast: k x 0.8^log2(k).",
         figure_6,
+        CpuTime(0.05, 0.05),
+        Printed("1.6 times per doubling", tuple(PrintedNumber("simulated", 1.6**n, x=float(2**n)) for n in range(5))),
     ),
     Reproduction(
         "modelarts-7",
@@ -182,6 +185,8 @@ EXAMPLES = (
         "Fig. 7",
         "A job that is done within the horizon may keep a node in the plan: only the first step is carried out.",
         figure_7,
+        CpuTime(0.05, 0.05),
+        Printed("one plan"),
     ),
     Reproduction(
         "modelarts-8",
@@ -189,5 +194,7 @@ EXAMPLES = (
         "Fig. 8",
         "Between decisions, a job that waits gets the 8 nodes of the job that ends.",
         figure_8,
+        CpuTime(0.05, 0.05),
+        Printed("8 nodes, after 129 s"),
     ),
 )

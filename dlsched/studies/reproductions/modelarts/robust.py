@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from dlsched.domain.workload import Floats
-from dlsched.studies.reproductions.hell_knee.steady import Check, verdict_of
+from dlsched.studies.reproductions.claims import Check, as_numbers, at_most, confirmed, mean_words, outcome_of
 from dlsched.studies.reproductions.modelarts.gain import (
     DENSE,
     LOADS,
     MOST_ADDITIONAL,
     READING,
     SYNTHETIC,
-    at_most,
     baseline,
-    confirmed,
+    basis,
     data_of,
     density_of,
     gain_sentence,
     gains_everywhere,
     sample_of,
-    seen,
-    why_of,
 )
-from dlsched.studies.reproductions.modelarts.runs import LONG, PAPER, Case, Study, run_study, said
-from dlsched.studies.reproductions.path_relinking.grid import as_numbers
-from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
+from dlsched.studies.reproductions.modelarts.runs import ADDITIONAL, LONG, PAPER, AllocatorStudy, Setup, run_study
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Reproduction, Setting
 from dlsched.wording.formats import duration, share
 
 ESTIMATES, MISHAPS, DELAY = "estimates", "mishaps", "delay"
+CHANGE = "change_of_additional_jobs"
 FEWER = {ESTIMATES: (0.6, 2.4), DELAY: (-0.9, 1.8)}
 """Additional jobs fewer than in the baseline, least and most of the sizes, as printed."""
 MOST_WITH_MISHAPS = 15.0
@@ -49,73 +45,69 @@ _INDEPENDENT = (
 def figure_disturbed(setting: Setting, variant: str) -> Outcome:
     """Figs 13 and 15: additional jobs with wrong estimates, or with slow starts, against those without."""
     (load,) = setting.loads(DENSE)
-    base, case = (LONG, "baseline", load), (LONG, variant, load)
-    study = run_study(setting, (base, case))
+    base, setup = Setup(LONG, "baseline", load), Setup(LONG, variant, load)
+    study = run_study(setting, (base, setup))
     _, most_fewer = FEWER[variant]
-    checks = gains_everywhere(study, case)
+    checks = gains_everywhere(study, setup)
     for nodes in study.sizes.nodes:
-        fewer = study.gain_beyond(base, nodes, case, nodes)
-        text, where = f"at most {most_fewer:g} fewer than without, at", f"{nodes} nodes ({said(fewer)} fewer)"
+        fewer = study.gain_beyond((base, nodes), (setup, nodes))
+        text, where = f"at most {most_fewer:g} fewer than without, at", f"{nodes} nodes ({mean_words(fewer)} fewer)"
         checks.append(at_most(text, fewer, most_fewer, where))
-    return _outcome(study, base, case, checks)
+    return _outcome(study, base, setup, checks)
 
 
 def figure_14(setting: Setting) -> Outcome:
     """Additional jobs with wrong estimates, bug jobs and cancelled jobs."""
     (load,) = setting.loads(DENSE)
-    base, case = (LONG, "baseline", load), (LONG, MISHAPS, load)
-    study = run_study(setting, (base, case))
-    best = study.best(case)
-    most = study.gain(case, best)
-    text = f"up to {MOST_WITH_MISHAPS:g} additional jobs (ours up to {said(most)}, at {best} nodes)"
-    checks = [*gains_everywhere(study, case), confirmed(text, most, MOST_WITH_MISHAPS)]
-    return _outcome(study, base, case, checks, _INDEPENDENT)
+    base, setup = Setup(LONG, "baseline", load), Setup(LONG, MISHAPS, load)
+    study = run_study(setting, (base, setup))
+    best = study.best(setup)
+    most = study.gain(setup, best)
+    text = f"up to {MOST_WITH_MISHAPS:g} additional jobs (ours up to {mean_words(most)}, at {best} nodes)"
+    checks = [*gains_everywhere(study, setup), confirmed(text, most, MOST_WITH_MISHAPS)]
+    return _outcome(study, base, setup, checks, _INDEPENDENT)
 
 
 def figure_16(setting: Setting) -> Outcome:
     """CPU time of the optimal allocator's decisions on 70 nodes."""
-    cases = baseline(setting)
-    study = run_study(setting, cases, (SPEED_NODES,))
+    setups = baseline(setting)
+    study = run_study(setting, setups, (SPEED_NODES,))
     checks, sentences, tables = [], [], {}
-    for case in cases:
-        answers = study.answers[*case, SPEED_NODES]
-        cpu_s = np.concatenate([answer.decision_cpu_s for answer in answers])
-        found, at = _summary(cpu_s), f"load scale {case[2]:g}"
-        unproven = sum(answer.unproven for answer in answers)
+    for setup in setups:
+        results, at = study.results[setup, SPEED_NODES], setup.load_words
+        cpu_s = np.concatenate([result.decision_cpu_s for result in results])
+        unproven = sum(result.unproven for result in results)
+        values = (cpu_s.mean(), np.median(cpu_s), np.percentile(cpu_s, 95), cpu_s.max())
+        seconds = {name: float(value) for name, value in zip(PRINTED_S, values, strict=True)}
         checks += [
-            Check(f"{name} at most {limit_s:g} s, {at} ({duration(found[name])})", found[name] <= limit_s)
+            Check(f"{name} at most {limit_s:g} s, {at} ({duration(seconds[name])})", seconds[name] <= limit_s)
             for name, limit_s in PRINTED_S.items()
         ]
         checks.append(Check(f"every decision optimal, {at} ({unproven} of {len(cpu_s):,} not proven)", unproven == 0))
-        words = ", ".join(f"{name} {duration(value)}" for name, value in found.items())
-        sentences.append(f"{at[0].upper()}{at[1:]}, {len(cpu_s):,} decisions: {words}.")
-        tables[at] = {"seconds": found, "histogram": _histogram(cpu_s), "decisions": len(cpu_s), "not_proven": unproven}
-    data = data_of(study, cases, checks) | {"decision_cpu": tables, "histogram_edges_s": list(HISTOGRAM_S)}
+        words = ", ".join(f"{name} {duration(value)}" for name, value in seconds.items())
+        sentences.append(f"Load scale {setup.load:g}, {len(cpu_s):,} decisions: {words}.")
+        counts = {"histogram": _histogram(cpu_s), "decisions": len(cpu_s), "not_proven": unproven}
+        tables[at] = {"seconds": seconds, **counts}
+    data = data_of(study, setups) | {"decision_cpu": tables, "histogram_edges_s": list(HISTOGRAM_S)}
     machine = (
         "A printed time counts as seen where ours is not longer. Ours are CPU seconds of whole calls of the policy, on "
         "this machine, by an exact method that needs no big M; decisions plain without a solver count too. The study "
         "used CBC on an i7-8700K."
     )
-    why = f"{seen(checks)} {sample_of(study)} {SYNTHETIC} {machine}"
-    return Outcome(" ".join(sentences), verdict_of(checks), why, data)
+    return outcome_of(" ".join(sentences), checks, data, f"{sample_of(study)} {SYNTHETIC} {machine}")
 
 
-def _outcome(study: Study, base: Case, case: Case, checks: list[Check], more: str = "") -> Outcome:
-    beyond = {nodes: study.gain_beyond(case, nodes, base, nodes) for nodes in study.sizes.nodes}
-    changes = ", ".join(f"{said(change)} at {nodes}" for nodes, change in beyond.items())
-    words = f"{gain_sentence(study, case)} Change against the baseline, same traces: {changes} nodes."
+def _outcome(study: AllocatorStudy, base: Setup, setup: Setup, checks: list[Check], more: str = "") -> Outcome:
+    beyond = {nodes: study.gain_beyond((setup, nodes), (base, nodes)) for nodes in study.sizes.nodes}
+    changes = ", ".join(f"{mean_words(change)} at {nodes}" for nodes, change in beyond.items())
     most = study.best(base)
-    words += f" The baseline has up to {said(study.gain(base, most))}, at {most} nodes; the study {MOST_ADDITIONAL:g}."
-    data: dict[str, Any] = data_of(study, (base, case), checks)
-    parts = (density_of(case[2]), READING, more)
-    data["change_of_additional_jobs"] = {str(nodes): as_numbers(change) for nodes, change in beyond.items()}
-    return Outcome(words, verdict_of(checks), why_of(study, checks, " ".join(part for part in parts if part)), data)
-
-
-def _summary(cpu_s: Floats) -> dict[str, float]:
-    """Return mean, median, 95th percentile and longest, by the names of ``PRINTED_S``."""
-    values = (cpu_s.mean(), np.median(cpu_s), np.percentile(cpu_s, 95), cpu_s.max())
-    return {name: float(value) for name, value in zip(PRINTED_S, values, strict=True)}
+    words = (
+        f"{gain_sentence(study, setup)} Change against the baseline, same traces: {changes} nodes. The baseline has up "
+        f"to {mean_words(study.gain(base, most))}, at {most} nodes; the study {MOST_ADDITIONAL:g}."
+    )
+    change = {str(nodes): as_numbers(change) for nodes, change in beyond.items()}
+    data = data_of(study, (base, setup)) | {CHANGE: change}
+    return outcome_of(words, checks, data, basis(study, density_of(setup.load), READING, more))
 
 
 def _histogram(cpu_s: Floats) -> list[int]:
@@ -131,6 +123,8 @@ ROBUST = (
         "Fig. 13",
         f"With estimates wrong by up to {share(0.1)}, additional jobs are only 0.6 to 2.4 fewer than without.",
         partial(figure_disturbed, variant=ESTIMATES),
+        CpuTime(27, 320, full_is_measured=False),
+        Printed("0.6 to 2.4 fewer", (PrintedNumber(CHANGE, -2.4, -0.6),)),
         DENSE,
     ),
     Reproduction(
@@ -139,6 +133,8 @@ ROBUST = (
         "Fig. 14",
         "With wrong estimates, 15% bug jobs and 10% jobs cancelled by users: still up to 15.0 additional jobs.",
         figure_14,
+        CpuTime(21, 250, full_is_measured=False),
+        Printed("up to 15.0", (PrintedNumber(ADDITIONAL, MOST_WITH_MISHAPS, words="up to"),)),
         DENSE,
     ),
     Reproduction(
@@ -147,6 +143,8 @@ ROBUST = (
         "Fig. 15",
         "With 15 s before a start or a scale-up takes effect, additional jobs change by 0.9 more to 1.8 fewer only.",
         partial(figure_disturbed, variant=DELAY),
+        CpuTime(24, 290, full_is_measured=False),
+        Printed("0.9 more to 1.8 fewer", (PrintedNumber(CHANGE, -1.8, 0.9),)),
         DENSE,
     ),
     Reproduction(
@@ -155,6 +153,11 @@ ROBUST = (
         "Fig. 16",
         "On 70 nodes a decision takes 0.4 s on average, 0.24 s in the median, 1.49 s in 95% of cases, at most 2.48 s.",
         figure_16,
+        CpuTime(12, 140, full_is_measured=False),
+        Printed(
+            "mean 0.4 s, longest 2.48 s",
+            tuple(PrintedNumber("seconds", value_s, x=name) for name, value_s in PRINTED_S.items()),
+        ),
         LOADS,
     ),
 )

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dlsched.domain.errors import DlschedError
+from dlsched.domain.units import MINUTE_S
 from dlsched.domain.workload import Floats
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
-from dlsched.runner.executor import open_pool
 from dlsched.studies.pool_sizes.outcome import by_last_submission, common, gain_percent, solved
-from dlsched.studies.reproductions.path_relinking.grid import as_numbers
-from dlsched.studies.reproductions.reproduction import Setting
-from dlsched.studies.run_all import spread
+from dlsched.studies.reproductions.claims import as_numbers
+from dlsched.studies.reproductions.paired import PairedStudy, by_cell, compute_all
+from dlsched.studies.reproductions.reproduction import Paper, Setting
 from dlsched.studies.simulation import Run, simulate
-from dlsched.wording.formats import PLUS_MINUS, amount
+from dlsched.wording.formats import amount
 from dlsched.workload.studies.modelarts import VARIANTS, ModelArtsSpec, modelarts_scenario
 
-PAPER = "Hu et al., optimal resource allocator of elastic training, 2021"
+PAPER = Paper("ModelArts", "Hu et al., optimal resource allocator of elastic training, 2021")
 OPTIMAL, GREEDY = "modelarts-optimal", "modelarts-greedy"
 LONG, ALL, FILTERED = "long jobs", "all jobs", "all jobs, short ones not scaled"
 MIN_ETA_S = 300.0
 """The study scales jobs of 5 minutes and more, except in Fig. 12."""
-MIN_S = 60.0
+ADDITIONAL = "additional_jobs_per_100"
+"""The panel of the additional jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +35,43 @@ class Sizes:
     seeds: tuple[int, ...]
     jobs: int
 
-    @property
-    def words(self) -> str:
-        """The sizes, in words."""
-        return f"{amount(len(self.seeds), 'synthetic trace')} of {self.jobs:,} jobs"
-
 
 QUICK = Sizes((70, 110, 190), (1, 2, 3), 250)
 FULL = Sizes((70, 110, 150, 190), (1, 2, 3, 4), 1252)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Both allocators on one trace: which ``jobs``, which of ``VARIANTS``, arrivals how dense, on how many nodes."""
+class Setup(NamedTuple):
+    """Which jobs, which of ``VARIANTS``, arrivals how many times as dense as in the study."""
 
     jobs: str
     variant: str
     load: float
-    nodes: int
+
+    @property
+    def words(self) -> str:
+        """The setup, in words."""
+        return f"{self.jobs}, {self.variant}, {self.load_words}"
+
+    @property
+    def load_words(self) -> str:
+        """The load scale, in words."""
+        return f"load scale {self.load:g}"
+
+
+Cell = tuple[Setup, int]
+"""A setup on so many nodes."""
+
+
+class TraceTask(NamedTuple):
+    """Both allocators on the trace of a seed, of so many jobs before short ones are left out."""
+
+    cell: Cell
     seed: int
     trace_jobs: int
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class TraceResult:
     """What came out. Means are over jobs that completed (or started, for waits) under both allocators.
 
     ``done`` are completions by the last submission, ``completed`` all; of optimal, then greedy. ``decision_cpu_s`` are
@@ -77,29 +92,20 @@ class Answer:
         return gain_percent(*self.total_s)
 
 
-def sizes_of(setting: Setting) -> Sizes:
-    """Return the sizes of a quick or a full reproduction."""
-    return QUICK if setting.quick else FULL
-
-
-def answer_of(question: Question) -> Answer:
+def run_trace(task: TraceTask) -> TraceResult:
     """Run both allocators; DlschedError where the auditor complains."""
-    spec = ModelArtsSpec(
-        nodes=question.nodes,
-        jobs=question.trace_jobs,
-        only_long=question.jobs == LONG,
-        load_scale=question.load,
-    )
-    scenario = modelarts_scenario(spec, question.seed, options=VARIANTS[question.variant])
-    params = {"min_eta_s": MIN_ETA_S} if question.jobs == FILTERED else {}
+    setup, nodes = task.cell
+    spec = ModelArtsSpec(nodes=nodes, jobs=task.trace_jobs, only_long=setup.jobs == LONG, load_scale=setup.load)
+    scenario = modelarts_scenario(spec, task.seed, options=VARIANTS[setup.variant])
+    params = {"min_eta_s": MIN_ETA_S} if setup.jobs == FILTERED else {}
     runs = simulate(scenario, OPTIMAL, params), simulate(scenario, GREEDY)
     for run in runs:
         if run.audit():
-            raise DlschedError(f"{run.policy}, {question.nodes} nodes, seed {question.seed}: {run.audit()[0]}")
+            raise DlschedError(f"{run.policy}, {nodes} nodes, seed {task.seed}: {run.audit()[0]}")
     return compared(*runs)
 
 
-def compared(optimal: Run, greedy: Run) -> Answer:
+def compared(optimal: Run, greedy: Run) -> TraceResult:
     """Return what two runs of the same jobs say.
 
     Raises
@@ -108,7 +114,7 @@ def compared(optimal: Run, greedy: Run) -> Answer:
         If no job completed under both.
     """
     both, (cpu_s, unproven) = common(optimal, greedy), solved(optimal)
-    return Answer(
+    return TraceResult(
         both.total_s,
         both.wait_s,
         (by_last_submission(optimal), by_last_submission(greedy)),
@@ -119,105 +125,84 @@ def compared(optimal: Run, greedy: Run) -> Answer:
     )
 
 
-Case = tuple[str, str, float]
-"""Which jobs, which of ``VARIANTS``, load scale."""
-Measure = Callable[[Answer], tuple[float, float]]
+Times = Callable[[TraceResult], tuple[float, float]]
+"""Returns a mean time under the optimal and under the greedy allocator."""
 
 
-def total_min(answer: Answer) -> tuple[float, float]:
+def total_min(result: TraceResult) -> tuple[float, float]:
     """Return the mean total times in minutes."""
-    return answer.total_s[0] / MIN_S, answer.total_s[1] / MIN_S
+    return result.total_s[0] / MINUTE_S, result.total_s[1] / MINUTE_S
 
 
-def wait_min(answer: Answer) -> tuple[float, float]:
+def wait_min(result: TraceResult) -> tuple[float, float]:
     """Return the mean queueing times in minutes."""
-    return answer.wait_s[0] / MIN_S, answer.wait_s[1] / MIN_S
+    return result.wait_s[0] / MINUTE_S, result.wait_s[1] / MINUTE_S
 
 
 @dataclass(frozen=True)
-class Study:
-    """Answers by (jobs, variant, load, nodes), each over the seeds in one order."""
+class AllocatorStudy(PairedStudy[Cell, TraceResult]):
+    """Results by setup and number of nodes, over the seeds of the trace."""
 
     sizes: Sizes
-    answers: Mapping[tuple[str, str, float, int], Sequence[Answer]]
 
-    def pairs(self, measure: Measure, case: Case, nodes: int) -> tuple[list[float], list[float]]:
-        """Return a number of optimal and of greedy, at every seed."""
-        found = [measure(answer) for answer in self.answers[*case, nodes]]
-        return [ours for ours, _ in found], [theirs for _, theirs in found]
+    def both(self, times: Times, setup: Setup, nodes: int) -> tuple[list[float], list[float]]:
+        """Return a mean time of optimal and of greedy, at every seed."""
+        pairs = [times(result) for result in self.results[setup, nodes]]
+        return [ours for ours, _ in pairs], [theirs for _, theirs in pairs]
 
-    def saved(self, measure: Measure, case: Case, nodes: int) -> Interval:
-        """Return greedy's number minus optimal's, paired by seed."""
-        ours, theirs = self.pairs(measure, case, nodes)
+    def saved(self, times: Times, setup: Setup, nodes: int) -> Interval:
+        """Return greedy's mean time minus optimal's, paired by seed."""
+        ours, theirs = self.both(times, setup, nodes)
         return paired_difference(theirs, ours)
 
-    def gain(self, case: Case, nodes: int) -> Interval:
+    def gain(self, setup: Setup, nodes: int) -> Interval:
         """Return the additional jobs for 100 of greedy's."""
-        return mean_interval(self._gains(case, nodes))
+        return self.mean((setup, nodes), lambda result: result.gain)
 
-    def gain_beyond(self, case: Case, nodes: int, other: Case, other_nodes: int) -> Interval:
-        """Return how much larger the gain is than in another case, paired by seed."""
-        return paired_difference(self._gains(case, nodes), self._gains(other, other_nodes))
+    def gain_beyond(self, cell: Cell, other: Cell) -> Interval:
+        """Return how much larger the gain is than in another cell, paired by seed."""
+        return self.difference(cell, other, lambda result: result.gain)
 
-    def _gains(self, case: Case, nodes: int) -> list[float]:
-        return [answer.gain for answer in self.answers[*case, nodes]]
-
-    def best(self, case: Case) -> int:
+    def best(self, setup: Setup) -> int:
         """Return the number of nodes with the largest mean gain, the first of equals."""
-        return max(self.sizes.nodes, key=lambda nodes: self.gain(case, nodes).mean)
+        return max(self.sizes.nodes, key=lambda nodes: self.gain(setup, nodes).mean)
 
-    def table(self, case: Case) -> dict[str, dict[str, object]]:
-        """Return the numbers of a case by number of nodes: minutes, additional jobs, counts (summed over the seeds)."""
-        return {str(nodes): self._row(case, nodes) for nodes in self.sizes.nodes}
+    def row(self, setup: Setup, nodes: int) -> dict[str, object]:
+        """Return the numbers of a cell: minutes, additional jobs, counts (summed over the seeds)."""
+        results = self.results[setup, nodes]
 
-    def _row(self, case: Case, nodes: int) -> dict[str, object]:
-        answers = self.answers[*case, nodes]
+        def means(times: Times) -> dict[str, object]:
+            ours, theirs = self.both(times, setup, nodes)
+            return {"optimal": as_numbers(mean_interval(ours)), "greedy": as_numbers(mean_interval(theirs))}
+
+        def sums(counts: Sequence[tuple[int, int]]) -> dict[str, int]:
+            return {"optimal": sum(ours for ours, _ in counts), "greedy": sum(theirs for _, theirs in counts)}
+
         return {
-            "additional_jobs_per_100": as_numbers(self.gain(case, nodes)),
-            "mean_total_min": self._both_means(total_min, case, nodes),
-            "mean_wait_min": self._both_means(wait_min, case, nodes),
-            "completed_by_last_submission": _both([one.done for one in answers]),
-            "completed": _both([one.completed for one in answers]),
-            "jobs_compared": sum(one.compared for one in answers),
-            "decisions": sum(len(one.decision_cpu_s) for one in answers),
-            "decisions_without_proof": sum(one.unproven for one in answers),
+            ADDITIONAL: as_numbers(self.gain(setup, nodes)),
+            "mean_total_min": means(total_min),
+            "mean_wait_min": means(wait_min),
+            "completed_by_last_submission": sums([one.done for one in results]),
+            "completed": sums([one.completed for one in results]),
+            "jobs_compared": sum(one.compared for one in results),
+            "decisions": sum(len(one.decision_cpu_s) for one in results),
+            "decisions_without_proof": sum(one.unproven for one in results),
         }
 
-    def _both_means(self, measure: Measure, case: Case, nodes: int) -> dict[str, object]:
-        ours, theirs = self.pairs(measure, case, nodes)
-        return {"optimal": as_numbers(mean_interval(ours)), "greedy": as_numbers(mean_interval(theirs))}
 
-
-def run_study(setting: Setting, cases: Sequence[Case], nodes: Sequence[int] | None = None) -> Study:
-    """Return the answers of all cases (jobs, variant, load) at every size and seed."""
-    found = sizes_of(setting)
-    sizes = found if nodes is None else Sizes(tuple(nodes), found.seeds, found.jobs)
-    asked = [
-        Question(*case, count, seed, sizes.jobs) for case in cases for count in sizes.nodes for seed in sizes.seeds
+def run_study(setting: Setting, setups: Sequence[Setup], nodes: Sequence[int] | None = None) -> AllocatorStudy:
+    """Return the results of all setups at every size and seed; ``nodes``: other sizes than those of the setting."""
+    sizes = QUICK if setting.quick else FULL
+    if nodes is not None:
+        sizes = Sizes(tuple(nodes), sizes.seeds, sizes.jobs)
+    tasks = [
+        TraceTask((setup, count), seed, sizes.jobs) for setup in setups for count in sizes.nodes for seed in sizes.seeds
     ]
-
-    def told(done: int) -> None:
-        if setting.progress is not None:
-            setting.progress(done / len(asked), f"{done} of {len(asked)} traces")
-
-    with open_pool().executor as executor:
-        answers = dict(zip(asked, spread(executor, answer_of, asked, told), strict=True))
-    by_cell: dict[tuple[str, str, float, int], list[Answer]] = {}
-    for one in asked:
-        by_cell.setdefault((one.jobs, one.variant, one.load, one.nodes), []).append(answers[one])
-    return Study(sizes, by_cell)
+    results = compute_all(setting, tasks, run_trace, "traces")
+    cells = by_cell((task.cell, result) for task, result in zip(tasks, results, strict=True))
+    return AllocatorStudy(cells, sizes)
 
 
-def said(interval: Interval, decimals: int = 1) -> str:
-    """Return "17.4 ± 2.1", without the second part for a single trace."""
-    half = "" if interval.half_width is None else f" {PLUS_MINUS} {interval.half_width:.{decimals}f}"
-    return f"{round(interval.mean, decimals) + 0.0:.{decimals}f}{half}"  # + 0.0: no minus before a zero
-
-
-def surely_above(interval: Interval, value: float = 0.0) -> bool:
-    """Whether the whole interval is above a value; a single trace shows nothing."""
-    return interval.low is not None and interval.low > value
-
-
-def _both(counts: Sequence[tuple[int, int]]) -> dict[str, int]:
-    return {"optimal": sum(one for one, _ in counts), "greedy": sum(other for _, other in counts)}
+def trace_words(sizes: Sizes) -> str:
+    """Return the traces, in words."""
+    return f"{amount(len(sizes.seeds), 'synthetic trace')} of {sizes.jobs:,} jobs"

@@ -8,9 +8,9 @@ from typing import Any
 
 from dlsched.domain.errors import DlschedError
 from dlsched.metrics.savings import saved_shares
-from dlsched.metrics.stats.intervals import Interval, mean_interval
-from dlsched.runner.executor import open_pool
-from dlsched.studies.batch import Draw, run_batch
+from dlsched.metrics.summary import Metrics
+from dlsched.studies.batch import run_batch
+from dlsched.studies.reproductions.paired import PairedStudy, by_cell
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.workload.studies.gpu_as_a_service import GpuaasSpec, gpuaas_scenario
 
@@ -30,16 +30,13 @@ class Plan:
     jobs_per_node: int
     most_for_hierarchical: int
 
-    def policies(self, nodes: int, wanted: Sequence[str]) -> list[str]:
-        """Return the policies run at a size."""
-        return [key for key in wanted if key != HIERARCHICAL or nodes <= self.most_for_hierarchical]
-
 
 QUICK = Plan((5, 10), (0, 1), jobs_per_node=5, most_for_hierarchical=5)
 FULL = Plan((10, 20, 50), (0, 1, 2), jobs_per_node=10, most_for_hierarchical=20)
 
 Cell = tuple[str, int, str]
 """Rate, nodes, policy."""
+GridStudy = PairedStudy[Cell, Metrics]
 
 
 def plan_of(setting: Setting) -> Plan:
@@ -47,48 +44,38 @@ def plan_of(setting: Setting) -> Plan:
     return QUICK if setting.quick else FULL
 
 
-def run_grid(setting: Setting, rates: Sequence[str], wanted: Sequence[str]) -> dict[Cell, list[Draw]]:
-    """Return the draws of every cell, in the order of the seeds; a failed draw raises its error."""
+def run_grid(setting: Setting, rates: Sequence[str], wanted: Sequence[str]) -> GridStudy:
+    """Return the metrics of every cell; a run that failed raises its error."""
     plan = plan_of(setting)
     todo = [(rate, nodes) for rate in rates for nodes in plan.nodes]
-    found: dict[Cell, list[Draw]] = {}
-    with open_pool().executor as executor:
-        for number, (rate, nodes) in enumerate(todo):
-            scenario = gpuaas_scenario(
-                GpuaasSpec.model_validate({"nodes": nodes, "rate": rate, "jobs": plan.jobs_per_node * nodes}),
-                name=f"{rate}, {nodes} nodes",
-            )
-            choices: list[tuple[str, Mapping[str, Any]]] = [(key, {}) for key in plan.policies(nodes, wanted)]
+    results: list[tuple[Cell, Metrics]] = []
+    for number, (rate, nodes) in enumerate(todo):
+        spec = GpuaasSpec.model_validate({"nodes": nodes, "rate": rate, "jobs": plan.jobs_per_node * nodes})
+        scenario = gpuaas_scenario(spec, name=f"{rate}, {nodes} nodes")
+        policies: list[tuple[str, Mapping[str, Any]]] = [
+            (key, {}) for key in wanted if key != HIERARCHICAL or nodes <= plan.most_for_hierarchical
+        ]
 
-            def tell(share: float, text: str, number: int = number, name: str = scenario.name) -> None:
-                if setting.progress is not None:
-                    setting.progress((number + share) / len(todo), f"{name}: {text}")
+        def tell(share: float, text: str, number: int = number, name: str = scenario.name) -> None:
+            if setting.progress is not None:
+                setting.progress((number + share) / len(todo), f"{name}: {text}")
 
-            for draw in run_batch(scenario, choices, plan.seeds, executor, progress=tell):
-                if draw.metrics is None or draw.audit:
-                    raise DlschedError(f"{draw.policy} on {scenario.name}: {draw.error or draw.audit[0]}")
-                found.setdefault((rate, nodes, draw.policy), []).append(draw)
-    return found
-
-
-def column(draws: Sequence[Draw], key: str) -> list[float]:
-    """Return a metric over the draws."""
-    return [float((draw.metrics or {})[key] or 0.0) for draw in draws]
+        for draw in run_batch(scenario, policies, plan.seeds, setting.executor, progress=tell):
+            if draw.metrics is None or draw.audit:
+                raise DlschedError(f"{draw.policy} on {scenario.name}: {draw.error or draw.audit[0]}")
+            results.append(((rate, nodes, draw.policy), draw.metrics))
+    return GridStudy(by_cell(results))
 
 
-def as_numbers(interval: Interval) -> dict[str, float | int | None]:
-    """Return an interval as plain numbers."""
-    return {"mean": interval.mean, "half_width": interval.half_width, "n": interval.n}
+def total_cost(metrics: Metrics) -> float:
+    """Return the total cost of a run, $."""
+    return float(metrics["total_cost"] or 0.0)
 
 
-def mean_cost(draws: Sequence[Draw]) -> Interval:
-    """Return the mean total cost."""
-    return mean_interval(column(draws, "total_cost"))
-
-
-def saving(draws: Sequence[Draw], others: Sequence[Draw]) -> list[float]:
-    """Return by how much each draw is cheaper than another method's at the same seed, as a share of the other's cost.
+def savings(study: GridStudy, cell: Cell, other: Cell) -> list[float]:
+    """Return by how much a method is cheaper than another one at each seed, as a share of the other's cost.
 
     Eq. (3) of the paper, the percentage cost reduction.
     """
-    return saved_shares(column(draws, "total_cost"), column(others, "total_cost"))
+    ours, theirs = study.pair(cell, other, total_cost)
+    return saved_shares(ours.tolist(), theirs.tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import zip_longest
 
 import numpy as np
 
@@ -35,7 +35,8 @@ def figure_6(setting: Setting) -> Outcome:
     )
     why = "The paper does not print the run times of the six applications; ours are assumed to last as long in all."
     columns = ["job_id", "node", "start_s", "end_s", "gpus"]
-    return Outcome(ours, verdict, why, {"pieces": pieces[columns].to_dict("records"), "vms": _vms(run)})
+    vms = run.nodes[["node", "vm_type", "start_s", "end_s"]].to_dict("records")
+    return Outcome(ours, verdict, (why,), {"pieces": pieces[columns].to_dict("records"), "vms": vms})
 
 
 def table_4(setting: Setting) -> Outcome:
@@ -53,10 +54,10 @@ def table_4(setting: Setting) -> Outcome:
         f"{duration(REBOOT_S)} lost at every start, resize and move. Run times are assumed."
     )
     table = [
-        {"slot": number + 1, "predicted_usd": _at(rows[0], number), "actual_usd": _at(rows[1], number)}
-        for number in range(max(map(len, rows)))
+        {"slot": slot, "predicted_usd": predicted_usd, "actual_usd": actual_usd}
+        for slot, (predicted_usd, actual_usd) in enumerate(zip_longest(*rows), 1)
     ]
-    return Outcome(ours, verdict, why, {"slots": table, "sum_usd": sums, "difference": difference})
+    return Outcome(ours, verdict, (why,), {"slots": table, "sum_usd": sums, "difference": difference})
 
 
 def _audited(scenario: Scenario) -> Run:
@@ -90,11 +91,3 @@ def _shared_nodes(run: Run) -> int:
     node, start_s, end_s = (pieces[name].to_numpy() for name in ("node", "start_s", "end_s"))
     together = (start_s[:, None] < end_s) & (start_s < end_s[:, None]) & (node[:, None] == node)
     return int((together.sum(axis=1) > 1).sum())
-
-
-def _vms(run: Run) -> Any:
-    return run.nodes[["node", "vm_type", "start_s", "end_s"]].to_dict("records")
-
-
-def _at(costs: list[float], number: int) -> float | None:
-    return costs[number] if number < len(costs) else None

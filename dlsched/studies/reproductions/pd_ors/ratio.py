@@ -5,9 +5,9 @@ The study has 10 jobs over 10 slots. A proven optimum is within reach for up to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 from dlsched.domain.randomness import stream
 from dlsched.domain.workload import Floats
@@ -17,20 +17,16 @@ from dlsched.policies.primal_dual.problem import Instance
 from dlsched.policies.primal_dual.reach import why_never
 from dlsched.policies.primal_dual.rounded_slot import Rounding
 from dlsched.policies.primal_dual.slot_cost import one_or_several
-from dlsched.runner.executor import open_pool
-from dlsched.studies.reproductions.hell_knee.steady import Check, verdict_of
-from dlsched.studies.reproductions.modelarts.gain import above, at_most, seen
-from dlsched.studies.reproductions.modelarts.runs import said
-from dlsched.studies.reproductions.path_relinking.grid import as_numbers
-from dlsched.studies.reproductions.pd_ors.runs import PAPER, Case, assumed, drawn, legal_utility, pd_ors
-from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
-from dlsched.studies.run_all import spread
+from dlsched.studies.reproductions.claims import Check, above, as_numbers, at_most, mean_words, outcome_of
+from dlsched.studies.reproductions.paired import PairedStudy, by_cell, compute_all
+from dlsched.studies.reproductions.pd_ors.runs import PAPER, JobsOnMachines, assumed, drawn, legal_utility, pd_ors
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Reproduction, Setting
 from dlsched.wording.formats import amount
 
 MOST = 1.4
 """The study's ratios are from 1.0 to this."""
-PLAIN = Case(jobs=10, machines=10, slots=6)
-CROWDED = Case(jobs=2000, machines=4, slots=6)
+PLAIN = JobsOnMachines(jobs=10, machines=10, slots=6)
+CROWDED = JobsOnMachines(jobs=2000, machines=4, slots=6)
 """Of these jobs the first ``CROWD`` that could be done alone in time."""
 CROWD = 5
 PLAIN_WORDS, CROWDED_WORDS = "10 jobs as printed", f"{CROWD} jobs that could all be done alone"
@@ -46,10 +42,20 @@ GAINS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 REPAIRED, PRINTED = "rounding repaired", "rounding as printed"
 TRIES = {REPAIRED: 50, PRINTED: 5000}
 """Random roundings of one slot before it is repaired, or given up (the study's threshold)."""
+SAMPLE = (
+    "A ratio is the sum of the best utilities over the sum of those reached, over all cases; ± its 95% interval. "
+    "The best in hindsight is proven but where said otherwise."
+)
+_SIZES = (
+    f"{PLAIN.slots} slots and {PLAIN.machines} machines; an exact optimum of the study's 10 slots (Fig. 10) or of "
+    "50 jobs on 100 machines (Fig. 11) is out of reach, and the number of machines of Fig. 10 is not printed",
+    f"in so few slots few of 10 jobs as printed can be done at all, hence also {CROWD} jobs that could each be "
+    f"done alone on {CROWDED.machines} machines",
+    f"the search for the best ends after {NODE_LIMIT} nodes of its tree",
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class HindsightTask(NamedTuple):
     """A case of a kind and seed; ``gains`` are tried beside the greedy PD-ORS."""
 
     kind: str
@@ -62,7 +68,7 @@ Variant = tuple[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HindsightResult:
     """Best utility found in hindsight and its proven bound; PD-ORS's utility, greedy and by variant of rounding.
 
     ``failed`` are the slots where no rounding was legal, of ``slots`` rounded, by variant.
@@ -86,87 +92,79 @@ def tiny(kind: str, seed: int) -> Instance:
     return replace(instance, jobs=tuple(job for job in able if job.name in first))
 
 
-def answer_of(question: Question) -> Answer:
+def solve_twice(task: HindsightTask) -> HindsightResult:
     """Solve one case in hindsight and online."""
-    instance = tiny(question.kind, question.seed)
+    instance = tiny(task.kind, task.seed)
     greedy = legal_utility(instance, pd_ors(instance))
-    found = offline.solve(instance, NODE_LIMIT)
+    optimum = offline.solve(instance, NODE_LIMIT)
     rounded, failed, slots = {}, {}, {}
     for way, tries in TRIES.items():
-        for gain in question.gains:
-            rule = Rounding(stream(question.seed, "policy"), gain, tries=tries, repairs=way == REPAIRED)
+        for gain in task.gains:
+            rule = Rounding(stream(task.seed, "policy"), gain, tries=tries, repairs=way == REPAIRED)
             rounded[way, gain] = legal_utility(instance, pd_ors(instance, one_or_several(rule)))
             failed[way, gain], slots[way, gain] = rule.repaired, rule.repaired + rule.rounded
-    best = max(found.utility, greedy, *rounded.values(), 0.0)
-    return Answer(best, max(best, found.bound), greedy, rounded, failed, slots)
+    best = max(optimum.utility, greedy, *rounded.values(), 0.0)
+    return HindsightResult(best, max(best, optimum.bound), greedy, rounded, failed, slots)
 
 
 @dataclass(frozen=True)
-class Study:
-    """Answers by kind of case, over the seeds from 1."""
-
-    answers: Mapping[str, Sequence[Answer]]
+class HindsightStudy(PairedStudy[str, HindsightResult]):
+    """Results by kind of case, over the seeds from 1."""
 
     def ratio(self, kind: str) -> Interval:
         """Return the sum of the best utilities found over the sum of PD-ORS's."""
-        answers = self.answers[kind]
-        return mean_interval(ratio_draws([one.best for one in answers], [one.greedy for one in answers]))
-
-    def reached(self, kind: str, variant: Variant) -> Floats:
-        """Return draws of PD-ORS's utility over the best: the inverse of the ratio, as PD-ORS may reach nothing."""
-        answers = self.answers[kind]
-        return ratio_draws([one.rounded[variant] for one in answers], [one.best for one in answers])
+        return mean_interval(ratio_draws(self.values(kind, lambda one: one.best), self._greedy(kind)))
 
     def at_most(self, kind: str) -> Interval:
         """Return the same with the proven bounds instead of the best found."""
-        answers = self.answers[kind]
-        return mean_interval(ratio_draws([one.bound for one in answers], [one.greedy for one in answers]))
+        return mean_interval(ratio_draws(self.values(kind, lambda one: one.bound), self._greedy(kind)))
+
+    def _greedy(self, kind: str) -> Floats:
+        return self.values(kind, lambda one: one.greedy)
+
+    def reached(self, kind: str, variant: Variant) -> Floats:
+        """Return draws of PD-ORS's utility over the best: the inverse of the ratio, as PD-ORS may reach nothing."""
+        return ratio_draws(self.values(kind, lambda one: one.rounded[variant]), self.values(kind, lambda one: one.best))
+
+    def part(self, kind: str, variant: Variant) -> Interval:
+        """Return PD-ORS's part of the best utility."""
+        return mean_interval(self.reached(kind, variant))
 
     def failed(self, kind: str, variant: Variant) -> float:
         """Return the share of the slots rounded where no rounding was legal."""
-        answers = self.answers[kind]
-        return sum(one.failed[variant] for one in answers) / max(1, sum(one.slots[variant] for one in answers))
+        results = self.results[kind]
+        return sum(one.failed[variant] for one in results) / max(1, sum(one.slots[variant] for one in results))
 
     def counts(self, kind: str) -> dict[str, int]:
         """Return cases by what came out."""
-        answers = self.answers[kind]
-        paying = [one for one in answers if one.best > 0]
+        results = self.results[kind]
+        paying = [one for one in results if one.best > 0]
         return {
-            "cases": len(answers),
+            "cases": len(results),
             "cases_with_utility": len(paying),
             "cases_with_a_ratio_of_at_most_1.4": sum(one.best <= MOST * one.greedy for one in paying),
-            "cases_without_proof": sum(one.bound > one.best * (1 + 1e-6) for one in answers),
+            "cases_without_proof": sum(one.bound > one.best * (1 + 1e-6) for one in results),
         }
 
 
-def run_study(setting: Setting, draws: Mapping[str, int], gains: tuple[float, ...] = ()) -> Study:
-    """Return the answers to so many cases of each kind."""
-    asked = [
-        Question(kind, seed, gains) for kind in (CROWDED_WORDS, PLAIN_WORDS)
+def run_study(setting: Setting, draws: Mapping[str, int], gains: tuple[float, ...] = ()) -> HindsightStudy:
+    """Return the results of so many cases of each kind."""
+    tasks = [
+        HindsightTask(kind, seed, gains) for kind in (CROWDED_WORDS, PLAIN_WORDS)
         for seed in range(1, draws[kind] + 1)
     ]  # fmt: skip
-
-    def told(done: int) -> None:
-        if setting.progress is not None:
-            setting.progress(done / len(asked), f"{done} of {len(asked)} cases")
-
-    with open_pool().executor as executor:
-        answers = spread(executor, answer_of, asked, told)
-    by_kind: dict[str, list[Answer]] = {}
-    for question, answer in zip(asked, answers, strict=True):
-        by_kind.setdefault(question.kind, []).append(answer)
-    return Study(by_kind)
+    results = compute_all(setting, tasks, solve_twice, "cases")
+    return HindsightStudy(by_cell((task.kind, result) for task, result in zip(tasks, results, strict=True)))
 
 
 def figure_10(setting: Setting) -> Outcome:
     """Return the competitive ratio of PD-ORS."""
     study = run_study(setting, QUICK_DRAWS if setting.quick else DRAWS)
     checks = [
-        at_most(f"ratio at most {MOST:g}, {kind}", study.at_most(kind), MOST, f"({said(study.ratio(kind), 2)})")
+        at_most(f"ratio at most {MOST:g}, {kind}", study.at_most(kind), MOST, f"({mean_words(study.ratio(kind), 2)})")
         for kind in KINDS
     ]
     rows = "; ".join(_ratio_words(study, kind) for kind in KINDS)
-    why = " ".join((seen(checks), _sample(study), assumed(PLAIN, ("PD-ORS",), _sizes())))
     data = {
         kind: {
             "ratio": as_numbers(study.ratio(kind)),
@@ -175,7 +173,8 @@ def figure_10(setting: Setting) -> Outcome:
         }
         for kind in KINDS
     }
-    return Outcome(f"Best utility in hindsight over PD-ORS's: {rows}.", verdict_of(checks), why, data | _said(checks))
+    ours = f"Best utility in hindsight over PD-ORS's: {rows}."
+    return outcome_of(ours, checks, data, SAMPLE, assumed(PLAIN, ("PD-ORS",), _SIZES))
 
 
 def figure_11(setting: Setting) -> Outcome:
@@ -183,17 +182,16 @@ def figure_11(setting: Setting) -> Outcome:
     study = run_study(setting, QUICK_ROUNDED if setting.quick else ROUNDED, GAINS)
     checks = [check for way in TRIES for kind in KINDS for check in _best_at_one(study, way, kind)]
     rows = "; ".join(
-        f"{way}, {kind}: {', '.join(said(share_of(study, kind, (way, gain)), 2) for gain in GAINS)}"
+        f"{way}, {kind}: {', '.join(mean_words(study.part(kind, (way, gain)), 2) for gain in GAINS)}"
         for way in TRIES
         for kind in KINDS
     )
     words = f"PD-ORS's part of the best utility in hindsight at G {', '.join(f'{gain:g}' for gain in GAINS)}: {rows}."
-    why = " ".join((seen(checks), _failures(study), _sample(study), assumed(PLAIN, ("PD-ORS",), _sizes())))
     data = {
         way: {
             kind: {
                 f"{gain:g}": {
-                    "part_of_the_best": as_numbers(share_of(study, kind, (way, gain))),
+                    "part_of_the_best": as_numbers(study.part(kind, (way, gain))),
                     "share_of_roundings_that_failed": study.failed(kind, (way, gain)),
                 }
                 for gain in GAINS
@@ -203,10 +201,11 @@ def figure_11(setting: Setting) -> Outcome:
         for way in TRIES
     }
     counts = {"cases": {kind: study.counts(kind) for kind in KINDS}}
-    return Outcome(words, verdict_of(checks), why, data | counts | _said(checks))
+    basis = f"{_failures(study)} {SAMPLE}"
+    return outcome_of(words, checks, data | counts, basis, assumed(PLAIN, ("PD-ORS",), _SIZES))
 
 
-def _best_at_one(study: Study, way: str, kind: str) -> list[Check]:
+def _best_at_one(study: HindsightStudy, way: str, kind: str) -> list[Check]:
     """Return whether less of the best is reached at every other factor than at 1."""
     at_one = study.reached(kind, (way, 1.0))
     checks = []
@@ -214,33 +213,25 @@ def _best_at_one(study: Study, way: str, kind: str) -> list[Check]:
         if gain != 1.0:
             less = paired_difference(at_one, study.reached(kind, (way, gain)))
             checks.append(
-                above(f"most reached at G = 1, {way}, {kind}: less at", less, f"{gain:g} (by {said(less, 2)})")
+                above(f"most reached at G = 1, {way}, {kind}: less at", less, f"{gain:g} (by {mean_words(less, 2)})")
             )
     return checks
 
 
-def _ratio_words(study: Study, kind: str) -> str:
+def _ratio_words(study: HindsightStudy, kind: str) -> str:
     bound, counts = study.at_most(kind), study.counts(kind)
     open_cases = counts["cases_without_proof"]
-    proof = f", with the proven bounds of {open_cases} of them {said(bound, 2)}" if open_cases else ""
+    proof = f", with the proven bounds of {open_cases} of them {mean_words(bound, 2)}" if open_cases else ""
     low = counts["cases_with_a_ratio_of_at_most_1.4"]
-    return (
-        f"{said(study.ratio(kind), 2)} over {amount(counts['cases'], 'case')} of {kind}{proof} (at most {MOST:g} in "
-        f"{low} of {counts['cases_with_utility']} where there is any utility)"
-    )
+    cases = f"{amount(counts['cases'], 'case')} of {kind}{proof}"
+    share = f"at most {MOST:g} in {low} of {counts['cases_with_utility']} where there is any utility"
+    return f"{mean_words(study.ratio(kind), 2)} over {cases} ({share})"
 
 
-def share_of(study: Study, kind: str, variant: Variant) -> Interval:
-    """Return PD-ORS's part of the best utility."""
-    return mean_interval(study.reached(kind, variant))
-
-
-def _failures(study: Study) -> str:
+def _failures(study: HindsightStudy) -> str:
     parts = [f"{gain:g} {study.failed(CROWDED_WORDS, (PRINTED, gain)):.0%}" for gain in GAINS]
     most = max(
-        abs(share_of(study, kind, (REPAIRED, gain)).mean - 1 / study.ratio(kind).mean)
-        for kind in KINDS
-        for gain in GAINS
+        abs(study.part(kind, (REPAIRED, gain)).mean - 1 / study.ratio(kind).mean) for kind in KINDS for gain in GAINS
     )
     return (
         f"Of {TRIES[PRINTED]:,} random roundings of a slot none is legal at G {', '.join(parts)} of the times: below 1 "
@@ -250,27 +241,6 @@ def _failures(study: Study) -> str:
     )
 
 
-def _sample(study: Study) -> str:
-    return (
-        "A ratio is the sum of the best utilities over the sum of those reached, over all cases; ± its 95% interval. "
-        "The best in hindsight is proven but where said otherwise."
-    )
-
-
-def _sizes() -> tuple[str, ...]:
-    return (
-        f"{PLAIN.slots} slots and {PLAIN.machines} machines; an exact optimum of the study's 10 slots (Fig. 10) or of "
-        "50 jobs on 100 machines (Fig. 11) is out of reach, and the number of machines of Fig. 10 is not printed",
-        f"in so few slots few of 10 jobs as printed can be done at all, hence also {CROWD} jobs that could each be "
-        f"done alone on {CROWDED.machines} machines",
-        f"the search for the best ends after {NODE_LIMIT} nodes of its tree",
-    )
-
-
-def _said(checks: Sequence[Check]) -> dict[str, Any]:
-    return {"checks": [{"claim": f"{check.text} {check.where}".rstrip(), "holds": check.holds} for check in checks]}
-
-
 RATIO = (
     Reproduction(
         "pd-ors-10",
@@ -278,6 +248,8 @@ RATIO = (
         "Fig. 10",
         "The best total utility in hindsight is 1.0 to 1.4 times PD-ORS's.",
         figure_10,
+        CpuTime(20, 120, full_is_measured=False),
+        Printed("1.0 to 1.4", (PrintedNumber("ratio", 1.0, MOST),)),
     ),
     Reproduction(
         "pd-ors-11",
@@ -285,5 +257,7 @@ RATIO = (
         "Fig. 11",
         "Of factors G from 0.2 to 1.2 before rounding, 1 gives the least ratio of the optimum to PD-ORS's utility.",
         figure_11,
+        CpuTime(40, 400, full_is_measured=False),
+        Printed("best at G = 1"),
     ),
 )

@@ -16,20 +16,21 @@ from dlsched.domain.errors import DlschedError
 from dlsched.domain.randomness import stream
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import RESOURCES, Floats
-from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference, ratio_draws
+from dlsched.metrics.stats.intervals import Interval, ratio_draws
 from dlsched.policies.primal_dual import dorm, drf, fifo, oasis
 from dlsched.policies.primal_dual.from_workload import instance_of
 from dlsched.policies.primal_dual.online import PdOrs, bounds_of_all, plan, schedules
 from dlsched.policies.primal_dual.problem import Instance, Job, Schedule, utility_of, violations
 from dlsched.policies.primal_dual.slot_cost import SlotMethod
-from dlsched.runner.executor import open_pool
-from dlsched.studies.reproductions.reproduction import Setting
-from dlsched.studies.run_all import spread
+from dlsched.studies.reproductions.paired import PairedStudy, by_cell, compute_all
+from dlsched.studies.reproductions.reproduction import Paper, Setting
 from dlsched.wording.formats import amount, listed
 from dlsched.workload.generators.arrivals import Bursts
 from dlsched.workload.studies.pd_ors import MACHINE, SlottedJobsSpec, assumptions_of, draw_slotted_jobs
 
-PAPER = "Yu et al., Toward efficient online scheduling for distributed machine learning systems (PD-ORS), 2021"
+PAPER = Paper(
+    "PD-ORS", "Yu et al., Toward efficient online scheduling for distributed machine learning systems (PD-ORS), 2021"
+)
 
 Policy = Literal["PD-ORS", "OASiS", "FIFO", "DRF", "Dorm"]
 Schedules = list[Schedule | None]
@@ -58,7 +59,7 @@ class Mix(NamedTuple):
 USUAL, PATIENT = Mix(0.10, 0.35), Mix(0.30, 0.01)
 
 
-class Case(NamedTuple):
+class JobsOnMachines(NamedTuple):
     """So many jobs on machines over slots; ``bursts`` of arrivals, or the study's rates; ``work`` times their work."""
 
     jobs: int
@@ -80,17 +81,18 @@ class Case(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+Cell = tuple[JobsOnMachines, Policy]
+
+
+class PlanTask(NamedTuple):
     """One policy on the jobs of a seed."""
 
-    case: Case
-    policy: Policy
+    cell: Cell
     seed: int
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanResult:
     """Total utility, and for each job the slots from arrival to its end, all slots where it does not complete."""
 
     utility: float
@@ -103,7 +105,7 @@ def capacity_of(spec: SlottedJobsSpec) -> Floats:
     return np.tile([float(MACHINE[resource]) for resource in RESOURCES], (spec.machines, 1))
 
 
-def drawn(case: Case, seed: int) -> Instance:
+def drawn(case: JobsOnMachines, seed: int) -> Instance:
     """Return the jobs of a seed; fewer jobs are the first ones of more, but for bursts, which are drawn anew."""
     spec = case.spec
     instance = instance_of(draw_slotted_jobs(spec, seed), capacity_of(spec), case.slots, spec.slot_s)
@@ -138,94 +140,75 @@ SOLVERS: Mapping[Policy, Callable[[Instance, np.random.Generator], Schedules]] =
 RIVALS: tuple[Policy, ...] = ("FIFO", "DRF", "Dorm")
 
 
-def legal_utility(instance: Instance, found: Sequence[Schedule | None]) -> float:
+def legal_utility(instance: Instance, plans: Sequence[Schedule | None]) -> float:
     """Return the utility of schedules; DlschedError where they break a rule of the instance."""
-    wrong = violations(instance, found)
+    wrong = violations(instance, plans)
     if wrong:
         raise DlschedError(wrong[0])
-    return utility_of(instance.jobs, found)
+    return utility_of(instance.jobs, plans)
 
 
-def answer_of(question: Question) -> Answer:
+def plan_jobs(task: PlanTask) -> PlanResult:
     """Run one policy; DlschedError where its schedules are not legal."""
-    instance = drawn(question.case, question.seed)
-    found = SOLVERS[question.policy](instance, stream(question.seed, "policy"))
+    case, policy = task.cell
+    instance = drawn(case, task.seed)
+    plans = SOLVERS[policy](instance, stream(task.seed, "policy"))
     slots = tuple(
         max(schedule) + 1 - job.arrival if schedule else instance.slots
-        for job, schedule in zip(instance.jobs, found, strict=True)
+        for job, schedule in zip(instance.jobs, plans, strict=True)
     )
-    return Answer(legal_utility(instance, found), slots, sum(schedule is not None for schedule in found))
+    return PlanResult(legal_utility(instance, plans), slots, sum(schedule is not None for schedule in plans))
+
+
+def utility_in(result: PlanResult) -> float:
+    """Return the total utility."""
+    return result.utility
 
 
 @dataclass(frozen=True)
-class Study:
-    """Answers by case and policy, over the seeds in one order; Dorm's over the first of them only."""
+class PolicyStudy(PairedStudy[Cell, PlanResult]):
+    """Results by case and policy, over the seeds; Dorm's over the first of them only."""
 
     seeds: tuple[int, ...]
-    answers: Mapping[tuple[Case, Policy], Sequence[Answer]]
 
-    def totals(self, case: Case, policy: Policy) -> Floats:
-        """Return the total utilities, (seeds,)."""
-        return np.array([answer.utility for answer in self.answers[case, policy]])
-
-    def mean(self, case: Case, policy: Policy) -> Interval:
+    def utility(self, case: JobsOnMachines, policy: Policy) -> Interval:
         """Return the mean total utility."""
-        return mean_interval(self.totals(case, policy))
+        return self.mean((case, policy), utility_in)
 
-    def beside(self, case: Case, rival: Policy) -> tuple[float, float]:
+    def beside(self, case: JobsOnMachines, rival: Policy) -> tuple[float, float]:
         """Return PD-ORS's and a rival's mean total utility over the seeds both have."""
-        ours, theirs = self._pair(case, rival)
+        ours, theirs = self.pair((case, "PD-ORS"), (case, rival), utility_in)
         return float(ours.mean()), float(theirs.mean())
 
-    def gain(self, case: Case, rival: Policy, far: float = 0.0) -> Interval:
+    def gain(self, case: JobsOnMachines, rival: Policy, far: float = 0.0) -> Interval:
         """Return PD-ORS's total utility minus 1 + ``far`` times a rival's, paired by seed."""
-        ours, theirs = self._pair(case, rival)
-        return paired_difference(ours, (1 + far) * theirs)
+        return self.difference((case, "PD-ORS"), (case, rival), utility_in, times=1 + far)
 
-    def growth(self, first: Case, last: Case, rival: Policy) -> Interval:
+    def gain_growth(self, first: JobsOnMachines, last: JobsOnMachines, rival: Policy) -> Interval:
         """Return how much larger PD-ORS's gain on a rival is in the last case than in the first, paired by seed."""
-        (ours, theirs), (ours_first, theirs_first) = self._pair(last, rival), self._pair(first, rival)
-        return paired_difference(ours - theirs, ours_first - theirs_first)
+        return self.growth([((case, "PD-ORS"), (case, rival)) for case in (first, last)], utility_in)
 
-    def ratio(self, case: Case, rival: Policy) -> Floats:
+    def ratio(self, case: JobsOnMachines, rival: Policy) -> Floats:
         """Return draws of PD-ORS's total utility over a rival's, of all seeds together; see ``ratio_draws``."""
-        return ratio_draws(*self._pair(case, rival))
-
-    def _pair(self, case: Case, rival: Policy) -> tuple[Floats, Floats]:
-        theirs = self.totals(case, rival)
-        return self.totals(case, "PD-ORS")[: len(theirs)], theirs
+        return ratio_draws(*self.pair((case, "PD-ORS"), (case, rival), utility_in))
 
 
-def seeds_of(setting: Setting) -> tuple[int, ...]:
-    """Return the seeds of a quick or a full reproduction."""
-    return QUICK_SEEDS if setting.quick else SEEDS
-
-
-def run_study(setting: Setting, cases: Sequence[Case], policies: Sequence[Policy]) -> Study:
-    """Return the answers of all policies in all cases."""
-    seeds = seeds_of(setting)
-    asked = [
-        Question(case, policy, seed)
+def run_study(setting: Setting, cases: Sequence[JobsOnMachines], policies: Sequence[Policy]) -> PolicyStudy:
+    """Return the results of all policies in all cases."""
+    seeds = QUICK_SEEDS if setting.quick else SEEDS
+    tasks = [
+        PlanTask((case, policy), seed)
         for policy in sorted(policies, key=lambda name: name != "Dorm")  # the long ones first
         for case in cases
         for seed in (seeds[: DORM_SEEDS[case.slots][0 if setting.quick else 1]] if policy == "Dorm" else seeds)
     ]
-
-    def told(done: int) -> None:
-        if setting.progress is not None:
-            setting.progress(done / len(asked), f"{done} of {len(asked)} plans")
-
-    with open_pool().executor as executor:
-        answers = spread(executor, answer_of, asked, told)
-    by_cell: dict[tuple[Case, Policy], list[Answer]] = {}
-    for question, answer in zip(asked, answers, strict=True):
-        by_cell.setdefault((question.case, question.policy), []).append(answer)
-    return Study(seeds, by_cell)
+    results = compute_all(setting, tasks, plan_jobs, "plans")
+    return PolicyStudy(by_cell((task.cell, result) for task, result in zip(tasks, results, strict=True)), seeds)
 
 
-def sample_of(study: Study) -> str:
+def sample_of(study: PolicyStudy) -> str:
     """Return on how many seeds the numbers stand."""
-    dorm_seeds = {len(found) for (_, policy), found in study.answers.items() if policy == "Dorm"}
+    dorm_seeds = {len(results) for (_, policy), results in study.results.items() if policy == "Dorm"}
     few = f", under Dorm those of the first {max(dorm_seeds)}" if dorm_seeds else ""
     return (
         f"Means over {amount(len(study.seeds), 'seed')}, the same jobs under every policy{few}; ± is the 95% interval, "
@@ -233,7 +216,7 @@ def sample_of(study: Study) -> str:
     )
 
 
-def assumed(case: Case, policies: Sequence[Policy], more: Sequence[str] = ()) -> str:
+def assumed(case: JobsOnMachines, policies: Sequence[Policy], more: Sequence[str] = ()) -> str:
     """Return what the numbers take for granted."""
     drawn_from, bandwidth, mix, _, machine, fixed = assumptions_of(case.spec)
     given = [
@@ -250,16 +233,13 @@ def assumed(case: Case, policies: Sequence[Policy], more: Sequence[str] = ()) ->
         else "half as many jobs arrive in the first, third, ... slot as in the others",
     ]
     given += [fixed] if "FIFO" in policies else []
-    given += [dorm_words()] if "Dorm" in policies else []
+    if "Dorm" in policies:
+        gap, nodes = DORM_EFFORT
+        tree = f"after {amount(nodes, 'node')} of its tree"
+        given.append(f"Dorm's search in a slot ends within {gap:.0%} of its bound or {tree}")
     return f"Assumed: {'; '.join(given)}."
 
 
-def dorm_words() -> str:
-    """Return how Dorm's programs are cut short."""
-    gap, nodes = DORM_EFFORT
-    return f"Dorm's search in a slot ends within {gap:.0%} of its bound or after {amount(nodes, 'node')} of its tree"
-
-
-def sizes_words(cases: Sequence[Case], axis: str) -> str:
+def sizes_words(cases: Sequence[JobsOnMachines], axis: str) -> str:
     """Return the sizes of a figure in words."""
     return listed([str(getattr(case, axis)) for case in cases])

@@ -24,9 +24,12 @@ from dlsched.policies.smd.rounding import round_up_or_down
 from dlsched.policies.smd.rules import equal, optimus
 from dlsched.policies.smd.split import exact
 from dlsched.speed.parameter_server import StepTerms
+from dlsched.studies.reproductions.reproduction import Paper
 from dlsched.workload.studies.smd import UNIT, UTILITY_UNIT_S, ServerJobsSpec, draw_server_jobs
 
-PAPER = "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021"
+PAPER = Paper(
+    "SMD", "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021"
+)
 
 Mask = NDArray[np.bool_]
 Policy = Literal["SMD", "Optimus", "ESW"]

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dlsched.domain.workload import RESOURCES, Floats
-from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 from dlsched.policies.smd import knapsack
 from dlsched.policies.smd.problem import Choice
 from dlsched.policies.smd.rounding import theorem_4_ratio
-from dlsched.studies.reproductions.hell_knee.steady import Check, verdict_of
-from dlsched.studies.reproductions.modelarts.gain import above, seen
-from dlsched.studies.reproductions.modelarts.runs import said
-from dlsched.studies.reproductions.path_relinking.grid import as_numbers
-from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
+from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, outcome_of
+from dlsched.studies.reproductions.paired import PairedStudy, by_cell
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction, Setting
 from dlsched.studies.reproductions.smd.batch import (
     DRAWS,
     EPSILON,
@@ -52,28 +49,30 @@ STUDY, ONE_DRAW, EXACT_OUTER, EXACT_INNER, TIGHT, EXACT = (
 VARIANTS = (STUDY, ONE_DRAW, EXACT_OUTER, EXACT_INNER, TIGHT, EXACT)
 
 
-@dataclass(frozen=True)
-class Study:
-    """Ratios of SMD's utility to the optimum by variant, updates and number of jobs, each over the seeds in one order.
+BOUND = "bound of the theorem"
+Cell = tuple[str, Updates, int]
+"""Which of ``VARIANTS``, or ``BOUND`` for the theorem's bound of the same jobs; updates; number of jobs."""
 
-    ``bound`` is the theorem's for the same jobs, ``unbound`` the number of batches all jobs of which fit together.
+
+@dataclass(frozen=True)
+class RatioStudy(PairedStudy[Cell, float]):
+    """Ratios of SMD's utility to the optimum, over the seeds.
+
+    ``unbound`` is the number of batches all jobs of which fit together.
     """
 
     seeds: tuple[int, ...]
-    ratios: Mapping[tuple[str, Updates, int], Sequence[float]]
-    bound: Mapping[tuple[Updates, int], Sequence[float]]
     unbound: int
 
-    def mean(self, variant: str, updates: Updates, jobs: int) -> Interval:
-        """Return the mean ratio."""
-        return mean_interval(self.ratios[variant, updates, jobs])
+    def least(self, variant: str, updates: Updates) -> float:
+        """Return the least ratio of any batch."""
+        return min(min(self.results[variant, updates, jobs]) for jobs in JOBS)
 
 
-def run_study(setting: Setting) -> Study:
+def run_study(setting: Setting) -> RatioStudy:
     """Return all ratios; fewer jobs are the first ones of a batch."""
     seeds = QUICK_SEEDS if setting.quick else SEEDS
-    ratios: dict[tuple[str, Updates, int], list[float]] = {}
-    bounds: dict[tuple[Updates, int], list[float]] = {}
+    ratios: list[tuple[Cell, float]] = []
     unbound = 0
     for number, seed in enumerate(seeds, 1):
         for updates in KINDS:
@@ -88,14 +87,12 @@ def run_study(setting: Setting) -> Study:
             for jobs in JOBS:
                 reserved = batch.reserved[:jobs]
                 first = {name: value[:jobs] for name, value in values.items()}
-                for variant, ratio in _ratios(first, reserved, capacity).items():
-                    ratios.setdefault((variant, updates, jobs), []).append(ratio)
-                promised = theorem_5(batch, chosen)[:jobs]
-                bounds.setdefault((updates, jobs), []).append(float(promised.min() / first["exact"].max()))
+                by_variant = _ratios(first, reserved, capacity)
+                by_variant[BOUND] = float(theorem_5(batch, chosen)[:jobs].min() / first["exact"].max())
+                ratios += [((variant, updates, jobs), ratio) for variant, ratio in by_variant.items()]
                 unbound += bool((reserved.sum(axis=0) <= capacity).all())
-        if setting.progress is not None:
-            setting.progress(number / len(seeds), f"{number} of {len(seeds)} seeds")
-    return Study(seeds, ratios, bounds, unbound)
+        setting.tell(number, len(seeds), "seeds")
+    return RatioStudy(by_cell(ratios), seeds, unbound)
 
 
 def theorem_5(batch: Batch, best: Sequence[Choice]) -> Floats:
@@ -126,59 +123,55 @@ def _ratios(value: Mapping[str, Floats], reserved: Floats, capacity: Floats) -> 
 def figure_11(setting: Setting) -> Outcome:
     """Return the ratio over the number of jobs."""
     study = run_study(setting)
-    checks = checks_of(study)
-    why = " ".join((seen(checks), _reading(study), _rounding(study), _words_of_assumptions(study)))
-    return Outcome(_ours(study), verdict_of(checks), why, data_of(study, checks))
+    basis, assumed = f"{_reading(study)} {_rounding(study)}", _words_of_assumptions(study)
+    return outcome_of(_ours(study), checks_of(study), data_of(study), basis, assumed)
 
 
-def checks_of(study: Study) -> list[Check]:
+def checks_of(study: RatioStudy) -> list[Check]:
     """Return the parts of the claim."""
     first, last = JOBS[0], JOBS[-1]
     checks = []
     for updates in KINDS:
         for jobs in JOBS:
-            found = paired_difference(study.ratios[STUDY, updates, jobs], study.bound[updates, jobs])
-            checks.append(above(f"ratio above the theorem's bound, {updates}, at", found, f"{jobs} jobs"))
-        grown = paired_difference(study.ratios[STUDY, updates, last], study.ratios[STUDY, updates, first])
-        checks.append(
-            above(f"ratio larger with {last} jobs than with {first}, {updates} ({said(grown, DECIMALS)})", grown)
-        )
+            beyond = study.difference((STUDY, updates, jobs), (BOUND, updates, jobs))
+            checks.append(above(f"ratio above the theorem's bound, {updates}, at", beyond, f"{jobs} jobs"))
+        grown = study.difference((STUDY, updates, last), (STUDY, updates, first))
+        by = mean_words(grown, DECIMALS)
+        checks.append(above(f"ratio larger with {last} jobs than with {first}, {updates} ({by})", grown))
     for jobs in JOBS:
-        lost = paired_difference(study.ratios[STUDY, "async", jobs], study.ratios[STUDY, "sync", jobs])
-        checks.append(above("ratio of sync below that of async, at", lost, f"{jobs} jobs (by {said(lost, DECIMALS)})"))
+        lost = study.difference((STUDY, "async", jobs), (STUDY, "sync", jobs))
+        where = f"{jobs} jobs (by {mean_words(lost, DECIMALS)})"
+        checks.append(above("ratio of sync below that of async, at", lost, where))
     return checks
 
 
-def data_of(study: Study, checks: Sequence[Check]) -> dict[str, Any]:
+def data_of(study: RatioStudy) -> dict[str, Any]:
     """Return all ratios and bounds."""
     return {
         "jobs": list(JOBS),
         "seeds": list(study.seeds),
         "ratio": {
             variant: {
-                updates: {str(jobs): as_numbers(study.mean(variant, updates, jobs)) for jobs in JOBS}
+                updates: {str(jobs): as_numbers(study.mean((variant, updates, jobs))) for jobs in JOBS}
                 for updates in KINDS
             }
             for variant in VARIANTS
         },
-        "least_ratio": {
-            variant: {updates: _least(study, variant, updates) for updates in KINDS} for variant in VARIANTS
-        },
+        "least_ratio": {variant: {updates: study.least(variant, updates) for updates in KINDS} for variant in VARIANTS},
         "bound_of_theorem_5": {
-            updates: {str(jobs): max(study.bound[updates, jobs]) for jobs in JOBS} for updates in KINDS
+            updates: {str(jobs): max(study.results[BOUND, updates, jobs]) for jobs in JOBS} for updates in KINDS
         },
         "bound_with_our_subsets": knapsack.guarantee(SUBSETS, len(RESOURCES)),
         "batches_that_fit_together": study.unbound,
-        "checks": [{"claim": f"{check.text} {check.where}".rstrip(), "holds": check.holds} for check in checks],
     }
 
 
-def _ours(study: Study) -> str:
+def _ours(study: RatioStudy) -> str:
     rows = []
     for updates in KINDS:
-        means = ", ".join(f"{said(study.mean(STUDY, updates, jobs), DECIMALS)} with {jobs}" for jobs in JOBS)
+        means = ", ".join(f"{mean_words(study.mean((STUDY, updates, jobs)), DECIMALS)} with {jobs}" for jobs in JOBS)
         rows.append(f"{updates} {means} jobs")
-    largest = max(max(values) for values in study.bound.values())
+    largest = max(max(study.results[BOUND, updates, jobs]) for updates in KINDS for jobs in JOBS)
     bound = "below 1e-100" if largest < 1e-100 else f"at most {largest:.2g}"
     return (
         f"Utility over the optimum: {'; '.join(rows)}. Theorem 5 promises {bound}. With exact workers, servers and "
@@ -186,10 +179,10 @@ def _ours(study: Study) -> str:
     )
 
 
-def _reading(study: Study) -> str:
+def _reading(study: RatioStudy) -> str:
     batches = len(study.seeds) * len(KINDS) * len(JOBS)
     needed = round(len(RESOURCES) / EPSILON) - 1  # 1 - R / (k + 1) = 1 - eps2
-    tight = ", ".join(f"{updates} {said(study.mean(TIGHT, updates, JOBS[-1]), 3)}" for updates in KINDS)
+    tight = ", ".join(f"{updates} {mean_words(study.mean((TIGHT, updates, JOBS[-1])), 3)}" for updates in KINDS)
     return (
         f"The users' limits of {JOBS[-1]} jobs are at most {20 * JOBS[-1]:,} instances, so that {INSTANCES:,} hold all "
         f"jobs ({study.unbound:,} of {batches:,} batches) and admission decides nothing: what is lost is lost in "
@@ -199,25 +192,19 @@ def _reading(study: Study) -> str:
     )
 
 
-def _rounding(study: Study) -> str:
+def _rounding(study: RatioStudy) -> str:
     """Return what one random rounding instead of the best of many does to both kinds of updates."""
     texts = []
     for updates in KINDS:
-        least = min(min(study.ratios[ONE_DRAW, updates, jobs]) for jobs in JOBS)
-        texts.append(
-            f"{updates} {said(study.mean(ONE_DRAW, updates, JOBS[-1]), DECIMALS)} (least of any batch {least:.4f})"
-        )
+        mean, least = study.mean((ONE_DRAW, updates, JOBS[-1])), study.least(ONE_DRAW, updates)
+        texts.append(f"{updates} {mean_words(mean, DECIMALS)} (least of any batch {least:.4f})")
     return (
         f"Of {DRAWS} random roundings the fastest is kept. The count of roundings can be read otherwise: with one "
         f"alone, rounded down where it exceeds a limit, the ratio with {JOBS[-1]} jobs is {' and '.join(texts)}."
     )
 
 
-def _least(study: Study, variant: str, updates: Updates) -> float:
-    return min(min(study.ratios[variant, updates, jobs]) for jobs in JOBS)
-
-
-def _words_of_assumptions(study: Study) -> str:
+def _words_of_assumptions(study: RatioStudy) -> str:
     given = [
         f"epsilon {EPSILON:g} and M {M_DELTA:g} as in the study, F {DRAWS} (not printed)",
         f"the theorem with delta {DELTA:g}, which promises most",
@@ -236,5 +223,6 @@ RATIO = (
         "SMD's utility over the optimum is far above the theorem's bound, grows from 10 to 50 jobs, and is lower for "
         "synchronous than for asynchronous jobs.",
         figure_11,
+        CpuTime(12, 60, full_is_measured=False),
     ),
 )

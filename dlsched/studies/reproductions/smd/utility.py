@@ -6,19 +6,17 @@ admit jobs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
-from dlsched.studies.reproductions.hell_knee.steady import Check, verdict_of
-from dlsched.studies.reproductions.modelarts.gain import above, seen
-from dlsched.studies.reproductions.modelarts.runs import said, surely_above
-from dlsched.studies.reproductions.path_relinking.grid import as_numbers
-from dlsched.studies.reproductions.reproduction import Outcome, Reproduction, Setting
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, outcome_of, surely_above
+from dlsched.studies.reproductions.paired import PairedStudy, by_cell
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction, Setting
 from dlsched.studies.reproductions.smd.batch import (
     ADMISSIONS,
     METHODS,
@@ -55,45 +53,40 @@ OVER_JOBS = tuple(Size(jobs, 3) for jobs in range(20, 101, 20))
 """Assumed: what is printed of the study names neither the numbers of jobs nor the capacity."""
 
 
+Cell = tuple[Size, Policy, Admission]
+
+
 @dataclass(frozen=True)
-class Study:
-    """Total utilities by size, policy and admission, each over the seeds in one order."""
+class UtilityStudy(PairedStudy[Cell, float]):
+    """Total utilities by size, policy and admission, over the seeds."""
 
     sizes: tuple[Size, ...]
     seeds: tuple[int, ...]
-    totals: Mapping[tuple[Size, Policy, Admission], Sequence[float]]
 
-    def mean(self, size: Size, policy: Policy, admission: Admission) -> Interval:
+    def total(self, size: Size, policy: Policy, admission: Admission) -> Interval:
         """Return the mean total utility."""
-        return mean_interval(self.totals[size, policy, admission])
+        return self.mean((size, policy, admission))
 
     def gain(self, size: Size, other: Policy, admission: Admission, far: float = 0.0) -> Interval:
         """Return SMD's total utility, with the knapsack, minus 1 + ``far`` times another total; paired by seed."""
-        return paired_difference(self._ours(size), (1 + far) * self._of(size, other, admission))
+        return self.difference((size, "SMD", "knapsack"), (size, other, admission), times=1 + far)
 
-    def growth(self, rival: Policy, admission: Admission) -> Interval:
+    def growth_with_size(self, rival: Policy, admission: Admission) -> Interval:
         """Return how much larger SMD's gain is at the largest size than at the smallest; paired by seed."""
-        first, last = (self._ours(size) - self._of(size, rival, admission) for size in (self.sizes[0], self.sizes[-1]))
-        return paired_difference(last, first)
+        return self.growth([((size, "SMD", "knapsack"), (size, rival, admission)) for size in self.sizes])
 
     def furthest(self, rival: Policy, admission: Admission) -> float:
         """Return how far a batch sets SMD and a rival with equal admission apart at most, as a share of SMD's."""
-        pairs = [(self._of(size, "SMD", admission), self._of(size, rival, admission)) for size in self.sizes]
+        pairs = [self.pair((size, "SMD", admission), (size, rival, admission)) for size in self.sizes]
         apart = [abs(ours - theirs) / np.where(ours > 0, ours, 1.0) for ours, theirs in pairs]
         return float(np.max(apart))
 
-    def _ours(self, size: Size) -> Any:
-        return self._of(size, "SMD", "knapsack")
 
-    def _of(self, size: Size, policy: Policy, admission: Admission) -> Any:
-        return np.array(self.totals[size, policy, admission])
-
-
-def run_study(setting: Setting, updates: Updates, sizes: Sequence[Size]) -> Study:
+def run_study(setting: Setting, updates: Updates, sizes: Sequence[Size]) -> UtilityStudy:
     """Return the total utilities at all sizes; fewer jobs are the first ones of a batch."""
     seeds = QUICK_SEEDS if setting.quick else SEEDS
     spec = ServerJobsSpec(jobs=max(size.jobs for size in sizes), updates=updates)
-    totals: dict[tuple[Size, Policy, Admission], list[float]] = {}
+    totals: list[tuple[Cell, float]] = []
     for number, seed in enumerate(seeds, 1):
         batch = draw_batch(spec, seed)
         for policy in METHODS:
@@ -102,21 +95,23 @@ def run_study(setting: Setting, updates: Updates, sizes: Sequence[Size]) -> Stud
                 offered = value[: size.jobs], batch.reserved[: size.jobs], size.units * UNIT_OF_CAPACITY
                 for admission in ADMISSIONS:
                     total = float(offered[0][admitted(*offered, admission)].sum())
-                    totals.setdefault((size, policy, admission), []).append(total)
-        if setting.progress is not None:
-            setting.progress(number / len(seeds), f"{number} of {len(seeds)} batches")
-    return Study(tuple(sizes), seeds, totals)
+                    totals.append(((size, policy, admission), total))
+        setting.tell(number, len(seeds), "batches")
+    return UtilityStudy(by_cell(totals), tuple(sizes), seeds)
 
 
 def figure(setting: Setting, updates: Updates, axis: Axis) -> Outcome:
     """Return one of Figs 7 to 10: over units of capacity or over jobs."""
     study = run_study(setting, updates, OVER_UNITS if axis == "units" else OVER_JOBS)
-    checks = checks_of(study, axis)
-    why = " ".join((seen(checks), _sample(study), _words_of_assumptions(study, updates, axis)))
-    return Outcome(_ours(study, axis), verdict_of(checks), why, data_of(study, axis, checks))
+    sample = (
+        f"Means over {amount(len(study.seeds), 'seed')}, the same jobs under every policy; ± is the 95% interval, of "
+        "differences paired by seed; a part of the claim counts as seen where all of it agrees."
+    )
+    assumed = _words_of_assumptions(study, updates, axis)
+    return outcome_of(_ours(study, axis), checks_of(study, axis), data_of(study, axis), sample, assumed)
 
 
-def checks_of(study: Study, axis: Axis) -> list[Check]:
+def checks_of(study: UtilityStudy, axis: Axis) -> list[Check]:
     """Return the parts of the claim, with both ways to read whom SMD is compared with."""
     both: tuple[Admission, ...] = ("first come", "knapsack")
     checks = []
@@ -124,20 +119,20 @@ def checks_of(study: Study, axis: Axis) -> list[Check]:
         for rival in RIVALS:
             name = _name(rival, admission)
             for size in study.sizes:
-                ours, theirs = study.mean(size, "SMD", "knapsack").mean, study.mean(size, rival, admission).mean
+                ours, theirs = study.total(size, "SMD", "knapsack").mean, study.total(size, rival, admission).mean
                 where = f"{_at(size, axis)} ({ours:.1f} and {theirs:.1f})"
                 text = f"SMD more than {FAR:.0%} above {name}, at"
                 checks.append(above(text, study.gain(size, rival, admission, FAR), where))
             first, last = _at(study.sizes[0], axis), _at(study.sizes[-1], axis)
-            grown = study.growth(rival, admission)
-            text = f"more gained on {name} at {last} than at {first} (by {said(grown)})"
+            grown = study.growth_with_size(rival, admission)
+            text = f"more gained on {name} at {last} than at {first} (by {mean_words(grown)})"
             # What two tied policies gain on each other is no matter of more draws.
-            visible = TIED * study.mean(study.sizes[-1], "SMD", "knapsack").mean
+            visible = TIED * study.total(study.sizes[-1], "SMD", "knapsack").mean
             checks.append(Check(text, surely_above(grown), unsure=grown.high is None or grown.high > visible))
     return checks
 
 
-def data_of(study: Study, axis: Axis, checks: Sequence[Check]) -> dict[str, Any]:
+def data_of(study: UtilityStudy, axis: Axis) -> dict[str, Any]:
     """Return all numbers by policy, admission and size."""
 
     def over(policies: Sequence[Policy], number: Any) -> dict[str, Any]:
@@ -155,16 +150,15 @@ def data_of(study: Study, axis: Axis, checks: Sequence[Check]) -> dict[str, Any]
         "over": axis,
         "sizes": [size._asdict() for size in study.sizes],
         "seeds": list(study.seeds),
-        "total_utility": over(tuple(METHODS), study.mean),
+        "total_utility": over(tuple(METHODS), study.total),
         "smd_with_knapsack_minus": over(tuple(METHODS), study.gain),
         "furthest_apart_with_equal_admission": {
             rival: {admission: study.furthest(rival, admission) for admission in ADMISSIONS} for rival in RIVALS
         },
-        "checks": [{"claim": f"{check.text} {check.where}".rstrip(), "holds": check.holds} for check in checks],
     }
 
 
-def tie_sentence(study: Study) -> str:
+def tie_sentence(study: UtilityStudy) -> str:
     """Return whether Optimus ties SMD where both admit jobs alike."""
     apart = max(study.furthest("Optimus", admission) for admission in ADMISSIONS)
     count = f"{len(study.seeds) * len(study.sizes):,} batches"
@@ -174,7 +168,7 @@ def tie_sentence(study: Study) -> str:
     return f"With equal admission Optimus does not tie SMD within {share(TIED)}: up to {share(apart)} apart in {count}."
 
 
-def admission_sentence(study: Study) -> str:
+def admission_sentence(study: UtilityStudy) -> str:
     """Return how much of SMD's gain on Optimus (first come) its admission alone makes, over all sizes."""
     whole = sum(study.gain(size, "Optimus", "first come").mean for size in study.sizes)
     alone = sum(study.gain(size, "SMD", "first come").mean for size in study.sizes)
@@ -183,14 +177,14 @@ def admission_sentence(study: Study) -> str:
     return f"Of SMD's gain on Optimus (first come), about {share(alone / whole)} is who gets in."
 
 
-def _ours(study: Study, axis: Axis) -> str:
+def _ours(study: UtilityStudy, axis: Axis) -> str:
     shown = study.sizes[:: max(1, len(study.sizes) // 2)]
-    best = ", ".join(said(study.mean(size, "SMD", "knapsack")) for size in shown)
+    best = ", ".join(mean_words(study.total(size, "SMD", "knapsack")) for size in shown)
     others = [(policy, admission) for admission in ADMISSIONS for policy in METHODS]
 
     def row(policy: Policy, admission: Admission) -> str:
         cells = (
-            f"{study.mean(size, policy, admission).mean:.1f} ({said(study.gain(size, policy, admission))} less)"
+            f"{study.total(size, policy, admission).mean:.1f} ({mean_words(study.gain(size, policy, admission))} less)"
             for size in shown
         )
         return f"{_name(policy, admission)} {', '.join(cells)}"
@@ -209,14 +203,7 @@ def _name(policy: Policy, admission: Admission) -> str:
     return f"{policy} ({admission})"
 
 
-def _sample(study: Study) -> str:
-    return (
-        f"Means over {amount(len(study.seeds), 'seed')}, the same jobs under every policy; ± is the 95% interval, of "
-        "differences paired by seed; a part of the claim counts as seen where all of it agrees."
-    )
-
-
-def _words_of_assumptions(study: Study, updates: Updates, axis: Axis) -> str:
+def _words_of_assumptions(study: UtilityStudy, updates: Updates, axis: Axis) -> str:
     size = study.sizes[0]
     given = [f"{size.jobs} jobs, as in the study"] if axis == "units" else [f"{size.units} units of capacity"]
     if axis == "jobs":
@@ -233,17 +220,18 @@ def _words_of_assumptions(study: Study, updates: Updates, axis: Axis) -> str:
     return f"Assumed: {'; '.join(given)}."
 
 
-def _reproduction(number: int, updates: Updates, axis: Axis) -> Reproduction:
+def _reproduction(number: int, updates: Updates, axis: Axis, time: CpuTime) -> Reproduction:
     kind = "Asynchronous" if updates == "async" else "Synchronous"
     over = "1 to 5 units of capacity" if axis == "units" else "all numbers of jobs"
     more = "capacity" if axis == "units" else "jobs"
     claim = f"{kind} jobs: SMD's total utility is far above Optimus' and ESW's at {over}, by more the more {more}."
-    return Reproduction(f"smd-{number}", PAPER, f"Fig. {number}", claim, partial(figure, updates=updates, axis=axis))
+    compute = partial(figure, updates=updates, axis=axis)
+    return Reproduction(f"smd-{number}", PAPER, f"Fig. {number}", claim, compute, time)
 
 
 UTILITY = (
-    _reproduction(7, "async", "units"),
-    _reproduction(8, "sync", "units"),
-    _reproduction(9, "async", "jobs"),
-    _reproduction(10, "sync", "jobs"),
+    _reproduction(7, "async", "units", CpuTime(0.65, 2.9)),
+    _reproduction(8, "sync", "units", CpuTime(0.54, 2.8)),
+    _reproduction(9, "async", "jobs", CpuTime(0.71, 4.1)),
+    _reproduction(10, "sync", "jobs", CpuTime(0.69, 4.3)),
 )

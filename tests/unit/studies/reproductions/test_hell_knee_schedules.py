@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ import pytest
 
 from dlsched.domain.errors import DlschedError
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.runner.executor import Pool
 from dlsched.studies.reproductions.hell_knee import HELL_KNEE, early, schedules, steady
-from dlsched.studies.reproductions.hell_knee.steady import Check, Study
+from dlsched.studies.reproductions.hell_knee.steady import SteadyComparison
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.studies.simulation import simulate
@@ -75,7 +73,7 @@ def point(name: str, load: float, mean_h: float | None) -> SteadyPoint:
     )
 
 
-def study_of(loads: Sequence[float], means: Means, *, settled: bool = True) -> Study:
+def study_of(loads: Sequence[float], means: Means, *, settled: bool = True) -> SteadyComparison:
     """Return an answer with these means; each difference has a half width of 2 h."""
     points = [point(name, load, mean_h) for name, row in means.items() for load, mean_h in zip(loads, row, strict=True)]
     pairs = [
@@ -91,7 +89,7 @@ def study_of(loads: Sequence[float], means: Means, *, settled: bool = True) -> S
         if one.load == other.load and one.response_h and other.response_h
     ]
     spec = SteadySpec(loads=tuple(loads), policies=tuple(steady.named(*means)))
-    return Study(
+    return SteadyComparison(
         SteadyAnswer(spec=spec, points=tuple(points), pairs=tuple(pairs), audited="all of it", code_version="x")
     )
 
@@ -101,7 +99,7 @@ def answered(monkeypatch):
     """Answer every experiment with the means of a policy at all loads but the last, and at the last."""
 
     def answer(means: Mapping[str, tuple[float | None, float | None]]) -> None:
-        def run_study(_: Setting, spec: SteadySpec) -> Study:
+        def run_study(_: Setting, spec: SteadySpec) -> SteadyComparison:
             rows = {policy.label: means[policy.label] for policy in spec.policies}
             others = len(spec.loads) - 1
             return study_of(spec.loads, {name: [*[low] * others, high] for name, (low, high) in rows.items()})
@@ -118,7 +116,6 @@ def small(monkeypatch):
     monkeypatch.setattr(steady, "FIRST_JOBS", 600)
     monkeypatch.setattr(steady, "QUICK_MOST_JOBS", 600)
     monkeypatch.setattr(steady, "QUICK_CHUNKS", (14, 33))
-    monkeypatch.setattr(steady, "open_pool", lambda: Pool(ThreadPoolExecutor(1), 1, remote=False))
     monkeypatch.setattr(schedules, "LOADS", (0.1, 0.7))
 
 
@@ -162,17 +159,8 @@ def test_an_interval_that_cannot_be_relied_on_shows_nothing():
     assert not study_of((0.5,), {"hell": [50], "knee": [50]}, settled=False).alike("hell", "knee", 0.5)
     assert study.compared("hell", "knee", 0.5) == "no interval to rely on"
     unsure = study.point("hell", 0.5).model_copy(update={"settled": False})
-    doubtful = Study(study.answer.model_copy(update={"points": (unsure,)}))
+    doubtful = SteadyComparison(study.answer.model_copy(update={"points": (unsure,)}))
     assert doubtful.words("hell", 0.5) == "hell 50.0 ± at least 1.0 h"
-
-
-@pytest.mark.parametrize(
-    ("held", "verdict"), [((True, True), "same"), ((True, False), "partly"), ((False, False), "different")]
-)
-def test_the_verdict_follows_from_the_parts_of_a_claim(held, verdict):
-    checks = [Check(f"part {number}", holds) for number, holds in enumerate(held)]
-    assert steady.verdict_of(checks) == verdict
-    assert all((check.text in steady.missed(checks)) is not check.holds for check in checks)
 
 
 AS_PRINTED: dict[str, tuple[float | None, float | None]] = {
@@ -318,7 +306,7 @@ def test_figure_14_without_a_mean_differs(monkeypatch):
     def run_study(_: Setting, spec: SteadySpec) -> Any:
         points = [point("hell", 0.7, GROWS).model_copy(update={"label": one.label}) for one in spec.policies]
         answer = study_of((0.7,), {"hell": [GROWS]}).answer
-        return Study(answer.model_copy(update={"spec": spec, "points": tuple(points)}))
+        return SteadyComparison(answer.model_copy(update={"spec": spec, "points": tuple(points)}))
 
     monkeypatch.setattr(early, "run_study", run_study)
     monkeypatch.setattr(steady, "_finite_mean_h", lambda spec, one: 999.0)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from dlsched.domain.errors import DlschedError, InputError
-from dlsched.metrics.stats.intervals import Interval
-from dlsched.runner.executor import Pool
-from dlsched.studies.reproductions.hell_knee.steady import Check, missed
 from dlsched.studies.reproductions.modelarts import gain as figures
 from dlsched.studies.reproductions.modelarts import runs
-from dlsched.studies.reproductions.modelarts.runs import Answer, Question, Sizes, Study
+from dlsched.studies.reproductions.modelarts.runs import AllocatorStudy, Setup, Sizes, TraceResult, TraceTask
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.studies.simulation import Run, simulate
@@ -26,25 +22,27 @@ BASELINE = figures.baseline(Setting())
 (DENSE,) = figures.DENSE
 
 
-def answer(gain: float, wait_s: tuple[float, float] = (70.0, 100.0), optimal_s: float = 6000.0) -> Answer:
-    return Answer((optimal_s, optimal_s * (1 + gain / 100)), wait_s, (90, 80), (100, 99), 98, np.array([0.1, 0.2]), 1)
+def answer(gain: float, wait_s: tuple[float, float] = (70.0, 100.0), optimal_s: float = 6000.0) -> TraceResult:
+    return TraceResult(
+        (optimal_s, optimal_s * (1 + gain / 100)), wait_s, (90, 80), (100, 99), 98, np.array([0.1, 0.2]), 1
+    )
 
 
-def study_of(gains, waits=None, totals=None, spread=0.5) -> Study:
+def study_of(gains, waits=None, totals=None, spread=0.5) -> AllocatorStudy:
     """Return a study whose gains, by size, lie ``spread`` around the given ones; the same at every case."""
     waits = waits or [(70.0, 100.0)] * len(NODES)
     totals = totals or [6000.0] * len(NODES)
     cells = {
-        (*case, nodes): [answer(gain + step * spread, wait, total) for step in (-1, 0, 1)]
-        for case in (*BASELINE, *((jobs, "baseline", DENSE) for jobs in (runs.ALL, runs.FILTERED)))
+        (case, nodes): [answer(gain + step * spread, wait, total) for step in (-1, 0, 1)]
+        for case in (*BASELINE, *(Setup(jobs, "baseline", DENSE) for jobs in (runs.ALL, runs.FILTERED)))
         for nodes, gain, wait, total in zip(NODES, gains, waits, totals, strict=True)
     }
-    return Study(Sizes(NODES, SEEDS, 1252), cells)
+    return AllocatorStudy(cells, Sizes(NODES, SEEDS, 1252))
 
 
 @pytest.fixture
 def answered(monkeypatch):
-    def answer_with(study: Study) -> None:
+    def answer_with(study: AllocatorStudy) -> None:
         monkeypatch.setattr(figures, "run_study", lambda *_: study)
 
     return answer_with
@@ -53,18 +51,18 @@ def answered(monkeypatch):
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(runs, "QUICK", Sizes((3, 8), (1, 2), 40))
-    monkeypatch.setattr(runs, "open_pool", lambda: Pool(ThreadPoolExecutor(1), 1, remote=False))
 
 
-def pair_of_runs(question: Question) -> tuple[Run, Run]:
-    spec = ModelArtsSpec(nodes=question.nodes, jobs=question.trace_jobs, only_long=True, load_scale=question.load)
-    scenario = modelarts_scenario(spec, question.seed, options=VARIANTS[question.variant])
+def pair_of_runs(task: TraceTask) -> tuple[Run, Run]:
+    setup, nodes = task.cell
+    spec = ModelArtsSpec(nodes=nodes, jobs=task.trace_jobs, only_long=True, load_scale=setup.load)
+    scenario = modelarts_scenario(spec, task.seed, options=VARIANTS[setup.variant])
     return simulate(scenario, runs.OPTIMAL), simulate(scenario, runs.GREEDY)
 
 
 def test_the_gain_is_how_much_longer_greedy_takes_in_percent():
     assert answer(17.4).gain == pytest.approx(17.4)
-    assert Answer((50, 60), (0, 0), (1, 1), (1, 1), 1, np.zeros(0), 0).gain == pytest.approx(20)
+    assert TraceResult((50, 60), (0, 0), (1, 1), (1, 1), 1, np.zeros(0), 0).gain == pytest.approx(20)
 
 
 def test_numbers_are_paired_by_seed():
@@ -72,7 +70,7 @@ def test_numbers_are_paired_by_seed():
     case = BASELINE[0]
     assert study.gain(case, 110).mean == pytest.approx(20)
     assert study.gain(case, 110).half_width == pytest.approx(4.302653 * 0.5 / 3**0.5, rel=1e-6)
-    beyond = study.gain_beyond(case, 110, case, 70)  # both spread alike: the difference is known exactly
+    beyond = study.gain_beyond((case, 110), (case, 70))  # both spread alike: the difference is known exactly
     assert beyond.mean == pytest.approx(10)
     assert beyond.half_width == pytest.approx(0, abs=1e-9)
     assert study.best(case) == 110
@@ -140,26 +138,26 @@ def test_the_verdict_of_figure_10(answered, totals, verdict):
 
 def test_figure_12_wants_a_larger_gain_than_with_long_jobs_only(answered):
     study = study_of([8, 17.4, 12, 6])
-    cells = dict(study.answers)
-    every = (runs.ALL, "baseline", DENSE)
-    cells[*every, 70] = [answer(gain) for gain in (23.1, 24.1, 25.1)]
-    answered(Study(study.sizes, cells))
+    cells = dict(study.results)
+    every = Setup(runs.ALL, "baseline", DENSE)
+    cells[every, 70] = [answer(gain) for gain in (23.1, 24.1, 25.1)]
+    answered(AllocatorStudy(cells, study.sizes))
     same = find("modelarts-12").run(Setting())
     assert same.verdict == "same"
     assert "the gain at 70 nodes changes by -16.1" in same.ours
     answered(study)
     assert "difference 0.0" in find("modelarts-12").run(Setting()).why
-    cells[runs.LONG, "baseline", DENSE, 110] = [answer(gain) for gain in (20.6, 21.0, 21.4)]
-    answered(Study(study.sizes, cells))
+    cells[Setup(runs.LONG, "baseline", DENSE), 110] = [answer(gain) for gain in (20.6, 21.0, 21.4)]
+    answered(AllocatorStudy(cells, study.sizes))
     partly = find("modelarts-12").run(Setting())
     assert partly.verdict == "partly"
     assert "Not seen: up to 17.4 with long jobs only (ours up to 21.0 ± 1.0)" in partly.why
 
 
 def test_an_answer_says_what_two_runs_say():
-    question = Question(runs.LONG, "mishaps", 2.0, 4, 3, 60)
-    optimal, greedy = pair_of_runs(question)
-    found = runs.answer_of(question)
+    task = TraceTask((Setup(runs.LONG, "mishaps", 2.0), 4), 3, 60)
+    optimal, greedy = pair_of_runs(task)
+    found = runs.run_trace(task)
     both = optimal.jobs["jct_s"].notna() & greedy.jobs["jct_s"].notna()
     assert 0 < found.compared == both.sum() < len(both)  # bug jobs and cancelled ones do not count
     means_s = [float(run.jobs["jct_s"][both].mean()) for run in (optimal, greedy)]
@@ -173,69 +171,18 @@ def test_an_answer_says_what_two_runs_say():
     assert (found.decision_cpu_s >= 0).all()
 
 
-def test_what_is_missed_at_several_sizes_is_said_once():
-    checks = [Check("more", False, "70 nodes"), Check("more", True, "110 nodes"), Check("more", False, "150 nodes")]
-    assert missed([*checks, Check("a bell", False)]) == "Not seen: more 70 nodes, 150 nodes; a bell."
-    unsure = Check("fewer", False, "190 nodes", unsure=True)
-    assert missed([*checks[:2], unsure]) == "Not seen: more 70 nodes. Too uncertain to say: fewer 190 nodes."
-    assert missed([unsure, checks[1]]) == "Too uncertain to say: fewer 190 nodes."
-
-
-@pytest.mark.parametrize(
-    ("half", "holds", "unsure"),
-    [(None, False, True), (0.5, False, False), (1.0, True, True), (8.7, True, True), (8.8, False, True)],
-    ids=["one trace", "not in it", "just in it", "half as wide", "too wide"],
-)
-def test_a_wide_interval_confirms_nothing(half, holds, unsure):
-    check = figures.confirmed("17.4", Interval(18.4, half, 4), 17.4)
-    assert (check.holds, check.unsure) == (holds, unsure)
-
-
-@pytest.mark.parametrize(
-    ("mean", "half", "surely_positive", "surely_not"),
-    [
-        pytest.param(2.0, 1.0, True, False, id="surely"),
-        pytest.param(2.0, 3.0, False, False, id="perhaps"),
-        pytest.param(-2.0, 3.0, False, False, id="rather not"),
-        pytest.param(-2.0, 1.0, False, True, id="surely not"),
-        pytest.param(2.0, None, False, False, id="one trace"),
-    ],
-)
-def test_what_an_interval_shows(mean, half, surely_positive, surely_not):
-    more = figures.above("more", Interval(mean, half, 3))
-    assert more.holds is surely_positive
-    assert more.holds or more.unsure is not surely_not
-    least = figures.at_most("at most 0", Interval(mean, half, 3), 0.0)
-    assert least.holds is surely_not
-    assert least.holds or least.unsure is not surely_positive
-
-
-def test_what_is_the_same_everywhere_is_not_uncertain():
-    nothing = figures.above("more", Interval(0.0, 0.0, 4))
-    assert not nothing.holds
-    assert not nothing.unsure
-
-
 def test_the_gain_vanishes_in_pools_larger_than_all_jobs_can_use():
     # 447 jobs x 232.6 min within 178,898 s on one node each; 16 nodes are 16 x 0.8^4 times as fast
     assert pytest.approx(34.87, abs=0.01) == figures.NODES_NEEDED
     assert pytest.approx(34.87 * 16 / 6.5536, abs=0.03) == figures.NODES_USED
     words = "With 110 and 190 nodes at load scale 1 and with 190 nodes at load scale 2 nearly every job has its most"
-    assert words in figures.why_of(study_of([0.0, 0.4, 0.6, -0.4]), [])  # 70 nodes are fewer than the 85 of use
-    assert "nearly every" not in figures.why_of(study_of([5, 5, 5, 5]), [])
+    assert words in figures.basis(study_of([0.0, 0.4, 0.6, -0.4]))  # 70 nodes are fewer than the 85 of use
+    assert "nearly every" not in figures.basis(study_of([5, 5, 5, 5]))
 
 
 def test_figures_of_the_published_density_say_why_they_are_run_at_another():
     assert figures.density_of(2.0).endswith("hence load scale 2.")
     assert figures.density_of(1.0) == ""
-
-
-def test_an_interval_in_words():
-    assert runs.said(Interval(-0.04, 0.31, 4)) == "0.0 ± 0.3"
-    assert runs.said(Interval(17.44, None, 1)) == "17.4"
-    assert runs.surely_above(Interval(1.0, 0.5, 3))
-    assert not runs.surely_above(Interval(1.0, 1.5, 3))
-    assert not runs.surely_above(Interval(1.0, None, 1))
 
 
 def test_jobs_that_wait_make_the_optimal_allocator_better(small):
@@ -298,11 +245,11 @@ def test_a_load_scale_is_refused_where_there_is_none():
 def test_a_complaint_of_the_auditor_ends_a_reproduction(monkeypatch):
     monkeypatch.setattr(Run, "audit", lambda _: ["two jobs on node 3"])
     with pytest.raises(DlschedError, match="modelarts-optimal, 8 nodes, seed 1: two jobs on node 3"):
-        runs.answer_of(Question(runs.LONG, "baseline", 1.0, 8, 1, 20))
+        runs.run_trace(TraceTask((Setup(runs.LONG, "baseline", 1.0), 8), 1, 20))
 
 
 def test_two_runs_without_a_common_end_have_no_gain(monkeypatch):
-    optimal, greedy = pair_of_runs(Question(runs.LONG, "baseline", 1.0, 8, 1, 20))
+    optimal, greedy = pair_of_runs(TraceTask((Setup(runs.LONG, "baseline", 1.0), 8), 1, 20))
     optimal.jobs["jct_s"] = np.nan
     with pytest.raises(DlschedError, match="no job completed"):
         runs.compared(optimal, greedy)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from dlsched.runner.executor import Pool
 from dlsched.studies.reproductions.modelarts import robust as figures
 from dlsched.studies.reproductions.modelarts import runs
 from dlsched.studies.reproductions.modelarts.gain import LOADS
-from dlsched.studies.reproductions.modelarts.runs import LONG, Answer, Sizes, Study
+from dlsched.studies.reproductions.modelarts.runs import LONG, AllocatorStudy, Setup, Sizes, TraceResult
 from dlsched.studies.reproductions.registry import find
 from dlsched.studies.reproductions.reproduction import Setting
 
@@ -20,22 +18,22 @@ NODES = (70, 110)
 BASE_GAINS = (8.0, 17.0)
 
 
-def answer(gain: float, cpu_s=(0.1, 0.2), unproven: int = 0) -> Answer:
-    return Answer((6000.0, 60 * (100 + gain)), (70.0, 100.0), (90, 80), (100, 99), 98, np.array(cpu_s), unproven)
+def answer(gain: float, cpu_s=(0.1, 0.2), unproven: int = 0) -> TraceResult:
+    return TraceResult((6000.0, 60 * (100 + gain)), (70.0, 100.0), (90, 80), (100, 99), 98, np.array(cpu_s), unproven)
 
 
-def disturbed(variant: str, gains, spread: float = 0.3) -> Study:
+def disturbed(variant: str, gains, spread: float = 0.3) -> AllocatorStudy:
     """Return a study with these gains by size, each a little apart from the baseline's of its seed."""
     cells = {}
     for name, row, part in (("baseline", BASE_GAINS, 0.0), (variant, gains, spread)):
         for nodes, gain in zip(NODES, row, strict=True):
-            cells[LONG, name, 2.0, nodes] = [answer(gain + step * part) for step in (-1, 0, 1)]
-    return Study(Sizes(NODES, (1, 2, 3), 1252), cells)
+            cells[Setup(LONG, name, 2.0), nodes] = [answer(gain + step * part) for step in (-1, 0, 1)]
+    return AllocatorStudy(cells, Sizes(NODES, (1, 2, 3), 1252))
 
 
 @pytest.fixture
 def answered(monkeypatch):
-    def answer_with(study: Study) -> None:
+    def answer_with(study: AllocatorStudy) -> None:
         monkeypatch.setattr(figures, "run_study", lambda *_: study)
 
     return answer_with
@@ -66,11 +64,12 @@ def test_the_verdict_of_the_robustness_figures(answered, key, variant, gains, ve
         assert change["half_width"] == pytest.approx(4.302653 * 0.3 / 3**0.5, rel=1e-6)
 
 
-def timed(cpu_s, unproven: int = 0) -> Study:
+def timed(cpu_s, unproven: int = 0) -> AllocatorStudy:
     cells = {
-        (LONG, "baseline", load, figures.SPEED_NODES): [answer(5, cpu_s), answer(5, cpu_s, unproven)] for load in LOADS
+        (Setup(LONG, "baseline", load), figures.SPEED_NODES): [answer(5, cpu_s), answer(5, cpu_s, unproven)]
+        for load in LOADS
     }
-    return Study(Sizes((figures.SPEED_NODES,), (1, 2), 1252), cells)
+    return AllocatorStudy(cells, Sizes((figures.SPEED_NODES,), (1, 2), 1252))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,6 @@ def test_the_histogram_counts_every_decision():
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(runs, "QUICK", Sizes((4, 8), (1, 2), 40))
-    monkeypatch.setattr(runs, "open_pool", lambda: Pool(ThreadPoolExecutor(1), 1, remote=False))
 
 
 @pytest.mark.parametrize(("key", "variant"), [("modelarts-13", "estimates"), ("modelarts-15", "delay")])

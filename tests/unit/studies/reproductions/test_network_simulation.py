@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dlsched.metrics.stats.intervals import mean_interval
 from dlsched.speed.queueing import StepTimes, bounds, throughput
-from dlsched.studies.reproductions.hell_knee.network_simulation import simulated_throughput as simulated
 from dlsched.studies.reproductions.hell_knee.networks import EIGHT_MB, cloud_networks, cpu_networks
+from dlsched.studies.reproductions.hell_knee.networks import simulated_throughput as simulated
 from tests.support.closed_network import simulated_throughput as simulated_in_general
 from tests.support.known import known
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +12,16 @@ import pytest
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.units import HOUR_S
 from dlsched.policies.primal_dual.reach import why_never
-from dlsched.runner.executor import Pool
 from dlsched.studies.reproductions.pd_ors import gain, ratio, runs, time, utility
-from dlsched.studies.reproductions.pd_ors.runs import PATIENT, USUAL, Answer, Case, Policy, Question, Study
+from dlsched.studies.reproductions.pd_ors.runs import (
+    PATIENT,
+    USUAL,
+    JobsOnMachines,
+    PlanResult,
+    PlanTask,
+    Policy,
+    PolicyStudy,
+)
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.workload.generators.arrivals import Bursts
@@ -23,14 +29,7 @@ from tests.support.slot_jobs import job
 
 QUICK = Setting(quick=True)
 SEEDS = (1, 2, 3)
-SMALL = Case(jobs=20, machines=20, slots=12)
-
-
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute in this process."""
-    for module in (runs, ratio):
-        monkeypatch.setattr(module, "open_pool", lambda: Pool(ThreadPoolExecutor(1), 1, remote=False))
+SMALL = JobsOnMachines(jobs=20, machines=20, slots=12)
 
 
 def test_every_figure_of_results_has_a_key() -> None:
@@ -61,7 +60,7 @@ def test_a_tenth_of_the_work_is_just_that() -> None:
 
 
 def test_bursts_are_arrivals_in_order_over_all_slots() -> None:
-    case = Case(jobs=100, machines=30, slots=80, bursts=True)
+    case = JobsOnMachines(jobs=100, machines=30, slots=80, bursts=True)
     counts = np.zeros(80)
     for seed in range(1, 21):
         instance = runs.drawn(case, seed)
@@ -76,7 +75,7 @@ def test_bursts_are_arrivals_in_order_over_all_slots() -> None:
 
 
 def test_an_answer_counts_slots_to_the_end_and_all_of_them_where_there_is_none(monkeypatch) -> None:
-    answer = runs.answer_of(Question(SMALL, "PD-ORS", 2))
+    answer = runs.plan_jobs(PlanTask((SMALL, "PD-ORS"), 2))
     instance = runs.drawn(SMALL, 2)
     found = runs.pd_ors(instance)
     assert answer.completed == sum(schedule is not None for schedule in found) > 0
@@ -109,21 +108,24 @@ def test_a_crowded_case_is_of_jobs_that_could_be_done_alone(monkeypatch) -> None
 
 
 def study_of(
-    means: Mapping[Policy, Sequence[float]], cases: Sequence[Case], slots: Sequence[int] = (), spread: float = 1.0
-) -> Study:
+    means: Mapping[Policy, Sequence[float]],
+    cases: Sequence[JobsOnMachines],
+    slots: Sequence[int] = (),
+    spread: float = 1.0,
+) -> PolicyStudy:
     """Return answers by policy with these mean utilities in the cases; draws differ by ``spread``."""
     answers = {
         (case, policy): [
-            Answer(mean + spread * draw, tuple(slots) or (1, 2, 3), 1)
+            PlanResult(mean + spread * draw, tuple(slots) or (1, 2, 3), 1)
             for draw in ((-1, 0) if policy == "Dorm" else (-1, 0, 1))
         ]
         for policy, values in means.items()
         for case, mean in zip(cases, values, strict=True)
     }
-    return Study(SEEDS, answers)
+    return PolicyStudy(answers, SEEDS)
 
 
-def of_figure(number: int, **means: Sequence[float]) -> tuple[Study, tuple[Case, ...]]:
+def of_figure(number: int, **means: Sequence[float]) -> tuple[PolicyStudy, tuple[JobsOnMachines, ...]]:
     """Return a study of the quick sizes of a figure; all rivals but those named reach 10 and 20."""
     figure = utility.FIGURES[number]
     cases = utility.cases_of(figure, QUICK)
@@ -175,7 +177,7 @@ def test_dorm_is_compared_on_the_seeds_it_has() -> None:
     found = study.gain(cases[0], "Dorm")
     assert (found.mean, found.half_width, found.n) == (90, 0, 2)
     assert study.beside(cases[0], "Dorm") == (99.5, 9.5)
-    grown = study.growth(cases[0], cases[1], "FIFO")  # 200 - 20 less 100 - 10
+    grown = study.gain_growth(cases[0], cases[1], "FIFO")  # 200 - 20 less 100 - 10
     assert (grown.mean, grown.half_width, grown.n) == (90, 0, 3)
     assert "under Dorm those of the first 2" in runs.sample_of(study)
 
@@ -207,14 +209,14 @@ def test_a_ratio_is_of_all_seeds_together() -> None:
     assert gain.ratio(study, cases[0]).mean == pytest.approx(2.0)
 
 
-def times_of(ours: Sequence[int], theirs: Sequence[int]) -> Study:
+def times_of(ours: Sequence[int], theirs: Sequence[int]) -> PolicyStudy:
     """Return training times that are the same at all seeds."""
     answers = {
-        (case, policy): [Answer(1.0, tuple(ours if policy == "PD-ORS" else theirs), 2)] * 3
+        (case, policy): [PlanResult(1.0, tuple(ours if policy == "PD-ORS" else theirs), 2)] * 3
         for case in time.CASES.values()
         for policy in time.POLICIES
     }
-    return Study(SEEDS, answers)
+    return PolicyStudy(answers, SEEDS)
 
 
 @pytest.mark.parametrize(
@@ -239,12 +241,12 @@ def test_where_half_the_jobs_can_be_done_nothing_is_said_to_be_out_of_reach() ->
     assert "whatever the policy" in time._limit([30, 49])
 
 
-def answers_of(best: float, greedy: float, bound: float, at: Mapping[float, float]) -> list[ratio.Answer]:
+def answers_of(best: float, greedy: float, bound: float, at: Mapping[float, float]) -> list[ratio.HindsightResult]:
     """Return three answers; what rounding reaches at each factor, and elsewhere half of what it does at 1."""
     reached = {(way, g): at.get(g, at[1.0] / 2) for way in ratio.TRIES for g in ratio.GAINS}
     counts = dict.fromkeys(reached, 5)
     return [
-        ratio.Answer(
+        ratio.HindsightResult(
             part * best, part * bound, part * greedy, {v: part * r for v, r in reached.items()}, counts, counts
         )
         for part in (1.0, 1.01, 0.99)
@@ -263,7 +265,7 @@ def answers_of(best: float, greedy: float, bound: float, at: Mapping[float, floa
 def test_the_verdict_of_figure_10(monkeypatch, plain, crowded, verdict, said) -> None:
     kinds = {ratio.PLAIN_WORDS: plain, ratio.CROWDED_WORDS: crowded}
     answers = {kind: answers_of(best, ours, bound, {1.0: 1.0}) for kind, (best, ours, bound) in kinds.items()}
-    monkeypatch.setattr(ratio, "run_study", lambda *_: ratio.Study(answers))
+    monkeypatch.setattr(ratio, "run_study", lambda *_: ratio.HindsightStudy(answers))
     outcome = find("pd-ors-10").run(QUICK)
     assert outcome.verdict == verdict
     assert said in outcome.why
@@ -281,7 +283,7 @@ def test_the_verdict_of_figure_10(monkeypatch, plain, crowded, verdict, said) ->
 )
 def test_the_verdict_of_figure_11(monkeypatch, at, verdict, said) -> None:
     answers = {kind: answers_of(10.0, 8.0, 10.0, at) for kind in ratio.KINDS}
-    monkeypatch.setattr(ratio, "run_study", lambda *_: ratio.Study(answers))
+    monkeypatch.setattr(ratio, "run_study", lambda *_: ratio.HindsightStudy(answers))
     outcome = find("pd-ors-11").run(QUICK)
     assert outcome.verdict == verdict
     assert said in outcome.why
@@ -292,7 +294,6 @@ def test_the_verdict_of_figure_11(monkeypatch, at, verdict, said) -> None:
 # ---- small real runs ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("in_process")
 def test_a_figure_of_utility_in_small(monkeypatch) -> None:
     figure = replace(utility.FIGURES[12], cases=tuple(SMALL._replace(jobs=n, bursts=True) for n in (10, 20, 25)))
     monkeypatch.setitem(utility.FIGURES, 12, replace(figure, axis="jobs"))
@@ -309,18 +310,17 @@ def test_a_figure_of_utility_in_small(monkeypatch) -> None:
     assert "arrivals in bursts, generated" in outcome.why
 
 
-@pytest.mark.usefixtures("in_process")
 def test_the_ratio_in_small(monkeypatch) -> None:
     monkeypatch.setitem(ratio.KINDS, ratio.CROWDED_WORDS, ratio.CROWDED._replace(jobs=300, machines=20))
     monkeypatch.setattr(ratio, "CROWD", 2)
     monkeypatch.setattr(ratio, "NODE_LIMIT", 5)
     monkeypatch.setitem(ratio.TRIES, ratio.PRINTED, 100)
     study = ratio.run_study(QUICK, {ratio.CROWDED_WORDS: 2, ratio.PLAIN_WORDS: 1}, (0.2, 1.0))
-    assert {kind: len(found) for kind, found in study.answers.items()} == {
+    assert {kind: len(found) for kind, found in study.results.items()} == {
         ratio.CROWDED_WORDS: 2,
         ratio.PLAIN_WORDS: 1,
     }
-    for one in study.answers[ratio.CROWDED_WORDS]:
+    for one in study.results[ratio.CROWDED_WORDS]:
         assert 0 < one.greedy <= one.best <= one.bound
         assert all(0 <= reached <= one.best for reached in one.rounded.values())
         assert all(one.failed[variant] <= one.slots[variant] for variant in one.rounded)

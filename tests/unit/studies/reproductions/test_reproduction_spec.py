@@ -12,11 +12,9 @@ import pytest
 from dlsched.domain.errors import InputError
 from dlsched.studies import registry
 from dlsched.studies.reproductions.panels import panels_of
-from dlsched.studies.reproductions.printed import PUBLISHED, published
-from dlsched.studies.reproductions.registry import REPRODUCTIONS
+from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Outcome
-from dlsched.studies.reproductions.spec import from_plain, read_asked, to_plain
-from dlsched.studies.reproductions.times import TIMES, guess_s, time_of
+from dlsched.studies.reproductions.spec import read_asked
 from dlsched.ui.lab.reproductions_bundled import bundled
 from tools.reproductions import computed
 
@@ -51,10 +49,11 @@ def test_an_answer_comes_back_as_it_went_and_has_only_what_json_has() -> None:
         "b": (np.int64(2), float("nan"), float("inf")),
         "c": np.array([1.0, 2.0]).tolist(),
     }
-    plain = to_plain(Outcome("ours", "partly", "why", data))
+    plain = Outcome("ours", "partly", ("why", "assumed"), data).to_plain()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["data"] == {"a": {"1": 0.5}, "b": [2, None, None], "c": [1.0, 2.0]}
-    assert from_plain(plain) == Outcome("ours", "partly", "why", plain["data"])
+    assert Outcome.from_plain(plain) == Outcome("ours", "partly", ("why", "assumed"), plain["data"])
+    assert Outcome.from_plain(plain | {"why": "of an older version"}).reasons == ("of an older version",)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +64,10 @@ def test_an_answer_comes_back_as_it_went_and_has_only_what_json_has() -> None:
     ],
 )
 def test_a_damaged_answer_is_refused(change: Mapping[str, Any], told: str) -> None:
-    whole = to_plain(Outcome("ours", "same", "why"))
+    whole = Outcome("ours", "same", ("why",)).to_plain()
     damaged = {name: part for name, part in (whole | dict(change)).items() if part is not ...}
     with pytest.raises(InputError, match=told):
-        from_plain(damaged)
+        Outcome.from_plain(damaged)
 
 
 def test_computing_says_verdict_and_code() -> None:
@@ -79,20 +78,20 @@ def test_computing_says_verdict_and_code() -> None:
 
 
 def test_every_figure_has_its_times_and_its_printed_number() -> None:
-    assert list(TIMES) == KEYS
-    assert set(PUBLISHED) == set(KEYS)
-    assert all(0 < time.quick_s <= max(time.full_s, 1.0) for time in TIMES.values())  # some have one size only
-    assert guess_s("smd-9", quick=True) == time_of("smd-9").quick_s < guess_s("smd-9", quick=False)
-    assert not time_of("of tomorrow").full_is_measured
-    assert published("of tomorrow").points == ()
+    # some have one size only
+    assert all(0 < one.time.quick_s <= max(one.time.full_s, 1.0) for one in REPRODUCTIONS)
+    assert all(one.printed.words for one in REPRODUCTIONS)
+    study = registry.find("reproduction")
+    assert study.guess_s({"key": "smd-9", "quick": True}) == find("smd-9").time.quick_s
+    assert study.guess_s({"key": "smd-9", "quick": False}) == find("smd-9").time.full_s
 
 
 @pytest.mark.parametrize("key", BUNDLED)
 def test_what_is_printed_stands_in_a_panel_of_our_numbers(key: str) -> None:
     panels = {panel.key: panel for panel in panels_of(bundled()[key].outcome.data)}
-    wanted = published(key)
+    wanted = find(key).printed
     assert {point.panel for point in wanted.points} <= set(panels)
-    assert not wanted.first or wanted.first in panels
+    assert not wanted.first_panel or wanted.first_panel in panels
     for point in wanted.points:
         if isinstance(point.x, str):
             assert point.x in {one.x for series in panels[point.panel].series.values() for one in series}
@@ -106,5 +105,5 @@ def test_bundled_outcomes_are_of_figures_there_are_and_say_when_they_came_about(
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["smd-9", "hell-knee-10"])
 def test_two_bundled_outcomes_come_out_again(key: str) -> None:
-    again = from_plain(computed(key)["answer"])
+    again = Outcome.from_plain(computed(key)["answer"])
     assert again == bundled()[key].outcome

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.runner.executor import Pool
-from dlsched.studies.batch import Draw
+from dlsched.metrics.summary import Metrics
 from dlsched.studies.reproductions import path_relinking
 from dlsched.studies.reproductions.path_relinking import grid, prototype
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
@@ -23,11 +20,10 @@ PLAN = grid.Plan((1, 2), (0,), jobs_per_node=1, most_for_hierarchical=1)
 def small(monkeypatch):
     """Quick reproductions on 1 and 2 nodes, in this process."""
     monkeypatch.setattr(grid, "QUICK", PLAN)
-    monkeypatch.setattr(grid, "open_pool", lambda: Pool(ThreadPoolExecutor(1), 1, remote=False))
 
 
-def draws(policy: str, *costs: float, **metrics: float) -> list[Draw]:
-    return [Draw(policy, {}, seed, {"total_cost": cost, **metrics}) for seed, cost in enumerate(costs)]
+def costs(*total_costs: float) -> list[Metrics]:
+    return [{"total_cost": cost} for cost in total_costs]
 
 
 def test_keys_are_unique_and_an_unknown_one_names_near_ones():
@@ -40,7 +36,9 @@ def test_keys_are_unique_and_an_unknown_one_names_near_ones():
 
 
 def test_a_saving_is_a_share_of_what_the_other_method_costs():
-    assert grid.saving(draws("a", 30, 60), draws("b", 40, 50)) == pytest.approx([0.25, -0.2])
+    ours, theirs = ("high", 5, "a"), ("high", 5, "b")
+    study = grid.GridStudy({ours: costs(30, 60), theirs: costs(40, 50)})
+    assert grid.savings(study, ours, theirs) == pytest.approx([0.25, -0.2])
 
 
 @pytest.mark.parametrize(
@@ -54,13 +52,13 @@ def test_a_saving_is_a_share_of_what_the_other_method_costs():
 )
 def test_the_verdict_of_figure_3(monkeypatch, relinking, greedy, edf, verdict):
     cells = {
-        (rate, nodes, policy): draws(policy, cost, cost)
+        (rate, nodes, policy): costs(cost, cost)
         for rate, nodes in (("high", n) for n in grid.FULL.nodes)
         for policy, cost in {
             grid.RELINKING: relinking, "gpuaas-greedy": greedy, grid.EDF: edf, grid.MARKET: 1.0,
         }.items()
     }  # fmt: skip
-    monkeypatch.setattr(grid, "run_grid", lambda *_: cells)
+    monkeypatch.setattr(grid, "run_grid", lambda *_: grid.GridStudy(cells))
     outcome = path_relinking.figure_3(Setting(), "high")
     assert outcome.verdict == verdict
     assert outcome.data["ratio_to_edf"][grid.RELINKING]["20"] == pytest.approx(relinking / edf)
@@ -70,10 +68,10 @@ def test_the_verdict_of_figure_3(monkeypatch, relinking, greedy, edf, verdict):
 def test_figure_3_runs_every_method_of_the_paper(small):
     told: list[float] = []
     outcome = find("path-relinking-3c").run(Setting(quick=True, progress=lambda share, _: told.append(share)))
-    costs = outcome.data["mean_total_cost_usd"]
-    assert set(costs) == {*grid.OF_THE_PAPER, grid.MARKET}
-    assert set(costs[grid.HIERARCHICAL]) == {"1"}
-    assert set(costs[grid.RELINKING]) == {"1", "2"}
+    by_policy = outcome.data["mean_total_cost_usd"]
+    assert set(by_policy) == {*grid.OF_THE_PAPER, grid.MARKET}
+    assert set(by_policy[grid.HIERARCHICAL]) == {"1"}
+    assert set(by_policy[grid.RELINKING]) == {"1", "2"}
     assert told == sorted(told)
     assert told[-1] == 1
 

@@ -99,7 +99,7 @@ def test_a_batch_is_worth_what_the_policy_decides_first(updates, policy, key, ad
     assert value[taken].sum() == pytest.approx(float(log.decision_objective[0]))
 
 
-def study_of(ours, optimus, esw, equal=(0.0, 0.0)) -> utility.Study:
+def study_of(ours, optimus, esw, equal=(0.0, 0.0)) -> utility.UtilityStudy:
     """Return totals at two sizes, 1 and 2 units; with equal admission Optimus and ESW have so much less than SMD."""
     sizes = (Size(50, 1), Size(50, 2))
     totals: dict[tuple[Size, Policy, Admission], list[float]] = {}
@@ -114,7 +114,7 @@ def study_of(ours, optimus, esw, equal=(0.0, 0.0)) -> utility.Study:
             }
             for policy, mean in means.items():
                 totals[size, policy, admission] = [mean + draw for draw in (-1.0, 0.0, 1.0)]
-    return utility.Study(sizes, SEEDS, totals)
+    return utility.UtilityStudy(totals, sizes, SEEDS)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_figure_7_is_the_same_where_smd_is_far_above_with_either_admission(monke
             total - (20 if policy == "Optimus" and admission == "knapsack" and size.units == 2 else 0)
             for total in values
         ]
-        for (size, policy, admission), values in study.totals.items()
+        for (size, policy, admission), values in study.results.items()
     }
-    monkeypatch.setattr(utility, "run_study", lambda *_: utility.Study(study.sizes, SEEDS, grown))
+    monkeypatch.setattr(utility, "run_study", lambda *_: utility.UtilityStudy(grown, study.sizes, SEEDS))
     outcome = find("smd-7").run(Setting())
     assert outcome.verdict == "same"
     assert "Every part" in outcome.why
@@ -156,9 +156,9 @@ def test_figure_7_is_the_same_where_smd_is_far_above_with_either_admission(monke
 def test_more_draws_are_asked_for_only_where_something_is_to_gain(less, unsure):
     """Optimus (knapsack) has 0, 0 and ``less`` below 200 in three draws: at most 1.8 x less, against 0.5% of 200."""
     study = study_of((100, 200), (50, 60), (40, 50))
-    totals = {key: list(values) for key, values in study.totals.items()}
+    totals = {key: list(values) for key, values in study.results.items()}
     totals[study.sizes[1], "Optimus", "knapsack"][2] -= less
-    checks = utility.checks_of(utility.Study(study.sizes, SEEDS, totals), "units")
+    checks = utility.checks_of(utility.UtilityStudy(totals, study.sizes, SEEDS), "units")
     (check,) = [one for one in checks if one.text.startswith("more gained on Optimus (knapsack)")]
     assert (check.holds, check.unsure) == (False, unsure)
 
@@ -180,7 +180,7 @@ def test_gains_are_smd_with_the_knapsack_less_the_other_paired_by_seed():
     study = study_of((100, 200), (50, 60), (40, 50))
     gain = study.gain(study.sizes[1], "ESW", "first come")
     assert (gain.mean, gain.half_width, gain.n) == (150, 0, 3)
-    assert study.growth("ESW", "first come").mean == (200 - 50) - (100 - 40)
+    assert study.growth_with_size("ESW", "first come").mean == (200 - 50) - (100 - 40)
 
 
 def test_how_much_of_the_gain_is_admission():
@@ -189,9 +189,9 @@ def test_how_much_of_the_gain_is_admission():
     assert utility.admission_sentence(study) == "Of SMD's gain on Optimus (first come), about 100% is who gets in."
     better = {
         key: [total + {1: 25, 2: 70}[key[0].units] for total in totals] if key[1:] == ("SMD", "first come") else totals
-        for key, totals in study.totals.items()
+        for key, totals in study.results.items()
     }
-    words = utility.admission_sentence(utility.Study(study.sizes, SEEDS, better))
+    words = utility.admission_sentence(utility.UtilityStudy(better, study.sizes, SEEDS))
     assert words == "Of SMD's gain on Optimus (first come), about 50% is who gets in."
 
 
@@ -259,7 +259,7 @@ def test_figure_11_in_small(few_jobs):
     assert guarantee(399, len(RESOURCES)) == pytest.approx(1 - batches.EPSILON)
 
 
-def ratios_of(sync, asynchronous) -> ratio.Study:
+def ratios_of(sync, asynchronous) -> ratio.RatioStudy:
     """Return ratios by number of jobs; the theorem promises 0.1."""
     means = {"sync": sync, "async": asynchronous}
     spread = (-1e-4, 0.0, 1e-4)
@@ -269,8 +269,8 @@ def ratios_of(sync, asynchronous) -> ratio.Study:
         for updates in ratio.KINDS
         for place, jobs in enumerate(ratio.JOBS)
     }
-    bound = {(updates, jobs): [0.1] * 3 for updates in ratio.KINDS for jobs in ratio.JOBS}
-    return ratio.Study(SEEDS, ratios, bound, 0)
+    bound = {(ratio.BOUND, updates, jobs): [0.1] * 3 for updates in ratio.KINDS for jobs in ratio.JOBS}
+    return ratio.RatioStudy(ratios | bound, SEEDS, 0)
 
 
 @pytest.mark.parametrize(
@@ -297,18 +297,18 @@ def test_what_is_used_of_what_is_reserved_by_hand():
     assert used.share_used(using, reserved, np.array([True, False, True])) == pytest.approx([0.5, 0.25])
 
 
-def shares_of(smd: float, esw: float) -> used.Study:
+def shares_of(smd: float, esw: float) -> used.UseStudy:
     """Return shares that are the same in every case."""
     mean = {"SMD": smd, "ESW": esw, "Optimus": smd}
     shares = {
         (case, capacity, jobs, policy, admission): [np.full(4, mean[policy] + draw) for draw in (-0.01, 0.0, 0.01)]
-        for case in used.CASES
+        for case in used.SETUPS
         for capacity in used.CAPACITIES
         for jobs in used.JOBS
         for policy in batches.METHODS
         for admission in batches.ADMISSIONS
     }
-    return used.Study(SEEDS, shares)
+    return used.UseStudy(shares, SEEDS)
 
 
 @pytest.mark.parametrize(
@@ -335,12 +335,12 @@ def test_figure_12_in_small(monkeypatch):
     data = json.loads(json.dumps(outcome.data, allow_nan=False))
     assert set(data["used_of_reserved"]) == {"instances", "units"}
     for by_case in data["used_of_reserved"].values():
-        assert len(by_case) == len(used.CASES)
+        assert len(by_case) == len(used.SETUPS)
         for by_policy in by_case.values():
             for by_admission in by_policy.values():
                 assert list(by_admission) == list(batches.ADMISSIONS)
                 assert all(0 < one["mean"] <= 1 for shares in by_admission.values() for one in shares.values())
-    first = used.name_of(used.CASES[0])
+    first = used.SETUPS[0].words
     by_resource = data["used_of_reserved_by_resource"][first]["20"]
     mean = data["used_of_reserved"]["instances"][first]["SMD"]["knapsack"]["20"]["mean"]
     assert np.mean(list(by_resource.values())) == pytest.approx(mean)
