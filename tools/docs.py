@@ -18,7 +18,6 @@ from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import SimulationRules
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import POLICIES
-from dlsched.studies.reproductions.printed import published
 from dlsched.studies.reproductions.registry import REPRODUCTIONS
 from dlsched.ui.lab.reproductions_bundled import bundled
 from dlsched.wording.formats import Kind
@@ -242,7 +241,7 @@ def figures_table(paper: str) -> str:
     """Return the table of a paper's figures with the verdicts of the bundled quick runs."""
     kept = bundled()
     rows = [
-        (one.figure, one.claim, published(one.key).words, kept[one.key].outcome.verdict if one.key in kept else "–",
+        (one.figure, one.claim, one.printed.words, kept[one.key].outcome.verdict if one.key in kept else "–",
          f"`{one.key}`")
         for one in REPRODUCTIONS
         if one.key.startswith(paper)
