@@ -16,7 +16,7 @@ from dlsched.cli.output import clear_line, print_json, print_table, printable, p
 from dlsched.cli.simulate import parse_params, with_options
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.findings import certainty, compare_sentence
+from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.stats.compare import Cell, Comparison, compare, comparison_table
 from dlsched.policies import registry
 from dlsched.studies.batch import Draw
@@ -214,7 +214,7 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
         "vary": found.vary,
         "seeds": found.seeds,
         "exact": found.exact,
-        "certainty": certainty(comparison),
+        "certainty": comparison.certainty(),
         "sentence": compare_sentence(comparison),
         "rows": rows,
         "draws": [{"name": name, "policy": draw.policy, "seed": draw.seed, "metrics": draw.metrics,

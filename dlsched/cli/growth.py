@@ -13,12 +13,12 @@ from dlsched.cli.output import clear_line, print_json, print_table, printable, p
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.growth import GrowthSpec, check, read_spec, run_growth
-from dlsched.studies.growth.answer import Growth, rows_of, sentence
-from dlsched.wording.formats import amount
+from dlsched.studies.growth.answer import Growth
+from dlsched.studies.growth.words import ASSUMED, rows_of, sentence, table_rows, violations
+from dlsched.wording.cautions import violation_words
 from dlsched.workload.load import load
 
 MONTH = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")
-ASSUMED = "Each month is played by itself with today's jobs arriving faster: no queue is carried over."
 
 
 def run(options: Namespace) -> int:
@@ -79,19 +79,13 @@ def computed(spec: GrowthSpec, scenario: Scenario, options: Namespace) -> Growth
 
 def _show(answer: Growth) -> None:
     print(printable(sentence(answer)))
-    print(f"{ASSUMED} {answer.label}.")
-    rows = rows_of(answer)
-    hidden = {"draws that hold"} if answer.rule.exact else set()
-    hidden |= set() if any(row["why"] for row in rows) else {"why"}
-    names = [name for name in rows[0] if name not in hidden]
-    print_table(names, [[str(row[name]) for name in names] for row in rows])
+    print(f"{ASSUMED[0].why} {answer.label}.")
+    rows = table_rows(answer)
+    print_table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def _complaints(answer: Growth) -> int:
-    found = [(one.month, draw) for one in answer.months for draw in one.draws if draw.audit]
+    found = violations(answer)
     if found:
-        month, draw = found[0]
-        first = f"{answer.name_of(month)}: {draw.audit[0]}"
-        text = f"the audit found violations in {amount(len(found), 'run')}, first {first}"
-        print(f"dlsched: {printable(text)}", file=sys.stderr)
+        print(f"dlsched: {printable(violation_words(found))}", file=sys.stderr)
     return 1 if found else 0

@@ -13,18 +13,20 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.sizing import SizeSpec, check, read_spec, run_size
 from dlsched.studies.sizing.answer import Counts, Sizing, check_at, cost_at, one_more, reversals
-from dlsched.studies.sizing.rule import TargetCheck
 from dlsched.studies.sizing.words import (
     VERDICTS,
     headroom_words,
     left_out_words,
     neighbour_words,
     one_more_words,
+    reached_words,
     reversal_words,
     sentence,
     sure_words,
+    violations,
     why_none,
 )
+from dlsched.wording.cautions import violation_words
 from dlsched.wording.formats import MISSING, amount, show_interval
 from dlsched.workload.load import load
 
@@ -75,7 +77,7 @@ def _show(answer: Sizing) -> None:
     print(printable(sentence(answer)))
     print(f"{sure_words(answer)} {answer.label}, {amount(answer.runs, 'run')}.")
     for text in (*why_none(answer), *(answer.reasons if answer.answer is not None else ())):
-        print(printable(f"{text.removesuffix('.')}."))
+        print(printable(f"{text}."))
     _show_sizes(answer)
     notes = [neighbour_words(answer), left_out_words(answer)]
     notes += [reversal_words(answer, one) for one in reversals(answer)]
@@ -97,23 +99,13 @@ def _row(answer: Sizing, counts: Counts) -> tuple[str, ...]:
     usd = MISSING if cost is None else show_interval("usd_per_month", cost.mean, cost.half_width)
     held = "" if answer.rule.exact or not found.n else f"{found.hits} of {found.n}"
     return (
-        *(f"{count:,}" for count in counts), ", ".join(marks), usd, *map(_reached, found.targets),
+        *(f"{count:,}" for count in counts), ", ".join(marks), usd, *map(reached_words, found.targets),
         VERDICTS[found.verdict], held,
     )  # fmt: skip
 
 
-def _reached(one: TargetCheck) -> str:
-    if one.mean is None:
-        return MISSING
-    return f"{show_interval(one.target.kpi.kind, one.mean.mean, one.mean.half_width)} {VERDICTS[one.verdict]}"
-
-
 def _complaints(answer: Sizing) -> int:
-    found = [(size.counts, draw) for size in answer.sizes for draw in size.draws if draw.audit]
+    found = violations(answer)
     if found:
-        counts, draw = found[0]
-        text = (
-            f"the audit found violations in {amount(len(found), 'run')}, first {answer.words(counts)}: {draw.audit[0]}"
-        )
-        print(f"dlsched: {printable(text)}", file=sys.stderr)
+        print(f"dlsched: {printable(violation_words(found))}", file=sys.stderr)
     return 1 if found else 0

@@ -18,6 +18,11 @@ _Model = TypeVar("_Model", bound=BaseModel)
 class DlschedError(Exception):
     """Base of every error this package raises on purpose."""
 
+    @property
+    def clause(self) -> str:
+        """The message as a part of a sentence: without its full stop."""
+        return str(self).removesuffix(".")
+
 
 class InputError(DlschedError, ValueError):
     """Input that cannot be used.

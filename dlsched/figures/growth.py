@@ -10,7 +10,8 @@ from dlsched.figures.lines import add_band
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.size import HEIGHT, LEGEND, SYMBOLS, Level, verdict_colour
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.growth.answer import Growth, Step, breaks_at, order_by
+from dlsched.studies.growth.answer import Growth, breaks_at, order_by
+from dlsched.studies.growth.words import certainty, nodes_words, speed_words, step_words
 from dlsched.studies.sizing.rule import Verdict
 from dlsched.studies.sizing.targets import Target
 from dlsched.studies.sizing.words import VERDICTS
@@ -46,10 +47,9 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
     for verdict, symbol in SYMBOLS.items():
         _add_verdict(figure, growth, [one for one in found if one[2] == verdict], level, theme, symbol)
     _add_steps(figure, growth, level, theme)
-    sure = f"{amount(len(growth.seeds), 'draw')} a month, band 95%" if not growth.rule.exact else "exact for this trace"
-    speed = f"{growth.percent:+g}%".replace("-", "\N{MINUS SIGN}")
-    framed(figure, theme, title=f"{target.kpi.label} by month, {sure}", x=f"Month (arrivals {speed} a month)",
-           y=level.title, height=HEIGHT)  # fmt: skip
+    sure = certainty(growth) if growth.rule.exact else f"{certainty(growth)}, band 95%"
+    framed(figure, theme, title=f"{target.kpi.label} by month, {sure}", y=level.title, height=HEIGHT,
+           x=f"Month (arrivals {speed_words(growth.percent)})")  # fmt: skip
     level.finish(figure, theme)
     months = [one.month for one in growth.months]
     by = order_by(growth)
@@ -93,20 +93,6 @@ def _hover(growth: Growth, month: int, mean: Interval, target: Target) -> str:
         f"{target.kpi.label} {show_interval(target.kpi.kind, mean.mean, mean.half_width)}<br>"
         f"{VERDICTS[check.verdict]}{held}"
     )
-
-
-def nodes_words(growth: Growth, month: int) -> str:
-    """Return the nodes of a month: "12 nodes", "8 A100, 4 H100"."""
-    counts = growth.months[month].counts
-    if len(counts) == 1:
-        return amount(counts[0], f"{growth.types[0].name} node".strip())
-    return ", ".join(f"{count:,} {vm.name}" for count, vm in zip(counts, growth.types, strict=True))
-
-
-def step_words(growth: Growth, step: Step) -> str:
-    """Return what comes or goes: "+4 A100"."""
-    name = next((vm.name for vm in growth.types if vm.key == step.key), "") or "nodes"
-    return f"{step.nodes:+,} {name}".replace("-", "\N{MINUS SIGN}")
 
 
 def _add_steps(figure: go.Figure, growth: Growth, level: Level, theme: Theme) -> None:

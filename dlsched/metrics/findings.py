@@ -166,7 +166,7 @@ def compare_sentence(comparison: Comparison) -> str:
         clauses = [clause + (f" {rest}" if rest else "") for clause, rest in zip(clauses, rests, strict=True)]
     if len(others) > MOST_CLAUSES:
         clauses.append(f"{count(len(others) - MOST_CLAUSES)} more in the table")
-    return "; ".join(clauses) + f" ({certainty(comparison)})."
+    return "; ".join(clauses) + f" ({comparison.certainty()})."
 
 
 def headline(comparison: Comparison) -> str:
@@ -174,19 +174,10 @@ def headline(comparison: Comparison) -> str:
     row = comparison.row("late_share") or comparison.row("wait_p95")
     better = [cell for cell in row.cells if cell.verdict == "better" and cell.delta is not None] if row else []
     if row is None or not better:
-        return f"No other policy here is clearly better than {comparison.baseline} ({certainty(comparison)})."
+        return f"No other policy here is clearly better than {comparison.baseline} ({comparison.certainty()})."
     best = min(better, key=lambda cell: cell.delta.mean if cell.delta else 0.0)
     change = _change(row, best, comparison.baseline).removesuffix(")")
-    return f"Against {comparison.baseline}, {best.name} {change}; {certainty(comparison)})."
-
-
-def certainty(comparison: Comparison) -> str:
-    """Return how sure a comparison is, in words."""
-    if comparison.exact:
-        return "exact for this trace"
-    if comparison.draws == 1:
-        return "rough, 1 draw"
-    return f"95%, {comparison.draws} paired draws{' of these days' if comparison.of_days else ''}"
+    return f"Against {comparison.baseline}, {best.name} {change}; {comparison.certainty()})."
 
 
 def _clause(comparison: Comparison, name: str, most: int, told: set[str]) -> str:

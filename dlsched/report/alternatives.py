@@ -11,7 +11,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import Numbers
 from dlsched.policies import registry
 from dlsched.studies.what_if.answer import Value
-from dlsched.wording.assumptions import Assumption, assumptions
+from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.cautions import ORDER, Caution, cautions, comparison_cautions
 from dlsched.workload.import_report import in_seconds, offered_load
 
@@ -124,7 +124,7 @@ def alternative_of(
 # ---- what stands around the numbers -------------------------------------------------------------------
 
 
-def taken_for_granted(scenario: Scenario, options: Sequence[Alternative], today: date) -> list[Assumption]:
+def taken_for_granted(scenario: Scenario, options: Sequence[Alternative], today: date) -> list[Premise]:
     """Return the assumptions of the scenario and of the policies looked at."""
     specs = [registry.find(option.policy) for option in options if option.policy]
     return assumptions(

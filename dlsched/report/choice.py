@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dlsched.metrics.findings import HEADLINES, certainty, compare_sentence, headline_rows
+from dlsched.metrics.findings import HEADLINES, compare_sentence, headline_rows
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.compare import Cell, Comparison, Row
 from dlsched.metrics.stats.intervals import Interval
@@ -145,7 +145,7 @@ def recommendation(comparison: Comparison, options: Sequence[Alternative]) -> st
     names = (base, *(option.name for option in options if not option.is_limit))
     told = only(comparison, names)
     if len(told.names) < 2:
-        return f"Stay with {base}: what it is compared with shows a limit and cannot be chosen ({certainty(told)})."
+        return f"Stay with {base}: what it is compared with shows a limit and cannot be chosen ({told.certainty()})."
     return f"Stay with {base}. {compare_sentence(told)}"
 
 

@@ -14,11 +14,10 @@ from dlsched.metrics.winner_words import ordered, with_letters
 from dlsched.metrics.winners import Group, Winners, winners
 from dlsched.report.units import UNITS, titled
 from dlsched.studies.sizing.answer import FrontierPoint, Sizing, check_at, frontier
-from dlsched.studies.sizing.rule import CLAIMS, TargetCheck
 from dlsched.studies.sizing.targets import Target
-from dlsched.studies.sizing.words import VERDICTS, sentence
+from dlsched.studies.sizing.words import VERDICTS, claim_words, goal_words, hits_words
 from dlsched.studies.sweep.answer import Sweep
-from dlsched.wording.formats import MISSING, amount, count, listed, share, show_interval
+from dlsched.wording.formats import amount, count, listed, show_interval
 
 # ---- who gains, who loses -----------------------------------------------------------------------------
 
@@ -223,13 +222,6 @@ class Frontier:
         )
 
 
-def reached_words(one: TargetCheck) -> str:
-    """Return what a size reached of a target: "35 min ± 10 min, ok"."""
-    kpi, mean = one.target.kpi, one.mean
-    reached = MISSING if mean is None else show_interval(kpi.kind, mean.mean, mean.half_width)
-    return f"{reached}, {VERDICTS[one.verdict]}"
-
-
 def frontier_of(sizing: Sizing, option: str = "") -> Frontier | None:
     """Return the picture of a search; None where fewer than two sizes have both numbers."""
     points = frontier(sizing)
@@ -241,24 +233,18 @@ def frontier_of(sizing: Sizing, option: str = "") -> Frontier | None:
 def asked_words(sizing: Sizing) -> str:
     """Return what was asked of every size: targets, claim, policy."""
     rule = sizing.rule
-    targets = listed([target.words for target in rule.targets])
-    if rule.exact:
-        return f"{targets}, under {sizing.label}"
-    sure = f" ({share(rule.level)} of draws)" if rule.claim == "nearly-every" else ""
-    return f"{targets}, {CLAIMS[rule.claim]}{sure}, under {sizing.label}"
+    return goal_words(rule.targets, rule.claim, rule.level, sizing.label, exact=rule.exact)
 
 
-def claim_words(sizing: Sizing) -> str:
+def answer_words(sizing: Sizing) -> str:
     """Return what the answer claims, without its name: "the cheapest we tried that meet … Held in 39 of 40 draws".
 
     Fresh draws and those of the search are counted together; several targets are named.
     """
     if sizing.answer is None:
         return ""
-    told = sentence(sizing).removeprefix("Today's ").removeprefix(sizing.words(sizing.answer))
-    text = told.strip().removeprefix("are ").removeprefix("is ")
+    text = claim_words(sizing, sizing.answer)
     asked = f" Targets: {listed([one.words for one in sizing.rule.targets])}." if len(sizing.rule.targets) > 1 else ""
     if sizing.rule.exact:
         return f"{text}{asked}"
-    check = check_at(sizing, sizing.answer)
-    return f"{text}{asked} Held in {check.hits:,} of {amount(check.n, 'draw')}."
+    return f"{text}{asked} Held in {hits_words(check_at(sizing, sizing.answer))}."

@@ -10,13 +10,13 @@ from dlsched.metrics.stats.compare import Cell, Row, what_differs
 from dlsched.metrics.winner_words import change_words, many_words, notes, quartiles_words, sentence
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.report.choice import Point
-from dlsched.report.evidence import Frontier, Sensitivity, asked_words, ends, noun, reached_words
+from dlsched.report.evidence import Frontier, Sensitivity, asked_words, ends, noun
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import FEW_OPTIONS, Memo
 from dlsched.report.rerun import file_name, seeds_words, settings
 from dlsched.report.svg import Mark, scatter
 from dlsched.studies.sizing.answer import FrontierPoint, check_at
-from dlsched.studies.sizing.words import neighbour_words, sure_words
+from dlsched.studies.sizing.words import hits_words, neighbour_words, reached_words, sure_words
 from dlsched.studies.sizing.words import sentence as sentence_of_size
 from dlsched.wording.formats import MISSING, PLUS_MINUS, amount, count, show_delta, show_size
 
@@ -335,7 +335,7 @@ def _sizes(found: Frontier | None) -> str:
     checks = [(point, check_at(sizing, point.counts)) for point in found.points]
     rows = [
         [said(sizing.words(point.counts), 60), said(found.kind(point)), said(found.cost_words(point)),
-         *(said(reached_words(target)) for target in check.targets), f"{check.hits:,} of {amount(check.n, 'draw')}"]
+         *(said(reached_words(target)) for target in check.targets), hits_words(check)]
         for point, check in checks
     ]  # fmt: skip
     targets = [said(target.words, 80) for target in sizing.rule.targets]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.findings import certainty
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import LIMITS, all_limited
 from dlsched.metrics.stats.compare import Comparison, Row, check_same_workload, compare
@@ -21,7 +20,7 @@ from dlsched.report.choice import Point, best_of, cost_key, is_rough, points, re
 from dlsched.report.evidence import Frontier, Sensitivity
 from dlsched.report.rerun import commands
 from dlsched.report.units import UNITS, titled
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import amount, count
 
@@ -69,7 +68,7 @@ class Memo:
     bounds: Mapping[str, str]
     winners: tuple[Winners, ...]
     sensitivity: Sensitivity | None
-    assumptions: tuple[Assumption, ...]
+    assumptions: tuple[Premise, ...]
     cautions: tuple[Caution, ...]
     commands: tuple[str, ...]
     made_on: date
@@ -119,7 +118,7 @@ class Memo:
     @property
     def certainty(self) -> str:
         """How sure the numbers are, in words."""
-        return certainty(self.comparison)
+        return self.comparison.certainty()
 
     @property
     def code_version(self) -> str:
@@ -138,7 +137,7 @@ def build(
     rents: bool = False,
     winners: Sequence[Winners] = (),
     sensitivity: Sensitivity | None = None,
-    assumptions: Sequence[Assumption] = (),
+    assumptions: Sequence[Premise] = (),
     cautions: Sequence[Caution] = (),
     sizes: Frontier | None = None,
 ) -> Memo:

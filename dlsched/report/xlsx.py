@@ -18,12 +18,12 @@ from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.compare import Cell, Row
 from dlsched.metrics.winner_words import ordered
 from dlsched.metrics.winners import QUANTITIES, Group
-from dlsched.report.evidence import Frontier, asked_words, noun, reached_words
+from dlsched.report.evidence import Frontier, asked_words, noun
 from dlsched.report.memo import Memo
 from dlsched.report.rerun import seeds_words
 from dlsched.report.units import UNITS, titled
 from dlsched.studies.sizing.answer import check_at
-from dlsched.studies.sizing.words import sentence, sure_words
+from dlsched.studies.sizing.words import reached_words, sentence, sure_words
 from dlsched.wording.formats import HOUR_S, cut
 
 SIZES = "Sizes"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
+from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import amount, duration, money, share
 from dlsched.wording.gangs import UPDATES_WORDS
+from dlsched.wording.settings import VARY_WHY, Value, vary_words
 from dlsched.workload.notes import (
     is_default_note,
     is_list_note,
@@ -28,12 +31,12 @@ PLACEMENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Assumption:
+class Premise:
     """One assumption: short label, why it is there, and the page where it can be changed."""
 
     label: str
     why: str
-    where: str
+    where: str = ""
 
 
 def assumptions(
@@ -43,7 +46,7 @@ def assumptions(
     clairvoyant: bool = False,
     stops_jobs: bool = False,
     today: date | None = None,
-) -> list[Assumption]:
+) -> list[Premise]:
     """Return the assumptions behind any result of the scenario; with ``today`` also that its prices are old.
 
     ``uses_run_times`` and ``clairvoyant`` say that one of the policies looked at does so (see PolicySpec),
@@ -66,87 +69,100 @@ def is_random(scenario: Scenario) -> bool:
     return scenario.generator is not None or any((options.estimate_error, options.bug_share, options.cancel_share))
 
 
-def _data(scenario: Scenario) -> list[Assumption]:
+def exact_premise() -> Premise:
+    """Return what an answer stands on where nothing is random."""
+    why = "Nothing is random where given jobs run as they are: one draw says all of them, and nothing of others."
+    return Premise(EXACT, why)
+
+
+def draw_premises(vary: Mapping[str, Value], where: str = "") -> list[Premise]:
+    """Return what differs from draw to draw, each with how it is drawn; ``where``: the page that changes it."""
+    drawn = "Drawn anew for each draw, the same for all that is compared."
+    named = zip(vary, vary_words(vary), strict=True)
+    return [Premise(words, VARY_WHY.get(key, drawn), where) for key, words in named]
+
+
+def _data(scenario: Scenario) -> list[Premise]:
     chips = []
     if scenario.data_kind == "example":
-        chips.append(Assumption("example data", "These jobs come with the tool; they are not yours.", "Workload"))
+        chips.append(Premise("example data", "These jobs come with the tool; they are not yours.", "Workload"))
     if scenario.data_kind == "generated":
         chips.append(
-            Assumption(
+            Premise(
                 f"generated, seed {scenario.seed}", "The jobs are drawn from a stated mix, not recorded.", "Workload"
             )
         )
     return chips + [_filled(rule, drawn=scenario.generator is not None) for rule in scenario.assumptions]
 
 
-def _filled(rule: str, *, drawn: bool) -> Assumption:
+def _filled(rule: str, *, drawn: bool) -> Premise:
     """Return the chip of a rule that filled what the data did not say; ``drawn`` jobs brought their speed with them."""
     if is_times_note(rule):
         why = "By a regression on profiling rows; the share is its mean error on rows it had not seen."
-        return Assumption(rule, why, "Training time")
+        return Premise(rule, why, "Training time")
     if is_speed_note(rule):
         why = "How much faster a job is with more GPUs follows from this; the data did not say."
-        return Assumption(rule, why, "Workload" if drawn else "Throughput")
+        return Premise(rule, why, "Workload" if drawn else "Throughput")
     where = "Cluster" if is_default_note(rule) or is_price_note(rule) else "Workload"
-    return Assumption(rule, "The data did not say; it was filled by this rule.", where)
+    return Premise(rule, "The data did not say; it was filled by this rule.", where)
 
 
-def _policy(scenario: Scenario, *, uses_run_times: bool, clairvoyant: bool) -> list[Assumption]:
+def _policy(scenario: Scenario, *, uses_run_times: bool, clairvoyant: bool) -> list[Premise]:
     chips, error = [], scenario.options.estimate_error
     if error > 0:
         why = "Policies that look at run times see each one wrong by up to this much."
-        chips.append(Assumption(f"estimates ± {share(error)}", why, "Run"))
+        chips.append(Premise(f"estimates ± {share(error)}", why, "Run"))
     elif uses_run_times:
         why = "A policy here is told true run times, which nobody knows beforehand. Try estimates ± 50%."
-        chips.append(Assumption("perfect estimates", why, "Run"))
+        chips.append(Premise("perfect estimates", why, "Run"))
     if clairvoyant:
         why = "A policy here is told jobs before they are submitted: a bound, not an option."
-        chips.append(Assumption("knows the future", why, "Run"))
+        chips.append(Premise("knows the future", why, "Run"))
     return chips
 
 
-def _prices(scenario: Scenario, today: date | None) -> list[Assumption]:
+def _prices(scenario: Scenario, today: date | None) -> list[Premise]:
     vms = scenario.cluster.vm_types
     priced = [vm for vm in vms if vm.usd_per_h is not None]
     chips = []
     if len(priced) < len(vms):
         missing = ", ".join(vm.name for vm in vms if vm.usd_per_h is None)
-        chips.append(Assumption("no price set", f"Costs cannot be told without a price for {missing}.", "Cluster"))
+        chips.append(Premise("no price set", f"Costs cannot be told without a price for {missing}.", "Cluster"))
     if not priced:
         return chips
     if not any(map(is_list_note, scenario.assumptions)):
-        chips.append(Assumption("list prices", "Prices as typed in or listed, without discounts of yours.", "Cluster"))
+        chips.append(Premise("list prices", "Prices as typed in or listed, without discounts of yours.", "Cluster"))
     chips.extend(_stale(scenario, today))
     if scenario.options.billing == "hour":
         chips.append(
-            Assumption("billing per started hour", "Each stay of a machine is rounded up to the hour.", "Cluster")
+            Premise("billing per started hour", "Each stay of a machine is rounded up to the hour.", "Cluster")
         )
     else:
-        chips.append(Assumption("billing per second", "Machines are paid for to the second.", "Cluster"))
+        chips.append(Premise("billing per second", "Machines are paid for to the second.", "Cluster"))
     if scenario.options.rejection_usd > 0:
         label = f"{money(scenario.options.rejection_usd)} per rejected job"
-        chips.append(Assumption(label, "A planning weight for turning a job away, not money paid.", "Run"))
+        chips.append(Premise(label, "A planning weight for turning a job away, not money paid.", "Run"))
     return chips
 
 
-def _stale(scenario: Scenario, today: date | None) -> list[Assumption]:
+def _stale(scenario: Scenario, today: date | None) -> list[Premise]:
     days = [day for text in scenario.assumptions if (day := price_day(text)) is not None]
     age = stale_days(min(days), today) if days and today else 0
     why = f"The oldest price is of {min(days)}: check it against the list of today." if age else ""
-    return [Assumption(f"prices {age:,} days old", why, "Catalogue")] if age else []
+    return [Premise(f"prices {age:,} days old", why, "Catalogue")] if age else []
 
 
-def _machines(scenario: Scenario) -> list[Assumption]:
+def _machines(scenario: Scenario) -> list[Premise]:
     cluster, options = scenario.cluster, scenario.options
     label, why = PLACEMENT[options.placement]
-    chips = [Assumption(label, why, "Run")]
+    chips = [Premise(label, why, "Run")]
     if any(vm.speed != 1 for vm in cluster.vm_types):
         speeds = ", ".join(_speed(vm) for vm in cluster.vm_types)
-        chips.append(Assumption("machines differ in speed", f"Relative to the recorded GPU: {speeds}.", "Cluster"))
+        chips.append(Premise("machines differ in speed", f"Relative to the recorded GPU: {speeds}.", "Cluster"))
     failures = sum(absence.cause == "fails" for absence in cluster.absences)
     if failures:
         chips.append(
-            Assumption(amount(failures, "failure"), "Nodes fail at stated times; policies do not know.", "Cluster")
+            Premise(amount(failures, "failure"), "Nodes fail at stated times; policies do not know.", "Cluster")
         )
     return chips
 
@@ -155,48 +171,48 @@ def _speed(vm: VmType) -> str:
     return f"{vm.name} {vm.speed:g}x"
 
 
-def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Assumption]:
+def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Premise]:
     options, chips = scenario.options, []
     if scenario.speed.kind == "scaling":
         label = f"speed-up {share(scenario.speed.efficiency)} per doubling"
-        chips.append(Assumption(label, "Each doubling of the workers keeps this share of the ideal gain.", "Run"))
+        chips.append(Premise(label, "Each doubling of the workers keeps this share of the ideal gain.", "Run"))
     if scenario.speed.kind == "table":
         why = "How long a job takes is looked up by its profile, GPU type and number of GPUs of one node."
-        chips.append(Assumption("run times by table", why, "Training time"))
+        chips.append(Premise("run times by table", why, "Training time"))
     if scenario.speed.kind == "parameter-server":
         updates = UPDATES_WORDS[scenario.speed.updates]
         why = "How long a training step takes follows from workers and parameter servers and the times of its parts; "
         how = {"async": "each worker makes steps on its own.", "sync": "all workers make one step together."}
         where = "Run" if scenario.generator is None else "Workload"
-        chips.append(Assumption(f"parameter servers, {updates}", why + how[scenario.speed.updates], where))
+        chips.append(Premise(f"parameter servers, {updates}", why + how[scenario.speed.updates], where))
     if options.restart_s > 0:
         rule = {
             "pause": "A job makes no progress for this long after every start, resize or move.",
             "delayed": "A job keeps its old speed for this long after a start or a scale-up.",
         }
-        chips.append(Assumption(f"restart {duration(options.restart_s)}", rule[options.restart_mode], "Run"))
+        chips.append(Premise(f"restart {duration(options.restart_s)}", rule[options.restart_mode], "Run"))
     elif stops_jobs:
         why = "Jobs that are stopped or resized go on at once and lose nothing; real restarts take time."
-        chips.append(Assumption("restarts cost nothing", why, "Run"))
+        chips.append(Premise("restarts cost nothing", why, "Run"))
     if options.checkpoint_s > 0:
         label = f"checkpoint every {duration(options.checkpoint_s)}"
-        chips.append(Assumption(label, "A node failure loses the work since the last checkpoint.", "Run"))
+        chips.append(Premise(label, "A node failure loses the work since the last checkpoint.", "Run"))
     if options.horizon_s is not None:
         label = f"stopped at {duration(options.horizon_s)}"
-        chips.append(Assumption(label, "Jobs not done by then count as unfinished.", "Run"))
+        chips.append(Premise(label, "Jobs not done by then count as unfinished.", "Run"))
     return chips
 
 
-def _jobs(scenario: Scenario) -> list[Assumption]:
+def _jobs(scenario: Scenario) -> list[Premise]:
     options, chips = scenario.options, []
     if options.oversize != "refuse":
         words = {"drop": "are left out", "cap": "get the largest width that fits, for longer"}
         label = f"oversize jobs: {options.oversize}"
-        chips.append(Assumption(label, f"Jobs that can never fit {words[options.oversize]}.", "Run"))
+        chips.append(Premise(label, f"Jobs that can never fit {words[options.oversize]}.", "Run"))
     if options.bug_share > 0:
         label = f"{share(options.bug_share)} of jobs die early"
-        chips.append(Assumption(label, f"A bug ends them within {duration(options.bug_within_s)} of running.", "Run"))
+        chips.append(Premise(label, f"A bug ends them within {duration(options.bug_within_s)} of running.", "Run"))
     if options.cancel_share > 0:
         why = "Their user cancels them up to two run times after submission."
-        chips.append(Assumption(f"{share(options.cancel_share)} of jobs cancelled", why, "Run"))
+        chips.append(Premise(f"{share(options.cancel_share)} of jobs cancelled", why, "Run"))
     return chips

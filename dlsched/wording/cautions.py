@@ -9,6 +9,7 @@ from typing import Literal
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.assumptions import is_random
+from dlsched.wording.certainty import EXACT_WHY
 from dlsched.wording.formats import Number, amount, count, duration, number, share
 
 Level = Literal["red", "orange", "info"]
@@ -110,6 +111,38 @@ def overload_cautions(
     return [Caution("orange", text, action)]
 
 
+# ---- of any answer -----------------------------------------------------------------------------------
+
+
+def violation_words(found: Sequence[tuple[str, str]], noun: str = "run") -> str:
+    """Return what the audit found, as pairs of where and what, one for each run (``noun``) with a violation."""
+    where, what = found[0]
+    return f"The audit found violations in {amount(len(found), noun)}. First, {where}: {what}"
+
+
+def violation_cautions(found: Sequence[tuple[str, str]], noun: str = "run") -> list[Caution]:
+    """Return the banner of an answer that rests on runs with violations; see :func:`violation_words`."""
+    return [Caution("red", violation_words(found, noun), "Do not use this answer")] if found else []
+
+
+def origin_cautions(scenario_name: str, *, stale: bool, elsewhere: bool) -> list[Caution]:
+    """Return the banners of an answer that other code made, or about a scenario that is not in this store."""
+    found = []
+    if elsewhere:
+        found.append(Caution("info", f"This answer is about the scenario {scenario_name}, which is not in this store."))
+    if stale:
+        found.append(Caution("info", "Computed by another version of this program.", "Run it again to be sure"))
+    return found
+
+
+def one_draw_cautions(draws: int, *, exact: bool) -> list[Caution]:
+    """Return the banner of an answer by a single draw of something random."""
+    return [Caution("info", "1 draw: rough, without intervals.", "Run 10 draws")] if draws == 1 and not exact else []
+
+
+# ---- of a scenario and a run -------------------------------------------------------------------------
+
+
 def _scenario_guards(scenario: Scenario, load: float | None, never_fit: int, widest_gpus: float) -> list[Caution]:
     cluster = scenario.cluster
     found = overload_cautions(load, cluster)
@@ -145,11 +178,8 @@ def _certainty_guards(scenario: Scenario, draws: int, policy_draws: bool) -> lis
         text = "1 draw of a policy that decides with random numbers: rough."
         return [Caution("info", text, "Run 10 draws to see how far it moves on the same jobs")]
     if not is_random(scenario) and not policy_draws:
-        text = "Exact for this trace, not a forecast: nothing in it is random."
-        return [Caution("info", text, "Vary run times, failures or days to see how far it holds")]
-    if draws == 1:
-        return [Caution("info", "1 draw: rough, without intervals.", "Run 10 draws")]
-    return []
+        return [Caution("info", EXACT_WHY, "Vary run times, failures or days to see how far it holds")]
+    return one_draw_cautions(draws, exact=False)
 
 
 def _jobs(number_of: int) -> str:

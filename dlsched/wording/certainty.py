@@ -1,4 +1,4 @@
-"""How sure a number is: means with their half widths, decimals alike."""
+"""How sure a number is: in words, and as a mean with its half width."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ from typing import Protocol
 import numpy as np
 
 from dlsched.wording.formats import MINUS, number
+
+EXACT = "exact for this trace, not a forecast"
+EXACT_WHY = "Exact for this trace, not a forecast: nothing in it is random."
+ROUGH = "rough, 1 draw"
+
+
+def certainty(draws: int, *, exact: bool, paired: bool = True, of_days: bool = False) -> str:
+    """Return how sure numbers are: "95%, 5 paired draws", "rough, 1 draw", "exact for this trace, not a forecast".
+
+    ``of_days``: draws are days of the trace, see :data:`wording.settings.DAYS_WHY`.
+    """
+    if exact:
+        return EXACT
+    if draws == 1:
+        return ROUGH
+    return f"95%, {draws:,} {'paired ' if paired else ''}draws{' of these days' if of_days else ''}"
 
 
 class Interval(Protocol):

@@ -258,6 +258,16 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
+def capital(text: str) -> str:
+    """Return a clause as the begin of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def signed(value: float) -> str:
+    """Return a number with its sign, + or a true minus, as it is: +3, −0.5, +0."""
+    return f"{value:+,g}".replace("-", MINUS)
+
+
 def as_cell(value: Any) -> Any:
     """Return a value of a CSV; a text that a spreadsheet would run as a formula stands behind an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_START) else value

@@ -1,8 +1,9 @@
 import streamlit as st
 
+from dlsched.studies.growth.words import BEFORE as BEFORE_GROWTH
+from dlsched.studies.sizing.words import BEFORE as BEFORE_SIZE
 from dlsched.ui.frame import page
 from dlsched.ui.plan import growth_form, growth_view, headroom_view, size_form, size_view, size_work
-from dlsched.ui.plan.size_words import BEFORE_ALL, BEFORE_GROWTH
 from dlsched.ui.study_page import Form, study_page
 
 size_work.follow_link()
@@ -17,5 +18,5 @@ if part == size_work.GROWTH:
 else:
     view = headroom_view.show if part == size_work.HEADROOM else size_view.show
     study_page(
-        size_work.SIZES, current, Form(size_form.fill, size_form.fields), view, before=BEFORE_ALL, how=size_view.HOW
+        size_work.SIZES, current, Form(size_form.fill, size_form.fields), view, before=BEFORE_SIZE, how=size_view.HOW
     )

@@ -13,7 +13,7 @@ from dlsched.report.html import to_html
 from dlsched.report.memo import LONGEST
 from dlsched.store import Store
 from dlsched.studies.simulation import simulate
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.workload.load import load
 from tests.browser.conftest import ROOT, Server, settle
@@ -120,7 +120,7 @@ def test_the_first_page_fits_a4(browser: Any, tmp_path: Path, many: int, *, full
     typed: dict[str, Any] = {name: ("longer words " * 60)[: LONGEST[key]] for name, key in texts.items()}
     if full:
         typed["cautions"] = [Caution("orange", "A caution that needs a whole line of the page or two of them " * 2)] * 3
-        typed["assumptions"] = [Assumption("due = submit + 1–3 x fastest time", "", "")] * 14
+        typed["assumptions"] = [Premise("due = submit + 1–3 x fastest time", "", "")] * 14
     file = tmp_path / "memo.html"
     file.write_text(to_html(full_memo(all_different(many), **typed)), encoding="utf-8")
     assert first_page_mm(browser, file) <= A4_MM[1] - MARGINS_MM[1]

@@ -44,7 +44,7 @@ def test_differences_from_the_baseline_in_words(store, scenario, open_page):
     base, other = run(store, scenario), run(store, scenario, "sjf")
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert not app.exception
-    assert plain(app.header[0]).endswith("(exact for this trace).")
+    assert plain(app.header[0]).endswith("(exact for this trace, not a forecast).")
     table = cells(app)
     assert list(table.columns) == ["FIFO (B)", "SJF"]
     assert table.loc["Completed", "SJF"] == ":gray[same]"
@@ -91,7 +91,7 @@ def test_who_wins_by_user_size_and_length_with_fairness(store, scenario, open_pa
     assert not app.exception
     assert app.selectbox(key="wins-by").options == ["User", "Size class", "Length class"]
     assert "with SJF in place of FIFO" in texts(app)
-    assert "(exact for this trace)." in texts(app)
+    assert "(exact for this trace, not a forecast)." in texts(app)
     rows = app.dataframe[-1].value
     assert set(rows["User"][1:]) == {"ann", "bob"}
     assert list(rows["Jobs compared"]) == ["12", "6", "6"]

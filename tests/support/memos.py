@@ -11,7 +11,7 @@ import pandas as pd
 from dlsched.report.alternatives import Alternative, Origin
 from dlsched.report.evidence import winners_of
 from dlsched.report.memo import Memo, build
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 
 DAY = date(2026, 11, 22)
@@ -63,7 +63,7 @@ def full_memo(options: Sequence[Alternative] | None = None, user: str = "ann", *
     others = {each.name: after for each in chosen[1:]}
     given: dict[str, Any] = {
         "winners": winners_of(chosen[0].name, before, others, exact=True),
-        "assumptions": [Assumption("list prices", "Prices as typed in.", "Cluster")],
+        "assumptions": [Premise("list prices", "Prices as typed in.", "Cluster")],
         "cautions": [Caution("orange", "Jobs ask for 118% of what 4 GPUs can do", "Add nodes")],
     }
     return build(chosen, made_on=DAY, **(given | texts))

@@ -13,6 +13,7 @@ from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 from dlsched.metrics.summary import Metrics
+from dlsched.wording.certainty import certainty
 from dlsched.wording.formats import MISSING, Number, count, show_delta, show_interval, show_size
 
 Verdict = Literal["baseline", "better", "worse", "changed", "same", "not distinguishable", "rough", "missing"]
@@ -71,6 +72,10 @@ class Comparison:
     def row(self, key: str) -> Row | None:
         """Return the row of a metric, if any run has it."""
         return next((row for row in self.rows if row.kpi.key == key), None)
+
+    def certainty(self, *, paired: bool = True) -> str:
+        """Return how sure the numbers are, in words; not ``paired``: of one run by itself."""
+        return certainty(self.draws, exact=self.exact, paired=paired, of_days=self.of_days)
 
 
 def compare(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, Group, Moments, Replayed, Times
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import MINUS, MISSING, amount, duration, factor, listed, share, show_interval
 
 CLOSE, ROUGH = 1.25, 2.0
@@ -30,22 +30,22 @@ THRESHOLDS = (
     f"{FEWEST_JOBS} jobs = “{VERDICTS['few']}”. These thresholds are ours."
 )
 ASSUMPTIONS = (
-    Assumption(
+    Premise(
         "the rule of the recording is unknown",
         "The nearest policy is only the nearest of those replayed; quotas, holds and priorities are not in the trace.",
         "Workload",
     ),
-    Assumption(
+    Premise(
         "the cluster is empty at first",
         "Jobs that ran when the recording began are not in the trace: early waits come out too short.",
         "Workload",
     ),
-    Assumption(
+    Premise(
         "jobs run as long as they ran",
         "Jobs that failed or were cancelled there take their recorded time here; those without a start there may run.",
         "Workload",
     ),
-    Assumption(
+    Premise(
         "days are independent",
         "The interval of the bias takes the jobs of a day together; a queue that lasts for days makes it too narrow.",
         "Workload",
@@ -125,14 +125,14 @@ def group_words(replay: Replayed, by: str) -> str:
     return f"{first} {off}{more}: trust {'their' if len(bad) > 1 or by == 'gpus' else 'its'} what-ifs less"
 
 
-def trust_chip(answer: Calibration, *, stale: bool = False) -> Assumption:
+def trust_chip(answer: Calibration, *, stale: bool = False) -> Premise:
     """Return the chip that other pages show beside a what-if about the same scenario."""
     replay = answer.best
     why = (
         f"{named(replay)} comes nearest to {amount(answer.compared, 'recorded start')}: typically off by "
         f"{factor(replay.typical_factor)}; {group_words(replay, answer.default_by)}."
     )
-    return Assumption(replay_explains(replay.explained), why + (" By older code." if stale else ""), "Workload")
+    return Premise(replay_explains(replay.explained), why + (" By older code." if stale else ""), "Workload")
 
 
 def counted(answer: Calibration) -> str:

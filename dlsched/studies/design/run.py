@@ -180,7 +180,7 @@ def carry_out(task: VariantTask, progress: Progress | None = None) -> RunResult:
         run = simulate(task.changed(), task.policy, task.params, task.seed, progress)
         return RunResult(run.metrics, tuple(run.audit()))
     except DlschedError as error:
-        return RunResult(error=str(error))
+        return RunResult(error=error.clause)
 
 
 def known(store: Store, tasks: Mapping[str, VariantTask]) -> dict[str, RunResult]:

@@ -11,9 +11,7 @@ from dlsched.domain.errors import validated
 from dlsched.domain.model import FrozenModel
 from dlsched.studies.sizing.answer import VmRange
 from dlsched.studies.sizing.rule import Check, Replicate, Rule, judge
-from dlsched.studies.sizing.words import VERDICTS
-from dlsched.studies.what_if.words import of_these_days
-from dlsched.wording.formats import MISSING, amount, listed, money, number
+from dlsched.wording.formats import number
 
 Found = Literal["breaks", "unsure", "holds"]
 
@@ -122,65 +120,3 @@ def recovers_at(growth: Growth) -> int | None:
     if broken is None:
         return None
     return next((one.month for one in growth.months[broken:] if growth.check(one.month).verdict == "meets"), None)
-
-
-def sentence(growth: Growth) -> str:
-    """Return what the answer says: until when the targets hold, which one breaks, when to order."""
-    last, broken, unsure = growth.months[-1].month, breaks_at(growth), first_of(growth, "unsure")
-    speed = f"at {growth.percent:+g}% a month".replace("-", "\N{MINUS SIGN}")
-    claim = "on average" if growth.rule.claim == "average" else f"in {growth.rule.level:.0%} of draws"
-    if broken is None and unsure is None:
-        return f"The targets hold through {growth.name_of(last)} {speed}, {claim}{_sure(growth)}."
-    if broken is None:
-        assert unsure is not None
-        return (
-            f"No month through {growth.name_of(last)} surely breaks a target {speed}, but from "
-            f"{growth.name_of(unsure)} on it is not sure that they hold{_sure(growth)}. {_order_words(growth)}"
-        )
-    check = growth.check(broken)
-    failing = [] if check.why else [one.target.words for one in check.targets if one.verdict == "fails"]
-    said = f"{listed(failing)} {'breaks' if len(failing) == 1 else 'break'}" if failing else "The targets break"
-    why = f": {check.why.removesuffix('.')}" if check.why else ""
-    when = "today" if broken == 0 else f"in {growth.name_of(broken)} (arrivals {growth.load_of(broken)})"
-    before = f", not sure from {growth.name_of(unsure)} on" if unsure is not None and unsure < broken else ""
-    after = recovers_at(growth)
-    again = f" They hold again from {growth.name_of(after)}." if after is not None else ""
-    return f"{said} {when} {speed}{before}{_sure(growth)}{why}. {_order_words(growth)}{again}"
-
-
-def _sure(growth: Growth) -> str:
-    if growth.rule.exact:
-        return " (exact for this trace)"
-    days = of_these_days(growth.vary)
-    return f" ({amount(len(growth.seeds), 'draw')}{days} a month)" if len(growth.seeds) > 1 else " (rough, 1 draw)"
-
-
-def _order_words(growth: Growth) -> str:
-    by = order_by(growth)
-    if by is None:
-        return ""
-    lead = amount(growth.lead_months, "month")
-    if by < 0:
-        return f"With {lead} of delivery, the order is {amount(-by, 'month')} late."
-    return f"Order by {growth.name_of(by)} ({lead} of delivery)."
-
-
-def rows_of(growth: Growth) -> list[dict[str, Any]]:
-    """Return the months as rows of texts: month, load, nodes, cost, each target with its verdict, draws that hold."""
-    rows = []
-    for one in growth.months:
-        check = growth.check(one.month)
-        nodes = {vm.name or "nodes": count for vm, count in zip(growth.types, one.counts, strict=True)}
-        targets = {
-            each.target.kpi.label: (MISSING if each.mean is None else each.target.kpi.show(each.mean.mean))
-            + f", {VERDICTS[each.verdict]}"
-            for each in check.targets
-        }
-        cost = MISSING if one.usd_month is None else f"{money(one.usd_month)}/month"
-        rows.append(
-            {"month": growth.name_of(one.month), "arrivals": growth.load_of(one.month), **nodes}
-            | {"price of the nodes": cost}
-            | targets
-            | {"draws that hold": f"{check.hits} of {check.n}", "verdict": VERDICTS[check.verdict], "why": check.why}
-        )
-    return rows

@@ -122,7 +122,7 @@ def _error(scenario: Scenario, case: Variant, draws: Replications) -> str:
     try:
         check_variant(scenario, case, draws)
     except InputError as error:
-        return str(error)
+        return error.clause
     return ""
 
 

@@ -15,7 +15,7 @@ from dlsched.studies.pool_sizes.answer import (
     sizes_cut,
     with_violations,
 )
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.certainty import with_half
 from dlsched.wording.formats import MISSING, amount, listed, share, short_time, show_interval
@@ -167,7 +167,7 @@ def guards_of(answer: PoolSizes, *, stale: bool, elsewhere: bool = False) -> lis
         found.append(Caution("orange", text, "Take larger sizes"))
     if elsewhere:
         text = f"This answer is about the scenario {answer.scenario_name}, which is not in this store."
-        found.append(Caution("info", text, ""))
+        found.append(Caution("info", text))
     if stale:
         found.append(Caution("info", "Computed by another version of this program.", "Run it again to be sure."))
     if answer.draws == 1 and len(answer.exact) < len(answer.variants):
@@ -175,17 +175,17 @@ def guards_of(answer: PoolSizes, *, stale: bool, elsewhere: bool = False) -> lis
     return found
 
 
-def chips_of(answer: PoolSizes) -> list[Assumption]:
+def chips_of(answer: PoolSizes) -> list[Premise]:
     """Return what the answer takes for granted beyond its scenario."""
-    found = [Assumption("sizes of one pool", SIZES, ""), Assumption("default parameters", DEFAULTS, "")]
+    found = [Premise("sizes of one pool", SIZES), Premise("default parameters", DEFAULTS, "")]
     if answer.others:
-        found.append(Assumption("gain = our reading", GAIN, ""))
+        found.append(Premise("gain = our reading", GAIN))
     if len(answer.exact) < len(answer.variants):
-        found.append(Assumption("paired draws", f"Draws 0 to {answer.draws - 1}. {PAIRED}", ""))
+        found.append(Premise("paired draws", f"Draws 0 to {answer.draws - 1}. {PAIRED}"))
     if answer.exact:
-        found.append(Assumption("exact for these jobs", EXACT, ""))
+        found.append(Premise("exact for these jobs", EXACT))
     if "mishaps" in answer.variants:
-        found.append(Assumption("mishaps are independent", MISHAPS, ""))
+        found.append(Premise("mishaps are independent", MISHAPS))
     return found
 
 

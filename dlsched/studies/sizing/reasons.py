@@ -37,7 +37,7 @@ def _cannot_run(sizes: Sizes, checked: list[tuple[Size, Check]]) -> list[str]:
     if not troubled:
         return []
     size, check = troubled[-1]
-    return [f"{counts_words(sizes.types, size.counts)}: {check.why.removesuffix('.')}"]
+    return [f"{counts_words(sizes.types, size.counts)}: {check.why}"]
 
 
 def _due_too_soon(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: SizeTrials) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a size must reach: a metric, a limit, and on which side of it is good."""
+"""What a size must reach: a metric, a limit, and on which side of it is good; how limits are typed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,21 @@ from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.wording.formats import Kind
+from dlsched.wording.formats import DAY_S, HOUR_S, MINUTE_S, Kind, Number
 
 Side = Literal["at most", "at least"]
 SIDES: Mapping[str, Side] = {"lower": "at most", "higher": "at least"}
 """The good side of a limit, by which values of the metric are better."""
 RISE_WITH_SIZE = ("gpu_hours_idle",)
 """Metrics outside the section Cost that more nodes may make worse."""
+
+EXAMPLES = {
+    "duration": "1 h, 30 min or 2 d", "hours": "100 h", "share": "5%", "usd": "$50,000", "usd_per_month": "$50,000",
+    "usd_per_gpu_h": "$2.50", "factor": "3x", "count": "1,200", "number": "0.9",
+}  # fmt: skip
+"""How a limit may be typed, by kind of metric."""
+USUAL_WAIT_S, USUAL_SHARE = 3600.0, 0.05
+WAIT_STEPS_S = tuple(60.0 * minutes for minutes in (1, 2, 5, 10, 15, 20, 30, 45))
 
 _TIMES = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hours": 3600.0, "d": 86_400.0, "days": 86_400.0}
 _PLAIN = {"": 1.0}
@@ -135,3 +143,49 @@ def _limit(what: str, kpi: KPI, written: str) -> float:
 def _way_out(units: Mapping[str, float]) -> str:
     named = [unit for unit in units if unit]
     return f"Write the limit with one of: {', '.join(named)}" if named else "Write the limit as a plain number"
+
+
+# ---- limits as they are typed ------------------------------------------------------------------------
+
+
+def limit_text(kpi: KPI, limit: float) -> str:
+    """Return a limit so that it is read as the same number: "1 h", "5%", "$50,000"."""
+    if kpi.kind in ("duration", "hours"):
+        units = ((DAY_S, "d"), (HOUR_S, "h"), (MINUTE_S, "min")) if kpi.kind == "duration" else ((HOUR_S, "h"),)
+        whole = ((size, unit) for size, unit in units if limit >= size and limit % size == 0)
+        size, unit = next(whole, (HOUR_S, "h") if kpi.kind == "hours" else (1, "s"))
+        return f"{limit / size:.12g} {unit}"
+    if kpi.kind == "share":
+        return f"{100 * limit:.12g}%"
+    if kpi.kind.startswith("usd"):
+        return f"${limit:,.12g}"
+    return f"{limit:.12g}x" if kpi.kind == "factor" else f"{limit:,.12g}"
+
+
+def example_of(kpi: KPI) -> str:
+    """Return how a limit of a metric may be written."""
+    return EXAMPLES[kpi.kind]
+
+
+def usual_limit(kpi: KPI, now: Number) -> float:
+    """Return the limit a field begins with: of waits an hour, of shares 5%, or as good as now where that is better.
+
+    Of other numbers what they are now, rounded to two figures on the good side, else 1.
+    """
+    if kpi.key.startswith("wait"):
+        steps = [step for step in WAIT_STEPS_S if now is not None and now <= step]
+        return steps[0] if steps else USUAL_WAIT_S
+    if kpi.kind == "share" and kpi.better == "lower":
+        return USUAL_SHARE
+    if now is None or now != now:
+        return {"duration": USUAL_WAIT_S, "hours": 100 * USUAL_WAIT_S, "share": 0.9}.get(kpi.kind, 1.0)
+    return _rounded(float(now), up=kpi.better == "lower")
+
+
+def _rounded(value: float, *, up: bool) -> float:
+    """Return the value with two figures, not below it (``up``) or not above it."""
+    near = float(f"{value:.1e}")
+    if (near >= value) if up else (near <= value):
+        return near
+    step = 10.0 ** (int(f"{abs(value):.1e}".partition("e")[2]) - 1)
+    return float(f"{near + (step if up else -step):.1e}")

@@ -172,7 +172,7 @@ class SizeTrials:
         try:
             check_variant(self._scenario, case, draws)
         except InputError as error:  # no such cluster, such as one without a node that an absence is planned for
-            tried.error = str(error)
+            tried.error = error.clause
             return
         if self.runs + len(missing) > self._spec.most_runs - self._kept_back:
             raise OutOfRuns

@@ -1,8 +1,9 @@
-"""What a search for a size says in words: the sentence, how sure it is, what lies beside it, headroom."""
+"""What a search for a size says in words: sentence, cards, tables, headroom, banners, assumptions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.compare import delta_words, judge
@@ -17,34 +18,71 @@ from dlsched.studies.sizing.answer import (
     check_load,
     cost_at,
     cost_difference,
+    frontier,
     left_out,
     reachable,
+    reversals,
+    tightest,
 )
-from dlsched.studies.sizing.rule import Check, TargetCheck, Verdict
-from dlsched.studies.what_if.words import of_these_days
-from dlsched.wording.formats import amount, listed, money_per_month, number, share, show_interval
+from dlsched.studies.sizing.rule import CLAIMS, Check, Claim, Rule, TargetCheck, Verdict
+from dlsched.studies.sizing.targets import Target
+from dlsched.wording.assumptions import Premise, draw_premises, exact_premise
+from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
+from dlsched.wording.certainty import EXACT, EXACT_WHY
+from dlsched.wording.formats import (
+    MISSING,
+    amount,
+    capital,
+    factor,
+    listed,
+    money,
+    money_per_month,
+    number,
+    share,
+    show_interval,
+)
+from dlsched.wording.settings import of_these_days
 
+BEFORE = "What is the cheapest cluster that meets my targets?"
+"""What stands in the place of an answer before there is one."""
+CLAIM_LABELS: Mapping[Claim, str] = {
+    "average": "The average month meets the targets",
+    "nearly-every": "Nearly every month meets them",
+}
+COST_COLUMN: Mapping[CostBy, str] = {"price": "Cost/month", "runs": "Cost/month", "gpus": "GPUs", "nodes": "Nodes"}
+NO_PRICES = "No price is set on these machines: sizes are compared by their GPUs, or by nodes without them."
 VERDICTS: Mapping[Verdict, str] = {"meets": "ok", "fails": "fails", "unsure": "unsure"}
 SMALLEST: Mapping[CostBy, str] = {"gpus": "GPUs", "nodes": "nodes"}
 """Without prices, what the smallest size has fewest of."""
 
+LOAD_ASSUMED = Premise(
+    "load by arrivals alone",
+    "The same jobs arrive closer together; sizes and run times stay. Loads are tried in steps of 5%, and more load is "
+    "supposed never to serve better.", "",
+)  # fmt: skip
+NO_HEADROOM = "This answer has no headroom: it was not asked, or the search ran out of runs before."
+NO_HEADROOM_AT_ONCE = "There is no headroom to tell: all jobs arrive at once, so they cannot arrive faster."
 
-def sentence(sizing: Sizing) -> str:
-    """Return the answer as one or two sentences."""
+
+def sentence(sizing: Sizing, *, hits: bool = False) -> str:
+    """Return the answer as one or two sentences; ``hits``: also in how many draws it held."""
     answer = sizing.answer
     if answer is None:
         return _no_size(sizing)
-    one = sum(answer) == 1
     today = "Today's " if answer == sizing.today else ""
-    verbs = ("is", "meets") if one else ("are", "meet")
+    held = "" if sizing.rule.exact or not hits else f" Held in {hits_words(check_at(sizing, answer))}."
+    return f"{today}{sizing.words(answer)} {'is' if sum(answer) == 1 else 'are'} {claim_words(sizing, answer)}{held}"
+
+
+def claim_words(sizing: Sizing, answer: Counts) -> str:
+    """Return what is claimed of the size found: "the cheapest we tried that meets … in the average month: …."."""
     fewest = SMALLEST.get(sizing.cost_by)
     smallest = fewest is not None or (sizing.cost_by == "runs" and not _meets_below(sizing, answer))
-    which = "smallest" if smallest else "cheapest"
+    which = f"the {'smallest' if smallest else 'cheapest'} we tried that {'meets' if sum(answer) == 1 else 'meet'}"
     unpriced = "" if fewest is None else f" No prices are set: the smallest has the fewest {fewest}."
     if sizing.cost_by == "runs":
         unpriced = " None that does is distinguishably cheaper."
-    text = f"{today}{sizing.words(answer)} {verbs[0]} the {which} we tried that {verbs[1]} {_all_targets(sizing)}"
-    return f"{text}{_claim(sizing)}{_price(sizing, answer)}.{unpriced}"
+    return f"{which} {_all_targets(sizing)}{_claim(sizing)}{_price(sizing, answer)}.{unpriced}"
 
 
 def _meets_below(sizing: Sizing, answer: Counts) -> bool:
@@ -109,29 +147,38 @@ def why_none(sizing: Sizing) -> list[str]:
     return found
 
 
-def sure_words(sizing: Sizing) -> str:
-    """Return how sure the answer is, with its draws."""
+def certainty(sizing: Sizing) -> str:
+    """Return how sure the answer is, in a few words."""
     if sizing.rule.exact:
-        return "Exact for this trace, not a forecast: nothing in it is random."
+        return EXACT
+    if sizing.answer is None:
+        return f"{amount(len(sizing.search_seeds), 'draw')} a size"
+    return f"held in {hits_words(check_at(sizing, sizing.answer))}"
+
+
+def sure_words(sizing: Sizing) -> str:
+    """Return how sure the answer is, with its draws, in a sentence."""
+    if sizing.rule.exact:
+        return EXACT_WHY
     search, confirm = len(sizing.search_seeds), len(sizing.confirm_seeds)
     days = of_these_days(sizing.vary)
     if sizing.answer is None:
         return f"{amount(search, 'draw')}{days} of each size, {confirm:,} more where those met the targets."
-    held = held_words(check_at(sizing, sizing.answer))
-    return f"{held}; {search:,} draws{days} found it, {confirm:,} fresh ones confirm it."
-
-
-def held_words(check: Check) -> str:
-    """Return in how many draws a size met all targets: "Held in 39 of 40 draws (95% interval 86.8% to 99.9%)"."""
+    check = check_at(sizing, sizing.answer)
     interval = "" if check.low == check.high else f" (95% interval {share(check.low)} to {share(check.high)})"
-    return f"Held in {check.hits:,} of {amount(check.n, 'draw')}{interval}"
+    return f"Held in {hits_words(check)}{interval}; {search:,} draws{days} found it, {confirm:,} fresh ones confirm it."
 
 
-def target_words(one: TargetCheck) -> str:
-    """Return a target with what was reached: "Late jobs, share 2.8% ± 0.6 pp, at most 5%: ok"."""
+def hits_words(check: Check) -> str:
+    """Return in how many draws a size met all targets: "39 of 40 draws"."""
+    return f"{check.hits:,} of {amount(check.n, 'draw')}"
+
+
+def reached_words(one: TargetCheck) -> str:
+    """Return what a size reached of a target: "35 min ± 10 min, ok"."""
     kpi, mean = one.target.kpi, one.mean
-    reached = one.why or "no value" if mean is None else show_interval(kpi.kind, mean.mean, mean.half_width)
-    return f"{kpi.label} {reached}, {one.target.side} {kpi.show(one.target.limit)}: {VERDICTS[one.verdict]}"
+    reached = MISSING if mean is None else show_interval(kpi.kind, mean.mean, mean.half_width)
+    return f"{reached}, {VERDICTS[one.verdict]}"
 
 
 def neighbour_words(sizing: Sizing) -> str:
@@ -142,25 +189,6 @@ def neighbour_words(sizing: Sizing) -> str:
         why = f" ({check.why})" if check.why else f" ({amount(check.n, 'draw')})" if check.n > 1 else ""
         parts.append(f"{sizing.words(counts)} {VERDICTS[check.verdict]}{why}")
     return f"Just below: {'; '.join(parts)}." if parts else ""
-
-
-def headroom_words(sizing: Sizing, room: Headroom) -> str:
-    """Return how much load a size takes: the last factor tried that meets the targets and the first that does not."""
-    size = ("Today's " if room.counts == sizing.today else "") + sizing.words(room.counts)
-    does, takes = ("does", "takes") if sum(room.counts) == 1 else ("do", "take")
-    if room.last is None:
-        return f"{size} {does} not meet the targets at any load tried, down to {number(room.first)}x."
-    if room.last == 1 and room.first is not None:
-        return f"{size} {takes} no more load than the present one; at {number(room.first)}x: {_at(sizing, room)}."
-    if room.first is None:
-        return f"{size} {takes} {number(room.last)}x the load, the most that was tried."
-    return f"{size} {takes} {number(room.last)}x the load; at {number(room.first)}x: {_at(sizing, room)}."
-
-
-def _at(sizing: Sizing, room: Headroom) -> str:
-    """Return the verdict at the first load that does not meet the targets."""
-    first = next((load for load in room.loads if load.factor == room.first), None)
-    return VERDICTS["fails" if first is None else check_load(sizing, first).verdict]
 
 
 def one_more_words(sizing: Sizing, more: OneMore) -> str:
@@ -197,3 +225,216 @@ def left_out_words(sizing: Sizing) -> str:
         return ""
     many = f"{number(left.mean)} jobs a draw are rejected or not done at the end"
     return f"With {sizing.words(sizing.answer)} {many}, about as many as with today's cluster or fewer."
+
+
+# ---- cards and tables --------------------------------------------------------------------------------
+
+
+def goal_words(targets: tuple[Target, ...], claim: Claim, level: float, label: str, *, exact: bool) -> str:
+    """Return what is asked of every size: targets, claim and policy."""
+    sure = f" ({share(level)} of draws)" if claim == "nearly-every" and not exact else ""
+    month = "" if exact else f", {CLAIMS[claim]}{sure}"
+    return f"{listed([target.words for target in targets])}{month}, under {label}"
+
+
+def cards_of(sizing: Sizing) -> list[tuple[str, str, str]]:
+    """Return four cards at most: nodes, cost, tightest target, headroom; what was reached where nothing does."""
+    answer = sizing.answer
+    if answer is None:
+        return _cards_of_none(sizing)
+    found = [("Nodes", nodes_card(sizing, answer), f"{sizing.words(answer)}, today {sizing.words(sizing.today)}.")]
+    cost = cost_at(sizing, answer)
+    if cost is not None:
+        more = cost_difference(sizing, answer, sizing.today)
+        text = "Nodes times their prices over 30.4 days." if sizing.cost_by == "price" else "Mean over draws."
+        against = (
+            "" if more is None else f" Against today: {show_interval('usd_per_month', more.mean, None, signed=True)}."
+        )
+        found.append(("Cost per month", money(cost.mean), text + against))
+    else:
+        found.append(("GPUs", f"{sizing.size(answer).gpus:,}", NO_PRICES))
+    tight = tightest(sizing, answer)
+    if tight is not None and tight.mean is not None:
+        kpi = tight.target.kpi
+        value = f"{kpi.show(tight.mean.mean)} of {kpi.show(tight.target.limit)}"
+        text = f"{reached_words(tight)}. The target whose mean uses most of its limit. {kpi.tooltip}"
+        found.append((f"Tightest: {kpi.label}", value, text))
+    room = room_of(sizing, answer)
+    if room is not None:
+        found.append(("Headroom", headroom_card(room), "How much more load this size takes before a target breaks."))
+    return found
+
+
+def _cards_of_none(sizing: Sizing) -> list[tuple[str, str, str]]:
+    found = [("Sizes tried", f"{len(sizing.sizes):,}", f"{amount(sizing.runs, 'run')} in all.")]
+    for target in sizing.rule.targets[:3]:
+        best = reachable(sizing, target.metric)
+        if best is not None:
+            end = "lowest" if target.side == "at most" else "highest"
+            text = (
+                f"The {end} mean over draws of all sizes tried, with {sizing.words(best[0])}. Target: {target.words}."
+            )
+            found.append((f"{target.kpi.label}, {end} reached", target.kpi.show(best[1].mean), text))
+    return found
+
+
+def nodes_card(sizing: Sizing, counts: Counts) -> str:
+    """Return the nodes of a size with the difference to today: "10 (+2)"; by type where several vary."""
+    if len(counts) > 1:
+        there = [f"{count:,} {vm.name}" for vm, count in zip(sizing.types, counts, strict=True) if count]
+        return " + ".join(there) or "none"
+    more = counts[0] - sizing.today[0]
+    sign = "as today" if not more else f"+{more:,}" if more > 0 else f"\N{MINUS SIGN}{-more:,}"
+    return f"{counts[0]:,} ({sign})"
+
+
+def rows_of(sizing: Sizing) -> list[dict[str, Any]]:
+    """Return every size tried as a row: cost, each target with its verdict, draws that held, what it is."""
+    priced = sizing.cost_by in ("price", "runs")
+    knees = {point.counts for point in frontier(sizing) if point.knee}
+    rows = []
+    for size in sizing.sizes:
+        check, cost = check_at(sizing, size.counts), cost_at(sizing, size.counts)
+        names = {"answer": size.counts == sizing.answer, "today": size.counts == sizing.today,
+                 "just below": size.counts in sizing.neighbours, "knee": size.counts in knees}  # fmt: skip
+        usd = MISSING if cost is None else show_interval("usd_per_month", cost.mean, cost.half_width)
+        rows.append(
+            {"Size": sizing.words(size.counts), "Note": ", ".join(name for name, holds in names.items() if holds)}
+            | ({COST_COLUMN[sizing.cost_by]: usd} if priced else {"GPUs": f"{size.gpus:,}"})
+            | {one.target.words: reached_words(one) for one in check.targets}
+            | {"All targets": VERDICTS[check.verdict]}
+            | ({} if sizing.rule.exact else {"Draws held": f"{check.hits} of {check.n}"})
+            | {"Why": check.why}
+        )
+    return without_empty(rows, "Why")
+
+
+def without_empty(rows: list[dict[str, Any]], column: str) -> list[dict[str, Any]]:
+    """Return rows without a column that none of them has a value in."""
+    if any(row[column] for row in rows):
+        return rows
+    return [{name: value for name, value in row.items() if name != column} for row in rows]
+
+
+def notes_of(sizing: Sizing) -> list[str]:
+    """Return what else must be known of the answer: more nodes that do worse."""
+    return [reversal_words(sizing, one) for one in reversals(sizing)[:3]]
+
+
+def cautions_of(sizing: Sizing, *, stale: bool = False, elsewhere: bool = False) -> list[Caution]:
+    """Return the banners: violations, a search that ran out, jobs left out, the edge of a range; old answers."""
+    found = violation_cautions(violations(sizing))
+    if sizing.answer is not None and sizing.reasons:
+        found.append(Caution("orange", f"{capital(listed(sizing.reasons))}: a cheaper size may be left."))
+    if words := left_out_words(sizing):
+        found.append(Caution("orange", words))
+    if sizing.answer is not None:
+        edges = [vm for vm, count in zip(sizing.types, sizing.answer, strict=True) if count == vm.least > 1]
+        if edges:
+            least = ", ".join(f"{vm.least:,} {f'{vm.name} ' if vm.name else ''}nodes" for vm in edges)
+            text = f"The answer has the least nodes that were allowed ({least}): fewer were not tried."
+            found.append(Caution("orange", text, "Allow fewer and search again"))
+    return [*found, *origin_cautions(sizing.scenario_name, stale=stale, elsewhere=elsewhere)]
+
+
+def violations(sizing: Sizing) -> list[tuple[str, str]]:
+    """Return the sizes of whose runs the auditor complains, each run with its first complaint."""
+    return [(sizing.words(size.counts), draw.audit[0]) for size in sizing.sizes for draw in size.draws if draw.audit]
+
+
+def premises_of(sizing: Sizing) -> list[Premise]:
+    """Return what the answer takes for granted beyond its scenario."""
+    found = rule_premises(sizing.rule, sizing.vary)
+    ranges = "; ".join(f"{vm.name or 'nodes'} {vm.least:,} to {vm.most:,}" for vm in sizing.types)
+    why = "Only these were tried, and of those not all: more nodes are supposed to serve better, and sizes that say "
+    found.append(Premise(f"sizes: {ranges}", why + "otherwise are told."))
+    if sizing.cost_by in ("gpus", "nodes"):
+        found.append(Premise("no prices", NO_PRICES, "Cluster"))
+    return found
+
+
+def rule_premises(rule: Rule, vary: Mapping[str, float | str]) -> list[Premise]:
+    """Return what the claim, the draws and what varies between them take for granted."""
+    if rule.exact:
+        return [exact_premise()]
+    if rule.claim == "average":
+        why = "The mean over draws, with its whole 95% interval, is within every target. Single months may be worse."
+        found = [Premise("claim: the average month", why)]
+    else:
+        why = f"{share(rule.level)} of the draws seen meet all targets at once; a draw stands for a month."
+        found = [Premise("claim: nearly every month", why)]
+    return [*found, *draw_premises(vary)]
+
+
+def metric_names(sizing: Sizing) -> dict[str, str]:
+    """Return the targets' metrics with their labels, the one the frontier begins with first."""
+    targets = sorted(sizing.rule.targets, key=lambda target: target.rises_with_size)
+    return {target.metric: KPIS[target.metric].label for target in targets}
+
+
+# ---- headroom ----------------------------------------------------------------------------------------
+
+
+def headroom_words(sizing: Sizing, room: Headroom) -> str:
+    """Return how much load a size takes: the last factor tried that meets the targets and the first that does not."""
+    size = ("Today's " if room.counts == sizing.today else "") + sizing.words(room.counts)
+    does, takes = ("does", "takes") if sum(room.counts) == 1 else ("do", "take")
+    if room.last is None:
+        return f"{size} {does} not meet the targets at any load tried, down to {number(room.first)}x."
+    if room.last == 1 and room.first is not None:
+        return f"{size} {takes} no more load than the present one; at {number(room.first)}x: {_at(sizing, room)}."
+    if room.first is None:
+        return f"{size} {takes} {number(room.last)}x the load, the most that was tried."
+    return f"{size} {takes} {number(room.last)}x the load; at {number(room.first)}x: {_at(sizing, room)}."
+
+
+def _at(sizing: Sizing, room: Headroom) -> str:
+    """Return the verdict at the first load that does not meet the targets."""
+    first = next((load for load in room.loads if load.factor == room.first), None)
+    return VERDICTS["fails" if first is None else check_load(sizing, first).verdict]
+
+
+def room_of(sizing: Sizing, counts: Counts) -> Headroom | None:
+    """Return the headroom of a size; None where it was not looked for."""
+    return next((room for room in sizing.headroom if room.counts == counts), None)
+
+
+def headroom_card(room: Headroom) -> str:
+    """Return how much more load a size takes: "+18% load"; "none", or how much less it would take."""
+    if room.last is None:
+        return f"under {factor(room.first)} load"
+    percent = round(100 * (room.last - 1))
+    at_least = "at least " if room.first is None else ""
+    if percent < 0:
+        return f"\N{MINUS SIGN}{-percent}% load"
+    return f"{at_least}+{percent}% load" if percent else "none"
+
+
+def headroom_cards(sizing: Sizing) -> list[tuple[str, str, str]]:
+    """Return two cards a size: the headroom, and what the next load says."""
+    found = []
+    for room in sizing.headroom:
+        whose = "today" if room.counts == sizing.today else "answer"
+        found.append((f"Headroom, {whose}", headroom_card(room), f"{sizing.words(room.counts)}: the last load tried "
+                      "that meets all targets, against the present one."))  # fmt: skip
+        first = next((load for load in room.loads if load.factor == room.first), None)
+        if first is not None:
+            verdict = VERDICTS[check_load(sizing, first).verdict]
+            hint = "The first load tried that does not meet all targets: it fails, or the draws do not tell."
+            found.append((f"At {number(first.factor)}x the load, {whose}", verdict, hint))
+    return found
+
+
+def headroom_rows(sizing: Sizing) -> list[dict[str, str]]:
+    """Return every load tried as a row."""
+    rows = []
+    for room in sizing.headroom:
+        for load in room.loads:
+            check = check_load(sizing, load)
+            rows.append(
+                {"Size": sizing.words(room.counts), "Load": f"{load.factor:g}x"}
+                | {one.target.words: reached_words(one) for one in check.targets}
+                | {"All targets": VERDICTS[check.verdict]}
+                | ({} if sizing.rule.exact else {"Draws held": f"{check.hits} of {check.n}"})
+            )
+    return rows

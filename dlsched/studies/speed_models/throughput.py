@@ -240,7 +240,7 @@ def fit_guards(fits: NetworkFits) -> list[Caution]:
             f"{amount(len(measured), 'number')} of workers are too few to judge a network: any of them comes near. "
             f"Measure {ENOUGH} or more."
         )
-        guards.append(Caution("orange", text, ""))
+        guards.append(Caution("orange", text))
     level: Level = "orange" if best.finding else "info"  # where a network comes near, a fall may be noise
     return [*guards, *(Caution(level, f"{found}.", "") for found in measured.findings)]
 

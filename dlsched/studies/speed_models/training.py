@@ -62,7 +62,7 @@ def training_guards(fits: Fits) -> list[Caution]:
     if fits.refused:
         names = "; ".join(f"{_short(network)}: {why}" for network, why in list(fits.refused.items())[:3])
         more = f" and {len(fits.refused) - 3} more" if len(fits.refused) > 3 else ""
-        guards.append(Caution("info", f"Not predicted: {names}{more}.", ""))
+        guards.append(Caution("info", f"Not predicted: {names}{more}."))
     return guards
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.steady import Pair, SteadyAnswer, SteadyPoint, SteadySpec
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.certainty import hours, with_half
 from dlsched.wording.formats import amount, listed, load_words, number, share
@@ -182,7 +182,7 @@ def steady_guards(answer: SteadyAnswer, *, stale: bool) -> list[Caution]:
     bad = [point for point in answer.points if point.audit]
     if bad:
         first = f"{named(bad[0].label)} at load {load_words(bad[0].load)}: {bad[0].audit[0]}"
-        found.append(Caution("red", f"The auditor found violations in {amount(len(bad), 'point')}. {first}", ""))
+        found.append(Caution("red", f"The auditor found violations in {amount(len(bad), 'point')}. {first}"))
     if stale:
         found.append(Caution("info", "Computed by another version of this program.", "Compute it again to be sure."))
     return found
@@ -206,7 +206,7 @@ def networks_words(spec: SteadySpec) -> str:
     return networks[0].name if len(networks) == 1 else amount(len(networks), "network")
 
 
-def steady_assumptions(answer: SteadyAnswer) -> list[Assumption]:
+def steady_assumptions(answer: SteadyAnswer) -> list[Premise]:
     """Return what the answer takes for granted."""
     stream, spec = answer.spec.stream, answer.spec
     names = listed([network.name for network in stream.networks])
@@ -217,15 +217,13 @@ def steady_assumptions(answer: SteadyAnswer) -> list[Assumption]:
         + ("one is the server." if stream.servers == 1 else f"{stream.servers} are servers.")
     )
     found = [
-        Assumption(
+        Premise(
             "generated jobs", f"Poisson arrivals of {names}, seed {spec.seed}; every policy sees the same jobs.", ""
         ),
-        Assumption("speed from a queueing network", f"{LINKS[stream.network_model].capitalize()}. {server}", ""),
-        Assumption("perfect estimates", "Policies know the work left and the speed-up of every job.", ""),
-        Assumption(
-            "no cost of a change", "Stopping a job and changing its width take no time; its progress is kept.", ""
-        ),
-        Assumption(
+        Premise("speed from a queueing network", f"{LINKS[stream.network_model].capitalize()}. {server}"),
+        Premise("perfect estimates", "Policies know the work left and the speed-up of every job."),
+        Premise("no cost of a change", "Stopping a job and changing its width take no time; its progress is kept.", ""),
+        Premise(
             "95% intervals of batch means",
             f"The first tenth of the jobs is left out, and the last jobs, which meet "
             f"fewer others; jobs are doubled up to {spec.most_jobs:,} until the mean is known within "
@@ -237,7 +235,7 @@ def steady_assumptions(answer: SteadyAnswer) -> list[Assumption]:
     if tried:
         best = "; ".join(f"{point.params['chunk']} at load {load_words(load)}" for load, point in tried.items())
         found.append(
-            Assumption(
+            Premise(
                 "chunk = the best in a pilot",
                 f"Of {listed([str(one) for one in spec.chunks])} nodes, on "
                 f"other jobs than those it is judged on: {best}.",
@@ -245,7 +243,5 @@ def steady_assumptions(answer: SteadyAnswer) -> list[Assumption]:
             )
         )
     if any("load" in point.params for point in answer.points):
-        found.append(
-            Assumption("moldable KNEE knows the load", "Its threshold follows from the load of each point.", "")
-        )
-    return [*found, Assumption("logs audited", answer.audited, "")]
+        found.append(Premise("moldable KNEE knows the load", "Its threshold follows from the load of each point."))
+    return [*found, Premise("logs audited", answer.audited)]

@@ -24,10 +24,10 @@ from dlsched.studies.sweep.answer import (
     with_violations,
 )
 from dlsched.studies.sweep.words import AS_IT_IS, draw_words, point_words, situation_words
-from dlsched.studies.what_if.words import DAYS_WHY, of_these_days
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MISSING, PLUS_MINUS, amount, listed, number, show_interval, show_size
+from dlsched.wording.settings import DAYS_WHY, of_these_days
 
 COSTS = ("cost_month", "total_cost", "vm_cost")
 MOVES_WINDOW = ("arrivals", "days", "horizon_s")
@@ -317,17 +317,17 @@ def guards_of(sweep: Sweep, *, stale: bool = False, elsewhere: bool = False) -> 
     if ended := failed(sweep):
         first = f"{sweep.labels[ended[0].policy]}, {point_words(sweep, ended[0].point)}: {ended[0].error}"
         text = f"{amount(len(ended), 'run')} of {len(sweep.cells):,} failed and count nowhere. First, {first}"
-        found.append(Caution("orange", text, ""))
+        found.append(Caution("orange", text))
     if missing := sweep.num_missing:
         text = f"{missing:,} of {len(sweep.cells):,} runs are missing: means are of complete points only."
-        found.append(Caution("orange", text, ""))
+        found.append(Caution("orange", text))
     if unequal := list(unequal_points(sweep)):
         first, points = point_words(sweep, unequal[0]), amount(len(unequal), "situation")
         text = f"Policies completed different numbers of jobs in {points}, first {first}: means are of unlike jobs."
-        found.append(Caution("orange", text, ""))
+        found.append(Caution("orange", text))
     if elsewhere:
         text = f"This answer is about the scenario {sweep.scenario_name}, which is not in this store."
-        found.append(Caution("info", text, ""))
+        found.append(Caution("info", text))
     if stale:
         found.append(Caution("info", "Computed by another version of this program.", "Run it again to be sure."))
     if len(sweep.seeds) == 1 and not sweep.exact:
@@ -335,18 +335,18 @@ def guards_of(sweep: Sweep, *, stale: bool = False, elsewhere: bool = False) -> 
     return found
 
 
-def chips_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Assumption]:
+def chips_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Premise]:
     """Return what the answer takes for granted beyond its scenario; ``helps``: labels and words of what varies."""
-    found = [Assumption("default parameters", DEFAULTS, "")]
+    found = [Premise("default parameters", DEFAULTS)]
     if sweep.exact:
         why = "Nothing is random where given jobs run as they are: one draw says all of them, and nothing of others."
-        found.append(Assumption("exact for this trace", why, ""))
+        found.append(Premise("exact for this trace", why))
     else:
-        found.append(Assumption(amount(len(sweep.seeds), "paired draw"), PAIRED, ""))
+        found.append(Premise(amount(len(sweep.seeds), "paired draw"), PAIRED))
     if words := draw_words(sweep):
         why = "Drawn anew for each draw, the same for all points and policies."
-        found.append(Assumption(f"draws: {words}", f"{why} {DAYS_WHY}" if "days" in sweep.vary else why, ""))
-    return found + [Assumption(label, why, "") for label, why in helps]
+        found.append(Premise(f"draws: {words}", f"{why} {DAYS_WHY}" if "days" in sweep.vary else why))
+    return found + [Premise(label, why, "") for label, why in helps]
 
 
 def question_words(sweep: Sweep) -> str:

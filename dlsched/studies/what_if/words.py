@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dlsched.metrics.findings import HEADLINES
-from dlsched.metrics.findings import certainty as certainty_of
 from dlsched.metrics.stats.compare import Comparison, Row
-from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, Value, WhatIf, cost_key, service_rows
-from dlsched.wording.formats import HOUR_S, MINUS, amount, count, duration, is_missing, listed, money, number, share
+from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, WhatIf, cost_key, service_rows
+from dlsched.wording.certainty import ROUGH
+from dlsched.wording.formats import capital, count, is_missing, listed, money
+from dlsched.wording.settings import setting_words, value_words
 
 MOST_NAMED = 3
 """More changes than this are counted in a sentence, not named."""
@@ -20,13 +20,8 @@ SMALL_NUMBERS = (
 )  # fmt: skip
 PLURAL = ("arrivals", "durations", "prices", "weights", "failures", "failure_at", "vm_types")
 """Changes whose name is a plural."""
-DAYS_WHY = (
-    "Each draw is as many days, each a whole day of the trace drawn with replacement. ± tells how well the mean over "
-    "such draws is known, and shrinks with more of them. It does not tell how other days would differ: that is about "
-    "as wide as single draws spread, or wider."
-)
-"""What an interval over resampled days is of (decision 027)."""
-_FAILURE = re.compile(r"(\d+)@([\d.]+)for([\d.]+)")
+TOLD_WHOLE = ("failure_at", "failures", "run_time_spread", "vm_types", "days")
+"""Changes that today's value adds nothing to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +64,7 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
     else:
         said = _no_difference(who, service)
     paid = _cost(who, cost, gains=bool(gains), losses=bool(losses)) if cost else ""
-    return f"{said}{paid} ({certainty(comparison)})."
-
-
-def certainty(comparison: Comparison) -> str:
-    """Return how sure the numbers are, in words."""
-    text = certainty_of(comparison)
-    return f"{text}, not a forecast" if comparison.exact else text
-
-
-def of_these_days(vary: Mapping[str, Value]) -> str:
-    """Return what draws are of where they are days of the trace, as what follows them; else ""."""
-    return " of these days" if "days" in vary else ""
+    return f"{said}{paid} ({comparison.certainty()})."
 
 
 def subject(moved: Sequence[Moved]) -> Subject:
@@ -89,84 +73,34 @@ def subject(moved: Sequence[Moved]) -> Subject:
         return Subject(f"These {SMALL_NUMBERS[len(moved)] if len(moved) <= 12 else len(moved)} changes", many=True)
     text = listed([moved_words(one) for one in moved])
     many = len(moved) > 1 or _is_plural(moved[0])
-    return Subject(text[:1].upper() + text[1:], many)
+    return Subject(capital(text), many)
 
 
 def moved_words(one: Moved) -> str:
     """Return one change in words: "two more nodes", "arrivals +20%", "EASY backfill instead of FIFO"."""
     if one.unit == "nodes":
-        return _nodes(one)
+        step, name = _step(one), one.key.partition(".")[2]
+        many = SMALL_NUMBERS[abs(step)] if abs(step) < len(SMALL_NUMBERS) else count(abs(step))
+        nodes = f"{many} {'more' if step > 0 else 'fewer'} {'node' if abs(step) == 1 else 'nodes'}"
+        return f"{nodes} of {name}" if name else nodes
     if one.key == "policy":
         return f"{one.after} instead of {one.before}"
-    if one.unit == "x" and isinstance(one.after, float):
-        return f"{one.label.lower()} {factor_words(one.after)}"
-    if one.key == "failure_at":
-        return failures_words(str(one.after))
-    if one.key == "failures" and isinstance(one.after, float):
-        return f"failures, one a node every {duration(HOUR_S * one.after)},"
-    if one.key == "run_time_spread" and isinstance(one.after, float):
-        return f"run times ± {share(one.after)}"
-    if one.key == "vm_types":
-        return f"only the VM types {listed(str(one.after).split('+'))}"
-    label = one.label if one.key.startswith("param.") else one.label[:1].lower() + one.label[1:]
-    return f"{label} {value_words(one.after, one.unit)} instead of {value_words(one.before, one.unit)}"
-
-
-def value_words(value: Value | None, unit: str) -> str:
-    """Return a value with its unit: 8 nodes, 1.2x, 15 s, $4, none."""
-    if value is None:
-        return "none"
-    if isinstance(value, str):
-        return value
-    if unit == "x":
-        return f"{value:g}x"
-    if unit in ("s", "h"):
-        return duration(value * (HOUR_S if unit == "h" else 1.0))
-    return money(value) if unit == "$" else f"{number(value, exact=True)}{f' {unit}' if unit else ''}"
-
-
-def factor_words(factor: float) -> str:
-    """Return a factor as a change: +20%, −10%, x 4."""
-    if factor >= 3:
-        return f"x {number(factor)}"
-    change = round(100 * (factor - 1), 1)
-    return f"{'+' if change >= 0 else MINUS}{abs(change):g}%"
-
-
-def failures_words(value: str) -> str:
-    """Return failures at given times: "a failure of node 3 after 48 h for 6 h"; several are counted."""
-    found = [_FAILURE.fullmatch(text) for text in value.split("+")]
-    if len(found) != 1 or found[0] is None:
-        return amount(len(found), "failure") + " at given times"
-    node, start, length = found[0].groups()
-    return f"a failure of node {node} after {duration(HOUR_S * float(start))} for {duration(HOUR_S * float(length))}"
-
-
-def varies_words(vary: Mapping[str, Value]) -> list[str]:
-    """Return what is drawn anew beside what the scenario itself draws, each in a few words."""
-    found = []
-    for key, value in vary.items():
-        if key == "days":
-            found.append("days resampled")
-        elif key == "run_time_spread":
-            found.append(f"run times ± {share(float(value))}")
-        elif key == "failures":
-            found.append(f"a failure a node every {duration(HOUR_S * float(value))}")
-        else:
-            found.append(f"{key.replace('_', ' ')} {value}")
-    return found
+    after = setting_words(one.key, one.label, one.unit, one.after)
+    if one.unit == "x" or one.key in TOLD_WHOLE:
+        return after
+    return f"{after} instead of {value_words(one.key, one.unit, one.before)}"
 
 
 def settings(answer: WhatIf) -> list[dict[str, str]]:
     """Return what differs as rows: setting, value today, value with the change."""
     return [
-        {"Setting": one.label, "Today": value_words(one.before, one.unit), "With the change": _after(one)}
+        {
+            "Setting": one.label,
+            "Today": value_words(one.key, one.unit, one.before),
+            "With the change": value_words(one.key, one.unit, one.after),
+        }
         for one in answer.moved
     ]
-
-
-def _after(one: Moved) -> str:
-    return failures_words(str(one.after)) if one.key == "failure_at" else value_words(one.after, one.unit)
 
 
 def _is_plural(one: Moved) -> bool:
@@ -181,15 +115,6 @@ def _step(one: Moved) -> int:
     assert isinstance(one.before, float | int)
     assert isinstance(one.after, float | int)
     return round(one.after - one.before)
-
-
-def _nodes(one: Moved) -> str:
-    step, kind = _step(one), one.key.partition(".")[2]
-    size = abs(step)
-    many = SMALL_NUMBERS[size] if size < len(SMALL_NUMBERS) else count(size)
-    noun = "node" if size == 1 else "nodes"
-    kind = kind.removesuffix("node").rstrip()  # a VM type may be called "8-GPU node"
-    return f"{many} {'more' if step > 0 else 'fewer'} {f'{kind} ' if kind else ''}{noun}"
 
 
 def _of(rows: Sequence[Row], verdict: str) -> list[Row]:
@@ -247,7 +172,7 @@ def _rough(who: Subject, rows: Sequence[Row], cost: Row | None) -> str:
     """Return the numbers of one draw side by side: one draw tells no difference."""
     there = [row for row in (*rows[:MOST_CLAUSES], *([cost] if cost else [])) if row.of(CHANGED).delta]
     if not there:
-        return f"{who.words}: no number in common with today (rough, 1 draw)."
+        return f"{who.words}: no number in common with today ({ROUGH})."
     pairs = [f"{_named(row)} {row.of(CHANGED).text} ({row.of(TODAY).text} today)" for row in there]
     return f"{who.words}, in one draw: {listed(pairs)}; rough, one draw does not tell them apart."
 
@@ -258,11 +183,7 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
     if not there:
         return f"As it is, {answer.baseline.label} leaves no number to compare."
     numbers = listed([f"{_named(row)} {row.of(TODAY).text}" for row in there])
-    return f"As it is, {answer.baseline.label}: {numbers} ({_sure_of_one(answer, comparison)})."
-
-
-def _sure_of_one(answer: WhatIf, comparison: Comparison) -> str:
-    return certainty(comparison).replace("paired draws", "draws")
+    return f"As it is, {answer.baseline.label}: {numbers} ({comparison.certainty(paired=False)})."
 
 
 def _named(row: Row) -> str:

@@ -17,34 +17,28 @@ from dlsched.policies.registry import POLICIES, find, unmet_needs
 from dlsched.studies.design import Replications, Variant
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.sizing.rule import Claim
-from dlsched.studies.sizing.targets import SIDES, Target, read_target
+from dlsched.studies.sizing.targets import SIDES, Target, example_of, limit_text, read_target, usual_limit
+from dlsched.studies.sizing.words import CLAIM_LABELS
 from dlsched.studies.what_if import default_draws
-from dlsched.studies.what_if.words import DAYS_WHY, varies_words
 from dlsched.ui.fields import policy_choice
 from dlsched.ui.frame import loaders, session
 from dlsched.ui.frame.forms import model_fields
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.plan.size_words import CLAIM_LABELS, example_of, limit_text, usual_limit
 from dlsched.ui.scenario.fill_view import OFFERS
 from dlsched.wording.formats import amount
+from dlsched.wording.settings import VARY_LABELS, vary_help, vary_words
 from dlsched.workload import fill
 
 LABELS = {spec.key: spec.label for spec in POLICIES}
 MOST_TARGETS = 6
 DRAWS, CONFIRM, LEVEL_PERCENT = 10, 40, 95.0
 MOST_DRAWS, MOST_CONFIRM = 100, 400
-VARIES = {"days": "whole days of the trace", "run_time_spread": "run times", "failures": "failures of nodes"}
 SPREAD_PERCENT, FAILS_EVERY_DAYS = 30, 20.0
 CLAIM_HELP = (
     "**The average month**: the mean over draws, with its whole 95% interval, is within every target. Single months "
     "may be worse.  \n**Nearly every month**: so many percent of the draws meet all targets at once. A draw stands for "
     "a month, however long the jobs last."
-)
-VARY_HELP = (
-    f"**Whole days**: {DAYS_WHY}  \n**Run times**: the work of every job times a random factor with mean 1 "
-    "(log-normal).  \n**Failures**: each node fails at random (exponential) and is back after 1 h. All three are "
-    "assumptions of ours."
 )
 
 
@@ -88,7 +82,7 @@ def fill_in(scenario: Scenario, asked: Goal | None) -> None:
     st.session_state["goal-round"] = st.session_state.get("goal-round", 0) + 1
     st.session_state[f"goal-draws-{tag}"] = asked.draws
     st.session_state[f"goal-confirm-{tag}"] = asked.confirm
-    st.session_state[f"goal-vary-{tag}"] = [key for key in VARIES if key in asked.vary]
+    st.session_state[f"goal-vary-{tag}"] = [key for key in VARY_LABELS if key in asked.vary]
     st.session_state[f"goal-spread-{tag}"] = round(100 * float(asked.vary.get("run_time_spread", SPREAD_PERCENT / 100)))
     st.session_state[f"goal-fails-{tag}"] = float(asked.vary.get("failures", 24 * FAILS_EVERY_DAYS)) / 24
 
@@ -263,8 +257,8 @@ def _draws(
     with st.popover(_draws_words(tag, vary, exact=exact, confirms=confirms), key="goal-draws-menu",
                     help="How often everything random is drawn, and what differs from draw to draw"):  # fmt: skip
         st.pills(
-            "What differs from draw to draw, beside what the scenario draws", list(VARIES), selection_mode="multi",
-            key=f"goal-vary-{tag}", persist_state="session", format_func=VARIES.__getitem__, help=VARY_HELP,
+            "What differs from draw to draw, beside what the scenario draws", list(VARY_LABELS), selection_mode="multi",
+            key=f"goal-vary-{tag}", persist_state="session", format_func=VARY_LABELS.__getitem__, help=vary_help(),
         )  # fmt: skip
         if "run_time_spread" in vary:
             st.number_input("Run times, spread (± %)", 1, 500, key=f"goal-spread-{tag}", persist_state="session",
@@ -303,4 +297,4 @@ def _draws_words(tag: str, vary: Mapping[str, float | str], *, exact: bool, conf
         return "One trace, nothing random"
     draws, confirm = (int(st.session_state[f"goal-{what}-{tag}"]) for what in ("draws", "confirm"))
     more = f", {confirm} to confirm" if confirms else ""
-    return f"{amount(draws, 'draw')}{more}" + "".join(f", {one}" for one in varies_words(vary))
+    return f"{amount(draws, 'draw')}{more}" + "".join(f", {one}" for one in vary_words(vary))

@@ -11,7 +11,7 @@ from dlsched.domain.errors import DlschedError, InputError, PlanError, StoreErro
 from dlsched.ui.frame import session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 
 MAX_CARDS = 4
@@ -28,7 +28,7 @@ def cards(entries: Sequence[tuple[str, str, str]]) -> None:
         column.metric(label, dollars(value), help=dollars(hint), border=True)
 
 
-def chips(entries: Sequence[Assumption], key: str) -> None:
+def chips(entries: Sequence[Premise], key: str) -> None:
     """Show assumptions as one popover that names their number and lists each with its reason."""
     if not entries:
         return

@@ -13,7 +13,7 @@ from dlsched.speed.pipeline import Layers, Overlap
 from dlsched.studies.speed_models.server_split import UNITS_S
 from dlsched.ui.frame.tables import editor
 from dlsched.ui.frame.uploads import file_of, kept_file
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import amount
 from dlsched.workload.described_job import COLUMNS, EXAMPLE, DescribedJob, layers_in_ms, read_layers
 from dlsched.workload.studies.smd import ServerJobsSpec, layers_of
@@ -32,7 +32,7 @@ NEEDS = (
 MOST, WIDE_PX = 1e9, 145
 
 
-def form(place: DeltaGenerator) -> tuple[DescribedJob, SimulationRules, Assumption]:
+def form(place: DeltaGenerator) -> tuple[DescribedJob, SimulationRules, Premise]:
     """Show the form, its rarer parts in ``place``; return the job, the unit of its worth, and whose layers it has.
 
     Raises
@@ -88,7 +88,7 @@ def _speed() -> dict[str, Any]:
     }
 
 
-def _layers() -> tuple[Layers, Assumption]:
+def _layers() -> tuple[Layers, Premise]:
     kind = st.segmented_control(
         "Times of the layers", (TABLE, DRAWN, UPLOAD), default=TABLE, required=True, key="ps_layers",
         bind="query-params", help="A table to edit, layers drawn from the ranges of the SMD study, or a CSV file",
@@ -96,26 +96,29 @@ def _layers() -> tuple[Layers, Assumption]:
     if kind == DRAWN:
         seed = _whole("Seed", "seed", 1, "Another seed draws other layers", least=0)
         (layers,) = layers_of(ServerJobsSpec(jobs=1), seed).values()
-        return layers, Assumption(
+        return layers, Premise(
             f"{amount(len(layers), 'layer')}, generated, seed {seed}",
             "Drawn evenly as in the SMD study: forward of a sample 1 to 500 ms, backward 1 to 300 ms, transfer 80 to "
             "500 ms.",
             "",
         )
-    table, where = EXAMPLE, Assumption("example layers", "Made-up times of a small network, until you edit them.", "")
+    table, where = (
+        EXAMPLE,
+        Premise("example layers", "Made-up times of a small network, until you edit them."),
+    )
     tag = "example"
     if kind == UPLOAD:
         kept_file("CSV: forward, backward, transfer in ms, a line for each layer", DROP, "First line: the names")
         file = file_of(DROP)
         if file is not None:
             table, tag = read_layers(file.content, file.name), file.tag
-            where = Assumption(f"layers of {file.name[:60]}", "From your file.", "")
+            where = Premise(f"layers of {file.name[:60]}", "From your file.")
     st.markdown(":gray[One line for each layer, from the input to the output; transfer is one way. Edit any number.]")
     cells: dict[str, Any] = {name: st.column_config.NumberColumn(name, format="%g") for name in COLUMNS}
     edited = editor(table, f"ps-table-{tag}", cells, alt="Times of the layers in ms, one row for each layer")
     layers = layers_in_ms(edited)
     if kind == TABLE and not np.array_equal(edited.to_numpy(), EXAMPLE.to_numpy()):
-        where = Assumption(f"{amount(len(layers), 'layer')} typed in", "Times in the table of layers.", "")
+        where = Premise(f"{amount(len(layers), 'layer')} typed in", "Times in the table of layers.")
     return layers, where
 
 

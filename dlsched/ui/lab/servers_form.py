@@ -16,7 +16,7 @@ from dlsched.studies.speed_models.server_split import ServerSplit, split_of
 from dlsched.ui.frame import session
 from dlsched.ui.frame.parts import empty, error_box
 from dlsched.ui.lab import servers_described
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import amount, number
 from dlsched.workload.studies.registry import parse
 from dlsched.workload.studies.smd import ServerJobsSpec, layers_of, sample_server_jobs
@@ -35,7 +35,7 @@ class DescribedInput:
     split: ServerSplit
     layers: Layers | None
     overlap: str
-    chips: tuple[Assumption, ...]
+    chips: tuple[Premise, ...]
 
 
 def chosen(current: Scenario) -> tuple[DescribedInput | None, DeltaGenerator]:
@@ -82,13 +82,11 @@ def _of_scenario(current: Scenario, place: DeltaGenerator) -> DescribedInput:
     row = _row(jobs, current.content_hash[: session.HASH_DIGITS], place)
     updates = current.speed.updates
     split = split_of(jobs, updates, row, current.cluster)
-    chips = [Assumption("one node", "All workers and servers are taken to be as near as on one node, at speed 1.", "")]
+    chips = [Premise("one node", "All workers and servers are taken to be as near as on one node, at speed 1.")]
     layers, overlap = _layers_by_job(current).get(str(jobs.job_id[row])), ""
     if layers is not None and current.generator is not None:
         overlap = str(current.generator.get("overlap", ""))
-        chips.append(
-            Assumption(f"generated, seed {current.seed}", "Drawn from the ranges of the SMD study.", "Workload")
-        )
+        chips.append(Premise(f"generated, seed {current.seed}", "Drawn from the ranges of the SMD study.", "Workload"))
     return DescribedInput(jobs, row, current.options, split, layers, overlap, tuple(chips))
 
 
@@ -137,14 +135,14 @@ def _described(place: DeltaGenerator) -> DescribedInput:
     samples = "the batch of a step, shared by the workers" if job.updates == "sync" else "a worker's mini-batch"
     chips = [
         where,
-        Assumption(
+        Premise(
             f"{job.overlap} overlap" if job.overlap != "sequential" else "no overlap",
             "What the layers hide of each other is taken to be the same for any number of workers and servers.",
             "",
         ),
-        Assumption(
+        Premise(
             f"{number(job.samples)} samples", f"They are {samples}. Backward is taken to last as long with any.", ""
         ),
-        Assumption("one node", "Time that more nodes may cost is left out.", ""),
+        Premise("one node", "Time that more nodes may cost is left out."),
     ]
     return DescribedInput(jobs, 0, options, split, job.layers, job.overlap, tuple(chips))

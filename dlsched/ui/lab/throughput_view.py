@@ -16,7 +16,7 @@ from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, chips, guard_rails, sentence
 from dlsched.ui.lab.throughput_source import Source, stations_words
 from dlsched.ui.lab.throughput_upload import fit_section
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import amount, factor, share
 from dlsched.workload.profiles.demo_throughput import NOISE, SEED
 
@@ -75,39 +75,35 @@ LINKS_WHY = {
 }
 
 
-def assumptions(curves: SpeedCurves, source: Source) -> list[Assumption]:
+def assumptions(curves: SpeedCurves, source: Source) -> list[Premise]:
     """Return what the curve takes for granted."""
     lay, found = curves.layout, []
     if source.generated:
-        found.append(Assumption("generated measurements", generated_why(), ""))
+        found.append(Premise("generated measurements", generated_why()))
     if source.study is not None:
         where = "other nodes than in the study" if source.own_nodes else "1 Gbit/s, 1.229 TFLOP/s, batches of 1,024"
         why = "Times are model size over bandwidth and operations over nominal speed, not measured; the server takes 0."
-        found.append(Assumption(f"Table III, {where}", why, ""))
+        found.append(Premise(f"Table III, {where}", why))
     if curves.chosen == MEASURED:
-        found.append(
-            Assumption("measured curve", "Straight lines between the numbers of workers that were measured.", "")
-        )
-    found.append(Assumption(f"{NETWORK_WORDS[curves.model]} network", LINKS_WHY[curves.model], ""))
+        found.append(Premise("measured curve", "Straight lines between the numbers of workers that were measured."))
+    found.append(Premise(f"{NETWORK_WORDS[curves.model]} network", LINKS_WHY[curves.model]))
     if source.fits is not None:
-        found.append(Assumption("uplink = downlink", "Throughput alone cannot tell them apart.", ""))
+        found.append(Premise("uplink = downlink", "Throughput alone cannot tell them apart."))
         most = int(source.fits.best.measured.workers[-1])
         if curves.chosen != MEASURED and int(lay.num_workers[-1]) > most:
-            found.append(Assumption(f"extrapolated beyond {amount(most, 'worker')}", "Nothing was measured there.", ""))
+            found.append(Premise(f"extrapolated beyond {amount(most, 'worker')}", "Nothing was measured there."))
     if lay.shared_server:
         found.append(
-            Assumption("servers cost their nodes nothing", "Every node has a worker, servers run beside them.", "")
+            Premise("servers cost their nodes nothing", "Every node has a worker, servers run beside them.", "")
         )
     else:
         why = "One node holds a worker with its server, as fast as on two nodes; more nodes are workers and servers."
         servers = "one server node" if lay.servers == 1 else f"{lay.servers} server nodes, fewer on few nodes"
-        found.append(Assumption(servers, why, ""))
+        found.append(Premise(servers, why))
     if lay.servers > 1:
-        found.append(
-            Assumption("parameters split evenly", "Links and server take 1/m of their time with m servers.", "")
-        )
+        found.append(Premise("parameters split evenly", "Links and server take 1/m of their time with m servers."))
     stale = "Workers do not wait for each other; that old gradients may need more steps is left out."
-    return [*found, Assumption("the same steps on any number of nodes", stale, "")]
+    return [*found, Premise("the same steps on any number of nodes", stale)]
 
 
 def how() -> None:

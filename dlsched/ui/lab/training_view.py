@@ -12,7 +12,7 @@ from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, chips, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab.training_rows import Models, generated_why
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import count, share
 
 MOST_LISTED = 30
@@ -51,12 +51,12 @@ def _second_card(fits: Fits) -> tuple[str, str, str]:
     return (f"Rows within ± {share(BAND)}", share(near), "Rows whose predicted time is that near to the measured one.")
 
 
-def _assumptions(models: Models) -> list[Assumption]:
-    entries = [Assumption("generated profiling rows", generated_why(), "")] if models.generated else []
+def _assumptions(models: Models) -> list[Premise]:
+    entries = [Premise("generated profiling rows", generated_why(), "")] if models.generated else []
     law = "A linear regression for each network: it adds terms as long as they lower the error on rows not seen."
-    entries.append(Assumption("time = a sum of terms", law, ""))
+    entries.append(Premise("time = a sum of terms", law))
     nominal = "GPU types differ by nominal GFLOPS only; what else makes one faster is not seen."
-    return [*entries, Assumption("GPU types by GFLOPS", nominal, "")]
+    return [*entries, Premise("GPU types by GFLOPS", nominal)]
 
 
 def terms(models: Models) -> None:

@@ -13,6 +13,8 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies.growth import GrowthSpec, check, read_spec
 from dlsched.studies.growth.answer import Step, month_name
+from dlsched.studies.growth.words import asked_words
+from dlsched.studies.sizing.words import goal_words
 from dlsched.ui.fields import goal as size_goal
 from dlsched.ui.fields.goal import CONFIRM, Goal, tag_of
 from dlsched.ui.frame import tables
@@ -20,7 +22,6 @@ from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import size_work
 from dlsched.ui.plan.size_form import keys_of, name_of
-from dlsched.ui.plan.size_words import goal_words
 from dlsched.ui.scenario import price_lists
 from dlsched.ui.study_page import Asked
 from dlsched.wording.formats import amount
@@ -49,13 +50,7 @@ def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
         about = size_work.button_seconds(runs, scenario, spec.policy, spec.params)
         return f"Play {amount(spec.months + 1, 'month')}, {about}"
 
-    return Asked(spec, f"{growth_words(spec)}: {text}", f"Growth, {scenario.name[:60]}", button)
-
-
-def growth_words(spec: GrowthSpec) -> str:
-    """Return what grows for how long: "+3% a month, 12 months, 2 deliveries or retirements"."""
-    steps = f", {amount(len(spec.steps), 'delivery or retirement', 'deliveries or retirements')}" if spec.steps else ""
-    return f"arrivals {spec.percent:+g}% a month, {amount(spec.months, 'month')}{steps}"
+    return Asked(spec, f"{asked_words(spec)}: {text}", f"Growth, {scenario.name[:60]}", button)
 
 
 def goal_of(spec: GrowthSpec) -> Goal:

@@ -13,25 +13,22 @@ from dlsched.metrics.stats.compare import Numbers
 from dlsched.metrics.winner_words import with_letters
 from dlsched.metrics.winners import Winners
 from dlsched.report.alternatives import Alternative, Origin, alternative_of, memo_cautions, origin_of, taken_for_granted
-from dlsched.report.evidence import Frontier, claim_words, frontier_of, winners_of
+from dlsched.report.evidence import Frontier, answer_words, frontier_of, winners_of
 from dlsched.report.memo import Memo, build
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import Variant, changed
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, is_exact
 from dlsched.studies.what_if.answer import WhatIf
-from dlsched.studies.what_if.words import DAYS_WHY, varies_words
 from dlsched.ui.frame import loaders, runs_of, session
 from dlsched.ui.plan import report_kept, size_work
 from dlsched.ui.plan.report_kept import TODAY, Kept
 from dlsched.ui.plan.report_work import MOST_DRAWS, Wanted, stored_sensitivity
 from dlsched.ui.scenario import price_lists
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import draw_premises
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.formats import count
 from dlsched.workload.import_report import in_seconds, offered_load
-
-DRAWN_WHY = "Drawn anew for each draw, the same for every option: an assumption of ours."
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,10 @@ def memo_of(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wanted:
         rents=scenario.cluster.free_slots,
         winners=_winners(scenario, frame, found, wanted.hide_names, exact=exact) if wanted.who_loses else (),
         sensitivity=stored_sensitivity(scenario, plain.service) if wanted.situations else None,
-        assumptions=[*_drawn(frame), *taken_for_granted(scenario, options, price_lists.today())],
+        assumptions=[
+            *draw_premises(frame.draws.vary, "What if"),
+            *taken_for_granted(scenario, options, price_lists.today()),
+        ],
         cautions=_cautions(scenario, options),
         sizes=_sizes(scenario, kept),
     )
@@ -115,7 +115,7 @@ def _option(
     return alternative_of(
         name, draws, scenario, case.policy, case.params, frame.draws.seeds, origin=origin, audit=audit,
         code_version=code_version(), changes=case.changes, vary=frame.draws.vary,
-        claim="" if sizing is None else claim_words(sizing),
+        claim="" if sizing is None else answer_words(sizing),
     )  # fmt: skip
 
 
@@ -126,12 +126,6 @@ def _sizes(scenario: Scenario, kept: Sequence[Kept]) -> Frontier | None:
             return found
     newest = size_work.newest_size(scenario.content_hash)
     return None if newest is None else frontier_of(newest)
-
-
-def _drawn(frame: WhatIfSpec) -> list[Assumption]:
-    vary = frame.draws.vary
-    named = zip(vary, varies_words(vary), strict=True)
-    return [Assumption(words, DAYS_WHY if key == "days" else DRAWN_WHY, "What if") for key, words in named]
 
 
 # ---- who gains ---------------------------------------------------------------------------------------

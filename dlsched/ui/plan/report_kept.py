@@ -22,13 +22,14 @@ from dlsched.studies.code_version import code_version
 from dlsched.studies.design import Variant
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, check, is_exact, moved, read_spec, unchanged
-from dlsched.studies.what_if.words import subject, varies_words
+from dlsched.studies.what_if.words import subject
 from dlsched.ui.frame import loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.pending import PendingTasks
 from dlsched.ui.plan import shortlist, size_work, what_if_work
 from dlsched.ui.plan.what_if_work import KIND, Shown
 from dlsched.wording.formats import amount
+from dlsched.wording.settings import vary_words
 
 WORK = PendingTasks("report")
 TODAY = "Today"
@@ -123,7 +124,7 @@ def frame_words(frame: WhatIfSpec, scenario: Scenario) -> str:
     policy = find(frame.baseline.policy).label
     if is_exact(frame, scenario):
         return f"under {policy}, on this trace as it is, nothing random"
-    varies = ", ".join(varies_words(frame.draws.vary))
+    varies = ", ".join(vary_words(frame.draws.vary))
     return f"under {policy}, on {amount(len(frame.draws.seeds), 'draw')}" + (f" with {varies}" if varies else "")
 
 

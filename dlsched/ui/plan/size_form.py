@@ -13,11 +13,11 @@ from dlsched.studies.design.factors import NODES_OF, factor_of
 from dlsched.studies.sizing import SizeSpec, check, read_spec, usual_runs
 from dlsched.studies.sizing.sizes import ALL, LARGEST_FACTOR, LARGEST_LEAST
 from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES
+from dlsched.studies.sizing.words import goal_words
 from dlsched.ui.fields import goal as size_goal
 from dlsched.ui.fields.goal import Goal, tag_of
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import size_work
-from dlsched.ui.plan.size_words import goal_words
 from dlsched.ui.study_page import Asked
 from dlsched.wording.formats import listed
 

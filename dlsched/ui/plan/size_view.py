@@ -10,25 +10,28 @@ from dlsched.figures.size import cost_and_service
 from dlsched.policies.registry import find
 from dlsched.studies.sizing import SizeSpec
 from dlsched.studies.sizing.answer import Sizing, one_more
-from dlsched.studies.sizing.words import neighbour_words, one_more_words, sure_words, why_none
+from dlsched.studies.sizing.words import (
+    cards_of,
+    cautions_of,
+    certainty,
+    metric_names,
+    neighbour_words,
+    notes_of,
+    one_more_words,
+    premises_of,
+    rows_of,
+    sure_words,
+    why_none,
+)
+from dlsched.studies.sizing.words import sentence as sentence_of
 from dlsched.ui.answers import Shown
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import report_kept, shortlist, size_work
-from dlsched.ui.plan.size_words import (
-    cards_of,
-    certainty,
-    chips_of,
-    guards_of,
-    headline,
-    metric_names,
-    notes_of,
-    rows_of,
-)
 from dlsched.ui.scenario import calibration_work, price_lists
-from dlsched.wording.assumptions import Assumption, assumptions
+from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.formats import amount
 
 
@@ -36,8 +39,8 @@ def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
     """Show an answer; ``is_current``: it answers what the form asks, so that what comes next is the main button."""
     answer = shown.answer
     overload = [] if shown.elsewhere else size_work.overload(answer, scenario)
-    guard_rails([*guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
-    sentence(headline(answer))
+    guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
+    sentence(sentence_of(answer, hits=True))
     for text in why_none(answer):
         st.markdown(f"{safe(text, 500)}.")
     cards(cards_of(answer))
@@ -61,7 +64,7 @@ def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
     _table(answer)
 
 
-def policy_chips(scenario: Scenario, policy: str) -> list[Assumption]:
+def policy_chips(scenario: Scenario, policy: str) -> list[Premise]:
     """Return how far a replay of the recorded trace can be trusted, where that was asked, and the scenario's own."""
     trust, spec = calibration_work.known_trust(scenario.content_hash), find(policy)
     own = assumptions(
@@ -70,9 +73,9 @@ def policy_chips(scenario: Scenario, policy: str) -> list[Assumption]:
     return [*([] if trust is None else [trust]), *own]
 
 
-def _chips(shown: Shown[SizeSpec, Sizing], scenario: Scenario) -> list[Assumption]:
+def _chips(shown: Shown[SizeSpec, Sizing], scenario: Scenario) -> list[Premise]:
     own = [] if shown.elsewhere else policy_chips(scenario, shown.answer.policy)
-    return [*chips_of(shown.answer), *own]
+    return [*premises_of(shown.answer), *own]
 
 
 def _beside(answer: Sizing) -> None:

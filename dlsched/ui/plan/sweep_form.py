@@ -14,7 +14,6 @@ from dlsched.studies.design.factors import Factor, Value, factors_for
 from dlsched.studies.sweep import SweepSpec, read_spec
 from dlsched.studies.sweep.presets import PRESETS, low_and_high, preset, range_of
 from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
-from dlsched.studies.what_if.words import DAYS_WHY
 from dlsched.ui.fields.policy_choice import usual
 from dlsched.ui.frame.forms import label_of
 from dlsched.ui.frame.parts import mistakes_shown
@@ -23,6 +22,7 @@ from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.sweep_runs import Ready
 from dlsched.ui.study_page import Asked, fold
 from dlsched.wording.formats import amount, duration, listed
+from dlsched.wording.settings import DAYS_WHY, VARY_LABELS
 
 LABELS = {spec.key: spec.label for spec in POLICIES}
 MODES = {"grid": "A range, or a grid of two", "one-at-a-time": "One at a time"}
@@ -32,7 +32,6 @@ METRICS = (
 )  # fmt: skip
 """What a sweep of the page answers; runs that are kept hold all numbers, so that more cost nothing."""
 DRAWS, MOST_DRAWS = 5, 200
-VARIES = {"days": "days of the trace", "run_time_spread": "run times", "failures": "failures of nodes"}
 SPREAD, FAILS_EVERY_H = 0.3, 720.0
 NOTHING = ""
 VALUES_HELP = "Values with commas, as 4, 8, 16; or from:to:how many, as 0.8:1.4:7"
@@ -284,7 +283,7 @@ def _lacking(scenario: Scenario) -> list[str]:
 
 def _draws(tag: str, axes: Mapping[str, str]) -> tuple[int, dict[str, float]]:
     key = f"sweep-vary-{tag}"
-    options = [one for one in VARIES if one not in axes]
+    options = [one for one in VARY_LABELS if one not in axes]
     st.session_state[key] = [one for one in st.session_state.get(key, []) if one in options]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         draws = st.number_input(
@@ -293,7 +292,7 @@ def _draws(tag: str, axes: Mapping[str, str]) -> tuple[int, dict[str, float]]:
         )  # fmt: skip
         chosen = st.multiselect(
             "What else differs from draw to draw", options, key=key, persist_state="session", width=380,
-            format_func=VARIES.__getitem__,
+            format_func=VARY_LABELS.__getitem__,
             help="A recorded trace is one story. Whole days drawn anew, run times off, or nodes that fail make others; "
             f"all points and policies meet the same at a draw. Days: {DAYS_WHY}",
         )  # fmt: skip

@@ -8,21 +8,14 @@ from dlsched.domain.scenario import Scenario
 from dlsched.studies.design import Replications
 from dlsched.studies.design.variants import Value
 from dlsched.studies.what_if import DRAWS, WhatIfSpec, is_exact
-from dlsched.studies.what_if.words import DAYS_WHY, varies_words
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import what_if_work
 from dlsched.ui.simulate import run_view
+from dlsched.wording.formats import amount
+from dlsched.wording.settings import VARY_LABELS, vary_help, vary_words
 
 DAYS, SPREAD, FAILURES = "days", "run_time_spread", "failures"
-LABELS = {DAYS: "whole days of the trace", SPREAD: "run times", FAILURES: "failures of nodes"}
 USUAL: dict[str, Value] = {DAYS: 1, SPREAD: 0.3, FAILURES: 500.0}
-HELP = {
-    DAYS: f"**Whole days of the trace**: {DAYS_WHY} What lasts longer than a day, such as a busy week, is broken up.",
-    SPREAD: "**Run times**: the work of every job times a random factor with mean 1 (log-normal: an assumption of "
-    "ours).",
-    FAILURES: "**Failures of nodes**: each node fails at random (exponential) and is back after 1 h: assumptions of "
-    "ours.",
-}
 MOST_DRAWS_HERE = 200
 
 
@@ -33,9 +26,8 @@ def words(spec: WhatIfSpec, scenario: Scenario) -> str:
     own = ["generated jobs"] if scenario.generator is not None else []
     if not own and run_view.varying(scenario):
         own = ["what is random in the scenario"]
-    varies = ", ".join([*own, *varies_words(spec.draws.vary)]) or "the policy's own random numbers"
-    many = len(spec.draws.seeds)
-    return f"{many} draw{'' if many == 1 else 's'}: {varies}"
+    varies = ", ".join([*own, *vary_words(spec.draws.vary)]) or "the policy's own random numbers"
+    return f"{amount(len(spec.draws.seeds), 'draw')}: {varies}"
 
 
 def choose(spec: WhatIfSpec, scenario: Scenario) -> None:
@@ -45,10 +37,10 @@ def choose(spec: WhatIfSpec, scenario: Scenario) -> None:
         if own:
             st.markdown(f"Drawn anew in any case: {safe(own, 300)}.")
         vary = spec.draws.vary
-        st.session_state["whatif-vary"] = [key for key in LABELS if key in vary]
+        st.session_state["whatif-vary"] = [key for key in VARY_LABELS if key in vary]
         st.pills(
-            "Vary also", list(LABELS), selection_mode="multi", format_func=LABELS.__getitem__, key="whatif-vary",
-            on_change=_vary, help="  \n\n".join(HELP.values()),
+            "Vary also", list(VARY_LABELS), selection_mode="multi", format_func=VARY_LABELS.__getitem__,
+            key="whatif-vary", on_change=_vary, help=vary_help(),
         )  # fmt: skip
         if SPREAD in vary:
             st.session_state["whatif-vary-spread"] = round(100 * float(vary[SPREAD]))
@@ -77,7 +69,7 @@ def _vary() -> None:
     spec: WhatIfSpec = st.session_state[what_if_work.SPEC]
     chosen = st.session_state["whatif-vary"]
     values: dict[str, Value] = {}
-    for key in (one for one in LABELS if one in chosen):
+    for key in (one for one in VARY_LABELS if one in chosen):
         values[key] = spec.draws.vary.get(key, USUAL[key])
     if SPREAD in values and SPREAD in spec.draws.vary:
         values[SPREAD] = st.session_state["whatif-vary-spread"] / 100

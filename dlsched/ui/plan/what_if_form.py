@@ -13,12 +13,12 @@ from dlsched.policies.registry import POLICIES, find, unmet_needs
 from dlsched.studies.design import Factor, Variant, factor_of
 from dlsched.studies.design.factors import NODES_OF, factors_for
 from dlsched.studies.what_if import WhatIfSpec
-from dlsched.studies.what_if.words import value_words
 from dlsched.ui.frame import session
 from dlsched.ui.frame.forms import model_fields
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import what_if_work
+from dlsched.wording.settings import value_words
 
 MOST_CONTROLS = 8
 MOST_POOLS = 3
@@ -124,9 +124,8 @@ def _scale(change: Factor) -> float:
 
 def _label(change: Factor, own: float | str | None, *, is_moved: bool) -> str:
     unit = " (min)" if change.unit == "s" else f" ({dollars(change.unit)})" if change.unit in ("h", "$") else ""
-    today = dollars(safe(value_words(own, change.unit), 40))
-    if change.unit == "nodes":
-        today = f"{own:,}"
+    now = f"{own:g}x" if change.unit == "x" else value_words(change.key, change.unit, own)  # the slider says x too
+    today = dollars(safe(now, 40))
     text = f"{safe(change.label, 40)}{unit}, today {today}"
     return f":violet[**{text}**]" if is_moved else text
 

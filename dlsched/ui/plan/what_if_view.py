@@ -18,13 +18,10 @@ from dlsched.studies.design import Variant, changed, factor_of
 from dlsched.studies.what_if import WhatIfSpec, is_exact, moved
 from dlsched.studies.what_if.answer import CHANGED, TODAY, WhatIf, card_rows, comparison_of
 from dlsched.studies.what_if.words import (
-    DAYS_WHY,
-    certainty,
     completed_words,
     moved_words,
     sentence,
     settings,
-    varies_words,
 )
 from dlsched.ui.frame import charts, parts, session
 from dlsched.ui.frame.navigation import SCRIPTS
@@ -33,7 +30,7 @@ from dlsched.ui.plan import report_kept, shortlist, what_if_draws, what_if_form,
 from dlsched.ui.plan.what_if_work import Shown
 from dlsched.ui.results import result_cards, winners_view
 from dlsched.ui.scenario import calibration_work, price_lists
-from dlsched.wording.assumptions import Assumption, assumptions
+from dlsched.wording.assumptions import Premise, assumptions, draw_premises
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import MISSING, amount, money, show_size
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -42,11 +39,6 @@ PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "
 WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
 EVERYDAY = ("easy-backfill", "las", "sjf", "fifo")
 """Policies that are suggested, in this order, where they are not the present one."""
-DRAW_WHY = {
-    "days": DAYS_WHY,
-    "run_time_spread": "The work of every job times a random factor, log-normal: an assumption of ours.",
-    "failures": "Nodes fail at random, exponential, and are back after 1 h: assumptions of ours.",
-}
 STYLE = """<style>
 .st-key-whatif-old{opacity:.55}
 .st-key-whatif-row button p{white-space:nowrap}
@@ -71,8 +63,8 @@ def changes_row(spec: WhatIfSpec, scenario: Scenario) -> DeltaGenerator:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="whatif-row"):
         st.markdown(base, width="content")
         for one in differs:
-            words = moved_words(one).rstrip(",")
-            st.button(f"{dollars(safe(words, 60))} ✕", key=f"whatif-drop-{one.key}", on_click=_drop, args=(one.key,),
+            words = dollars(safe(moved_words(one), 60))
+            st.button(f"{words} ✕", key=f"whatif-drop-{one.key}", on_click=_drop, args=(one.key,),
                       help="Take this change back")  # fmt: skip
         if not differs:
             _suggestions(spec, scenario)
@@ -195,9 +187,7 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if refining:
             st.badge("refining: more draws are under way", color="violet")
-        sure = certainty(comparison)
-        sure = sure if answer.is_changed else sure.replace("paired ", "")
-        st.badge(dollars(sure), color="gray",
+        st.badge(comparison.certainty(paired=answer.is_changed), color="gray",
                  help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
         what_if_draws.choose(st.session_state[what_if_work.SPEC], scenario)  # of a rough answer, all draws asked for
         if is_exact(shown.spec, scenario):
@@ -214,7 +204,7 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
             _next_steps(shown)
 
 
-def _chips(shown: Shown, scenario: Scenario) -> list[Assumption]:
+def _chips(shown: Shown, scenario: Scenario) -> list[Premise]:
     answer, spec = shown.answer, shown.spec
     policies = [find(case.policy) for case in (spec.baseline, spec.changed)]
     stops = any(one.get("preemptions") or one.get("resizes") for side in (answer.baseline, answer.changed)
@@ -223,10 +213,7 @@ def _chips(shown: Shown, scenario: Scenario) -> list[Assumption]:
         made = changed(scenario, spec.changed.changes)
     except DlschedError:
         made = scenario
-    drawn = [
-        Assumption(words, DRAW_WHY.get(key, "Drawn anew for each draw."), "What if")
-        for key, words in zip(spec.draws.vary, varies_words(spec.draws.vary), strict=True)
-    ]
+    drawn = draw_premises(spec.draws.vary, "What if")
     trust = calibration_work.known_trust(scenario.content_hash)
     taken = assumptions(
         made,

@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.figures.costs import cost_split
-from dlsched.metrics.findings import certainty
 from dlsched.metrics.savings import RunCost, Savings, run_costs, saving_words, savings, savings_sentence
 from dlsched.metrics.stats.compare import Comparison
 from dlsched.metrics.stats.intervals import Interval
@@ -47,7 +46,7 @@ def sentence(comparison: Comparison, costs: Costs) -> str:
     row = comparison.row("total_cost")
     cells = [cell for cell in row.cells if cell.verdict in ("better", "worse")] if row else []
     dollars = {cell.name: cell.delta.mean for cell in cells if cell.delta is not None}
-    return savings_sentence(costs.runs, costs.savings, comparison.baseline, certainty(comparison), dollars)
+    return savings_sentence(costs.runs, costs.savings, comparison.baseline, comparison.certainty(), dollars)
 
 
 def cheapest(costs: Costs) -> str:

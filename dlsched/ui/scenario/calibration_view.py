@@ -36,7 +36,7 @@ from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
 from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import calibration_work
 from dlsched.ui.scenario.calibration_work import WORK, Known
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MISSING, amount, duration, factor
 from dlsched.workload.notes import is_default_note
@@ -133,9 +133,9 @@ def _guards(known: Known, scenario: Scenario) -> list[Caution]:
     return found
 
 
-def _cluster_chips(scenario: Scenario) -> list[Assumption]:
+def _cluster_chips(scenario: Scenario) -> list[Premise]:
     why = "The trace does not say on which machines it was recorded; the replay has these."
-    return [Assumption(note, why, "Cluster") for note in scenario.assumptions if is_default_note(note)]
+    return [Premise(note, why, "Cluster") for note in scenario.assumptions if is_default_note(note)]
 
 
 def _cards(replay: Replayed, by: str) -> list[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ from dlsched.studies.calibration.words import trust_chip
 from dlsched.studies.estimate import estimate_s
 from dlsched.ui.answers import Shown, computed
 from dlsched.ui.frame import session
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import amount, duration
 
 KIND = "calibration"
@@ -26,7 +26,7 @@ def newest(scenario_hash: str) -> Known | None:
     return CALIBRATIONS.newest(scenario_hash)
 
 
-def known_trust(scenario_hash: str) -> Assumption | None:
+def known_trust(scenario_hash: str) -> Premise | None:
     """Return how far to trust what-ifs about a scenario: "replay explains 82% of waits"; None where nobody asked."""
     found = newest(scenario_hash)
     return None if found is None else trust_chip(found.answer, stale=found.stale)

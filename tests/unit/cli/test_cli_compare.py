@@ -75,7 +75,7 @@ def test_differences_are_those_of_single_runs(
 def test_the_table_names_the_baseline_and_how_sure_it_is(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", exact_file, "--policies", "fifo,sjf,las", *ALONE]) == 0
     out = capsys.readouterr().out
-    assert "(exact for this trace)." in out.splitlines()[0]
+    assert "(exact for this trace, not a forecast)." in out.splitlines()[0]
     assert "FIFO (baseline)" in out
     assert out.endswith("Every run was audited.\n")
 

@@ -33,9 +33,9 @@ def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureF
     asked = ("--begin", "2026-11", "--lead", "1", "--percent", "50", "--deliver", "2:nodes:+8")
     assert main(["growth", file, *TYPED, *asked]) == 0
     first, assumed, header, *months = capsys.readouterr().out.splitlines()
-    assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (exact for this trace).")
+    assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (exact for this trace")
     assert "They hold again from 2027-01." in first
-    assert "no queue is carried over. FIFO." in assumed
+    assert "No queue is carried over" in assumed
     assert header.split()[:3] == ["month", "arrivals", "nodes"]
     assert "draws" not in header
     assert [line.split()[:3] for line in months if line.startswith("20")] == [
@@ -82,7 +82,7 @@ def test_a_violation_ends_with_one(
 
     monkeypatch.setattr("dlsched.cli.growth.run_growth", broken)
     assert main(["growth", file, *TYPED, "--begin", "2026-11"]) == 1
-    assert "the audit found violations in 1 run, first 2026-12: node 0 held twice" in capsys.readouterr().err
+    assert "violations in 1 run. First, 2026-12: node 0 held twice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_an_exact_trace_says_so_and_names_what_lies_below(tmp_path: Path, capsys
     assert lines[0].startswith("3 nodes are the cheapest we tried that meet “Wait, p95 at most 0 s”: $7,880/month, ")
     assert lines[1].startswith("Exact for this trace, not a forecast: nothing in it is random. FIFO, ")
     assert [line.split() for line in lines if line.startswith("3  ")] == [
-        ["3", "answer", "$7,880/month", "0", "s", "ok", "ok"]
+        ["3", "answer", "$7,880/month", "0", "s,", "ok", "ok"]
     ]
     assert "Just below: 2 nodes fails; 1 node fails." in lines
     assert "3 nodes take no more load than the present one; at 1.05x: fails." in lines

@@ -124,20 +124,20 @@ def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
         pytest.param(
             {"wait_p95": 11_520.0},
             "EASY cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min) against FIFO at the same machine cost "
-            "(exact for this trace).",
+            "(exact for this trace, not a forecast).",
             id="better at the same cost",
         ),
         pytest.param(
             {"wait_p95": 11_520.0, "late_share": 0.06, "vm_cost": 51_700.0},
             "EASY against FIFO is a trade-off: it cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min) and cuts "
             "late jobs from 14% to 6% (−8 pp), but raises machine cost from $42,300 to $51,700 (+$9,400) "
-            "(exact for this trace).",
+            "(exact for this trace, not a forecast).",
             id="metrics disagree",
         ),
         pytest.param(
             {"completed": 9_371},
             "EASY cuts completed jobs from 9,383 to 9,371 (−12) against FIFO, and nothing compared here gets better "
-            "(exact for this trace).",
+            "(exact for this trace, not a forecast).",
             id="only worse",
         ),
         pytest.param(
@@ -210,7 +210,7 @@ def test_where_jobs_are_stopped_the_wait_alone_says_too_little():
             ("LAS", {**FIFO, "wait_p95": 0.0, "preemptions": 9, "not_running_mean": 10_800.0})]  # fmt: skip
     assert compare_sentence(compare(runs, "FIFO", exact=True)) == (
         "LAS raises the mean time not running from 2 h to 3 h (+1 h) against FIFO, and nothing compared here gets "
-        "better (exact for this trace)."
+        "better (exact for this trace, not a forecast)."
     )
     told = result_sentence("LAS", {**runs[1][1], "wait_max": 0.0, "wait_p50": 0.0})
     assert "every job started at once; with pauses, 3 h not running on average" in told
@@ -364,17 +364,17 @@ def test_comparison_guards():
 def test_headline_names_the_best_run_in_late_jobs_else_in_waits():
     runs = [("FIFO", FIFO), ("EASY", {**FIFO, "late_share": 0.1}), ("SJF", {**FIFO, "late_share": 0.06})]
     assert headline(compare(runs, "FIFO", exact=True)) == (
-        "Against FIFO, SJF cuts late jobs from 14% to 6% (−8 pp; exact for this trace)."
+        "Against FIFO, SJF cuts late jobs from 14% to 6% (−8 pp; exact for this trace, not a forecast)."
     )
     waits = [(name, {"wait_p95": wait}) for name, wait in (("FIFO", 7200.0), ("LAS", 3600.0))]
     assert headline(compare(waits, "FIFO", exact=True)) == (
-        "Against FIFO, LAS cuts the p95 wait from 2 h to 1 h (−1 h; exact for this trace)."
+        "Against FIFO, LAS cuts the p95 wait from 2 h to 1 h (−1 h; exact for this trace, not a forecast)."
     )
 
 
 def test_headline_claims_nothing_where_nothing_is_better():
     runs = [("FIFO", FIFO), ("EASY", {**FIFO, "late_share": 0.2})]
-    text = "No other policy here is clearly better than FIFO (exact for this trace)."
+    text = "No other policy here is clearly better than FIFO (exact for this trace, not a forecast)."
     assert headline(compare(runs, "FIFO", exact=True)) == text
     assert headline(compare([("FIFO", {}), ("EASY", {})], "FIFO", exact=True)) == text
 

@@ -96,7 +96,7 @@ def test_one_draw_of_something_random_is_rough_and_recommends_nothing():
     assert memo.best == "FIFO"
     sure = build(options, made_on=DAY, exact=True)
     assert sure.labels == ()
-    assert sure.recommendation.endswith("at the same machine cost (exact for this trace).")
+    assert sure.recommendation.endswith("at the same machine cost (exact for this trace, not a forecast).")
 
 
 @pytest.mark.parametrize("kind", ["example", "generated"])

@@ -12,7 +12,7 @@ import pptx
 import pytest
 
 from dlsched.metrics.kpi import KPIS
-from dlsched.report.evidence import asked_words, claim_words, frontier_of
+from dlsched.report.evidence import answer_words, asked_words, frontier_of
 from dlsched.report.html import to_html
 from dlsched.report.memo import Memo, build
 from dlsched.report.rerun import compare_command, size_command
@@ -30,12 +30,12 @@ def memo(found: Sizing | None = None, *, is_option: bool = True) -> Memo:
     today = [numbers(late, 100.0) for late in (0.4, 0.5, 0.6)]
     four = [numbers(late, 200.0) for late in (0.1, 0.2, 0.1)]
     searched = sizing() if found is None else found
-    options = [option("Today", today), option("4 nodes", four, changes={"nodes": 4.0}, claim=claim_words(searched))]
+    options = [option("Today", today), option("4 nodes", four, changes={"nodes": 4.0}, claim=answer_words(searched))]
     return build(options, made_on=DAY, sizes=frontier_of(searched, "4 nodes" if is_option else ""))
 
 
 def test_the_claim_names_what_was_asked_and_in_how_many_draws_it_held() -> None:
-    assert claim_words(sizing()) == (
+    assert answer_words(sizing()) == (
         "the cheapest we tried that meet “Wait, p95 at most 1 h” in the average month: $29,200/month, "
         "$14,600/month more than today. Held in 3 of 3 draws."
     )
@@ -43,18 +43,20 @@ def test_the_claim_names_what_was_asked_and_in_how_many_draws_it_held() -> None:
     assert asked_words(sizing(rule=both)) == (
         "Wait, p95 at most 1 h and Late jobs, share at most 5%, in nearly every month (90% of draws), under FIFO"
     )
-    assert "Targets: Wait, p95 at most 1 h and Late jobs, share at most 5%." in claim_words(sizing(rule=both))
+    assert "Targets: Wait, p95 at most 1 h and Late jobs, share at most 5%." in answer_words(sizing(rule=both))
     exact = sizing(rule=Rule(targets=(WAIT,), exact=True), search_seeds=(0,), confirm_seeds=())
-    assert "Held in" not in claim_words(exact)
+    assert "Held in" not in answer_words(exact)
     assert asked_words(exact) == "Wait, p95 at most 1 h, under FIFO"
-    assert claim_words(sizing(answer=None)) == ""
-    assert claim_words(sizing(answer=(2,))).startswith("the cheapest we tried")
+    assert answer_words(sizing(answer=None)) == ""
+    assert answer_words(sizing(answer=(2,))).startswith("the cheapest we tried")
 
 
 def test_a_size_that_was_found_is_recommended_with_its_claim_and_its_price() -> None:
     found = memo()
     assert found.best == "4 nodes"
-    assert found.recommendation.startswith(f"Choose 4 nodes: {claim_words(sizing())} 4 nodes against Today is a trade-")
+    assert found.recommendation.startswith(
+        f"Choose 4 nodes: {answer_words(sizing())} 4 nodes against Today is a trade-"
+    )
     assert f"{MINUS}36.7 pp" in found.recommendation
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
 from dlsched.studies.inspect.dual_prices.answer import Decided, EndingThen, Hindsight, PricedRun
-from dlsched.wording.assumptions import Assumption
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MINUS, amount, count, cut, number, share, small
 from dlsched.wording.gangs import RESOURCE_WORDS
@@ -108,13 +108,13 @@ def guards_of(run: PricedRun, rejected: set[int], *, stale: bool) -> list[Cautio
 
 
 OURS = (
-    Assumption(
+    Premise(
         "price bounds from the jobs seen so far",
         "The study takes all jobs, also those yet to come. Here the highest "
         "and the lowest price follow from the jobs submitted so far, as nobody knows the others.",
         "",
     ),
-    Assumption(
+    Premise(
         "lowest price: a floor of ours",
         "What a job is worth at the horizon counts at least as a small part of what "
         "it would be worth done in its first slot (a parameter of the policy): one urgent job would otherwise make "
@@ -125,9 +125,9 @@ OURS = (
 BANDWIDTH = "bandwidth"
 
 
-def chips_of(assumptions: tuple[str, ...]) -> list[Assumption]:
+def chips_of(assumptions: tuple[str, ...]) -> list[Premise]:
     """Return what the page takes for granted; ``assumptions`` of the scenario, of which bandwidths matter here."""
-    ours = [Assumption("bandwidths are ours", text, "Workload") for text in assumptions if text.startswith(BANDWIDTH)]
+    ours = [Premise("bandwidths are ours", text, "Workload") for text in assumptions if text.startswith(BANDWIDTH)]
     return [*ours, *OURS]
 
 

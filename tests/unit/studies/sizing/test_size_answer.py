@@ -32,10 +32,10 @@ from dlsched.studies.sizing.words import (
     left_out_words,
     neighbour_words,
     one_more_words,
+    reached_words,
     reversal_words,
     sentence,
     sure_words,
-    target_words,
     why_none,
 )
 from tests.support.known import known
@@ -140,7 +140,7 @@ def test_the_tightest_target_uses_most_of_its_limit() -> None:
     answer = sizing(size(6, 0, draws=tuple(both)), rule=Rule(targets=(WAIT, even), exact=True))
     found = known(tightest(answer, (6,)))
     assert found.target == even  # 0.8 / 0.9 of the limit, waits 3,000 / 3,600
-    assert target_words(found) == "Evenness over users (Jain) 0.9, at least 0.8: ok"
+    assert reached_words(found) == "0.9, ok"
 
 
 def test_one_node_more_is_paired() -> None:

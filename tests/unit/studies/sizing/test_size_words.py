@@ -13,27 +13,26 @@ from dlsched.domain.errors import InputError
 from dlsched.figures.palette import LIGHT
 from dlsched.figures.size import cost_and_service
 from dlsched.metrics.kpi import KPIS
+from dlsched.studies.growth import words as growth_words
 from dlsched.studies.growth.answer import Growth
 from dlsched.studies.sizing.answer import Headroom, Size
 from dlsched.studies.sizing.rule import Rule
-from dlsched.studies.sizing.targets import read_target
-from dlsched.ui.fields.goal import read_targets
-from dlsched.ui.plan import growth_view, headroom_view
-from dlsched.ui.plan.growth_form import MONTH, NODES, TYPE, read_steps
-from dlsched.ui.plan.size_words import (
+from dlsched.studies.sizing.targets import limit_text, read_target, usual_limit
+from dlsched.studies.sizing.words import (
     cards_of,
+    cautions_of,
     certainty,
-    chips_of,
-    edge_words,
     goal_words,
-    guards_of,
-    headline,
     headroom_card,
-    limit_text,
+    headroom_cards,
+    headroom_rows,
     nodes_card,
+    premises_of,
     rows_of,
-    usual_limit,
+    sentence,
 )
+from dlsched.ui.fields.goal import read_targets
+from dlsched.ui.plan.growth_form import MONTH, NODES, TYPE, read_steps
 from tests.support import sizings
 from tests.support.known import known
 from tests.support.sizings import HOUR_S, WAIT, draws, growth, sizing, waits
@@ -109,13 +108,13 @@ def test_a_bad_limit_names_its_field_and_a_way_to_write_it() -> None:
 
 
 def test_the_headline_says_size_price_difference_and_in_how_many_draws_it_held() -> None:
-    assert headline(sizing()) == (
+    assert sentence(sizing(), hits=True) == (
         "4 nodes are the cheapest we tried that meet “Wait, p95 at most 1 h” in the average month: $29,200/month, "
         "$14,600/month more than today. Held in 3 of 3 draws."
     )
     assert certainty(sizing()) == "held in 3 of 3 draws"
     exact = sizing(rule=Rule(targets=(WAIT,), exact=True))
-    assert "Held in" not in headline(exact)
+    assert "Held in" not in sentence(exact, hits=True)
     assert certainty(exact) == "exact for this trace, not a forecast"
 
 
@@ -137,8 +136,8 @@ def test_cards_without_prices_count_gpus() -> None:
     answer = sizing(sizes=sizes, cost_by="gpus")
     assert cards_of(answer)[1][:2] == ("GPUs", "32")
     assert rows_of(answer)[0]["GPUs"] == "8"
-    assert "no prices" in [chip.label for chip in chips_of(answer)]
-    assert "No prices are set" in headline(answer)
+    assert "no prices" in [chip.label for chip in premises_of(answer)]
+    assert "No prices are set" in sentence(answer)
 
 
 def test_on_free_slots_costs_are_those_of_the_runs_with_their_interval() -> None:
@@ -159,7 +158,7 @@ def test_on_free_slots_costs_are_those_of_the_runs_with_their_interval() -> None
 def test_where_nothing_does_cards_tell_what_was_reached() -> None:
     kept = tuple(one for one in sizing().sizes if one.counts in ((1,), (2,)))
     none = sizing(sizes=kept, answer=None, neighbours=(), status="none", headroom=())
-    assert headline(none).startswith("No size we tried, up to 2 nodes, meets “Wait, p95 at most 1 h”")
+    assert sentence(none).startswith("No size we tried, up to 2 nodes, meets “Wait, p95 at most 1 h”")
     assert [card[:2] for card in cards_of(none)] == [("Sizes tried", "2"), ("Wait, p95, lowest reached", "5 h")]
 
 
@@ -190,28 +189,27 @@ def test_every_size_is_a_row_with_verdicts_as_words() -> None:
 
 
 def test_banners_tell_what_must_be_known_before_the_answer() -> None:
-    assert guards_of(sizing()) == []
-    levels = [guard.level for guard in guards_of(sizing(), stale=True, elsewhere=True)]
+    assert cautions_of(sizing()) == []
+    levels = [guard.level for guard in cautions_of(sizing(), stale=True, elsewhere=True)]
     assert levels == ["info", "info"]
     bad = Size(counts=(4,), usd_month=1.0, draws=waits([0.5] * 3, audit=("node 0 held twice",)))
-    (guard,) = guards_of(sizing(sizes=(bad,), answer=None, neighbours=()))
+    (guard,) = cautions_of(sizing(sizes=(bad,), answer=None, neighbours=()))
     assert guard.level == "red"
     assert "3 runs. First, 4 nodes: node 0 held twice" in guard.text
     narrow = sizings.NODES.model_copy(update={"least": 4})
-    (guard,) = guards_of(sizing(types=(narrow,)))
+    (guard,) = cautions_of(sizing(types=(narrow,)))
     assert "least nodes that were allowed (4 nodes)" in guard.text
-    assert edge_words([narrow]) == "4 nodes"
-    (guard,) = guards_of(sizing(reasons=("the search stopped at 100 runs",)))
+    (guard,) = cautions_of(sizing(reasons=("the search stopped at 100 runs",)))
     assert guard.text == "The search stopped at 100 runs: a cheaper size may be left."
 
 
 def test_chips_name_the_claim_the_sizes_and_what_is_drawn() -> None:
-    chips = chips_of(sizing(vary={"days": 1.0, "run_time_spread": 0.3}))
+    chips = premises_of(sizing(vary={"days": 1.0, "run_time_spread": 0.3}))
     labels = [chip.label for chip in chips]
     assert ["other days" in chip.why for chip in chips] == [False, True, False, False]
     assert labels == ["claim: the average month", "days resampled", "run times ± 30%", "sizes: nodes 1 to 8"]
     nearly = Rule(targets=(WAIT,), claim="nearly-every", level=0.9)
-    first = chips_of(sizing(rule=nearly))[0]
+    first = premises_of(sizing(rule=nearly))[0]
     assert first.label == "claim: nearly every month"
     assert first.why.startswith("90% of the draws")
 
@@ -224,17 +222,17 @@ def test_a_question_in_words_names_the_claim_only_where_something_is_random() ->
 
 def test_headroom_cards_and_rows() -> None:
     answer = sizing()
-    assert [card[:2] for card in headroom_view.cards_of(answer)] == [
+    assert [card[:2] for card in headroom_cards(answer)] == [
         ("Headroom, answer", "+20% load"), ("At 1.25x the load, answer", "unsure"),
     ]  # fmt: skip
-    assert [row["All targets"] for row in headroom_view.rows_of(answer)] == ["ok", "ok", "unsure"]
+    assert [row["All targets"] for row in headroom_rows(answer)] == ["ok", "ok", "unsure"]
 
 
 # ---- growth ------------------------------------------------------------------------------------------
 
 
 def test_cards_say_when_it_breaks_and_by_when_to_order() -> None:
-    cards = [card[:2] for card in growth_view.cards_of(growth())]
+    cards = [card[:2] for card in growth_words.cards_of(growth())]
     assert cards == [
         ("Breaks in", "2027-02"), ("Order by", "2026-12"), ("Arrivals then", "1.33x"),
         ("Cost per month then", "$14,600"),
@@ -253,27 +251,27 @@ def test_cards_say_when_it_breaks_and_by_when_to_order() -> None:
     ids=["late", "late without dates", "holds", "unsure", "no dates"],
 )
 def test_cards_of_other_answers(changes: dict[str, Any], first: tuple[str, str], order: str) -> None:
-    cards = growth_view.cards_of(growth(**changes))
+    cards = growth_words.cards_of(growth(**changes))
     assert cards[0][:2] == first
     assert cards[1][1] == order
     assert (cards[1][0] == "Order by, late") == (changes.get("lead_months", 0) > 3)
 
 
 def test_months_as_rows_leave_out_what_says_nothing() -> None:
-    rows = growth_view.table_rows(growth())
+    rows = growth_words.table_rows(growth())
     assert [row["Verdict"] for row in rows] == ["ok", "ok", "unsure", "fails", "ok"]
     assert rows[4]["Nodes"] == "4"
     assert "Why" not in rows[0]
     exact: Growth = growth(rule=Rule(targets=(WAIT,), exact=True))
-    assert "Draws that hold" not in growth_view.table_rows(exact)[0]
-    assert growth_view.certainty(exact) == "exact for this trace, not a forecast"
-    assert growth_view.certainty(growth()) == "3 draws a month"
+    assert "Draws that hold" not in growth_words.table_rows(exact)[0]
+    assert growth_words.certainty(exact) == "exact for this trace, not a forecast"
+    assert growth_words.certainty(growth()) == "3 draws a month"
 
 
 def test_a_month_that_cannot_be_run_is_told() -> None:
     months = (*growth().months[:4], growth().months[4].model_copy(update={"draws": (), "error": "fewer than no nodes"}))
-    (guard,) = growth_view.guards_of(growth(months=months))
-    assert guard.text == "1 month cannot be run. First, 2027-03: fewer than no nodes"
+    (guard,) = growth_words.cautions_of(growth(months=months))
+    assert guard.text == "1 month cannot be run. First, 2027-03: fewer than no nodes."
 
 
 def table(*rows: tuple[Any, Any, Any]) -> pd.DataFrame:

@@ -1,0 +1,107 @@
+"""Settings and changes in words: values with their units, and what differs from draw to draw."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from dlsched.wording.formats import HOUR_S, MINUS, amount, count, duration, listed, money, number, share
+
+Value = float | str
+LARGE_FACTOR = 2.0
+"""From here on a factor is written as one: 2.5x; below it as a change: +20%."""
+SHARES = ("estimate_error", "bug_share", "cancel_share")
+NODES_OF = "nodes."
+DAYS_WHY = (
+    "Each draw is as many days, each a whole day of the trace drawn with replacement. ± tells how well the mean over "
+    "such draws is known, and shrinks with more of them. It does not tell how other days would differ: that is about "
+    "as wide as single draws spread, or wider."
+)
+"""What an interval over resampled days is of (decision 027)."""
+VARY_LABELS = {"days": "whole days of the trace", "run_time_spread": "run times", "failures": "failures of nodes"}
+"""What a reader can let vary from draw to draw."""
+VARY_WHY = {
+    "days": DAYS_WHY,
+    "run_time_spread": "The work of every job times a random factor with mean 1 (log-normal): an assumption of ours.",
+    "failures": "Each node fails at random (exponential) and is back after 1 h: assumptions of ours.",
+}
+"""How it is drawn."""
+_FAILURE = re.compile(r"(\d+)@([\d.]+)for([\d.]+)")
+
+
+def factor_words(factor: float) -> str:
+    """Return a factor as a change: +20%, −10%, unchanged; from LARGE_FACTOR on 2.5x."""
+    if factor >= LARGE_FACTOR:
+        return f"{number(factor)}x"
+    percent = 100 * (factor - 1)
+    if abs(percent) < 1e-9:
+        return "unchanged"
+    return f"{'+' if percent > 0 else MINUS}{number(abs(percent))}%"
+
+
+def value_words(key: str, unit: str, value: Value | None) -> str:
+    """Return a value of a setting with its unit, nodes without: 8, +20%, 5 min, ± 50%, $4, none."""
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return failures_words(value) if key == "failure_at" else ", ".join(value.split("+"))
+    if unit == "x":
+        return factor_words(value)
+    if unit in ("s", "h"):
+        return duration(value * (HOUR_S if unit == "h" else 1.0))
+    if unit == "$":
+        return money(value)
+    if unit == "nodes":
+        return count(value)
+    if key == "run_time_spread":
+        return f"± {share(value)}"
+    return share(value) if key in SHARES else f"{number(value, exact=True)}{f' {unit}' if unit else ''}"
+
+
+def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
+    """Return a setting with its value: 8 nodes, 2 nodes of A100, arrivals +20%, run times ± 30%, days resampled."""
+    if unit == "nodes" and value is not None:
+        nodes = amount(int(float(value)), "node")
+        return f"{nodes} of {key.removeprefix(NODES_OF)}" if key.startswith(NODES_OF) else nodes
+    if key == "days":
+        return "days resampled"
+    if key == "failures" and value is not None:
+        return f"failures (each node every {duration(HOUR_S * float(value))})"
+    if key == "failure_at":
+        return value_words(key, unit, value)
+    if key == "vm_types":
+        return f"only the VM types {listed(str(value).split('+'))}"
+    name = "run times" if key == "run_time_spread" else within_sentence(label)
+    return f"{name} {value_words(key, unit, value)}"
+
+
+def within_sentence(label: str) -> str:
+    """Return a label as it is written within a sentence: "Arrivals" small, "GPU speed" as it is."""
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label
+
+
+def failures_words(value: str) -> str:
+    """Return failures at given times: "a failure of node 3 after 48 h for 6 h"; several are counted."""
+    found = [_FAILURE.fullmatch(text) for text in value.split("+")]
+    if len(found) != 1 or found[0] is None:
+        return amount(len(found), "failure") + " at given times"
+    node, start, length = found[0].groups()
+    return f"a failure of node {node} after {duration(HOUR_S * float(start))} for {duration(HOUR_S * float(length))}"
+
+
+# ---- draws -------------------------------------------------------------------------------------------
+
+
+def vary_words(vary: Mapping[str, Value]) -> list[str]:
+    """Return what is drawn anew beside what the scenario itself draws: "days resampled", "run times ± 30%"."""
+    return [setting_words(key, key.replace("_", " "), "", value) for key, value in vary.items()]
+
+
+def of_these_days(vary: Mapping[str, Value]) -> str:
+    """Return what draws are of where they are days of the trace, as what follows them; else ""."""
+    return " of these days" if "days" in vary else ""
+
+
+def vary_help() -> str:
+    """Return how each thing that can vary is drawn, as paragraphs of Markdown."""
+    return "  \n".join(f"**{label[:1].upper()}{label[1:]}**: {VARY_WHY[key]}" for key, label in VARY_LABELS.items())
