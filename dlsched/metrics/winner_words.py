@@ -9,6 +9,7 @@ from typing import Any
 from dlsched.metrics.job_classes import NAMED, NOUNS, letters
 from dlsched.metrics.stats.compare import delta_words
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
+from dlsched.wording.certainty import certainty
 from dlsched.wording.formats import MISSING, amount, count, listed, show, show_delta, show_size
 
 MOST_FOLDED_NAMED = 8
@@ -85,7 +86,8 @@ def sentence(answer: Winners) -> str:
     if found.unsure:
         others.append(f"{count(found.unsure)} cannot be told apart from no change")
     tail = f"; {listed(others)}" if others else ""
-    return f"{first} with {answer.other} in place of {answer.baseline}{tail} ({sureness(answer)})."
+    sure = certainty(answer.draws, exact=answer.exact)
+    return f"{first} with {answer.other} in place of {answer.baseline}{tail} ({sure})."
 
 
 def jobs_sentence(answer: Winners) -> str:
@@ -96,13 +98,6 @@ def jobs_sentence(answer: Winners) -> str:
     by = f" by {noticed_words(answer.quantity, answer.noticed)}" if answer.noticed > 0 else ""
     better, worse = (show("share", share) for share in (whole.better_share, whole.worse_share))
     return f"Of the {_jobs(whole.compared)} compared {better} are better off and {worse} worse off{by}."
-
-
-def sureness(answer: Winners) -> str:
-    """Return how sure the changes are."""
-    if answer.draws > 1:
-        return f"95%, {answer.draws} paired draws"
-    return "exact for this trace" if answer.exact else "rough, 1 draw"
 
 
 def notes(answer: Winners) -> list[str]:

@@ -143,7 +143,7 @@ def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
         pytest.param(
             {},
             "EASY does the same as FIFO in completed jobs, the p95 wait, late jobs and machine cost (exact for this "
-            "trace).",
+            "trace, not a forecast).",
             id="all the same",
         ),
     ],

@@ -33,7 +33,7 @@ def test_gains_and_losses_are_counted_over_those_who_stand_alone() -> None:
     assert tally(one_draw()) == tally(one_draw(exact=False)) == Tally(gain=1, lose=1, unsure=0, groups=3)
     assert sentence(one_draw()) == (
         "1 user gains and 1 loses more than 10 min of mean wait with SJF in place of FIFO; 1 changes less "
-        "(exact for this trace)."
+        "(exact for this trace, not a forecast)."
     )
     assert "(rough, 1 draw)" in sentence(one_draw(exact=False))
 
