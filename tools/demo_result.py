@@ -1,6 +1,6 @@
 """Compute the bundled result of the demo again: ``python -m tools.demo_result`` writes data/demo_result.json.
 
-A test compares the file with a fresh computation, so that the Start page never shows an old result.
+A test compares the file with a fresh computation, so that the page Home never shows an old result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dlsched.metrics.stats.compare import compare
 from dlsched.policies.registry import find
 from dlsched.ui.frame.loaders import absences
 from dlsched.ui.home.demo_result import FILE, to_plain
-from dlsched.ui.home.start_view import DEMO_DRAWS, DEMO_POLICIES
+from dlsched.ui.home.home_view import DEMO_DRAWS, DEMO_POLICIES
 from dlsched.workload.catalogue import data_path
 
 

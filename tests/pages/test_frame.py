@@ -2,12 +2,15 @@
 
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import SimulationRules
 from dlsched.runner.background import TaskState, TaskStatus
-from dlsched.ui.frame import run_state, scenario_bar, session
+from dlsched.ui.frame import navigation, run_state, scenario_bar, session
 from dlsched.ui.simulate import run_queue
+from tests.pages.conftest import ROOT
 from tests.support.runs_for_store import record, small_scenario
 
 
@@ -147,3 +150,27 @@ def test_link_names_what_is_shown(monkeypatch):
     assert scenario_bar.link("http://h/compare") == (
         "http://h/compare?scenario=91c0ffee&runs=a,b&job=j+1%26x&set=nodes%3A9&set=arrivals%3A1.2"
     )
+
+
+@pytest.mark.parametrize(("url_path", "title"), [("", "Plan a GPU cluster before you pay for it"), ("sweep", "Sweep")])
+def test_a_link_to_an_old_address_opens_the_page_of_today_with_its_query(
+    url_path, title, store, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(navigation.OLD_ADDRESSES, "old", (url_path, {"added": "by us"}))
+    saved = store.save_scenario(small_scenario(name="of the link"))
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["scenario"] = saved.scenario_hash[:8]
+    app.query_params["set"] = ["nodes:3", "arrivals:2"]
+    app._page_hash = calc_hash("old")  # AppTest opens pages by their file, and an old address has none
+    app = app.run()
+    assert not app.exception
+    assert [one.value for one in app.title] == [title]
+    assert app.session_state["scenario_hash"] == saved.scenario_hash
+    assert app.query_params["added"] == "by us"
+    assert app.query_params["set"] == ["nodes:3", "arrivals:2"]
+
+
+def test_old_addresses_lead_to_pages_that_are_there():
+    paths = {url for entries in navigation.PAGES.values() for *_, url in entries}
+    assert {url for url, _ in navigation.OLD_ADDRESSES.values()} <= paths
+    assert not paths & navigation.OLD_ADDRESSES.keys()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
-    "": (("home/home.py", "Start", "🏁", ""),),
+    "": (("home/home.py", "Home", "🏁", ""),),
     "Scenario": (
         ("scenario/workload.py", "Workload", "📥", "workload"),
         ("scenario/cluster.py", "Cluster", "🖥️", "cluster"),
@@ -43,6 +45,9 @@ FOLDER = "pages"
 SCRIPTS = {title: f"{FOLDER}/{script}" for entries in PAGES.values() for script, title, _, _ in entries}
 """Title of a page -> its script."""
 
+OLD_ADDRESSES: dict[str, tuple[str, Mapping[str, str]]] = {"start": ("", {})}
+"""Addresses of earlier versions -> (url path of today, what is added to the query of the link)."""
+
 
 def navigation(*, hidden: bool = False) -> StreamlitPage:
     """Build the sidebar and return the page to run."""
@@ -53,4 +58,19 @@ def navigation(*, hidden: bool = False) -> StreamlitPage:
         ]
         for section, entries in PAGES.items()
     }
+    sections[""] += [
+        st.Page(_redirect(*there), title="Moved", url_path=old, visibility="hidden")
+        for old, there in OLD_ADDRESSES.items()
+    ]
     return st.navigation(sections, position="hidden" if hidden else "sidebar", expanded=True)
+
+
+def _redirect(url_path: str, added: Mapping[str, str]) -> Callable[[], None]:
+    """Return the page of an old address: it opens the page of today with the query of the link."""
+    script = next(script for entries in PAGES.values() for script, _, _, url in entries if url == url_path)
+
+    def go() -> None:
+        asked = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page(f"{FOLDER}/{script}", query_params={**asked, **added})
+
+    return go

@@ -10,8 +10,8 @@ from dlsched.runner.background import RunTask, TaskStatus
 from dlsched.ui.frame import session
 
 BATCH, FOLLOWED = "batch", "batch-followed"
-START_TITLE = "Plan a GPU cluster before you pay for it"
-FOLLOWING_PAGES = ("Run", START_TITLE)
+HOME_TITLE = "Plan a GPU cluster before you pay for it"
+FOLLOWING_PAGES = ("Run", HOME_TITLE)
 
 
 def start(tasks: Sequence[RunTask]) -> None:

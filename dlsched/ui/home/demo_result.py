@@ -1,4 +1,4 @@
-"""The bundled result of the demo, shown on Start before anything was run; ``python -m tools.demo_result`` makes it."""
+"""The bundled result of the demo, shown on Home before anything was run; ``python -m tools.demo_result`` makes it."""
 
 from __future__ import annotations
 

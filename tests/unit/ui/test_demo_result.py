@@ -1,4 +1,4 @@
-"""The result bundled for the Start page is what the demo gives today."""
+"""The result bundled for the page Home is what the demo gives today."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Start page: demo, recent runs, other ways in, what there is already."""
+"""The page Home: demo, recent runs, other ways in, what there is already."""
 
 from __future__ import annotations
 
@@ -204,12 +204,12 @@ def steps(current: Scenario) -> None:
     policies = runs.drop_duplicates(["policy", "params"])
     st.subheader("Where you are", anchor=False)
     done = (
-        (f"1 Describe: {amount(len(current.workload), 'job')} on {_machines(current)}", True),
-        (f"2 Run: {amount(len(runs), 'run')} of {amount(len(policies), 'policy', 'policies')}", len(runs) > 0),
-        ("3 Understand: results to look at and compare", len(policies) > 1),
+        (f"1 Scenario: {amount(len(current.workload), 'job')} on {_machines(current)}", True),
+        (f"2 Simulate: {amount(len(runs), 'run')} of {amount(len(policies), 'policy', 'policies')}", len(runs) > 0),
+        ("3 Results: results to look at and compare", len(policies) > 1),
     )
     lines = [f"{'✅' if is_done else '▫️'} {safe(text)}" for text, is_done in done]
-    st.markdown("  \n".join([*lines, "▫️ 4 Decide: what if something changes, and what to hand on"]))
+    st.markdown("  \n".join([*lines, "▫️ 4 Plan: what if something changes, and what to hand on"]))
     with st.container(horizontal=True, gap="small"):
         for title in (title for title in DECIDE if title in SCRIPTS):
             st.page_link(SCRIPTS[title], label=title, query_params=session.url_params())
