@@ -3,31 +3,10 @@ import streamlit as st
 from dlsched.ui.frame import page, session
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import safe
-from dlsched.ui.scenario import (
-    calibration_view,
-    calibration_work,
-    fill_view,
-    workload_generate,
-    workload_gpuaas,
-    workload_modelarts,
-    workload_sample,
-    workload_servers,
-    workload_slotted,
-    workload_stream,
-    workload_upload,
-    workload_view,
-)
+from dlsched.ui.scenario import calibration_view, calibration_work, drawn, fill_view, jobs, samples, trace_file
 from dlsched.wording.formats import amount
 
 SOURCES = ("Current", "Upload", "Sample", "Generate")
-KINDS = (
-    "Job mix",
-    "GPU as a service",
-    "Training jobs on a cluster (HELL/KNEE study)",
-    "Elastic training (ModelArts study)",
-    workload_servers.KIND,
-    workload_slotted.KIND,
-)
 
 current = page.begin("Workload")
 if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
@@ -43,26 +22,11 @@ shown = current if source == "Current" else None
 based_on = None
 with mistakes_shown():
     if source == "Upload":
-        shown = workload_upload.upload(current)
+        shown = trace_file.upload(current)
     elif source == "Sample":
-        shown = workload_sample.sample(current)
+        shown = samples.sample(current)
     elif source == "Generate":
-        kind = st.segmented_control(
-            "Kind of jobs", KINDS, default=KINDS[0], required=True, key=workload_servers.KIND_KEY,
-            persist_state="session",
-            help="Classes of jobs on the current cluster, jobs with due times for rented machines of any type, or "
-            "training jobs that speed up with the nodes they get: one GPU each and a parameter server, or 8 GPUs each; "
-            "or jobs of workers and parameter servers that a full cluster lets in or not, at once or slot by slot",
-        )  # fmt: skip
-        forms = (
-            lambda: workload_generate.generate(current),
-            workload_gpuaas.generate,
-            workload_stream.generate,
-            lambda: workload_modelarts.generate(current),
-            workload_servers.generate,
-            lambda: workload_slotted.generate(current),
-        )
-        shown = forms[KINDS.index(kind)]()
+        shown = drawn.generate(current)
         is_next = (current.generator or {}).get("kind") == (shown.generator or {}).get("kind")
         based_on = current.content_hash if current.data_kind == "generated" and is_next else None
 
@@ -80,12 +44,12 @@ elif action.button(
     session.go("scenario/cluster.py")
 places = {}
 if shown is not None:
-    workload_view.profile(shown)
+    jobs.profile(shown)
     if source == "Current":
         places = calibration_view.part(current)
-    workload_view.jobs_table(shown)
+    jobs.jobs_table(shown)
 if source == "Upload":
-    workload_upload.choices()
+    trace_file.choices()
 elif source == "Current":
     fill_view.boxes(current)
 if places:

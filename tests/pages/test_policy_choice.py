@@ -5,8 +5,7 @@ import pytest
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.policies.registry import POLICIES
 from dlsched.ui.fields.policy_choice import ADMITTING_FIVE, BOOKING_FIVE, ELASTIC_FIVE, has_curves, usual
-from dlsched.ui.scenario import workload_slotted
-from dlsched.ui.scenario.workload_servers import KIND
+from dlsched.ui.scenario import drawn
 from dlsched.workload import fill
 from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas
 from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
@@ -78,7 +77,7 @@ def test_what_admission_needs_has_a_way_out(open_page, store):
     app = app.button(key="fill-who gets in-SERVERS").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    assert app.segmented_control(key="gen-kind").value == KIND
+    assert app.segmented_control(key="gen-kind").value == drawn.SERVERS.label
 
 
 def test_given_step_times_are_used_when_asked_for(open_page, store):
@@ -97,7 +96,7 @@ def test_given_step_times_are_used_when_asked_for(open_page, store):
     assert len(told) == 1
     app = app.button(key="fill-PD-ORS-OWN_STEPS").click().run()
     assert not app.exception
-    assert app.segmented_control(key="gen-kind").value == workload_slotted.KIND
+    assert app.segmented_control(key="gen-kind").value == drawn.SLOTTED.label
 
 
 def test_jobs_that_book_slots_are_met_by_the_policies_that_do(open_page, store):

@@ -248,7 +248,7 @@ def test_philly_log_as_json(drop):
 @pytest.mark.parametrize("sample", range(len(SAMPLES)), ids=[one.label for one in SAMPLES])
 def test_samples_are_examples_and_name_their_doctor(open_page, store, sample):
     app = open_page("scenario/workload.py", source="Sample")
-    app = app.radio(key="sample").set_value(sample).run()
+    app = app.radio(key="sample").set_value(SAMPLES[sample].label).run()
     assert not app.exception
     assert "Trace doctor" in shown(app)
     assert data_path(SAMPLES[sample].file).is_file()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dlsched.ui.scenario import workload_sample
-from dlsched.ui.scenario.workload_modelarts import OWN
+from dlsched.ui.scenario import samples
+from dlsched.ui.scenario.drawn import OWN
 from dlsched.wording.formats import number
 from dlsched.workload.studies.modelarts import (
     VARIANTS,
@@ -30,7 +30,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     assert not app.exception
     assert app.title[0].value == "Workload"
     app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
-    assert app.radio(key="sample").value == workload_sample.ELASTIC
+    assert app.radio(key="sample").value == samples.ELASTIC.label
     assert "110 nodes of 8 GPUs" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
@@ -54,9 +54,9 @@ def test_the_form_begins_with_the_published_trace(form):
 def test_the_form_makes_a_whole_scenario(form, store):
     app = form.number_input(key="elastic-nodes").set_value(30).run()
     app = app.number_input(key="elastic-jobs").set_value(200).run()
-    app = app.segmented_control(key="elastic-long").set_value(True).run()
-    app = app.number_input(key="elastic-scale").set_value(2.0).run()
-    app = app.selectbox(key="elastic-most").set_value(8).run()
+    app = app.segmented_control(key="elastic-only_long").set_value(True).run()
+    app = app.number_input(key="elastic-load_scale").set_value(2.0).run()
+    app = app.selectbox(key="elastic-max_nodes").set_value(8).run()
     app = app.selectbox(key="elastic-variant").set_value("mishaps").run()
     app = app.number_input(key="elastic-seed").set_value(6).run()
     assert not app.exception
@@ -73,7 +73,7 @@ def test_the_jobs_of_the_scenario_on_whole_nodes(form, store):
     before = kept(store)
     app = form.segmented_control(key="elastic-source").set_value(OWN).run()
     app = app.number_input(key="elastic-own-nodes").set_value(40).run()
-    app = app.selectbox(key="elastic-most").set_value(4).run()
+    app = app.selectbox(key="elastic-max_nodes").set_value(4).run()
     assert not app.exception
     assert "GPUs become whole nodes of 8" in shown(app)
     app = app.button(key="use-jobs").click().run()
@@ -85,7 +85,7 @@ def test_the_jobs_of_the_scenario_on_whole_nodes(form, store):
 
 def test_a_trace_without_long_jobs_says_so(form):
     app = form.number_input(key="elastic-jobs").set_value(1).run()
-    app = app.segmented_control(key="elastic-long").set_value(True).run()
+    app = app.segmented_control(key="elastic-only_long").set_value(True).run()
     seeds = (app.number_input(key="elastic-seed").set_value(seed).run() for seed in range(20))
     refused = next(app for app in seeds if app.error)
     assert not refused.exception

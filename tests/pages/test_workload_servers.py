@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dlsched.domain.scenario import SpeedSpec
-from dlsched.ui.scenario import workload_sample
-from dlsched.ui.scenario.workload_servers import KIND
-from dlsched.ui.scenario.workload_view import shown_columns
+from dlsched.ui.scenario import samples
+from dlsched.ui.scenario.drawn import SERVERS
+from dlsched.ui.scenario.jobs import shown_columns
 from dlsched.wording.formats import duration, share
 from dlsched.wording.gangs import gang_words
 from dlsched.wording.resources_asked import amounts_of, asked_of, asked_words, scarcest, scarcest_card, servers_words
@@ -19,7 +19,7 @@ from tests.support.server_scenarios import machines, training, with_servers
 @pytest.fixture
 def form(open_page):
     app = open_page("scenario/workload.py", source="Generate")
-    return app.segmented_control(key="gen-kind").set_value(KIND).run()
+    return app.segmented_control(key="gen-kind").set_value(SERVERS.label).run()
 
 
 def test_the_sample_is_two_clicks_away(open_page, store):
@@ -28,7 +28,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     assert not app.exception
     assert app.title[0].value == "Workload"
     app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
-    assert app.radio(key="sample").value == workload_sample.SERVERS
+    assert app.radio(key="sample").value == samples.SERVERS.label
     words = shown(app).replace("*", "")
     assert "50 jobs with parameter servers come at once; 3 units of capacity" in words
     asked = asked_of(sample_server_jobs())
@@ -66,9 +66,9 @@ def test_the_form_makes_a_whole_scenario(form, store):
     app = app.number_input(key="servers-units").set_value(2).run()
     app = app.segmented_control(key="servers-updates").set_value("sync").run()
     app = app.selectbox(key="servers-overlap").set_value("priority").run()
-    app = app.selectbox(key="servers-forward").set_value("mini-batch").run()
+    app = app.segmented_control(key="servers-forward_per").set_value("mini-batch").run()
     app = app.number_input(key="servers-intervals").set_value(4).run()
-    app = app.number_input(key="servers-minutes").set_value(30.0).run()
+    app = app.number_input(key="servers-interval_s").set_value(30.0).run()
     app = app.number_input(key="servers-instance_cpus").set_value(16.0).run()
     app = app.number_input(key="servers-seed").set_value(6).run()
     assert not app.exception

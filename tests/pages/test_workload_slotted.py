@@ -2,8 +2,8 @@
 
 import pytest
 
-from dlsched.ui.scenario import workload_sample
-from dlsched.ui.scenario.workload_slotted import KIND
+from dlsched.ui.scenario import samples
+from dlsched.ui.scenario.drawn import SLOTTED
 from dlsched.workload.studies.pd_ors import (
     SlottedJobsSpec,
     sample_slotted_jobs,
@@ -18,7 +18,7 @@ from tests.support.runs_for_store import small_scenario
 def form(open_page, store):
     store.save_scenario(small_scenario())
     app = open_page("scenario/workload.py", source="Generate")
-    return app.segmented_control(key="gen-kind").set_value(KIND).run()
+    return app.segmented_control(key="gen-kind").set_value(SLOTTED.label).run()
 
 
 def test_the_sample_is_two_clicks_away(open_page, store):
@@ -26,7 +26,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     assert not app.exception
     assert app.title[0].value == "Workload"
     app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
-    assert app.radio(key="sample").value == workload_sample.SLOTTED
+    assert app.radio(key="sample").value == samples.SLOTTED.label
     assert "some are worth nothing once their hour has passed" in shown(app)
     app = app.button(key="use-jobs").click().run()
     assert kept(store).content_hash == sample_slotted_jobs().content_hash
@@ -37,7 +37,7 @@ def test_the_form_makes_a_whole_scenario(form, store):
     assert not form.error
     assert form.button(key="use-jobs").label == "Use these 50 jobs"
     numbers = {
-        "jobs": 30, "machines": 7, "slots": 12, "minutes": 30.0, "seed": 6, "insensitive": 20.0, "critical": 50.0,
+        "jobs": 30, "machines": 7, "slots": 12, "slot_s": 30.0, "seed": 6, "insensitive": 20.0, "critical": 50.0,
         "slowest_mb_per_slot": 1e5, "fastest_mb_per_slot": 3e5, "inside_factor": 5.0,
     }  # fmt: skip
     app = form
@@ -57,7 +57,7 @@ def test_the_form_makes_a_whole_scenario(form, store):
 def test_jobs_arrive_as_those_of_the_scenario_in_hand(open_page, store):
     saved = store.save_scenario(small_scenario())
     app = open_page("scenario/workload.py", source="Generate", scenario=saved.scenario_hash[:8])
-    app = app.segmented_control(key="gen-kind").set_value(KIND).run()
+    app = app.segmented_control(key="gen-kind").set_value(SLOTTED.label).run()
     app = app.segmented_control(key="slotted-arrivals").set_value("current").run()
     assert not app.exception
     assert not app.error
@@ -71,5 +71,5 @@ def test_jobs_arrive_as_those_of_the_scenario_in_hand(open_page, store):
 def test_shares_above_all_are_refused_with_a_way_out(form):
     app = form.number_input(key="slotted-insensitive").set_value(80.0).run()
     assert not app.exception
-    assert "more than all" in app.error[0].value
+    assert "at most 100%" in app.error[0].value
     assert app.button(key="use-none").disabled

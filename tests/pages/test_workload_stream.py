@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlsched.ui.scenario import workload_sample
+from dlsched.ui.scenario import samples
 from dlsched.workload.studies.hell_knee import StreamSpec, sample_stream, stream_scenario
 from tests.support.known import known
 from tests.support.page_text import kept, shown
@@ -22,7 +22,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     assert not app.exception
     assert app.title[0].value == "Workload"
     app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
-    assert app.radio(key="sample").value == workload_sample.STREAM
+    assert app.radio(key="sample").value == samples.STREAM.label
     assert "100 nodes of one GPU train four networks" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
@@ -45,9 +45,9 @@ def test_the_form_begins_with_the_study(form):
 def test_the_form_makes_a_whole_scenario(form, store):
     app = form.number_input(key="stream-nodes").set_value(30).run()
     app = app.number_input(key="stream-jobs").set_value(50).run()
-    app = app.slider(key="stream-load").set_value(0.4).run()
+    app = app.number_input(key="stream-load").set_value(40.0).run()
     app = app.segmented_control(key="stream-networks").set_value("large").run()
-    app = app.selectbox(key="stream-links").set_value("exact").run()
+    app = app.selectbox(key="stream-network_model").set_value("exact").run()
     app = app.number_input(key="stream-seed").set_value(6).run()
     assert not app.exception
     assert not app.error

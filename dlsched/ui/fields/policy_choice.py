@@ -11,7 +11,7 @@ from dlsched.ui.frame import session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.scenario import workload_servers, workload_slotted
+from dlsched.ui.scenario import drawn
 from dlsched.ui.scenario.fill_view import OFFERS
 from dlsched.workload import fill
 
@@ -205,7 +205,7 @@ def _to_servers(whose: str, need: Need, lacks: tuple[Need, ...], scenario: Scena
         "Draw jobs that have them", key=f"fill-{whose}-{need.name}", type="tertiary",
         help="Opens the page Workload: jobs with workers, parameter servers and utilities",
     ):  # fmt: skip
-        workload_servers.open_form()
+        drawn.open_form(drawn.SERVERS)
 
 
 def _to_own_steps(whose: str) -> None:
@@ -215,7 +215,7 @@ def _to_own_steps(whose: str) -> None:
         help="Opens the page Workload: jobs whose workers make steps on their own, as the PD-ORS study has them. "
         "Jobs of a file need asynchronous updates, and steps of step_s and spread_s only",
     ):  # fmt: skip
-        workload_slotted.open_form()
+        drawn.open_form(drawn.SLOTTED)
 
 
 def _matches(spec: PolicySpec, wanted: str) -> bool:

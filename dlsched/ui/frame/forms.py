@@ -10,12 +10,20 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 from dlsched.domain.model import FrozenModel
+from dlsched.domain.units import HOUR_S, MINUTE_S
 from dlsched.ui.frame.text import dollars
 
 UNIT_ENDINGS = ((" usd per h", "$/h"), (" gpu s", "GPU-s"), (" usd", "$"), (" gib", "GiB"), (" s", "s"))
 SPELLINGS = {"vm": "VM", "gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
-Choices = Sequence[str] | Mapping[str, str]
+Choices = Sequence[Any] | Mapping[Any, str]
 SHARE_FIELDS = ("_share", "_error", "efficiency")
+PARTS, MULTIPLES = {"%": 100.0, "$/h": HOUR_S}, {"min": MINUTE_S}
+"""Units that a field may be shown in (``shown_in`` among its extras): so many of one of its own; so much in its own."""
+
+
+def row_width(text: str) -> int:
+    """Return the width of a widget in a row that holds this text, pixels."""
+    return max(120, 50 + 8 * len(text))
 
 
 def model_fields(
@@ -25,65 +33,87 @@ def model_fields(
     *,
     hidden: Collection[str] = (),
     choices: Mapping[str, Choices] | None = None,
+    start: Mapping[str, Any] | None = None,
+    in_row: bool = False,
 ) -> dict[str, Any]:
     """Show one widget per field of the model and return the values; defaults come from ``current`` or the model.
 
-    ``hidden`` fields are left out; ``choices`` turns a text field into a choice among these (value -> its words, where
-    they are a mapping).
+    ``hidden`` fields are left out; ``choices`` turns a field into a choice among these (value -> its words, where
+    they are a mapping); ``start`` holds defaults that differ. ``in_row``: widgets stand side by side, and keep what is
+    in them when their page is left.
     """
     base = current or model.model_validate({})
+    values = {name: getattr(base, name) for name in model.model_fields} | dict(start or {})
     return {
-        name: field(label_of(name, info), info, getattr(base, name), f"{key}-{name}", (choices or {}).get(name))
+        name: field(label_of(name, info), info, values[name], f"{key}-{name}", (choices or {}).get(name), in_row=in_row)
         for name, info in model.model_fields.items()
         if name not in hidden
     }
 
 
 def label_of(name: str, info: FieldInfo) -> str:
-    """Return a label: the name in words with its unit."""
-    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
-    words, unit = (info.title or name.replace("_", " ")).strip(), str(extra.get("unit", ""))
-    for ending, sign in UNIT_ENDINGS:
-        if words.lower().endswith(ending):
-            words, unit = words[: -len(ending)], unit or sign
-            break
+    """Return a label: the field's title, else its name in words; with its unit."""
+    unit = _extra(info, "unit") or _extra(info, "shown_in")
+    words = info.title or name.replace("_", " ").strip()
+    if info.title is None:
+        for ending, sign in UNIT_ENDINGS:
+            if words.endswith(ending):
+                words, unit = words[: -len(ending)], unit or sign
+                break
+        words = " ".join(SPELLINGS.get(word, word) for word in words.split(" "))
+        words = words[:1].upper() + words[1:]
     if not unit and name.endswith(SHARE_FIELDS):
         unit = "0 to 1"
-    spelt = " ".join(SPELLINGS.get(word, word) for word in words.split(" "))
-    spelt = spelt[:1].upper() + spelt[1:]
-    return f"{spelt} ({unit})" if unit else spelt
+    return f"{words} ({unit})" if unit else words
 
 
-def field(label: str, info: FieldInfo, value: Any, key: str, choices: Choices | None = None) -> Any:
+def field(
+    label: str, info: FieldInfo, value: Any, key: str, choices: Choices | None = None, *, in_row: bool = False
+) -> Any:
     """Show the widget that suits the type of a field and return its value."""
-    hint = dollars(info.description or "")
     kind, optional = _inner(info.annotation)
-    label = dollars(label)
+    named: dict[str, Any] = {"label": dollars(label), "help": dollars(info.description or ""), "key": key}
+    if in_row:
+        named |= {"persist_state": "session", "width": row_width(label)}
+    if choices is None and get_origin(kind) is Literal:
+        choices = {option: str(option).replace("-", " ") for option in get_args(kind)}
+        return _choice(choices, value, None, named)
     if choices is not None:
-        place = list(choices).index(value) if value in choices else None
-        words = choices if isinstance(choices, Mapping) else {}
-        return st.selectbox(
-            label, list(choices), index=place, help=hint, key=key, placeholder="chosen by itself",
-            format_func=lambda value: words.get(value, value),
-        )  # fmt: skip
-    if get_origin(kind) is Literal:
-        options = [*get_args(kind)]
-        place = options.index(value) if value in options else None
-        return st.selectbox(label, options, index=place, help=hint, key=key, format_func=_plain_words)
+        return _choice(choices, value, "chosen by itself", named, segmented=in_row and len(choices) < 3)
     if kind is bool:
-        return st.checkbox(label, value=bool(value), help=hint, key=key)
+        return st.checkbox(value=bool(value), **named)
     if kind is int or kind is float:
-        return _number(label, info, kind, value, hint, key, optional)
+        return _number(info, kind, value, optional, named)
+    if get_origin(kind) is tuple and Ellipsis not in get_args(kind):
+        return _range(label, info, kind, value, named)
     if get_origin(kind) is tuple:
-        shown = ", ".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value)
-        text = st.text_input(label, shown, help=f"{hint} Numbers separated by commas.", key=key)
+        numbers = ", ".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value)
+        text = st.text_input(value=numbers, **named | {"help": f"{named['help']} Numbers separated by commas."})
         return [part.strip() for part in text.split(",") if part.strip()]
-    text = st.text_input(label, value or "", help=hint, key=key)
+    text = st.text_input(value=value or "", **named)
     return (text or None) if optional else text
 
 
-def _plain_words(option: object) -> str:
-    return str(option).replace("-", " ")
+def _choice(
+    choices: Choices, value: Any, placeholder: str | None, named: dict[str, Any], *, segmented: bool = False
+) -> Any:
+    words = choices if isinstance(choices, Mapping) else {}
+
+    def word(option: Any) -> str:
+        return str(words.get(option, option))
+
+    if segmented:
+        del named["width"]
+        return st.segmented_control(options=list(choices), default=value, required=True, format_func=word, **named)
+    if "width" in named:
+        named["width"] = max(named["width"], row_width(max(map(word, choices), key=len)))
+    place = list(choices).index(value) if value in choices else None
+    return st.selectbox(options=list(choices), index=place, placeholder=placeholder, format_func=word, **named)
+
+
+def _extra(info: FieldInfo, name: str) -> str:
+    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    return str(extra.get(name, ""))
 
 
 def _inner(annotation: Any) -> tuple[Any, bool]:
@@ -94,16 +124,34 @@ def _inner(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _number(label: str, info: FieldInfo, kind: type, value: Any, hint: str, key: str, optional: bool) -> Any:
+def _number(info: FieldInfo, kind: type, value: Any, optional: bool, named: dict[str, Any]) -> Any:
+    shown_in = _extra(info, "shown_in")
+    part, multiple = PARTS.get(shown_in, 1.0), MULTIPLES.get(shown_in, 1.0)
+
+    def shown(number: Any) -> Any:
+        return None if number is None else kind(number) if kind is int else float(number) * part / multiple
+
     low, high = None, None
     for rule in info.metadata:
         if isinstance(rule, Ge | Gt):
-            low = kind(rule.ge if isinstance(rule, Ge) else rule.gt)
+            low = shown(rule.ge if isinstance(rule, Ge) else rule.gt)
         if isinstance(rule, Le | Lt):
-            high = kind(rule.le if isinstance(rule, Le) else rule.lt)
-    start = None if value is None else kind(value)
-    shown = st.number_input(
-        label, min_value=low, max_value=high, value=start, help=hint, key=key,
-        format=None if kind is int else "%g", placeholder="none" if optional else None,
+            high = shown(rule.le if isinstance(rule, Le) else rule.lt)
+    typed = st.number_input(
+        min_value=low, max_value=high, value=shown(value), format=None if kind is int else "%g",
+        placeholder=_extra(info, "placeholder") or "none" if optional else None, **named,
     )  # fmt: skip
-    return shown if shown is None else kind(shown)
+    return typed if typed is None else kind(typed) if kind is int else float(typed) * multiple / part
+
+
+def _range(label: str, info: FieldInfo, kind: Any, value: Any, named: dict[str, Any]) -> list[Any]:
+    """Show two numbers, the ends of a range, and return them."""
+    words, _, unit = label.partition(" (")
+    ends = []
+    for end, inner, start in zip(("from", "to"), get_args(kind), value, strict=True):
+        of_end = FieldInfo.from_annotation(inner)
+        of_end.json_schema_extra = info.json_schema_extra
+        end_label = f"{words} {end} ({unit}" if unit else f"{words} {end}"
+        own = {"label": dollars(end_label), "key": f"{named['key']}-{end}"}
+        ends.append(_number(of_end, float, start, False, named | own))
+    return ends

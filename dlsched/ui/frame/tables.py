@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pydantic import ValidationError
+
+from dlsched.domain.errors import InputError, from_validation
 
 ROW_PX, TALL_PX = 40, 240
 
@@ -68,6 +71,32 @@ def _any_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with cells that can hold anything: a new row begins with empty ones, also among numbers."""
     plain = frame.astype(object)
     return plain.where(plain.notna(), None)
+
+
+def filled_rows(table: pd.DataFrame) -> list[tuple[int, dict[Any, Any]]]:
+    """Return the rows in which something is filled in, each with its number from 1 as shown."""
+    records = enumerate(table.astype(object).to_dict("records"), 1)
+    return [(row, record) for row, record in records if not all(is_empty(value) for value in record.values())]
+
+
+def need_filled(record: Mapping[Any, Any], names: Iterable[str], where: str, labels: Mapping[str, str]) -> None:
+    """Raise InputError that names the first of the columns with an empty cell; ``where`` is the row in words."""
+    for name in names:
+        if is_empty(record[name]):
+            raise InputError(f"{where}, column {labels[name]}", "is empty", "Fill it in, or delete the row")
+
+
+def mistake_in(
+    error: ValidationError, where: str, labels: Mapping[str, str], column_of: Mapping[str, str] | None = None
+) -> InputError:
+    """Return the first complaint about the record of a row, with the column as shown.
+
+    ``column_of``: parts of the model -> their columns, where the names differ; the innermost part decides.
+    """
+    path = [str(part) for part in reversed(error.errors()[0]["loc"])]
+    columns = [column for part in path if (column := (column_of or {}).get(part, part)) in labels]
+    place = f"{where}, column {labels[columns[0]]}" if columns else where
+    return InputError(place, from_validation("", error).why, "Correct the value")
 
 
 def is_empty(value: Any) -> bool:

@@ -18,7 +18,7 @@ from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.scenario_bar import policy_label
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.home.demo_result import demo_result
-from dlsched.ui.scenario import workload_sample
+from dlsched.ui.scenario import samples
 from dlsched.ui.simulate import run_view
 from dlsched.ui.simulate.run_queue import live_queue
 from dlsched.wording.formats import amount, money
@@ -30,29 +30,6 @@ STARTERS = (
     ("easy-backfill", "when users state time limits; the first in line is never delayed."),
     ("las", "when run times are unknown and short jobs should not wait."),
 )
-SAMPLES = (
-    (
-        "start-service", "Rent GPUs by the hour", workload_sample.SERVICE,
-        "which machines, when, for which job",
-    ),
-    (
-        "start-stream", "Speed up training jobs", workload_sample.STREAM,
-        "how do training jobs speed up? HELL and KNEE on 100 nodes",
-    ),
-    (
-        "start-elastic", "Resize jobs as they run", workload_sample.ELASTIC,
-        "how many of 110 nodes for whom, and when?",
-    ),
-    (
-        "start-servers", "Admit jobs to a full cluster", workload_sample.SERVERS,
-        "50 jobs with parameter servers; who gets in, with how many workers and servers?",
-    ),
-    (
-        "start-slotted", "Book machines ahead", workload_sample.SLOTTED,
-        "50 jobs that arrive over 20 hours; whom to admit, and which machines to book for when?",
-    ),
-)  # fmt: skip
-"""Buttons to samples: key, label, the sample, and what its help says of it."""
 MOST_SHOWN = 5
 DECIDE = ("What if", "Sweep", "Size", "Report")
 
@@ -86,10 +63,9 @@ def other_ways() -> None:
             session.go("scenario/workload.py", source="Generate")
         if st.button("Look at a sample", key="start-sample", help="Small bundled traces"):
             session.go("scenario/workload.py", source="Sample")
-        for key, label, sample, told in SAMPLES:
-            if st.button(label, key=key, help=f"A sample: {told}"):
-                st.session_state[workload_sample.KEY] = sample
-                session.go("scenario/workload.py", source="Sample")
+        for sample in samples.OF_STUDIES:
+            if st.button(sample.start, key=f"start-{sample.key}", help=f"A sample: {sample.hint}"):
+                sample.open()
         with st.popover("Open a file", key="start-file", help="A scenario file, .json or .toml"):
             open_file()
 

@@ -11,7 +11,7 @@ from dlsched.studies.speed_models.throughput import NETWORK_WORDS, fit_table
 from dlsched.ui.frame.text import safe
 from dlsched.ui.frame.uploads import File, file_of, kept_file, put
 from dlsched.ui.lab.throughput_source import Source
-from dlsched.ui.scenario.workload_view import doctor
+from dlsched.ui.scenario.jobs import import_report
 from dlsched.wording.formats import amount, share
 from dlsched.workload.profiles.demo_throughput import demo_csv
 from dlsched.workload.profiles.throughput_file import TEMPLATES, MeasurementRead, read_measurements
@@ -43,7 +43,7 @@ def measurements_file() -> tuple[File, MeasurementRead] | None:
                 return None
         read = _read(file.tag, file.name, file)
         with right:
-            doctor(read.report, "measurements")
+            import_report(read.report, "measurements")
     return file, read
 
 

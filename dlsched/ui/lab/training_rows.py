@@ -12,7 +12,7 @@ from dlsched.domain.errors import DlschedError, InputError
 from dlsched.speed.regression import Fits, Runs, fit_all
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.uploads import File, kept_file
-from dlsched.ui.scenario.workload_view import doctor
+from dlsched.ui.scenario.jobs import import_report
 from dlsched.workload.profiles.demo_profile import NOISE, SEED, demo_runs
 from dlsched.workload.profiles.profiling import ProfileRead, read_profiling, template_csv
 
@@ -94,7 +94,7 @@ def _uploaded() -> Models | None:
             error_box(error)
             return None
     with right:
-        doctor(read.report, "profiling rows")
+        import_report(read.report, "profiling rows")
     return Models(fits, generated=False, tag=key)
 
 

@@ -13,7 +13,7 @@ from dlsched.studies.pool_sizes.words import question_words
 from dlsched.ui import answers
 from dlsched.ui.answers import computed
 from dlsched.ui.frame import run_state, session
-from dlsched.ui.scenario.workload_modelarts import ON_NODES
+from dlsched.ui.scenario.drawn import ON_NODES
 from dlsched.wording.formats import amount, duration
 from dlsched.workload.studies.modelarts import on_whole_nodes, sample_elastic
 

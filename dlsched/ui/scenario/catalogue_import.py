@@ -8,7 +8,7 @@ from dlsched.domain.errors import DlschedError
 from dlsched.ui.frame.parts import error_box, mistakes_shown
 from dlsched.ui.frame.uploads import File, kept_file
 from dlsched.ui.scenario import catalogue_form, price_lists
-from dlsched.ui.scenario.workload_view import doctor
+from dlsched.ui.scenario.jobs import import_report
 from dlsched.wording.formats import amount
 from dlsched.workload.prices.price_file import SKYPILOT, PriceRead, read_prices
 from dlsched.workload.prices.price_list import Offer, check_names, merged, stamped
@@ -37,7 +37,7 @@ def importing(*, disabled: bool) -> None:
                 return
             _take(_stamped(file, read) if read.format == SKYPILOT else read.offers, disabled=disabled)
         with right:
-            doctor(read.report, read.format, "Price doctor")
+            import_report(read.report, read.format, "Price doctor")
 
 
 def _read(file: File, region: str | None) -> PriceRead | DlschedError:

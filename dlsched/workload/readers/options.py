@@ -18,33 +18,52 @@ class ReadOptions(FrozenModel):
     format: FormatKey = Field("auto", description="Trace format; auto = detect by content.")
     mapping: ColumnMapping | None = Field(None, description="Meaning of the columns of a CSV; empty = guess.")
     cancelled: Literal["keep", "drop"] = Field(
-        "keep", description="Jobs cancelled after they ran: keep their run time as service, or drop them."
+        "keep",
+        title="Cancelled jobs",
+        description="Jobs cancelled after they ran: keep their run time as service, or drop them.",
     )
     censored: Literal["keep", "drop"] = Field(
-        "keep", description="Jobs still running when the trace ends: keep the time seen so far, or drop them."
+        "keep",
+        title="Still running at the end",
+        description="Jobs still running when the trace ends: keep the time seen so far, or drop them.",
     )
-    cpu_jobs: Literal["keep", "drop"] = Field("keep", description="Jobs without GPUs: keep as CPU jobs, or drop.")
+    cpu_jobs: Literal["keep", "drop"] = Field(
+        "keep",
+        title="Jobs without GPUs",
+        description="Jobs without GPUs: keep as CPU jobs, or drop.",
+    )
     zero_run: Literal["drop", "one-second"] = Field(
-        "drop", description="Jobs with a run time of 0 s: drop them, or run them for 1 s."
+        "drop",
+        title="Run time of 0 s",
+        description="Jobs with a run time of 0 s: drop them, or run them for 1 s.",
     )
     duplicates: Literal["suffix", "drop"] = Field(
         "suffix",
+        title="Id used again",
         description="Different jobs with one id: number the later ones (#2, #3), or drop them. "
         "A row repeated with equal times and GPUs is always dropped.",
     )
     philly_run_time: Literal["wall", "attempts"] = Field(
-        "wall", description="Philly: first start to last end (with re-queue gaps), or the sum of the attempts."
+        "wall",
+        title="Run time",
+        description="Philly: first start to last end (with re-queue gaps), or the sum of the attempts.",
     )
     openb_nodes: bytes | None = Field(
         None, exclude=True, description="openb: content of the node list, read as a cluster to offer."
     )
     gpus_per_processor: float = Field(
-        1.0, gt=0, le=64, description="SWF: GPUs for each processor; 0.125 = eight cores stand for one GPU."
+        1.0,
+        title="GPUs per processor",
+        gt=0,
+        le=64,
+        description="SWF: GPUs for each processor; 0.125 = eight cores stand for one GPU.",
     )
     cores_per_gpu: dict[str, float] = Field(
         default_factory=dict,
         description="SWF: cores that stand for one GPU, by partition number; others use gpus_per_processor.",
     )
     sacct_submit: Literal["submit", "eligible"] = Field(
-        "submit", description="sacct: jobs arrive when submitted, or when dependencies and holds let them run."
+        "submit",
+        title="Jobs arrive when",
+        description="sacct: jobs arrive when submitted, or when dependencies and holds let them run.",
     )

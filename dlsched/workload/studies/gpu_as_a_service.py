@@ -101,8 +101,14 @@ class GpuaasSpec(FrozenModel):
     """Jobs for a cluster of ``nodes`` free slots."""
 
     kind: Literal["gpuaas"] = "gpuaas"
-    nodes: int = Field(10, ge=1, le=10_000, description="Slots of the cluster, for which gaps are scaled.")
-    jobs: int | None = Field(None, ge=1, le=MOST_JOBS, description="Number of jobs; empty = 10 for each node.")
+    nodes: int = Field(10, ge=1, le=10_000, description="Free slots, each for a machine of a type the policy chooses.")
+    jobs: int | None = Field(
+        None,
+        ge=1,
+        le=MOST_JOBS,
+        description="How many to draw; empty = ten for each node.",
+        json_schema_extra={"placeholder": "10 a node"},
+    )
     rate: Rate = Field(
         "exponential",
         description="How fast jobs come: exponential gaps of 75,000 s / nodes; low, high and high450 as fitted; "
@@ -111,8 +117,17 @@ class GpuaasSpec(FrozenModel):
     gap_s: float | None = Field(
         None, gt=0, le=1e9, description="Mean gap of the rates exponential and even, seconds; empty = 75,000 / nodes."
     )
-    due: Factors = Field((1.0, 3.0), description="Due after a multiple of the fastest time, from – to.")
-    late_usd_per_s: Weights = Field((0.003, 0.015), description="Cost of a second late, $, from – to.")
+    due: Factors = Field(
+        (1.0, 3.0),
+        description="Due at a multiple of the fastest run time after submission, drawn evenly from this range.",
+        json_schema_extra={"unit": "x"},
+    )
+    late_usd_per_s: Weights = Field(
+        (0.003, 0.015),
+        title="Late",
+        description="Cost of being late, a planning weight, drawn evenly from this range.",
+        json_schema_extra={"shown_in": "$/h"},
+    )
     applications: tuple[ServiceApplication, ...] = Field(APPLICATIONS, min_length=1, max_length=100)
     in_turn: bool = Field(False, description="Applications one after the other instead of drawn by share.")
     most_gpus: int = Field(8, ge=1, le=64, description="GPUs of the largest machine that can be rented.")

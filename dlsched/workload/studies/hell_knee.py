@@ -137,14 +137,25 @@ class StreamSpec(FrozenModel):
     """Training jobs for ``nodes`` nodes of one GPU: load = jobs per second x mean run time on one node / nodes."""
 
     kind: Literal["training-stream"] = "training-stream"
-    nodes: int = Field(100, ge=1, le=MOST_GPUS, description="Nodes of the cluster, of one GPU each.")
-    jobs: int = Field(4000, ge=1, le=MOST_JOBS, description="Number of jobs.")
+    nodes: int = Field(100, ge=1, le=MOST_GPUS, description="Nodes of the cluster, with one GPU each.")
+    jobs: int = Field(4000, ge=1, le=MOST_JOBS, description="How many to draw.")
     load: Annotated[float, AfterValidator(_stable)] = Field(
-        0.7, ge=0.001, description="Node time asked for, were each job on one node, over node time there is; below 1."
+        0.7,
+        ge=0.001,
+        title="Load, mean",
+        description="Node time asked for, were each job on one node, over node time there is, in the mean of many "
+        "draws; below 1.",
+        json_schema_extra={"shown_in": "%"},
     )
-    networks: Networks = Field(TABLE_III, description="Networks, or a preset: table-iii (the four), large (two).")
+    networks: Networks = Field(
+        TABLE_III,
+        description="The four of Table III (table-iii), equally likely, or its two large ones (large).",
+    )
     network_model: Network = Field(
-        "hybrid", description="Links of the queueing network: exact (shared), fcfs (one after the other) or hybrid."
+        "hybrid",
+        title="Links",
+        description="How transfers to and from the server meet on its link: shared (exact), one at a time (fcfs), "
+        "or the study's hybrid, shared when busy and one at a time when not.",
     )
     servers: int = Field(1, ge=1, le=MOST_GPUS, description="Server nodes of a job on several nodes.")
     shared_server: bool = Field(False, description="Whether servers share the nodes of workers.")

@@ -62,11 +62,19 @@ class ModelArtsSpec(FrozenModel):
 
     kind: Literal["modelarts"] = "modelarts"
     nodes: int = Field(70, ge=1, le=100_000, description="Nodes of the cluster, of 8 GPUs each; the study has 70–190.")
-    jobs: int = Field(TRACE_JOBS, ge=1, le=MOST_JOBS, description="Jobs of the trace, short ones included.")
+    jobs: int = Field(TRACE_JOBS, ge=1, le=MOST_JOBS, description="Of the trace; 447 of 1,252 run 5 minutes and more.")
     only_long: bool = Field(
-        False, description="Leave out jobs that train for less than 5 minutes, as the study's baseline does."
+        False,
+        title="Of them",
+        description="All, or only those that train for 5 minutes and more, as the study's base case does.",
     )
-    load_scale: float = Field(1.0, ge=0.001, le=1000, description="Arrivals this many times as dense as published.")
+    load_scale: float = Field(
+        1.0,
+        ge=0.001,
+        le=1000,
+        description="Arrivals this many times as dense as published; the jobs stay the same.",
+        json_schema_extra={"unit": "x"},
+    )
     sigma: float = Field(
         1.5,
         ge=0,
@@ -80,7 +88,9 @@ class ModelArtsSpec(FrozenModel):
         description="Shares of the jobs that ask for 1, 2, 4, ... nodes (assumed; the study does not say).",
     )
     min_nodes: Nodes = Field(1, description="Least nodes of a job.")
-    max_nodes: Nodes = Field(16, description="Most nodes of a job.")
+    max_nodes: Nodes = Field(
+        16, title="Most nodes of a job", description="Jobs may run on 1, 2, 4, ... nodes up to this many."
+    )
 
     @model_validator(mode="after")
     def _widths_agree(self) -> Self:

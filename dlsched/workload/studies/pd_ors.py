@@ -39,22 +39,77 @@ class SlottedJobsSpec(FrozenModel):
     """Jobs that arrive over time slots, and the machines they share."""
 
     kind: Literal["slotted-jobs"] = "slotted-jobs"
-    jobs: int = Field(50, ge=1, le=20_000, description="Jobs in all.")
-    machines: int = Field(100, ge=1, le=10_000, description="Machines of 36 GPUs, 99 CPUs, 306 GiB and 135 GiB disk.")
-    slots: int = Field(20, ge=1, le=10_000, description="Slots over which jobs arrive.")
-    slot_s: float = Field(3600.0, gt=0, le=1e7, description="Length of a slot, seconds (the study names no unit).")
-    insensitive: float = Field(0.10, ge=0, le=1, description="Share of jobs whose utility never falls.")
-    critical: float = Field(0.35, ge=0, le=1, description="Share of jobs whose utility falls at a deadline.")
-    slowest_mb_per_slot: float = Field(2e5, gt=0, le=1e12, description="Least bandwidth between machines (assumed).")
-    fastest_mb_per_slot: float = Field(1e6, gt=0, le=1e12, description="Largest bandwidth between machines (assumed).")
+    jobs: int = Field(50, ge=1, le=20_000, description="How many to draw.")
+    machines: int = Field(
+        100,
+        ge=1,
+        le=10_000,
+        description="Each has 36 GPUs, 99 CPUs, 306 GiB of memory and 135 GiB of disk: 18 mean workers. The study has "
+        "100.",
+    )
+    slots: int = Field(
+        20,
+        ge=1,
+        le=10_000,
+        description="Slots over which jobs arrive; every second one gets twice as many as the others.",
+    )
+    slot_s: float = Field(
+        3600.0,
+        gt=0,
+        le=1e7,
+        title="Slot",
+        description="Length of a slot; the study names no unit.",
+        json_schema_extra={"shown_in": "min"},
+    )
+    insensitive: float = Field(
+        0.10,
+        ge=0,
+        le=1,
+        title="Time does not matter",
+        description="Share of the jobs that are worth the same whenever they end.",
+        json_schema_extra={"shown_in": "%"},
+    )
+    critical: float = Field(
+        0.35,
+        ge=0,
+        le=1,
+        title="Time is critical",
+        description="Share of the jobs that lose nearly all their worth within a slot of their deadline; the rest lose "
+        "it little by little.",
+        json_schema_extra={"shown_in": "%"},
+    )
+    slowest_mb_per_slot: float = Field(
+        2e5,
+        gt=0,
+        le=1e12,
+        title="Bandwidth, least",
+        description="Between machines; the study does not say, so it is assumed.",
+        json_schema_extra={"unit": "MB/slot"},
+    )
+    fastest_mb_per_slot: float = Field(
+        1e6,
+        gt=0,
+        le=1e12,
+        title="Bandwidth, most",
+        description="Drawn evenly between the least and this; assumed.",
+        json_schema_extra={"unit": "MB/slot"},
+    )
     inside_factor: float = Field(
-        10.0, ge=1, le=1e6, description="Bandwidth inside a machine over that between (assumed)."
+        10.0,
+        ge=1,
+        le=1e6,
+        title="Inside a machine",
+        description="Bandwidth inside one machine over that between machines; assumed.",
+        json_schema_extra={"unit": "x"},
     )
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
         if self.insensitive + self.critical > 1 + 1e-12:
-            raise ValueError("insensitive and critical: the shares must add up to at most 1")
+            raise ValueError(
+                f"time does not matter to {self.insensitive:.0%} of the jobs and is critical to {self.critical:.0%}: "
+                "together the shares must be at most 100%"
+            )
         if self.slowest_mb_per_slot > self.fastest_mb_per_slot:
             raise ValueError("slowest_mb_per_slot must be at most fastest_mb_per_slot")
         return self

@@ -39,25 +39,49 @@ class ServerJobsSpec(FrozenModel):
     """Jobs with workers and parameter servers, and the capacity they are admitted to."""
 
     kind: Literal["server-jobs"] = "server-jobs"
-    jobs: int = Field(50, ge=1, le=20_000, description="Jobs in all.")
+    jobs: int = Field(50, ge=1, le=20_000, description="How many to draw.")
     units: int = Field(
-        3, ge=1, le=1000, description="Capacity: units of 600 GPUs, 3,400 CPUs, 1,400 GiB memory, 1,200 GiB disk."
+        3,
+        ge=1,
+        le=1000,
+        title="Units of capacity",
+        description="Each has 600 GPUs, 3,400 CPUs, 1,400 GiB of memory and 1,200 GiB of disk; taken together.",
     )
     updates: Literal["async", "sync"] = Field(
-        "async", description="Workers make steps each on its own (async) or all together on a fixed batch (sync)."
+        "async",
+        description="Asynchronous: each worker makes steps on its own. Synchronous: all make one step together, on a "
+        "batch of fixed size.",
     )
     overlap: Literal["sequential", "wait-free", "priority"] = Field(
-        "wait-free", description="How transfers of layers overlap with computation (assumed; the study does not say)."
+        "wait-free",
+        title="Transfers overlap",
+        description="Whether layers are sent while others compute: not at all; each as soon as it is ready; or with "
+        "the layers needed first going first. Assumed: the study does not say.",
     )
     forward_per: Literal["sample", "mini-batch"] = Field(
-        "sample", description="Whether the drawn forward times are of one sample or of a whole mini-batch (open)."
+        "sample",
+        title="Forward time is per",
+        description="What the forward time of a layer, 1 to 500 ms, is of; the study does not say.",
     )
-    intervals: int = Field(1, ge=1, le=1000, description="Scheduling intervals over which jobs arrive; 1 = one batch.")
-    interval_s: float = Field(3600.0, gt=0, le=1e7, description="Length of a scheduling interval, seconds.")
-    instance_gpus: float = Field(4.0, gt=0, le=1024, description="GPUs of an instance; a limit is 1 to 20 of them.")
-    instance_cpus: float = Field(36.0, gt=0, le=1e4, description="CPUs of an instance (C4, the largest: 36).")
-    instance_mem_gib: float = Field(60.0, gt=0, le=1e5, description="Memory of an instance, GiB (C4, the largest: 60).")
-    instance_disk_gib: float = Field(60.0, gt=0, le=1e6, description="Disk of an instance, GiB (assumed).")
+    intervals: int = Field(1, ge=1, le=1000, description="Intervals over which jobs arrive; 1 = all come at once.")
+    interval_s: float = Field(
+        3600.0,
+        gt=0,
+        le=1e7,
+        title="Interval",
+        description="Length of a scheduling interval: who gets in is decided at each.",
+        json_schema_extra={"shown_in": "min"},
+    )
+    instance_gpus: float = Field(
+        4.0, gt=0, le=1024, title="Instance: GPUs", description="A limit is 1 to 20 instances. Assumed."
+    )
+    instance_cpus: float = Field(
+        36.0, gt=0, le=1e4, title="Instance: CPUs", description="The largest C4 instance has 36."
+    )
+    instance_mem_gib: float = Field(
+        60.0, gt=0, le=1e5, title="Instance: memory (GiB)", description="The largest C4 instance has 60 GiB."
+    )
+    instance_disk_gib: float = Field(60.0, gt=0, le=1e6, title="Instance: disk (GiB)", description="Assumed.")
 
 
 def draw_server_jobs(spec: ServerJobsSpec, seed: int) -> Workload:

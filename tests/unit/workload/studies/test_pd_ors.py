@@ -152,7 +152,7 @@ def test_jobs_that_all_come_at_once_have_no_arrivals_to_take():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"insensitive": 0.7, "critical": 0.4}, "must add up to at most 1"),
+        ({"insensitive": 0.7, "critical": 0.4}, "at most 100%"),
         ({"slowest_mb_per_slot": 2e6}, "slowest_mb_per_slot must be at most"),
         ({"machines": 0}, "generator, machines"),
         ({"slot_s": 0}, "generator, slot_s"),

@@ -11,16 +11,18 @@ import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
-from dlsched.domain.errors import InputError, from_validation, validated
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario, SpeedSpec
+from dlsched.domain.units import MINUTE_S
 from dlsched.domain.workload import Workload
 from dlsched.ui.frame import tables
 from dlsched.workload.generators.arrivals import gaps_of, hourly_rates_of
 from dlsched.workload.generators.drawing import plain
 from dlsched.workload.notes import cluster_notes
 from dlsched.workload.studies.job_mix import JobClass, JobMixSpec, scale_to_load
-from dlsched.workload.studies.registry import canonical, draw, parse
+from dlsched.workload.studies.registry import draw
 
+LABEL = "Job mix"
 OFFICE_HOURS = (2, 1, 1, 1, 1, 1, 2, 4, 7, 10, 11, 11, 9, 10, 11, 11, 10, 8, 6, 5, 4, 4, 3, 3)
 WEEKDAYS = (1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.4)
 PATTERNS: dict[str, dict[str, Any]] = {
@@ -88,7 +90,7 @@ def generate(current: Scenario) -> Scenario:
         spec = scale_to_load(spec, current.cluster, rate / 100)
     else:
         spec = scaled_to_rate(spec, rate)
-    plain_spec = canonical(plain(spec))
+    plain_spec = plain(spec)
     with st.spinner("Drawing"):
         drawn = _drawn(json.dumps(plain_spec), int(seed))
     # Tables and step times belong to the jobs they were made for.
@@ -131,21 +133,17 @@ def spec_of(
     table: pd.DataFrame, jobs: int, arrivals: Mapping[str, Any], late_usd_per_h: float, current: Scenario
 ) -> JobMixSpec:
     """Return the checked specification of the form; InputError names the row and the column of the table."""
-    rows = list(enumerate(table.astype(object).to_dict("records"), 1))
-    filled = [(row, record) for row, record in rows if any(given(value) for value in record.values())]
+    filled = tables.filled_rows(table)
     if not filled:
         raise InputError("job mix", "has no class of jobs", "Add a row to the table of classes")
     for row, record in filled:
-        if not given(record["share"]):
-            raise _refusal(row, "share", "is empty", "Give a share, such as 10")
+        tables.need_filled(record, ["share"], _where(row), LABELS)
     used = [(row, record) for row, record in filled if record["share"] != 0]
     if not used:
         raise InputError(f"job mix, column {LABELS['share']}", "all shares are 0", "Give one class a share above 0")
     classes = [_class(row, record, late_usd_per_h, current) for row, record in used]
-    spec = {"kind": "job-mix", "jobs": jobs, "arrivals": _arrivals(arrivals, current), "classes": classes}
-    parsed = parse(spec)
-    assert isinstance(parsed, JobMixSpec)
-    return parsed
+    spec = {"jobs": jobs, "arrivals": _arrivals(arrivals, current), "classes": classes}
+    return validated(JobMixSpec, spec, "generator")
 
 
 def scaled_to_rate(spec: JobMixSpec, jobs_per_h: float) -> JobMixSpec:
@@ -162,31 +160,28 @@ def _arrivals(chosen: Mapping[str, Any], current: Scenario) -> dict[str, Any]:
     return {**chosen, "jobs_per_h": 5.0}
 
 
-def _class(row: int, record: Mapping[Any, Any], late_usd_per_h: float, current: Scenario) -> dict[str, Any]:
+def _class(row: int, record: Mapping[Any, Any], late_usd_per_h: float, current: Scenario) -> JobClass:
     """Return one checked class of the mix."""
-    made: dict[str, Any] = {
-        "name": str(record["class"]).strip() if given(record["class"]) else f"class {row}",
+    values: dict[str, Any] = {
+        "name": tables.text_of(record["class"]) or f"class {row}",
         "share": record["share"],
-        "gpus": _list(record["gpus"]),
+        "gpus": _parts(record["gpus"]),
         "run_time": _run_time(row, record, current),
-        "users": _list(record["users"]),
+        "users": _parts(record["users"]),
     }
-    if given(record["due to x"]):
-        low = record["due from x"] if given(record["due from x"]) else 1.0
-        made["due"] = {"kind": "run-times", "low": low, "high": record["due to x"]}
+    if not tables.is_empty(record["due to x"]):
+        low = 1.0 if tables.is_empty(record["due from x"]) else record["due from x"]
+        values["due"] = {"kind": "run-times", "low": low, "high": record["due to x"]}
         if late_usd_per_h:
-            made["late_usd_per_h"] = [late_usd_per_h, late_usd_per_h]
+            values["late_usd_per_h"] = [late_usd_per_h, late_usd_per_h]
     try:
-        JobClass.model_validate(made)
+        return JobClass.model_validate(values)
     except ValidationError as error:
-        where = [str(part) for part in error.errors()[0]["loc"]]
-        column = next((_COLUMN_OF[part] for part in reversed(where) if part in _COLUMN_OF), "gpus")
-        raise _refusal(row, column, from_validation("", error).why, "Correct the value") from error
-    return made
+        raise tables.mistake_in(error, _where(row), LABELS, _COLUMN_OF) from error
 
 
-def _refusal(row: int, column: str, why: str, do: str) -> InputError:
-    return InputError(f"class row {row}, column {LABELS[column]}", why, do)
+def _where(row: int) -> str:
+    return f"class row {row}"
 
 
 def _run_time(row: int, record: Mapping[Any, Any], current: Scenario) -> dict[str, Any]:
@@ -196,18 +191,15 @@ def _run_time(row: int, record: Mapping[Any, Any], current: Scenario) -> dict[st
         evenly = np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_RUN_TIMES)).astype(np.int64)
         return {"kind": "empirical", "values_s": ordered[evenly].tolist()}
     needed = ("median min",) if kind == "pareto" else ("median min", "p90 min")
-    for column in needed:
-        if not given(record[column]):
-            raise _refusal(row, column, "is empty", "Give a time in minutes")
+    tables.need_filled(record, needed, _where(row), LABELS)
     if kind == "pareto":
-        return {"kind": "pareto", "shortest_s": 60 * float(record["median min"])}
-    return {"kind": "lognormal", "median_s": 60 * float(record["median min"]), "p90_s": 60 * float(record["p90 min"])}
+        return {"kind": "pareto", "shortest_s": MINUTE_S * float(record["median min"])}
+    return {
+        "kind": "lognormal",
+        "median_s": MINUTE_S * float(record["median min"]),
+        "p90_s": MINUTE_S * float(record["p90 min"]),
+    }
 
 
-def _list(text: Any) -> list[str]:
-    return [part.strip() for part in str(text).split(",") if part.strip()] if given(text) else []
-
-
-def given(value: Any) -> bool:
-    """Whether a cell of an editable table holds anything."""
-    return value is not None and not pd.isna(value) and bool(str(value).strip())
+def _parts(text: Any) -> list[str]:
+    return [part.strip() for part in tables.text_of(text).split(",") if part.strip()]

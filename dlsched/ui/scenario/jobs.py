@@ -1,4 +1,4 @@
-"""What the Workload page says of jobs: sentence, cards, charts, doctor's report, table."""
+"""What the Workload page says of jobs: sentence, cards, charts, import report, table."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def profile(scenario: Scenario) -> None:
     fit = fit_of(jobs, cluster, scenario.options.placement)
     median, widest = float(np.median(jobs.work)), float(jobs.gpus.max())
     load = None if np.isnan(fit.load) else fit.load
-    found = cautions(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest)
-    guard_rails([guard for guard in found if guard.level != "info"])
+    warnings = cautions(scenario, load=load, never_fit=len(fit.never_fit), widest_gpus=widest)
+    guard_rails([caution for caution in warnings if caution.level != "info"])
     together = asked_of(scenario) if jobs.has_servers and comes_at_once(scenario) else {}
     sentence(
         workload_sentence(
@@ -134,7 +134,7 @@ def _charts(scenario: Scenario) -> None:
         charts.show(demand(jobs, float(gpus), theme), "demand", caption=True)
 
 
-def doctor(report: Report, format_label: str, name: str = "Trace doctor") -> None:
+def import_report(report: Report, format_label: str, name: str = "Trace doctor") -> None:
     """Show what the reader read, kept, repaired and dropped, with examples."""
     with st.container(border=True, gap="small"):
         st.markdown(f"**{name}** · read as {format_label}")

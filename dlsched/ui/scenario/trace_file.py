@@ -1,7 +1,9 @@
-"""Upload on the Workload page: file, format in doubt, column mapping, reading choices."""
+"""A trace file on the Workload page: upload, format in doubt, what columns mean, reading choices."""
 
 from __future__ import annotations
 
+import json
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +16,24 @@ from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import DlschedError, InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.reading import about_s, is_quick, read_upload
-from dlsched.ui.frame.forms import field
+from dlsched.ui.frame import session
+from dlsched.ui.frame.forms import field, label_of
 from dlsched.ui.frame.parts import error_box, mistakes_shown
 from dlsched.ui.frame.text import safe
 from dlsched.ui.frame.uploads import File, file_of, kept_file
-from dlsched.ui.scenario import workload_mapping
-from dlsched.ui.scenario.workload_view import doctor, on_cluster
+from dlsched.ui.scenario.jobs import import_report, on_cluster
 from dlsched.wording.formats import amount, count, duration
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import (
+    TARGETS,
     ColumnMapping,
+    FieldMap,
     FormatUnsure,
     MappingNeeded,
     ReadOptions,
     TraceRead,
     guess_mapping,
+    load_mapping,
     preview,
     read_cluster,
     table_head,
@@ -37,6 +42,7 @@ from dlsched.workload.readers import (
 from dlsched.workload.readers.detection import LABELS
 from dlsched.workload.readers.gpuaas import InstanceRead
 from dlsched.workload.readers.gpuaas_files import is_instance_zip, read_instance_zip
+from dlsched.workload.readers.mapping import UNITS, Unit
 from dlsched.workload.readers.source import open_trace
 
 DROP, READ = "upload", "upload-read"
@@ -51,11 +57,6 @@ OF_FORMAT = {
     "swf": ("cancelled", "gpus_per_processor"),
     "sacct": ("cancelled", "censored", "sacct_submit"),
 }
-LABEL = {
-    "cpu_jobs": "Jobs without GPUs", "zero_run": "Run time of 0 s", "duplicates": "Id used again",
-    "philly_run_time": "Run time", "cancelled": "Cancelled jobs", "censored": "Still running at the end",
-    "gpus_per_processor": "GPUs per processor", "sacct_submit": "Jobs arrive when",
-}  # fmt: skip
 
 
 def upload(current: Scenario) -> Scenario | None:
@@ -80,7 +81,7 @@ def upload(current: Scenario) -> Scenario | None:
         result = _read(file, options_of(file.tag))
     if isinstance(result, TraceRead):
         with right:
-            doctor(result.report, LABELS[result.format_key])
+            import_report(result.report, LABELS[result.format_key])
         with left:
             listed = _node_list(file.tag) if result.format_key == "openb" else None
             made = scenario_of(result, scenario_name(file.name))
@@ -102,7 +103,7 @@ def _instance(file: File, report_at: DeltaGenerator) -> Scenario | None:
         error_box(error)
         return None
     with report_at:
-        doctor(read.report, "an instance of GPU as a service")
+        import_report(read.report, "an instance of GPU as a service")
     cluster = read.scenario.cluster
     types = amount(len(cluster.catalogue), "machine type")
     st.markdown(f"A whole scenario: {amount(cluster.slots, 'free slot')}, {types} and their run times come with it.")
@@ -121,10 +122,10 @@ def scenario_name(file_name: str) -> str:
 
 def _read(file: File, options: ReadOptions) -> TraceRead | DlschedError:
     key = f"{file.tag}-{options.model_dump_json()}"
-    known = st.session_state.get(READ)
-    if known is None or known[0] != key:
-        st.session_state[READ] = known = (key, _read_now(file, options))
-    result: TraceRead | DlschedError = known[1]
+    last = st.session_state.get(READ)
+    if last is None or last[0] != key:
+        st.session_state[READ] = last = (key, _read_now(file, options))
+    result: TraceRead | DlschedError = last[1]
     return result
 
 
@@ -178,7 +179,7 @@ def choices() -> None:
         for place, name in enumerate((*EVERY_FORMAT, *OF_FORMAT.get(format_key, ())), 1):
             info = ReadOptions.model_fields[name]
             with columns[place % 3]:
-                field(LABEL[name], info, info.default, _key(name, tag))
+                field(label_of(name, info), info, info.default, _key(name, tag))
 
 
 def _mapping(file: File, *, needed: bool) -> None:
@@ -189,7 +190,7 @@ def _mapping(file: File, *, needed: bool) -> None:
             header, sample = table_head(open_trace(file.content, file.name))
             before: ColumnMapping | None = st.session_state.get(_key("mapping", file.tag))
             guess = before or guess_mapping(header, sample)
-            mapping = workload_mapping.form(header, sample, guess, file.tag, needed=needed)
+            mapping = mapping_form(header, sample, guess, file.tag, needed=needed)
             if mapping is not None:
                 st.session_state[_key("mapping", file.tag)] = mapping
                 st.rerun()
@@ -226,3 +227,108 @@ def _node_list(tag: str) -> Cluster | None:
         return None
     st.markdown(f"Read {amount(cluster.num_nodes, 'node')} with {count(cluster.num_gpus)} GPUs.")
     return cluster
+
+
+# ---- which column of a table means what -----------------------------------------------------------
+
+SAVED = "mapping/"
+"""Where saved mappings are among the store's settings."""
+UNIT_WORDS: dict[str, str] = {
+    "s": "seconds", "ms": "milliseconds", "us": "microseconds", "min": "minutes", "h": "hours", "d": "days",
+    "timestamp": "date and time", "clock": "h:min:s", "gib": "GiB", "mib": "MiB", "kib": "KiB", "bytes": "bytes",
+}  # fmt: skip
+COLUMN_LABELS = {
+    "job_id": "Job name", "submit": "Submission", "run": "Run time", "gpus": "GPUs", "mem": "Memory",
+    "mem_per_worker": "Memory per worker", "cpus": "CPUs", "cpus_per_worker": "CPUs per worker",
+    "gpus_per_worker": "GPUs per worker", "gpu_types": "GPU types", "due": "Due time", "weight": "Cost of lateness",
+    "status": "How it ended",
+}  # fmt: skip
+FIRST = ("submit", "run", "gpus", "job_id", "start", "end", "workers", "gpus_per_worker")
+MOST_COLUMNS = 300
+PER_ROW = 4
+LONGEST_COLUMN_NAME = 80
+
+
+def mapping_form(
+    header: tuple[str, ...], sample: list[list[str]], guess: ColumnMapping, tag: str, *, needed: bool
+) -> ColumnMapping | None:
+    """Show the first rows and a choice of column per meaning; return the mapping that was confirmed just now.
+
+    ``needed`` says that the file cannot be read without it.
+    """
+    header = header[:MOST_COLUMNS]
+    rows = pd.DataFrame([(row + [""] * len(header))[: len(header)] for row in sample[:5]], columns=[*header])
+    st.dataframe(rows, hide_index=True, key=f"head-{tag}", alt="The first rows of the file")
+    guess = _saved(header, guess, tag)
+    with st.form(f"map-{tag}", border=True):
+        st.markdown("**Which column means what?** Needed: submission, run time (or start and end), and GPUs.")
+        guess_tag = blake2b(guess.model_dump_json().encode(), digest_size=4).hexdigest()
+        chosen = _choices(header, guess, f"{tag}-{guess_tag}")
+        left, right = st.columns([2, 3], vertical_alignment="bottom")
+        keep_as = right.text_input(
+            "Save this mapping as", key=f"save-map-{tag}", max_chars=60, placeholder="optional: a name to use it again"
+        )
+        confirmed = left.form_submit_button("Read with these columns", type="primary" if needed else "secondary")
+    if not confirmed:
+        return None
+    mapping = ColumnMapping(fields=chosen)
+    if lacks := mapping.missing():
+        st.error(f"Still needed: {', '.join(lacks)}.", icon="⛔")
+        return None
+    if keep_as.strip():
+        session.store().set_setting(SAVED + keep_as.strip(), mapping.model_dump(mode="json"))
+    return mapping
+
+
+def _choices(header: tuple[str, ...], guess: ColumnMapping, key: str) -> dict[str, FieldMap]:
+    fields: dict[str, FieldMap] = {}
+    offered = [t for t in TARGETS if t.near or t.key in guess.fields]  # rare columns only where their name is there
+    targets = sorted(offered, key=lambda t: FIRST.index(t.key) if t.key in FIRST else len(FIRST))
+    for place, target in enumerate(targets):
+        if place % PER_ROW == 0:
+            columns = st.columns(PER_ROW)
+        now = guess.fields.get(target.key)
+        names = ["", *(name for name in dict.fromkeys(header) if len(name) <= LONGEST_COLUMN_NAME)]
+        index = names.index(now.column) if now and now.column in names else 0
+        sure = f" Guess, {now.confidence:.0%} sure." if now and now.confidence < 1 else ""
+        label = COLUMN_LABELS.get(target.key, target.key.replace("_", " ").capitalize())
+        with columns[place % PER_ROW]:
+            chosen = st.selectbox(
+                label, names, index=index, help=target.help + sure, key=f"map-{key}-{target.key}",
+                format_func=lambda column: column or "not there",
+            )  # fmt: skip
+            unit = _unit(target.kind, now.unit if now else "", label, f"unit-{key}-{target.key}")
+        if chosen:
+            fields[target.key] = FieldMap(column=chosen, unit=unit)
+    return fields
+
+
+def _unit(kind: Any, now: Unit, label: str, key: str) -> Unit:
+    units = UNITS[kind]
+    unit = now if now in units else units[0]
+    if len(units) == 1:
+        return unit
+    return st.selectbox(
+        f"Unit of {label}", units, index=units.index(unit), key=key, label_visibility="collapsed",
+        format_func=lambda u: UNIT_WORDS.get(u, u),
+    )  # fmt: skip
+
+
+def _saved(header: tuple[str, ...], guess: ColumnMapping, tag: str) -> ColumnMapping:
+    """Return the saved mapping that is chosen: the first that suits the columns, when the guess is not sure."""
+    saved = session.store().list_settings(SAVED)
+    if not saved:
+        return guess
+    mappings = {name.removeprefix(SAVED): load_mapping(json.dumps(value)) for name, value in saved.items()}
+    suits = [name for name, mapping in mappings.items() if set(mapping.columns) <= set(header)]
+    names = ["", *mappings]
+    chosen = st.selectbox(
+        "Begin with", names, index=names.index(suits[0]) if suits and guess.missing() else 0, key=f"saved-map-{tag}",
+        format_func=lambda name: f"saved mapping “{name}”" if name else "the guess from names and values",
+    )  # fmt: skip
+    if not chosen:
+        return guess
+    if st.button("Delete this saved mapping", key=f"forget-map-{tag}", type="tertiary"):
+        session.store().set_setting(SAVED + chosen, None)
+        st.rerun()
+    return mappings[chosen]

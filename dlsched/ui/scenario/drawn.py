@@ -1,0 +1,318 @@
+"""Kinds of jobs to draw on the page Workload: a form each, from the fields of its specification; nothing is saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+import streamlit as st
+from pydantic import ValidationError
+
+from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
+from dlsched.ui.frame import session, tables
+from dlsched.ui.frame.forms import Choices, model_fields, row_width
+from dlsched.ui.frame.text import safe
+from dlsched.ui.scenario import job_mix
+from dlsched.wording.formats import duration, factor, number
+from dlsched.wording.gangs import UPDATES_WORDS
+from dlsched.workload.generators.drawing import plain
+from dlsched.workload.import_report import arrival_window_s
+from dlsched.workload.studies.gpu_as_a_service import APPLICATIONS, GpuaasSpec, ServiceApplication
+from dlsched.workload.studies.hell_knee import StreamSpec, mean_alone_s, mean_gap_s
+from dlsched.workload.studies.modelarts import VARIANTS, ModelArtsSpec, node_hours_of, on_whole_nodes
+from dlsched.workload.studies.pd_ors import SlottedJobsSpec, with_arrivals_of
+from dlsched.workload.studies.registry import drawn_scenario
+from dlsched.workload.studies.smd import ServerJobsSpec
+
+Spec = TypeVar("Spec", bound=FrozenModel)
+KIND_KEY = "gen-kind"
+"""Key of the choice of a kind of jobs."""
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Spec]):
+    """A kind of jobs: its name, the first part of its widgets' keys, and what its form shows of the specification.
+
+    ``hidden`` fields keep their defaults; ``choices`` names values; ``start`` holds what a form begins with where that
+    is not the specification's default. ``ask`` shows the form and returns the scenario it makes.
+    """
+
+    label: str
+    key: str
+    spec: type[Spec]
+    ask: Callable[[Kind[Spec], Scenario], Scenario]
+    hidden: Collection[str] = ()
+    choices: Mapping[str, Choices] = field(default_factory=dict)
+    start: Mapping[str, Any] = field(default_factory=dict)
+
+    def fields(self) -> tuple[dict[str, Any], int]:
+        """Show the fields of the specification and the seed; return what they hold."""
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            values = model_fields(
+                self.spec, self.key, hidden=("kind", *self.hidden), choices=self.choices, start=self.start, in_row=True
+            )
+            seed = st.number_input(
+                "Seed", 0, 10**6, 1, key=f"{self.key}-seed", persist_state="session", width=row_width("Seed"),
+                help="Another seed draws other jobs of the same kind",
+            )  # fmt: skip
+        return values, int(seed)
+
+    def checked(self, values: Mapping[str, Any]) -> Spec:
+        """Return the specification of these values; InputError that names the field."""
+        return validated(self.spec, values, "generator")
+
+
+def generate(current: Scenario) -> Scenario:
+    """Show the choice of a kind and its form; return the scenario it makes.
+
+    Raises
+    ------
+    InputError
+        When the form does not make a workload; it names the field, or the row and the column.
+    """
+    label = st.segmented_control(
+        "Kind of jobs", (job_mix.LABEL, *(kind.label for kind in KINDS)), default=job_mix.LABEL, required=True,
+        key=KIND_KEY, persist_state="session",
+        help="Classes of jobs on the current cluster, jobs with due times for rented machines of any type, or "
+        "training jobs that speed up with the nodes they get: one GPU each and a parameter server, or 8 GPUs each; "
+        "or jobs of workers and parameter servers that a full cluster lets in or not, at once or slot by slot",
+    )  # fmt: skip
+    kind = next((kind for kind in KINDS if kind.label == label), None)
+    return job_mix.generate(current) if kind is None else kind.ask(kind, current)
+
+
+def open_form(kind: Kind[Any]) -> None:
+    """Open the page Workload at the form of a kind."""
+    st.session_state[KIND_KEY] = kind.label
+    session.go("scenario/workload.py", source="Generate")
+
+
+def _drawn(spec: FrozenModel, seed: int) -> Scenario:
+    with st.spinner("Drawing"):
+        return _cached_draw(json.dumps(plain(spec)), seed)
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def _cached_draw(spec: str, seed: int) -> Scenario:
+    return drawn_scenario(json.loads(spec), seed)
+
+
+def _ask(kind: Kind[Any], current: Scenario) -> Scenario:
+    """Show a form that is the specification and nothing else."""
+    values, seed = kind.fields()
+    return _drawn(kind.checked(values), seed)
+
+
+# ---- GPU as a service --------------------------------------------------------------------------------
+
+RATES = {
+    "exponential": "Base", "low": "Low", "mixed": "High and low in turn", "high450": "High", "high": "Very high",
+}  # fmt: skip
+LABELS = {
+    "name": "Application", "share": "Share", "parallel": "Speeds up (%)", "m60_ratio": "M60 time (x)",
+    "low": "One K80, from (h)", "high": "One K80, to (h)",
+}  # fmt: skip
+TABLE = pd.DataFrame(
+    [(one.name, one.share, 100 * one.parallel, one.m60_ratio, *one.k80_hours) for one in APPLICATIONS],
+    columns=[*LABELS],
+)
+
+
+def _ask_service(kind: Kind[GpuaasSpec], current: Scenario) -> Scenario:
+    values, seed = kind.fields()
+    values["rate"] = _rate(values["nodes"])
+    table = tables.editor(
+        TABLE, "service-applications", _application_columns(),
+        alt="Applications: share of the jobs, speed laws, run time",
+    )  # fmt: skip
+    st.markdown(
+        ":gray[Run time with g GPUs = run time with one x (rest + share that speeds up / g). "
+        "How long jobs run is assumed; replace it by yours.]"
+    )
+    used = [_application(row, record) for row, record in tables.filled_rows(table) if record["share"] != 0]
+    if not used:
+        raise InputError("GPU as a service", "has no application with a share above 0", "Add a row or give it a share")
+    return _drawn(kind.checked({**values, "applications": used}), seed)
+
+
+def _rate(nodes: int) -> str:
+    gaps = {rate: duration(float(GpuaasSpec(nodes=nodes, jobs=21, rate=rate).mean_gaps_s().mean())) for rate in RATES}
+    return st.radio(
+        "How fast jobs come", list(RATES), key="service-rate", persist_state="session", horizontal=True,
+        format_func=RATES.__getitem__, captions=[f"one every {gaps[rate]}" for rate in RATES],
+        help="In the mean, for so many nodes; gaps are exponential. As in the path-relinking study, whose rates are "
+        "fitted to the numbers of jobs it reports at once",
+    )  # fmt: skip
+
+
+def _application_columns() -> dict[str, Any]:
+    number = st.column_config.NumberColumn
+    hours = "hours on one K80, drawn evenly from this range"
+    return {
+        "name": st.column_config.TextColumn(LABELS["name"], max_chars=80, help="Network and framework"),
+        "share": number(LABELS["share"], min_value=0.0, default=1.0, help="Of the jobs, on any scale; 0 = left out"),
+        "parallel": number(
+            LABELS["parallel"], min_value=0.0, max_value=100.0, default=90.0,
+            help="Share of the run time that more GPUs divide; the rest stays",
+        ),
+        "m60_ratio": number(
+            LABELS["m60_ratio"], min_value=0.0, default=1.0, help="Run time on an M60 over run time on a K80"
+        ),
+        "low": number(LABELS["low"], min_value=0.0, default=40.0, help=f"Least run time: {hours}"),
+        "high": number(LABELS["high"], min_value=0.0, default=160.0, help=f"Largest run time: {hours}"),
+    }  # fmt: skip
+
+
+def _application(row: int, record: Mapping[Any, Any]) -> ServiceApplication:
+    """Return one checked application; InputError that names the row and the column."""
+    where = f"application row {row}"
+    tables.need_filled(record, LABELS, where, LABELS)
+    try:
+        return ServiceApplication(
+            name=str(record["name"]).strip(), share=record["share"], parallel=float(record["parallel"]) / 100,
+            m60_ratio=record["m60_ratio"], k80_hours=(record["low"], record["high"]),
+        )  # fmt: skip
+    except ValidationError as error:
+        raise tables.mistake_in(error, where, LABELS, {"0": "low", "k80_hours": "high"}) from error
+
+
+# ---- training jobs of the HELL/KNEE study ------------------------------------------------------------
+
+SHOWN_NODES = (4, 10, 40)
+
+
+def _ask_stream(kind: Kind[StreamSpec], current: Scenario) -> Scenario:
+    values, seed = kind.fields()
+    spec = kind.checked(values)
+    st.markdown(
+        f"Alone on one node a job runs **{duration(mean_alone_s(spec))}** in the mean; "
+        f"one comes every **{duration(mean_gap_s(spec))}** in the mean. "
+        "On several nodes, one is the parameter server."
+    )
+    widths = [nodes for nodes in SHOWN_NODES if nodes <= spec.nodes]
+    rows = []
+    for one in spec.networks:
+        speed_up = spec.curve(one) * spec.one_node_s(one)
+        on_one = duration(one.mean_epochs * one.steps_per_epoch * spec.one_node_s(one))
+        rows.append((one.name, on_one, *(factor(float(speed_up[nodes - 1])) for nodes in widths)))
+    columns = ["Network", "Run time on one node, mean", *(f"Speed-up on {nodes} nodes" for nodes in widths)]
+    st.dataframe(
+        pd.DataFrame(rows, columns=columns), hide_index=True, key="stream-table",
+        alt="Networks: mean run time on one node, how much faster on more nodes",
+    )  # fmt: skip
+    return _drawn(spec, seed)
+
+
+# ---- elastic training of the ModelArts study ---------------------------------------------------------
+
+TRACE, OWN = "Synthetic trace", "Jobs of the scenario"
+ON_NODES = ", whole nodes"
+VARIANT_LABELS = {
+    "baseline": "nothing (as in the base case)",
+    "estimates": "estimates off by up to 10%",
+    "mishaps": "estimates, 15% bug jobs, 10% cancelled",
+    "delay": "starts and scale-ups take 15 s",
+}
+WIDTHS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def _ask_elastic(kind: Kind[ModelArtsSpec], current: Scenario) -> Scenario:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = st.segmented_control(
+            "Which jobs", (TRACE, OWN), default=TRACE, required=True, key="elastic-source", persist_state="session",
+            help="Drawn with the published statistics of the study's private trace, or those of the scenario as if "
+            "they ran on whole nodes of 8 GPUs",
+        )  # fmt: skip
+        if source == TRACE:
+            variant = st.selectbox(
+                "What goes wrong", list(VARIANT_LABELS), key="elastic-variant", persist_state="session", width=300,
+                format_func=VARIANT_LABELS.__getitem__,
+                help="Sets the rules of the simulation as in the study: its Figs. 9 to 12, 13, 14 and 15",
+            )  # fmt: skip
+    if source == TRACE:
+        values, seed = kind.fields()
+        made = _drawn(kind.checked(values), seed).replace(options=VARIANTS[variant])
+    else:
+        made = _on_whole_nodes(kind, current)
+    hours = node_hours_of(made)
+    busy = hours / (arrival_window_s(made.workload) / HOUR_S)
+    st.markdown(
+        f"On one node each, the jobs take **{number(hours)} node-hours**: as much as **{number(busy)} nodes** "
+        f"do while jobs arrive; there are {made.cluster.num_nodes:,}. Twice the nodes make a job 1.6 times as fast: "
+        "2.56 on 4 nodes, 6.55 on 16."
+    )
+    return made
+
+
+def _on_whole_nodes(kind: Kind[ModelArtsSpec], current: Scenario) -> Scenario:
+    """Return the scenario's jobs on whole nodes."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        nodes = st.number_input(
+            "Nodes", 1, 100_000, None, placeholder="as it is", key="elastic-own-nodes", persist_state="session",
+            width=140, help="Nodes of the cluster, with 8 GPUs each; empty = the scenario's if its nodes have 8 GPUs, "
+            "else the default for these jobs",
+        )  # fmt: skip
+        others = set(kind.spec.model_fields) - {"max_nodes"}
+        most = model_fields(kind.spec, kind.key, hidden=others, choices=kind.choices, in_row=True)["max_nodes"]
+    st.markdown(
+        f"Jobs of **{safe(current.name)}**: GPUs become whole nodes of 8, rounded up to a power of two. A job runs on "
+        "the nodes it asks for as long as before; on others as the law below says."
+    )
+    name = current.name if current.name.endswith(ON_NODES) else current.name + ON_NODES
+    return on_whole_nodes(current, nodes, most).replace(name=name)
+
+
+# ---- jobs that book machines, of the PD-ORS study ----------------------------------------------------
+
+ARRIVALS = {"drawn": "as in the study", "current": "as the current jobs"}
+
+
+def _ask_slotted(kind: Kind[SlottedJobsSpec], current: Scenario) -> Scenario:
+    arrivals = st.segmented_control(
+        "Arrivals", list(ARRIVALS), default="drawn", required=True, key="slotted-arrivals", persist_state="session",
+        format_func=ARRIVALS.__getitem__,
+        help="As the current jobs: the time from the first to the last job of the current scenario is scaled to "
+        "the slots; the jobs are then fixed, and every draw has the same",
+    )  # fmt: skip
+    values, seed = kind.fields()
+    spec = kind.checked(values)
+    return with_arrivals_of(current, spec, seed) if arrivals == "current" else _drawn(spec, seed)
+
+
+# ---- the kinds ---------------------------------------------------------------------------------------
+
+SERVICE = Kind(
+    "GPU as a service", "service", GpuaasSpec, _ask_service,
+    hidden=("rate", "gap_s", "applications", "in_turn", "most_gpus"),
+)  # fmt: skip
+STREAM = Kind(
+    "Training jobs on a cluster (HELL/KNEE study)", "stream", StreamSpec, _ask_stream,
+    hidden=("servers", "shared_server", "gpu_type"), start={"networks": "table-iii"},
+    choices={
+        "networks": {"table-iii": "four", "large": "two large"},
+        "network_model": {"hybrid": "hybrid", "exact": "shared (exact)", "fcfs": "one at a time (FCFS)"},
+    },
+)  # fmt: skip
+ELASTIC = Kind(
+    "Elastic training (ModelArts study)", "elastic", ModelArtsSpec, _ask_elastic,
+    hidden=("sigma", "requested", "min_nodes"),
+    choices={"only_long": {False: "all", True: "5 minutes and more"}, "max_nodes": WIDTHS},
+)  # fmt: skip
+SERVERS = Kind(
+    "Parameter-server jobs (SMD study)", "servers", ServerJobsSpec, _ask,
+    choices={
+        "updates": UPDATES_WORDS,
+        "overlap": {"sequential": "not at all", "wait-free": "wait-free", "priority": "wait-free, first layer first"},
+        "forward_per": ("sample", "mini-batch"),
+    },
+)  # fmt: skip
+SLOTTED = Kind(
+    "Jobs that book machines (PD-ORS study)", "slotted", SlottedJobsSpec, _ask_slotted, start={"machines": 30}
+)
+KINDS: tuple[Kind[Any], ...] = (SERVICE, STREAM, ELASTIC, SERVERS, SLOTTED)
