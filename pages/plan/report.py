@@ -4,11 +4,11 @@ from dlsched.domain.errors import InputError, StoreError
 from dlsched.report.memo import MOST_OPTIONS
 from dlsched.ui.frame import page, parts, runs_of, session
 from dlsched.ui.plan import report_kept, report_kept_view, report_view, report_work
-from dlsched.ui.results import compare_view
+from dlsched.ui.results.compare import follow_runs
 from dlsched.wording.formats import amount
 
 if not report_kept.is_wanted():
-    compare_view.follow_runs()
+    follow_runs()
 current = page.begin("Report", url=("scenario", "runs", "base"))
 everything = runs_of.series_of(session.runs_of(current.content_hash))
 first_runs = [series.run_ids[0] for series in everything]

@@ -6,7 +6,7 @@ from dlsched.metrics.stats.compare import check_same_workload, common_jobs
 from dlsched.policies.registry import find
 from dlsched.ui.frame import loaders, page, parts, runs_of, session
 from dlsched.ui.plan import what_if_form, what_if_work
-from dlsched.ui.results import compare_bounds, compare_costs, compare_view
+from dlsched.ui.results import compare
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.assumptions import assumptions
 from dlsched.wording.cautions import cautions, comparison_cautions
@@ -14,22 +14,22 @@ from dlsched.wording.formats import amount
 from dlsched.workload.import_report import in_seconds, offered_load
 
 TABS = {
-    "Savings": compare_costs.savings_tab,
-    "Differences": compare_view.differences,
-    "Bounds": compare_bounds.bounds_tab,
-    "Distributions": compare_view.distributions,
-    "Over time": compare_view.over_time,
-    "Who wins, who loses": compare_view.who_wins,
-    "What differs": compare_view.settings_that_differ,
+    "Savings": compare.savings_tab,
+    "Differences": compare.differences,
+    "Bounds": compare.bounds_tab,
+    "Distributions": compare.distributions,
+    "Over time": compare.over_time,
+    "Who wins, who loses": compare.who_wins,
+    "What differs": compare.settings_that_differ,
 }
 
-compare_view.follow_runs()
+compare.follow_runs()
 current = page.begin("Compare", url=("scenario", "runs", "base"))
 ticked = session.ticked_runs()
 if not ticked:
     everything = runs_of.series_of(session.runs_of(current.content_hash))
     if len(everything) > 1:
-        ticked = [series.run_ids[0] for series in everything][: compare_view.MOST_COLUMNS]
+        ticked = [series.run_ids[0] for series in everything][: compare.MOST_COLUMNS]
         session.tick(ticked)
         session.write_url("runs", "base")
 if len(ticked) < 2:
@@ -88,8 +88,8 @@ with parts.mistakes_shown():
         found = [guard for guard in found if guard.level == "info"]
     parts.guard_rails([guard for guard in [*overload, *found] if guard.level != "info"])
     rents = scenario.cluster.free_slots and not only_common
-    costs = compare_costs.costs_of(chosen)
-    saved = compare_costs.sentence(comparison, costs) if rents else ""
+    costs = compare.costs_of(chosen)
+    saved = compare.sentence_of_savings(comparison, costs) if rents else ""
     parts.sentence(saved or compare_sentence(comparison))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         options = [series.label for series in chosen]
@@ -112,7 +112,7 @@ with parts.mistakes_shown():
         )
         parts.chips(taken, "compare")
         st.space("stretch")
-        best = compare_costs.cheapest(costs) if saved else compare_view.most_stars(comparison)
+        best = compare.cheapest(costs) if saved else compare.most_stars(comparison)
         target = next((series for series in chosen if series.label == best), base)
         more = what_if_form.more_nodes(scenario, 2)
         if st.button("What if: 2 more nodes" if more else "What if …", key="compare-whatif",
@@ -123,7 +123,7 @@ with parts.mistakes_shown():
         if st.button(f"Why? Open {target.label}", type="primary", key="compare-next", help="The result of this run"):
             session.look_at_run(target.run_ids[0])
             session.go("results/result.py", run=target.run_ids[0])
-    compare_view.table(comparison, money_first=bool(saved))
+    compare.table(comparison, money_first=bool(saved))
     for guard in found:
         if guard.level == "info":
             st.markdown(f":gray[{guard.text} {guard.action}.]")
@@ -131,7 +131,7 @@ with parts.mistakes_shown():
     shown = [name for name in shown if name != "Bounds" or not only_common]  # a bound is about all jobs of a run
     if not saved:  # where machines are not rented, times come first
         shown.sort(key=lambda name: name == "Savings")
-    few = len(chosen) <= compare_view.MOST_COLUMNS
+    few = len(chosen) <= compare.MOST_COLUMNS
     tabs = {name: TABS[name] for name in shown if few or name in ("Savings", "What differs")}
     part = st.segmented_control("Part", list(tabs), default=next(iter(tabs)), required=True, key="ctab",
                                 bind="query-params", label_visibility="collapsed")  # fmt: skip

@@ -6,17 +6,10 @@ from dlsched.policies.registry import find
 from dlsched.ui.frame import loaders, page, parts, runs_of, session
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import what_if_work
-from dlsched.ui.results import (
-    admissions_work,
-    dual_prices_work,
-    look_ahead_work,
-    result_bounds,
-    result_cards,
-    result_cost,
-    result_gantt,
-    result_job,
-    result_tabs,
-)
+from dlsched.ui.results import cards, cost, gantt, job, overview
+from dlsched.ui.results.admissions import ADMISSIONS
+from dlsched.ui.results.dual_prices import DUAL_PRICES
+from dlsched.ui.results.look_ahead import LOOK_AHEAD
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.assumptions import assumptions
 from dlsched.wording.cautions import cautions
@@ -48,7 +41,7 @@ except StoreError as error:
 st.query_params["run"] = run_id  # the newest run of a scenario, too: later there may be a newer one
 
 if job_id := st.session_state.pop("open_job", None):
-    result_job.choose_named(run_id, job_id)
+    job.choose_named(run_id, job_id)
     st.session_state["tab"] = "Job"
 if tab := st.session_state.pop("open_tab", None):
     st.session_state["tab"] = tab
@@ -77,9 +70,8 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if own.run_of(seed) != run_id:
             session.look_at_run(own.run_of(seed))
             st.rerun()
-    look_ahead_work.offer(info)
-    admissions_work.offer(info)
-    dual_prices_work.offer(info)
+    for inspector in (LOOK_AHEAD, ADMISSIONS, DUAL_PRICES):
+        inspector.offer(info)
     if st.button("What if …", key="result-whatif", help="Change nodes, arrivals or the policy, and see what it does"):
         what_if_work.open_about(run_id)
     if st.button("Add to report", key="result-memo", help="An option of the memo for the person who decides"):
@@ -104,8 +96,8 @@ rents = scenario.cluster.free_slots
 if tab != "Job":
     parts.sentence(result_sentence(spec.label, metrics, money_first=rents))
 if tab == "Overview":
-    result_cards.show(metrics, comparison, own.label if own else "", money_first=rents)
-    result_tabs.main_picture(run_id, scenario)
+    cards.show(metrics, comparison, own.label if own else "", money_first=rents)
+    overview.main_picture(run_id, scenario)
 if tab != "Job":
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         clean = not info.audit
@@ -114,7 +106,7 @@ if tab != "Job":
         for guard in found:
             if guard.level == "info":
                 st.badge(dollars(guard.text), color="gray", help=dollars(guard.action))
-        for one in result_bounds.badges(metrics, without_cost=rents):  # there the sentence says it
+        for one in overview.badges(metrics, without_cost=rents):  # there the sentence says it
             st.badge(dollars(f"{one.limit.kpi.label}: {one.short}"), color="gray",
                      help=dollars(f"{one.words[0].upper()}{one.words[1:]} (proven)."))  # fmt: skip
         taken = assumptions(
@@ -127,5 +119,5 @@ if tab != "Job":
         parts.chips(taken, "result")
 
 with parts.mistakes_shown():
-    {"Overview": result_tabs.overview_tab, "Gantt": result_gantt.gantt_tab, "Job": result_job.job_tab,
-     "Cost": result_cost.cost_tab, "Numbers": result_tabs.numbers_tab}[tab](run_id, scenario)  # fmt: skip
+    {"Overview": overview.overview_tab, "Gantt": gantt.gantt_tab, "Job": job.job_tab,
+     "Cost": cost.cost_tab, "Numbers": overview.numbers_tab}[tab](run_id, scenario)  # fmt: skip

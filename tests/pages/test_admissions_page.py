@@ -12,7 +12,7 @@ from dlsched.store import Store
 from dlsched.studies.inspect.admissions.words import FIXED, cards_of, sentence_of
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame.navigation import SCRIPTS
-from dlsched.ui.results import admissions_work
+from dlsched.ui.results import admissions
 from tests.support.admission_runs import POLICIES, at, batch_run, batches, window
 from tests.support.page_text import kept, shown
 
@@ -113,7 +113,7 @@ def test_in_seconds_every_job_is_worth_0_and_hours_are_a_click_away(
 def test_without_a_run_that_admits_jobs_the_sample_is_offered_and_opens(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admissions_work, "sample_server_jobs", lambda: batches(jobs=5))
+    monkeypatch.setattr(admissions, "sample_server_jobs", lambda: batches(jobs=5))
     app = open_page(PAGE)
     assert not app.exception
     assert "No run of this scenario admits jobs by intervals" in shown(app)

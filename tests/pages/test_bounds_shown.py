@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.store import Store
 from dlsched.studies.simulation import simulate
-from dlsched.ui.results.result_bounds import badges
+from dlsched.ui.results.overview import badges
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
@@ -76,7 +76,7 @@ def test_a_number_of_all_runs_beside_its_bound(store: Store, scenario: Scenario,
 def test_runs_of_an_older_version_say_so(
     store: Store, scenario: Scenario, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("dlsched.ui.results.compare_bounds.LIMITS", ())
+    monkeypatch.setattr("dlsched.ui.results.compare.LIMITS", ())
     base, other = saved(store, scenario, "fifo"), saved(store, scenario, "sjf")
     app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
     assert not app.exception

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dlsched.runner.background import Runner, StudyTask
 from dlsched.store import Store
 from dlsched.studies.inspect.look_ahead import StoredRun
+from dlsched.studies.inspect.look_ahead.answer import changes_at, decisions_of
 from dlsched.studies.simulation import simulate
-from dlsched.ui.results import look_ahead_work
+from dlsched.ui.results import look_ahead
 from tests.support.look_ahead_runs import (
     GREEDY,
     OPTIMAL,
@@ -29,6 +31,12 @@ OpenPage = Callable[..., AppTest]
 @pytest.fixture
 def saved(store: Store) -> dict[str, str]:
     return {policy: store.save_run(elastic_run(policy).record()) for policy in POLICIES}
+
+
+def busiest(policy: str) -> int:
+    """Return the decision at which most workers change hands."""
+    run = elastic_run(policy)
+    return int(np.argmax(changes_at(run.segments, decisions_of(run.decisions)["time_s"].to_numpy(float)))) + 1
 
 
 def said(app: AppTest) -> str:
@@ -73,7 +81,7 @@ def test_steps_between_decisions_are_kept_in_the_address(
     app = app.button(key="look-largest").click().run()
     assert not app.exception
     assert app.button(key="look-largest").disabled
-    assert app.number_input(key=key).value == look_ahead_work.busiest(saved[OPTIMAL])
+    assert app.number_input(key=key).value == busiest(OPTIMAL)
     app = app.number_input(key=key).set_value(55).run()  # the last one, in another block
     assert not app.exception
     assert len(app.metric) == 4
@@ -118,14 +126,14 @@ def test_an_odd_decision_in_the_link_becomes_the_nearest_or_the_largest_change(
     key = f"look-number-{saved[OPTIMAL]}"
     assert open_page(PAGE, run=saved[OPTIMAL], decision="999").number_input(key=key).value == 55
     assert open_page(PAGE, run=saved[OPTIMAL], decision="0").number_input(key=key).value == 1
-    largest = look_ahead_work.busiest(saved[OPTIMAL])
+    largest = busiest(OPTIMAL)
     assert open_page(PAGE, run=saved[OPTIMAL], decision="x").number_input(key=key).value == largest
 
 
 def test_without_a_run_that_plans_ahead_the_demo_is_offered_and_opens(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(look_ahead_work, "sample_elastic", lambda: elastic_scenario(jobs=5))
+    monkeypatch.setattr(look_ahead, "sample_elastic", lambda: elastic_scenario(jobs=5))
     app = open_page(PAGE)
     assert not app.exception
     assert "No run of this scenario plans ahead" in said(app)
@@ -157,11 +165,11 @@ def test_a_computation_that_fails_is_told_and_can_be_tried_again(
     saved: dict[str, str], runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = StoredRun
-    monkeypatch.setattr(look_ahead_work, "StoredRun", lambda _scenario, known: real(elastic_scenario(jobs=3), known))
+    monkeypatch.setattr(look_ahead, "StoredRun", lambda _scenario, known: real(elastic_scenario(jobs=3), known))
     app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
     assert not app.exception
     assert "asks about scenario" in said(app)
-    monkeypatch.setattr(look_ahead_work, "StoredRun", real)
+    monkeypatch.setattr(look_ahead, "StoredRun", real)
     app = app.button(key="look-again").click().run()
     assert not app.exception
     assert len(app.metric) == 4
@@ -170,19 +178,19 @@ def test_a_computation_that_fails_is_told_and_can_be_tried_again(
 def test_cancelled_work_is_told_and_can_be_started_again(
     saved: dict[str, str], runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = runner.ask
+    real = runner.ask_all
 
-    def cancelled(question: StudyTask) -> str:
-        monkeypatch.setattr(runner, "_fill", lambda: None)  # it stays in the queue
-        asked = real(question)
-        runner.cancel([asked])
-        return asked
+    def cancelled(questions: Iterable[StudyTask]) -> list[str]:
+        monkeypatch.setattr(runner, "_fill", lambda: None)  # they stay in the queue
+        ids = real(questions)
+        runner.cancel(ids)
+        return ids
 
-    monkeypatch.setattr(runner, "ask", cancelled)
+    monkeypatch.setattr(runner, "ask_all", cancelled)
     app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
     assert not app.exception
     assert "Cancelled. Nothing was kept." in said(app)
-    monkeypatch.setattr(runner, "ask", real)
+    monkeypatch.setattr(runner, "ask_all", real)
     runner._fill = type(runner)._fill.__get__(runner)  # type: ignore[method-assign]
     app = app.button(key="look-again").click().run()
     assert not app.exception

@@ -11,7 +11,7 @@ from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import loaders
-from dlsched.ui.results import dual_prices_work
+from dlsched.ui.results import dual_prices
 from tests.support.page_text import shown
 from tests.support.priced_runs import HORIZON, drawn, four_jobs
 
@@ -101,7 +101,7 @@ def test_a_large_run_says_why_there_is_no_best_in_hindsight(store: Store, runner
 def test_without_such_a_run_the_sample_is_offered_and_opens(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dual_prices_work, "sample_slotted_jobs", four_jobs)
+    monkeypatch.setattr(dual_prices, "sample_slotted_jobs", four_jobs)
     app = open_page(PAGE)
     assert "No run of this scenario books at prices" in shown(app)
     app = app.button(key="price-empty").click().run()

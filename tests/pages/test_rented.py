@@ -8,8 +8,8 @@ import pytest
 
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import loaders, runs_of, session
-from dlsched.ui.results.compare_costs import cheapest, costs_of, saving_table
-from dlsched.ui.results.result_cost import draw_words, idle_words, over_draws
+from dlsched.ui.results.compare import cheapest, costs_of, saving_table
+from dlsched.ui.results.cost import draw_words, idle_words, over_draws
 from dlsched.workload.studies.gpu_as_a_service import PROTOTYPE, gpuaas_scenario
 
 RESULT, COMPARE = "results/result.py", "results/compare.py"

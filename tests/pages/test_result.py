@@ -7,7 +7,7 @@ import pytest
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import SimulationRules
 from dlsched.studies.simulation import simulate
-from dlsched.ui.results import result_job
+from dlsched.ui.results import job
 from tests.support.runs_for_store import small_scenario
 
 ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
@@ -182,7 +182,7 @@ def test_jobs_are_filtered(store, scenario, open_page):
 
 def test_a_story_of_another_scenario_is_not_taken_over(store, scenario, open_page):
     app = open_page(PAGE, run=run(store, scenario), tab="Job", job="3")
-    app.session_state[result_job.CHOSEN] = ("another scenario", 5)
+    app.session_state[job.CHOSEN] = ("another scenario", 5)
     assert plain(app.run().header[0]).startswith("Job job 3: ")
 
 

@@ -80,6 +80,12 @@ def _picture(
     )  # fmt: skip
 
 
+def csv_button(frame: pd.DataFrame, name: str) -> None:
+    """Show a button that downloads a table as ``name``.csv."""
+    st.download_button("CSV", lambda: csv(frame), file_name=f"{name}.csv", mime="text/csv", key=f"csv-{name}",
+                       type="tertiary", on_click="ignore")  # fmt: skip
+
+
 def csv(frame: pd.DataFrame) -> bytes:
     """Return CSV in which no text or name of a column is run as a formula by a spreadsheet."""
     texts = [

@@ -28,7 +28,7 @@ from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import report_kept, shortlist, what_if_draws, what_if_form, what_if_kept, what_if_work
 from dlsched.ui.plan.what_if_work import Shown
-from dlsched.ui.results import result_cards, winners_view
+from dlsched.ui.results import cards, winners
 from dlsched.ui.scenario import calibration_work, price_lists
 from dlsched.wording.assumptions import Premise, assumptions, draw_premises
 from dlsched.wording.cautions import cautions
@@ -146,7 +146,7 @@ def _guards(shown: Shown, scenario: Scenario) -> list[Any]:
 
 
 def _cards(answer: WhatIf, comparison: Comparison) -> None:
-    st.html(result_cards.STYLE)
+    st.html(cards.STYLE)
     rows = card_rows(answer, comparison)
     with st.container(key="whatif-cards"):
         columns = st.columns(len(rows) or 1)
@@ -159,7 +159,7 @@ def _cards(answer: WhatIf, comparison: Comparison) -> None:
 
 def _delta(cell: Cell) -> dict[str, Any]:
     """Return a difference as a card shows it, without the "/month" that its label says."""
-    found = result_cards.delta_of(cell)
+    found = cards.delta_of(cell)
     return found | {"delta": found["delta"].removesuffix("/month")} if found else {}
 
 
@@ -264,7 +264,7 @@ def _winners(answer: WhatIf) -> None:
                                   help="Jobs of a group are averaged")  # fmt: skip
         hide = by in NAMED and st.checkbox("Show names as A, B, C", key="whatif-wins-hide",
                                            help="Hides who is who, here and in the table")  # fmt: skip
-    winners_view.show_winners(found[by], f"whatif-wins-{by}", hide_names=bool(hide))
+    winners.show_winners(found[by], f"whatif-wins-{by}", hide_names=bool(hide))
 
 
 # ---- next steps --------------------------------------------------------------------------------------

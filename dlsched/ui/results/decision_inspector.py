@@ -1,30 +1,34 @@
-"""Which decision of which run a page looks into, and the work that brings it back, in the background.
+"""Looking into the decisions of a stored run: choose run and decision, have it worked out again, show it.
 
-Runs do not keep the state of their decisions: blocks of them are worked out again, and the answers are kept.
+Runs do not keep the state of their decisions: blocks of them are worked out again in the background, and the answers
+are kept. A page of this kind is a module with an :class:`Inspector` and a function that shows one decision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dlsched.domain.errors import DlschedError, InputError, StoreError
+from dlsched.domain.errors import InputError, StoreError
+from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
-from dlsched.runner.background import StudyTask
-from dlsched.store.record import experiment_key
+from dlsched.runner.background import RunTask
 from dlsched.store.runs import RunInfo
-from dlsched.studies import registry
 from dlsched.studies.inspect.look_ahead.answer import decisions_of
-from dlsched.ui.frame import loaders, parts, session
-from dlsched.ui.pending import PendingTasks
+from dlsched.studies.inspect.re_execute import InspectedDecisions
+from dlsched.ui.answers import Answer, Answers, Shown
+from dlsched.ui.frame import loaders, page, parts, session
+from dlsched.ui.study_page import bring
 from dlsched.wording.formats import moment
 
 BLOCK = 25
 """Decisions that are worked out together: the steps before and after are there at once."""
+STORY_HELP = "Why it waited, where it ran, every change of its width"
 
 
 @dataclass(frozen=True)
@@ -36,185 +40,205 @@ class Jump:
     why: str
 
 
-@dataclass(frozen=True)
-class Replays:
-    """Decisions as one page looks into them.
+@dataclass(frozen=True, eq=False)
+class OpenedRun:
+    """The run that is looked into; ``runs`` there are to choose from; ``is_stale``: made by other code than today's."""
 
-    ``kind`` of the computation and its ``title``; ``prefix`` begins the keys of the page's widgets; ``param`` is the
-    name in the URL, and what the page calls a decision.
-    """
-
-    kind: str
-    title: str
-    prefix: str
-    param: str
-    policies: tuple[str, ...]
+    info: RunInfo
+    scenario: Scenario
+    runs: pd.DataFrame
+    is_stale: bool
 
     @property
-    def work(self) -> PendingTasks:
-        """The work in the background that a tab waits for."""
-        return PendingTasks(self.prefix)
+    def question(self) -> dict[str, Any]:
+        """The run as a question about all of its decisions."""
+        info = self.info
+        return {"scenario": info.scenario_hash, "policy": info.policy, "params": info.params, "seed": info.seed}
 
-    def runs(self) -> pd.DataFrame:
-        """Return the stored runs of the scenario under one of the policies, newest first."""
-        found: pd.DataFrame = session.runs_of(session.scenario().content_hash)
-        ours: pd.DataFrame = found[found["policy"].isin(self.policies)].reset_index(drop=True)
-        return ours
 
-    def offer(self, info: RunInfo, label: str, why: str, script: str) -> None:
-        """Show a button that opens the decisions of a run on the page of a script."""
-        if st.button(label, key=f"result-{self.prefix}", help=why):
+@dataclass(frozen=True, eq=False)
+class Inspector(Generic[Answer]):
+    """A page that looks into the decisions of runs.
+
+    ``labels``: for each policy whose runs it looks into, what the button says that leads here from Result; ``why`` it
+    is worth a look. ``newest`` labels the way to the newest such run. Without any, ``empty`` says what is missing, and
+    ``demo``, under the button ``run_demo``, is a scenario with the policies to run on it.
+    """
+
+    title: str
+    script: str
+    answers: Answers[Any, Answer]
+    labels: Mapping[str, str]
+    why: str
+    newest: str
+    empty: str
+    run_demo: str
+    demo: Callable[[], tuple[Scenario, Sequence[str]]]
+
+    def offer(self, info: RunInfo) -> None:
+        """Show a button that opens this page, where it looks into runs of the policy."""
+        if info.policy in self.labels and st.button(
+            self.labels[info.policy], key=f"result-{self.answers.key}", help=self.why
+        ):
             session.look_at_run(info.run_id)
-            session.go(script)
+            session.go(self.script)
 
-    def refuse_unknown(self, found: pd.DataFrame, other: str) -> None:
-        """Where the URL names a run that is not there, say so with a way to the newest of those found, and stop."""
-        named = session.run_id()
+    def open_run(self) -> OpenedRun:
+        """Begin the page and return the run that is looked at, the newest where none is named.
+
+        Stops the page where the URL names a run that is not in the store, or there is none to look into: then with a
+        way to one.
+        """
+        page.begin(self.title, url=("scenario", "run"))
+        runs = session.runs_of(session.scenario().content_hash)
+        runs = runs[runs["policy"].isin(list(self.labels))].reset_index(drop=True)
+        ids, named = runs["run_id"].tolist(), session.run_id()
         try:
-            if named is not None and named not in set(found["run_id"]):
+            if named is not None and named not in ids:
                 loaders.info(named)  # a run of another policy is no mistake; one that is not there is
         except StoreError as error:
             parts.error_box(error)
-            if st.button(other, type="primary", key=f"{self.prefix}-newest"):
+            if st.button(self.newest, type="primary", key=f"{self.answers.key}-newest"):
                 session.look_at_run("")
                 st.rerun()
             st.stop()
+        if not ids:
+            self._offer_demo()
+        run_id = str(named if named in ids else ids[0])
+        st.query_params["run"] = run_id
+        is_stale = bool(runs.loc[runs["run_id"] == run_id, "stale"].iloc[0])
+        return OpenedRun(loaders.info(run_id), loaders.scenario_of(run_id), runs, is_stale)
 
-    def offer_demo(self, why: str, button: str, run: Callable[[], object]) -> None:
+    def _offer_demo(self) -> None:
         """Say why there is no run to look into, with a button that makes some, and stop."""
-        if statuses := self.work.under_way():
-            self.work.follow(self.work.board(statuses))
-        if self.work.ended():
-            self.work.show_ended()
+        work = self.answers.work
+        if statuses := work.under_way():
+            work.follow(work.board(statuses))
+        if work.ended():
+            work.show_ended()
             st.stop()
-        parts.empty(why, button, run, f"{self.prefix}-empty")
-        if self.work.is_waiting():
+        parts.empty(self.empty, self.run_demo, self._run_demo, f"{self.answers.key}-empty")
+        if work.is_waiting():
             st.rerun()
         st.stop()
 
-    def run_of(self, found: pd.DataFrame) -> str:
-        """Return the run that is looked at, the newest of those found where none of them is named."""
-        ids, named = found["run_id"].tolist(), session.run_id()
-        run_id = str(named if named in ids else ids[0])
-        st.query_params["run"] = run_id
-        return run_id
+    def _run_demo(self) -> None:
+        sample, policies = self.demo()
+        session.keep(sample)
+        session.look_at_run("")
+        tasks = [RunTask(sample, key, {}, 0, find(key).label) for key in policies]
+        self.answers.work.begin(session.runner().submit(tasks))
+
+    def choose_run(self, run: OpenedRun) -> None:
+        """Show the runs there are where there are several; start the page anew when another one is picked."""
+        run_id, runs = run.info.run_id, run.runs
+        labels = {
+            one: f"{find(policy).label}{f', draw {seed}' if seed else ''} ({one[:4]})"
+            for one, policy, seed in zip(runs["run_id"], runs["policy"], runs["seed"], strict=True)
+        }
+        if len(labels) < 2:
+            return
+        ids, key = list(labels), f"{self.answers.key}-run-{run_id}"
+        picked = st.selectbox("Run", ids, index=ids.index(run_id), key=key, width=270, format_func=labels.__getitem__)
+        if picked != run_id:
+            session.look_at_run(str(picked))
+            st.query_params.pop("decision", None)
+            st.query_params.pop("interval", None)
+            st.rerun()
+
+    def gantt_button(self, run_id: str) -> None:
+        """Show, at the right, the way to the run's Gantt."""
+        st.space("stretch")
+        if st.button("Open the Gantt of this run", type="primary", key=f"{self.answers.key}-gantt"):
+            session.look_at_run(run_id)
+            session.go("results/result.py", tab="Gantt")
+
+    def story_button(self, run_id: str, job: str) -> None:
+        """Show the way to the story of a job, in Result."""
+        if st.button("Read its story", key=f"{self.answers.key}-story", help=STORY_HELP):
+            session.look_at_run(run_id)
+            st.session_state["open_job"] = job
+            session.go("results/result.py")
+
+    def how(self, text: str) -> None:
+        """Show how the page comes to its numbers."""
+        with st.expander("How it is computed", key=f"{self.answers.key}-how"):
+            st.markdown(text)
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionInspector(Inspector[Mapping[int, Answer]]):
+    """A page that shows one decision of a run after the other; its answers are decisions by number.
+
+    ``spec``: the type of its questions, which says what a decision is called, also in the URL.
+    """
+
+    spec: type[InspectedDecisions]
 
     def number_key(self, run_id: str) -> str:
         """Return the key of the field with the decision's number."""
-        return f"{self.prefix}-number-{run_id}"
+        return f"{self.answers.key}-number-{run_id}"
 
-    def chosen(self, run_id: str, last: int, first_choice: int) -> int:
-        """Return the decision that is looked at: of this tab, else of the URL, else ``first_choice``."""
-        key = self.number_key(run_id)
-        if key not in st.session_state:
-            named = st.query_params.get(self.param, "")
-            wanted = int(named) if named.isascii() and named.isdecimal() and len(named) < 9 else first_choice
-            st.session_state[key] = min(max(wanted, 1), last)
-        number = int(st.session_state[key])
-        if st.query_params.get(self.param) != str(number):
-            st.query_params[self.param] = str(number)
-        return number
-
-    def choose(self, run_id: str, number: int) -> None:
-        """Look at another decision; a callback of the buttons."""
+    def go_to(self, run_id: str, number: int) -> None:
+        """Look at another decision; a callback of buttons and charts."""
         st.session_state[self.number_key(run_id)] = number
-        self.work.forget_ended()
+        self.answers.work.forget_ended()
 
-    def pick_run(self, found: pd.DataFrame, run_id: str) -> str:
-        """Show the runs there are where there are several; return the one that is picked."""
-        labels = {
-            run: f"{find(policy).label}{f', draw {seed}' if seed else ''} ({run[:4]})"
-            for run, policy, seed in zip(found["run_id"], found["policy"], found["seed"], strict=True)
-        }
-        if len(labels) < 2:
-            return run_id
-        ids = list(labels)
-        return str(st.selectbox("Run", ids, index=ids.index(run_id), key=f"{self.prefix}-run-{run_id}", width=270,
-                                format_func=labels.__getitem__))  # fmt: skip
-
-    def choice(self, info: RunInfo, decisions: pd.DataFrame, found: pd.DataFrame, jump: Jump, hint: str) -> int:
+    def choose(self, run: OpenedRun, decisions: pd.DataFrame, jump: Jump, hint: str) -> int:
         """Show run, number, previous, next and a jump; return the decision that is looked at.
 
-        ``found`` are the runs there are. Starts the page anew when another run is picked.
+        Starts the page anew when another run is picked.
         """
-        last, run_id = len(decisions), info.run_id
-        number = self.chosen(run_id, last, jump.number)
+        last, run_id, prefix = len(decisions), run.info.run_id, self.answers.key
+        number = self._number(run_id, last, jump.number)
+        steps = (
+            ("Previous", "previous", number - 1, number <= 1, None),
+            ("Next", "next", number + 1, number >= last, None),
+            (jump.label, "largest", jump.number, number == jump.number, jump.why),
+        )
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            if (picked := self.pick_run(found, run_id)) != run_id:
-                session.look_at_run(picked)
-                st.query_params.pop(self.param, None)
-                st.rerun()
-            st.number_input(f"{self.param.capitalize()}, of {last:,}", 1, last, key=self.number_key(run_id), width=170,
-                            help=hint)  # fmt: skip
-            self._step("Previous", "previous", run_id, number - 1, disabled=number <= 1)
-            self._step("Next", "next", run_id, number + 1, disabled=number >= last)
-            self._step(jump.label, "largest", run_id, jump.number, disabled=number == jump.number, why=jump.why)
-            at_s = float(decisions["time_s"].iloc[number - 1])
-            st.markdown(f":gray[{moment(at_s)}]")
-            st.space("stretch")
-            if st.button("Open the Gantt of this run", type="primary", key=f"{self.prefix}-gantt"):
-                session.look_at_run(run_id)
-                session.go("results/result.py", tab="Gantt")
+            self.choose_run(run)
+            st.number_input(f"{self.spec.noun.capitalize()}, of {last:,}", 1, last, key=self.number_key(run_id),
+                            width=170, help=hint)  # fmt: skip
+            for label, key, to, disabled, why in steps:
+                st.button(label, key=f"{prefix}-{key}", on_click=self.go_to, args=(run_id, to), disabled=disabled,
+                          help=why)  # fmt: skip
+            st.markdown(f":gray[{moment(float(decisions['time_s'].iloc[number - 1]))}]")
+            self.gantt_button(run_id)
         return number
 
-    def _step(self, label: str, key: str, run_id: str, number: int, *, disabled: bool, why: str | None = None) -> None:
-        st.button(label, key=f"{self.prefix}-{key}", on_click=self.choose, args=(run_id, number), disabled=disabled,
-                  help=why)  # fmt: skip
-
-    def question_of(self, info: RunInfo, number: int, last: int) -> dict[str, Any]:
-        """Return the question whose answer holds a decision: the block around it."""
-        first = (number - 1) // BLOCK * BLOCK + 1
-        return {
-            "scenario": info.scenario_hash, "policy": info.policy, "params": info.params, "seed": info.seed,
-            "first": first, "last": min(first + BLOCK - 1, last),
-        }  # fmt: skip
-
-    def plain(self, spec: Mapping[str, Any], number: int) -> dict[str, Any] | None:
-        """Return a decision where the store has it; InputError when the run comes out shorter today."""
-        found = registry.find(self.kind)
-        experiment = session.store().find_experiment(experiment_key(self.kind, found.canonical(spec), found.version))
-        if experiment is None:
-            return None
-        answer = _answer(str(session.store().path), experiment)
-        if number not in answer:
-            raise InputError(
-                f"{self.param} {number:,}", "does not come again with today's code", "Run the policy again"
-            )
-        return answer[number]
-
-    def ask(self, spec: Mapping[str, Any], subject: object) -> None:
-        """Have a block of decisions worked out in the background."""
-        name = f"{self.title}, {self.param}s {spec['first']:,} to {spec['last']:,}"
-        self.work.begin([session.runner().ask(StudyTask(self.kind, dict(spec), name, subject))])
-
-    def story(self, run_id: str, job: str) -> None:
-        """Open the story of a job in Result."""
-        session.look_at_run(run_id)
-        st.session_state["open_job"] = job
-        session.go("results/result.py")
+    def _number(self, run_id: str, last: int, usual: int) -> int:
+        """Return the decision that is looked at: of this tab, else of the URL, else the usual one."""
+        key, param = self.number_key(run_id), self.spec.noun
+        if key not in st.session_state:
+            named = st.query_params.get(param, "")
+            wanted = int(named) if named.isascii() and named.isdecimal() and len(named) < 9 else usual
+            st.session_state[key] = min(max(wanted, 1), last)
+        number = int(st.session_state[key])
+        if st.query_params.get(param) != str(number):
+            st.query_params[param] = str(number)
+        return number
 
     def bring(
-        self, spec: Mapping[str, Any], number: int, ask: Callable[[], None], show: Callable[[dict[str, Any]], None]
-    ) -> dict[str, Any]:
-        """Show a decision where it is known, else have it worked out; return where progress goes while it is."""
-        statuses = self.work.under_way()
-        try:
-            found = self.plain(spec, number)
-        except DlschedError as error:
-            parts.error_box(error)
-            st.stop()
-        if found is not None:
-            show(found)
-        elif self.work.ended():
-            self.work.show_ended()
-        else:
-            with parts.mistakes_shown():
-                if not statuses:
-                    ask()
-                    if not (statuses := self.work.under_way()):
-                        st.rerun()  # it is over already
-                return dict(self.work.board(statuses))
-        return {}
+        self, run: OpenedRun, number: int, last: int, show: Callable[[Answer], None], subject: Callable[[], object]
+    ) -> dict[str, DeltaGenerator]:
+        """Show a decision where it is known, else have the block around it worked out; as :func:`study_page.bring`.
+
+        ``subject``: what the question travels with.
+        """
+        first = (number - 1) // BLOCK * BLOCK + 1
+        spec = self.spec.read(run.question | {"first": first, "last": min(first + BLOCK - 1, last)})
+        noun = self.spec.noun
+        name = f"{self.title}, {noun}s {spec.first:,} to {spec.last:,}"
+
+        def show_it(shown: Shown[Any, Mapping[int, Answer]]) -> None:
+            if number in shown.answer:
+                show(shown.answer[number])
+            else:
+                why, way = "does not come again with today's code", "Run the policy again"
+                parts.error_box(InputError(f"{noun} {number:,}", why, way))
+
+        return bring(self.answers, spec, show_it, lambda: self.answers.ask([spec], subject(), name))
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
@@ -225,9 +249,3 @@ def _decisions(_path: str, run_id: str) -> pd.DataFrame:
 def decisions(run_id: str) -> pd.DataFrame:
     """Return the decisions of a run, numbered from 1."""
     return _decisions(str(session.store().path), run_id)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _answer(_path: str, experiment_id: str) -> dict[int, dict[str, Any]]:
-    record = session.store().get_experiment(experiment_id)
-    return {int(one["number"]): one for one in record.answer["decisions"]}

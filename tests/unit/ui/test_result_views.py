@@ -11,11 +11,11 @@ from dlsched.metrics.job_classes import letters
 from dlsched.metrics.stats.compare import compare
 from dlsched.ui.frame.loaders import vm_types
 from dlsched.ui.frame.window import Window
-from dlsched.ui.results import result_cards
-from dlsched.ui.results.compare_view import most_stars
-from dlsched.ui.results.result_cost import cost_parts
-from dlsched.ui.results.result_gantt import filling_slots, held_of_open, one_size
-from dlsched.ui.results.result_job import filtered, node_ranges, readable
+from dlsched.ui.results import cards
+from dlsched.ui.results.compare import most_stars
+from dlsched.ui.results.cost import cost_parts
+from dlsched.ui.results.gantt import filling_slots, held_of_open, one_size
+from dlsched.ui.results.job import filtered, node_ranges, readable
 from tests.support.runs_for_store import small_scenario
 
 SMALL, LARGE = VmType(name="small", gpus=4), VmType(name="large", gpus=8)
@@ -34,8 +34,8 @@ def test_nodes_have_one_size_only_where_all_are_equal() -> None:
 
 def test_cards_suit_the_data() -> None:
     full = {"late_share": 0.1, "total_cost": 5.0, "preemptions": 0}
-    assert result_cards.card_keys(full) == ["wait_p95", "late_share", "total_cost", "completed"]
-    assert result_cards.card_keys({"preemptions": 3}) == [
+    assert cards.card_keys(full) == ["wait_p95", "late_share", "total_cost", "completed"]
+    assert cards.card_keys({"preemptions": 3}) == [
         "not_running_mean",
         "slowdown_mean",
         "allocation_ratio",
@@ -44,22 +44,22 @@ def test_cards_suit_the_data() -> None:
 
 
 def test_where_widths_change_the_first_card_is_the_time_in_system() -> None:
-    assert result_cards.card_keys({"utility_total": 2.0, "used_of_reserved": 0.6, "allocation_ratio": 0.5})[1:3] == [
+    assert cards.card_keys({"utility_total": 2.0, "used_of_reserved": 0.6, "allocation_ratio": 0.5})[1:3] == [
         "utility_total",
         "used_of_reserved",
     ]
-    assert result_cards.card_keys({"utility_total": 2.0, "late_share": 0.1})[1] == "late_share"
-    assert result_cards.card_keys({"preemptions": 3, "other_width_share": 0.1})[0] == "jct_mean"
-    assert result_cards.card_keys({"preemptions": 0, "other_width_share": 0.0})[0] == "wait_p95"
+    assert cards.card_keys({"utility_total": 2.0, "late_share": 0.1})[1] == "late_share"
+    assert cards.card_keys({"preemptions": 3, "other_width_share": 0.1})[0] == "jct_mean"
+    assert cards.card_keys({"preemptions": 0, "other_width_share": 0.0})[0] == "wait_p95"
 
 
 def test_cards_name_their_parts() -> None:
     metrics = {"late_share": 0.0613, "late_jobs": 571, "completed": 9_171, "jobs": 9_383, "rejected": 12,
                "total_cost": 50.0, "vm_cost": 42.0, "tardiness_cost": 8.0, "rejection_cost": 0.0}  # fmt: skip
-    assert result_cards.card_text("late_share", metrics) == "6.1% (571)"
-    assert result_cards.card_text("completed", metrics) == "9,171 of 9,383"
-    assert result_cards.card_help("completed", metrics).endswith("12 rejected, 0 unfinished, 0 cancelled, 0 failed.")
-    assert result_cards.card_help("total_cost", metrics).endswith("Here: $42.00 machines + $8.00 lateness.")
+    assert cards.card_text("late_share", metrics) == "6.1% (571)"
+    assert cards.card_text("completed", metrics) == "9,171 of 9,383"
+    assert cards.card_help("completed", metrics).endswith("12 rejected, 0 unfinished, 0 cancelled, 0 failed.")
+    assert cards.card_help("total_cost", metrics).endswith("Here: $42.00 machines + $8.00 lateness.")
 
 
 def cell(ours: list[float], exact: bool = False, key: str = "wait_p95"):
@@ -78,7 +78,7 @@ def cell(ours: list[float], exact: bool = False, key: str = "wait_p95"):
     ],
 )
 def test_deltas_have_sign_interval_and_word(ours, exact, delta, colour, arrow, words) -> None:
-    shown = result_cards.delta_of(cell(ours, exact))
+    shown = cards.delta_of(cell(ours, exact))
     assert shown == {
         "delta": delta,
         "delta_color": colour,
@@ -88,7 +88,7 @@ def test_deltas_have_sign_interval_and_word(ours, exact, delta, colour, arrow, w
 
 
 def test_more_of_what_is_better_higher_is_blue_and_up() -> None:
-    shown = result_cards.delta_of(cell([8_200.0, 8_300.0, 8_100.0], key="utility_total"))
+    shown = cards.delta_of(cell([8_200.0, 8_300.0, 8_100.0], key="utility_total"))
     assert (shown["delta_color"], shown["delta_arrow"]) == ("blue", "up")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from dlsched.ui.frame import window
 from dlsched.ui.frame.window import Window, parse_nodes
-from dlsched.ui.results.result_moves import next_late_s, worst_queue_s
+from dlsched.ui.results.gantt import next_late_s, worst_queue_s
 
 WHOLE = Window(100.0, 1_100.0, 0, 7)
 times = some.floats(-1e9, 1e9)

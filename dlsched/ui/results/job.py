@@ -12,9 +12,9 @@ from dlsched.domain.scenario import Scenario
 from dlsched.figures.job_timeline import Outcome, job_outcomes
 from dlsched.figures.jobs import job_timeline
 from dlsched.metrics.job_timeline import JobTimeline, timeline_of
+from dlsched.studies.inspect.dual_prices import DualPricesSpec
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.parts import cards, sentence
-from dlsched.ui.results import dual_prices_work
 from dlsched.wording.formats import amount, count, duration, moment, money, number
 
 TABLE = {
@@ -80,7 +80,11 @@ def _story(run_id: str, job: pd.Series, *, rented: bool) -> None:
     own = pieces[pieces["row"] == job["row"]]
     chart = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines)
     charts.show(chart, "story")
-    dual_prices_work.offer_job(loaders.info(run_id))
+    if loaders.info(run_id).policy in DualPricesSpec.policies and st.button(
+        "Why admitted or not", key="job-price", help="What it was worth, what its machines cost, and the alternative"
+    ):
+        session.look_at_run(run_id)
+        session.go("results/dual_prices.py")
     with st.expander(f"What happened to it, entry by entry ({count(len(timeline.spans))})"):
         st.dataframe(entries_of(timeline, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
                      alt=f"{amount(len(timeline.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip

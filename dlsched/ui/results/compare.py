@@ -1,21 +1,29 @@
-"""Compare runs: table with deltas and best marked, differences, distributions, over time, who wins, what differs."""
+"""Compare runs: table with differences and the best marked, savings, bounds, distributions, over time, who wins."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
 from dlsched.domain.errors import StoreError
 from dlsched.figures import compare as figures
+from dlsched.figures.bounds import runs_and_bound
+from dlsched.figures.costs import cost_split
 from dlsched.figures.palette import policy_colour
 from dlsched.metrics.fairness_change import fairness_change
 from dlsched.metrics.job_classes import groupings_of
+from dlsched.metrics.limits import LIMITS, Limit, common_bound, limited_runs
+from dlsched.metrics.savings import RunCost, Savings, run_costs, saving_words, savings, savings_sentence
 from dlsched.metrics.stats.compare import Cell, Comparison, Row, what_differs
+from dlsched.metrics.stats.intervals import Interval
 from dlsched.metrics.winners import winners
-from dlsched.ui.frame import charts, loaders, session
+from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series, shared_seeds
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.results import winners_view
+from dlsched.ui.results import winners as winners_view
 from dlsched.wording.formats import amount, count
 
 FOREST = (
@@ -53,7 +61,7 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     rows = [row for key in keys if (row := comparison.row(key)) is not None]
     shown = [row for row in rows if row.kpi.key == "completed" or not _is_same(row)]
     records = [
-        {"Number": row.kpi.label, **{_heading(cell.name, comparison): _words(cell) for cell in row.cells}}
+        {"Number": row.kpi.label, **{_heading(cell.name, comparison): _cell_words(cell) for cell in row.cells}}
         for row in shown
     ]
     alt = f"{count(len(shown))} numbers of {amount(len(comparison.names), 'run')}; differences from the baseline"
@@ -89,7 +97,7 @@ def _heading(name: str, comparison: Comparison) -> str:
     return f"{safe(name, 40)} (B)" if name == comparison.baseline else safe(name, 40)
 
 
-def _words(cell: Cell) -> str:
+def _cell_words(cell: Cell) -> str:
     """Return a cell in markdown: blue better, orange worse, grey where nothing can be told; best in bold."""
     text = dollars(cell.delta_text or cell.text)
     if cell.best:
@@ -214,3 +222,126 @@ def follow_runs() -> None:
     if hashes and not any(known.startswith(looked_at) for known in hashes):
         st.query_params.pop("scenario", None)
         st.session_state[session.SCENARIO] = hashes[0]
+
+
+def limits_of(chosen: Sequence[Series]) -> list[Limit]:
+    """Return the limits whose bound is known of a run, in their order."""
+    metrics = [loaders.metrics(series.run_ids[0]) for series in chosen]
+    return [limit for limit in LIMITS if any(limit.bound_key in of and of[limit.bound_key] for of in metrics)]
+
+
+def bounds_tab(comparison: Comparison, chosen: list[Series]) -> None:
+    """Show a chosen number of every run with the bound, over the draws that all of them have."""
+    limits = limits_of(chosen)
+    if not limits:
+        st.info(
+            "No number of these runs has a bound that says something. Runs of an older version have none: run again."
+        )
+        return
+    keys = [limit.key for limit in limits]
+    key = st.segmented_control("Number", keys, default=keys[0], required=True, key="bound-number",
+                               help="Numbers of which no policy can pass a known bound",
+                               format_func=lambda key: limits[keys.index(key)].kpi.label)  # fmt: skip
+    limit = limits[keys.index(str(key))]
+    seeds = runs_of.shared_seeds(chosen)
+    draws = [(series.label, [loaders.metrics(series.run_of(seed)) for seed in seeds]) for series in chosen]
+    runs = limited_runs(limit, draws, exact=runs_of.are_exact(chosen))
+    if not runs:
+        st.info(f"No run has {limit.kpi.label} in every draw.")
+        return
+    word = f", means over {comparison.draws} draws" if comparison.draws > 1 else ""
+    charts.show(runs_and_bound(limit, runs, colours_of(chosen), charts.page_theme(), word=word), "bound", caption=True)
+    notes = ["The line is proven: no policy gets past it, on these jobs and machines."]
+    if any(run.value.half_width for run in runs):
+        notes.append(
+            "It is the mean of the bounds of the same draws. ± is how much draws differ: an interval may reach past "
+            "the line, no draw does."
+        )
+    if common_bound(runs) is None and len(runs) > 1:
+        notes.append("Runs that completed other jobs have other bounds, so each has a line of its own.")
+    st.markdown(f":gray[{' '.join(notes)}]")
+
+
+SAME_SHARE = 5e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What the runs that have prices cost, and what each saves against each other."""
+
+    runs: list[RunCost]
+    savings: Savings
+
+    def __bool__(self) -> bool:
+        return len(self.runs) > 1
+
+
+def costs_of(chosen: Sequence[Series]) -> Costs:
+    """Return the costs over the draws that all series have; empty where fewer than two have prices."""
+    seeds = runs_of.shared_seeds(list(chosen))
+    draws = [(series.label, [loaders.metrics(series.run_of(seed)) for seed in seeds]) for series in chosen]
+    exact = runs_of.are_exact(chosen)
+    return Costs(run_costs(draws, exact=exact), savings(draws, exact=exact))
+
+
+def sentence_of_savings(comparison: Comparison, costs: Costs) -> str:
+    """Return what each run saves against the baseline; "" where the baseline has no cost."""
+    if not costs or comparison.baseline not in {cost.name for cost in costs.runs}:
+        return ""
+    row = comparison.row("total_cost")
+    cells = [cell for cell in row.cells if cell.verdict in ("better", "worse")] if row else []
+    dollars = {cell.name: cell.delta.mean for cell in cells if cell.delta is not None}
+    return savings_sentence(costs.runs, costs.savings, comparison.baseline, comparison.certainty(), dollars)
+
+
+def cheapest(costs: Costs) -> str:
+    """Return the run with the least mean total cost."""
+    return min(costs.runs, key=lambda cost: cost.total.mean).name
+
+
+def savings_tab(comparison: Comparison, chosen: list[Series]) -> None:
+    """Show total costs in their parts with the bound, and what each run saves against each other."""
+    costs = costs_of(chosen)
+    if not costs:
+        st.info("Fewer than two of these runs have a price for every machine, so no saving can be told.")
+        return
+    charts.show(cost_split(costs.runs, charts.page_theme()), "costs", caption=True)
+    st.subheader("What the run of a row saves against the one of a column", anchor=False)
+    alt = f"Share of the total cost that each of {amount(len(costs.runs), 'run')} saves against the others"
+    st.table(saving_table(costs), hide_index=True, border="horizontal", alt=alt)
+    st.markdown(f":gray[Share of the other run's total cost, machines and lateness. {_sure(comparison)}]")
+
+
+def saving_table(costs: Costs) -> pd.DataFrame:
+    """Return run x other run in markdown: blue saves, orange costs more, grey not to be told."""
+    names = [cost.name for cost in costs.runs]
+    return pd.DataFrame(
+        [
+            {"Run": safe(name, 40)}
+            | {
+                f"against {safe(other, 30)}": "–" if other == name else _saving(costs.savings.get((name, other)))
+                for other in names
+            }
+            for name in names
+        ]
+    )
+
+
+def _saving(of: Interval | None) -> str:
+    text = saving_words(of)
+    if of is None or of.half_width is None:
+        return text
+    if abs(of.mean) < SAME_SHARE and not of.half_width:
+        return ":gray[same]"
+    if not of.tells_apart():
+        return f":gray[{text}]"
+    return f":blue[{text}]" if of.mean > 0 else f":orange[{text}]"
+
+
+def _sure(comparison: Comparison) -> str:
+    if comparison.exact:
+        return "Exact for this trace, nothing is random."
+    if comparison.draws == 1:
+        return "1 draw, so no intervals: rough."
+    pairs = f"Mean over {comparison.draws} paired draws, ± is 95%"
+    return f"{pairs}; blue saves, orange costs more, grey: the draws do not tell the two apart."

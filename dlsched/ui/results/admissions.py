@@ -1,4 +1,4 @@
-"""What the Admissions page shows: the choice of an interval, the interval itself, its jobs, and the whole run."""
+"""The page Admissions: the choice of an interval, the interval itself, its jobs, and the whole run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.admissions import over_run, room_chart
-from dlsched.store.runs import RunInfo
+from dlsched.studies.inspect.admissions import AdmissionsSpec
 from dlsched.studies.inspect.admissions.answer import Admission, busiest, counts_of
 from dlsched.studies.inspect.admissions.words import (
     besides_frame,
@@ -23,35 +23,64 @@ from dlsched.studies.inspect.admissions.words import (
     sentence_of,
     useful_unit,
 )
+from dlsched.ui import answers
 from dlsched.ui.frame import charts, session
-from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
-from dlsched.ui.results import admissions_work
-from dlsched.ui.results.decision_inspector import Jump
+from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
 from dlsched.wording.formats import amount
+from dlsched.workload.studies.smd import sample_server_jobs
 
-SERVERS = "lab/parameter_servers.py"
 PRECISE = ("worth", "worth per 1%", "its room is worth", "time (h)", "worth, first come", "worth, knapsack")
 
 
-def choice(info: RunInfo, decisions: pd.DataFrame, found: pd.DataFrame) -> int:
-    """Show which runs and intervals there are; return the interval that is looked at."""
-    number = busiest(counts_of(decisions))
-    jump = Jump("Most jobs", number, f"Interval {number:,}: most jobs ask to get in")
+def _read_answer(plain: Mapping[str, Any]) -> dict[int, Admission]:
+    return {one["number"]: Admission.from_plain(one) for one in plain["decisions"]}
+
+
+ADMISSIONS = DecisionInspector(
+    title="Admissions",
+    script="results/admissions.py",
+    answers=answers.computed("admissions", "list of admissions", AdmissionsSpec.read, _read_answer, prefix="admit"),
+    labels=dict.fromkeys(AdmissionsSpec.policies, "See who got in"),
+    why="Every interval: who got in, what was free, and who would get in under another rule",
+    newest="Show the newest run that admits jobs",
+    empty="No run of this scenario admits jobs by intervals. SMD, ESW and Optimus do, for jobs with parameter "
+    "servers: run one here, or open the sample: 50 jobs on three units of capacity, some seconds.",
+    run_demo="Run the sample of parameter-server jobs",
+    demo=lambda: (sample_server_jobs(), AdmissionsSpec.policies),
+    spec=AdmissionsSpec,
+)
+
+
+def admissions_page() -> None:
+    """Show the page."""
+    run = ADMISSIONS.open_run()
+    rows = decisions(run.info.run_id)
+    if rows.empty:
+        st.info("Nobody waited at any interval of this run: there was nothing to decide.", icon="ℹ️")
+        st.stop()
+    counts = counts_of(rows)
+    most = busiest(counts)
+    jump = Jump("Most jobs", most, f"Interval {most:,}: most jobs ask to get in")
     hint = "Jobs get in at intervals only; those in which nobody waited are not counted"
-    return admissions_work.REPLAYS.choice(info, decisions, found, jump, hint)
+    number = ADMISSIONS.choose(run, rows, jump, hint)
+    stored = float(rows["objective"].astype(float).iloc[number - 1])
+    places = ADMISSIONS.bring(run, number, len(rows), lambda one: _interval(one, run, stored), lambda: run.scenario)
+    _whole_run(run.info.run_id, counts, number)
+    ADMISSIONS.how(HOW)
+    if places:
+        ADMISSIONS.answers.work.follow(places)
 
 
-def interval(one: Admission, info: RunInfo, row: pd.Series, scenario: Scenario, *, stale: bool) -> None:
+def _interval(one: Admission, run: OpenedRun, stored: float) -> None:
     """Show one interval: banners, sentence, cards, resources, jobs, and what the other rules would do."""
-    stored = row["objective"]
-    guard_rails(guards_of(one, float(stored) if stored == stored else None, scenario, stale=stale))
+    guard_rails(guards_of(one, stored if stored == stored else None, run.scenario, stale=run.is_stale))
     if one.worthless:
-        _other_unit(scenario)
+        _other_unit(run.scenario)
     sentence(sentence_of(one))
     cards(cards_of(one))
     charts.show(room_chart(one, charts.page_theme()), "admit-room")
-    _jobs(one, info, scenario)
+    _jobs(one, run)
     _besides(one)
 
 
@@ -64,7 +93,7 @@ def _other_unit(scenario: Scenario) -> None:
         session.go("simulate/run.py")
 
 
-def _jobs(one: Admission, info: RunInfo, scenario: Scenario) -> None:
+def _jobs(one: Admission, run: OpenedRun) -> None:
     """Show the jobs by worth for what they reserve, another rule's choice beside, and ways to a job's own pages."""
     st.subheader("Jobs, by worth for what they reserve", anchor=False)
     others = [(beside.rule, beside.admission) for beside in one.besides]
@@ -73,27 +102,29 @@ def _jobs(one: Admission, info: RunInfo, scenario: Scenario) -> None:
         beside = st.selectbox("Beside it", [None, *others], key="admit-beside", width=230, persist_state="session",
                               format_func=lambda rule: named(rule) if rule else "nobody",
                               help="Who would get in by another rule, in the same state")  # fmt: skip
-        _job_links(one, info, scenario)
+        _job_links(one, run)
     frame = jobs_frame(one, beside)
-    shown = frame.head(charts.MAX_TABLE_ROWS)
-    st.dataframe(shown, hide_index=True, key="admit-jobs", placeholder="–", column_config=_formats(HELP),
-                 alt=f"{amount(len(frame), 'job')}, by worth for a percent of what each reserves most of")  # fmt: skip
+    st.dataframe(
+        frame.head(charts.MAX_TABLE_ROWS), hide_index=True, key="admit-jobs", placeholder="–",
+        column_config=_formats(HELP),
+        alt=f"{amount(len(frame), 'job')}, by worth for a percent of what each reserves most of",
+    )  # fmt: skip
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.download_button("CSV", lambda: charts.csv(frame), file_name="admit-jobs.csv", mime="text/csv",
-                           key="csv-admit-jobs", type="tertiary", on_click="ignore")  # fmt: skip
+        charts.csv_button(frame, "admit-jobs")
         st.markdown(f":gray[{SORTED}]")
 
 
-def _job_links(one: Admission, info: RunInfo, scenario: Scenario) -> None:
-    job = st.selectbox("Job", list(one.jobs), key=f"admit-job-{info.run_id}-{one.number}", width=200)
-    if st.button("Read its story", key="admit-story", help="Why it waited, where it ran, when it was done"):
-        admissions_work.REPLAYS.story(info.run_id, job)
-    place = scenario.workload.job_id.tolist().index(job) if job in set(scenario.workload.job_id) else None
-    drawn_anew = scenario.generator is not None and info.seed != 0  # the job of this name is another one there
-    if "Parameter servers" not in SCRIPTS or place is None or drawn_anew:
-        return
-    if st.button("Its workers and servers", key="admit-servers", help="How long with every number of both"):
-        session.go(SERVERS, job=str(place))
+def _job_links(one: Admission, run: OpenedRun) -> None:
+    job = st.selectbox("Job", list(one.jobs), key=f"admit-job-{run.info.run_id}-{one.number}", width=200)
+    ADMISSIONS.story_button(run.info.run_id, job)
+    ids = run.scenario.workload.job_id.tolist()
+    is_drawn_anew = run.scenario.generator is not None and run.info.seed != 0  # there its name is another job's
+    if (
+        job in ids
+        and not is_drawn_anew
+        and st.button("Its workers and servers", key="admit-servers", help="How long with every number of both")
+    ):
+        session.go("lab/parameter_servers.py", job=str(ids.index(job)))
 
 
 def _besides(one: Admission) -> None:
@@ -124,24 +155,17 @@ HELP = {
 }
 
 
-def whole_run(info: RunInfo, decisions: pd.DataFrame, number: int) -> None:
+def _whole_run(run_id: str, counts: pd.DataFrame, number: int) -> None:
     """Show who got in, was carried over and rejected over the run; a click on a mark opens its interval."""
     st.subheader("The whole run", anchor=False)
 
     def clicked(customdata: object) -> None:
         value = customdata[0] if isinstance(customdata, list | tuple) else customdata
         if isinstance(value, int | float):
-            admissions_work.REPLAYS.choose(info.run_id, int(value))
+            ADMISSIONS.go_to(run_id, int(value))
 
-    chart = over_run(counts_of(decisions), number, charts.page_theme())
-    charts.show(chart, "admit-run", caption=True, on_point=clicked)
+    charts.show(over_run(counts, number, charts.page_theme()), "admit-run", caption=True, on_point=clicked)
     st.markdown(":gray[Click a mark to open its interval.]")
-
-
-def how() -> None:
-    """Show how the page comes to its numbers."""
-    with st.expander("How it is computed", key="admit-how"):
-        st.markdown(HOW)
 
 
 HOW = """

@@ -1,15 +1,19 @@
-"""What the Look-ahead page shows: the choice of a decision, the decision itself, who waits, and the whole run."""
+"""The page Look-ahead: the choice of a decision, the decision itself, who waits, and the whole run."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.bars import REASONS
 from dlsched.figures.look_ahead import decision_times, plan_chart, widths_over_time
-from dlsched.store.runs import RunInfo
-from dlsched.studies.inspect.look_ahead.answer import LookAhead, unit_of
+from dlsched.studies.inspect.look_ahead import LookAheadSpec, StoredRun, StoredWidths
+from dlsched.studies.inspect.look_ahead.answer import LookAhead, changes_at, unit_of
 from dlsched.studies.inspect.look_ahead.words import (
     cards_of,
     guards_of,
@@ -19,25 +23,77 @@ from dlsched.studies.inspect.look_ahead.words import (
     unlike,
     waiting_of,
 )
+from dlsched.ui import answers
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
-from dlsched.ui.results import look_ahead_work
-from dlsched.ui.results.decision_inspector import Jump
+from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
 from dlsched.wording.formats import amount, duration
+from dlsched.workload.studies.modelarts import sample_elastic
+
+OPTIMAL, GREEDY = LookAheadSpec.policies
 
 
-def choice(info: RunInfo, decisions: pd.DataFrame, found: pd.DataFrame) -> int:
-    """Show which runs and decisions there are; return the decision that is looked at."""
-    busiest = look_ahead_work.busiest(info.run_id)
+def _read_answer(plain: Mapping[str, Any]) -> dict[int, LookAhead]:
+    return {one["number"]: LookAhead.from_plain(one) for one in plain["decisions"]}
+
+
+LOOK_AHEAD = DecisionInspector(
+    title="Look-ahead",
+    script="results/look_ahead.py",
+    answers=answers.computed("look-ahead", "look-ahead", LookAheadSpec.read, _read_answer, prefix="look"),
+    labels={OPTIMAL: "See what it planned", GREEDY: "See its decisions"},
+    why="Every decision, with what the other allocator would have done",
+    newest="Show the newest run that plans ahead",
+    empty="No run of this scenario plans ahead. ModelArts, optimal does: run it here, or open the demo of elastic "
+    "training: 447 jobs on 110 nodes, about a minute.",
+    run_demo="Run the demo of elastic training",
+    demo=lambda: (sample_elastic(), LookAheadSpec.policies),
+    spec=LookAheadSpec,
+)
+
+
+def look_ahead_page() -> None:
+    """Show the page."""
+    run = LOOK_AHEAD.open_run()
+    run_id, rows = run.info.run_id, decisions(run.info.run_id)
+    if rows.empty:
+        st.info("This run decided nothing about widths: it was over before the first decision.", icon="ℹ️")
+        st.stop()
+    busiest = _busiest(str(session.store().path), run_id)
     jump = Jump("Largest change", busiest, f"Decision {busiest:,}: most nodes change hands")
-    hint = "Widths change every few minutes; between, jobs only start"
-    return look_ahead_work.REPLAYS.choice(info, decisions, found, jump, hint)
+    number = LOOK_AHEAD.choose(run, rows, jump, "Widths change every few minutes; between, jobs only start")
+    row = rows.iloc[number - 1]
+    places = LOOK_AHEAD.bring(
+        run, number, len(rows), lambda one: _decision(one, run, row),
+        lambda: StoredRun(run.scenario, StoredWidths.of(rows, _pieces_of(run_id))),
+    )  # fmt: skip
+    _whole_run(run, rows, row)
+    LOOK_AHEAD.how(HOW)
+    if places:
+        LOOK_AHEAD.answers.work.follow(places)
 
 
-def decision(one: LookAhead, info: RunInfo, row: pd.Series, scenario: Scenario, *, stale: bool) -> None:
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _pieces(_path: str, run_id: str) -> pd.DataFrame:
+    return session.store().segments(run_id)
+
+
+def _pieces_of(run_id: str) -> pd.DataFrame:
+    """Return the run's pieces, as metrics.segments_table."""
+    return _pieces(str(session.store().path), run_id)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _busiest(_path: str, run_id: str) -> int:
+    """Return the decision at which most workers change hands, the first of them."""
+    changes = changes_at(_pieces(_path, run_id), decisions(run_id)["time_s"].to_numpy(float))
+    return int(np.argmax(changes)) + 1
+
+
+def _decision(one: LookAhead, run: OpenedRun, row: pd.Series) -> None:
     """Show one decision: banners, sentence, cards, the plan with greedy's widths beside it, and who waits."""
-    follows, unit = info.policy == "modelarts-optimal", unit_of(scenario)
-    guard_rails(guards_of(one, _number(row["objective"]), stale=stale, follows_plan=follows))
+    follows, unit = run.info.policy == OPTIMAL, unit_of(run.scenario)
+    guard_rails(guards_of(one, _number(row["objective"]), stale=run.is_stale, follows_plan=follows))
     sentence(sentence_of(one, unit, follows_plan=follows))
     cards(cards_of(one, _number(row["cpu_s"]), follows_plan=follows))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -58,20 +114,21 @@ def decision(one: LookAhead, info: RunInfo, row: pd.Series, scenario: Scenario, 
         charts.show(chart, "look-plan", caption=True)
         if always < len(rows):
             st.markdown(f":gray[{amount(len(rows) - always, 'more job')} not shown.]")
-    _story(one, info.run_id, rows[:always])
-    _waiting(one, info.run_id, follows_plan=follows)
+        _jobs(one, run.info.run_id, rows[:always])
+    _waiting(one, run.info.run_id, follows_plan=follows)
 
 
-def _story(one: LookAhead, run_id: str, rows: list[int]) -> None:
-    """Offer the story of one of the jobs shown, in Result; first the one that the sentence names."""
-    if not rows:
-        return
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and value == value else None
+
+
+def _jobs(one: LookAhead, run_id: str, rows: list[int]) -> None:
+    """Offer the story of one of the jobs shown; first the one that the sentence names."""
     named = named_of(one)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         job = st.selectbox("Job", [one.jobs[row] for row in rows], index=rows.index(named) if named in rows else 0,
                            key=f"look-job-{run_id}-{one.number}", width=230)  # fmt: skip
-        if st.button("Read its story", key="look-story", help="Why it waited, where it ran, every change of its width"):
-            look_ahead_work.REPLAYS.story(run_id, job)
+        LOOK_AHEAD.story_button(run_id, job)
 
 
 UNLIKE = (
@@ -104,22 +161,20 @@ def _waiting(one: LookAhead, run_id: str, *, follows_plan: bool) -> None:
         st.markdown(":gray[Reasons are those the policy recorded. The last column: workers the other allocator gives.]")
         st.dataframe(frame, hide_index=True, key="look-waiting", placeholder="–",
                      alt=f"{amount(len(frame), 'waiting job')} with the recorded reason")  # fmt: skip
-        st.download_button("CSV", lambda: charts.csv(frame), file_name="look-waiting.csv", mime="text/csv",
-                           key="csv-look-waiting", type="tertiary", on_click="ignore")  # fmt: skip
+        charts.csv_button(frame, "look-waiting")
 
 
-def whole_run(info: RunInfo, decisions: pd.DataFrame, number: int, scenario: Scenario) -> None:
+def _whole_run(run: OpenedRun, rows: pd.DataFrame, row: pd.Series) -> None:
     """Show the time that decisions took, or the nodes held by jobs of each width over time."""
     st.subheader("The whole run", anchor=False)
-    unit = unit_of(scenario)
+    unit = unit_of(run.scenario)
     labels = {"time": "Time of decisions", "widths": f"{unit.capitalize()}s over time"}
     look_at = st.segmented_control("Look at", list(labels), default="time", required=True, key="look-at",
                                    format_func=labels.__getitem__)  # fmt: skip
-    row = decisions.iloc[number - 1]
     if look_at == "time":
-        chart = decision_times(decisions, charts.page_theme(), float(row["cpu_s"]))
+        chart = decision_times(rows, charts.page_theme(), float(row["cpu_s"]))
     else:
-        pieces, most = look_ahead_work.pieces(info.run_id), _capacity(scenario, unit)
+        pieces, most = _pieces_of(run.info.run_id), _capacity(run.scenario, unit)
         chart = widths_over_time(pieces, most, charts.page_theme(), float(row["time_s"]), unit=unit)
     charts.show(chart, f"look-{look_at}", caption=True)
 
@@ -127,16 +182,6 @@ def whole_run(info: RunInfo, decisions: pd.DataFrame, number: int, scenario: Sce
 def _capacity(scenario: Scenario, unit: str) -> int | None:
     """Return how many nodes there are; None where a worker is less than a node or nodes are rented."""
     return scenario.cluster.num_nodes if unit == "node" and not scenario.cluster.free_slots else None
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and value == value else None
-
-
-def how() -> None:
-    """Show how the page comes to its numbers."""
-    with st.expander("How it is computed", key="look-how"):
-        st.markdown(HOW)
 
 
 HOW = """

@@ -1,4 +1,4 @@
-"""What the page Prices and admissions shows: the run, prices by machine and slot, one job, bookings, all jobs."""
+"""The page Prices and admissions: the run, prices by machine and slot, one job, bookings, all jobs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from dlsched.domain.scenario import Scenario
 from dlsched.figures.dual_prices import bookings_chart, price_map, price_parts
 from dlsched.store.runs import RunInfo
-from dlsched.studies.inspect.dual_prices import why_not
+from dlsched.studies.inspect.dual_prices import DualPricesSpec, why_not
 from dlsched.studies.inspect.dual_prices.answer import Decided, Hindsight, PricedRun
 from dlsched.studies.inspect.dual_prices.words import (
     cards_of,
@@ -24,38 +22,73 @@ from dlsched.studies.inspect.dual_prices.words import (
     reckoning_of,
     sentence_of,
 )
-from dlsched.ui.frame import charts, loaders, session
+from dlsched.ui import answers
+from dlsched.ui.frame import charts, loaders
 from dlsched.ui.frame.parts import cards, chips, guard_rails, sentence
 from dlsched.ui.frame.text import safe
-from dlsched.ui.results import dual_prices_work, result_job
+from dlsched.ui.results.decision_inspector import Inspector, OpenedRun
+from dlsched.ui.results.job import choose, chosen_row
+from dlsched.ui.study_page import bring
 from dlsched.wording.formats import amount
 from dlsched.wording.gangs import RESOURCE_WORDS
+from dlsched.workload.studies.pd_ors import sample_slotted_jobs
+
+DEMO_POLICIES = ("pd-ors-drf", "pd-ors-fifo", "oasis", "pd-ors")
+"""The one that the page opens with comes last: it is the newest run then."""
 
 
-def choose_run(info: RunInfo, found: pd.DataFrame) -> None:
-    """Show the runs there are; start the page anew when another one is picked."""
+def _read_hindsight(plain: Mapping[str, Any]) -> Hindsight:
+    return Hindsight(**{field.name: plain[field.name] for field in fields(Hindsight)})
+
+
+HINDSIGHT = answers.computed("hindsight", "best in hindsight", DualPricesSpec.read, _read_hindsight)
+DUAL_PRICES = Inspector(
+    title="Prices and admissions",
+    script="results/dual_prices.py",
+    answers=answers.computed("prices", "list of prices", DualPricesSpec.read, PricedRun.from_plain, prefix="price"),
+    labels=dict.fromkeys(DualPricesSpec.policies, "See who was worth the price"),
+    why="Every job: its worth, its price, why it got in or not",
+    newest="Show the newest run that books at prices",
+    empty="No run of this scenario books at prices. PD-ORS and OASiS do, for jobs with parameter servers and utility "
+    "functions: run one here, or open the sample: 50 jobs on 30 machines under four policies, some seconds.",
+    run_demo="Run the sample of jobs that book machines",
+    demo=lambda: (sample_slotted_jobs(), DEMO_POLICIES),
+)
+
+
+def dual_prices_page() -> None:
+    """Show the page."""
+    run = DUAL_PRICES.open_run()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if (picked := dual_prices_work.REPLAYS.pick_run(found, info.run_id)) != info.run_id:
-            session.look_at_run(picked)
-            st.rerun()
-        st.space("stretch")
-        if st.button("Open the Gantt of this run", type="primary", key="price-gantt"):
-            session.look_at_run(info.run_id)
-            session.go("results/result.py", tab="Gantt")
+        DUAL_PRICES.choose_run(run)
+        DUAL_PRICES.gantt_button(run.info.run_id)
+    spec = DualPricesSpec.read(run.question)
+    work = DUAL_PRICES.answers.work
+    places = bring(
+        DUAL_PRICES.answers, spec, lambda shown: _whole_run(shown.answer, run),
+        lambda: DUAL_PRICES.answers.ask([spec], run.scenario, "Prices"),
+    )  # fmt: skip
+    if not places and DUAL_PRICES.answers.known(spec) is not None:
+        work = HINDSIGHT.work
+        places = _hindsight(spec, run)
+    DUAL_PRICES.how(HOW)
+    if places:
+        work.follow(places)
 
 
-def whole_run(run: PricedRun, info: RunInfo, scenario: Scenario, *, stale: bool) -> None:
+def _whole_run(run: PricedRun, opened: OpenedRun) -> None:
     """Show the run: banners, sentence, cards, prices, the chosen job, bookings, and all jobs."""
     if not run.first_decisions:
         st.info("No job came to this run: there was nothing to decide.", icon="ℹ️")
         return
-    one = _chosen(run, info)
-    jobs = loaders.jobs(info.run_id)
-    guard_rails(guards_of(run, set(jobs.loc[jobs["status"] == "rejected", "row"].tolist()), stale=stale))
+    info = opened.info
+    one, jobs = _chosen(run, info), loaders.jobs(info.run_id)
+    rejected = set(jobs.loc[jobs["status"] == "rejected", "row"].tolist())
+    guard_rails(guards_of(run, rejected, stale=opened.is_stale))
     sentence(sentence_of(run, one))
     cards(cards_of(run, loaders.metrics(info.run_id).get("utility_total")))
     _prices(run, one)
-    chips(chips_of(scenario.assumptions), "prices")
+    chips(chips_of(opened.scenario.assumptions), "prices")
     _job(run, one, info)
     _bookings(run, one)
     _jobs(run, one, info)
@@ -63,7 +96,7 @@ def whole_run(run: PricedRun, info: RunInfo, scenario: Scenario, *, stale: bool)
 
 def _chosen(run: PricedRun, info: RunInfo) -> Decided:
     """Return the decision about the job that is looked at, the same as in Result; a telling one where there is none."""
-    row = result_job.chosen_row(info.scenario_hash)
+    row = chosen_row(info.scenario_hash)
     one = run.decision_of(row) if row is not None else None
     if one is None:
         return run.telling()
@@ -75,10 +108,11 @@ def _chosen(run: PricedRun, info: RunInfo) -> Decided:
 def _prices(run: PricedRun, one: Decided) -> None:
     """Show the prices that the chosen job met, of one resource."""
     names = {place: RESOURCE_WORDS[name] for place, name in enumerate(run.resources)}
-    found = run.dearest(one)
+    dearest = run.dearest(one)
     place = st.segmented_control(
-        "Price of", list(names), default=found.resource if found else 0, required=True, key=f"price-of-{one.number}",
-        format_func=names.__getitem__, help="As the chosen job met them, before it was booked itself",
+        "Price of", list(names), default=dearest.resource if dearest else 0, required=True,
+        key=f"price-of-{one.number}", format_func=names.__getitem__,
+        help="As the chosen job met them, before it was booked itself",
     )  # fmt: skip
     chart = price_map(run, one, place, charts.page_theme())
     if chart is not None:
@@ -98,10 +132,9 @@ def _job(run: PricedRun, one: Decided, info: RunInfo) -> None:
         picked = st.selectbox("Job", rows, index=rows.index(one.row), key=f"price-job-{info.run_id}-{one.row}",
                               width=200, format_func=names.__getitem__)  # fmt: skip
         if picked != one.row:
-            result_job.choose(info.scenario_hash, picked)
+            choose(info.scenario_hash, picked)
             st.rerun()
-        if st.button("Read its story", key="price-story", help="Why it waited, where it ran, when it was done"):
-            dual_prices_work.REPLAYS.story(info.run_id, one.job)
+        DUAL_PRICES.story_button(info.run_id, one.job)
     if more := more_of(one):
         st.markdown(safe(more, 600))
     chart = price_parts(run, one, charts.page_theme())
@@ -130,8 +163,7 @@ def _jobs(run: PricedRun, one: Decided, info: RunInfo) -> None:
         alt=f"{amount(len(frame), 'job')} with worth, price and outcome",
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.download_button("CSV", lambda: charts.csv(frame), file_name="price-jobs.csv", mime="text/csv",
-                           key="csv-price-jobs", type="tertiary", on_click="ignore")  # fmt: skip
+        charts.csv_button(frame, "price-jobs")
         more = f" First {len(shown):,} of {len(frame):,}; the CSV has all." if len(frame) > len(shown) else ""
         st.markdown(f":gray[Tick a row to see why; click a heading to sort.{more}]")
     rows = event.selection.rows
@@ -140,7 +172,7 @@ def _jobs(run: PricedRun, one: Decided, info: RunInfo) -> None:
     if rows and seen != (info.run_id, tuple(rows)):  # a tick that stays does not undo a choice made elsewhere
         picked = run.first_decisions[rows[0]].row
         if picked != one.row:
-            result_job.choose(info.scenario_hash, picked)
+            choose(info.scenario_hash, picked)
             st.rerun()
 
 
@@ -156,34 +188,29 @@ HELP = {
 
 def _formats() -> Mapping[str, Any]:
     numbers = ("worth", "price", "payoff", "alternative, payoff")
-    found = {name: st.column_config.NumberColumn(format="%.4g", help=HELP.get(name)) for name in numbers}
-    return {name: found.get(name, st.column_config.Column(help=text)) for name, text in HELP.items()}
+    columns = {name: st.column_config.NumberColumn(format="%.4g", help=HELP.get(name)) for name in numbers}
+    return {name: columns.get(name, st.column_config.Column(help=text)) for name, text in HELP.items()}
 
 
-def hindsight(info: RunInfo, scenario: Scenario, horizon: int) -> dict[str, Any]:
+def _hindsight(spec: DualPricesSpec, run: OpenedRun) -> dict[str, Any]:
     """Show how far the run is from the best in hindsight, or why that is not computed; return where progress goes."""
     st.subheader("Best in hindsight", anchor=False)
-    if why := why_not(scenario, horizon):
+    if why := why_not(run.scenario, int(run.info.params["horizon_slots"])):
         st.markdown(f":gray[Computed for tiny cases only. {why}]")
         return {}
-
-    def show(plain: Mapping[str, Any]) -> None:
-        found = Hindsight(**{field.name: plain[field.name] for field in fields(Hindsight)})
-        st.markdown(safe(hindsight_words(found), 400))
-
-    work = dual_prices_work.HINDSIGHT
-    waits = dual_prices_work.answer("hindsight", info) is None and not work.is_waiting() and not work.ended()
-    if waits and not st.button(
+    work = HINDSIGHT.work
+    begins = HINDSIGHT.known(spec) is None and not work.is_waiting() and not work.ended()
+    if begins and not st.button(
         "Compute the best in hindsight", key="price-hindsight", help="All plans of all jobs, as if they had been known"
     ):
         return {}
-    return dual_prices_work.bring("hindsight", info, work, show, at_once=waits)
 
+    def show(shown: answers.Shown[DualPricesSpec, Hindsight]) -> None:
+        st.markdown(safe(hindsight_words(shown.answer), 400))
 
-def how() -> None:
-    """Show how the page comes to its numbers."""
-    with st.expander("How it is computed", key="price-how"):
-        st.markdown(HOW)
+    return bring(
+        HINDSIGHT, spec, show, lambda: HINDSIGHT.ask([spec], run.scenario, "Best in hindsight"), at_once=begins,
+    )  # fmt: skip
 
 
 HOW = """
