@@ -38,7 +38,7 @@ def run(options: Namespace) -> int:
     spec = asked(options, scenario)
     check(spec, scenario)
     with open_pool().executor as executor:
-        answer = run_calibration(spec, scenario, executor, progress_line(options.json))
+        answer = run_calibration(spec, scenario, executor, progress=progress_line(options.json))
     by = grouping(options, answer)
     if options.csv:
         write_csv(rows_of(answer), options.csv)

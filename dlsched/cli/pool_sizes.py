@@ -50,7 +50,7 @@ def asked(options: Namespace, scenario: Scenario) -> PoolSizesSpec:
 def computed(spec: PoolSizesSpec, scenario: Scenario, options: Namespace) -> PoolSizes:
     """Return the answer, computed where the options say."""
     with opened(options) as executor:
-        return run_pool_sizes(spec, scenario, executor, progress_line(options.json))
+        return run_pool_sizes(spec, scenario, executor, progress=progress_line(options.json))
 
 
 def _show(answer: PoolSizes) -> None:

@@ -3,6 +3,7 @@
 DlschedError
 ├── InputError        something the user gave cannot be used
 ├── PlanError         a policy asked for something impossible: a bug in the policy
+├── StaleAnswer       a stored answer that today's code cannot read
 └── StoreError        the result store cannot be used
 """
 
@@ -49,6 +50,17 @@ class PlanError(DlschedError):
     """A plan that cannot be carried out; names the time, the node, the resource, the use and the capacity."""
 
 
+class StaleAnswer(DlschedError):
+    """A stored question or answer that an older version wrote and today's code cannot read. ``label``: of the study."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        super().__init__(f"{label}: this answer was made by an older version of this program. Ask again.")
+
+    def __reduce__(self) -> tuple[type[StaleAnswer], tuple[str]]:
+        return type(self), (self.label,)
+
+
 class StoreError(DlschedError):
     """The result store cannot be used: in use by another process, too new, or damaged."""
 
@@ -56,6 +68,9 @@ class StoreError(DlschedError):
 def from_validation(what: str, error: ValidationError) -> InputError:
     """Return the first complaint of a parameter model as one plain sentence."""
     first = error.errors(include_url=False)[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InputError):  # it names the thing itself
+        return cause
     where = ".".join(str(part) for part in first["loc"])
     given = first.get("input")
     value = "" if isinstance(given, (dict, list, tuple)) else f", got {given!r:.80}"

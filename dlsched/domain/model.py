@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from dlsched.domain.errors import validated
 
 Key = Annotated[str, Field(min_length=1, max_length=120)]
 
@@ -13,3 +16,16 @@ class FrozenModel(BaseModel):
     """Base of all small validated records: immutable, strict about unknown fields, finite numbers only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Answer(FrozenModel):
+    """Base of what a study finds: written into the store in JSON's own types, and read from there."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the answer in JSON's own types."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
+        return validated(cls, dict(plain), f"answer {cls.__name__}")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dlsched.domain.errors import InputError, validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.errors import InputError
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.workload import Floats
 from dlsched.metrics.fairness import gini, jain_index, means_by_user, worst_to_median
 from dlsched.metrics.job_classes import floats_of
@@ -69,7 +68,7 @@ class Measured(FrozenModel):
     users_other: float | None = None
 
 
-class Fairness(FrozenModel):
+class Fairness(Answer):
     """All measures of two runs, in the order of :data:`MEASURES`; ``exact``: nothing is random, one draw says all."""
 
     baseline: str
@@ -84,15 +83,6 @@ class Fairness(FrozenModel):
             if measured.key == key:
                 return measured
         raise KeyError(key)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer in JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Fairness:
-        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        return validated(Fairness, dict(plain), "answer about fairness")
 
 
 def fairness_change(

@@ -11,7 +11,7 @@ spread between jobs, told by quartiles and shares, is no error of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from dlsched.domain.errors import InputError, validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.errors import InputError
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.job_classes import (
@@ -118,7 +118,7 @@ class Group(FrozenModel):
         return None if self.change is None else Interval(self.change, self.half_width, self.draws)
 
 
-class Winners(FrozenModel):
+class Winners(Answer):
     """The groups under a baseline and another run: names in alphabetical order, classes from small to large.
 
     ``exact``: nothing is random, one draw says all. ``noticed``: what a job's or a group's change must exceed to count
@@ -135,15 +135,6 @@ class Winners(FrozenModel):
     groups: tuple[Group, ...]
     total: Group
     folded: tuple[str, ...] = ()
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer in JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Winners:
-        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        return validated(Winners, dict(plain), "answer about winners and losers")
 
 
 @dataclass(frozen=True, eq=False)

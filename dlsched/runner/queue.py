@@ -159,7 +159,7 @@ class StudyItem(QueueItem):
         self.name = self.task.name or found.label
         self.key = experiment_key(found.kind, self.spec, found.version)
         self.kept_id = store.find_experiment(self.key) if store is not None and found.keep is None else None
-        self.guess_s = found.guess_s(self.spec)
+        self.guess_s = found.estimate_s(found.read_spec(self.spec))
 
     def send(self, pool: Pool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`QueueItem`."""

@@ -6,9 +6,9 @@ another shape use them directly: :meth:`Answers.answer_to` a question, :meth:`An
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ from dlsched.domain.errors import DlschedError, StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import StudyTask
 from dlsched.store.record import experiment_key
-from dlsched.studies import registry
+from dlsched.studies.study import PlainAnswer, Study
 from dlsched.ui.frame import session
 from dlsched.ui.pending import PendingTasks
 
@@ -25,15 +25,8 @@ MOST_LOOKED_AT = 20
 """Newest answers among which one about the scenario is looked for."""
 
 
-class Plain(Protocol):
-    """A question in JSON's own types; ``scenario``, where it has one, is the hash of the scenario it is about."""
-
-    def model_dump(self, *, mode: str) -> dict[str, Any]:
-        """Return the question in JSON's own types."""
-
-
-Spec = TypeVar("Spec", bound=Plain)
-Answer = TypeVar("Answer")
+Spec = TypeVar("Spec", bound=Any)
+Answer = TypeVar("Answer", bound=PlainAnswer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,18 +57,19 @@ class Begun(Generic[Spec]):
 class Answers(Generic[Spec, Answer]):
     """The answers of one study.
 
-    ``what``: what one is called in a message. ``version``: of the code of today. ``bundled``: returns the answer that
+    ``bundled``: returns the answer that
     is shown where none is open, instead of the newest about the scenario. ``prefix`` begins the keys of the page's
     widgets, the kind without one.
     """
 
-    kind: str
-    what: str
-    read_spec: Callable[[Mapping[str, Any]], Spec]
-    read_answer: Callable[[Mapping[str, Any]], Answer]
-    version: Callable[[], str]
+    study: Study[Spec, Answer]
     bundled: Callable[[], Shown[Spec, Answer]] | None = None
     prefix: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Key of the study in the store."""
+        return self.study.kind
 
     @property
     def key(self) -> str:
@@ -177,7 +171,8 @@ class Answers(Generic[Spec, Answer]):
 
     def known(self, spec: Spec) -> str | None:
         """Return the id of the stored answer to a question; None when it was not asked yet."""
-        return session.store().find_experiment(experiment_key(self.kind, spec.model_dump(mode="json"), self.version()))
+        key = experiment_key(self.kind, spec.model_dump(mode="json"), self.study.version)
+        return session.store().find_experiment(key)
 
     def answer_to(self, spec: Spec) -> Shown[Spec, Answer] | None:
         """Return the stored answer to a question; None when it was not asked yet."""
@@ -245,18 +240,6 @@ class Answers(Generic[Spec, Answer]):
         return bool(found)
 
 
-def computed(
-    kind: str,
-    what: str,
-    read_spec: Callable[[Mapping[str, Any]], Spec],
-    read_answer: Callable[[Mapping[str, Any]], Answer],
-    bundled: Callable[[], Shown[Spec, Answer]] | None = None,
-    prefix: str = "",
-) -> Answers[Spec, Answer]:
-    """Return the answers of a named computation."""
-    return Answers(kind, what, read_spec, read_answer, lambda: registry.find(kind).version, bundled, prefix)
-
-
 def follow_link(*studies: Answers[Any, Any]) -> Answers[Any, Any] | None:
     """Take over the answer the URL names, with its scenario where the store has it; call it before the page is begun.
 
@@ -294,6 +277,7 @@ def _all_begun(_path: str) -> dict[tuple[str, str], Begun[Any]]:
 def _stored(_path: str, experiment_id: str, _answers: Answers[Any, Any]) -> Shown[Any, Any]:
     record = session.store().get_experiment(experiment_id)
     if record.kind != _answers.kind:
-        raise StoreError(f"Experiment {experiment_id[:12]} is no {_answers.what}. Open it where it was made.")
-    spec, answer = _answers.read_spec(record.spec), _answers.read_answer(record.answer)
-    return Shown(spec, answer, experiment_id, stale=record.code_version != _answers.version())
+        what = _answers.study.label.lower()
+        raise StoreError(f"Experiment {experiment_id[:12]} is no {what}. Open it where it was made.")
+    stale = record.code_version != _answers.study.version
+    return Shown(*_answers.study.read_record(record), experiment_id, stale=stale)

@@ -2,7 +2,7 @@
 
 A page of a study is a module with three functions, and a script below ``pages/``::
 
-    SIZES = answers.computed("size", "answer about size", read_spec, Sizing.from_plain)
+    SIZES = Answers(sizing.STUDY)
 
     def fill(scenario, asked):  # first values of the fields; those of a question when one is opened
     def fields(scenario, asked):  # shows the fields, returns an Asked; DlschedError where that cannot be computed

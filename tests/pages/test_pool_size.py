@@ -20,6 +20,7 @@ from dlsched.store.record import ExperimentRecord
 from dlsched.studies import registry
 from dlsched.studies.simulation import Progress
 from dlsched.ui.plan import pool_size_work
+from tests.support import studies
 from tests.support.look_ahead_runs import elastic_scenario
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
@@ -172,12 +173,11 @@ def test_a_link_to_an_unknown_answer_says_so_and_goes_on(store: Store, open_page
     assert not app.error
     other = store.save_experiment(ExperimentRecord("else", {}, {"a": 1}, "v", "other"))
     app = open_page(PAGE, experiment=other)
-    assert "is no sweep of pool sizes" in app.error[0].value
+    assert "is no pool size" in app.error[0].value
 
 
 def replied_by(monkeypatch: pytest.MonkeyPatch, reply: Callable[..., dict[str, Any]]) -> None:
-    real = registry.find("pool-sizes")
-    monkeypatch.setattr(registry, "COMPUTATIONS", (replace(real, answer=reply),))
+    studies.replied_by(monkeypatch, "pool-sizes", reply)
     monkeypatch.setattr(type(pool_size_work.WORK), "follow", lambda self, places: None)
 
 

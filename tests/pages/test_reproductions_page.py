@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,6 +16,7 @@ from dlsched.studies.reproductions.registry import REPRODUCTIONS
 from dlsched.studies.reproductions.reproduction import Outcome, Verdict
 from dlsched.ui.lab import reproductions_work
 from tests.support.page_text import shown
+from tests.support.studies import replied_by
 
 PAGE = "lab/reproductions.py"
 WAIT_S = 60
@@ -145,12 +145,11 @@ def test_a_run_that_fails_says_why_and_leaves_the_older_outcome(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved(store, "smd-9", "partly", version="0.0.9+abc")
-    real = registry.find("reproduction")
 
     def fails(*_: object) -> dict[str, object]:
         raise InputError("batch 7", "has no job", "Draw another one")
 
-    monkeypatch.setattr(registry, "COMPUTATIONS", (replace(real, answer=fails),))
+    replied_by(monkeypatch, "reproduction", fails)
     app = open_page(PAGE, figure="smd-9")
     app.button(key="reproduction-quick").click().run()
     assert runner.wait(WAIT_S)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import Runner
 from dlsched.store import Store
-from dlsched.studies import registry
 from dlsched.studies.simulation import Progress
 from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas
 from dlsched.workload.studies.hell_knee import sample_stream
@@ -35,6 +33,7 @@ from tests.support.size_page import (
     two_types,
     typed,
 )
+from tests.support.studies import replied_by
 
 # ---- the form ----------------------------------------------------------------------------------------
 
@@ -186,10 +185,7 @@ def test_a_search_says_which_size_is_under_way_and_can_be_cancelled(
             time.sleep(0.01)
         return {}
 
-    slow = replace(registry.find("size"), answer=slowly)
-    monkeypatch.setattr(
-        registry, "COMPUTATIONS", tuple(slow if one.kind == "size" else one for one in registry.COMPUTATIONS)
-    )
+    replied_by(monkeypatch, "size", slowly)
     app = opened(store, open_page)
     monkeypatch.setattr("dlsched.ui.pending.PendingTasks.follow", lambda self, places: None)
     app = app.button(key="size-ask").click().run()
@@ -215,10 +211,7 @@ def test_a_target_that_has_no_number_here_ends_with_its_reason(
     def refused(spec: Any, subject: Any, progress: Progress | None) -> dict[str, Any]:
         raise InputError("target tardiness_cost", "Cost of lateness has no number on these jobs", "Take another target")
 
-    bad = replace(registry.find("size"), answer=refused)
-    monkeypatch.setattr(
-        registry, "COMPUTATIONS", tuple(bad if one.kind == "size" else one for one in registry.COMPUTATIONS)
-    )
+    replied_by(monkeypatch, "size", refused)
     app = opened(store, open_page).button(key="size-ask").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from dlsched.studies.simulation import Progress
 from dlsched.studies.steady import SteadySpec
 from dlsched.ui.lab import stream_network
 from dlsched.workload.studies.hell_knee import TABLE_III, StreamSpec
+from tests.support import studies
 from tests.support.steady_answers import HELL, KNEE, answer, point, three_policies
 
 PAGE = "lab/steady_state.py"
@@ -30,8 +30,7 @@ Reply = Callable[[Mapping[str, Any], Progress | None], dict[str, Any]]
 
 def replied_by(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
     """Let questions be answered by another function."""
-    real = registry.find("steady")
-    monkeypatch.setattr(registry, "COMPUTATIONS", (replace(real, answer=lambda spec, _, told: reply(spec, told)),))
+    studies.replied_by(monkeypatch, "steady", lambda spec, _, told: reply(spec, told))
 
 
 @pytest.fixture

@@ -16,14 +16,12 @@ from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
-from dlsched.studies.code_version import code_version
 from dlsched.studies.design import run as cases_run
 from dlsched.studies.design.run import RunResult, VariantTask
 from dlsched.studies.simulation import Progress
-from dlsched.studies.sweep import cells, read_spec, run_sweep
+from dlsched.studies.sweep import STUDY, cells, read_spec, run_sweep
 from dlsched.ui.pending import PendingTasks
 from dlsched.ui.plan.sweep_form import METRICS
-from dlsched.ui.plan.sweep_runs import SOURCES
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
 
@@ -48,7 +46,7 @@ def answered(mode: str = "grid", axes: int = 2, policies: tuple[str, ...] = ("fi
     }  # fmt: skip
     spec = read_spec(plain)
     answer = run_sweep(spec, scenario()).answer
-    return ExperimentRecord("sweep", spec.model_dump(mode="json"), answer.to_plain(), code_version(SOURCES), "mine")
+    return ExperimentRecord("sweep", spec.model_dump(mode="json"), answer.to_plain(), STUDY.version, "mine")
 
 
 def saved(store: Store, record: ExperimentRecord) -> str:

@@ -10,10 +10,11 @@ import numpy as np
 
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.design import BatchResult, Replications, RunResult, Variant
+from dlsched.studies.sizing import read_spec
 from dlsched.studies.sizing.answer import Counts
 from dlsched.studies.sizing.rule import Replicate, Verdict
 from dlsched.studies.sizing.search import OutOfRuns
-from dlsched.studies.sizing.spec import SizeSpec, TypeRange, read_spec
+from dlsched.studies.sizing.spec import SizeSpec, TypeRange
 
 Law = Callable[[int, np.random.Generator], Mapping[str, float | None]]
 """From the nodes and the numbers of a draw to metrics."""

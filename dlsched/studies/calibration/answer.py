@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from dlsched.domain.errors import InputError, validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.errors import InputError
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.workload import Floats, Texts, Workload
 from dlsched.metrics.stats.intervals import Interval, mean_interval, ratio_draws
 
@@ -93,7 +93,7 @@ class Replayed(FrozenModel):
     audit: tuple[str, ...] = ()
 
 
-class Calibration(FrozenModel):
+class Calibration(Answer):
     """Replays of one scenario against its record.
 
     ``recorded``: of ``jobs``, those with a recorded start at or after submission. ``compared``: of these, those that
@@ -131,15 +131,6 @@ class Calibration(FrozenModel):
     def groupings(self) -> tuple[str, ...]:
         """The groupings there are."""
         return tuple(self.replays[0].groups)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer in JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Calibration:
-        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        return validated(Calibration, dict(plain), "answer of a calibration")
 
 
 @dataclass(frozen=True, eq=False)

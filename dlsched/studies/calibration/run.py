@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Texts
 from dlsched.policies import registry
 from dlsched.studies.calibration.answer import Calibration, Replay, calibrate, record_of
 from dlsched.studies.calibration.spec import CalibrationSpec
+from dlsched.studies.estimate import LIST_RUN_S
+from dlsched.studies.estimate import estimate_s as run_estimate
 from dlsched.studies.run_all import spread
 from dlsched.studies.simulation import Progress, Run, resolve_policy, simulate
+from dlsched.studies.study import require_scenario
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
 
 USUAL = ("fifo", "fifo-skip", "easy-backfill", "sjf", "priority")
 """Rules that schedulers of shared clusters are close to; those whose needs are met are replayed when none is named."""
-_LEAST_S, _S_PER_JOB = 0.5, 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,23 +50,25 @@ def default_policies(scenario: Scenario) -> tuple[str, ...]:
     return tuple(key for key in USUAL if key in offered)
 
 
-def guess_s(policies: int, jobs: int) -> float:
+def estimate_s(spec: CalibrationSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds the replays take."""
-    return policies * max(_LEAST_S, jobs * _S_PER_JOB)
+    return sum(LIST_RUN_S if scenario is None else run_estimate(scenario, key).seconds for key in spec.policies)
 
 
 def check(spec: CalibrationSpec, scenario: Scenario) -> None:
     """Raise InputError when the calibration cannot be run, before anything is computed."""
-    if spec.scenario != scenario.content_hash:
-        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
-        raise InputError("calibration", why, "Ask with that scenario")
+    require_scenario("calibration", spec.scenario, scenario)
     record_of(scenario.workload)
     for policy in spec.policies:
         resolve_policy(scenario, policy, spec.params.get(policy))
 
 
 def run_calibration(
-    spec: CalibrationSpec, scenario: Scenario, executor: Executor | None = None, progress: Progress | None = None
+    spec: CalibrationSpec,
+    scenario: Scenario,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
 ) -> Calibration:
     """Return how near each policy's replay comes to the record, on the scenario's cluster with its options.
 
@@ -70,6 +76,8 @@ def run_calibration(
     ----------
     executor
         Where to compute, a task for each policy; None = here, one after the other.
+    store
+        Not used: single replays are not kept.
     progress
         Told the share done; what it raises stops the replays and comes through.
 

@@ -1,6 +1,23 @@
 """Months ahead with more jobs each, with what is delivered and retired: when a target breaks, when to order."""
 
-from dlsched.studies.growth.run import check, run_growth
-from dlsched.studies.growth.spec import GrowthSpec, read_spec
+from dlsched.studies.growth.answer import Growth
+from dlsched.studies.growth.run import check, estimate_s, run_growth
+from dlsched.studies.growth.spec import GrowthSpec
+from dlsched.studies.growth.words import sentence
+from dlsched.studies.study import Study
 
-__all__ = ["GrowthSpec", "check", "read_spec", "run_growth"]
+__all__ = ["STUDY", "GrowthSpec", "check", "read_spec", "run_growth"]
+
+STUDY = Study(
+    kind="growth",
+    label="Growth",
+    page="Size",
+    spec=GrowthSpec,
+    answer=Growth,
+    check=check,
+    run=run_growth,
+    estimate_s=estimate_s,
+    words=sentence,
+    sources=("studies/growth", "studies/sizing", "studies/design", "workload"),
+)
+read_spec = STUDY.read_spec

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dlsched.domain.errors import validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.studies.sizing.answer import VmRange
 from dlsched.studies.sizing.rule import Check, Replicate, Rule, judge
 from dlsched.wording.formats import number
@@ -42,7 +41,7 @@ class Month(FrozenModel):
     error: str = ""
 
 
-class Growth(FrozenModel):
+class Growth(Answer):
     """The whole answer; months ascend from 0, today's.
 
     Each month is played by itself, with the scenario's jobs arriving ``load`` times as fast: no queue is carried over.
@@ -62,15 +61,6 @@ class Growth(FrozenModel):
     steps: tuple[Step, ...]
     seeds: tuple[int, ...]
     months: tuple[Month, ...] = Field(min_length=1)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer in JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Growth:
-        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        return validated(Growth, dict(plain), "answer of growth")
 
     def check(self, month: int) -> Check:
         """Return the verdict on a month."""

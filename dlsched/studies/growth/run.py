@@ -12,7 +12,8 @@ from dlsched.policies import registry
 from dlsched.studies.design import Replications, RunResult, Variant, check_variant, run_variants
 from dlsched.studies.design.factors import factor_of
 from dlsched.studies.design.run import is_exact
-from dlsched.studies.estimate import estimate_s
+from dlsched.studies.estimate import LIST_RUN_S
+from dlsched.studies.estimate import estimate_s as run_estimate
 from dlsched.studies.growth.answer import Growth, Month
 from dlsched.studies.growth.spec import GrowthSpec
 from dlsched.studies.simulation import Progress
@@ -21,6 +22,7 @@ from dlsched.studies.sizing.rule import Replicate, Rule
 from dlsched.studies.sizing.sizes import ALL, Sizes, default_types, sizes_of
 from dlsched.studies.sizing.spec import TypeRange
 from dlsched.studies.sizing.trials import draw_of
+from dlsched.studies.study import require_scenario
 
 if TYPE_CHECKING:
     from dlsched.store import Store
@@ -78,9 +80,7 @@ def run_growth(
 
 def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
     """Return the VM types whose numbers may change; InputError when the question cannot be answered."""
-    if spec.scenario != scenario.content_hash:
-        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
-        raise InputError("growth", why, "Ask with that scenario")
+    require_scenario("growth", spec.scenario, scenario)
     keys = list(dict.fromkeys(step.key for step in spec.steps))
     if ALL in keys and len(keys) > 1:
         raise InputError("growth, steps", "name the whole cluster and single VM types", "Name one or the other")
@@ -92,9 +92,9 @@ def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
     return sizes
 
 
-def guess_s(spec: GrowthSpec, scenario: Scenario) -> float:
+def estimate_s(spec: GrowthSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds the answer takes."""
-    return spec.runs * estimate_s(scenario, spec.policy).seconds
+    return spec.runs * (LIST_RUN_S if scenario is None else run_estimate(scenario, spec.policy).seconds)
 
 
 def _kept(scenario: Scenario, key: str) -> TypeRange:

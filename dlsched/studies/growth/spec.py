@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.errors import validated
 from dlsched.domain.model import FrozenModel, Key
 from dlsched.studies.design.variants import Replications, Value
 from dlsched.studies.growth.answer import Step
@@ -69,8 +67,3 @@ class GrowthSpec(FrozenModel):
     def load_in(self, month: int) -> float:
         """Return by what arrivals are multiplied in a month."""
         return float((1 + self.percent / 100) ** month)
-
-
-def read_spec(plain: Mapping[str, Any]) -> GrowthSpec:
-    """Return the question of plain data; InputError naming the field."""
-    return validated(GrowthSpec, dict(plain), "growth")

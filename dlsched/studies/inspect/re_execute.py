@@ -7,30 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.policy import Policy, ReviewRule
 from dlsched.domain.scenario import Scenario
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import Prepared, prepare
 from dlsched.studies.simulation import Progress, resolve_policy
+from dlsched.studies.study import PlainAnswer, require_scenario
+from dlsched.wording.formats import amount
 
 Decision = TypeVar("Decision")
+
+
+class NumberedDecision(PlainAnswer, Protocol):
+    """A decision as the store holds it; ``number`` of the run, from 1."""
+
+    @property
+    def number(self) -> int: ...
+
+
+Kept = TypeVar("Kept", bound=NumberedDecision)
 Watched = TypeVar("Watched", bound=Policy)
 
 
 class InspectedRun(FrozenModel):
     """All decisions of the run of a scenario under a policy; the scenario itself travels apart.
 
-    A subclass says for which ``policies``, and in messages what it is (``what``).
+    A subclass says for which ``policies``.
     """
 
     policies: ClassVar[tuple[str, ...]] = ()
-    what: ClassVar[str] = "decisions"
 
     scenario: str = Field(description="Hash of the scenario", min_length=1)
     policy: str
@@ -42,17 +54,6 @@ class InspectedRun(FrozenModel):
         if self.policy not in self.policies:
             raise ValueError(f"policy must be one of {', '.join(self.policies)}, got {self.policy}")
         return self
-
-    @classmethod
-    def read(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the question; InputError for a bad one."""
-        return validated(cls, dict(plain), cls.what)
-
-    def check_scenario(self, scenario: Scenario) -> None:
-        """Raise InputError when this is another scenario than the question names."""
-        if self.scenario != scenario.content_hash:
-            got = scenario.content_hash[:8]
-            raise InputError(self.what, f"asks about scenario {self.scenario[:8]}, got {got}", "Ask with that scenario")
 
 
 class InspectedDecisions(InspectedRun):
@@ -68,6 +69,38 @@ class InspectedDecisions(InspectedRun):
         if self.last < self.first:
             raise ValueError(f"last must be at least first = {self.first}, got {self.last}")
         return self
+
+
+@dataclass(frozen=True)
+class Decisions(Generic[Kept]):
+    """The answer to :class:`InspectedDecisions`: those the run has. A subclass says of which type they are (``of``)."""
+
+    of: ClassVar[type[Any]]
+    decisions: tuple[Kept, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return them in JSON's own types."""
+        return {"decisions": [one.to_plain() for one in self.decisions]}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the decisions written by :meth:`to_plain`."""
+        return cls(tuple(cls.of.from_plain(one) for one in plain["decisions"]))
+
+    @cached_property
+    def by_number(self) -> dict[int, Kept]:
+        """The decisions by their number in the run, from 1."""
+        return {one.number: one for one in self.decisions}
+
+    @property
+    def words(self) -> str:
+        """How many there are."""
+        return f"{amount(len(self.decisions), 'decision')}."
+
+
+def check_scenario(spec: InspectedRun, scenario: Scenario) -> None:
+    """Raise InputError when this is another scenario than the question names."""
+    require_scenario(f"run of {spec.policy}", spec.scenario, scenario)
 
 
 class EnoughDecisions(Exception):
@@ -111,7 +144,7 @@ def re_execute(spec: InspectedRun, scenario: Scenario, watch: Callable[[FrozenMo
     InputError
         If this is another scenario than the question names, or the policy cannot run it.
     """
-    spec.check_scenario(scenario)
+    check_scenario(spec, scenario)
     policy, values = resolve_policy(scenario, spec.policy, spec.params)
     prepared = prepare(scenario, spec.seed)
     watcher = watch(policy.parse(values), prepared)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from dlsched.domain.errors import validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.workload import Floats
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 from dlsched.wording.formats import Kind
@@ -66,7 +65,7 @@ class Cell(FrozenModel):
     decisions: Decisions | None = None
 
 
-class PoolSizes(FrozenModel):
+class PoolSizes(Answer):
     """All cells, sizes first, then variants, then policies.
 
     ``reference`` is the policy that gains are against, ``present`` the scenario's own number of nodes, ``draws`` how
@@ -98,15 +97,6 @@ class PoolSizes(FrozenModel):
     def others(self) -> tuple[str, ...]:
         """The policies compared with the reference."""
         return tuple(policy for policy in self.policies if policy != self.reference)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer in JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> PoolSizes:
-        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        return validated(PoolSizes, dict(plain), "answer about pool sizes")
 
 
 @dataclass(frozen=True, slots=True)

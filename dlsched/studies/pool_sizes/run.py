@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +22,17 @@ from dlsched.studies.pool_sizes.sizing import is_exact, pool_of, scenario_at
 from dlsched.studies.pool_sizes.spec import PoolSizesSpec
 from dlsched.studies.run_all import spread
 from dlsched.studies.simulation import Progress, resolve_policy, simulate
+from dlsched.studies.study import require_scenario
 from dlsched.wording.formats import amount
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
 
 _S_PER_JOB = {"modelarts-optimal": 0.05}
 """CPU seconds of a run for each job, about, on a pool that is neither empty nor full; a solver takes the most."""
 _OTHERS_S_PER_JOB, _LEAST_S = 0.001, 0.5
+USUAL_JOBS = 450
+"""Jobs of a scenario that is not at hand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +57,11 @@ class Played:
 
 
 def run_pool_sizes(
-    spec: PoolSizesSpec, scenario: Scenario, executor: Executor | None = None, progress: Progress | None = None
+    spec: PoolSizesSpec,
+    scenario: Scenario,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
 ) -> PoolSizes:
     """Return the answer of a sweep.
 
@@ -58,6 +69,8 @@ def run_pool_sizes(
     ----------
     executor
         Where to compute, a task for each size, variant and draw; None = here, one after the other.
+    store
+        Not used: single runs are not kept.
     progress
         Told the share done; what it raises stops the sweep and comes through.
 
@@ -93,9 +106,7 @@ def run_pool_sizes(
 
 def check(spec: PoolSizesSpec, scenario: Scenario) -> None:
     """Raise InputError when the sweep cannot be run, before anything is computed."""
-    if spec.scenario != scenario.content_hash:
-        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
-        raise InputError("pool sizes", why, "Ask with that scenario")
+    require_scenario("pool size", spec.scenario, scenario)
     for variant in spec.variants:
         smallest = scenario_at(scenario, spec.nodes[0], variant)
         for policy in spec.policies:
@@ -116,6 +127,13 @@ def guess_s(policies: Sequence[str], jobs: int, rounds: int) -> float:
     """Return about how many CPU seconds so many rounds take; a solver's share depends much on how full the pool is."""
     each = [max(_LEAST_S, jobs * _S_PER_JOB.get(policy, _OTHERS_S_PER_JOB)) for policy in policies]
     return sum(each) * rounds
+
+
+def estimate_s(spec: PoolSizesSpec, scenario: Scenario | None = None) -> float:
+    """Return about how many CPU seconds the answer takes."""
+    if scenario is None:
+        return guess_s(spec.policies, USUAL_JOBS, spec.runs // len(spec.policies))
+    return guess_s(spec.policies, len(scenario.workload), num_rounds(spec, scenario))
 
 
 def _rounds(spec: PoolSizesSpec, scenario: Scenario) -> Iterator[Round]:

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.errors import validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.studies.pool_sizes.sizing import OWN, VARIANT_KEYS
@@ -68,8 +67,3 @@ class PoolSizesSpec(FrozenModel):
 
 
 GREEDY = "modelarts-greedy"
-
-
-def read_spec(plain: Mapping[str, Any]) -> PoolSizesSpec:
-    """Return the question of plain data; InputError naming the field."""
-    return validated(PoolSizesSpec, dict(plain), "pool sizes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.pool_sizes import OWN, PoolSizesSpec
 from dlsched.studies.pool_sizes.answer import (
     MEASURES,
     Cell,
@@ -15,6 +14,8 @@ from dlsched.studies.pool_sizes.answer import (
     sizes_cut,
     with_violations,
 )
+from dlsched.studies.pool_sizes.sizing import OWN
+from dlsched.studies.pool_sizes.spec import PoolSizesSpec
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.certainty import with_half

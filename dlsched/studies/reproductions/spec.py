@@ -1,17 +1,14 @@
-"""What is asked about a figure of a paper, and its answer, in JSON's own types."""
+"""What is asked about a figure of a paper: as every study, a question with its answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import Field
 
-from dlsched.domain.errors import validated
 from dlsched.domain.model import FrozenModel
 from dlsched.studies.reproductions.registry import find
-from dlsched.studies.reproductions.reproduction import Setting
+from dlsched.studies.reproductions.reproduction import Outcome, Setting
 from dlsched.studies.simulation import Progress
+from dlsched.studies.study import Study, one_piece
 
 
 class ReproductionSpec(FrozenModel):
@@ -21,13 +18,25 @@ class ReproductionSpec(FrozenModel):
     quick: bool = Field(True, description="Small sizes, to be done in seconds to minutes.")
 
 
-def read_asked(plain: Mapping[str, Any]) -> ReproductionSpec:
-    """Return the question of plain data; InputError naming the field, or near keys of an unknown one."""
-    asked = validated(ReproductionSpec, dict(plain), "reproduction")
-    find(asked.key)
-    return asked
+def check(spec: ReproductionSpec, scenario: None = None) -> None:
+    """Raise InputError with near keys where there is no reproduction of this key."""
+    find(spec.key)
 
 
-def answered(asked: ReproductionSpec, progress: Progress | None = None) -> dict[str, Any]:
-    """Compute a figure anew; return its outcome in JSON's own types."""
-    return find(asked.key).run(Setting(asked.quick, progress)).to_plain()
+def _run(spec: ReproductionSpec, scenario: None, progress: Progress | None) -> Outcome:
+    return find(spec.key).run(Setting(spec.quick, progress))
+
+
+STUDY = Study(
+    kind="reproduction",
+    label="Reproduction",
+    page="Reproductions",
+    spec=ReproductionSpec,
+    answer=Outcome,
+    check=check,
+    run=one_piece(_run),
+    estimate_s=lambda spec, scenario=None: find(spec.key).time.of(quick=spec.quick),
+    words=lambda outcome: outcome.ours,
+    sources=("studies/reproductions", "studies/steady", "studies/pool_sizes", "workload"),
+    about=None,
+)

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dlsched.domain.errors import validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.intervals import LEVEL, Interval, mean_interval, paired_difference
 from dlsched.metrics.stats.knee import knee_of
@@ -76,7 +75,7 @@ class Headroom(FrozenModel):
     loads: tuple[Load, ...]
 
 
-class Sizing(FrozenModel):
+class Sizing(Answer):
     """The whole answer.
 
     ``sizes`` ascend. ``answer``: the cheapest size that was confirmed, None where none was; of free slots the smallest,
@@ -117,15 +116,6 @@ class Sizing(FrozenModel):
     def words(self, counts: Counts) -> str:
         """Return a size in words: "10 nodes", "4 nodes of A100 and 2 nodes of H100"."""
         return counts_words(self.types, counts)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer in JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Sizing:
-        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        return validated(Sizing, dict(plain), "answer of a size")
 
 
 def counts_words(types: Sequence[VmRange], counts: Counts) -> str:

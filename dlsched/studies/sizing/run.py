@@ -10,6 +10,8 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.design import Replications, Variant, check_variant
+from dlsched.studies.estimate import LIST_RUN_S
+from dlsched.studies.estimate import estimate_s as run_estimate
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing.answer import Counts, Headroom, Sizing, Status
 from dlsched.studies.sizing.headroom import headroom_of
@@ -17,7 +19,8 @@ from dlsched.studies.sizing.reasons import reasons
 from dlsched.studies.sizing.search import OutOfRuns, below, cheapest
 from dlsched.studies.sizing.sizes import Sizes, sizes_of
 from dlsched.studies.sizing.spec import SizeSpec
-from dlsched.studies.sizing.trials import Means, SizeTrials
+from dlsched.studies.sizing.trials import Means, SizeTrials, usual_runs
+from dlsched.studies.study import require_scenario
 
 if TYPE_CHECKING:
     from dlsched.store import Store
@@ -60,12 +63,15 @@ def run_size(
 
 def check(spec: SizeSpec, scenario: Scenario) -> Sizes:
     """Return the sizes asked about; InputError when the question cannot be answered, before anything is computed."""
-    if spec.scenario != scenario.content_hash:
-        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
-        raise InputError("size", why, "Ask with that scenario")
+    require_scenario("size", spec.scenario, scenario)
     sizes = sizes_of(scenario, spec.types)
     check_variant(scenario, Variant(policy=spec.policy, params=spec.params), Replications(seeds=(0,), vary=spec.vary))
     return sizes
+
+
+def estimate_s(spec: SizeSpec, scenario: Scenario | None = None) -> float:
+    """Return about how many CPU seconds the answer takes."""
+    return usual_runs(spec) * (LIST_RUN_S if scenario is None else run_estimate(scenario, spec.policy).seconds)
 
 
 def _start(trials: SizeTrials) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.errors import validated
 from dlsched.domain.model import FrozenModel, Key
 from dlsched.studies.design.variants import Value
 from dlsched.studies.sizing.rule import Claim
@@ -78,8 +76,3 @@ def combinations_of_others(types: tuple[TypeRange, ...]) -> int:
     for size in sizes[:-1]:
         product *= size
     return product
-
-
-def read_spec(plain: Mapping[str, Any]) -> SizeSpec:
-    """Return the question of plain data; InputError naming the field."""
-    return validated(SizeSpec, dict(plain), "size")

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from dlsched.domain.errors import validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.steady.spec import SteadySpec
 
@@ -123,7 +122,7 @@ class Pair(FrozenModel):
         return self.settled and self.difference_h.tells_apart()
 
 
-class SteadyAnswer(FrozenModel):
+class SteadyAnswer(Answer):
     """All points, policies first, and the differences of each two policies with a mean at the same load.
 
     ``audited`` says in words what the auditor checked.
@@ -134,12 +133,3 @@ class SteadyAnswer(FrozenModel):
     pairs: tuple[Pair, ...]
     audited: str
     code_version: str
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer as JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> SteadyAnswer:
-        """Return the answer written by :meth:`to_plain`; raise InputError where it is none."""
-        return validated(SteadyAnswer, dict(plain), "answer of a steady-state experiment")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, as_completed
 from itertools import combinations, product
+from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.stats.steady import LEAST_BATCHES, steady_mean
@@ -15,14 +16,27 @@ from dlsched.studies.steady.point import Solved, params_at, solve_point
 from dlsched.studies.steady.spec import SteadyPolicy, SteadySpec
 from dlsched.workload.studies.hell_knee import stream_scenario
 
+if TYPE_CHECKING:
+    from dlsched.store import Store
+
+POINT_S = 3.0
+"""CPU seconds of a point with 64,000 jobs, about."""
 AUDITED = "The log of every run was audited; the books of money and tables were not, nothing here comes from them."
 
 
-def run_steady(spec: SteadySpec, executor: Executor | None = None, progress: Progress | None = None) -> SteadyAnswer:
+def run_steady(
+    spec: SteadySpec,
+    scenario: None = None,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> SteadyAnswer:
     """Return the answer of an experiment: every policy at every load, on common random numbers.
 
     Parameters
     ----------
+    scenario, store
+        Not used: jobs are drawn, and single points are not kept.
     executor
         Where to compute, a task for each point; None = here, one after the other.
     progress
@@ -33,7 +47,7 @@ def run_steady(spec: SteadySpec, executor: Executor | None = None, progress: Pro
     InputError
         A policy that does not exist, has bad parameters or cannot run these jobs; two policies of one name.
     """
-    check(spec)
+    check(spec, scenario)
     asked = list(product(spec.policies, spec.loads))
     solved = _here(spec, asked, progress) if executor is None else _spread(spec, asked, executor, progress)
     points = tuple(one.point for one in solved)
@@ -42,15 +56,20 @@ def run_steady(spec: SteadySpec, executor: Executor | None = None, progress: Pro
     )
 
 
-def check(spec: SteadySpec) -> None:
+def check(spec: SteadySpec, scenario: None = None) -> None:
     """Raise InputError when a policy cannot be asked, before anything is computed."""
-    scenario = stream_scenario(spec.stream_at(spec.loads[0], 1), spec.seed)
+    one_job = stream_scenario(spec.stream_at(spec.loads[0], 1), spec.seed)
     for policy in spec.policies:
-        resolve_policy(scenario, policy.key, params_at(policy, spec.loads[0]))
+        resolve_policy(one_job, policy.key, params_at(policy, spec.loads[0]))
     names = [policy.name for policy in spec.policies]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError("steady-state experiment, policies", f"two are called {twice[0]!r}", "Give them labels")
+
+
+def estimate_s(spec: SteadySpec, scenario: None = None) -> float:
+    """Return about how many CPU seconds the answer takes."""
+    return POINT_S * len(spec.loads) * len(spec.policies)
 
 
 def _here(spec: SteadySpec, asked: Sequence[tuple[SteadyPolicy, float]], progress: Progress | None) -> list[Solved]:

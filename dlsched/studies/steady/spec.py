@@ -7,7 +7,6 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from dlsched.domain.errors import validated
 from dlsched.domain.model import FrozenModel
 from dlsched.policies import registry
 from dlsched.workload.generators.drawing import MOST_JOBS
@@ -95,8 +94,3 @@ class SteadySpec(FrozenModel):
     def stream_at(self, load: float, jobs: int) -> StreamSpec:
         """Return the jobs at a load; a longer stream begins with the jobs of a shorter one."""
         return self.stream.model_copy(update={"load": load, "jobs": jobs})
-
-
-def read_spec(plain: Mapping[str, Any]) -> SteadySpec:
-    """Return the specification of plain data; raise InputError naming the field."""
-    return validated(SteadySpec, dict(plain), "steady-state experiment")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.steady import Pair, SteadyAnswer, SteadyPoint, SteadySpec
+from dlsched.studies.steady.answer import Pair, SteadyAnswer, SteadyPoint
+from dlsched.studies.steady.spec import SteadySpec
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.certainty import hours, with_half

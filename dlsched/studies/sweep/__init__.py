@@ -1,6 +1,24 @@
 """One or two things changed over a range, under several policies, on the same random draws."""
 
+from dlsched.studies.study import Study
+from dlsched.studies.sweep.answer import Sweep
+from dlsched.studies.sweep.batches import estimate_s
+from dlsched.studies.sweep.findings import sentence
 from dlsched.studies.sweep.run import Swept, answer_of, check, planned, run_sweep
-from dlsched.studies.sweep.spec import AxisSpec, SweepSpec, read_spec
+from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
 
-__all__ = ["AxisSpec", "SweepSpec", "Swept", "answer_of", "check", "planned", "read_spec", "run_sweep"]
+__all__ = ["STUDY", "AxisSpec", "SweepSpec", "Swept", "answer_of", "check", "planned", "read_spec", "run_sweep"]
+
+STUDY = Study(
+    kind="sweep",
+    label="Sweep",
+    page="Sweep",
+    spec=SweepSpec,
+    answer=Sweep,
+    check=check,
+    run=lambda *asked, **where: run_sweep(*asked, **where).answer,
+    estimate_s=estimate_s,
+    words=sentence,
+    sources=("studies/sweep", "studies/design", "workload"),
+)
+read_spec = STUDY.read_spec

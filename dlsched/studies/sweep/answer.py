@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from dlsched.domain.errors import InputError, validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.errors import InputError
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
@@ -53,7 +53,7 @@ class Cell(FrozenModel):
     missing: bool = False
 
 
-class Sweep(FrozenModel):
+class Sweep(Answer):
     """All cells: points first, then policies, then seeds. The first point is the baseline.
 
     Cells with one seed saw the same random jobs, whatever their policy and point. ``vary``: what differs from draw to
@@ -98,15 +98,6 @@ class Sweep(FrozenModel):
     def num_missing(self) -> int:
         """How many cells were not run yet."""
         return sum(cell.missing for cell in self.cells)
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer in JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> Sweep:
-        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        return validated(Sweep, dict(plain), "answer of a sweep")
 
 
 def shown(value: Value | None) -> str:

@@ -9,7 +9,9 @@ from dlsched.domain.policy import ListRule
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.design.run import Plan
-from dlsched.studies.estimate import estimate_s
+from dlsched.studies.estimate import LIST_RUN_S
+from dlsched.studies.estimate import estimate_s as run_estimate
+from dlsched.studies.sweep.spec import SweepSpec
 
 if TYPE_CHECKING:
     from dlsched.store import Store
@@ -29,6 +31,13 @@ NOT_FAST = ("failures", "failure_at", "restart_s", "cancel_share", "horizon_s")
 """Changes after which the general engine runs the jobs."""
 
 
+def estimate_s(spec: SweepSpec, scenario: Scenario | None = None) -> float:
+    """Return about how many CPU seconds a sweep takes, by the runs there are at most."""
+    if scenario is None:
+        return LIST_RUN_S * spec.runs
+    return sum(spec.runs / len(spec.policies) * _both_s(scenario, policy, None)[0] for policy in spec.policies)
+
+
 def run_seconds(plan: Plan, scenario: Scenario, store: Store | None = None) -> dict[str, float]:
     """Return about how many seconds each run of a plan takes, by key; rough.
 
@@ -46,7 +55,7 @@ def _both_s(scenario: Scenario, policy: str, store: Store | None) -> tuple[float
     spec, jobs = registry.find(policy), len(scenario.workload)
     rule = None if spec.clairvoyant else spec.build(spec.parse({})).kernel_rule
     if not isinstance(rule, ListRule):
-        seconds = estimate_s(scenario, policy, store).seconds
+        seconds = run_estimate(scenario, policy, store).seconds
         return seconds, seconds
     is_sliced = rule.quantum_s is not None
     fast = FIXED_S + jobs * (FAST_SLICED_S_PER_JOB if is_sliced else FAST_S_PER_JOB)

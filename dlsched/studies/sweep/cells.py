@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from dlsched.domain.errors import InputError, validated
+from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario
 from dlsched.sim.simulate import Cancelled
 from dlsched.store.record import CellRecord, ExperimentRecord
 from dlsched.studies.design.run import RunResult, VariantTask, carry_out
 from dlsched.studies.simulation import Progress
+from dlsched.studies.study import Study, one_piece
+from dlsched.wording.formats import amount
 
 if TYPE_CHECKING:
     from dlsched.store import Store
 
 log = logging.getLogger(__name__)
 KIND = "cells"
+RUN_S = 0.3
+"""CPU seconds of a run of 1,000 jobs, about."""
 
 
-class CellAsked(FrozenModel):
+class CellSpec(FrozenModel):
     """One run: as :class:`studies.design.VariantTask` without its scenario; ``key`` is the task's."""
 
     key: str
@@ -33,11 +38,29 @@ class CellAsked(FrozenModel):
     seed: int
 
 
-class CellsAsked(FrozenModel):
+class CellsSpec(FrozenModel):
     """Runs of one scenario, named by its hash."""
 
     scenario: str = Field(min_length=1)
-    cells: tuple[CellAsked, ...] = Field(min_length=1)
+    cells: tuple[CellSpec, ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True, eq=False)
+class CellResults:
+    """What the runs say, in the order of the question."""
+
+    results: tuple[RunResult, ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return them in JSON's own types."""
+        return {
+            "outcomes": [{"metrics": one.metrics, "audit": list(one.audit), "error": one.error} for one in self.results]
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> CellResults:
+        """Return the results written by :meth:`to_plain`."""
+        return cls(tuple(RunResult(one["metrics"], tuple(one["audit"]), one["error"]) for one in plain["outcomes"]))
 
 
 def spec_of(tasks: Mapping[str, VariantTask]) -> dict[str, Any]:
@@ -51,29 +74,29 @@ def spec_of(tasks: Mapping[str, VariantTask]) -> dict[str, Any]:
     return {"scenario": first.scenario.content_hash, "cells": cells}
 
 
-def read_cells(plain: Mapping[str, Any]) -> CellsAsked:
-    """Return the question of plain data; InputError naming the field."""
-    return validated(CellsAsked, dict(plain), "runs of a sweep")
-
-
-def answered(asked: CellsAsked, scenario: Scenario, progress: Progress | None = None) -> dict[str, Any]:
-    """Return ``outcomes``, in the order of the cells: metrics, audit and error of each.
+def run(spec: CellsSpec, scenario: Scenario, progress: Progress | None = None) -> CellResults:
+    """Return the results in the order of the cells; a run that fails has its error, and the others go on.
 
     Raises
     ------
     InputError
-        If this program would ask for other runs under these keys: the question is of another version of it.
-
-    A run that fails has its error; the others go on, whatever the error is.
+        As :func:`check`.
     """
-    outcomes = []
-    for done, cell in enumerate(asked.cells):
-        task = VariantTask(scenario, cell.changes, cell.policy, cell.params, cell.seed)
-        if task.key != cell.key:
-            raise InputError("runs of a sweep", "were asked for by another version of this program", "Ask again")
-        found = _safely(task, _part(progress, done, len(asked.cells)))
-        outcomes.append({"metrics": found.metrics, "audit": list(found.audit), "error": found.error})
-    return {"outcomes": outcomes}
+    check(spec, scenario)
+    results = []
+    for done, cell in enumerate(spec.cells):
+        results.append(_safely(_task(cell, scenario), _part(progress, done, len(spec.cells))))
+    return CellResults(tuple(results))
+
+
+def check(spec: CellsSpec, scenario: Scenario) -> None:
+    """Raise InputError if this program would ask for other runs under these keys: another version of it did."""
+    if any(_task(cell, scenario).key != cell.key for cell in spec.cells):
+        raise InputError("runs of a sweep", "were asked for by another version of this program", "Ask again")
+
+
+def _task(cell: CellSpec, scenario: Scenario) -> VariantTask:
+    return VariantTask(scenario, cell.changes, cell.policy, cell.params, cell.seed)
 
 
 def _part(progress: Progress | None, done: int, cells: int) -> Progress:
@@ -99,24 +122,37 @@ def _safely(task: VariantTask, progress: Progress) -> RunResult:
 
 def keep(store: Store, record: ExperimentRecord) -> ExperimentRecord:
     """Keep the numbers of runs that came to their end; return the question and answer of those that did not."""
-    asked = read_cells(record.spec)
-    found = list(zip(asked.cells, record.answer["outcomes"], strict=True))
+    spec, answer = STUDY.read_record(record)
+    found = list(zip(spec.cells, answer.results, strict=True))
     store.save_cells(
         [
-            CellRecord(cell.key, asked.scenario, cell.policy, cell.seed, outcome["metrics"], tuple(outcome["audit"]))
-            for cell, outcome in found
-            if outcome["metrics"] is not None
+            CellRecord(cell.key, spec.scenario, cell.policy, cell.seed, result.metrics, result.audit)
+            for cell, result in found
+            if result.metrics is not None
         ]
     )
-    rest = [(cell, outcome) for cell, outcome in found if outcome["metrics"] is None]
-    spec = {"scenario": asked.scenario, "cells": [cell.model_dump(mode="json") for cell, _ in rest]}
-    answer = {"outcomes": [outcome for _, outcome in rest]}
-    return ExperimentRecord(record.kind, spec, answer, record.code_version, record.name)
+    rest = [(cell, result) for cell, result in found if result.metrics is None]
+    cells = {"scenario": spec.scenario, "cells": [cell.model_dump(mode="json") for cell, _ in rest]}
+    results = CellResults(tuple(result for _, result in rest))
+    return ExperimentRecord(record.kind, cells, results.to_plain(), record.code_version, record.name)
 
 
 def outcomes_of(record: ExperimentRecord) -> dict[str, RunResult]:
-    """Return the outcomes a record holds, by key."""
-    return {
-        cell["key"]: RunResult(outcome["metrics"], tuple(outcome["audit"]), outcome["error"])
-        for cell, outcome in zip(record.spec["cells"], record.answer["outcomes"], strict=True)
-    }
+    """Return the results a record holds, by key; none where :func:`keep` left none."""
+    results = STUDY.read_answer(record.answer).results
+    return {cell["key"]: result for cell, result in zip(record.spec["cells"], results, strict=True)}
+
+
+STUDY = Study(
+    kind=KIND,
+    label="Runs of a sweep",
+    page="Sweep",
+    spec=CellsSpec,
+    answer=CellResults,
+    check=check,
+    run=one_piece(run),
+    estimate_s=lambda spec, scenario=None: RUN_S * len(spec.cells),
+    words=lambda answer: f"{amount(len(answer.results), 'run')}.",
+    sources=("studies/design", "studies/sweep", "workload"),
+    keep=keep,
+)

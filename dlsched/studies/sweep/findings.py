@@ -85,6 +85,12 @@ def finding(sweep: Sweep, metric: str) -> str:
     return f"{KPIS[metric].label}: {text}{fewer and f'. But {fewer}'} ({certainty(sweep)})."
 
 
+def sentence(sweep: Sweep) -> str:
+    """Return the finding about the first metric that can be better or worse."""
+    metrics = metrics_of(sweep)
+    return finding(sweep, metrics[0]) if metrics else "No metric can be compared."
+
+
 def fewer_words(sweep: Sweep, regret: Regret) -> str:
     """Return how many jobs a policy completes where it falls most behind another, "" where it never does.
 

@@ -13,6 +13,7 @@ from dlsched.policies import registry
 from dlsched.studies.design import RunResult, check_variant, factor_of, plan_of, run_variants
 from dlsched.studies.design.run import Plan
 from dlsched.studies.simulation import Progress
+from dlsched.studies.study import require_scenario
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
 from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
 
@@ -63,9 +64,7 @@ def planned(spec: SweepSpec, scenario: Scenario) -> Plan:
 
 def check_question(spec: SweepSpec, scenario: Scenario) -> None:
     """Raise InputError where the question is about another scenario, or about a parameter of nobody."""
-    if spec.scenario != scenario.content_hash:
-        why = f"asks about scenario {spec.scenario[:8]}, got {scenario.content_hash[:8]}"
-        raise InputError("sweep", why, "Ask with that scenario")
+    require_scenario("sweep", spec.scenario, scenario)
     for axis in spec.axes:
         if axis.policy and axis.policy not in spec.policies:
             why = f"is of a policy that is not swept, {axis.policy}"

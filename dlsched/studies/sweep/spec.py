@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.errors import InputError, validated
+from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel, Key
 from dlsched.domain.names import names_hint
 from dlsched.metrics.kpi import KPIS
@@ -132,11 +132,6 @@ class SweepSpec(FrozenModel):
 def _repeated(values: Iterable[Any]) -> list[Any]:
     given = list(values)
     return [value for value in given if given.count(value) > 1]
-
-
-def read_spec(plain: Mapping[str, Any]) -> SweepSpec:
-    """Return the question of plain data; InputError naming the field."""
-    return validated(SweepSpec, dict(plain), "sweep")
 
 
 def read_values(key: str, text: str) -> list[Value]:

@@ -1,13 +1,17 @@
 """What if: the scenario as it is against the scenario with changes, on the same draws."""
 
-from dlsched.studies.what_if.estimate import guess_s
+from dlsched.studies.study import Study
+from dlsched.studies.what_if.answer import WhatIf, comparison_of
+from dlsched.studies.what_if.estimate import estimate_s, guess_s
 from dlsched.studies.what_if.link import LINK_PARAMS, read_link, written_link
 from dlsched.studies.what_if.run import run_what_if
-from dlsched.studies.what_if.spec import DRAWS, WhatIfSpec, check, default_draws, is_exact, moved, read_spec, unchanged
+from dlsched.studies.what_if.spec import DRAWS, WhatIfSpec, check, default_draws, is_exact, moved, unchanged
+from dlsched.studies.what_if.words import sentence
 
 __all__ = [
     "DRAWS",
     "LINK_PARAMS",
+    "STUDY",
     "WhatIfSpec",
     "check",
     "default_draws",
@@ -20,3 +24,17 @@ __all__ = [
     "unchanged",
     "written_link",
 ]
+
+STUDY = Study(
+    kind="what-if",
+    label="What if",
+    page="What if",
+    spec=WhatIfSpec,
+    answer=WhatIf,
+    check=check,
+    run=run_what_if,
+    estimate_s=estimate_s,
+    words=lambda answer: sentence(answer, comparison_of(answer)),
+    sources=("studies/what_if", "studies/design", "workload"),
+)
+read_spec = STUDY.read_spec

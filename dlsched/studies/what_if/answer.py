@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import Field
 
-from dlsched.domain.errors import validated
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.metrics.findings import headline_rows
 from dlsched.metrics.stats.compare import Comparison, Row, compare
 from dlsched.metrics.winners import Winners
@@ -59,7 +57,7 @@ class Side(FrozenModel):
     queue: tuple[tuple[float, float], ...] = ()
 
 
-class WhatIf(FrozenModel):
+class WhatIf(Answer):
     """The answer: both sides on the same draws.
 
     ``exact``: nothing is random, one draw says all. ``vary``: what is drawn anew beside what the scenario itself
@@ -94,15 +92,6 @@ class WhatIf(FrozenModel):
     def audit(self) -> tuple[str, ...]:
         """What the auditor complains of, on both sides; each once."""
         return tuple(dict.fromkeys((*self.baseline.audit, *self.changed.audit)))
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the answer in JSON's own types."""
-        return self.model_dump(mode="json")
-
-    @staticmethod
-    def from_plain(plain: Mapping[str, Any]) -> WhatIf:
-        """Return the answer written by :meth:`to_plain`; InputError where it is none."""
-        return validated(WhatIf, dict(plain), "answer of a what-if")
 
 
 def comparison_of(answer: WhatIf) -> Comparison:

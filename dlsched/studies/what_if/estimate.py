@@ -11,7 +11,8 @@ from dlsched.policies.registry import find
 from dlsched.sim import kernels
 from dlsched.sim.prepare import Prepared
 from dlsched.studies.design import Variant, changed
-from dlsched.studies.estimate import estimate_s
+from dlsched.studies.estimate import LIST_RUN_S
+from dlsched.studies.estimate import estimate_s as run_estimate
 from dlsched.studies.what_if.spec import WhatIfSpec, is_exact
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ JOB_S, PREEMPTED_JOB_S = 2e-5, 1.2e-4
 """CPU seconds of a run and of each of its jobs in the loop that is compiled for list policies, about."""
 ENGINE_JOB_S = 2.5e-4
 """The same in the general engine, where a list policy does not stop jobs."""
+
+
+def estimate_s(spec: WhatIfSpec, scenario: Scenario | None = None) -> float:
+    """Return about how many CPU seconds a question takes."""
+    return LIST_RUN_S * 2 * len(spec.draws.seeds) if scenario is None else guess_s(spec, scenario)
 
 
 def guess_s(spec: WhatIfSpec, scenario: Scenario, store: Store | None = None, run_cpu_s: float | None = None) -> float:
@@ -45,4 +51,4 @@ def _run_s(scenario: Scenario, case: Variant, store: Store | None) -> float:
                 return RUN_S + len(made.workload) * (PREEMPTED_JOB_S if rule.preemptive else JOB_S)
             if not rule.preemptive:
                 return RUN_S + len(made.workload) * ENGINE_JOB_S
-    return estimate_s(made, case.policy, store).seconds
+    return run_estimate(made, case.policy, store).seconds

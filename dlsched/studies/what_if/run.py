@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,9 @@ from dlsched.studies.design import Variant, VariantTask, check_variant
 from dlsched.studies.simulation import Progress, Run, simulate
 from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf
 from dlsched.studies.what_if.spec import WhatIfSpec, check, is_exact, moved
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
 
 QUEUE_POINTS = 400
 JOBS_KEPT = 200_000
@@ -41,7 +46,13 @@ class RunDigest:
 _recent: dict[str, RunDigest] = {}
 
 
-def run_what_if(spec: WhatIfSpec, scenario: Scenario, progress: Progress | None = None) -> WhatIf:
+def run_what_if(
+    spec: WhatIfSpec,
+    scenario: Scenario,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> WhatIf:
     """Return the answer to a question about a scenario.
 
     A run that fails leaves its error; the others go on. ``progress`` is told the share of runs done; what it raises

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies.design import Replications, Variant, check_variant, factor_of
 from dlsched.studies.design.factors import without_neutral
+from dlsched.studies.study import require_scenario
 from dlsched.studies.what_if.answer import Moved
 from dlsched.wording.assumptions import is_random
 
@@ -47,11 +47,6 @@ class WhatIfSpec(FrozenModel):
         return self.model_copy(update={"draws": Replications(seeds=(0,), vary=self.draws.vary)})
 
 
-def read_spec(plain: Mapping[str, Any]) -> WhatIfSpec:
-    """Return the question of plain data; InputError naming the field."""
-    return validated(WhatIfSpec, dict(plain), "what-if")
-
-
 def unchanged(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None) -> WhatIfSpec:
     """Return the question in which nothing is changed yet, on the usual draws."""
     case = Variant(policy=policy, params=dict(params or {}))
@@ -81,9 +76,7 @@ def num_days(scenario: Scenario) -> int:
 
 def check(spec: WhatIfSpec, scenario: Scenario) -> None:
     """Refuse a question that cannot be computed; InputError naming the change, the value and the way out."""
-    if spec.scenario != scenario.content_hash:
-        why = f"is about scenario {spec.scenario[:8]}, this one is {scenario.content_hash[:8]}"
-        raise InputError("what-if", why, "Ask again about this scenario")
+    require_scenario("what if", spec.scenario, scenario)
     for case in (spec.baseline, spec.changed):
         check_variant(scenario, case, spec.draws)
 

@@ -7,8 +7,8 @@ import streamlit as st
 from dlsched.runner.background import StudyTask
 from dlsched.store.record import ExperimentInfo
 from dlsched.studies import registry
-from dlsched.studies.reproductions.reproduction import Outcome, Reproduction
-from dlsched.studies.reproductions.spec import read_asked
+from dlsched.studies.reproductions.reproduction import Reproduction
+from dlsched.studies.reproductions.spec import STUDY
 from dlsched.studies.reproductions.words import Checked, title_of
 from dlsched.ui.frame import session
 from dlsched.ui.lab.reproductions_bundled import bundled
@@ -42,9 +42,9 @@ def checked() -> dict[str, Checked]:
 )
 def _stored(_path: str, info: ExperimentInfo, today: str) -> tuple[str, Checked]:
     record = session.store().get_experiment(info.experiment_id)
-    asked = read_asked(record.spec)
+    asked, outcome = STUDY.read_record(record)
     return asked.key, Checked(
-        Outcome.from_plain(record.answer), asked.quick, record.code_version, info.made_at.date().isoformat(),
+        outcome, asked.quick, record.code_version, info.made_at.date().isoformat(),
         stale=record.code_version != today, bundled=False,
     )  # fmt: skip
 

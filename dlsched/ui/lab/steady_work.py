@@ -12,7 +12,7 @@ from dlsched.domain.errors import DlschedError, StoreError
 from dlsched.runner.background import StudyTask, TaskState, TaskStatus
 from dlsched.store.record import experiment_key
 from dlsched.studies import registry
-from dlsched.studies.steady import SteadyAnswer, SteadySpec
+from dlsched.studies.steady import STUDY, SteadyAnswer, SteadySpec
 from dlsched.studies.steady.words import spec_words
 from dlsched.ui.frame import session
 from dlsched.ui.frame.text import safe
@@ -84,7 +84,7 @@ def button_words(spec: SteadySpec, *, stored: bool) -> str:
     points = amount(num_points(spec), "point")
     if stored:
         return f"Show {points} from the store"
-    return f"Compute {points}, about {duration(registry.find(KIND).guess_s(spec.model_dump(mode='json')))}"
+    return f"Compute {points}, about {duration(STUDY.estimate_s(spec))}"
 
 
 def start(spec: SteadySpec) -> None:

@@ -7,17 +7,16 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.runner.background import RunTask
 from dlsched.studies.estimate import estimate_s
-from dlsched.studies.pool_sizes import PoolSizesSpec, guess_s, num_rounds, pool_of, read_spec, scenario_at
+from dlsched.studies.pool_sizes import STUDY, PoolSizesSpec, guess_s, num_rounds, pool_of, scenario_at
 from dlsched.studies.pool_sizes.answer import PoolSizes
 from dlsched.studies.pool_sizes.words import question_words
 from dlsched.ui import answers
-from dlsched.ui.answers import computed
 from dlsched.ui.frame import run_state, session
 from dlsched.ui.scenario.drawn import ON_NODES
 from dlsched.wording.formats import amount, duration
 from dlsched.workload.studies.modelarts import on_whole_nodes, sample_elastic
 
-POOL = computed("pool-sizes", "sweep of pool sizes", read_spec, PoolSizes.from_plain)
+POOL = answers.Answers(STUDY)
 WORK = POOL.work
 Shown = answers.Shown[PoolSizesSpec, PoolSizes]
 

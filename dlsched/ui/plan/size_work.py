@@ -12,12 +12,11 @@ from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies import growth, sizing
 from dlsched.studies.design import Replications, Variant, changed
-from dlsched.studies.growth.answer import Growth
 from dlsched.studies.sizing import SizeSpec
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged, written_link
 from dlsched.ui import answers
-from dlsched.ui.answers import computed
+from dlsched.ui.answers import Answers
 from dlsched.ui.frame import session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.wording.cautions import Caution, overload_cautions
@@ -29,8 +28,8 @@ SIZE, HEADROOM, GROWTH = PARTS = ("Size", "Headroom", "Growth")
 MOST_DRAWS_SHOWN = 10
 """Draws that What if begins with: it answers at once."""
 
-SIZES = computed("size", "answer about size", sizing.read_spec, Sizing.from_plain)
-MONTHS = computed("growth", "answer about growth", growth.read_spec, Growth.from_plain)
+SIZES = Answers(sizing.STUDY)
+MONTHS = Answers(growth.STUDY)
 
 
 def newest_size(scenario_hash: str) -> Sizing | None:

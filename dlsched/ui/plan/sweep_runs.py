@@ -15,10 +15,9 @@ from dlsched.policies.registry import find
 from dlsched.runner.background import RunTask, StudyTask, TaskState, TaskStatus
 from dlsched.runner.executor import num_workers
 from dlsched.store.record import ExperimentRecord
-from dlsched.studies.code_version import code_version
 from dlsched.studies.design import changed
 from dlsched.studies.design.run import Plan, RunResult, known
-from dlsched.studies.sweep import SweepSpec, answer_of, planned, read_spec
+from dlsched.studies.sweep import STUDY, SweepSpec, answer_of, planned, read_spec
 from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.sweep.batches import batches, run_seconds
 from dlsched.studies.sweep.cells import KIND as CELLS
@@ -31,7 +30,6 @@ from dlsched.ui.frame import run_state, session
 from dlsched.ui.pending import PendingTasks
 from dlsched.wording.formats import amount, duration
 
-SOURCES = ("studies/sweep", "studies/design", "workload")
 INTERRUPTED = "sweep-interrupted"
 Shown = answers.Shown[SweepSpec, Sweep]
 
@@ -155,14 +153,14 @@ class Sweeps(Answers[SweepSpec, Sweep]):
         spec = ready.spec
         answer = answer_of(spec, ready.scenario, _outcomes(ready.plan, spec, found), exact=ready.plan.exact)
         record = ExperimentRecord(
-            self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.version(),
+            self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.study.version,
             f"{ready.scenario.name[:60]}: {question_words(answer)}",
         )  # fmt: skip
         self.open(session.store().save_experiment(record))
         forget_interrupted(ready.scenario)
 
 
-SWEEPS = Sweeps("sweep", "sweep", read_spec, Sweep.from_plain, lambda: code_version(SOURCES))
+SWEEPS = Sweeps(STUDY)
 
 
 def progress_of(begun: RunsBegun, statuses: Sequence[TaskStatus]) -> tuple[int, int, float]:

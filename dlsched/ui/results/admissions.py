@@ -10,7 +10,7 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.admissions import over_run, room_chart
-from dlsched.studies.inspect.admissions import AdmissionsSpec
+from dlsched.studies.inspect.admissions import STUDY, AdmissionsSpec
 from dlsched.studies.inspect.admissions.answer import Admission, busiest, counts_of
 from dlsched.studies.inspect.admissions.words import (
     besides_frame,
@@ -23,7 +23,7 @@ from dlsched.studies.inspect.admissions.words import (
     sentence_of,
     useful_unit,
 )
-from dlsched.ui import answers
+from dlsched.ui.answers import Answers
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
@@ -33,14 +33,10 @@ from dlsched.workload.studies.smd import sample_server_jobs
 PRECISE = ("worth", "worth per 1%", "its room is worth", "time (h)", "worth, first come", "worth, knapsack")
 
 
-def _read_answer(plain: Mapping[str, Any]) -> dict[int, Admission]:
-    return {one["number"]: Admission.from_plain(one) for one in plain["decisions"]}
-
-
-ADMISSIONS = DecisionInspector(
+ADMISSIONS = DecisionInspector[Admission](
     title="Admissions",
     script="results/admissions.py",
-    answers=answers.computed("admissions", "list of admissions", AdmissionsSpec.read, _read_answer, prefix="admit"),
+    answers=Answers(STUDY, prefix="admit"),
     labels=dict.fromkeys(AdmissionsSpec.policies, "See who got in"),
     why="Every interval: who got in, what was free, and who would get in under another rule",
     newest="Show the newest run that admits jobs",

@@ -20,7 +20,7 @@ from dlsched.policies.registry import find
 from dlsched.runner.background import RunTask
 from dlsched.store.runs import RunInfo
 from dlsched.studies.inspect.look_ahead.answer import decisions_of
-from dlsched.studies.inspect.re_execute import InspectedDecisions
+from dlsched.studies.inspect.re_execute import Decisions, InspectedDecisions, Kept
 from dlsched.ui.answers import Answer, Answers, Shown
 from dlsched.ui.frame import loaders, page, parts, session
 from dlsched.ui.study_page import bring
@@ -167,8 +167,8 @@ class Inspector(Generic[Answer]):
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionInspector(Inspector[Mapping[int, Answer]]):
-    """A page that shows one decision of a run after the other; its answers are decisions by number.
+class DecisionInspector(Inspector[Any], Generic[Kept]):
+    """A page that shows one decision of a run after the other.
 
     ``spec``: the type of its questions, which says what a decision is called, also in the URL.
     """
@@ -220,20 +220,20 @@ class DecisionInspector(Inspector[Mapping[int, Answer]]):
         return number
 
     def bring(
-        self, run: OpenedRun, number: int, last: int, show: Callable[[Answer], None], subject: Callable[[], object]
+        self, run: OpenedRun, number: int, last: int, show: Callable[[Kept], None], subject: Callable[[], object]
     ) -> dict[str, DeltaGenerator]:
         """Show a decision where it is known, else have the block around it worked out; as :func:`study_page.bring`.
 
         ``subject``: what the question travels with.
         """
         first = (number - 1) // BLOCK * BLOCK + 1
-        spec = self.spec.read(run.question | {"first": first, "last": min(first + BLOCK - 1, last)})
+        spec = self.answers.study.read_spec(run.question | {"first": first, "last": min(first + BLOCK - 1, last)})
         noun = self.spec.noun
         name = f"{self.title}, {noun}s {spec.first:,} to {spec.last:,}"
 
-        def show_it(shown: Shown[Any, Mapping[int, Answer]]) -> None:
-            if number in shown.answer:
-                show(shown.answer[number])
+        def show_it(shown: Shown[Any, Decisions[Kept]]) -> None:
+            if number in shown.answer.by_number:
+                show(shown.answer.by_number[number])
             else:
                 why, way = "does not come again with today's code", "Run the policy again"
                 parts.error_box(InputError(f"{noun} {number:,}", why, way))

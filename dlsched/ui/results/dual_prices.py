@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import streamlit as st
 
 from dlsched.figures.dual_prices import bookings_chart, price_map, price_parts
 from dlsched.store.runs import RunInfo
-from dlsched.studies.inspect.dual_prices import DualPricesSpec, why_not
+from dlsched.studies.inspect.dual_prices import HINDSIGHT_STUDY, STUDY, DualPricesSpec, why_not
 from dlsched.studies.inspect.dual_prices.answer import Decided, Hindsight, PricedRun
 from dlsched.studies.inspect.dual_prices.words import (
     cards_of,
@@ -22,7 +21,7 @@ from dlsched.studies.inspect.dual_prices.words import (
     reckoning_of,
     sentence_of,
 )
-from dlsched.ui import answers
+from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.frame import charts, loaders
 from dlsched.ui.frame.parts import cards, chips, guard_rails, sentence
 from dlsched.ui.frame.text import safe
@@ -37,15 +36,11 @@ DEMO_POLICIES = ("pd-ors-drf", "pd-ors-fifo", "oasis", "pd-ors")
 """The one that the page opens with comes last: it is the newest run then."""
 
 
-def _read_hindsight(plain: Mapping[str, Any]) -> Hindsight:
-    return Hindsight(**{field.name: plain[field.name] for field in fields(Hindsight)})
-
-
-HINDSIGHT = answers.computed("hindsight", "best in hindsight", DualPricesSpec.read, _read_hindsight)
+HINDSIGHT = Answers(HINDSIGHT_STUDY)
 DUAL_PRICES = Inspector(
     title="Prices and admissions",
     script="results/dual_prices.py",
-    answers=answers.computed("prices", "list of prices", DualPricesSpec.read, PricedRun.from_plain, prefix="price"),
+    answers=Answers(STUDY, prefix="price"),
     labels=dict.fromkeys(DualPricesSpec.policies, "See who was worth the price"),
     why="Every job: its worth, its price, why it got in or not",
     newest="Show the newest run that books at prices",
@@ -62,7 +57,7 @@ def dual_prices_page() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         DUAL_PRICES.choose_run(run)
         DUAL_PRICES.gantt_button(run.info.run_id)
-    spec = DualPricesSpec.read(run.question)
+    spec = STUDY.read_spec(run.question)
     work = DUAL_PRICES.answers.work
     places = bring(
         DUAL_PRICES.answers, spec, lambda shown: _whole_run(shown.answer, run),
@@ -205,7 +200,7 @@ def _hindsight(spec: DualPricesSpec, run: OpenedRun) -> dict[str, Any]:
     ):
         return {}
 
-    def show(shown: answers.Shown[DualPricesSpec, Hindsight]) -> None:
+    def show(shown: Shown[DualPricesSpec, Hindsight]) -> None:
         st.markdown(safe(hindsight_words(shown.answer), 400))
 
     return bring(

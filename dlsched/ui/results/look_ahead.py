@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,7 +9,7 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.bars import REASONS
 from dlsched.figures.look_ahead import decision_times, plan_chart, widths_over_time
-from dlsched.studies.inspect.look_ahead import LookAheadSpec, StoredRun, StoredWidths
+from dlsched.studies.inspect.look_ahead import STUDY, LookAheadSpec, StoredRun, StoredWidths
 from dlsched.studies.inspect.look_ahead.answer import LookAhead, changes_at, unit_of
 from dlsched.studies.inspect.look_ahead.words import (
     cards_of,
@@ -23,7 +20,7 @@ from dlsched.studies.inspect.look_ahead.words import (
     unlike,
     waiting_of,
 )
-from dlsched.ui import answers
+from dlsched.ui.answers import Answers
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
@@ -33,14 +30,10 @@ from dlsched.workload.studies.modelarts import sample_elastic
 OPTIMAL, GREEDY = LookAheadSpec.policies
 
 
-def _read_answer(plain: Mapping[str, Any]) -> dict[int, LookAhead]:
-    return {one["number"]: LookAhead.from_plain(one) for one in plain["decisions"]}
-
-
-LOOK_AHEAD = DecisionInspector(
+LOOK_AHEAD = DecisionInspector[LookAhead](
     title="Look-ahead",
     script="results/look_ahead.py",
-    answers=answers.computed("look-ahead", "look-ahead", LookAheadSpec.read, _read_answer, prefix="look"),
+    answers=Answers(STUDY, prefix="look"),
     labels={OPTIMAL: "See what it planned", GREEDY: "See its decisions"},
     why="Every decision, with what the other allocator would have done",
     newest="Show the newest run that plans ahead",

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import StudyTask
-from dlsched.studies.calibration import CalibrationSpec, check, guess_s, read_spec
+from dlsched.studies.calibration import STUDY, CalibrationSpec, check, read_spec
 from dlsched.studies.calibration.answer import Calibration
 from dlsched.studies.calibration.words import trust_chip
 from dlsched.studies.estimate import estimate_s
-from dlsched.ui.answers import Shown, computed
+from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.frame import session
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import amount, duration
 
 KIND = "calibration"
-CALIBRATIONS = computed(KIND, "calibration", read_spec, Calibration.from_plain)
+CALIBRATIONS = Answers(STUDY)
 WORK = CALIBRATIONS.work
 Known = Shown[CalibrationSpec, Calibration]
 
@@ -48,9 +48,7 @@ def start(scenario: Scenario, policies: Sequence[str]) -> None:
 
 def button_words(scenario: Scenario, policies: Sequence[str]) -> str:
     """Return what the button says: Replay 4 policies, about 12 s."""
-    about_s = 0.0
-    for policy in policies:
-        past = estimate_s(scenario, policy, session.store())
-        about_s += past.seconds if past.source == "earlier runs" else guess_s(1, len(scenario.workload))
+    by_policy = [estimate_s(scenario, policy, session.store()) for policy in policies]
+    about_s = sum(one.seconds for one in by_policy)
     rounded_s = 60 * round(about_s / 60) if about_s >= 90 else max(1, round(about_s))
     return f"Replay {amount(len(policies), 'policy', 'policies')}, about {duration(rounded_s)}"

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from dlsched.domain.errors import InputError
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.policies.registry import find
 from dlsched.runner import queue
 from dlsched.runner.background import Runner, RunTask, StudyTask, TaskState
@@ -14,7 +14,7 @@ from dlsched.runner.executor import Pool, open_pool
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
 from dlsched.studies import registry
-from dlsched.studies.registry import Computation
+from dlsched.studies.study import Study
 from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
 
@@ -109,13 +109,28 @@ def here(store):
     return Runner(store, lambda: Pool(cast("Any", Here()), 1, remote=False))
 
 
-def toy(answer):
-    def canonical(spec):
-        if "x" not in spec:
-            raise InputError("toy, x", "is missing")
-        return {"x": float(spec["x"])}
+class ToySpec(FrozenModel):
+    x: float
 
-    return Computation("toy", "A toy", canonical, lambda spec, _, told: answer(spec, told), lambda spec: 1.0, ())
+
+class ToyAnswer(Answer):
+    y: float
+
+
+def toy(answer):
+    return Study(
+        kind="toy",
+        label="A toy",
+        page="Toys",
+        spec=ToySpec,
+        answer=ToyAnswer,
+        check=lambda spec, scenario: None,
+        run=lambda spec, scenario, executor=None, store=None, progress=None: answer(spec, progress),
+        estimate_s=lambda spec, scenario=None: 1.0,
+        words=str,
+        sources=(),
+        about=None,
+    )
 
 
 @pytest.fixture
@@ -125,9 +140,9 @@ def doubling(monkeypatch):
     def answer(spec, progress):
         calls.append(spec)
         progress(0.5, "halfway")
-        return {"y": 2 * spec["x"]}
+        return ToyAnswer(y=2 * spec.x)
 
-    monkeypatch.setattr(registry, "COMPUTATIONS", (toy(answer),))
+    monkeypatch.setattr(registry, "STUDIES", (toy(answer),))
     return calls
 
 
@@ -136,7 +151,7 @@ def test_equal_questions_in_other_words_are_one(doubling, store):
     ids = [runner.ask(StudyTask("toy", {"x": 1})), runner.ask(StudyTask("toy", {"x": 1.0}))]
     assert runner.wait(10)
     runner.ask(StudyTask("toy", {"x": "1"}))
-    assert doubling == [{"x": 1.0}]
+    assert doubling == [ToySpec(x=1)]
     assert store.get_experiment(known(runner.status(ids)[0].experiment_id)).answer == {"y": 2.0}
     runner.close()
 
@@ -186,7 +201,7 @@ def test_an_error_in_a_computation_is_told(monkeypatch, store, caplog):
         raise Cancelled
 
     for answer, state in ((fails, TaskState.FAILED), (stops, TaskState.CANCELLED)):
-        monkeypatch.setattr(registry, "COMPUTATIONS", (toy(answer),))
+        monkeypatch.setattr(registry, "STUDIES", (toy(answer),))
         runner = here(store)
         asked = runner.ask(StudyTask("toy", {"x": 1}))
         assert runner.wait(10)

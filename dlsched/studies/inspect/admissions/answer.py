@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.workload import Floats, Ints
+from dlsched.studies.inspect.re_execute import Decisions
 
 Fate = Literal["in", "carried over", "rejected", "running"]
 FATES: tuple[Fate, ...] = get_args(Fate)
@@ -146,6 +147,12 @@ class Admission:
         given = {field.name: _tuples(plain[field.name]) for field in fields(cls)}
         besides = tuple(Beside(**{name: _tuples(value) for name, value in one.items()}) for one in plain["besides"])
         return cls(**(given | {"besides": besides}))
+
+
+class Admissions(Decisions[Admission]):
+    """Intervals of a run, in their order."""
+
+    of = Admission
 
 
 def counts_of(decisions: pd.DataFrame) -> pd.DataFrame:

@@ -9,5 +9,4 @@ class AdmissionsSpec(InspectedDecisions):
     """Intervals of a run of a policy that admits jobs."""
 
     policies = ("smd", "esw", "optimus")
-    what = "admissions"
     noun = "interval"

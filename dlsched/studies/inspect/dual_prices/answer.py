@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dlsched.domain.model import Answer
 from dlsched.domain.workload import Floats
 
 NEAR_DEAREST = 0.5
@@ -219,8 +220,7 @@ def unpacked(text: str, shape: tuple[int, ...]) -> Floats:
     return np.asarray(found.astype(np.float64).reshape(shape))
 
 
-@dataclass(frozen=True)
-class Hindsight:
+class Hindsight(Answer):
     """The best that could have been had with all jobs known: ``utility`` found, none above ``bound``; ``ours`` got."""
 
     ours: float

@@ -70,7 +70,7 @@ def run_hindsight(spec: DualPricesSpec, scenario: Scenario, progress: Progress |
     instance = instance_of(watcher)
     best = solve(instance)
     ours = utility_of(instance.jobs, [_shifted_schedule(at, one) for at, one in watcher.judged])
-    return Hindsight(ours, best.utility, best.bound, best.status)
+    return Hindsight(ours=ours, utility=best.utility, bound=best.bound, status=best.status)
 
 
 def instance_of(watcher: Watcher) -> Instance:

@@ -9,4 +9,3 @@ class DualPricesSpec(InspectedRun):
     """The run of a policy that books at prices."""
 
     policies = ("pd-ors", "oasis")
-    what = "prices"

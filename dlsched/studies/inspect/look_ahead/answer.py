@@ -11,6 +11,7 @@ import pandas as pd
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Floats, Ints
+from dlsched.studies.inspect.re_execute import Decisions
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,12 @@ class LookAhead:
     def from_plain(cls, plain: Mapping[str, Any]) -> LookAhead:
         """Return the decision behind :meth:`to_plain`, also after JSON has made lists of its tuples."""
         return cls(**{field.name: _tuples(plain[field.name]) for field in fields(cls)})
+
+
+class LookAheads(Decisions[LookAhead]):
+    """Decisions of a run, in their order."""
+
+    of = LookAhead
 
 
 def unit_of(scenario: Scenario) -> str:

@@ -19,7 +19,6 @@ class LookAheadSpec(InspectedDecisions):
     """Decisions of a run of a ModelArts policy."""
 
     policies = ("modelarts-optimal", "modelarts-greedy")
-    what = "look-ahead"
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,7 +132,7 @@ class SteadyComparison:
 
 def run_study(setting: Setting, spec: SteadySpec) -> SteadyComparison:
     """Return the answer of an experiment; DlschedError where the auditor complains about a run."""
-    answer = run_steady(spec, setting.executor, setting.progress)
+    answer = run_steady(spec, None, setting.executor, progress=setting.progress)
     for point in answer.points:
         if point.audit:
             raise DlschedError(f"{point.label} at load {point.load:g}: {point.audit[0]}")

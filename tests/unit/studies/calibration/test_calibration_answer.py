@@ -225,7 +225,7 @@ def test_classes_of_gpus() -> None:
 def test_the_answer_goes_through_plain_data_and_the_chip_says_the_share() -> None:
     answer = many({"a": 1.1, "vc7": 3.0})
     assert Calibration.from_plain(answer.to_plain()) == answer
-    with pytest.raises(InputError, match="answer of a calibration"):
+    with pytest.raises(InputError, match="answer Calibration"):
         Calibration.from_plain({"scenario": "x"})
     chip = words.trust_chip(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
     assert chip.label == "replay explains 60% of waits"

@@ -13,7 +13,7 @@ import pytest
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies import registry
-from dlsched.studies.calibration import default_policies, guess_s, offered_policies, read_spec, run_calibration, words
+from dlsched.studies.calibration import default_policies, offered_policies, read_spec, run_calibration, words
 from dlsched.studies.calibration.answer import Calibration
 from dlsched.studies.simulation import simulate
 from dlsched.workload.load import load
@@ -87,7 +87,7 @@ def test_processes_give_the_same_answer_as_one_after_the_other() -> None:
     spec = read_spec({"scenario": scenario.content_hash, "policies": POLICIES})
     told: list[float] = []
     with ThreadPoolExecutor(1) as executor:
-        spread = run_calibration(spec, scenario, executor, lambda share, _: told.append(share))
+        spread = run_calibration(spec, scenario, executor, progress=lambda share, _: told.append(share))
     assert spread == run_calibration(spec, scenario)
     assert told == pytest.approx([1 / 3, 2 / 3, 1])
 
@@ -135,8 +135,9 @@ def test_the_computation_takes_the_scenario_along() -> None:
     assert record.spec["params"] == {"fifo": {"vm_type": None}}
     with pytest.raises(InputError, match="asked without the scenario it is about"):
         registry.compute("calibration", spec)
-    assert registry.find("calibration").guess_s(record.spec) > 0
-    assert guess_s(2, 10_000) == pytest.approx(20)
+    study = registry.find("calibration")
+    assert study.estimate_s(study.read_spec(record.spec)) > 0
+    assert study.estimate_s(study.read_spec(record.spec), scenario) == pytest.approx(0.5)
 
 
 def test_offered_policies_are_those_whose_needs_are_met() -> None:

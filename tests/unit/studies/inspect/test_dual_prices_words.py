@@ -133,11 +133,13 @@ def test_the_list_of_jobs() -> None:
 
 
 def test_the_ratio_in_words() -> None:
-    assert hindsight_words(Hindsight(100.0, 117.0, 117.0, "optimal")) == (
+    assert hindsight_words(Hindsight(ours=100.0, utility=117.0, bound=117.0, status="optimal")) == (
         "1.17x: the best possible plan is worth 117 (proven), this run 100. The best is known only in hindsight."
     )
-    assert hindsight_words(Hindsight(100.0, 110.0, 130.0, "feasible")) == (
+    assert hindsight_words(Hindsight(ours=100.0, utility=110.0, bound=130.0, status="feasible")) == (
         "1.1x to 1.3x: the best possible plan is worth 110 to 130 (not proven: the search stopped at its limit), this "
         "run 100. The best is known only in hindsight."
     )
-    assert hindsight_words(Hindsight(0.0, 5.0, 5.0, "optimal")).startswith("This run is worth nothing; the best")
+    assert hindsight_words(Hindsight(ours=0.0, utility=5.0, bound=5.0, status="optimal")).startswith(
+        "This run is worth nothing; the best"
+    )

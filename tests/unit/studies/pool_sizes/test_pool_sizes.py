@@ -289,7 +289,7 @@ def without_times(answer: PoolSizes) -> dict[str, Any]:
 def test_spread_over_workers_the_answer_is_the_same() -> None:
     scenario, told = elastic_scenario(), list[float]()
     with ThreadPoolExecutor(2) as threads:
-        found = run_pool_sizes(asked(scenario), scenario, threads, lambda share, _: told.append(share))
+        found = run_pool_sizes(asked(scenario), scenario, threads, progress=lambda share, _: told.append(share))
     assert without_times(found) == without_times(exact())
     assert told == [0.5, 1.0]
 
@@ -297,7 +297,7 @@ def test_spread_over_workers_the_answer_is_the_same() -> None:
 def test_an_answer_survives_the_store() -> None:
     again = PoolSizes.from_plain(json.loads(json.dumps(swept().to_plain(), allow_nan=False)))
     assert again == swept()
-    with pytest.raises(InputError, match="answer about pool sizes"):
+    with pytest.raises(InputError, match="answer PoolSizes"):
         PoolSizes.from_plain({"nodes": []})
 
 
@@ -307,7 +307,7 @@ def test_the_computation_answers_about_the_scenario_that_travels_along() -> None
     record = registry.compute("pool-sizes", plain, subject=scenario)
     assert without_times(PoolSizes.from_plain(record.answer)) == without_times(exact())
     assert record.spec == plain
-    assert registry.find("pool-sizes").guess_s(plain) > 0
+    assert registry.find("pool-sizes").estimate_s(asked(scenario)) > 0
     with pytest.raises(InputError, match="without the scenario"):
         registry.compute("pool-sizes", plain)
 

@@ -14,7 +14,7 @@ from dlsched.studies import registry
 from dlsched.studies.reproductions.panels import panels_of
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Outcome
-from dlsched.studies.reproductions.spec import read_asked
+from dlsched.studies.reproductions.spec import STUDY
 from dlsched.ui.lab.reproductions_bundled import bundled
 from tools.reproductions import computed
 
@@ -25,7 +25,7 @@ BUNDLED = json.loads(json.dumps(sorted(bundled())))
 def test_a_question_has_one_form_and_a_quick_run_is_meant_unless_told() -> None:
     kind = registry.find("reproduction")
     assert kind.canonical({"key": "modelarts-5"}) == {"key": "modelarts-5", "quick": True}
-    assert read_asked({"key": "smd-9", "quick": False}).quick is False
+    assert STUDY.read_spec({"key": "smd-9", "quick": False}).quick is False
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_every_figure_has_its_times_and_its_printed_number() -> None:
     assert all(0 < one.time.quick_s <= max(one.time.full_s, 1.0) for one in REPRODUCTIONS)
     assert all(one.printed.words for one in REPRODUCTIONS)
     study = registry.find("reproduction")
-    assert study.guess_s({"key": "smd-9", "quick": True}) == find("smd-9").time.quick_s
-    assert study.guess_s({"key": "smd-9", "quick": False}) == find("smd-9").time.full_s
+    assert study.estimate_s(STUDY.read_spec({"key": "smd-9", "quick": True})) == find("smd-9").time.quick_s
+    assert study.estimate_s(STUDY.read_spec({"key": "smd-9", "quick": False})) == find("smd-9").time.full_s
 
 
 @pytest.mark.parametrize("key", BUNDLED)

@@ -230,5 +230,5 @@ def test_several_types_are_named_and_none_of_a_type_is_left_out() -> None:
 def test_plain_values_and_back() -> None:
     answer = random_sizing(WAITS, headroom=(Headroom(counts=(6,), last=None, first=0.05, loads=()),))
     assert Sizing.from_plain(answer.to_plain()) == answer
-    with pytest.raises(InputError, match="answer of a size, "):
+    with pytest.raises(InputError, match="answer Sizing, "):
         Sizing.from_plain({"scenario": "abc"})

@@ -216,7 +216,7 @@ def test_chunks_are_tried_on_other_jobs_than_those_they_are_judged_on(monkeypatc
 def test_an_answer_survives_writing_and_reading():
     answer = run_steady(asked(policies=[FIFO, SHORTEST]))
     assert SteadyAnswer.from_plain(json.loads(json.dumps(answer.to_plain(), allow_nan=False))) == answer
-    with pytest.raises(InputError, match="answer of a steady-state experiment"):
+    with pytest.raises(InputError, match="answer SteadyAnswer"):
         SteadyAnswer.from_plain({"points": 3})
 
 
@@ -224,7 +224,7 @@ def test_points_can_be_computed_elsewhere():
     spec = asked(loads=[0.2, 0.5], policies=[FIFO, SHORTEST])
     told: list[float] = []
     with ThreadPoolExecutor(1) as pool:
-        spread = run_steady(spec, pool, lambda share, text: told.append(share))
+        spread = run_steady(spec, None, pool, progress=lambda share, text: told.append(share))
     here = run_steady(spec)
     assert [one.response_h for one in spread.points] == [one.response_h for one in here.points]
     assert spread.pairs == here.pairs

@@ -185,5 +185,5 @@ def test_rows_and_what_went_wrong() -> None:
 def test_an_answer_comes_back_from_plain_data() -> None:
     answer = sweep({"a": [[1, None]], "b": [[3, 4]]})
     assert Sweep.from_plain(answer.to_plain()) == answer
-    with pytest.raises(InputError, match="answer of a sweep"):
+    with pytest.raises(InputError, match="answer Sweep"):
         Sweep.from_plain({"scenario": "0"})

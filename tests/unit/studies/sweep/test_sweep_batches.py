@@ -24,7 +24,7 @@ from dlsched.studies.sweep import SweepSpec, answer_of, planned, read_spec, run_
 from dlsched.studies.sweep import cells as sweep_cells
 from dlsched.studies.sweep.answer import failed
 from dlsched.studies.sweep.batches import BATCH_S, LEAST_EACH, MOST_BATCHES, batches, run_seconds
-from dlsched.studies.sweep.cells import KIND, outcomes_of, read_cells, spec_of
+from dlsched.studies.sweep.cells import KIND, STUDY, outcomes_of, spec_of
 from tests.support.known import known as there
 from tests.support.runs_for_store import small_scenario
 
@@ -166,7 +166,7 @@ def test_questions_of_another_version_or_without_their_scenario_are_refused() ->
     with pytest.raises(InputError, match="another version of this program"):
         registry.compute(KIND, spec, subject=asked)
     with pytest.raises(InputError, match="cells"):
-        read_cells({"scenario": "0", "cells": []})
+        STUDY.read_spec({"scenario": "0", "cells": []})
 
 
 @given(

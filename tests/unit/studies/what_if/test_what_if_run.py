@@ -133,7 +133,7 @@ def test_what_is_exact_is_run_once_however_many_draws_are_asked_for() -> None:
     scenario = by_hand()
     told: list[str] = []
     spec = asked(scenario, Variant(policy="fifo", changes={"nodes": 3}), seeds=(0, 1, 2))
-    run_what_if(spec, scenario, lambda share, text: told.append(text))
+    run_what_if(spec, scenario, progress=lambda share, text: told.append(text))
     assert set(told) - {""} <= {"run 1 of 2", "run 2 of 2"}
     assert is_exact(spec, scenario)
     assert not is_exact(spec.model_copy(update={"draws": Replications(vary={"run_time_spread": 0.3})}), scenario)
@@ -165,7 +165,7 @@ def test_progress_goes_up_and_may_stop_the_work() -> None:
     scenario = demo(30, seed=77)
     spec = asked(scenario, Variant(policy="sjf"), seeds=(0, 1))
     shares: list[float] = []
-    run_what_if(spec, scenario, lambda share, text: shares.append(share))
+    run_what_if(spec, scenario, progress=lambda share, text: shares.append(share))
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
 
@@ -173,7 +173,7 @@ def test_progress_goes_up_and_may_stop_the_work() -> None:
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        run_what_if(spec, scenario, stop)
+        run_what_if(spec, scenario, progress=stop)
 
 
 def test_the_usual_draws_are_what_is_random_else_the_days_of_the_trace_else_nothing() -> None:
@@ -201,7 +201,7 @@ def test_what_differs_is_told_with_both_values() -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"scenario": "other"}, "is about scenario other"),
+        ({"scenario": "other"}, "asks about scenario other"),
         ({"changed": {"policy": "fifo", "changes": {"node": 2}}}, "change 'node': there is none of this name"),
         ({"changed": {"policy": "fifo", "changes": {"nodes": 0}}}, "change nodes: must be at least 1"),
         ({"changed": {"policy": "fof"}}, "policy 'fof'"),

@@ -185,5 +185,5 @@ def test_cards_show_completed_jobs_where_they_differ_and_rows_without_a_baseline
 
 
 def test_what_is_no_answer_is_refused() -> None:
-    with pytest.raises(InputError, match="answer of a what-if"):
+    with pytest.raises(InputError, match="answer WhatIf"):
         WhatIf.from_plain({"scenario": "s"})

@@ -1,0 +1,175 @@
+"""What a study is, for whoever runs one: the background runner, the command line and the pages.
+
+A study folder declares its own ``STUDY``, and ``registry.STUDIES`` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+
+from pydantic import BaseModel
+
+from dlsched.domain.errors import DlschedError, InputError, StaleAnswer, validated
+from dlsched.domain.scenario import Scenario
+from dlsched.store.record import ExperimentRecord
+from dlsched.studies.code_version import code_version
+from dlsched.studies.simulation import Progress
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
+
+
+class PlainAnswer(Protocol):
+    """An answer that the store can hold; ``domain.model.Answer`` is one."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it in JSON's own types."""
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Return the answer written by :meth:`to_plain`."""
+
+
+S = TypeVar("S", bound=BaseModel)
+A = TypeVar("A", bound=PlainAnswer)
+X = TypeVar("X")
+_S = TypeVar("_S", bound=BaseModel, contravariant=True)
+_A = TypeVar("_A", bound=PlainAnswer, covariant=True)
+
+
+class RunStudy(Protocol[_S, _A]):
+    """From a question to its answer.
+
+    ``executor``: where to compute, None = here; ``store``: answers what was computed before, where a study keeps parts
+    of its answers; ``progress``: told the share done, and what it raises stops the work and comes through.
+    """
+
+    def __call__(
+        self,
+        spec: _S,
+        scenario: Any,
+        executor: Executor | None = None,
+        store: Store | None = None,
+        progress: Progress | None = None,
+    ) -> _A:
+        """Return the answer; InputError where the question cannot be answered."""
+
+
+class EstimateStudy(Protocol[_S]):
+    """From a question to about how many CPU seconds its answer takes; better with the scenario."""
+
+    def __call__(self, spec: _S, scenario: Any = None) -> float:
+        """Return CPU seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Study(Generic[S, A]):
+    """A kind of question with its answer.
+
+    Parameters
+    ----------
+    kind
+        Key in the store.
+    label
+        What an answer is called: "Steady state".
+    page
+        Title of the page that asks it.
+    spec, answer
+        Types of question and answer.
+    check
+        Raises InputError when a question cannot be answered, before anything is computed.
+    run
+        Computes the answer.
+    estimate_s
+        About how many CPU seconds it takes.
+    words
+        The answer in one sentence.
+    sources
+        Folders of the package that decide the answer, beyond those that decide a run.
+    about
+        What a question travels with, as it is too large for it: a scenario, or None for a question that needs none.
+        ``scenario`` in ``check``, ``run`` and ``estimate_s`` is one of these.
+    keep
+        How the store keeps an answer that is no experiment; returns what of it the store does not hold.
+    """
+
+    kind: str
+    label: str
+    page: str
+    spec: type[S]
+    answer: type[A]
+    check: Callable[[S, Any], object]
+    run: RunStudy[S, A]
+    estimate_s: EstimateStudy[S]
+    words: Callable[[A], str]
+    sources: tuple[str, ...]
+    about: type[Any] | None = Scenario
+    keep: Callable[[Store, ExperimentRecord], ExperimentRecord] | None = None
+
+    @property
+    def version(self) -> str:
+        """The code that decides the answer."""
+        return code_version(self.sources)
+
+    def read_spec(self, plain: Mapping[str, Any]) -> S:
+        """Return the question of plain data; InputError naming the field."""
+        return validated(self.spec, dict(plain), self.label.lower())
+
+    def read_answer(self, plain: Mapping[str, Any]) -> A:
+        """Return the answer of plain data; StaleAnswer where today's code does not know it."""
+        try:
+            return self.answer.from_plain(plain)
+        except (DlschedError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StaleAnswer(self.label) from error
+
+    def read_record(self, record: ExperimentRecord) -> tuple[S, A]:
+        """Return question and answer as they are stored; StaleAnswer where today's code does not know one of them."""
+        try:
+            spec = self.read_spec(record.spec)
+        except DlschedError as error:
+            raise StaleAnswer(self.label) from error
+        return spec, self.read_answer(record.answer)
+
+    def canonical(self, plain: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the one plain form of a question; InputError for a bad one, and, without a scenario, as ``check``."""
+        spec = self.read_spec(plain)
+        if self.about is None:
+            self.check(spec, None)
+        return spec.model_dump(mode="json")
+
+    def compute(
+        self, plain: Mapping[str, Any], scenario: Any = None, progress: Progress | None = None, name: str = ""
+    ) -> ExperimentRecord:
+        """Return question and answer, ready for the store; InputError for a bad question."""
+        spec = self.read_spec(plain)
+        if self.about is not None and not isinstance(scenario, self.about):
+            raise InputError(self.label, "asked without the scenario it is about", f"Ask on the page {self.page}")
+        answer = self.run(spec, scenario, progress=progress)
+        return ExperimentRecord(
+            self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.version, name or self.label
+        )
+
+
+def require_scenario(what: str, asked: str, scenario: Scenario) -> None:
+    """Raise InputError where a question names another scenario by its hash than the one that came with it."""
+    if asked != scenario.content_hash:
+        why = f"asks about scenario {asked[:8]}, got {scenario.content_hash[:8]}"
+        raise InputError(what, why, "Ask with that scenario")
+
+
+def one_piece(compute: Callable[[S, X, Progress | None], A]) -> RunStudy[S, A]:
+    """Return the run of a study that is computed in one piece: it has no use for an executor or a store."""
+
+    def run(
+        spec: S,
+        scenario: X,
+        executor: Executor | None = None,
+        store: Store | None = None,
+        progress: Progress | None = None,
+    ) -> A:
+        return compute(spec, scenario, progress)
+
+    return run
