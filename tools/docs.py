@@ -220,7 +220,7 @@ def _plain(value: Any) -> str:
         return ", ".join(_plain(one) for one in value)
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _range(field: FieldInfo) -> str:
