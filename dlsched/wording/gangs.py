@@ -13,3 +13,8 @@ def gang_words(workers: float, servers: float) -> str:
     """Return "3 workers, 2 servers"; what there is none of is left out."""
     parts = [amount(int(workers), "worker")] if workers else []
     return ", ".join([*parts, *([amount(int(servers), "server")] if servers else [])])
+
+
+def resource_verb(resource: str, one: str, several: str) -> str:
+    """Return the form of a verb that goes with the word of a resource: GPUs are, memory is."""
+    return several if resource in ("gpus", "cpus") else one

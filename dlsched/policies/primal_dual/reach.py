@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.primal_dual.problem import ROOM, Job
 
+CANNOT_FINISH = "cannot finish in time"
+"""Why even an empty cluster does not help a job."""
+
 
 def fits(free: Floats, demand: Floats, most: int) -> Ints:
     """Return how many of a demand (R,) fit into each row of ``free``, shape (..., R) to (...,), at most ``most``."""
@@ -70,7 +73,7 @@ def why_never(job: Job, capacity: Floats, slots: int) -> str | None:
         if not fits(capacity, demand, 1).any():
             return f"no machine holds a {what}"
     usable = max(0, slots - job.first)
-    return None if usable * most_samples(job, capacity) >= job.work * (1 - ROOM) else "cannot finish in time"
+    return None if usable * most_samples(job, capacity) >= job.work * (1 - ROOM) else CANNOT_FINISH
 
 
 def most_completed(jobs: Sequence[Job], capacity: Floats, slots: int) -> int:

@@ -9,7 +9,6 @@ import streamlit as st
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.figures.prices import price_dots
-from dlsched.studies.inspect.dual_prices.findings import age_words, owned_sentence, price_sentence, what_use_does
 from dlsched.ui.frame import charts, tables
 from dlsched.ui.frame.forms import field
 from dlsched.ui.frame.parts import sentence
@@ -17,6 +16,7 @@ from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario import price_lists
 from dlsched.ui.scenario.catalogue_view import columns, live_rows, new_row, offers_frame, offers_of
 from dlsched.wording.formats import amount
+from dlsched.wording.price_lists import age_words, owned_sentence, price_sentence, what_use_does
 from dlsched.workload.catalogue import PRICE_LISTS, price_list
 from dlsched.workload.prices.owned import OwnedNode
 from dlsched.workload.prices.price_file import to_frame

@@ -10,11 +10,11 @@ import pandas as pd
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
 from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, ONE_UNIT, Admission
-from dlsched.studies.inspect.look_ahead.words import same_objective
+from dlsched.studies.inspect.words import objective_cautions, stale_cautions
 from dlsched.studies.speed_models.server_split import UNITS_S
 from dlsched.wording.cautions import Caution
-from dlsched.wording.formats import HOUR_S, MISSING, amount, duration, number, share
-from dlsched.wording.gangs import RESOURCE_WORDS, gang_words
+from dlsched.wording.formats import HOUR_S, MISSING, amount, capital, duration, number, share
+from dlsched.wording.gangs import RESOURCE_WORDS, gang_words, resource_verb
 
 FIXED = "With the same admission rule Optimus is within 0.5% of SMD."
 WHERE_FIXED = "That is over whole runs of the study's kind of jobs (60 batches of 50 jobs: 0.1% at most)."
@@ -63,14 +63,10 @@ def _decides(one: Admission) -> str:
     place = one.scarcest()
     if place is not None:
         resource = one.resources[place]
-        word = RESOURCE_WORDS[resource]
-        decides = "decide" if word.endswith("s") else "decides"
-        is_scarce = "are scarcest" if word.endswith("s") else "is scarcest"
-        verb = decides if one.admission == "knapsack" else is_scarce
-        return (
-            f"{word[:1].upper()}{word[1:]} {verb}: one more {ONE_UNIT[resource]} would be worth "
-            f"{worth(one.price[place])} (linear relaxation)."
-        )
+        verbs = ("decides", "decide") if one.admission == "knapsack" else ("is scarcest", "are scarcest")
+        decides = f"{capital(RESOURCE_WORDS[resource])} {resource_verb(resource, *verbs)}"
+        one_more = f"one more {ONE_UNIT[resource]} would be worth {worth(one.price[place])} (linear relaxation)"
+        return f"{decides}: {one_more}."
     waits = Counter(reason for reason, fate in zip(one.reason, one.fate, strict=True) if fate == "carried over")
     if not waits:
         return ""
@@ -127,18 +123,8 @@ def guards_of(one: Admission, objective: float | None, scenario: Scenario, *, st
         way = f": use {unit}." if unit else ", and longer ones do not help: jobs end long after their worth is gone."
         text = f"Every job is worth 0 in this time unit ({unit_words(scenario.options.utility_unit_s)}){way}"
         found.append(Caution("red", text, "Who gets in says nothing until then." if unit else "Change the utilities."))
-    if stale:
-        found.append(
-            Caution(
-                "orange",
-                "This run was made by an older version; its intervals are worked out by today's.",
-                "Run it again to be sure.",
-            )
-        )
-    if not same_objective(one.value, objective):
-        found.append(Caution("orange", f"Worked out again who gets in is worth {number(one.value, exact=True)}, in the "
-                           f"run it was {number(objective, exact=True)}: this is not who got in.",
-                           "Run it again."))  # fmt: skip
+    found += stale_cautions("interval", stale=stale)
+    found += objective_cautions("the choice", one.value, objective)
     if one.status == "feasible" and one.value is not None and one.bound is not None and not is_best(one):
         gap = share((one.bound - one.value) / one.bound)
         found.append(Caution("info", f"Not proven to be the best choice: at most {gap} is left to gain."))
@@ -153,7 +139,7 @@ def unit_words(unit_s: float) -> str:
 def useful_unit(scenario: Scenario) -> str | None:
     """Return the longer unit of time in which some job is worth something, hours if they do; None: none does."""
     for name in ("hours", "days"):
-        if UNITS_S[name] > scenario.options.utility_unit_s and not _remark(in_unit(scenario, name)):
+        if UNITS_S[name] > scenario.options.utility_unit_s and not find("smd").remark_on({}, in_unit(scenario, name)):
             return name
     return None
 
@@ -161,10 +147,6 @@ def useful_unit(scenario: Scenario) -> str | None:
 def in_unit(scenario: Scenario, unit: str) -> Scenario:
     """Return the scenario with utilities that count hours or days."""
     return scenario.replace(options=scenario.options.model_copy(update={"utility_unit_s": UNITS_S[unit]}))
-
-
-def _remark(scenario: Scenario) -> str:
-    return find("smd").remark_on({}, scenario)
 
 
 def jobs_frame(one: Admission, beside: tuple[str, str] | None = None) -> pd.DataFrame:

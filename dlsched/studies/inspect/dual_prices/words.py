@@ -7,18 +7,20 @@ from collections.abc import Mapping
 import pandas as pd
 
 from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
+from dlsched.policies.primal_dual.reach import CANNOT_FINISH
 from dlsched.studies.inspect.dual_prices.answer import Decided, EndingThen, Hindsight, PricedRun
+from dlsched.studies.inspect.words import stale_cautions
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MINUS, amount, count, cut, number, share, small
-from dlsched.wording.gangs import RESOURCE_WORDS
+from dlsched.wording.gangs import RESOURCE_WORDS, resource_verb
 
 NEXT_TO_NOTHING = 1e-3
 """A price below this part of the worth turns nobody away."""
 REASONS: Mapping[str, tuple[str, str]] = {
     NOT_WORTH: ("was not worth its price", "were not worth their price"),
     NO_ROOM: ("found no room in time", "found no room in time"),
-    "cannot finish in time": ("could not finish in time", "could not finish in time"),
+    CANNOT_FINISH: ("could not finish in time", "could not finish in time"),
 }
 """Why -> in words of one job and of several."""
 
@@ -40,16 +42,15 @@ def _who(run: PricedRun) -> str:
 
 
 def _dearest(run: PricedRun, one: Decided) -> str:
-    found = run.dearest(one)
-    if found is None:
+    dearest = run.dearest(one)
+    if dearest is None:
         return ""
-    word = RESOURCE_WORDS[run.resources[found.resource]]
-    others = f" and {amount(found.machines - 1, 'other')}" if found.machines > 1 else ""
-    slots = f"slot {found.first:,}" if found.first == found.last else f"slots {found.first:,} to {found.last:,}"
-    was = "were" if word.endswith("s") else "was"
-    return (
-        f"When {cut(one.job)} came, {word} on machine n{found.machine}{others} {was} dearest, {slots}."
-    )  # fmt: skip
+    resource = run.resources[dearest.resource]
+    others = f" and {amount(dearest.machines - 1, 'other')}" if dearest.machines > 1 else ""
+    first, last = dearest.first, dearest.last
+    slots = f"slot {first:,}" if first == last else f"slots {first:,} to {last:,}"
+    where = f"{RESOURCE_WORDS[resource]} on machine n{dearest.machine}{others}"
+    return f"When {cut(one.job)} came, {where} {resource_verb(resource, 'was', 'were')} dearest, {slots}."
 
 
 def cards_of(run: PricedRun, utility: float | None) -> list[tuple[str, str, str]]:
@@ -85,19 +86,12 @@ def cards_of(run: PricedRun, utility: float | None) -> list[tuple[str, str, str]
 
 def guards_of(run: PricedRun, rejected: set[int], *, stale: bool) -> list[Caution]:
     """Return the banners: other code, another outcome than stored (``rejected`` rows there), prices near 0."""
-    found = []
-    if stale:
-        found.append(
-            Caution(
-                "orange",
-                "This run was made by an older version; its decisions are worked out by today's.",
-                "Run it again to be sure.",
-            )
-        )
+    found = stale_cautions("decision", stale=stale)
     ours = {one.row for one in run.first_decisions if not one.admitted}
     if differ := len(ours ^ rejected):
-        found.append(Caution("orange", f"Worked out again {amount(differ, 'job')} {'comes' if differ == 1 else 'come'} "
-                           "out otherwise than in the run.", "Run it again."))  # fmt: skip
+        have = "has" if differ == 1 else "have"
+        text = f"Worked out again, {amount(differ, 'job')} {have} another outcome than in the run."
+        found.append(Caution("orange", text, "Run it again"))
     paid = [one.best for one in run.first_decisions if one.admitted and one.best]
     free = sum(best.price < NEXT_TO_NOTHING * best.worth for best in paid)
     if free > len(paid) / 2:
@@ -135,14 +129,10 @@ def reckoning_of(one: Decided) -> str:
     """Return a job's decision in a line: worth − price = payoff → admitted, or why not."""
     name = cut(one.job)
     if one.best is None:
-        return f"{name}: turned away, {_away(one)}."
+        alone = {CANNOT_FINISH: "it could not finish in time even alone", NO_ROOM: "no room was left for it in time"}
+        return f"{name}: turned away, {alone.get(one.why, one.why)}."
     end = "admitted" if one.admitted else "turned away, not worth its price"
     return f"{name}: {_sum(one.best)} → {end}."
-
-
-def _away(one: Decided) -> str:
-    return {"cannot finish in time": "it could not finish in time even alone",
-            NO_ROOM: "no room was left for it in time"}.get(one.why, one.why)  # fmt: skip
 
 
 def _sum(best: EndingThen) -> str:
@@ -159,17 +149,17 @@ def more_of(one: Decided) -> str:
     """Return when the job would end, on how much, and the best alternative."""
     if one.best is None:
         return ""
-    said = [f"Its cheapest schedule with the best payoff ends in slot {one.best.last:,}."]
+    parts = [f"Its cheapest schedule with the best payoff ends in slot {one.best.last:,}."]
     if one.bookings:
         slots, machines = len(one.machines_at), len({booked.machine for booked in one.bookings})
         alone = sum(number_of == 1 for number_of in one.machines_at.values())
         kind = "together throughout" if alone == slots else f"together in {alone:,} of them" if alone else "spread"
-        said.append(f"Booked in {amount(slots, 'slot')} on {amount(machines, 'machine')}, {kind}.")
+        parts.append(f"Booked in {amount(slots, 'slot')} on {amount(machines, 'machine')}, {kind}.")
     if one.other is None:
-        said.append("No schedule ends in another slot.")
+        parts.append("No schedule ends in another slot.")
     else:
-        said.append(f"Best alternative, ending in slot {one.other.last:,}: {_sum(one.other)}.")
-    return " ".join(said)
+        parts.append(f"Best alternative, ending in slot {one.other.last:,}: {_sum(one.other)}.")
+    return " ".join(parts)
 
 
 def jobs_frame(run: PricedRun) -> pd.DataFrame:
@@ -200,15 +190,14 @@ def jobs_frame(run: PricedRun) -> pd.DataFrame:
     )
 
 
-def hindsight_words(found: Hindsight) -> str:
+def hindsight_words(best: Hindsight) -> str:
     """Return the competitive ratio in words, with its bounds where the search did not prove the best."""
-    ratios = found.ratios()
-    best = f"the best possible plan is worth {number(found.utility)}"
-    if found.status != "optimal":
-        best = f"the best possible plan is worth {number(found.utility)} to {number(found.bound)}"
+    ratios, is_proven = best.ratios(), best.status == "optimal"
+    span = number(best.utility) if is_proven else f"{number(best.utility)} to {number(best.bound)}"
+    worth = f"the best possible plan is worth {span}"
     if ratios is None:
-        return f"This run is worth nothing; {best}, known only in hindsight."
+        return f"This run is worth nothing; {worth}, known only in hindsight."
     low, high = (f"{number(ratio)}x" for ratio in ratios)
-    told = low if found.status == "optimal" or low == high else f"{low} to {high}"
-    sure = "proven" if found.status == "optimal" else "not proven: the search stopped at its limit"
-    return f"{told}: {best} ({sure}), this run {number(found.ours)}. The best is known only in hindsight."
+    factor = low if is_proven or low == high else f"{low} to {high}"
+    sure = "proven" if is_proven else "not proven: the search stopped at its limit"
+    return f"{factor}: {worth} ({sure}), this run {number(best.ours)}. The best is known only in hindsight."

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from dlsched.studies.inspect.look_ahead.answer import LookAhead
+from dlsched.studies.inspect.words import objective_cautions, stale_cautions
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MISSING, amount, cut, number, share, short_time
 
 MOST_ROWS = 40
-SAME = 1e-6
-"""Objectives this close, relative, are one: what is stored and what was worked out again."""
 
 
 def order_of(one: LookAhead, *, follows_plan: bool) -> tuple[list[int], int]:
@@ -32,24 +29,24 @@ def order_of(one: LookAhead, *, follows_plan: bool) -> tuple[list[int], int]:
 
 def sentence_of(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
     """Return the decision in a sentence: the job that changes most, how many others, and what greedy would do."""
-    changes = [abs(now - before) for now, before in zip(one.got, one.held, strict=True)]
-    changed = sum(change > 0 for change in changes)
+    changed = sum(now != before for now, before in zip(one.got, one.held, strict=True))
     row = named_of(one)
+    who = "Greedy would" if follows_plan else "The optimal allocator would"
     if not changed:
         apart = [place for place in range(len(one.jobs)) if one.first[place] != one.greedy[place]]
         stuck = unlike(one, follows_plan=follows_plan)
         but = f", though {amount(stuck, 'job')} {'was' if stuck == 1 else 'were'} to change" if stuck else ""
         first = f"Every job keeps what it has{but}."
         if not apart:
-            return f"{first} {_other(follows_plan)} {'decide' if stuck else 'do'} the same."
+            return f"{first} {who} {'decide' if stuck else 'do'} the same."
         row = max(apart, key=lambda place: abs(one.first[place] - one.greedy[place]))
     else:
-        others = (
-            f" {amount(changed - 1, 'other job')} {'changes' if changed == 2 else 'change'} too." if changed > 1 else ""
-        )
+        change = "changes" if changed == 2 else "change"
+        others = f" {amount(changed - 1, 'other job')} {change} too." if changed > 1 else ""
         first = f"{_got(one, row, unit, follows_plan=follows_plan)}{others}"
     other = one.greedy[row] if follows_plan else one.first[row]
-    return f"{first} {_instead(one, row, other, unit, follows_plan=follows_plan, named=changed > 0)}"
+    does = _does(one, row, other, unit, it="it" if changed else f"job {cut(one.jobs[row])}")
+    return f"{first} {who} {does}{_idle(one, unit, follows_plan=follows_plan)}."
 
 
 def named_of(one: LookAhead) -> int:
@@ -74,20 +71,15 @@ def _got(one: LookAhead, row: int, unit: str, *, follows_plan: bool) -> str:
     return f"{name} gets {amount(now, unit)} instead of {before:,}{word}."
 
 
-def _other(follows_plan: bool) -> str:
-    return "Greedy would" if follows_plan else "The optimal allocator would"
-
-
-def _instead(one: LookAhead, row: int, other: int, unit: str, *, follows_plan: bool, named: bool) -> str:
-    it = "it" if named else f"job {cut(one.jobs[row])}"
-    does = f"give {it} {amount(other, unit)}"
+def _does(one: LookAhead, row: int, other: int, unit: str, *, it: str) -> str:
+    """Return what the other allocator does with a job (``it``), to which it gives ``other`` workers."""
     if other == one.got[row]:
-        does = f"do the same with {it}"
-    elif not other:
-        does = f"let {it} wait"
-    elif other == one.held[row]:
-        does = f"keep {it} at {other:,}"
-    return f"{_other(follows_plan)} {does}{_idle(one, unit, follows_plan=follows_plan)}."
+        return f"do the same with {it}"
+    if not other:
+        return f"let {it} wait"
+    if other == one.held[row]:
+        return f"keep {it} at {other:,}"
+    return f"give {it} {amount(other, unit)}"
 
 
 def _idle(one: LookAhead, unit: str, *, follows_plan: bool) -> str:
@@ -148,37 +140,11 @@ def guards_of(one: LookAhead, objective: float | None, *, stale: bool, follows_p
 
     ``objective`` is what the run has stored.
     """
-    found = []
-    if stale:
-        found.append(
-            Caution(
-                "orange",
-                "This run was made by an older version; its decisions are worked out by today's.",
-                "Run it again to be sure.",
-            )
-        )
-    if follows_plan and not same_objective(one.objective, objective):
-        found.append(
-            Caution(
-                "orange",
-                f"Worked out again the plan is worth {number(one.objective, exact=True)}, in the "
-                f"run it was {number(objective, exact=True)}: this is another plan than the one carried "
-                "out.",
-                "Run it again.",
-            )
-        )
+    found = stale_cautions("decision", stale=stale)
+    if follows_plan:
+        found += objective_cautions("the plan", one.objective, objective)
     if one.status == "infeasible":
-        found.append(Caution("info", f"No plan: {one.reason}. Jobs keep what they have.", ""))
+        found.append(Caution("info", f"No plan: {one.reason}. Jobs keep what they have."))
     elif one.status == "feasible":
-        found.append(Caution("info", f"Feasible, {gap_words(one)}: not proven to be the best plan.", ""))
+        found.append(Caution("info", f"Feasible, {gap_words(one)}: not proven to be the best plan."))
     return found
-
-
-def same_objective(ours: float | None, stored: float | None) -> bool:
-    """Whether what was worked out again is what is stored, within SAME; a run may store 0 where there is none."""
-    known = [value is not None and math.isfinite(value) for value in (ours, stored)]
-    if not all(known):
-        return known[0] == known[1] or stored == 0
-    assert ours is not None
-    assert stored is not None
-    return abs(ours - stored) <= SAME * max(1.0, abs(stored))

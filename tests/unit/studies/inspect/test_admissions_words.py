@@ -104,7 +104,7 @@ def test_guards_tell_worth_0_with_the_unit_that_helps_and_what_is_not_as_stored(
     (guard,) = guards_of(replace(ONE, worthless=True), 30.0, seconds, stale=False)
     assert (guard.level, guard.text) == ("red", "Every job is worth 0 in this time unit (seconds): use hours.")
     (guard,) = guards_of(ONE, 31.0, given, stale=False)
-    assert "worth 30, in the run it was 31" in guard.text
+    assert "worth 30; in the run it was worth 31" in guard.text
     (guard,) = guards_of(ONE, 30.0, given, stale=True)
     assert "older version" in guard.text
     (guard,) = guards_of(replace(ONE, status="feasible", bound=40.0), 30.0, given, stale=False)

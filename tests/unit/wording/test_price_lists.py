@@ -3,8 +3,8 @@
 from datetime import date
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
-from dlsched.studies.inspect.dual_prices.findings import age_words, owned_sentence, price_sentence, what_use_does
 from dlsched.wording.assumptions import assumptions
+from dlsched.wording.price_lists import age_words, owned_sentence, price_sentence, what_use_does
 from dlsched.workload.catalogue import EXAMPLES, PAPER, price_list
 from dlsched.workload.prices.owned import OwnedNode
 from dlsched.workload.prices.price_list import PriceList, price_notes, to_vm_types
