@@ -19,16 +19,15 @@ from dlsched.studies.sweep.answer import (
     Sweep,
     against_policy,
     choice_points,
-    failed,
     frontier,
     mean_at,
     regrets,
     rows_of,
     shown,
-    unequal_points,
-    with_violations,
 )
 from dlsched.studies.sweep.spec import read_values
+from dlsched.studies.sweep.words import failed_words, point_words, unequal_words, violations
+from dlsched.wording.cautions import violation_words
 from dlsched.wording.formats import MISSING, amount, listed, number, show_interval
 from dlsched.workload.load import load
 
@@ -101,10 +100,8 @@ def _show(swept: Swept) -> None:
         if len(sweep.policies) > 1 and KPIS[metrics[0]].better != "neutral":
             _show_regret(sweep, metrics[0])
         _show_frontier(sweep, metrics)
-    unequal = [sweep.point_words(point) for point in unequal_points(sweep)]
-    if unequal:
-        first = f"{amount(len(unequal), 'point')}, first {printable(unequal[0])}"
-        print(f"Policies completed different numbers of jobs at {first}: their means are of unlike jobs.")
+    if words := unequal_words(sweep):
+        print(printable(words))
 
 
 def _show_cells(sweep: Sweep, metrics: list[str]) -> None:
@@ -139,7 +136,7 @@ def _against(sweep: Sweep, point: int, policy: str, metric: str) -> str:
 def _show_regret(sweep: Sweep, metric: str) -> None:
     kpi = KPIS[metric]
     print(f"\nRegret: {kpi.label}, loss to the best policy of each point; * has the smallest worst loss")
-    header = ("policy", *map(sweep.point_words, range(len(sweep.points))), "worst")
+    header = ("policy", *(point_words(sweep, point) for point in range(len(sweep.points))), "worst")
     print_table(header, [_regret_row(sweep, found, metric) for found in regrets(sweep, metric)])
 
 
@@ -167,7 +164,7 @@ def _show_frontier(sweep: Sweep, metrics: list[str]) -> None:
         return
     for among in _offers(sweep):
         kept = [choice for choice in frontier(sweep, cost, service, among) if not choice.dominated]
-        names = [f"{sweep.labels[one.policy]} at {printable(sweep.point_words(one.point))}" for one in kept]
+        names = [f"{sweep.labels[one.policy]} at {printable(point_words(sweep, one.point))}" for one in kept]
         if names:
             both = f"{KPIS[cost].label} and {KPIS[service].label}"
             print(f"\nNot dominated in {both}, by means over draws: {listed(names)}")
@@ -180,11 +177,7 @@ def _offers(sweep: Sweep) -> list[tuple[int, ...]]:
 
 
 def _complaints(sweep: Sweep) -> int:
-    ended, found = failed(sweep), with_violations(sweep)
-    if ended:
-        print(f"dlsched: {amount(len(ended), 'run')} failed, the first: {printable(ended[0].error)}", file=sys.stderr)
-    if found:
-        first = f"{sweep.labels[found[0].policy]} at {sweep.point_words(found[0].point)}: {found[0].audit[0]}"
-        text = f"the audit found violations in {amount(len(found), 'run')}, first {first}"
+    ended, found = failed_words(sweep), violations(sweep)
+    for text in filter(None, (ended, violation_words(found) if found else "")):
         print(f"dlsched: {printable(text)}", file=sys.stderr)
     return 1 if ended or found else 0

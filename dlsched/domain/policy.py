@@ -120,6 +120,7 @@ class PolicySpec:
     argument of ``build``. ``draws`` says that it decides with random numbers of its own, so that another run seed gives
     another result on the same jobs; ``compiled`` that its core is compiled when it is first used on a machine.
     ``remark`` says what a reader of a result with these parameters on this scenario should know; "" = nothing.
+    ``spoken`` is the name within a sentence, the label where none is given.
     """
 
     key: str
@@ -137,6 +138,10 @@ class PolicySpec:
     draws: bool = False
     compiled: bool = False
     remark: Callable[[Any, Scenario], str] | None = None
+    spoken: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spoken", self.spoken or self.label)
 
     def remark_on(self, values: dict[str, Any] | None, scenario: Scenario) -> str:
         """Return the remark on a run with these parameters; "" without one."""

@@ -14,9 +14,8 @@ from dlsched.figures.lines import add_band, add_means, bars, policy_looks
 from dlsched.figures.palette import Theme
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.sweep.answer import Sweep, Value, frontier, mean_at
-from dlsched.studies.sweep.findings import certainty, knee
-from dlsched.studies.sweep.words import axis_title, point_words, position, value_words
+from dlsched.studies.sweep.answer import Sweep, Value, frontier, knee, mean_at
+from dlsched.studies.sweep.words import axis_title, certainty, point_words, position, value_words
 from dlsched.wording.formats import amount, listed, show_interval
 
 HEIGHT = 380

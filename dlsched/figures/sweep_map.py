@@ -15,8 +15,7 @@ from dlsched.figures.sweep import WIDE, row_of, said
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.sweep.answer import Sweep, mean_at
-from dlsched.studies.sweep.findings import certainty
-from dlsched.studies.sweep.words import point_words, value_words
+from dlsched.studies.sweep.words import certainty, point_words, value_words
 from dlsched.wording.formats import amount
 
 MOST_PRINTED = 400

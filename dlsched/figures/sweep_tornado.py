@@ -12,9 +12,8 @@ from dlsched.figures.sweep import said, scale_of
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.compare import judge
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.sweep.answer import Sweep, mean_at
-from dlsched.studies.sweep.findings import certainty, swings
-from dlsched.studies.sweep.words import situation_words, value_words
+from dlsched.studies.sweep.answer import Sweep, mean_at, swings
+from dlsched.studies.sweep.words import certainty, situation_words, value_words
 from dlsched.wording.formats import show_interval
 
 

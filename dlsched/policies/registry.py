@@ -36,6 +36,12 @@ def find(key: str) -> PolicySpec:
     raise InputError(f"policy {key!r}", "there is no policy with this key", hint)
 
 
+def spoken(key: str, label: str) -> str:
+    """Return a policy's name within a sentence; ``label`` where that is not its own, or the policy is not here."""
+    spec = next((one for one in POLICIES if one.key == key and one.label == label), None)
+    return label if spec is None else spec.spoken
+
+
 def unmet_needs(spec: PolicySpec, scenario: Scenario) -> tuple[Need, ...]:
     """Return what the policy must be given and the scenario does not have, in the order of :class:`Need`."""
     return tuple(need for need in Need if need in spec.needs and not _MET[need](scenario))

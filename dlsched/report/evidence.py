@@ -17,6 +17,7 @@ from dlsched.studies.sizing.answer import FrontierPoint, Sizing, check_at, front
 from dlsched.studies.sizing.targets import Target
 from dlsched.studies.sizing.words import VERDICTS, claim_words, goal_words, hits_words
 from dlsched.studies.sweep.answer import Sweep
+from dlsched.studies.sweep.words import point_words
 from dlsched.wording.formats import amount, count, listed, show_interval
 
 # ---- who gains, who loses -----------------------------------------------------------------------------
@@ -129,7 +130,7 @@ def of_sweep(sweep: Sweep, metric: str, *, exact: bool = False) -> Sensitivity |
     for point in range(len(sweep.points)):
         row = _row(sweep, point, key, exact=exact)
         if row is not None:
-            situations.append(Situation(sweep.point_words(point), row))
+            situations.append(Situation(point_words(sweep, point), row))
     return Sensitivity(tuple(situations), len(sweep.seeds), exact) if situations else None
 
 

@@ -84,7 +84,7 @@ def failures_words(value: str) -> str:
     """Return failures at given times: "a failure of node 3 after 48 h for 6 h"; several are counted."""
     found = [_FAILURE.fullmatch(text) for text in value.split("+")]
     if len(found) != 1 or found[0] is None:
-        return amount(len(found), "failure") + " at given times"
+        return amount(len(found), "failure")
     node, start, length = found[0].groups()
     return f"a failure of node {node} after {duration(HOUR_S * float(start))} for {duration(HOUR_S * float(length))}"
 

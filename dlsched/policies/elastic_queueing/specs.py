@@ -24,6 +24,13 @@ from dlsched.speed import build_speed
 FAMILY = "elastic"
 PAPER = "Lin et al., A model-based approach to streamlining distributed training for asynchronous SGD, MASCOTS 2018"
 KNOWS = "work left and speed-up"
+SPOKEN = {
+    "hell-malleable": "malleable HELL",
+    "knee-malleable": "malleable KNEE",
+    "hell-moldable": "moldable HELL",
+    "knee-moldable": "moldable KNEE",
+    "srpt-all-nodes": "SRPT on all nodes",
+}
 
 
 def _hell_malleable(params: FillParams) -> ElasticPolicy:
@@ -96,6 +103,7 @@ def _spec(
         uses_run_times=True,
         compiled=True,
         remark=remark,
+        spoken=SPOKEN.get(key, ""),
     )
 
 

@@ -27,6 +27,7 @@ MODELARTS: tuple[PolicySpec, ...] = (
         group="elastic",
         uses_run_times=True,
         remark=_only_starts,
+        spoken="optimal ModelArts",
     ),
     PolicySpec(
         "modelarts-greedy",
@@ -40,5 +41,6 @@ MODELARTS: tuple[PolicySpec, ...] = (
         paper=PAPER,
         group="elastic",
         remark=_only_starts,
+        spoken="greedy ModelArts",
     ),
 )

@@ -23,6 +23,7 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Floats, Workload
 from dlsched.studies.design.failures import REPAIR_S, failures_at, with_failures
 from dlsched.studies.pool_sizes import scenario_at
+from dlsched.wording.settings import setting_words
 
 Kind = Literal["whole", "number", "names"]
 Turn = Literal["first", "usual", "last"]
@@ -78,16 +79,6 @@ class Factor:
             raise InputError(what, f"must be {least} and at most {self.high:g}, got {number:g}", "Correct the value")
         return int(number) if self.kind == "whole" else number
 
-    def words(self, value: Value) -> str:
-        """Return the changed thing with its value: "arrivals x 1.2", "nodes 8", "restart_s 60 s"."""
-        if self.kind == "names":
-            return f"{self.label.lower()} {value}"
-        if self.low == self.high:
-            return self.label.lower()
-        by = " x" if self.unit == "x" else ""
-        after = f" {self.unit}" if self.unit not in ("", "x", "nodes") else ""
-        return f"{self.label.lower()}{by} {value:g}{after}"
-
 
 def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> Scenario:
     """Return the scenario with changes by key for the draw of a seed; run it with the same seed.
@@ -117,7 +108,7 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
             raise InputError(f"change {change.key}={value}", f"{error.what}: {error.why}", error.do) from error
     if not plan:
         return scenario
-    words = [change.words(value) for change, value in plan]
+    words = [setting_words(change.key, change.label, change.unit, value) for change, value in plan]
     return scenario.replace(
         name=", ".join((scenario.name, *words)),
         assumptions=(*scenario.assumptions, *(f"varied: {one}" for one in words)),

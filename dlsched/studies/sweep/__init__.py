@@ -3,9 +3,9 @@
 from dlsched.studies.study import Study
 from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.sweep.batches import estimate_s
-from dlsched.studies.sweep.findings import sentence
 from dlsched.studies.sweep.run import Swept, answer_of, check, planned, run_sweep
 from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
+from dlsched.studies.sweep.words import sentence
 
 __all__ = ["STUDY", "AxisSpec", "SweepSpec", "Swept", "answer_of", "check", "planned", "read_spec", "run_sweep"]
 

@@ -15,6 +15,7 @@ from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
+from dlsched.metrics.stats.knee import knee_of
 
 Value = float | str
 Point = tuple[Value | None, ...]
@@ -85,15 +86,6 @@ class Sweep(Answer):
         """Return the cells of a policy at a point, one a seed; KeyError where there is none."""
         return self._by_place[point, policy]
 
-    def point_words(self, point: int) -> str:
-        """Return a point in words: "Nodes 8, Arrivals 1.2 x"; "as it is" for the scenario without a change."""
-        parts = [
-            f"{axis.label} {shown(value)}" + (f" {axis.unit}" if axis.unit not in ("", "nodes") else "")
-            for axis, value in zip(self.axes, self.points[point], strict=True)
-            if value is not None
-        ]
-        return ", ".join(parts) or "as it is"
-
     @property
     def num_missing(self) -> int:
         """How many cells were not run yet."""
@@ -141,6 +133,27 @@ def against_point(sweep: Sweep, point: int, policy: str, metric: str, baseline: 
 def _difference(sweep: Sweep, ours: tuple[int, str], theirs: tuple[int, str], metric: str) -> Interval | None:
     values, base = values_at(sweep, *ours, metric), values_at(sweep, *theirs, metric)
     return None if values is None or base is None else paired_difference(values, base)
+
+
+# ---- which numbers -----------------------------------------------------------------------------------
+
+
+COSTS = ("cost_month", "total_cost", "vm_cost")
+MOVES_WINDOW = ("arrivals", "days", "horizon_s")
+"""Changes after which jobs arrive over another time: only costs per month compare then."""
+
+
+def metrics_of(sweep: Sweep) -> list[str]:
+    """Return the metrics that can be better or worse and have a number somewhere, in the order asked for."""
+    there = {key for cell in sweep.cells for key, value in cell.values.items() if value is not None}
+    return [key for key in sweep.metrics if key in there and KPIS[key].better != "neutral"]
+
+
+def costs_of(sweep: Sweep) -> list[str]:
+    """Return the costs to show: per month alone where jobs arrive over different times."""
+    costs = [key for key in COSTS if key in metrics_of(sweep)]
+    moved = {axis.key for axis in sweep.axes} | set(sweep.vary)
+    return [key for key in costs if key == "cost_month"] if moved & set(MOVES_WINDOW) else costs
 
 
 # ---- regret ------------------------------------------------------------------------------------------
@@ -193,6 +206,33 @@ def regrets(sweep: Sweep, metric: str) -> list[Regret]:
         )
         for row, policy in enumerate(sweep.policies)
     ]
+
+
+def worst_point(regret: Regret) -> int:
+    """Return the point at which a policy loses most; ValueError where it lacks a number."""
+    losses = [loss for loss in regret.losses if loss is not None]
+    if len(losses) < len(regret.losses):
+        raise ValueError("a situation has no number")
+    return losses.index(max(losses))
+
+
+def best_at(sweep: Sweep, point: int, metric: str) -> str | None:
+    """Return the policy with the best mean at a point, the first of equals; None where none has a number."""
+    sign = _sign(metric)
+    means = {policy: of.mean for policy in sweep.policies if (of := mean_at(sweep, point, policy, metric)) is not None}
+    return min(means, key=lambda policy: sign * means[policy]) if means else None
+
+
+def loss_at(sweep: Sweep, point: int, policy: str, metric: str) -> Interval | None:
+    """Return how much worse a policy is than the best one at a point, paired by draw; None without numbers."""
+    best = best_at(sweep, point, metric)
+    if best is None:
+        return None
+    found = against_policy(sweep, point, policy, metric, reference=best)
+    if found is None:
+        return None
+    sign = _sign(metric)
+    return Interval(sign * found.mean, found.half_width, found.n, found.level)
 
 
 def _mean(sweep: Sweep, point: int, policy: str, metric: str) -> float:
@@ -272,6 +312,49 @@ def choice_points(sweep: Sweep, point: int) -> list[int]:
     return [place for place, values in enumerate(sweep.points) if all(values[one] == at[one] for one in given)]
 
 
+def knee(sweep: Sweep, cost: str, service: str, among: Sequence[int] | None = None) -> Choice | None:
+    """Return the knee of the frontier ``among`` points, by :func:`metrics.stats.knee.knee_of`; None without one."""
+    signs = [_sign(key) for key in (cost, service)]
+    kept = [choice for choice in frontier(sweep, cost, service, among) if not choice.dominated]
+    at = knee_of([signs[0] * one.cost for one in kept], [signs[1] * one.service for one in kept])
+    return None if at is None else kept[at]
+
+
+# ---- one at a time -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Swing:
+    """What one thing does by itself: point and change against the baseline of its lowest and its highest value."""
+
+    axis: int
+    ends: tuple[tuple[int, Interval], ...]
+
+    @property
+    def size(self) -> float:
+        """The largest change, whichever way."""
+        return max(abs(change.mean) for _, change in self.ends)
+
+
+def swings(sweep: Sweep, policy: str, metric: str) -> list[Swing]:
+    """Return what each thing does by itself, the largest first; those without a number are left out."""
+    found = []
+    for number_of, _ in enumerate(sweep.axes):
+        points = _ascending(sweep, number_of)
+        changes = [(at, of) for at in points if (of := against_point(sweep, at, policy, metric)) is not None]
+        if changes:
+            ends = (changes[0],) if len(changes) == 1 else (changes[0], changes[-1])
+            found.append(Swing(number_of, ends))
+    return sorted(found, key=lambda swing: -swing.size)
+
+
+def _ascending(sweep: Sweep, axis: int) -> list[int]:
+    """Return the points at which one thing is changed, its lowest value first; names as they were given."""
+    values = {at: value for at, point in enumerate(sweep.points) if (value := point[axis]) is not None}
+    numbers = {at: value for at, value in values.items() if not isinstance(value, str)}
+    return sorted(numbers, key=numbers.__getitem__) if len(numbers) == len(values) else list(values)
+
+
 # ---- tables ------------------------------------------------------------------------------------------
 
 
@@ -309,3 +392,10 @@ def unequal_points(sweep: Sweep) -> Iterator[int]:
         draws = zip(*(sweep.at(point, policy) for policy in sweep.policies), strict=True)
         if any(len({cell.completed for cell in cells} - {None}) > 1 for cells in draws):
             yield point
+
+
+def mean_completed(sweep: Sweep, point: int, policy: str) -> float | None:
+    """Return how many jobs a policy completes at a point, mean over draws; None where a run failed or is missing."""
+    counts = [cell.completed for cell in sweep.at(point, policy)]
+    known = [one for one in counts if one is not None]
+    return sum(known) / len(known) if known and len(known) == len(counts) else None

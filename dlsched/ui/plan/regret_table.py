@@ -9,9 +9,8 @@ import numpy as np
 from dlsched.figures.palette import Theme
 from dlsched.figures.sweep_map import blended, ink_over
 from dlsched.metrics.kpi import KPIS
-from dlsched.studies.sweep.answer import Regret, Sweep, regrets
-from dlsched.studies.sweep.findings import MOST_PERCENT, best_at, loss_at, percent_words, worst_point
-from dlsched.studies.sweep.words import point_words
+from dlsched.studies.sweep.answer import Regret, Sweep, best_at, loss_at, regrets, worst_point
+from dlsched.studies.sweep.words import MOST_PERCENT, percent_words, point_words
 from dlsched.wording.formats import PLUS_MINUS, show_interval
 
 MOST_SITUATIONS = 8

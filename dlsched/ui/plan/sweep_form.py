@@ -277,7 +277,7 @@ def _lacking(scenario: Scenario) -> list[str]:
     by_need: dict[str, list[str]] = {}
     for spec in POLICIES:
         if needs := unmet_needs(spec, scenario):
-            by_need.setdefault(" and ".join(need.value for need in needs), []).append(spec.label.replace(", ", " "))
+            by_need.setdefault(" and ".join(need.value for need in needs), []).append(spec.spoken)
     return [f"{listed(names)}: needs {need}" for need, names in by_need.items()]
 
 

@@ -22,8 +22,7 @@ from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.sweep.batches import batches, run_seconds
 from dlsched.studies.sweep.cells import KIND as CELLS
 from dlsched.studies.sweep.cells import outcomes_of, spec_of
-from dlsched.studies.sweep.findings import question_words
-from dlsched.studies.sweep.words import point_words
+from dlsched.studies.sweep.words import point_words, question_words
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers, Begun
 from dlsched.ui.frame import run_state, session

@@ -15,19 +15,18 @@ from dlsched.figures.sweep_tornado import tornado
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import find
 from dlsched.studies.design.factors import factors_for
-from dlsched.studies.sweep.answer import Sweep, choice_points, mean_at, rows_of
-from dlsched.studies.sweep.findings import (
+from dlsched.studies.sweep.answer import Sweep, choice_points, costs_of, mean_at, metrics_of, rows_of
+from dlsched.studies.sweep.words import (
     KNEE,
     REGRET,
     cards_of,
+    cautions_of,
     certainty,
-    chips_of,
-    costs_of,
     finding,
-    guards_of,
-    metrics_of,
+    point_words,
+    premises_of,
+    value_words,
 )
-from dlsched.studies.sweep.words import point_words, value_words
 from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
@@ -61,7 +60,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     overload = overload_cautions(
         load, scenario.cluster, "As the scenario is", "Read waits with care, or sweep more nodes"
     )
-    guard_rails([*guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
+    guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
     offered = metrics_of(answer)
     if not offered:
         sentence("No run came to its end with a number to compare.")
@@ -113,7 +112,7 @@ def _chips(shown: Shown, scenario: Scenario) -> list[Any]:
         today=price_lists.today(),
     )
     trust = None if shown.elsewhere else known_trust(answer.scenario)
-    return [*([] if shown.elsewhere else own), *([trust] if trust else []), *chips_of(answer, of_axes)]
+    return [*([] if shown.elsewhere else own), *([trust] if trust else []), *premises_of(answer, of_axes)]
 
 
 def _parts(answer: Sweep, metric: str) -> None:

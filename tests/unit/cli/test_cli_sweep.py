@@ -44,8 +44,8 @@ def test_what_nobody_chooses_dominates_nothing(file: str, capsys: pytest.Capture
     assert main(["sweep", file, *grid, "--metrics", "jct_mean,vm_cost"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Not dominated")]
     assert len(lines) == 2  # at each price the sizes compete with each other; the higher price is no worse a choice
-    assert ["Prices 1 x" in line for line in lines] == [True, False]
-    assert ["Prices 2 x" in line for line in lines] == [False, True]
+    assert ["prices unchanged" in line for line in lines] == [True, False]
+    assert ["prices 2x" in line for line in lines] == [False, True]
     single = ["--vary", "prices=2", "--vary", "arrivals=2", "--one-at-a-time", "--policies", "fifo,sjf"]
     assert main(["sweep", file, *single, "--metrics", "jct_mean,vm_cost", "--processes", "1"]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("Not dominated"))
@@ -92,7 +92,7 @@ def test_runs_that_fail_are_told_and_end_with_1(file: str, capsys: pytest.Captur
     write_scenario(SCENARIO.replace(workload=wide), file)
     assert main(["sweep", file, *TYPED]) == 1
     seen = capsys.readouterr()
-    assert "dlsched: 2 runs failed, the first: 1 job of 12: can never fit" in seen.err
+    assert "First, FIFO, 1 node: 1 job of 12: can never fit" in seen.err
     assert "1      FIFO    –" in seen.out
 
 

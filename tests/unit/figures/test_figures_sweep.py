@@ -154,7 +154,7 @@ def test_a_tornado_has_bars_on_both_sides_sorted_and_labelled(theme: Theme) -> N
     assert list(chart.figure.layout.yaxis.ticktext) == ["Nodes", "Arrivals", "Failures at given times"]
     bars = [trace for trace in chart.figure.data if trace.type == "bar"]
     assert [bar.x[0] for bar in bars] == [30, -5, -10, 16, 5]
-    assert [note.text for note in chart.figure.layout.annotations] == ["4", "8", "−20%", "+20%", "2 nodes fail"]
+    assert [note.text for note in chart.figure.layout.annotations] == ["4", "8", "−20%", "+20%", "2 failures"]
     assert [bar.marker.color for bar in bars[:1]] == [theme.worse]
     assert bars[1].marker.line.width == 2  # not distinguishable: outline only
     assert bars[2].marker.color == theme.better

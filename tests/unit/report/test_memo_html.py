@@ -148,7 +148,7 @@ def test_situations_say_where_the_choice_holds():
         "SJF is best, or not distinguishable from the best, in all 2 situations."
     )
     assert sensitivity([0.7, 0.8]).words("SJF") == (
-        "SJF is best, or not distinguishable from the best, in 1 of 2 situations; not at: Nodes 4."
+        "SJF is best, or not distinguishable from the best, in 1 of 2 situations; not at: 4 nodes."
     )
     assert sensitivity([0.7, 0.8]).words("LAS") == ""
     text = Page(to_html(full_memo(sensitivity=sensitivity([0.7, 0.8])))).text

@@ -37,7 +37,7 @@ def test_a_factor_is_a_change_in_percent_until_it_doubles(factor: float, words: 
         ("param.chunk", "", 12.0, "12"),
         ("vm_types", "", "a100+h100", "a100, h100"),
         ("failure_at", "", "3@48for6", "a failure of node 3 after 2 d for 6 h"),
-        ("failure_at", "", "3@48for6+4@1for1", "2 failures at given times"),
+        ("failure_at", "", "3@48for6+4@1for1", "2 failures"),
         ("horizon_s", "s", None, "none"),
     ],
 )

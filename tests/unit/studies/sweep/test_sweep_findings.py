@@ -6,22 +6,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlsched.studies.sweep.answer import Axis, Sweep, choice_points, frontier, regrets
-from dlsched.studies.sweep.findings import (
+from dlsched.studies.sweep.answer import (
+    Axis,
+    Sweep,
     best_at,
-    cards_of,
-    certainty,
-    chips_of,
+    choice_points,
     costs_of,
-    finding,
-    guards_of,
+    frontier,
     knee,
     loss_at,
     metrics_of,
-    question_words,
+    regrets,
     swings,
 )
-from dlsched.studies.sweep.words import axis_title, factor_words, point_words, position, situation_words, value_words
+from dlsched.studies.sweep.words import (
+    axis_title,
+    cards_of,
+    cautions_of,
+    certainty,
+    finding,
+    point_words,
+    position,
+    premises_of,
+    question_words,
+    situation_words,
+    value_words,
+)
 from tests.support.known import known
 from tests.support.sweeps import ARRIVALS, FAILS, MIN, NODES, Draws, made, two_policies
 
@@ -140,16 +150,16 @@ def test_banners_tell_violations_failures_gaps_and_unlike_jobs() -> None:
         third,
         fourth.model_copy(update={"error": "too wide", "values": {"jct_mean": None}}),
     )
-    guards = guards_of(answer.model_copy(update={"cells": cells}), stale=True, elsewhere=True)
+    guards = cautions_of(answer.model_copy(update={"cells": cells}), stale=True, elsewhere=True)
     assert [guard.level for guard in guards] == ["red", "orange", "orange", "orange", "info", "info", "info"]
-    assert guards[0].text == "The auditor found violations in 1 run. First, FIFO, 4 nodes: node 0 holds two"
+    assert guards[0].text == "The audit found violations in 1 run. First, FIFO, 4 nodes: node 0 holds two"
     assert guards[0].action == "Do not use this answer"
-    assert guards[1].text == "1 run of 4 failed and count nowhere. First, SJF, 8 nodes: too wide"
+    assert guards[1].text == "1 run of 4 failed and count nowhere. First, SJF, 8 nodes: too wide."
     assert guards[2].text.startswith("1 of 4 runs are missing")
     assert "different numbers of jobs in 1 situation, first 4 nodes" in guards[3].text
     assert guards[6].text == "1 draw: rough, without intervals."
     clean = made({"jct_mean": {"fifo": [[1.0], [2.0]]}}, exact=True)
-    assert guards_of(clean) == []
+    assert cautions_of(clean) == []
 
 
 def test_who_completes_fewer_jobs_is_not_called_the_safe_choice() -> None:
@@ -170,22 +180,14 @@ def test_who_completes_fewer_jobs_is_not_called_the_safe_choice() -> None:
 
 def test_assumptions_and_certainty() -> None:
     drawn = made({"jct_mean": {"fifo": [[1.0, 2.0], [2.0, 3.0]]}}, vary={"days": 1.0, "run_time_spread": 0.3})
-    labels = [chip.label for chip in chips_of(drawn, [("Nodes", "of the pool")])]
-    assert labels == ["default parameters", "2 paired draws", "draws: days resampled, run times ± 30%", "Nodes"]
+    labels = [chip.label for chip in premises_of(drawn, [("Nodes", "of the pool")])]
+    assert labels == ["default parameters", "2 paired draws", "days resampled", "run times ± 30%", "Nodes"]
     assert certainty(drawn) == "95%, 2 paired draws of these days"
-    assert "not tell how other days would differ" in chips_of(drawn)[2].why
+    assert "not tell how other days would differ" in premises_of(drawn)[2].why
     exact = made({"jct_mean": {"fifo": [[1.0], [2.0]]}}, exact=True)
-    assert [chip.label for chip in chips_of(exact)] == ["default parameters", "exact for this trace"]
+    assert [chip.label for chip in premises_of(exact)] == ["default parameters", "exact for this trace, not a forecast"]
     assert certainty(exact) == "exact for this trace, not a forecast"
     assert question_words(drawn) == "Nodes (2); 1 policy, 2 draws"
-
-
-@pytest.mark.parametrize(
-    ("factor", "words"),
-    [(1.2, "+20%"), (0.8, "−20%"), (1.0, "unchanged"), (2.0, "x 2"), (1.999, "+99.9%"), (0.0, "−100%")],
-)
-def test_factors_in_words(factor: float, words: str) -> None:
-    assert factor_words(factor) == words
 
 
 def axis(key: str, label: str, unit: str) -> Axis:
@@ -198,7 +200,7 @@ def axis(key: str, label: str, unit: str) -> Axis:
         ("nodes", "Nodes", "nodes", 8.0, "8", "8 nodes", "Nodes", 8),
         ("nodes.a", "Nodes of a", "nodes", 8.0, "8", "8 nodes of a", "Nodes of a", 8),
         ("restart_s", "Restart", "s", 5400.0, "1 h 30 min", "restart 1 h 30 min", "Restart (hours)", 1.5),
-        ("failures", "Failures, one a node every", "h", 48.0, "2 d", "failures, one a node every 2 d",
+        ("failures", "Failures, one a node every", "h", 48.0, "2 d", "failures (each node every 2 d)",
          "Failures, one a node every (hours)", 48),
         ("run_time_spread", "Run times, spread", "", 0.5, "± 50%", "run times ± 50%", "Run times, spread (%)", 50),
         ("bug_share", "Bug share", "", 0.15, "15%", "bug share 15%", "Bug share (%)", 15),
@@ -219,13 +221,13 @@ def test_values_in_words(
 
 
 def test_names_in_words() -> None:
-    assert situation_words(FAILS, FAILS.values[0]) == "2 nodes fail"
-    assert situation_words(axis("vm_types", "VM types", ""), "a+b") == "VM types a, b"
+    assert situation_words(FAILS, FAILS.values[0]) == "2 failures"
+    assert situation_words(axis("vm_types", "VM types", ""), "a+b") == "only the VM types a and b"
     with pytest.raises(TypeError, match="has names"):
         position(FAILS, "0@5for2")
     answer = alone([[1.0]] * 6)
     assert [point_words(answer, at) for at in (0, 1, 3, 5)] == [
-        "as it is", "arrivals −20%", "4 nodes", "2 nodes fail",
+        "as it is", "arrivals −20%", "4 nodes", "2 failures",
     ]  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from dlsched.studies.simulation import simulate
 from dlsched.studies.sweep import SweepSpec, read_spec, run_sweep
 from dlsched.studies.sweep.answer import Cell, against_policy, failed, mean_at, with_violations
 from dlsched.studies.sweep.spec import read_values
+from dlsched.studies.sweep.words import point_words
 from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
 
@@ -79,7 +80,7 @@ def test_one_at_a_time_begins_with_the_scenario_as_it_is() -> None:
     axes = [NODES, {"key": "arrivals", "values": [0.5, 2]}]
     answer = run_sweep(asked(scenario, axes=axes, mode="one-at-a-time"), scenario).answer
     assert list(answer.points) == [(None, None), (1, None), (2, None), (3, None), (None, 0.5), (None, 2)]
-    assert [answer.point_words(point) for point in (0, 3, 5)] == ["as it is", "Nodes 3", "Arrivals 2 x"]
+    assert [point_words(answer, point) for point in (0, 3, 5)] == ["as it is", "3 nodes", "arrivals 2x"]
     assert answer.at(0, "sjf")[1].values == by_hand(scenario, {}, answer.at(0, "sjf")[1])
     assert [cell.values for cell in answer.at(2, "sjf")] == [cell.values for cell in answer.at(0, "sjf")]  # has 2 nodes
 

@@ -146,7 +146,7 @@ def moved(key: str, unit: str, before: Any, after: Any, label: str = "") -> Move
         (moved("horizon_s", "s", None, 7200, "Horizon"), "horizon 2 h instead of none"),
         (moved("param.quantum_s", "", 60, 120, "LAS, quantum s"), "LAS, quantum s 120 instead of 60"),
         (moved("failure_at", "", None, "3@48for6"), "a failure of node 3 after 2 d for 6 h"),
-        (moved("failure_at", "", None, "3@48for6+4@1for1"), "2 failures at given times"),
+        (moved("failure_at", "", None, "3@48for6+4@1for1"), "2 failures"),
         (moved("failures", "h", None, 100), "failures (each node every 4 d 4 h)"),
         (moved("vm_types", "", None, "a100+h100"), "only the VM types a100 and h100"),
         (moved("run_time_spread", "", None, 0.3), "run times ± 30%"),
