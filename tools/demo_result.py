@@ -16,7 +16,7 @@ from dlsched.metrics.stats.compare import compare
 from dlsched.policies.registry import find
 from dlsched.ui.frame.loaders import absences
 from dlsched.ui.home.demo_result import FILE, to_plain
-from dlsched.ui.home.home_view import DEMO_DRAWS, DEMO_POLICIES
+from dlsched.ui.home.home import DEMO_DRAWS, DEMO_POLICIES
 from dlsched.workload.catalogue import data_path
 
 

@@ -2,23 +2,23 @@ import streamlit as st
 
 from dlsched.studies.code_version import code_version
 from dlsched.ui.frame import page, run_state, session
-from dlsched.ui.home import home_view
+from dlsched.ui.home import home
 
 current = page.begin(run_state.HOME_TITLE, url=())
-on_top = st.container(border=True) if home_view.is_busy() else None
+on_top = st.container(border=True) if home.is_busy() else None
 runs = session.store().list_runs(code_version=code_version())
-any_run, own = bool((runs["state"] == "stored").any()), home_view.has_own_runs(runs)
+any_run, own = bool((runs["state"] == "stored").any()), home.has_own_runs(runs)
 left, right = st.columns([3, 2], gap="large")
 with right if own else left:
-    home_view.demo_card(primary=not any_run)
+    home.demo_card(primary=not any_run)
     if not own:
-        home_view.other_ways()
-    home_view.starter_policies()
+        home.other_ways()
+    home.starter_policies()
 with left if own else right:
-    home_view.recent(runs, primary=any_run)
+    home.recent(runs, primary=any_run)
     if own:
-        home_view.other_ways()
-    home_view.steps(current)
+        home.other_ways()
+    home.steps(current)
 if on_top:
     with on_top:
-        home_view.running()
+        home.running()

@@ -1,34 +1,33 @@
 import streamlit as st
 
 from dlsched.ui.frame import page, parts, session
-from dlsched.ui.scenario import catalogue_form, catalogue_import
-from dlsched.ui.scenario.cluster_view import renting
+from dlsched.ui.scenario import catalogue, cluster
 from dlsched.wording.formats import amount
 
 current = page.begin("Catalogue")
-kept = catalogue_form.begin()
+kept = catalogue.begin()
 head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-    prices, options = catalogue_form.paid(kept, current.options)
+    prices, options = catalogue.paid(kept, current.options)
     st.space("stretch")
     actions = st.container(horizontal=True, width="content")
 left, right = st.columns([3, 2], gap="medium")
 with left:
-    shown = catalogue_form.table(prices, current)
+    shown = catalogue.table(prices, current)
 picture = right.container()
 with parts.mistakes_shown():
-    shown = catalogue_form.with_own_hardware(shown)
-catalogue_import.importing(disabled=shown.mistake is not None)
+    shown = catalogue.with_own_hardware(shown)
+catalogue.importing(disabled=shown.mistake is not None)
 if shown.prices != kept:
-    catalogue_form.keep(shown.prices)
+    catalogue.keep(shown.prices)
 with head:
-    catalogue_form.headline(current, shown)
+    catalogue.headline(current, shown)
 with picture:
-    catalogue_form.chart(shown.prices)
+    catalogue.chart(shown.prices)
 
 changed = None
 if shown.mistake is None and shown.prices.used:
-    changed = renting(current, shown.prices).replace(options=options)
+    changed = cluster.renting(current, shown.prices).replace(options=options)
 unsaved = changed is not None and changed.content_hash != current.content_hash
 label = f"Use these {amount(len(shown.prices.used), 'type')}"
 if actions.button(

@@ -2,34 +2,33 @@ import streamlit as st
 
 from dlsched.domain.errors import InputError
 from dlsched.ui.frame import page, session, tables
-from dlsched.ui.scenario import cluster_form, fill_view, price_lists
-from dlsched.ui.scenario.cluster_view import notes_of
+from dlsched.ui.scenario import cluster, fill, price_lists
 
 current = page.begin("Cluster")
 head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    kind = cluster_form.kind_of_machines(current)
+    kind = cluster.kind_of_machines(current)
     actions = st.container(horizontal=True, width="content")
 edited, mistake = None, None
 try:
-    edited = cluster_form.free(current) if kind == cluster_form.FREE else cluster_form.fixed(current)
+    edited = cluster.free(current) if kind == cluster.FREE else cluster.fixed(current)
 except InputError as found:
     mistake = found
 
 shown = current.replace(cluster=edited) if edited else current
 unsaved = edited != current.cluster
 with head:
-    cluster_form.headline(shown, unsaved=unsaved, mistake=mistake)
+    cluster.headline(shown, unsaved=unsaved, mistake=mistake)
 if actions.button(
     "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster", disabled=not unsaved or not edited,
     help="Makes a new version of the scenario; “Undo last edit” in the scenario's menu goes back",
 ):  # fmt: skip
-    notes = notes_of(current.assumptions, current.cluster, shown.cluster, price_lists.all_lists())
+    notes = cluster.notes_of(current.assumptions, current.cluster, shown.cluster, price_lists.all_lists())
     info = session.keep(shown.replace(assumptions=notes), based_on=current.content_hash)
-    for key in cluster_form.keys(current):
+    for key in cluster.keys(current):
         tables.forget(key)
     st.toast(f"Saved as version {info.version}.")
     st.rerun()
 if actions.button("Next: choose policies", type="secondary" if unsaved else "primary", key="to-run", disabled=unsaved):
     session.go("simulate/run.py")
-fill_view.boxes(current, disabled=unsaved)
+fill.boxes(current, disabled=unsaved)

@@ -3,7 +3,7 @@ import streamlit as st
 from dlsched.ui.frame import page, session
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import safe
-from dlsched.ui.scenario import calibration_view, calibration_work, drawn, fill_view, jobs, samples, trace_file
+from dlsched.ui.scenario import calibration, drawn, fill, jobs, samples, trace_file
 from dlsched.wording.formats import amount
 
 SOURCES = ("Current", "Upload", "Sample", "Generate")
@@ -46,11 +46,11 @@ places = {}
 if shown is not None:
     jobs.profile(shown)
     if source == "Current":
-        places = calibration_view.part(current)
+        places = calibration.part(current)
     jobs.jobs_table(shown)
 if source == "Upload":
     trace_file.choices()
 elif source == "Current":
-    fill_view.boxes(current)
+    fill.boxes(current)
 if places:
-    calibration_work.WORK.follow(places)
+    calibration.WORK.follow(places)

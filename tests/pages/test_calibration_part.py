@@ -18,7 +18,7 @@ from dlsched.store.record import ExperimentRecord
 from dlsched.studies import registry
 from dlsched.studies.calibration.answer import Calibration
 from dlsched.studies.calibration.words import trust_chip
-from dlsched.ui.scenario import calibration_work
+from dlsched.ui.scenario import calibration
 from tests.support.page_text import shown
 from tests.support.recorded_jobs import recorded_scenario
 from tests.support.runs_for_store import small_scenario
@@ -61,7 +61,7 @@ def test_one_button_replays_the_usual_policies_and_the_answer_stays(
 ) -> None:
     scenario = recorded_scenario("fifo")
     app = opened(store, open_page, scenario)
-    assert calibration_work.known_trust(scenario.content_hash) is None
+    assert calibration.known_trust(scenario.content_hash) is None
     assert "This trace has recorded starts." in shown(app)
     assert app.button(key="calibration-compute").label.startswith("Replay 4 policies, about ")
     app.button(key="calibration-compute").click().run()
@@ -72,10 +72,10 @@ def test_one_button_replays_the_usual_policies_and_the_answer_stays(
     assert card(app, "Waits explained") == "100%"
     assert card(app, "Typical job off by") == "1.0x"
     assert len(store.list_experiments("calibration")) == 1
-    chip = calibration_work.known_trust(scenario.content_hash)
+    chip = calibration.known_trust(scenario.content_hash)
     assert chip is not None
     assert (chip.label, chip.where) == ("replay explains 100% of waits", "Workload")
-    assert calibration_work.known_trust("another") is None
+    assert calibration.known_trust("another") is None
 
 
 def test_a_stored_answer_opens_with_the_page_and_other_policies_can_be_looked_at(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
-from dlsched.ui.home import home_view
+from dlsched.ui.home import home
 from tests.support.runs_for_store import record, small_scenario
 
 
@@ -39,17 +39,17 @@ def test_recent_lines_take_the_draws_of_a_policy_together(store):
     for seed in range(3):
         store.save_run(record(scenario, seed=seed))
     store.save_run(record(scenario, policy="a-policy-of-another-version"))
-    lines = home_view.recent_of(store.list_runs(), datetime.now(UTC).replace(tzinfo=None))
+    lines = home.recent_of(store.list_runs(), datetime.now(UTC).replace(tzinfo=None))
     assert len(lines) == 2
     texts = {line.title: line.numbers for line in lines}
     assert "3 draws" in texts["FIFO on four jobs v1"]
     assert "1 draw ·" in texts["a-policy-of-another-version on four jobs v1"]
-    assert [line.run_id for line in home_view.same_question(lines)] == [line.run_id for line in lines[::-1]]
+    assert [line.run_id for line in home.same_question(lines)] == [line.run_id for line in lines[::-1]]
 
 
 def test_recent_of_nothing(store):
-    assert home_view.recent_of(store.list_runs(), datetime(2026, 1, 1)) == []
-    assert home_view.same_question([]) == []
+    assert home.recent_of(store.list_runs(), datetime(2026, 1, 1)) == []
+    assert home.same_question([]) == []
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_recent_of_nothing(store):
     ],
 )
 def test_age_in_its_largest_unit(gone, text):
-    assert home_view.age(pd.Timedelta(gone).total_seconds()) == text
+    assert home.age(pd.Timedelta(gone).total_seconds()) == text

@@ -10,8 +10,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, Group, Moments, Replayed, Times
+from dlsched.studies.calibration.answer import (
+    GROUPING_WORDS,
+    Calibration,
+    Group,
+    Moments,
+    Replayed,
+    Times,
+    explained_of_groups,
+)
 from dlsched.wording.assumptions import Premise
+from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MINUS, MISSING, amount, duration, factor, listed, share, show_interval
 
 CLOSE, ROUGH = 1.25, 2.0
@@ -204,3 +213,54 @@ POLICY_HEADER = (
     "policy", "typical factor", "waits explained", "rank correlation", "bias of the wait", "wait, replayed",
     "wait, recorded",
 )  # fmt: skip
+
+
+def cautions_of(answer: Calibration, *, default_cluster: bool, stale: bool) -> list[Caution]:
+    """Return the banners of an answer; ``default_cluster``: nobody described the cluster it was replayed on."""
+    cautions = []
+    broken = [replay.label for replay in answer.replays if replay.audit]
+    if broken:
+        text = f"The audit found violations in the replay under {broken[0]}."
+        cautions.append(Caution("red", text, "Do not use it."))
+    if default_cluster:
+        why = "The cluster is our default, not the one of the recording: waits may differ for that reason alone."
+        cautions.append(Caution("orange", why, "Describe yours on Cluster, then replay."))
+    if stale:
+        cautions.append(Caution("info", "This calibration is by older code.", "Replay again below."))
+    return cautions
+
+
+def cards_of(replay: Replayed, by: str) -> list[tuple[str, str, str]]:
+    """Return four cards of a replay: label, value, help."""
+    word = GROUPING_WORDS[by]
+    return [
+        ("Waits explained", explained_words(replay.explained),
+         "Share of the variance of recorded waits over jobs that the replayed waits explain as they stand (R², nothing "
+         "fitted). None: everybody's mean would be no worse."),
+        ("Explained over groups", explained_words(explained_of_groups(replay.groups[by])),
+         f"The same of the mean waits by {word}, weighted by jobs."),
+        ("Typical job off by", factor(replay.typical_factor),
+         "Geometric mean over jobs of replayed over recorded wait, or the other way round; a minute is added to both."),
+        ("Bias, mean wait", bias_words(replay),
+         "Replayed minus recorded mean wait over jobs, with a 95% interval that takes days as independent."),
+    ]  # fmt: skip
+
+
+GROUP_HEADER = ("jobs", "what-ifs", "ratio", "recorded", "replayed", "JCT ratio")
+"""Columns of `group_rows` after that with the group's name."""
+
+
+def group_rows(replay: Replayed, by: str) -> list[tuple[object, ...]]:
+    """Return a line for each group: name, jobs, verdict, ratio of mean waits, both of them, ratio of mean JCTs."""
+    return [
+        (
+            group.name,
+            group.wait.jobs,
+            VERDICTS[verdict_of(group)],
+            factor(group.wait.ratio),
+            duration(group.wait.recorded.mean_s),
+            duration(group.wait.replayed.mean_s),
+            MISSING if group.jct is None else factor(group.jct.ratio),
+        )
+        for group in replay.groups[by]
+    ]

@@ -25,7 +25,7 @@ from dlsched.ui.frame import loaders, session
 from dlsched.ui.frame.forms import model_fields
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.scenario.fill_view import OFFERS
+from dlsched.ui.scenario.fill import OFFERS
 from dlsched.wording.formats import amount
 from dlsched.wording.settings import VARY_LABELS, vary_help, vary_words
 from dlsched.workload import fill

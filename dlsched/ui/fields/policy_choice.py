@@ -12,7 +12,7 @@ from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario import drawn
-from dlsched.ui.scenario.fill_view import OFFERS
+from dlsched.ui.scenario.fill import OFFERS
 from dlsched.workload import fill
 
 EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")

@@ -137,9 +137,12 @@ def _number(info: FieldInfo, kind: type, value: Any, optional: bool, named: dict
             low = shown(rule.ge if isinstance(rule, Ge) else rule.gt)
         if isinstance(rule, Le | Lt):
             high = shown(rule.le if isinstance(rule, Le) else rule.lt)
+    empty = _extra(info, "placeholder") or "none" if optional else None
+    if empty and "width" in named:
+        named["width"] = max(named["width"], row_width(f"{empty} − +"))
     typed = st.number_input(
-        min_value=low, max_value=high, value=shown(value), format=None if kind is int else "%g",
-        placeholder=_extra(info, "placeholder") or "none" if optional else None, **named,
+        min_value=low, max_value=high, value=shown(value), format=None if kind is int else "%g", placeholder=empty,
+        **named,
     )  # fmt: skip
     return typed if typed is None else kind(typed) if kind is int else float(typed) * multiple / part
 

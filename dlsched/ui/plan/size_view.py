@@ -30,7 +30,7 @@ from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import report_kept, shortlist, size_work
-from dlsched.ui.scenario import calibration_work, price_lists
+from dlsched.ui.scenario import calibration, price_lists
 from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.formats import amount
 
@@ -66,7 +66,7 @@ def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
 
 def policy_chips(scenario: Scenario, policy: str) -> list[Premise]:
     """Return how far a replay of the recorded trace can be trusted, where that was asked, and the scenario's own."""
-    trust, spec = calibration_work.known_trust(scenario.content_hash), find(policy)
+    trust, spec = calibration.known_trust(scenario.content_hash), find(policy)
     own = assumptions(
         scenario, uses_run_times=spec.uses_run_times, clairvoyant=spec.clairvoyant, today=price_lists.today()
     )

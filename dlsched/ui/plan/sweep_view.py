@@ -34,7 +34,7 @@ from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.regret_table import regret_rows, regret_table
 from dlsched.ui.plan.sweep_runs import SWEEPS, Shown
 from dlsched.ui.scenario import price_lists
-from dlsched.ui.scenario.calibration_work import known_trust
+from dlsched.ui.scenario.calibration import known_trust
 from dlsched.wording.assumptions import assumptions
 from dlsched.wording.cautions import overload_cautions
 from dlsched.wording.formats import amount, show_interval

@@ -29,7 +29,7 @@ from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import report_kept, shortlist, what_if_draws, what_if_form, what_if_kept, what_if_work
 from dlsched.ui.plan.what_if_work import Shown
 from dlsched.ui.results import cards, winners
-from dlsched.ui.scenario import calibration_work, price_lists
+from dlsched.ui.scenario import calibration, price_lists
 from dlsched.wording.assumptions import Premise, assumptions, draw_premises
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import MISSING, amount, money, show_size
@@ -214,7 +214,7 @@ def _chips(shown: Shown, scenario: Scenario) -> list[Premise]:
     except DlschedError:
         made = scenario
     drawn = draw_premises(spec.draws.vary, "What if")
-    trust = calibration_work.known_trust(scenario.content_hash)
+    trust = calibration.known_trust(scenario.content_hash)
     taken = assumptions(
         made,
         uses_run_times=any(policy.uses_run_times for policy in policies),

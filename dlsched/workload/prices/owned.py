@@ -15,17 +15,27 @@ HOURS_PER_YEAR = 8_760
 class OwnedNode(FrozenModel):
     """A machine that is bought, and how much of the time it works."""
 
-    gpu_type: str = Field("H100", min_length=1, max_length=80, description="GPU type of the machine.")
+    gpu_type: str = Field("H100", title="GPU type", min_length=1, max_length=80, description="GPU type of the machine.")
     gpus: int = Field(8, ge=1, le=1024, description="GPUs of the machine.")
-    capex_usd: float = Field(250_000.0, ge=0, le=1e9, description="What it costs to buy and install, $.")
-    years: float = Field(4.0, gt=0, le=50, description="Years of use, after which it is worth nothing.")
-    yearly_upkeep_share: float = Field(
-        0.05, ge=0, le=1, description="Support, space and staff per year, as a share of the price of buying."
+    capex_usd: float = Field(
+        250_000.0, title="Price of buying ($)", ge=0, le=1e9, description="What it costs to buy and install."
     )
-    kw: float = Field(8.0, ge=0, le=1000, description="Power it draws while it works, kW.")
-    pue: float = Field(1.3, ge=1, le=5, description="Power of the building per power of the machine (PUE).")
-    usd_per_kwh: float = Field(0.15, ge=0, le=100, description="Price of electricity, $ per kWh.")
-    use_share: float = Field(0.6, gt=0, le=1, description="Share of all hours in which it works at present.")
+    years: float = Field(4.0, title="Years of use", gt=0, le=50, description="After which it is worth nothing.")
+    yearly_upkeep_share: float = Field(
+        0.05,
+        title="Upkeep a year (share of price)",
+        ge=0,
+        le=1,
+        description="Support, space and staff per year, as a share of the price of buying.",
+    )
+    kw: float = Field(8.0, title="Power (kW)", ge=0, le=1000, description="What it draws while it works.")
+    pue: float = Field(
+        1.3, title="PUE", ge=1, le=5, description="Power of the building per power of the machine (PUE)."
+    )
+    usd_per_kwh: float = Field(0.15, title="Electricity ($/kWh)", ge=0, le=100, description="Price of electricity.")
+    use_share: float = Field(
+        0.6, title="Use at present", gt=0, le=1, description="Share of all hours in which it works at present."
+    )
 
     def usd_per_gpu_h(self, use_share: float) -> float:
         """Return the cost of one GPU for an hour of work at this use."""

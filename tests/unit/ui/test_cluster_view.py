@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
-from dlsched.ui.scenario.cluster_view import (
+from dlsched.ui.scenario.cluster import (
     cluster_of,
     events_frame,
     notes_of,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -9,37 +11,39 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.calibration import wait_by_group
 from dlsched.policies.registry import find
-from dlsched.studies.calibration import default_policies, offered_policies
-from dlsched.studies.calibration.answer import (
-    GROUPING_WORDS,
-    Calibration,
-    Group,
-    Replayed,
-    explained_of_groups,
-    has_record,
-)
+from dlsched.studies.calibration import STUDY, CalibrationSpec, check, default_policies, offered_policies, read_spec
+from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, Replayed, has_record
 from dlsched.studies.calibration.words import (
     ASSUMPTIONS,
+    GROUP_HEADER,
     POLICY_HEADER,
     THRESHOLDS,
-    VERDICTS,
-    bias_words,
+    cards_of,
+    cautions_of,
     counted,
-    explained_words,
+    group_rows,
     policy_rows,
     rows_of,
     sentence,
-    verdict_of,
+    trust_chip,
 )
-from dlsched.ui.frame import charts
+from dlsched.studies.estimate import estimate_s
+from dlsched.ui.answers import Answers, Shown
+from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
 from dlsched.ui.frame.text import safe
-from dlsched.ui.scenario import calibration_work
-from dlsched.ui.scenario.calibration_work import WORK, Known
 from dlsched.wording.assumptions import Premise
-from dlsched.wording.cautions import Caution
-from dlsched.wording.formats import MISSING, amount, duration, factor
+from dlsched.wording.formats import amount, duration
 from dlsched.workload.notes import is_default_note
+
+CALIBRATIONS = Answers(STUDY)
+WORK = CALIBRATIONS.work
+
+
+def known_trust(scenario_hash: str) -> Premise | None:
+    """Return how far to trust what-ifs about a scenario: "replay explains 82% of waits"; None where nobody asked."""
+    newest = CALIBRATIONS.newest(scenario_hash)
+    return None if newest is None else trust_chip(newest.answer, stale=newest.stale)
 
 
 def part(scenario: Scenario) -> dict[str, DeltaGenerator]:
@@ -48,54 +52,57 @@ def part(scenario: Scenario) -> dict[str, DeltaGenerator]:
         return {}
     st.subheader("Calibration", anchor=False)
     statuses = WORK.under_way()
-    known = calibration_work.newest(scenario.content_hash)
-    if known is not None:
-        _answer(known, scenario)
+    newest = CALIBRATIONS.newest(scenario.content_hash)
+    if newest is not None:
+        _answer(newest, scenario)
     places: dict[str, DeltaGenerator] = {}
     if statuses:
         places = WORK.board(statuses)
     elif WORK.ended():
         WORK.show_ended(again=False)
-    if known is None:
-        _empty(scenario, busy=bool(statuses))
-    else:
+    if newest is not None:
         with st.expander("Replay other policies, or again", key="calibration-again"):
-            _form(scenario, list(known.spec.policies), busy=bool(statuses))
-    return places
-
-
-def _empty(scenario: Scenario, *, busy: bool) -> None:
+            _form(scenario, newest.spec.policies, busy=bool(statuses))
+        return places
     with st.container(border=True):
         st.markdown(
             "This trace has recorded starts. Replay its jobs under some policies and see how near the waits come to "
             "the recorded ones: that says how far to trust a what-if."
         )
-        _form(scenario, list(default_policies(scenario)), busy=busy)
+        _form(scenario, default_policies(scenario), busy=bool(statuses))
+    return places
 
 
-def _form(scenario: Scenario, asked: list[str], *, busy: bool) -> None:
+def _form(scenario: Scenario, ticked: Sequence[str], *, busy: bool) -> None:
     offered = offered_policies(scenario)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         policies = st.multiselect(
-            "Policies", offered, default=[key for key in asked if key in offered], format_func=_label,
+            "Policies", offered, default=[key for key in ticked if key in offered],
+            format_func=lambda key: find(key).label,
             key=f"calibration-policies-{scenario.content_hash[:8]}", max_selections=12,
             help="The rule of the recording is not in the trace; those offered have what they need here. "
             "They run with their default parameters on the scenario's cluster.",
         )  # fmt: skip
-        words = calibration_work.button_words(scenario, policies) if policies else "Choose a policy"
+        words = _button_words(scenario, policies) if policies else "Choose a policy"
         if st.button(words, key="calibration-compute", disabled=busy or not policies):
             with mistakes_shown():
-                calibration_work.start(scenario, policies)
+                spec = read_spec({"scenario": scenario.content_hash, "policies": policies})
+                check(spec, scenario)
+                CALIBRATIONS.ask([spec], scenario, f"Calibration, {amount(len(policies), 'policy', 'policies')}")
                 st.rerun()
 
 
-def _label(policy: str) -> str:
-    return find(policy).label
+def _button_words(scenario: Scenario, policies: Sequence[str]) -> str:
+    """Return what the button says: Replay 4 policies, about 12 s."""
+    about_s = sum(estimate_s(scenario, policy, session.store()).seconds for policy in policies)
+    rounded_s = 60 * round(about_s / 60) if about_s >= 90 else max(1, round(about_s))
+    return f"Replay {amount(len(policies), 'policy', 'policies')}, about {duration(rounded_s)}"
 
 
-def _answer(known: Known, scenario: Scenario) -> None:
-    answer, tag = known.answer, known.experiment_id[:8]
-    guard_rails(_guards(known, scenario))
+def _answer(shown: Shown[CalibrationSpec, Calibration], scenario: Scenario) -> None:
+    answer, tag = shown.answer, shown.experiment_id[:8]
+    default_cluster = list(filter(is_default_note, scenario.assumptions))
+    guard_rails(cautions_of(answer, default_cluster=bool(default_cluster), stale=shown.stale))
     words = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         policy = st.selectbox(
@@ -108,10 +115,11 @@ def _answer(known: Known, scenario: Scenario) -> None:
             format_func=lambda key: GROUPING_WORDS[key].capitalize() if key != "gpus" else "GPUs",
             help="First the one whose groups differ most in how far the nearest replay is off (adjusted R²)",
         )  # fmt: skip
-        chips([*_cluster_chips(scenario), *ASSUMPTIONS], "calibration")
+        why = "The trace does not say on which machines it was recorded; the replay has these."
+        chips([*(Premise(note, why, "Cluster") for note in default_cluster), *ASSUMPTIONS], "calibration")
     replay = answer.of(policy)
     words.markdown(f"**{safe(sentence(answer, policy, by), 600)}**")
-    cards(_cards(replay, by))
+    cards(cards_of(replay, by))
     left, right = st.columns(2)
     with left:
         charts.show(wait_by_group(answer, policy, by, charts.page_theme()), "calibration", caption=True)
@@ -120,54 +128,12 @@ def _answer(known: Known, scenario: Scenario) -> None:
     _policies(answer)
 
 
-def _guards(known: Known, scenario: Scenario) -> list[Caution]:
-    found = []
-    broken = [replay.label for replay in known.answer.replays if replay.audit]
-    if broken:
-        found.append(Caution("red", f"The audit found violations in the replay under {broken[0]}.", "Do not use it."))
-    if any(map(is_default_note, scenario.assumptions)):
-        why = "The cluster is our default, not the one of the recording: waits may differ for that reason alone."
-        found.append(Caution("orange", why, "Describe yours on Cluster, then replay."))
-    if known.stale:
-        found.append(Caution("info", "This calibration is by older code.", "Replay again below."))
-    return found
-
-
-def _cluster_chips(scenario: Scenario) -> list[Premise]:
-    why = "The trace does not say on which machines it was recorded; the replay has these."
-    return [Premise(note, why, "Cluster") for note in scenario.assumptions if is_default_note(note)]
-
-
-def _cards(replay: Replayed, by: str) -> list[tuple[str, str, str]]:
-    word = GROUPING_WORDS[by]
-    return [
-        ("Waits explained", explained_words(replay.explained),
-         "Share of the variance of recorded waits over jobs that the replayed waits explain as they stand (R², nothing "
-         "fitted). None: everybody's mean would be no worse."),
-        ("Explained over groups", explained_words(explained_of_groups(replay.groups[by])),
-         f"The same of the mean waits by {word}, weighted by jobs."),
-        ("Typical job off by", factor(replay.typical_factor),
-         "Geometric mean over jobs of replayed over recorded wait, or the other way round; a minute is added to both."),
-        ("Bias, mean wait", bias_words(replay),
-         "Replayed minus recorded mean wait over jobs, with a 95% interval that takes days as independent."),
-    ]  # fmt: skip
-
-
 def _groups(replay: Replayed, by: str) -> None:
-    rows = [_group_row(group) for group in replay.groups[by]]
-    columns = [GROUPING_WORDS[by], "jobs", "what-ifs", "ratio", "recorded", "replayed", "JCT ratio"]
-    frame = pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(group_rows(replay, by), columns=[GROUPING_WORDS[by], *GROUP_HEADER])
     alt = f"Mean waits of {amount(len(frame), 'group')}, recorded and replayed, most jobs first"
     st.markdown("**Mean wait and verdict**")
     st.dataframe(frame, hide_index=True, key="calibration-groups", alt=alt, height=340 if len(frame) > 8 else "auto")
     st.markdown(f":gray[{THRESHOLDS}]")
-
-
-def _group_row(group: Group) -> tuple[object, ...]:
-    wait, jct = group.wait, group.jct
-    sides = duration(wait.recorded.mean_s), duration(wait.replayed.mean_s)
-    verdict, of_jct = VERDICTS[verdict_of(group)], MISSING if jct is None else factor(jct.ratio)
-    return group.name, wait.jobs, verdict, factor(wait.ratio), *sides, of_jct
 
 
 def _policies(answer: Calibration) -> None:
