@@ -18,8 +18,8 @@ from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import SimulationRules
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import POLICIES
+from dlsched.studies.reproductions.bundled import bundled
 from dlsched.studies.reproductions.registry import REPRODUCTIONS
-from dlsched.ui.lab.reproductions_bundled import bundled
 from dlsched.wording.formats import Kind
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

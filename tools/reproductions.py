@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from dlsched.runner.executor import open_pool
 from dlsched.studies.registry import compute
+from dlsched.studies.reproductions.bundled import FILE
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
-from dlsched.ui.lab.reproductions_bundled import FILE
-from dlsched.ui.lab.steady_bundled import rounded
 from dlsched.workload.catalogue import data_path
+from tools.rounding import rounded
 
 KIND = "reproduction"
 TOO_LONG = ("quantiles_h_to_fraction",)
@@ -32,7 +33,8 @@ def entry(answer: Mapping[str, Any], version: str, on: str) -> dict[str, Any]:
 
 def computed(key: str) -> dict[str, Any]:
     """Return the entry of a reproduction, by a quick run now."""
-    record = compute(KIND, {"key": key, "quick": True})
+    with open_pool().executor as executor:
+        record = compute(KIND, {"key": key, "quick": True}, executor=executor)
     return entry(record.answer, record.code_version, datetime.now(UTC).date().isoformat())
 
 

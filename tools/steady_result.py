@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 
 from dlsched.studies.steady import run_steady
-from dlsched.ui.lab.steady_bundled import FILE, rounded
-from dlsched.ui.lab.steady_question import SteadyQuestion, experiment_of
+from dlsched.studies.steady.bundled import FILE
+from dlsched.studies.steady.short_spec import ShortSpec, spec_of
 from dlsched.workload.catalogue import data_path
+from tools.rounding import rounded
 
 if __name__ == "__main__":
-    plain = run_steady(experiment_of(SteadyQuestion())).to_plain()
+    plain = run_steady(spec_of(ShortSpec())).to_plain()
     # The question stays exact, and no time of this machine goes into the file.
     points = [rounded(point) | {"load": point["load"], "cpu_s": 0.0} for point in plain["points"]]
-    kept = plain | {"points": points, "pairs": rounded(plain["pairs"])}
-    (data_path("demo.toml").parent / FILE).write_text(json.dumps(kept, separators=(",", ":")) + "\n", encoding="utf-8")
+    bundled = plain | {"points": points, "pairs": rounded(plain["pairs"])}
+    (data_path("demo.toml").parent / FILE).write_text(
+        json.dumps(bundled, separators=(",", ":")) + "\n", encoding="utf-8"
+    )

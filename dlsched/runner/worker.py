@@ -18,11 +18,12 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import realise
 from dlsched.domain.workload import Workload
 from dlsched.policies import registry
+from dlsched.runner.executor import open_pool
 from dlsched.runner.progress import Channel, Reporter
 from dlsched.sim.prepare import Prepared
 from dlsched.store.columns import to_arrow
 from dlsched.store.record import ExperimentRecord, RunRecord
-from dlsched.studies.registry import compute
+from dlsched.studies.registry import compute, find
 from dlsched.studies.simulation import simulate
 from dlsched.workload.studies.gpu_as_a_service import PROTOTYPE, gpuaas_scenario
 
@@ -163,6 +164,7 @@ def carry_out_study(order: StudyOrder) -> ExperimentRecord:
     """Compute in a worker process."""
     report = Reporter(order.channel, order.task_id)
     report.force(0.0, "Starting")
-    record = compute(order.kind, order.spec, report, order.name, order.subject)
+    with open_pool().executor if find(order.kind).shared_out else contextlib.nullcontext() as executor:
+        record = compute(order.kind, order.spec, report, order.name, order.subject, executor)
     report.force(1.0, "Saving")
     return record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from typing import Any
 
 from dlsched.domain.errors import InputError
@@ -42,7 +43,12 @@ def find(kind: str) -> Study[Any, Any]:
 
 
 def compute(
-    kind: str, spec: Mapping[str, Any], progress: Progress | None = None, name: str = "", subject: Any = None
+    kind: str,
+    spec: Mapping[str, Any],
+    progress: Progress | None = None,
+    name: str = "",
+    subject: Any = None,
+    executor: Executor | None = None,
 ) -> ExperimentRecord:
     """Return question and answer, ready for the store; InputError for a bad question. ``subject``: what it is about."""
-    return find(kind).compute(spec, subject, progress, name)
+    return find(kind).compute(spec, subject, progress, name, executor)

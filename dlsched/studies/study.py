@@ -94,6 +94,8 @@ class Study(Generic[S, A]):
         ``scenario`` in ``check``, ``run`` and ``estimate_s`` is one of these.
     keep
         How the store keeps an answer that is no experiment; returns what of it the store does not hold.
+    shared_out
+        Whether a worker that is asked in the background shares the work out among processes of its own.
     """
 
     kind: str
@@ -108,6 +110,7 @@ class Study(Generic[S, A]):
     sources: tuple[str, ...]
     about: type[Any] | None = Scenario
     keep: Callable[[Store, ExperimentRecord], ExperimentRecord] | None = None
+    shared_out: bool = False
 
     @property
     def version(self) -> str:
@@ -141,13 +144,18 @@ class Study(Generic[S, A]):
         return spec.model_dump(mode="json")
 
     def compute(
-        self, plain: Mapping[str, Any], scenario: Any = None, progress: Progress | None = None, name: str = ""
+        self,
+        plain: Mapping[str, Any],
+        scenario: Any = None,
+        progress: Progress | None = None,
+        name: str = "",
+        executor: Executor | None = None,
     ) -> ExperimentRecord:
         """Return question and answer, ready for the store; InputError for a bad question."""
         spec = self.read_spec(plain)
         if self.about is not None and not isinstance(scenario, self.about):
             raise InputError(self.label, "asked without the scenario it is about", f"Ask on the page {self.page}")
-        answer = self.run(spec, scenario, progress=progress)
+        answer = self.run(spec, scenario, executor, progress=progress)
         return ExperimentRecord(
             self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.version, name or self.label
         )

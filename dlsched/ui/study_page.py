@@ -28,7 +28,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
-from dlsched.ui.answers import Answer, Answers, Shown, Spec
+from dlsched.ui.answers import Answer, Answers, Shown, Spec, scenario_of
 from dlsched.ui.frame.parts import error_box, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 
@@ -141,7 +141,8 @@ def fold(prefix: str, *, is_open: bool) -> None:
 
 def _form(form: Form[Spec], current: Scenario, asked: Spec | None, prefix: str) -> Asked[Spec] | None:
     """Show the form below the line that says its question; None where that cannot be computed, which it says."""
-    mark = (current.content_hash, None if asked is None else asked.model_dump(mode="json"))
+    about = current.content_hash if asked is None else scenario_of(asked)
+    mark = (about, None if asked is None else asked.model_dump(mode="json"))
     if st.session_state.get(f"{prefix}-filled") != mark:
         st.session_state[f"{prefix}-filled"] = mark
         form.fill(current, asked)

@@ -2,30 +2,32 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError
 from dlsched.studies.reproductions.registry import find
+from dlsched.studies.reproductions.words import HOW
 from dlsched.ui.frame import page, parts
-from dlsched.ui.lab import reproductions_view, reproductions_work
+from dlsched.ui.frame.text import safe
+from dlsched.ui.lab.reproductions import WORK, checked, detail, figure_in_url, look_at, overview
 
 page.begin("Reproductions", url=(), bar=False)
-work = reproductions_work.WORK
-statuses = work.under_way()
+statuses = WORK.under_way()
 places = {}
-shown = reproductions_work.checked()
-if (key := reproductions_work.figure_in_url()) is None:
+outcomes = checked()
+if (key := figure_in_url()) is None:
     if statuses:
-        places = work.board(statuses)
-    reproductions_view.overview(shown)
+        places = WORK.board(statuses)
+    overview(outcomes)
 else:
-    st.button("← All figures", key="reproduction-all", on_click=reproductions_work.look_at, args=(None,))
+    st.button("← All figures", key="reproduction-all", on_click=look_at, args=(None,))
     try:
         figure = find(key)
     except DlschedError as error:
         parts.error_box(error)
         st.stop()
     if statuses:
-        places = work.board(statuses)
-    elif work.ended():
-        work.show_ended(again=False)
-    reproductions_view.detail(figure, shown.get(key), busy=bool(statuses))
-reproductions_view.how()
+        places = WORK.board(statuses)
+    elif WORK.ended():
+        WORK.show_ended(again=False)
+    detail(figure, outcomes.get(key), busy=bool(statuses))
+with st.expander("How this is checked"):
+    st.markdown(safe(HOW, 2000))
 if places:
-    work.follow(places)
+    WORK.follow(places)

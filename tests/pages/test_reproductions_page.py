@@ -14,7 +14,7 @@ from dlsched.store.record import ExperimentRecord
 from dlsched.studies import registry
 from dlsched.studies.reproductions.registry import REPRODUCTIONS
 from dlsched.studies.reproductions.reproduction import Outcome, Verdict
-from dlsched.ui.lab import reproductions_work
+from dlsched.ui.lab import reproductions
 from tests.support.page_text import shown
 from tests.support.studies import replied_by
 
@@ -33,7 +33,7 @@ DATA = {
 
 @pytest.fixture(autouse=True)
 def nothing_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproductions_work, "bundled", dict)
+    monkeypatch.setattr(reproductions, "bundled", dict)
 
 
 def saved(store: Store, key: str, verdict: Verdict = "different", *, quick: bool = True, version: str = "") -> None:

@@ -17,6 +17,7 @@ from dlsched.studies import registry
 from dlsched.studies.simulation import Progress
 from dlsched.studies.steady import SteadySpec
 from dlsched.ui.lab import stream_network
+from dlsched.ui.pending import PendingTasks
 from dlsched.workload.studies.hell_knee import TABLE_III, StreamSpec
 from tests.support import studies
 from tests.support.steady_answers import HELL, KNEE, answer, point, three_policies
@@ -71,7 +72,7 @@ def test_the_page_opens_with_the_bundled_answer_and_a_next_step(open_page: Calla
     assert len(app.metric) == 4
     assert "four networks of the study on 100 nodes, load 0.1 to 0.9, 20 points" in said(app)
     assert "steady-next" in keys(app)
-    assert "steady-compute" not in keys(app)
+    assert "steady-ask" not in keys(app)
     assert "experiment" not in app.query_params
 
 
@@ -96,11 +97,11 @@ def test_a_load_of_one_is_refused_in_the_form_with_the_reason(open_page: Callabl
     app = open_page(PAGE).number_input(key="steady-last_load").set_value(1.1).run()
     assert not app.exception
     assert "queue grows without end" in app.error[0].value
-    assert "steady-compute" not in keys(app)
+    assert "steady-ask" not in keys(app)
     assert app.header[0].value  # the answer stays
     app = app.number_input(key="steady-last_load").set_value(0.5).run()
     assert not app.error
-    assert app.button(key="steady-compute").label == "Compute 12 points, about 36 s"
+    assert app.button(key="steady-ask").label == "Compute 12 points, about 36 s"
     assert "the answer to another question than the form asks" in said(app)
 
 
@@ -109,7 +110,7 @@ def test_a_new_question_is_computed_kept_and_opens_by_itself(
 ) -> None:
     app = open_page(PAGE).multiselect(key="steady-policies").set_value(["hell-malleable", "srpt-all-nodes"]).run()
     app = app.number_input(key="steady-nodes").set_value(20).run()
-    app.button(key="steady-compute").click().run()
+    app.button(key="steady-ask").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
     assert not app.exception
@@ -148,8 +149,8 @@ def test_a_known_question_is_shown_and_not_computed(
     version = registry.find("steady").version
     kept = store.save_experiment(ExperimentRecord("steady", spec.model_dump(mode="json"), plain, version, "steady"))
     app = app.run()
-    assert app.button(key="steady-compute").label == "Show 20 points from the store"
-    app = app.button(key="steady-compute").click().run()
+    assert app.button(key="steady-ask").label == "Show 20 points from the store"
+    app = app.button(key="steady-ask").click().run()
     assert not app.exception
     assert app.query_params["experiment"] == kept
     assert answers == []
@@ -159,7 +160,7 @@ def test_a_link_to_an_unknown_answer_says_so_and_goes_on(open_page: Callable[...
     app = open_page(PAGE, experiment="abc")
     assert not app.exception
     assert "is not in this store" in app.error[0].value
-    app = app.button(key="steady-bundled").click().run()
+    app = app.button(key="steady-without").click().run()
     assert "At load 0.7 HELL malleable keeps jobs 7" in said(app)
     other = store.save_experiment(ExperimentRecord("else", {}, {"a": 1}, "v", "other"))
     app = open_page(PAGE, experiment=other)
@@ -173,9 +174,9 @@ def test_a_failure_is_told_in_one_box_and_the_page_stays_usable(
         raise InputError("policy jsq-chunk", "cannot run <b>these</b> jobs", "Choose others")
 
     replied_by(monkeypatch, fail)
-    monkeypatch.setattr("dlsched.ui.lab.steady_work.follow", lambda places: None)
+    monkeypatch.setattr(PendingTasks, "follow", lambda self, places: None)
     app = open_page(PAGE).number_input(key="steady-nodes").set_value(20).run()
-    app.button(key="steady-compute").click().run()
+    app.button(key="steady-ask").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
     assert not app.exception
@@ -196,12 +197,11 @@ def test_progress_is_shown_and_a_computation_can_be_cancelled(
         raise AssertionError("nobody cancelled")
 
     replied_by(monkeypatch, slow)
-    monkeypatch.setattr("dlsched.ui.lab.steady_work.follow", lambda places: None)
+    monkeypatch.setattr(PendingTasks, "follow", lambda self, places: None)
     app = open_page(PAGE).number_input(key="steady-nodes").set_value(20).run()
-    app = app.button(key="steady-compute").click().run()
+    app = app.button(key="steady-ask").click().run()
     assert "You can leave this page" in said(app)
-    (status,) = runner.questions()
-    app = app.button(key=f"cancel-{status.id}").click().run()
+    app = app.button(key="steady-cancel").click().run()
     assert not app.exception
     assert "Cancelled. Nothing was kept." in said(app)
     assert "You can leave this page" not in said(app)

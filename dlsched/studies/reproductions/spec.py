@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from dlsched.domain.model import FrozenModel
 from dlsched.studies.reproductions.registry import find
 from dlsched.studies.reproductions.reproduction import Outcome, Setting
 from dlsched.studies.simulation import Progress
-from dlsched.studies.study import Study, one_piece
+from dlsched.studies.study import Study
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
 
 
 class ReproductionSpec(FrozenModel):
@@ -23,8 +29,15 @@ def check(spec: ReproductionSpec, scenario: None = None) -> None:
     find(spec.key)
 
 
-def _run(spec: ReproductionSpec, scenario: None, progress: Progress | None) -> Outcome:
-    return find(spec.key).run(Setting(spec.quick, progress))
+def compute_figure(
+    spec: ReproductionSpec,
+    scenario: None = None,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Return what came out; ``scenario`` and ``store`` are not used."""
+    return find(spec.key).run(Setting(spec.quick, progress, executor=executor))
 
 
 STUDY = Study(
@@ -34,9 +47,10 @@ STUDY = Study(
     spec=ReproductionSpec,
     answer=Outcome,
     check=check,
-    run=one_piece(_run),
+    run=compute_figure,
     estimate_s=lambda spec, scenario=None: find(spec.key).time.of(quick=spec.quick),
     words=lambda outcome: outcome.ours,
     sources=("studies/reproductions", "studies/steady", "studies/pool_sizes", "workload"),
     about=None,
+    shared_out=True,
 )

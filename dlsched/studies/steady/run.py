@@ -84,7 +84,8 @@ def _here(spec: SteadySpec, asked: Sequence[tuple[SteadyPolicy, float]], progres
 def _part(progress: Progress | None, number: int, count: int, policy: SteadyPolicy, load: float) -> Progress | None:
     if progress is None:
         return None
-    return lambda share, text: progress((number + share) / count, f"{policy.name} at load {load:g}: {text}")
+    point = f"{number} of {count} points, {policy.name} at load {load:g}"
+    return lambda share, text: progress((number + share) / count, f"{point}: {text}")
 
 
 def _spread(

@@ -11,11 +11,11 @@ import pytest
 
 from dlsched.domain.errors import InputError
 from dlsched.studies import registry
+from dlsched.studies.reproductions.bundled import bundled
 from dlsched.studies.reproductions.panels import panels_of
 from dlsched.studies.reproductions.registry import REPRODUCTIONS, find
 from dlsched.studies.reproductions.reproduction import Outcome
 from dlsched.studies.reproductions.spec import STUDY
-from dlsched.ui.lab.reproductions_bundled import bundled
 from tools.reproductions import computed
 
 KEYS = [one.key for one in REPRODUCTIONS]

@@ -1,4 +1,4 @@
-"""The form of the Steady state page: from its fields to an experiment and back; the bundled answer is today's."""
+"""From the plain values of a form to an experiment and back; the bundled answer is today's."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
 from dlsched.studies.steady import SteadyPolicy, SteadySpec
+from dlsched.studies.steady.bundled import bundled_answer
 from dlsched.studies.steady.point import solve_point
-from dlsched.ui.lab.steady_bundled import bundled_answer, rounded
-from dlsched.ui.lab.steady_question import (
+from dlsched.studies.steady.short_spec import (
     DEFAULT_POLICIES,
     LABELS,
     OWN,
     SHOWN,
-    SteadyQuestion,
-    asked_of,
-    experiment_of,
+    ShortSpec,
     loads_of,
     policies_of,
+    short_of,
+    spec_of,
 )
 from dlsched.workload.studies.hell_knee import LARGE, TABLE_III, StreamSpec
+from tools.rounding import rounded
 
 OWN_STREAM = StreamSpec(networks=TABLE_III[:1], network_model="exact", servers=2)
 
 
 def test_the_defaults_ask_what_the_study_asks() -> None:
-    spec = experiment_of(SteadyQuestion())
+    spec = spec_of(ShortSpec())
     assert spec.loads == (0.1, 0.3, 0.5, 0.7, 0.9)
     assert [policy.key for policy in spec.policies] == list(DEFAULT_POLICIES)
     assert (spec.stream.nodes, spec.stream.networks) == (100, TABLE_III)
@@ -37,9 +38,7 @@ def test_the_defaults_ask_what_the_study_asks() -> None:
 
 
 def test_gammas_make_variants_of_the_policies_that_take_one() -> None:
-    found = policies_of(
-        SteadyQuestion(policies=("hell-malleable", "jsq-chunk", "waterfill"), gammas="0, 1.05", chunk=4)
-    )
+    found = policies_of(ShortSpec(policies=("hell-malleable", "jsq-chunk", "waterfill"), gammas="0, 1.05", chunk=4))
     assert found == [
         SteadyPolicy(key="hell-malleable", params={"gamma": 0.0}, label="HELL, malleable, gamma 0"),
         SteadyPolicy(key="hell-malleable", params={"gamma": 1.05}, label="HELL, malleable, gamma 1.05"),
@@ -49,36 +48,36 @@ def test_gammas_make_variants_of_the_policies_that_take_one() -> None:
 
 
 def test_a_network_of_ones_own_brings_its_links_and_servers() -> None:
-    spec = experiment_of(SteadyQuestion(networks=OWN, nodes=20, links="fcfs"), own=OWN_STREAM)
+    spec = spec_of(ShortSpec(networks=OWN, nodes=20, links="fcfs"), own=OWN_STREAM)
     assert (spec.stream.networks, spec.stream.network_model, spec.stream.servers) == (TABLE_III[:1], "exact", 2)
     assert spec.stream.nodes == 20
 
 
 BAD = {
-    "load must be": SteadyQuestion(last_load=1.1),
-    "holds no load": SteadyQuestion(first_load=0.5, last_load=0.4),
-    "at most 20": SteadyQuestion(step=0.01),
-    "none is chosen": SteadyQuestion(policies=()),
-    "'0, x'": SteadyQuestion(gammas="0, x"),
-    "from 0 to 10": SteadyQuestion(gammas="11"),
-    "holds no load ": SteadyQuestion(step=0.0),
+    "load must be": ShortSpec(last_load=1.1),
+    "holds no load": ShortSpec(first_load=0.5, last_load=0.4),
+    "at most 20": ShortSpec(step=0.01),
+    "none is chosen": ShortSpec(policies=()),
+    "'0, x'": ShortSpec(gammas="0, x"),
+    "from 0 to 10": ShortSpec(gammas="11"),
+    "holds no load ": ShortSpec(step=0.0),
 }
 
 
 @pytest.mark.parametrize("said", BAD)
 def test_what_cannot_be_computed_is_refused_with_the_reason(said: str) -> None:
     with pytest.raises(InputError) as caught:
-        experiment_of(BAD[said])
+        spec_of(BAD[said])
     assert said.strip() in str(caught.value)
 
 
 def test_load_one_is_refused_because_the_queue_would_grow() -> None:
     with pytest.raises(InputError, match="queue grows without end"):
-        experiment_of(SteadyQuestion(first_load=1.0, last_load=1.0))
+        spec_of(ShortSpec(first_load=1.0, last_load=1.0))
 
 
 asked_forms = st.builds(
-    SteadyQuestion,
+    ShortSpec,
     networks=st.sampled_from(["table-iii", "large"]),
     nodes=st.integers(1, 200),
     first_load=st.sampled_from([0.05, 0.1, 0.35]),
@@ -97,22 +96,22 @@ asked_forms = st.builds(
 
 
 @given(asked_forms)
-def test_an_experiment_fills_the_form_that_asks_it(asked: SteadyQuestion) -> None:
-    spec = experiment_of(asked)
-    assert experiment_of(asked_of(spec)) == spec
+def test_an_experiment_fills_the_form_that_asks_it(asked: ShortSpec) -> None:
+    spec = spec_of(asked)
+    assert spec_of(short_of(spec)) == spec
 
 
 def test_jobs_of_no_preset_stay_what_is_shown() -> None:
     spec = SteadySpec(stream=OWN_STREAM)
-    asked = asked_of(spec)
+    asked = short_of(spec)
     assert asked.networks == SHOWN
-    assert experiment_of(asked, shown=spec.stream).stream == spec.stream
-    assert asked_of(SteadySpec(stream=StreamSpec(networks=LARGE))).networks == "large"
+    assert spec_of(asked, shown=spec.stream).stream == spec.stream
+    assert short_of(SteadySpec(stream=StreamSpec(networks=LARGE))).networks == "large"
 
 
 def test_loads_are_free_of_rounding() -> None:
-    assert loads_of(SteadyQuestion(first_load=0.1, last_load=0.95, step=0.05))[-1] == 0.95
-    assert len(loads_of(SteadyQuestion(first_load=0.3, last_load=0.3))) == 1
+    assert loads_of(ShortSpec(first_load=0.1, last_load=0.95, step=0.05))[-1] == 0.95
+    assert len(loads_of(ShortSpec(first_load=0.3, last_load=0.3))) == 1
 
 
 def test_rounding_keeps_texts_whole_numbers_and_five_figures() -> None:
@@ -122,7 +121,7 @@ def test_rounding_keeps_texts_whole_numbers_and_five_figures() -> None:
 
 def test_the_bundled_answer_is_that_of_the_form_as_it_opens() -> None:
     found = bundled_answer()
-    assert found.spec == experiment_of(SteadyQuestion()), "run: python -m tools.steady_result"
+    assert found.spec == spec_of(ShortSpec()), "run: python -m tools.steady_result"
     assert len(found.points) == 20
     assert not any(point.audit for point in found.points)
 

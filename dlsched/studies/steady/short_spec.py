@@ -1,4 +1,4 @@
-"""What the form of the Steady state page asks, as plain values, and the experiment it means; no page library."""
+"""A steady-state experiment in a few plain values, as a form asks it, and the experiment that these stand for."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dlsched.domain.errors import InputError
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.policies.elastic_queueing import ELASTIC
-from dlsched.studies.steady import SteadyPolicy, SteadySpec, read_spec
+from dlsched.studies.steady.spec import SteadyPolicy, SteadySpec
 from dlsched.wording.formats import number
 from dlsched.workload.studies.hell_knee import PRESETS, StreamSpec
 
@@ -23,8 +23,8 @@ CAPS = (4_000, 16_000, 64_000, 256_000)
 FIRST_JOBS = 4_000
 
 
-class SteadyQuestion(FrozenModel):
-    """The form: which networks (a preset, OWN or SHOWN), loads by first, last and step, policies and how sure.
+class ShortSpec(FrozenModel):
+    """Which networks (a preset, OWN or SHOWN), loads by first, last and step, policies and how sure.
 
     ``gammas`` are numbers separated by commas, each a variant of every policy that takes one; ``chunk`` 0 = found by a
     pilot.
@@ -46,86 +46,85 @@ class SteadyQuestion(FrozenModel):
     seed: int = 1
 
 
-def experiment_of(asked: SteadyQuestion, own: StreamSpec | None = None, shown: StreamSpec | None = None) -> SteadySpec:
+def spec_of(short: ShortSpec, own: StreamSpec | None = None, shown: StreamSpec | None = None) -> SteadySpec:
     """Return the experiment; ``own`` and ``shown`` are the streams that the choices OWN and SHOWN stand for.
 
     Raises
     ------
     InputError
-        Where the form asks for what cannot be computed; it names the field.
+        Where that cannot be computed; it names the field.
     """
-    if not asked.policies:
+    if not short.policies:
         raise InputError("steady state, policies", "none is chosen", "Choose one or more")
-    stream = {OWN: own, SHOWN: shown}.get(asked.networks)
+    stream = {OWN: own, SHOWN: shown}.get(short.networks)
     jobs: dict[str, Any] = (
-        {"networks": asked.networks, "network_model": asked.links, "servers": asked.servers,
-         "shared_server": asked.shared_server}
+        {"networks": short.networks, "network_model": short.links, "servers": short.servers,
+         "shared_server": short.shared_server}
         if stream is None
         else stream.model_dump(mode="json", exclude={"load", "jobs"})
     )  # fmt: skip
-    return read_spec(
+    return validated(
+        SteadySpec,
         {
-            "stream": {**jobs, "nodes": asked.nodes},
-            "loads": loads_of(asked),
-            "policies": [policy.model_dump() for policy in policies_of(asked)],
-            "target": asked.target,
-            "first_jobs": min(FIRST_JOBS, asked.cap),
-            "most_jobs": asked.cap,
-            "seed": asked.seed,
-        }
+            "stream": {**jobs, "nodes": short.nodes},
+            "loads": loads_of(short),
+            "policies": [policy.model_dump() for policy in policies_of(short)],
+            "target": short.target,
+            "first_jobs": min(FIRST_JOBS, short.cap),
+            "most_jobs": short.cap,
+            "seed": short.seed,
+        },
+        "steady state",
     )
 
 
-def loads_of(asked: SteadyQuestion) -> tuple[float, ...]:
+def loads_of(short: ShortSpec) -> tuple[float, ...]:
     """Return the loads from first to last; InputError where there is none or they are too many."""
-    if asked.step <= 0 or asked.last_load < asked.first_load:
-        why = f"from {number(asked.first_load)} to {number(asked.last_load)} by {number(asked.step)} holds no load"
+    if short.step <= 0 or short.last_load < short.first_load:
+        why = f"from {number(short.first_load)} to {number(short.last_load)} by {number(short.step)} holds no load"
         raise InputError("steady state, loads", why, "Let them ascend by a step above 0")
-    many = int(np.floor((asked.last_load - asked.first_load) / asked.step + 1e-9)) + 1
+    many = int(np.floor((short.last_load - short.first_load) / short.step + 1e-9)) + 1
     if many > MOST_LOADS:
         raise InputError("steady state, loads", f"at most {MOST_LOADS}, got {many:,}", "Take a larger step")
-    return tuple(round(asked.first_load + place * asked.step, 6) for place in range(many))
+    return tuple(round(short.first_load + place * short.step, 6) for place in range(many))
 
 
-def policies_of(asked: SteadyQuestion) -> list[SteadyPolicy]:
+def policies_of(short: ShortSpec) -> list[SteadyPolicy]:
     """Return the policies with their parameters, a variant for each gamma; labels only where variants need them."""
-    gammas = gammas_of(asked.gammas)
-    found: list[SteadyPolicy] = []
-    for key in asked.policies:
-        if key in ORDERED:
-            found += [_with_gamma(key, gamma, gammas) for gamma in gammas]
+    gammas = gammas_of(short.gammas)
+    policies: list[SteadyPolicy] = []
+    for key in short.policies:
+        if key in ORDERED and gammas != (0.0,):
+            policies += [
+                SteadyPolicy(key=key, params={"gamma": gamma}, label=f"{LABELS[key]}, gamma {gamma:g}")
+                for gamma in gammas
+            ]
         else:
-            params = {"chunk": asked.chunk} if key in CHUNKED and asked.chunk else {}
-            found.append(SteadyPolicy(key=key, params=params))
-    return found
-
-
-def _with_gamma(key: str, gamma: float, gammas: tuple[float, ...]) -> SteadyPolicy:
-    if gammas == (0.0,):
-        return SteadyPolicy(key=key)
-    return SteadyPolicy(key=key, params={"gamma": gamma}, label=f"{LABELS[key]}, gamma {gamma:g}")
+            params = {"chunk": short.chunk} if key in CHUNKED and short.chunk else {}
+            policies.append(SteadyPolicy(key=key, params=params))
+    return policies
 
 
 def gammas_of(text: str) -> tuple[float, ...]:
     """Return the numbers of a text such as "0, 1", each once; InputError where it holds none or something else."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
-        found = tuple(dict.fromkeys(float(part) for part in parts))
+        gammas = tuple(dict.fromkeys(float(part) for part in parts))
     except ValueError:
-        found = ()
-    if not found or not all(0 <= gamma <= 10 for gamma in found):
+        gammas = ()
+    if not gammas or not all(0 <= gamma <= 10 for gamma in gammas):
         why = f"must be numbers from 0 to 10 separated by commas, got {text[:40]!r}"
         raise InputError("steady state, early termination (gamma)", why, "Write 0, or 0, 1")
-    return found
+    return gammas
 
 
-def asked_of(spec: SteadySpec) -> SteadyQuestion:
-    """Return the form that comes nearest to an experiment; SHOWN where its networks are of no preset."""
+def short_of(spec: SteadySpec) -> ShortSpec:
+    """Return the plain values that come nearest to an experiment; SHOWN where its networks are of no preset."""
     stream, loads = spec.stream, spec.loads
     preset = next((name for name, networks in PRESETS.items() if networks == stream.networks), SHOWN)
     steps = np.diff(loads)
     gammas = dict.fromkeys(float(policy.params.get("gamma", 0.0)) for policy in spec.policies if policy.key in ORDERED)
-    return SteadyQuestion(
+    return ShortSpec(
         networks=preset,
         nodes=stream.nodes,
         first_load=loads[0],

@@ -1,4 +1,4 @@
-"""What the page Reproductions shows: the list by paper, and one figure: why, chart, parts of its claim, ways to run."""
+"""The page Reproductions: the list by paper, and one figure: why, chart, parts of its claim, ways to run it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.figures.reproductions import compared
+from dlsched.runner.background import StudyTask
+from dlsched.store.record import ExperimentInfo
+from dlsched.studies.reproductions.bundled import bundled
 from dlsched.studies.reproductions.panels import Panel, panels_of, tables_of
 from dlsched.studies.reproductions.reproduction import Outcome, Reproduction
+from dlsched.studies.reproductions.spec import STUDY
 from dlsched.studies.reproductions.words import (
     COLOURS,
     HINTS,
-    HOW,
     MARKS,
     PAPERS,
     STATES,
@@ -31,12 +34,16 @@ from dlsched.studies.reproductions.words import (
     time_words,
     title_of,
 )
-from dlsched.ui.frame import charts
+from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, sentence
 from dlsched.ui.frame.text import safe
-from dlsched.ui.lab import reproductions_work
+from dlsched.ui.pending import PendingTasks
 from dlsched.wording.formats import amount
 
+PARAM = "figure"
+WORK = PendingTasks(STUDY.kind)
+MOST_READ = 400
+"""Newest answers in the store that are looked at: every figure, quick and full, by four versions of the code."""
 ROW_PX = 78
 WIDTHS = {
     "Figure": 68, "Claim": 290, "Paper's number": 118, "Ours": 290, "Verdict": 92, "By": 88, "Takes": 100,
@@ -44,6 +51,60 @@ WIDTHS = {
 WHY = {"same": "What it rests on.", "partly": "Why only partly.", "different": "Why different."}
 ROUND = "reproduction-round"
 """Counts how often a row was ticked: each list begins anew, or coming back would open the same figure again."""
+
+# ---- which outcomes are shown, and new ones ---------------------------------------------------------------
+
+
+def checked() -> dict[str, Checked]:
+    """Return the outcome to show of each figure that has one: see ``Checked.rank``."""
+    today = STUDY.version
+    outcomes = {
+        key: Checked(one.outcome, quick=True, version=one.version, on=one.on, stale=one.version != today, bundled=True)
+        for key, one in bundled().items()
+    }
+    path = str(session.store().path)
+    for info in session.store().list_experiments(STUDY.kind)[:MOST_READ]:
+        key, one = _stored(path, info, today)
+        if key not in outcomes or one.rank > outcomes[key].rank:
+            outcomes[key] = one
+    return outcomes
+
+
+@st.cache_resource(
+    max_entries=MOST_READ,
+    show_spinner=False,
+    hash_funcs={ExperimentInfo: lambda info: (info.experiment_id, info.made_at.isoformat())},
+)
+def _stored(_path: str, info: ExperimentInfo, today: str) -> tuple[str, Checked]:
+    record = session.store().get_experiment(info.experiment_id)
+    asked, outcome = STUDY.read_record(record)
+    return asked.key, Checked(
+        outcome, asked.quick, record.code_version, info.made_at.date().isoformat(),
+        stale=record.code_version != today, bundled=False,
+    )  # fmt: skip
+
+
+def start(one: Reproduction, *, quick: bool) -> None:
+    """Have a figure computed anew in the background; what this code has computed before is there at once."""
+    name = f"{title_of(one)}, {'quick' if quick else 'full'} run"
+    WORK.begin([session.runner().ask(StudyTask(STUDY.kind, {"key": one.key, "quick": quick}, name))])
+
+
+def figure_in_url() -> str | None:
+    """Return the key of the figure that is looked at; None on the list."""
+    return st.query_params.get(PARAM)
+
+
+def look_at(key: str | None) -> None:
+    """Look at a figure from now on; None = at the list."""
+    if key is None:
+        st.query_params.pop(PARAM, None)
+        WORK.forget_ended()
+    else:
+        st.query_params[PARAM] = key
+
+
+# ---- the list --------------------------------------------------------------------------------------------
 
 
 def overview(shown: Mapping[str, Checked]) -> None:
@@ -64,7 +125,7 @@ def overview(shown: Mapping[str, Checked]) -> None:
     if not listed:
         st.info("No figure has this verdict. Choose another one, or none to see all.", icon="ℹ️")
     elif picked := _picker(listed):
-        reproductions_work.look_at(picked)
+        look_at(picked)
         st.rerun()
     for name in dict.fromkeys(one.paper.name for one in listed):
         _paper([one for one in listed if one.paper.name == name], shown)
@@ -93,8 +154,11 @@ def _paper(ours: Sequence[Reproduction], shown: Mapping[str, Checked]) -> None:
     )  # fmt: skip
     if picked.selection.rows:
         st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
-        reproductions_work.look_at(ours[picked.selection.rows[0]].key)
+        look_at(ours[picked.selection.rows[0]].key)
         st.rerun()
+
+
+# ---- one figure -------------------------------------------------------------------------------------------
 
 
 def detail(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
@@ -129,7 +193,7 @@ def _run(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
             primary = quick and (checked is None or checked.stale)
             st.button(
                 words, key=f"reproduction-{'quick' if quick else 'full'}", disabled=busy,
-                on_click=reproductions_work.start, args=(one,), kwargs={"quick": quick},
+                on_click=start, args=(one,), kwargs={"quick": quick},
                 type="primary" if primary else "secondary",
                 help="CPU time, by two processes. What this code has computed before is shown at once.",
             )  # fmt: skip
@@ -180,9 +244,3 @@ def _parts(one: Reproduction, outcome: Outcome) -> None:
         "All numbers (JSON)", lambda: json.dumps(dict(outcome.data), indent=1), file_name=f"{one.key}.json",
         mime="application/json", key=f"reproduction-json-{one.key}", type="tertiary", on_click="ignore",
     )  # fmt: skip
-
-
-def how() -> None:
-    """Say how figures are checked."""
-    with st.expander("How this is checked"):
-        st.markdown(safe(HOW, 2000))

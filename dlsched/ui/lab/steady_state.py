@@ -1,0 +1,277 @@
+"""The Steady state page: jobs, nodes, loads, policies and how sure; the answer over all loads, and behind one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.figures.steady import response_by_load
+from dlsched.figures.steady_detail import early_results, over_time, response_cdf
+from dlsched.studies.steady import STUDY, SteadyAnswer, SteadySpec
+from dlsched.studies.steady.bundled import bundled_answer
+from dlsched.studies.steady.short_spec import CAPS, LABELS, ORDERED, OWN, SHOWN, ShortSpec, short_of, spec_of
+from dlsched.studies.steady.words import (
+    focus_load,
+    named,
+    spec_words,
+    state_words,
+    steady_assumptions,
+    steady_cards,
+    steady_guards,
+    steady_sentence,
+)
+from dlsched.ui import answers
+from dlsched.ui.frame import charts, session
+from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
+from dlsched.ui.frame.text import safe
+from dlsched.ui.lab import stream_network
+from dlsched.ui.study_page import Asked
+from dlsched.wording.formats import amount, duration, load_words
+from dlsched.workload.studies.hell_knee import stream_scenario
+
+PREFIX = "steady-"
+LINKS = {"hybrid": "hybrid", "exact": "shared (exact)", "fcfs": "one at a time (FCFS)"}
+TARGETS = (0.02, 0.05, 0.1, 0.2)
+LOOK_AT = {"spread": "Distribution", "early": "Early results", "nodes": "Nodes per job", "jobs": "Jobs in the system"}
+NEXT_JOBS = 400
+NO_MEAN = "Every queue grows at this load: there is nothing to show but how fast, in the table above."
+
+Shown = answers.Shown[SteadySpec, SteadyAnswer]
+
+
+def _bundled() -> Shown:
+    answer = bundled_answer()
+    return Shown(answer.spec, answer, "")
+
+
+STEADY = answers.Answers(STUDY, _bundled)
+
+# ---- the form --------------------------------------------------------------------------------------------
+
+
+def fill(scenario: Scenario, shown: SteadySpec | None) -> None:
+    """Make the form ask what an answer answers; before it is shown."""
+    for name, value in (ShortSpec() if shown is None else short_of(shown)).model_dump().items():
+        st.session_state[PREFIX + name] = list(value) if isinstance(value, tuple) else value
+
+
+def fields(scenario: Scenario, shown: SteadySpec | None) -> Asked[SteadySpec]:
+    """Show the form; return what it asks.
+
+    ``shown`` is the question of the answer on the page: jobs of no preset stay a choice while they are shown.
+
+    Raises
+    ------
+    InputError
+        Where that cannot be computed.
+    """
+    own = stream_network.kept()
+    if stream_network.just_came():
+        st.session_state[PREFIX + "networks"] = OWN
+    shown_stream = shown.stream if shown is not None and short_of(shown).networks == SHOWN else None
+    values: dict[str, Any] = {}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        values |= _jobs(
+            own_name=None if own is None else own.networks[0].name,
+            shown_name=None if shown_stream is None else "those of this answer",
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        values |= _loads()
+    policies = st.multiselect(
+        "Policies", list(LABELS), key=PREFIX + "policies", persist_state="session", format_func=LABELS.__getitem__,
+        help="All see the same jobs, each at every load",
+    )  # fmt: skip
+    values["policies"] = tuple(policies)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        values |= _policy_fields(values["policies"])
+        values |= _how_sure()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        values |= _model(disabled=values["networks"] in (OWN, SHOWN))
+    spec = spec_of(ShortSpec(**values), own, shown_stream)
+    question, points = spec_words(spec), amount(len(spec.loads) * len(spec.policies), "point")
+
+    def button(stored: bool) -> str:
+        return f"Show {points} from the store" if stored else f"Compute {points}, about {duration(STUDY.estimate_s(spec))}"
+
+    return Asked(spec, question, f"Steady state, {question}", button)
+
+
+def _jobs(*, own_name: str | None, shown_name: str | None) -> dict[str, Any]:
+    names = {"table-iii": "four of the study", "large": "two large ones"}
+    if own_name is not None:
+        names[OWN] = f"{own_name[:30]} (Throughput)"
+    if shown_name is not None:
+        names[SHOWN] = shown_name
+    if st.session_state.get(PREFIX + "networks", "table-iii") not in names:
+        st.session_state[PREFIX + "networks"] = "table-iii"
+    networks = st.segmented_control(
+        "Networks", list(names), required=True, key=PREFIX + "networks", persist_state="session",
+        format_func=lambda name: safe(names[name]), help="What jobs train. Your own network comes from Throughput.",
+    )  # fmt: skip
+    nodes = st.number_input(
+        "Nodes", 1, 1024, key=PREFIX + "nodes", persist_state="session", width=110,
+        help="Nodes of the cluster, one GPU each",
+    )  # fmt: skip
+    return {"networks": networks, "nodes": nodes}
+
+
+def _loads() -> dict[str, Any]:
+    hint = "Work asked for over work possible, were every job on one node. Below 1: at 1 and above every queue grows."
+    controls = {
+        "first_load": ("Load from", hint),
+        "last_load": ("to", hint),
+        "step": ("by", "From one load to the next; at most 20 loads"),
+    }
+    return {
+        name: st.number_input(label, 0.0, 2.0, step=0.05, key=PREFIX + name, persist_state="session", width=120,
+                              format="%g", help=help_text)
+        for name, (label, help_text) in controls.items()
+    }  # fmt: skip
+
+
+def _policy_fields(policies: tuple[str, ...]) -> dict[str, Any]:
+    gammas = st.text_input(
+        "Early termination (gamma)", key=PREFIX + "gammas", persist_state="session", width=190,
+        disabled=not ORDERED & set(policies),
+        help="A job that has done a share of its work counts as (1 / (1 - share)) to the power of gamma longer, so "
+        "that new jobs soon show early results. 0 = off; several, as in 0, 1, are compared.",
+    )  # fmt: skip
+    chunk = st.number_input(
+        "Chunk (nodes)", 0, 1024, key=PREFIX + "chunk", persist_state="session", width=130,
+        disabled="jsq-chunk" not in policies,
+        help="Nodes of each part that JSQ-Chunk cuts the cluster into; 0 = the best of several, tried on other jobs",
+    )  # fmt: skip
+    return {"gammas": gammas, "chunk": chunk}
+
+
+def _how_sure() -> dict[str, Any]:
+    target = st.selectbox(
+        "Sure within", TARGETS, key=PREFIX + "target", persist_state="session", width=120,
+        format_func=lambda share: f"± {share:.0%}",
+        help="Jobs are doubled until half the 95% interval is at most this share of the mean",
+    )  # fmt: skip
+    cap = st.selectbox(
+        "Jobs, at most", CAPS, key=PREFIX + "cap", persist_state="session", width=140,
+        format_func="{:,}".format, help="Of a point; the interval reached by then is shown as it is",
+    )  # fmt: skip
+    return {"target": target, "cap": cap}
+
+
+def _model(*, disabled: bool) -> dict[str, Any]:
+    why = " (it comes with the networks chosen)" if disabled else ""
+    links = st.selectbox(
+        "Links", list(LINKS), key=PREFIX + "links", persist_state="session", format_func=LINKS.__getitem__, width=200,
+        disabled=disabled, help=f"How transfers meet on the server's link: hybrid is the study's model{why}",
+    )  # fmt: skip
+    servers = st.number_input(
+        "Servers of a job", 1, 64, key=PREFIX + "servers", persist_state="session", width=140,
+        disabled=disabled, help=f"Server nodes of a job on several nodes{why}",
+    )  # fmt: skip
+    seed = st.number_input(
+        "Seed", 0, 10**6, key=PREFIX + "seed", persist_state="session", width=120,
+        help="Another seed draws other jobs of the same kind",
+    )  # fmt: skip
+    shared = st.checkbox(
+        "Servers share nodes with workers", key=PREFIX + "shared_server", persist_state="session", disabled=disabled,
+        help=f"All nodes have a worker, servers run beside them{why}",
+    )  # fmt: skip
+    return {"links": links, "servers": servers, "seed": seed, "shared_server": shared}
+
+
+# ---- the answer ------------------------------------------------------------------------------------------
+
+
+def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
+    """Show banners, sentence, cards, states, the main chart, and what lies behind the means at one load."""
+    answer = shown.answer
+    guard_rails(steady_guards(answer, stale=shown.stale))
+    sentence(steady_sentence(answer))
+    cards(steady_cards(answer))
+    load = focus_load(answer)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge("generated", color="orange", help="The jobs are drawn, none was recorded")
+        for point in answer.points:
+            if point.load == load:
+                words, colour = state_words(point)
+                st.badge(safe(words), color=colour, help=f"At load {load_words(load)}: {point.words}")  # type: ignore[arg-type]
+        chips(steady_assumptions(answer), "steady")
+    charts.show(response_by_load(answer, charts.page_theme()), "steady-response")
+    _one_load(answer)
+
+
+def _one_load(answer: SteadyAnswer) -> None:
+    st.subheader("At one load", anchor=False)
+    loads = list(answer.spec.loads)
+    asked = answer.spec.model_dump_json()
+    if st.session_state.get("steady-load") not in loads or st.session_state.get("steady-load-of") != asked:
+        st.session_state["steady-load"], st.session_state["steady-load-of"] = focus_load(answer), asked
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.segmented_control("Load", loads, required=True, key="steady-load", format_func=load_words)
+        look_at = st.segmented_control("Look at", list(LOOK_AT), default="spread", required=True, key="steady-look",
+                                       format_func=LOOK_AT.__getitem__)  # fmt: skip
+    load, theme = float(chosen or loads[0]), charts.page_theme()
+    if look_at == "spread":
+        chart = response_cdf(answer, load, theme)
+    elif look_at == "early":
+        chart = early_results(answer, load, theme)
+    else:
+        chart = over_time(answer, load, "nodes" if look_at == "nodes" else "jobs", theme)
+    if chart is None:
+        st.info(NO_MEAN)
+    charts.show(chart, f"steady-{look_at}", caption=True)
+    _differences(answer, load)
+
+
+def _differences(answer: SteadyAnswer, load: float) -> None:
+    """Show the difference of each two policies with a mean at a load, paired by job."""
+    rows = [
+        {
+            "Policy": named(pair.label), "minus": named(pair.other), "Hours": round(pair.difference_h.mean, 2),
+            "± h (95%)": None if pair.difference_h.half_width is None else round(pair.difference_h.half_width, 2),
+            "Jobs": pair.difference_h.n, "Verdict": "differs" if pair.tells_apart else "not distinguishable",
+        }
+        for pair in answer.pairs
+        if pair.load == load
+    ]  # fmt: skip
+    if rows:
+        st.markdown(
+            "**Differences of the mean time in system**, over jobs measured under both. Each interval is a 95% one by "
+            "itself: of 20 policies that are alike, one would seem to differ."
+        )
+        st.dataframe(pd.DataFrame(rows), hide_index=True, key="steady-pairs", placeholder="–",
+                     alt=f"{amount(len(rows), 'difference')} between policies at load {load_words(load)}")  # fmt: skip
+
+
+def next_step(shown: Shown) -> None:
+    """Offer a short stream of these jobs as a scenario, to see in a Gantt what the policies do."""
+    answer = shown.answer
+    load = focus_load(answer)
+    pressed = st.button(
+        f"Run {NEXT_JOBS} of these jobs", type="primary", key="steady-next",
+        help=f"Makes a scenario of {NEXT_JOBS} jobs at load {load_words(load)} and opens Run: its Gantt shows who gets "
+        "how many nodes",
+    )  # fmt: skip
+    if pressed:
+        with mistakes_shown():
+            session.keep(stream_scenario(answer.spec.stream_at(load, NEXT_JOBS), answer.spec.seed))
+            session.go("simulate/run.py")
+
+
+HOW = """
+Jobs come in a Poisson stream that fits the load, the same jobs at every policy. **Load** is the time all jobs would
+take on one node each, over the node time there is: jobs on many nodes use more than that, so queues may grow far below
+load 1.
+
+**Time in system** is submission to completion. The first tenth of the jobs meets a cluster that is still filling up and
+is left out; so are the last ones, which meet fewer others. The 95% **interval** is made of means of consecutive jobs,
+widened where neighbours are alike. Jobs are doubled until the interval is narrow enough or the cap is reached.
+
+A queue **grows** where jobs in the system increase with every hundred arrivals, by more than chance and by half a job
+at the least; its mean would say how long was simulated, so there is none. Close to the border a slow growth and a long
+stable queue cannot be told apart within the cap.
+
+**Differences** are taken job by job between two policies: what makes a job long in itself cancels.
+"""
