@@ -13,9 +13,8 @@ from dlsched.figures.base import TIME_UNITS, Chart, framed, legend_mark, referen
 from dlsched.figures.look_ahead import ink_at, shade_at
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.pipeline import timeline
-from dlsched.policies.smd.problem import Choice
 from dlsched.speed.pipeline import OVERLAPS, Layers, pipeline
-from dlsched.studies.speed_models.server_split import ServerSplit, split_table, width_times
+from dlsched.studies.speed_models.server_split import ServerSplit, numbers_of, split_table, width_times
 from dlsched.wording.formats import amount, duration, short
 
 ROW_PX, LEAST_ROW_PX, HEAD_PX = 30, 21, 112
@@ -88,11 +87,6 @@ def split_words(found: ServerSplit) -> str:
         f"Time with {workers[0]:,} to {workers[-1]:,} workers of up to {found.problem.workers_most:,} and "
         f"{servers[0]:,} to {servers[-1]:,} servers of up to {found.problem.servers_most:,}. {told}.{beyond}"
     )
-
-
-def numbers_of(choice: Choice) -> str:
-    """Return "6 workers and 3 servers"."""
-    return f"{amount(choice.workers, 'worker')} and {amount(choice.servers, 'server')}"
 
 
 def _strength(times_s: Cells, fits: Cells) -> Cells:

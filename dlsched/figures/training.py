@@ -12,14 +12,13 @@ from dlsched.figures.base import Chart, duration_axis, framed, named_rows, plain
 from dlsched.figures.palette import Theme
 from dlsched.speed.regression import Fits, NetworkFit
 from dlsched.speed.terms import BATCH, GPUS, ITERATIONS
-from dlsched.studies.speed_models.training import POOR, error_table
+from dlsched.studies.speed_models.training import BAND, POOR, error_table
 from dlsched.wording.formats import amount, cut, duration, share
 
 HEIGHT = 380
 MOST_DOTS = 1500
 MOST_COLOURS = 5
 MOST_BARS = 12
-BAND = 0.2
 LONGEST_NAME = 20
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 

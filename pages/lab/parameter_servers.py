@@ -1,9 +1,13 @@
+import streamlit as st
+
+from dlsched.studies.speed_models.server_split import HOW
 from dlsched.ui.frame import page
-from dlsched.ui.lab import servers_form, servers_view
+from dlsched.ui.lab.parameter_servers import chosen, next_step, show
 
 current = page.begin("Parameter servers")
-asked, action = servers_form.chosen(current)
-servers_view.next_step(current, action)
+asked, action = chosen(current)
+next_step(current, action)
 if asked is not None:
-    servers_view.answer(asked)
-servers_view.how()
+    show(asked)
+with st.expander("How it is computed", key="servers-how"):
+    st.markdown(HOW)

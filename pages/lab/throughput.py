@@ -1,11 +1,15 @@
+import streamlit as st
+
+from dlsched.studies.speed_models.throughput import HOW
 from dlsched.ui.frame import page
-from dlsched.ui.lab import throughput_form, throughput_next, throughput_view
+from dlsched.ui.lab.throughput import chosen, next_steps, nothing_yet, show
 
 current = page.begin("Throughput")
-asked, action = throughput_form.chosen()
+asked, action = chosen()
 if asked is None:
-    throughput_next.nothing_yet(action)
+    nothing_yet(action)
 else:
-    throughput_view.answer(asked.curves, asked.source, asked.batch)
-    throughput_next.steps(asked.curves, asked.source, current, action)
-throughput_view.how()
+    show(asked)
+    next_steps(asked, current, action)
+with st.expander("How it is computed", key="throughput-how"):
+    st.markdown(HOW)

@@ -1,12 +1,13 @@
 from dlsched.ui.frame import page
-from dlsched.ui.lab import training_fill, training_predict, training_rows, training_view
+from dlsched.ui.lab import fill_times
+from dlsched.ui.lab.training_time import chosen, prediction, show, terms
 
 current = page.begin("Training time")
-models, action = training_rows.chosen()
+models, action = chosen()
 if models is None:
-    training_fill.nothing_yet(action)
+    fill_times.nothing_yet(action)
 else:
-    training_view.answer(models)
-    training_view.terms(models)
-    training_predict.form(models, current.cluster)
-    training_fill.section(models, current, action)
+    show(models)
+    terms(models)
+    prediction(models, current.cluster)
+    fill_times.section(models, current, action)

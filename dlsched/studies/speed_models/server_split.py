@@ -20,7 +20,7 @@ from dlsched.policies.smd.problem import NO_LIMIT_COUNT, Choice, Mode, Split
 from dlsched.policies.smd.rules import equal, optimus
 from dlsched.policies.smd.split import exact
 from dlsched.speed.parameter_server import StepTerms
-from dlsched.wording.formats import amount, duration, listed, share
+from dlsched.wording.formats import amount, duration, listed, number, share
 
 RESOURCE_NAMES = ("GPUs", "CPUs", "memory", "disk")
 MOST_CELLS = 20
@@ -320,3 +320,76 @@ def unlimited_words(problem: Split) -> str:
         return ""
     kinds = "workers and servers" if len(assumed) == 2 else "workers" if "workers" in assumed[0] else "servers"
     return f"Nothing limits the {kinds} of this job: up to {NO_LIMIT_COUNT:,} were looked at. Set a limit."
+
+
+def numbers_of(choice: Choice) -> str:
+    """Return "6 workers and 3 servers"."""
+    return f"{amount(choice.workers, 'worker')} and {amount(choice.servers, 'server')}"
+
+
+def split_cards(found: ServerSplit) -> list[tuple[str, str, str]]:
+    """Return a card (label, value, help) for each rule, and one for the limit."""
+    best, alike, grown = found.best, found.equal, found.optimus
+    used, resource = found.used
+    label = f"Limit used, {resource}" if resource else "Limit used"
+    which = f"Of {resource} the largest share is used." if resource else "The job has no limit."
+    return [
+        ("Best, SMD", duration(best.time), f"With {numbers_of(best)}: the least time of all numbers within the limit, "
+         "proven by looking at every number of servers."),
+        ("Equal numbers, ESW", duration(alike.time), f"With {numbers_of(alike)}: as many of each as the limit holds. "
+         f"{_longer(alike.time, best.time)}"),
+        ("Optimus", duration(grown.time), f"With {numbers_of(grown)}: from one of each, one more at a time of what "
+         f"saves more, until neither helps. {_longer(grown.time, best.time)}"),
+        (label, share(used) if resource else "–", f"By SMD's numbers. {which} Where a policy reserves the limit, the "
+         "rest stays unused."),
+    ]  # fmt: skip
+
+
+def _longer(time_s: float, best_s: float) -> str:
+    over = time_s / best_s - 1
+    return f"{share(over)} longer than the best." if over > 1e-9 else "As fast as the best."
+
+
+def parts_words(found: ServerSplit) -> str:
+    """Return where the best time goes, and how few servers would do."""
+    parts = found.parts
+    total = sum(parts)
+    told = (("computing", parts.computing_s), ("transfers", parts.transfers_s), ("overheads", parts.overhead_s))
+    words = ", ".join(f"{share(part / total)} is {name}" for name, part in told)
+    return f"Of the best time {words}. {enough_servers(found)}"
+
+
+def worth_words(jobs: Workload, options: SimulationRules, row: int, split: ServerSplit) -> str:
+    """Return what the job is worth with each rule; "" where it has no utility."""
+    if not has_utility(jobs):
+        return ":gray[These jobs have no utility: only their time is compared.]"
+    worths = {name: number(worth_at(jobs, options, row, one.time)) for name, one in split.choices.items()}
+    at_once = number(float(jobs.utility_1[row]))  # type: ignore[index]
+    others = f"{worths['ESW']} with equal numbers, {worths['Optimus']} with Optimus"
+    return f"Worth {worths['SMD']} of {at_once} when it starts at once; {others}."
+
+
+OPTIMUS = (
+    "With the same admission rule Optimus is within 0.5% of SMD. :gray[That is over many jobs as in the SMD study, all "
+    "on one cluster; the lead that the study shows comes from whom Optimus admits, first come first served.]"
+)
+HOW = """
+Workers compute gradients; parameter servers gather them and send the new parameters back. One training step takes
+
+- **computing**: forward over the samples, backward over the layers. Synchronous workers share the samples of a step, so
+  forward gets shorter with each worker; asynchronous workers each make steps of their own, more with each worker.
+- **transfers**: the model is sent both ways over the servers' links. More workers share a link, more servers have more
+  links: the time grows with workers over servers. Only what computing does not hide counts, by the layers below.
+- **overheads**: some seconds for each worker and each server.
+
+**Best (SMD)**: beside each number of servers the best number of workers is known in closed form; every number of
+servers is looked at, so nothing within the limit is faster. **Equal numbers (ESW)**: one server for each worker, as
+many as the limit holds, also where fewer would be faster: the study does not say how many. **Optimus**: from one of
+each, one more of what saves more time, while it helps. Its steps are compared by time and not by worth, which vanishes
+where a job is late.
+
+**Layers**: *one after the other* computes backward, then pushes all gradients, pulls all parameters, then computes
+forward. *Wait-free* pushes a layer once its gradient is there, and pulls it when it is pushed. *Priority* sends the
+layers nearest to the input first, so that forward begins sooner; its published formula is corrected here. Shares of
+forward, backward and transfers on the longest chain say how much of each counts in a step.
+"""

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Ints
-from dlsched.speed.measurements import ENOUGH, Measurements
+from dlsched.speed.measurements import ENOUGH, Measurements, ProfiledTimes
 from dlsched.speed.network_fit import NetworkFits
 from dlsched.speed.queueing import (
     NETWORKS,
@@ -25,12 +25,16 @@ from dlsched.speed.queueing import (
     station_shares,
 )
 from dlsched.speed.widths import hell_widths, knee_widths
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution, Level
-from dlsched.wording.formats import amount, factor, share
+from dlsched.wording.formats import amount, duration, factor, share
+from dlsched.workload.profiles.demo_throughput import NOISE, SEED
+from dlsched.workload.studies.hell_knee import TrainingNetwork
 
 LITTLE = 0.1
 """A node that adds less speed than this share adds little, as the sentence puts it."""
 MEASURED = "measured"
+LONGEST_NAME = 60
 NETWORK_WORDS: Mapping[str, str] = {"hybrid": "hybrid", "exact": "exact", "fcfs": "FCFS", MEASURED: "measured"}
 
 
@@ -234,7 +238,7 @@ def _limit_words(curves: SpeedCurves) -> str:
 def fit_guards(fits: NetworkFits) -> list[Caution]:
     """Return what must be read with care before a fit is used: a bad one, few points, measurements no network has."""
     best, measured = fits.best, fits.best.measured
-    guards = [Caution("orange", f"{best.finding}.", "")] if best.finding else []
+    guards = [Caution("orange", f"{best.finding}.")] if best.finding else []
     if len(measured) < ENOUGH:
         text = (
             f"{amount(len(measured), 'number')} of workers are too few to judge a network: any of them comes near. "
@@ -242,7 +246,7 @@ def fit_guards(fits: NetworkFits) -> list[Caution]:
         )
         guards.append(Caution("orange", text))
     level: Level = "orange" if best.finding else "info"  # where a network comes near, a fall may be noise
-    return [*guards, *(Caution(level, f"{found}.", "") for found in measured.findings)]
+    return [*guards, *(Caution(level, f"{found}.") for found in measured.findings)]
 
 
 def fit_table(fits: NetworkFits) -> pd.DataFrame:
@@ -288,3 +292,138 @@ def station_table(curves: SpeedCurves) -> pd.DataFrame:
     """Return a row for each width: nodes, and the share of an iteration at each station in %."""
     columns = {name: 100 * curves.shares[:, place] for place, name in enumerate(STATIONS)}
     return pd.DataFrame({"nodes": np.arange(1, curves.layout.nodes + 1), **columns})
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A training job: its times by network (all alike, or fitted), how it is called, and what is known besides.
+
+    ``study`` is the network of Table III it stands for, on ``own_nodes`` where these are not the study's; ``fits`` is
+    what measured throughput gave, ``profiled`` what measured times gave; ``tag`` is a short name for widget keys,
+    ``generated`` says that the measurements are made up.
+    """
+
+    name: str
+    tag: str
+    times: Mapping[Network, StepTimes]
+    study: TrainingNetwork | None = None
+    own_nodes: bool = False
+    fits: NetworkFits | None = None
+    profiled: ProfiledTimes | None = None
+    generated: bool = False
+    batch: float | None = None
+
+
+def stations_words(times: StepTimes) -> str:
+    """Return "worker 5.7 s, uplink 2 s, server 0 s, downlink 2 s"."""
+    return ", ".join(f"{name} {duration(time_s)}" for name, time_s in zip(STATIONS, times.stations_s, strict=True))
+
+
+def throughput_cards(curves: SpeedCurves) -> list[tuple[str, str, str]]:
+    """Return four cards (label, value, help): speed-up at the HELL point, the knee, the limit, the bottleneck."""
+    lay, hell, knee = curves.layout, curves.hell, curves.knee
+    hell_x, knee_x = factor(curves.speed_up(hell)), factor(curves.speed_up(knee))
+    slowest = (
+        "Only workers take time: more of them are never in each other's way."
+        if curves.bottleneck == "workers"
+        else "Where many workers wait for each other: the station with the largest time of its own."
+    )
+    limit = factor(curves.limit) if curves.limit < float("inf") else "none"
+    return [
+        ("Speed-up, HELL", hell_x, f"On {lay.words(hell)}, {share(curves.speed_up(hell) / hell)} "
+         "efficiency. The HELL point has the best product of speed and efficiency: w / speed² is least."),
+        ("Knee", amount(knee, "node"), f"{lay.words(knee)}, {knee_x} as fast: the last width whose nodes each still "
+         f"cut the time by {share(curves.alpha)} (alpha) or more."),
+        ("Limit of the speed-up", limit, "No number of workers gets past it in this model: the time of one mini-batch "
+         "alone, over the longest time at a link or the server."),
+        ("Bottleneck", curves.bottleneck.capitalize(), f"{slowest} One mini-batch alone: "
+         f"{stations_words(curves.times[curves.model])}."),
+    ]  # fmt: skip
+
+
+def generated_why() -> str:
+    """Return what the generated measurements are."""
+    return (
+        f"Made up: the hybrid network with {NOISE:.0%} noise, seed {SEED}. They show how the fit works and say nothing "
+        "of your jobs."
+    )
+
+
+LINKS_WHY = {
+    "exact": "Transfers share a link evenly; exact for such a network.",
+    "fcfs": "A link carries one transfer after the other; an approximation that may fall with more workers.",
+    "hybrid": "One transfer after the other on idle links, shared on busy ones (80% to 100% used); an approximation.",
+}
+
+
+def throughput_assumptions(curves: SpeedCurves, source: Source) -> list[Premise]:
+    """Return what the curve takes for granted."""
+    lay = curves.layout
+    entries: list[Premise] = []
+    if source.generated:
+        entries.append(Premise("generated measurements", generated_why()))
+    if source.study is not None:
+        where = "other nodes than in the study" if source.own_nodes else "1 Gbit/s, 1.229 TFLOP/s, batches of 1,024"
+        why = "Times are model size over bandwidth and operations over nominal speed, not measured; the server takes 0."
+        entries.append(Premise(f"Table III, {where}", why))
+    if curves.chosen == MEASURED:
+        entries.append(Premise("measured curve", "Straight lines between the numbers of workers that were measured."))
+    entries.append(Premise(f"{NETWORK_WORDS[curves.model]} network", LINKS_WHY[curves.model]))
+    if source.fits is not None:
+        entries.append(Premise("uplink = downlink", "Throughput alone cannot tell them apart."))
+        most = int(source.fits.best.measured.workers[-1])
+        if curves.chosen != MEASURED and int(lay.num_workers[-1]) > most:
+            entries.append(Premise(f"extrapolated beyond {amount(most, 'worker')}", "Nothing was measured there."))
+    if lay.shared_server:
+        entries.append(Premise("servers cost their nodes nothing", "Every node has a worker, servers run beside them."))
+    else:
+        why = "One node holds a worker with its server, as fast as on two nodes; more nodes are workers and servers."
+        servers = "one server node" if lay.servers == 1 else f"{lay.servers} server nodes, fewer on few nodes"
+        entries.append(Premise(servers, why))
+    if lay.servers > 1:
+        entries.append(Premise("parameters split evenly", "Links and server take 1/m of their time with m servers."))
+    stale = "Workers do not wait for each other; that old gradients may need more steps is left out."
+    return [*entries, Premise("the same steps on any number of nodes", stale)]
+
+
+def curve_words(curves: SpeedCurves, source: Source) -> str:
+    """Return in a few words where the curve comes from, for the scenario's assumptions."""
+    made_up = "generated " if source.generated else ""
+    if curves.chosen == MEASURED and curves.measured is not None:
+        points = amount(len(curves.measured), "number")
+        return f"{source.name[:LONGEST_NAME]}, {made_up}measurements at {points} of workers, straight lines between"
+    fitted = f" fitted to {made_up}measurements" if source.fits is not None else ""
+    lay = curves.layout
+    servers = f"{amount(lay.servers, 'server')}{' sharing nodes' if lay.shared_server else ' on own nodes'}"
+    stations = stations_words(curves.times[curves.model])
+    return (
+        f"{source.name[:LONGEST_NAME]}, {NETWORK_WORDS[curves.model]} queueing network{fitted} ({stations}), {servers}"
+    )
+
+
+HOW = """
+Each worker always has one mini-batch under way. It computes a gradient at the worker, which nobody else uses; sends it
+over the uplink to the server; the server applies it; the new parameters come back over the downlink. With one worker
+that takes the sum of the four times. With more, mini-batches meet at links and server and wait for each other there.
+
+Mean value analysis tells how long, adding one worker at a time: a mini-batch that comes to a station finds there what a
+network with one worker less has there on average. Mini-batches per second are then workers over the time of a round.
+
+- **exact**: transfers share a link, the server takes one after the other in random times. Exact for such a network.
+- **FCFS**: a link carries one transfer after the other, each as long as the last. Approximate.
+- **hybrid**: FCFS on a link that is used below 80%, shared when always used, a mixture in between. Approximate. The
+  study found it nearest to its measurements on CPU nodes; on GPU nodes FCFS was nearer for most of its jobs.
+
+**Speed-up** is against one node, a worker with its server. **Efficiency** is speed-up over nodes. **Ideal** is one more
+time the speed for each node. The **bound** says what no order of service can pass: workers that never wait, and the
+slowest of links and server always busy.
+
+**HELL point**: the width w with the least time over efficiency, that is the least w / speed². **Knee**: nodes are added
+while each cuts the time by alpha or more; where a node brings nothing by itself (the first server's), the next one is
+judged with it.
+
+**Measurements** are fitted by least squares of the relative errors, from several starts. Throughput tells what the
+sum and the slowest station are, not which station it is: uplink and downlink get the same time, and stations that would
+not improve the fit stay at 0. Where an error stays above 15% the workers probably wait for each other (synchronous
+training), which this network does not model: use the measured curve.
+"""

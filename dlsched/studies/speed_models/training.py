@@ -8,10 +8,14 @@ import numpy as np
 
 from dlsched.speed.regression import Fits, NetworkFit
 from dlsched.speed.terms import FEATURES, words
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
-from dlsched.wording.formats import amount, share
+from dlsched.wording.formats import amount, count, share
+from dlsched.workload.profiles.demo_profile import NOISE, SEED
 
 LONGEST_NAME = 32
+BAND = 0.2
+"""Predictions within this share of the measured time are counted as near."""
 POOR = 0.2
 """A mean error above this is read with care: the differences a planner looks for are of that size."""
 
@@ -85,3 +89,42 @@ def error_table(models: Sequence[NetworkFit]) -> list[tuple[str, int, float, flo
         (m.network, len(m.runs), m.mape, float(m.fold_mapes.min()), float(m.fold_mapes.max()), m.unseen_mape)
         for m in ordered
     ]
+
+
+def training_cards(fits: Fits) -> list[tuple[str, str, str]]:
+    """Return four cards (label, value, help): the mean error, the worst network, a new GPU type, the rows."""
+    if len(fits.models) > 1:
+        worst = max(model.mape for model in fits.models)
+        second = ("Error, worst network", share(worst), "Mean error of the network that is predicted worst.")
+    else:
+        near = float((fits.models[0].errors <= BAND).mean())
+        second = (
+            f"Rows within ± {share(BAND)}",
+            share(near),
+            "Rows whose predicted time is that near to the measured one.",
+        )
+    return [
+        ("Error, mean", share(fits.mape), "Mean of |predicted - measured| / measured. Each row is predicted by a model "
+         "that has seen neither it nor a run of the same configuration, and whose terms were chosen without it."),
+        second,
+        ("Error, new GPU type", share(unseen_error(fits)), "Mean error for each GPU type when it is predicted "
+         "from the others: what to expect of a type that was not measured. Needs three types with known GFLOPS."),
+        ("Profiling rows", count(fits.rows), "Measured runs the models were fitted to and judged on."),
+    ]  # fmt: skip
+
+
+def generated_why() -> str:
+    """Return what the generated rows are."""
+    return (
+        f"Made up: six applications on five GPU types by a speed law with {NOISE:.0%} noise, seed {SEED}. "
+        "They show how the page works and say nothing of your networks."
+    )
+
+
+def training_assumptions(*, generated: bool) -> list[Premise]:
+    """Return what the predictions take for granted."""
+    entries = [Premise("generated profiling rows", generated_why())] if generated else []
+    law = "A linear regression for each network: it adds terms as long as they lower the error on rows not seen."
+    entries.append(Premise("time = a sum of terms", law))
+    nominal = "GPU types differ by nominal GFLOPS only; what else makes one faster is not seen."
+    return [*entries, Premise("GPU types by GFLOPS", nominal)]

@@ -1,32 +1,157 @@
-"""What comes after the Throughput page: the curve for the jobs of the scenario, or a stream of such jobs."""
+"""The Throughput page: its controls, what it says of a speed curve, and what comes after it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.cluster import Cluster
+from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.timetable import MOST_GPUS
 from dlsched.domain.workload import Floats
+from dlsched.figures.throughput import speed_up_chart, station_chart
+from dlsched.speed.network_fit import BAD_FIT
 from dlsched.speed.queueing import node_rates
-from dlsched.studies.speed_models.throughput import MEASURED, NETWORK_WORDS, Layout, SpeedCurves, measured_curve
-from dlsched.ui.frame import session
-from dlsched.ui.frame.parts import mistakes_shown
+from dlsched.studies.speed_models.throughput import (
+    LONGEST_NAME,
+    MEASURED,
+    NETWORK_WORDS,
+    Layout,
+    Source,
+    SpeedCurves,
+    curve_words,
+    fit_guards,
+    generated_why,
+    measured_curve,
+    throughput_assumptions,
+    throughput_cards,
+    throughput_sentence,
+)
+from dlsched.ui.frame import charts, session
+from dlsched.ui.frame.parts import cards, chips, error_box, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab import stream_network
-from dlsched.ui.lab.throughput_source import Source, stations_words
+from dlsched.ui.lab.step_times import (
+    SOURCES,
+    TIMES,
+    UPLOAD,
+    fit_section,
+    four_times,
+    layout_form,
+    measurements_file,
+    series_of,
+    study_network,
+)
 from dlsched.wording.formats import amount, count
 from dlsched.workload.notes import SPEED_CURVE
 from dlsched.workload.speed_curves import give_curve
 from dlsched.workload.studies.hell_knee import StreamSpec, TrainingNetwork
 
+# ---- controls -------------------------------------------------------------------------------------------
+
+
+LINKS = {NETWORK_WORDS[network]: network for network in ("hybrid", "exact", "fcfs")}
+LINKS_HELP = (
+    "How transfers meet on the server's link. Hybrid: one after the other on idle links, shared on busy ones. "
+    "Exact: shared. FCFS: one after the other."
+)
+ALPHA_HELP = "The knee is the last width whose nodes each still cut the time by this share or more"
+
+
+@dataclass(frozen=True, eq=False)
+class TimingsInput:
+    """What the controls say: the curves, where they come from, and examples of a mini-batch where given."""
+
+    curves: SpeedCurves
+    source: Source
+    batch: float | None
+
+
+def chosen() -> tuple[TimingsInput | None, DeltaGenerator]:
+    """Show the controls; return what they say, None while there is no curve, and a place for the next steps."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = st.segmented_control(
+            "How fast a step is", SOURCES, default=TIMES, required=True, key="source", bind="query-params",
+            help="Four times of a mini-batch, a network of the HELL/KNEE study, or measurements of yours",
+        )  # fmt: skip
+        st.space("stretch")
+        action = st.container(width="content")
+    try:
+        return _asked(source), action
+    except DlschedError as error:
+        error_box(error)
+        return None, action
+
+
+def _asked(kind: str | None) -> TimingsInput | None:
+    given = measurements_file() if kind == UPLOAD else None
+    if kind == UPLOAD and given is None:
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = series_of(*given) if given else four_times() if kind == TIMES else study_network()
+        looked_at = _network(source)
+        alpha = st.slider(
+            "Knee at (alpha)", 0.001, 0.2, 0.01, 0.001, key="alpha", bind="query-params", format="percent", width=150,
+            help=ALPHA_HELP,
+        )  # fmt: skip
+        layout, batch = layout_form(source)
+    best = None if source.fits is None else source.fits.best
+    curves = SpeedCurves(
+        source.times, layout, looked_at, alpha,
+        measured=None if best is None else best.measured, beside="hybrid" if best is None else best.network,
+    )  # fmt: skip
+    return TimingsInput(curves, source, batch)
+
+
+def _network(source: Source) -> str:
+    """Ask which curve is looked at; begin with the measured one where no network comes near it."""
+    if source.fits is None:
+        word = st.segmented_control(
+            "Links", list(LINKS), default="hybrid", required=True, key="links", bind="query-params", help=LINKS_HELP
+        )
+        return LINKS[word or "hybrid"]
+    best = source.fits.best
+    begin = NETWORK_WORDS[MEASURED if best.mean_error > BAD_FIT else best.network]
+    word = st.segmented_control(
+        "Curve", [*LINKS, MEASURED], default=begin, required=True, key=f"curve-{source.tag}",
+        help=f"The one that is looked at and goes to your jobs. {LINKS_HELP}",
+    )  # fmt: skip
+    return LINKS.get(word or begin, MEASURED)
+
+
+# ---- the answer -----------------------------------------------------------------------------------------
+
+
+def show(asked: TimingsInput) -> None:
+    """Show banners, sentence, cards, assumptions, the two charts and how well measurements fit."""
+    curves, source = asked.curves, asked.source
+    guard_rails(fit_guards(source.fits) if source.fits is not None else [])
+    sentence(throughput_sentence(curves))
+    cards(throughput_cards(curves))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if source.generated:
+            st.badge("generated measurements", color="orange", help=generated_why())
+        chips(throughput_assumptions(curves, source), "throughput")
+    theme = charts.page_theme()
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        charts.show(speed_up_chart(curves, theme, asked.batch), "throughput")
+    with right:
+        charts.show(station_chart(curves, theme), "iteration")
+    fit_section(source)
+
+
+# ---- next steps -----------------------------------------------------------------------------------------
+
+
 USE = "Use this curve for my jobs"
 SIMULATE = "Simulate a stream of such jobs"
 STEPS = 100_000
 EPOCHS = 100
-LONGEST_NAME = 60
 
 
 def nothing_yet(action: DeltaGenerator) -> None:
@@ -34,8 +159,9 @@ def nothing_yet(action: DeltaGenerator) -> None:
     action.button(USE, disabled=True, key="use-none", help="There is no curve yet")
 
 
-def steps(curves: SpeedCurves, source: Source, current: Scenario, action: DeltaGenerator) -> None:
+def next_steps(asked: TimingsInput, current: Scenario, action: DeltaGenerator) -> None:
     """Show the next steps in ``action``; give the jobs of the scenario the curve when asked to."""
+    curves, source = asked.curves, asked.source
     with action.container(horizontal=True, vertical_alignment="bottom"):
         _simulate(curves, source)
         used = any(note.startswith(SPEED_CURVE) for note in current.assumptions)
@@ -49,7 +175,7 @@ def steps(curves: SpeedCurves, source: Source, current: Scenario, action: DeltaG
             session.go("simulate/run.py")
     if pressed:
         with mistakes_shown():
-            changed = give_curve(current, {source.name[:LONGEST_NAME]: rates.tolist()}, words(curves, source))
+            changed = give_curve(current, {source.name[:LONGEST_NAME]: rates.tolist()}, curve_words(curves, source))
             session.keep(changed, based_on=current.content_hash)
             st.rerun()
 
@@ -90,21 +216,6 @@ def why_not(rates: Floats, scenario: Scenario) -> str:
             f"{count(widest)}, where the curve ends. Choose a network instead of the measured curve, or other jobs."
         )
     return ""
-
-
-def words(curves: SpeedCurves, source: Source) -> str:
-    """Return in a few words where the curve comes from, for the scenario's assumptions."""
-    made_up = "generated " if source.generated else ""
-    if curves.chosen == MEASURED and curves.measured is not None:
-        points = amount(len(curves.measured), "number")
-        return f"{source.name[:LONGEST_NAME]}, {made_up}measurements at {points} of workers, straight lines between"
-    fitted = f" fitted to {made_up}measurements" if source.fits is not None else ""
-    lay = curves.layout
-    servers = f"{amount(lay.servers, 'server')}{' sharing nodes' if lay.shared_server else ' on own nodes'}"
-    stations = stations_words(curves.times[curves.model])
-    return (
-        f"{source.name[:LONGEST_NAME]}, {NETWORK_WORDS[curves.model]} queueing network{fitted} ({stations}), {servers}"
-    )
 
 
 def _simulate(curves: SpeedCurves, source: Source) -> None:

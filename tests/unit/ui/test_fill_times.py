@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlsched.ui.lab.training_fill import nearest
+from dlsched.ui.lab.fill_times import nearest
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The controls of the page Parameter servers: a job of the scenario, or one that is described."""
+"""The page Parameter servers: a job of the scenario or one that is described, and what it says of it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,32 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
+from dlsched.figures.palette import Theme
+from dlsched.figures.pipeline import WORDS
+from dlsched.figures.servers import MOST_NAMED, layer_charts, split_chart, width_chart
 from dlsched.speed.pipeline import Layers
-from dlsched.studies.speed_models.server_split import ServerSplit, split_of
-from dlsched.ui.frame import session
-from dlsched.ui.frame.parts import empty, error_box
-from dlsched.ui.lab import servers_described
+from dlsched.studies.speed_models.server_split import (
+    OPTIMUS,
+    ServerSplit,
+    parts_words,
+    split_cards,
+    split_of,
+    split_sentence,
+    unlimited_words,
+    worth_words,
+    worthless_words,
+)
+from dlsched.ui.frame import charts, session
+from dlsched.ui.frame.parts import cards, chips, empty, error_box, guard_rails, mistakes_shown, sentence
+from dlsched.ui.lab import described_job
 from dlsched.wording.assumptions import Premise
+from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import amount, number
 from dlsched.workload.studies.registry import parse
 from dlsched.workload.studies.smd import ServerJobsSpec, layers_of, sample_server_jobs
+
+# ---- controls -------------------------------------------------------------------------------------------
+
 
 SCENARIO, DESCRIBED = "Job of the scenario", "Describe a job"
 MOST_OFFERED = 2000
@@ -129,7 +146,7 @@ def _described(place: DeltaGenerator) -> DescribedInput:
     InputError
         Numbers that no job can have, or a limit that does not hold one worker and one server.
     """
-    job, options, where = servers_described.form(place)
+    job, options, where = described_job.form(place)
     jobs = job.workload()
     split = split_of(jobs, job.updates, 0)
     samples = "the batch of a step, shared by the workers" if job.updates == "sync" else "a worker's mini-batch"
@@ -138,11 +155,89 @@ def _described(place: DeltaGenerator) -> DescribedInput:
         Premise(
             f"{job.overlap} overlap" if job.overlap != "sequential" else "no overlap",
             "What the layers hide of each other is taken to be the same for any number of workers and servers.",
-            "",
         ),
-        Premise(
-            f"{number(job.samples)} samples", f"They are {samples}. Backward is taken to last as long with any.", ""
-        ),
+        Premise(f"{number(job.samples)} samples", f"They are {samples}. Backward is taken to last as long with any."),
         Premise("one node", "Time that more nodes may cost is left out."),
     ]
     return DescribedInput(jobs, 0, options, split, job.layers, job.overlap, tuple(chips))
+
+
+# ---- the answer -----------------------------------------------------------------------------------------
+
+
+MOST_BESIDE = 12
+
+
+def next_step(current: Scenario, action: DeltaGenerator) -> None:
+    """Show what comes after this page: run policies where the scenario has such jobs, else generate some."""
+    if current.workload.has_servers:
+        if action.button("Next: run policies", type="primary", key="ps-run"):
+            session.go("simulate/run.py")
+    elif action.button(
+        "Generate such jobs", key="ps-generate", type="primary" if not _asks_for_sample() else "secondary",
+        help="Opens Workload, where a whole batch of jobs with parameter servers can be drawn",
+    ):  # fmt: skip
+        session.go("scenario/workload.py")
+
+
+def _asks_for_sample() -> bool:
+    return "ps-sample" in st.session_state
+
+
+def show(asked: DescribedInput) -> None:
+    """Show banners, sentence, cards, the table of times, assumptions, then workers alone and the layers."""
+    found, theme = asked.split, charts.page_theme()
+    guard_rails(_guards(asked))
+    sentence(split_sentence(found))
+    cards(split_cards(found))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        chips(list(asked.chips), "servers")
+        st.markdown(worth_words(asked.jobs, asked.options, asked.row, found))
+    if len(found.window[0]) > MOST_BESIDE:  # numbers of so many columns need the whole width
+        _table(found, theme)
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            charts.show(width_chart(found, theme), "widths")
+    else:
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            _table(found, theme)
+        with right:
+            charts.show(width_chart(found, theme), "widths")
+    with right:
+        st.markdown(parts_words(found))
+        st.markdown(OPTIMUS)
+    _layers(asked)
+
+
+def _table(found: ServerSplit, theme: Theme) -> None:
+    charts.show(split_chart(found, theme), "split", caption=found.is_cut)
+
+
+def _guards(asked: DescribedInput) -> list[Caution]:
+    problem, best_s = asked.split.problem, asked.split.best.time
+    worthless = worthless_words(asked.jobs, asked.options, problem.mode, asked.row, best_s)
+    texts = (unlimited_words(problem), worthless)
+    return [Caution("orange", text) for text in texts if text]
+
+
+def _layers(asked: DescribedInput) -> None:
+    st.subheader("Layers of one iteration", anchor=False)
+    if asked.layers is None:
+        st.markdown(
+            "The layers of this job are not known, only the times of its steps. Describe a job to see how its layers "
+            "overlap."
+        )
+        return
+    uses = next((word for key, word in WORDS.items() if key == asked.overlap), asked.overlap)
+    if len(asked.layers) > MOST_NAMED:
+        bars = f"of more than {MOST_NAMED} layers bars that touch are drawn joined, hovering names the layer"
+    else:
+        bars = "numbers in bars are layers, 1 is nearest to the input"
+    st.markdown(
+        f":gray[{amount(len(asked.layers), 'layer')}, on one worker; {bars}. The job above uses: {uses}. The dashed "
+        "line is the end of the iteration.]"
+    )
+    with mistakes_shown():
+        for place, chart in enumerate(layer_charts(asked.layers, charts.page_theme())):
+            charts.show(chart, f"layers-{place}")

@@ -100,7 +100,6 @@ def _layers() -> tuple[Layers, Premise]:
             f"{amount(len(layers), 'layer')}, generated, seed {seed}",
             "Drawn evenly as in the SMD study: forward of a sample 1 to 500 ms, backward 1 to 300 ms, transfer 80 to "
             "500 ms.",
-            "",
         )
     table, where = (
         EXAMPLE,

@@ -14,8 +14,7 @@ from dlsched.domain.workload import Texts
 from dlsched.ui.frame import session
 from dlsched.ui.frame.parts import guard_rails, mistakes_shown
 from dlsched.ui.frame.text import safe
-from dlsched.ui.lab.training_predict import times_csv
-from dlsched.ui.lab.training_rows import Models
+from dlsched.ui.lab.training_time import Models, times_csv
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import amount, count, share
 from dlsched.workload.notes import PREDICTED_TIMES, is_times_note
