@@ -94,7 +94,9 @@ def fields(scenario: Scenario, shown: SteadySpec | None) -> Asked[SteadySpec]:
     question, points = spec_words(spec), amount(len(spec.loads) * len(spec.policies), "point")
 
     def button(stored: bool) -> str:
-        return f"Show {points} from the store" if stored else f"Compute {points}, about {duration(STUDY.estimate_s(spec))}"
+        return (
+            f"Show {points} from the store" if stored else f"Compute {points}, about {duration(STUDY.estimate_s(spec))}"
+        )
 
     return Asked(spec, question, f"Steady state, {question}", button)
 

@@ -246,7 +246,7 @@ def test_the_verdict_of_figure_1_and_the_load_hell_can_carry(answered):
 def test_a_complaint_of_the_auditor_ends_a_reproduction(monkeypatch, small):
     bad = study_of((0.5,), {"hell": [50]}).answer
     point_ = bad.points[0].model_copy(update={"audit": ("two jobs on node 3",)})
-    monkeypatch.setattr(steady, "run_steady", lambda *_: bad.model_copy(update={"points": (point_,)}))
+    monkeypatch.setattr(steady, "run_steady", lambda *_, **__: bad.model_copy(update={"points": (point_,)}))
     with pytest.raises(DlschedError, match=r"hell at load 0\.5: two jobs on node 3"):
         steady.run_study(Setting(), bad.spec)
 
