@@ -32,7 +32,8 @@ def small_interval() -> Admission:
     a holds 2 GPUs of 4 and 4 GiB of 8; b 1 of 2, and all of its 20 GiB.
     """
     besides = tuple(
-        Beside(rule, admission, (1,) if admission == "knapsack" else (2,), worth, status, bound)
+        Beside(rule=rule, admission=admission, rows=(1,) if admission == "knapsack" else (2,), worth=worth,
+               status=status, bound=bound)
         for rule, worths in (("smd", (20.0, 30.0)), ("esw", (10.0, 28.0)), ("optimus", (20.0, 29.97)))
         for admission, worth, status, bound in (
             ("first-come", worths[0], "", None), ("knapsack", worths[1], "optimal", worths[1]),
@@ -53,7 +54,7 @@ def small_interval() -> Admission:
 def window(scenario: Scenario, policy: str, params: dict[str, Any], first: int, last: int) -> list[Admission]:
     """Return some intervals of a run, worked out again."""
     spec = AdmissionsSpec(scenario=scenario.content_hash, policy=policy, params=params, first=first, last=last)
-    return run_admissions(spec, scenario)
+    return list(run_admissions(spec, scenario).decisions)
 
 
 def at(scenario: Scenario, policy: str, params: dict[str, Any], number: int) -> Admission:

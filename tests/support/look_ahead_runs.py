@@ -72,7 +72,7 @@ def window(
 ) -> list[LookAhead]:
     """Return some decisions of a run, worked out again."""
     spec = LookAheadSpec(scenario=scenario.content_hash, policy=policy, params=params, first=first, last=last)
-    return run_look_ahead(spec, StoredRun(scenario, stored))
+    return list(run_look_ahead(spec, StoredRun(scenario, stored)).decisions)
 
 
 def at(scenario: Scenario, policy: str, number: int, stored: StoredWidths | None = None, **params: object) -> LookAhead:

@@ -5,34 +5,31 @@ The state of a decision is not stored. The simulator is deterministic, so it com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.policy import Policy, ReviewRule
 from dlsched.domain.scenario import Scenario
 from dlsched.sim.engine import run_engine
 from dlsched.sim.prepare import Prepared, prepare
 from dlsched.studies.simulation import Progress, resolve_policy
-from dlsched.studies.study import PlainAnswer, require_scenario
+from dlsched.studies.study import require_scenario
 from dlsched.wording.formats import amount
 
-Decision = TypeVar("Decision")
+
+class InspectedDecision(FrozenModel):
+    """A decision of a run; ``number`` in the run, from 1, and ``time_s`` when."""
+
+    number: int
+    time_s: float
 
 
-class NumberedDecision(PlainAnswer, Protocol):
-    """A decision as the store holds it; ``number`` of the run, from 1."""
-
-    @property
-    def number(self) -> int: ...
-
-
-Kept = TypeVar("Kept", bound=NumberedDecision)
+Kept = TypeVar("Kept", bound=InspectedDecision)
 Watched = TypeVar("Watched", bound=Policy)
 
 
@@ -71,21 +68,10 @@ class InspectedDecisions(InspectedRun):
         return self
 
 
-@dataclass(frozen=True)
-class Decisions(Generic[Kept]):
-    """The answer to :class:`InspectedDecisions`: those the run has. A subclass says of which type they are (``of``)."""
+class Decisions(Answer, Generic[Kept]):
+    """The answer to :class:`InspectedDecisions`: those the run has, in their order."""
 
-    of: ClassVar[type[Any]]
     decisions: tuple[Kept, ...]
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return them in JSON's own types."""
-        return {"decisions": [one.to_plain() for one in self.decisions]}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the decisions written by :meth:`to_plain`."""
-        return cls(tuple(cls.of.from_plain(one) for one in plain["decisions"]))
 
     @cached_property
     def by_number(self) -> dict[int, Kept]:
@@ -107,7 +93,7 @@ class EnoughDecisions(Exception):
     """The last decision that is wanted was taken; stops a run from inside its policy."""
 
 
-class DecisionWatcher(Generic[Decision]):
+class DecisionWatcher(Generic[Kept]):
     """A policy that plans as the one it watches and keeps its decisions; the base of such policies.
 
     A subclass has ``plan``, and calls :meth:`keep` for each decision, numbered from 1.
@@ -117,9 +103,9 @@ class DecisionWatcher(Generic[Decision]):
 
     def __init__(self, spec: InspectedDecisions, review: ReviewRule, progress: Progress | None) -> None:
         self.spec, self.review, self._progress = spec, review, progress
-        self.decisions: list[Decision] = []
+        self.decisions: list[Kept] = []
 
-    def keep(self, number: int, decision: Callable[[], Decision]) -> None:
+    def keep(self, number: int, decision: Callable[[], Kept]) -> None:
         """Keep a decision if it is asked for; raise EnoughDecisions when it is the last of these."""
         last = self.spec.last
         if self._progress is not None:

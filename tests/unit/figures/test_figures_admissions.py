@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from dlsched.figures.admissions import MOST_MARKS, MOST_POINTS, over_run, room_chart
 from dlsched.figures.palette import DARK, LIGHT
 from tests.support.admission_runs import small_interval
+from tests.support.models import replaced
 
 COUNTS = pd.DataFrame(
     {
@@ -48,7 +47,7 @@ def test_texts_and_table_name_amounts_with_units_and_what_one_more_is_worth():
 
 
 def test_where_more_room_is_worth_nothing_the_title_says_so_and_blocks_above_capacity_are_seen():
-    one = replace(small_interval(), price=(0.0, 0.0), capacity=(5.0, 40.0))
+    one = replaced(small_interval(), price=(0.0, 0.0), capacity=(5.0, 40.0))
     chart = room_chart(one, LIGHT)
     assert chart.figure.layout.title.text == "More room would not be worth anything now"
     assert chart.figure.layout.xaxis.range[1] > 120  # 6 GPUs reserved of 5 that are left

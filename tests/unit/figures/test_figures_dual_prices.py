@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -13,6 +11,7 @@ from dlsched.figures.palette import DARK, LIGHT, ORANGE, Theme
 from dlsched.studies.inspect.dual_prices.answer import Booked, PricedRun, packed
 from dlsched.wording.formats import small
 from tests.support.known import known
+from tests.support.models import replaced
 from tests.support.priced_runs import drawn, four_priced, priced_run
 
 themes = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -59,13 +58,13 @@ def test_a_job_that_met_no_prices_has_no_map() -> None:
 def test_where_a_job_may_not_run_cells_are_grey_and_say_so() -> None:
     run = four_priced()
     shut = packed(np.array([[[np.nan]], [[2.0]]]))
-    one = dataclasses.replace(run.decisions[0], prices=shut, bookings=())
+    one = replaced(run.decisions[0], prices=shut, bookings=())
     chart = known(price_map(run, one, 0, LIGHT))
     grey, cells = chart.figure.data
     np.testing.assert_array_equal(grey.z, [[0.0, np.nan]])
     assert np.isnan(cells.z[0][0])
     assert "not for this job" in cells.text[0][0]
-    none = dataclasses.replace(one, prices=packed(np.full((1, 1, 1), np.nan)))
+    none = replaced(one, prices=packed(np.full((1, 1, 1), np.nan)))
     assert known(price_map(run, none, 0, LIGHT)).alt == "No machine has GPUs for a."
 
 
@@ -79,9 +78,9 @@ def test_bookings_are_bars_with_equal_slots_in_a_row_as_one() -> None:
 def test_who_is_there_at_once_gets_lanes_of_his_own_and_a_pause_parts_bars() -> None:
     run = four_priced()
     a, b, *rest = run.decisions
-    a = dataclasses.replace(a, bookings=(Booked(1, 0, 1, 1), Booked(3, 0, 1, 1), Booked(3, 1, 1, 0)))
-    b = dataclasses.replace(b, bookings=(Booked(1, 0, 1, 1), Booked(2, 0, 1, 1)))
-    both = dataclasses.replace(run, machines=2, decisions=(a, b, *rest))
+    a = replaced(a, bookings=(Booked(1, 0, 1, 1), Booked(3, 0, 1, 1), Booked(3, 1, 1, 0)))
+    b = replaced(b, bookings=(Booked(1, 0, 1, 1), Booked(2, 0, 1, 1)))
+    both = replaced(run, machines=2, decisions=(a, b, *rest))
     bars = [(bar.machine, bar.first, bar.last, bar.job, bar.together, bar.lane) for bar in bars_of(both)]
     assert bars == [
         (0, 1, 1, "a", True, 0),
@@ -108,9 +107,9 @@ def big() -> PricedRun:
 def test_with_many_machines_those_of_the_job_come_first_then_the_fullest(monkeypatch: pytest.MonkeyPatch) -> None:
     run = four_priced()
     a, b, *rest = run.decisions
-    a = dataclasses.replace(a, bookings=(Booked(1, 4, 1, 0), Booked(1, 9, 1, 0)))
-    b = dataclasses.replace(b, bookings=tuple(Booked(slot, machine, 1, 0) for slot in (1, 3) for machine in (2, 6, 7)))
-    both = dataclasses.replace(run, machines=10, decisions=(a, b, *rest))
+    a = replaced(a, bookings=(Booked(1, 4, 1, 0), Booked(1, 9, 1, 0)))
+    b = replaced(b, bookings=tuple(Booked(slot, machine, 1, 0) for slot in (1, 3) for machine in (2, 6, 7)))
+    both = replaced(run, machines=10, decisions=(a, b, *rest))
     monkeypatch.setattr(dual_prices, "MOST_ROWS", 3)
     chart = known(bookings_chart(both, 0, LIGHT))
     assert chart.figure.layout.yaxis.ticktext == ("n2", "n4", "n9")
@@ -128,7 +127,7 @@ def test_no_two_bars_of_a_lane_overlap() -> None:
 
 def test_nothing_booked_is_no_chart() -> None:
     run = four_priced()
-    assert bookings_chart(dataclasses.replace(run, decisions=run.decisions[2:]), 0, LIGHT) is None
+    assert bookings_chart(replaced(run, decisions=run.decisions[2:]), 0, LIGHT) is None
 
 
 @themes

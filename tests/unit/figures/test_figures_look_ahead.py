@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,16 +9,18 @@ import pytest
 from dlsched.figures.look_ahead import decision_times, ink_at, plan_chart, shade_at, signed, widths_over_time
 from dlsched.figures.palette import DARK, LIGHT
 from dlsched.studies.inspect.look_ahead.answer import LookAhead
+from tests.support.models import replaced
 
 ONE = LookAhead(
-    1, 600.0, 300.0, ("a", "<b>b</b>", "c"), (0, 1, 2), (4, 2, 0), ((2, 4), (2, 2), (2, 0)), (4, 2, 0), 2.0, 2.0,
-    "optimal", "x-model", "", "scenario 4", (0, 0), 0, (2, 2, 2),
+    number=1, time_s=600.0, step_s=300.0, jobs=("a", "<b>b</b>", "c"), row=(0, 1, 2), held=(4, 2, 0),
+    plan=((2, 4), (2, 2), (2, 0)), greedy=(4, 2, 0), objective=2.0, bound=2.0, status="optimal", method="x-model",
+    reason="", scenarios="scenario 4", idle=(0, 0), rest=0, got=(2, 2, 2),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("follows", [True, False])
 def test_the_numbers_of_all_steps_stand_in_their_cells(follows):
-    one = replace(ONE, got=ONE.decided(follows_plan=follows))
+    one = replaced(ONE, got=ONE.decided(follows_plan=follows))
     chart = plan_chart(one, [0, 1, 2], LIGHT, follows_plan=follows)
     texts = [trace for trace in chart.figure.data if trace.type == "scatter"]
     plain = [[str(word).replace("<b>", "").replace("</b>", "") for word in trace.text] for trace in texts]
@@ -36,7 +36,7 @@ def test_the_numbers_of_all_steps_stand_in_their_cells(follows):
 
 @pytest.mark.parametrize("follows", [True, False])
 def test_what_jobs_got_has_a_column_where_it_is_not_what_was_decided(follows):
-    chart = plan_chart(replace(ONE, got=(2, 1, 0)), [0, 1, 2], LIGHT, follows_plan=follows)
+    chart = plan_chart(replaced(ONE, got=(2, 1, 0)), [0, 1, 2], LIGHT, follows_plan=follows)
     texts = [trace for trace in chart.figure.data if trace.type == "scatter"]
     assert list(texts[4].text) == ["<b>2</b>", "<b>1</b>", "<b>0</b>"]
     assert list(texts[5].text) == ["−2", "−1", "·"]

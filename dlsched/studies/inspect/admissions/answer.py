@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 
+from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats, Ints
-from dlsched.studies.inspect.re_execute import Decisions
+from dlsched.studies.inspect.re_execute import Decisions, InspectedDecision
 
 Fate = Literal["in", "carried over", "rejected", "running"]
 FATES: tuple[Fate, ...] = get_args(Fate)
@@ -21,8 +20,7 @@ ONE_UNIT = {"gpus": "GPU", "cpus": "CPU", "mem_gib": "GiB", "disk_gib": "GiB"}
 _NOTE = r"^(?P<admitted>\d+) of (?P<asked>\d+) admitted(?:, (?P<rejected>\d+) rejected)?$"
 
 
-@dataclass(frozen=True)
-class Beside:
+class Beside(FrozenModel):
     """What a rule with an admission does in the same state: the ``rows`` it lets in and what they are ``worth``.
 
     ``status``: what the knapsack proves, "" without one; ``bound``: with its workers and servers no choice is worth
@@ -37,12 +35,9 @@ class Beside:
     bound: float | None
 
 
-@dataclass(frozen=True)
-class Admission:
-    """One interval of a run: J jobs that waited or ran, R resources that the nodes state.
+class Admission(InspectedDecision):
+    """One interval of those of a run in which jobs waited: J jobs that waited or ran, R resources that nodes state.
 
-    number     of the interval among those in which jobs waited, from 1
-    time_s     when
     rule       key of the policy, ``admission`` how it admits
     resources  (R,) names; ``capacity`` (R,) of the nodes that are up
     used       (R,) what jobs held that ran before; ``reserved`` (R,) what they blocked, with what they held
@@ -60,8 +55,6 @@ class Admission:
     worthless  every job is worth next to nothing even when started at submission
     """
 
-    number: int
-    time_s: float
     rule: str
     admission: str
     resources: tuple[str, ...]
@@ -137,22 +130,8 @@ class Admission:
                 return one
         raise KeyError((rule, admission))
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return it in JSON's own types."""
-        return asdict(self)
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Admission:
-        """Return the interval behind :meth:`to_plain`, also after JSON has made lists of its tuples."""
-        given = {field.name: _tuples(plain[field.name]) for field in fields(cls)}
-        besides = tuple(Beside(**{name: _tuples(value) for name, value in one.items()}) for one in plain["besides"])
-        return cls(**(given | {"besides": besides}))
-
-
-class Admissions(Decisions[Admission]):
-    """Intervals of a run, in their order."""
-
-    of = Admission
+Admissions = Decisions[Admission]
 
 
 def counts_of(decisions: pd.DataFrame) -> pd.DataFrame:
@@ -176,7 +155,3 @@ def busiest(counts: pd.DataFrame) -> int:
     """Return the number of the decision at which most jobs asked to get in, the first of equals."""
     asked = counts["admitted"] + counts["carried over"] + counts["rejected"]
     return int(counts["number"].iloc[int(asked.to_numpy().argmax())])
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(one) for one in value) if isinstance(value, list | tuple) else value

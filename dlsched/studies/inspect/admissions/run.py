@@ -22,7 +22,7 @@ from dlsched.policies.smd.choices import Gang
 from dlsched.policies.smd.params import RivalParams, SmdParams
 from dlsched.policies.smd.policy import Decided, IntervalPolicy, admission, esw, optimus_policy, smd
 from dlsched.policies.smd.specs import NOTHING
-from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, Admission, Beside, Fate
+from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, Admission, Admissions, Beside, Fate
 from dlsched.studies.inspect.admissions.spec import AdmissionsSpec
 from dlsched.studies.inspect.re_execute import DecisionWatcher, re_execute
 from dlsched.studies.simulation import Progress
@@ -30,7 +30,7 @@ from dlsched.wording.formats import listed, share
 from dlsched.wording.gangs import RESOURCE_WORDS
 
 
-def run_admissions(spec: AdmissionsSpec, scenario: Scenario, progress: Progress | None = None) -> list[Admission]:
+def run_admissions(spec: AdmissionsSpec, scenario: Scenario, progress: Progress | None = None) -> Admissions:
     """Return the intervals asked for, of those in which jobs waited, as many as the run has.
 
     Raises
@@ -38,7 +38,8 @@ def run_admissions(spec: AdmissionsSpec, scenario: Scenario, progress: Progress 
     InputError
         If this is another scenario than the question names, or the policy cannot run it.
     """
-    return re_execute(spec, scenario, lambda params, _: _Watcher(spec, params, progress)).decisions
+    watcher = re_execute(spec, scenario, lambda params, _: _Watcher(spec, params, progress))
+    return Admissions(decisions=tuple(watcher.decisions))
 
 
 class _Line(NamedTuple):
@@ -147,7 +148,10 @@ class _Watcher(DecisionWatcher[Admission]):
                 decided = own if is_own else policy.decide(state, admit)
                 rows = tuple(decided.offers.rows[decided.started].tolist())
                 verdict = decided.verdict
-                besides.append(Beside(rule, name, rows, decided.value, verdict.status, verdict.bound))
+                besides.append(
+                    Beside(rule=rule, admission=name, rows=rows, worth=decided.value, status=verdict.status,
+                           bound=verdict.bound)
+                )  # fmt: skip
         return tuple(besides)
 
 

@@ -4,10 +4,9 @@ from dlsched.studies.inspect.dual_prices.answer import Hindsight, PricedRun
 from dlsched.studies.inspect.dual_prices.hindsight import run_hindsight, why_not
 from dlsched.studies.inspect.dual_prices.run import run_dual_prices
 from dlsched.studies.inspect.dual_prices.spec import DualPricesSpec
-from dlsched.studies.inspect.dual_prices.words import hindsight_words
+from dlsched.studies.inspect.dual_prices.words import admitted_words, hindsight_words
 from dlsched.studies.inspect.re_execute import check_scenario
 from dlsched.studies.study import Study, one_piece
-from dlsched.wording.formats import amount
 
 __all__ = ["HINDSIGHT_STUDY", "STUDY", "DualPricesSpec", "run_dual_prices", "run_hindsight", "why_not"]
 
@@ -23,7 +22,7 @@ STUDY = Study(
     check=check_scenario,
     run=one_piece(run_dual_prices),
     estimate_s=lambda spec, scenario=None: REPLAY_S,
-    words=lambda answer: f"{amount(len(answer.decisions), 'decision')}.",
+    words=admitted_words,
     sources=("studies/inspect/dual_prices",),
 )
 HINDSIGHT_STUDY = Study(

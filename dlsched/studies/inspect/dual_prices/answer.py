@@ -9,14 +9,14 @@ import base64
 import zlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dlsched.domain.model import Answer
 from dlsched.domain.workload import Floats
+from dlsched.studies.inspect.re_execute import InspectedDecision
 
 NEAR_DEAREST = 0.5
 """Slots around the dearest one whose price is at least this part of it are told with it."""
@@ -46,12 +46,9 @@ class EndingThen(NamedTuple):
         return self.worth - self.price
 
 
-@dataclass(frozen=True)
-class Decided:
+class Decided(InspectedDecision):
     """One decision about one job.
 
-    number    of the decision, from 1
-    time_s    when
     first     first slot that could be booked then
     job       its id, ``row`` its row; ``again``: it was admitted before and books anew, whatever that costs
     why       why it was turned away, empty when admitted
@@ -63,8 +60,6 @@ class Decided:
               the machine has none of the resource; empty where not kept
     """
 
-    number: int
-    time_s: float
     first: int
     job: str
     row: int
@@ -103,8 +98,7 @@ class Dearest(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True)
-class PricedRun:
+class PricedRun(Answer):
     """All decisions of a run, in order, on H machines with R resources.
 
     ``total`` (R,) is what all machines have of each resource, by which prices of different resources are compared.
@@ -183,30 +177,12 @@ class PricedRun:
             until[one.row] = one.first
         return sorted(found, key=lambda pair: (pair[1].machine, pair[1].slot, pair[0].number))
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return it in JSON's own types."""
-        return asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> PricedRun:
-        """Return the run behind :meth:`to_plain`, also after JSON has made lists of its tuples."""
-        given = {field.name: plain[field.name] for field in fields(cls)}
-        decisions = tuple(_decided(one) for one in plain["decisions"])
-        named = {name: tuple(plain[name]) for name in ("resources", "total")}
-        return cls(**(given | named | {"decisions": decisions}))
-
 
 def peak_of(level: Floats) -> tuple[int, int]:
     """Return slot and machine of the highest of (S, H): of equal machines the first with most such slots."""
     top = level >= np.nanmax(level) * (1 - SAME_PRICE)
     machine = int(top.sum(axis=0).argmax())
     return int(top[:, machine].argmax()), machine
-
-
-def _decided(plain: Mapping[str, Any]) -> Decided:
-    ends = {name: EndingThen(*plain[name]) if plain[name] else None for name in ("best", "other")}
-    bookings = tuple(Booked(*booked) for booked in plain["bookings"])
-    return Decided(**{**plain, **ends, "paid": tuple(plain["paid"]), "bookings": bookings})
 
 
 def packed(prices: Floats) -> str:

@@ -27,18 +27,19 @@ REASONS: Mapping[str, tuple[str, str]] = {
 
 def sentence_of(run: PricedRun, one: Decided) -> str:
     """Return the run in a sentence: how many got in, why the others did not, and what was dearest at a decision."""
-    return f"{_who(run)}. {_dearest(run, one)}".strip()
+    return f"{admitted_words(run)} {_dearest(run, one)}".strip()
 
 
-def _who(run: PricedRun) -> str:
+def admitted_words(run: PricedRun) -> str:
+    """Return how many jobs got in, and why the others did not."""
     jobs = len(run.first_decisions)
     if run.admitted == jobs:
-        return "The one job is admitted" if jobs == 1 else f"All {jobs:,} jobs admitted"
+        return "The one job is admitted." if jobs == 1 else f"All {jobs:,} jobs are admitted."
     away = [
         f"{times:,} {REASONS.get(why, (f'turned away: {why}',) * 2)[times > 1]}"
         for why, times in sorted(run.turned_away().items(), key=lambda pair: (-pair[1], pair[0]))
     ]
-    return f"{run.admitted:,} of {amount(jobs, 'job')} admitted; {', '.join(away)}"
+    return f"{run.admitted:,} of {amount(jobs, 'job')} admitted; {', '.join(away)}."
 
 
 def _dearest(run: PricedRun, one: Decided) -> str:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Floats, Ints
-from dlsched.studies.inspect.re_execute import Decisions
+from dlsched.studies.inspect.re_execute import Decisions, InspectedDecision
 
 
-@dataclass(frozen=True)
-class LookAhead:
+class LookAhead(InspectedDecision):
     """What one decision planned for its J jobs over T steps, and what the greedy allocator does in the same state.
 
-    number     decision of the run, from 1
-    time_s     when
     step_s     length of a step
     jobs       (J,) ids; ``row`` (J,) their rows
     held       (J,) workers before the decision, 0 = it waits
@@ -35,8 +28,6 @@ class LookAhead:
                first step leaves idle what a job holds, or a job of the queue starts with what is left
     """
 
-    number: int
-    time_s: float
     step_s: float
     jobs: tuple[str, ...]
     row: tuple[int, ...]
@@ -74,20 +65,8 @@ class LookAhead:
             return None
         return max(0.0, self.bound - self.objective) / max(1.0, abs(self.bound))
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return it in JSON's own types."""
-        return asdict(self)
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> LookAhead:
-        """Return the decision behind :meth:`to_plain`, also after JSON has made lists of its tuples."""
-        return cls(**{field.name: _tuples(plain[field.name]) for field in fields(cls)})
-
-
-class LookAheads(Decisions[LookAhead]):
-    """Decisions of a run, in their order."""
-
-    of = LookAhead
+LookAheads = Decisions[LookAhead]
 
 
 def unit_of(scenario: Scenario) -> str:
@@ -126,7 +105,3 @@ def changes_at(pieces: pd.DataFrame, times_s: Floats) -> Ints:
     total = np.zeros(len(times_s))
     np.add.at(total, order[near[hit]], changed[hit])
     return total.astype(np.int64)
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(one) for one in value) if isinstance(value, list | tuple) else value

@@ -18,13 +18,13 @@ from dlsched.policies.rolling_horizon.params import AllocatorParams, GreedyParam
 from dlsched.policies.rolling_horizon.policy import AllocatorPolicy, Verdict, greedy_policy, optimal_policy
 from dlsched.policies.rolling_horizon.pool import Pool, held_nodes, workers_of
 from dlsched.policies.rolling_horizon.widths import WidthBook
-from dlsched.studies.inspect.look_ahead.answer import LookAhead
+from dlsched.studies.inspect.look_ahead.answer import LookAhead, LookAheads
 from dlsched.studies.inspect.look_ahead.spec import LookAheadSpec, StoredRun, StoredWidths
 from dlsched.studies.inspect.re_execute import DecisionWatcher, re_execute
 from dlsched.studies.simulation import Progress
 
 
-def run_look_ahead(spec: LookAheadSpec, stored: StoredRun, progress: Progress | None = None) -> list[LookAhead]:
+def run_look_ahead(spec: LookAheadSpec, stored: StoredRun, progress: Progress | None = None) -> LookAheads:
     """Return the decisions asked for, as many as the run has.
 
     Raises
@@ -32,10 +32,11 @@ def run_look_ahead(spec: LookAheadSpec, stored: StoredRun, progress: Progress | 
     InputError
         If this is another scenario than the question names, or the policy cannot run it.
     """
-    return re_execute(
+    watcher = re_execute(
         spec, stored.scenario,
         lambda params, prepared: _Watcher(spec, params, stored.widths, prepared.scenario.workload.job_id, progress),
-    ).decisions  # fmt: skip
+    )  # fmt: skip
+    return LookAheads(decisions=tuple(watcher.decisions))
 
 
 class _Watcher(DecisionWatcher[LookAhead]):

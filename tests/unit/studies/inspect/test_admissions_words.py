@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,38 +21,36 @@ from dlsched.studies.inspect.admissions.words import (
     worth,
 )
 from tests.support.admission_runs import batches, small_interval
+from tests.support.models import replaced
 
 ONE = small_interval()
-FIRST_COME = replace(ONE, admission="first-come", status="", value=20.0, bound=30.0)
+ALL_IN: dict[str, Any] = {"price": (0.0, 0.0), "fate": ("in", "in", "in", "running")}
+NONE_IN: dict[str, Any] = {"price": (0.0, 0.0), "fate": ("rejected",) * 3 + ("running",)}
+FIRST_COME = replaced(ONE, admission="first-come", status="", value=20.0, bound=30.0)
 
 
 @pytest.mark.parametrize(
-    ("one", "sentence"),
+    ("one", "who", "worth_of", "why"),
     [
-        (ONE, "1 of 3 jobs gets in: worth 30, proven to be the most. Memory decides: one more GiB would be worth 0.5 "
-         "(linear relaxation)."),
-        (FIRST_COME, "1 of 3 jobs gets in: worth 20 of at most 30. Memory is scarcest: one more GiB would be worth 0.5 "
-         "(linear relaxation)."),
-        (replace(ONE, price=(0.25, 0.0)), "1 of 3 jobs gets in: worth 30, proven to be the most. GPUs decide: one more "
-         "GPU would be worth 0.25 (linear relaxation)."),
-        (replace(ONE, price=(0.0, 0.0)), "1 of 3 jobs gets in: worth 30, proven to be the most. 1 job waits: not "
-         "enough memory left."),
-        (replace(ONE, status="feasible", bound=31.0, price=(0.0, 0.0), fate=("in", "in", "in", "running")),
-         "All 3 jobs get in: worth 30 of at most 31."),
-        (replace(ONE, value=0.0, bound=1e-6, status="", price=(0.0, 0.0), fate=("rejected",) * 3 + ("running",)),
-         "None of 3 jobs gets in."),
-        (replace(ONE, value=1e-7, bound=1e-6, status="", price=(0.0, 0.0), fate=("in", "in", "in", "running")),
-         "All 3 jobs get in: worth under 0.001."),
-        (replace(ONE, value=0.0, bound=12.0, status="", price=(0.0, 0.0), fate=("rejected",) * 3 + ("running",)),
-         "None of 3 jobs gets in: worth 0 of at most 12."),
-        (replace(ONE, value=None, bound=None, status="", price=(0.0, 0.0)),
-         "1 of 3 jobs gets in, in order of submission: no job says what it is worth. 1 job waits: not enough memory "
-         "left."),
+        (ONE, "1 of 3 jobs gets in", "worth 30, proven to be the most", "Memory decides: one more GiB would be worth"),
+        (FIRST_COME, "1 of 3 jobs gets in", "worth 20 of at most 30", "Memory is scarcest: one more GiB"),
+        (replaced(ONE, price=(0.25, 0.0)), "1 of 3", "proven", "GPUs decide: one more GPU would be worth 0.25"),
+        (replaced(ONE, price=(0.0, 0.0)), "1 of 3", "proven", "1 job waits: not enough memory left"),
+        (replaced(ONE, status="feasible", bound=31.0, **ALL_IN), "All 3 jobs get in", "worth 30 of at most 31", ""),
+        (replaced(ONE, value=0.0, bound=1e-6, status="", **NONE_IN), "None of 3 jobs gets in.", "", ""),
+        (replaced(ONE, value=1e-7, bound=1e-6, status="", **ALL_IN), "All 3 jobs", "worth under 0.001", ""),
+        (replaced(ONE, value=0.0, bound=12.0, status="", **NONE_IN), "None of 3 jobs", "worth 0 of at most 12", ""),
+        (replaced(ONE, value=None, bound=None, status="", price=(0.0, 0.0)), "1 of 3", "no job says what it is worth",
+         "1 job waits"),
     ],
     ids=["proven", "first come", "GPUs", "no price", "feasible", "none", "worthless", "missed", "no utility"],
 )  # fmt: skip
-def test_the_sentence(one: Admission, sentence: str) -> None:
-    assert sentence_of(one) == sentence
+def test_the_sentence(one: Admission, who: str, worth_of: str, why: str) -> None:
+    words = sentence_of(one)
+    assert words.startswith(who)
+    assert worth_of in words
+    assert why in words
+    assert ("worth" in words) is bool(worth_of)
 
 
 def test_the_cards_say_what_the_sentence_says():
@@ -62,8 +60,8 @@ def test_the_cards_say_what_the_sentence_says():
     ]  # fmt: skip
     assert ONE.used_of_reserved() == pytest.approx((3 / 10 + 24 / 40) / (6 / 10 + 28 / 40))
     assert cards_of(FIRST_COME)[1][1] == "20 of 30"
-    assert cards_of(replace(ONE, value=0.0, bound=1e-9))[1][1] == "0"
-    assert cards_of(replace(ONE, value=None, bound=None))[1][1] == "–"
+    assert cards_of(replaced(ONE, value=0.0, bound=1e-9))[1][1] == "0"
+    assert cards_of(replaced(ONE, value=None, bound=None))[1][1] == "–"
 
 
 def test_jobs_are_sorted_by_worth_for_a_percent_of_what_they_reserve_most_of_and_who_runs_is_last():
@@ -93,7 +91,7 @@ def test_the_other_rules_stand_beside_each_other():
 
 
 def test_nothing_is_said_of_shares_of_nothing():
-    nothing = replace(ONE, besides=tuple(replace(beside, worth=0.0) for beside in ONE.besides))
+    nothing = replaced(ONE, besides=tuple(replaced(beside, worth=0.0) for beside in ONE.besides))
     assert "In this interval" not in optimus_words(nothing)
 
 
@@ -101,13 +99,13 @@ def test_guards_tell_worth_0_with_the_unit_that_helps_and_what_is_not_as_stored(
     given = batches()
     seconds = given.replace(options=given.options.model_copy(update={"utility_unit_s": 1.0}))
     assert guards_of(ONE, 30.0, given, stale=False) == []
-    (guard,) = guards_of(replace(ONE, worthless=True), 30.0, seconds, stale=False)
+    (guard,) = guards_of(replaced(ONE, worthless=True), 30.0, seconds, stale=False)
     assert (guard.level, guard.text) == ("red", "Every job is worth 0 in this time unit (seconds): use hours.")
     (guard,) = guards_of(ONE, 31.0, given, stale=False)
     assert "worth 30; in the run it was worth 31" in guard.text
     (guard,) = guards_of(ONE, 30.0, given, stale=True)
     assert "older version" in guard.text
-    (guard,) = guards_of(replace(ONE, status="feasible", bound=40.0), 30.0, given, stale=False)
+    (guard,) = guards_of(replaced(ONE, status="feasible", bound=40.0), 30.0, given, stale=False)
     assert guard.text == "Not proven to be the best choice: at most 25% is left to gain."
 
 

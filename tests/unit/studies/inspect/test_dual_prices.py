@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from typing import Any
@@ -23,6 +22,7 @@ from dlsched.studies.inspect.dual_prices.run import watched
 from dlsched.studies.simulation import Run, simulate
 from tests.support.booked_jobs import booked, cluster, in_slots
 from tests.support.known import known
+from tests.support.models import replaced
 from tests.support.priced_runs import (
     HORIZON,
     POLICIES,
@@ -123,12 +123,12 @@ def test_who_books_again_has_lost_what_was_booked_from_then_on() -> None:
 
 def test_what_was_booked_beyond_a_second_booking_does_not_stand() -> None:
     a, b, *_ = four_priced().decisions
-    first = dataclasses.replace(a, bookings=tuple(Booked(slot, 0, 1, 0) for slot in (1, 2, 3, 4)))
-    stuck = dataclasses.replace(a, again=True, first=3, bookings=(), why=NO_ROOM)
-    again = dataclasses.replace(a, again=True, first=4, bookings=(Booked(5, 0, 1, 0),))
-    found = dataclasses.replace(four_priced(), decisions=(first, b, stuck, again))
+    first = replaced(a, bookings=tuple(Booked(slot, 0, 1, 0) for slot in (1, 2, 3, 4)))
+    stuck = replaced(a, again=True, first=3, bookings=(), why=NO_ROOM)
+    again = replaced(a, again=True, first=4, bookings=(Booked(5, 0, 1, 0),))
+    found = replaced(four_priced(), decisions=(first, b, stuck, again))
     assert [part.slot for one, part in found.standing() if one.row == a.row] == [1, 2, 5]
-    lost = dataclasses.replace(found, decisions=(first, b, stuck))
+    lost = replaced(found, decisions=(first, b, stuck))
     assert [part.slot for one, part in lost.standing() if one.row == a.row] == [1, 2]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from dlsched.studies.inspect.dual_prices.words import (
     reckoning_of,
     sentence_of,
 )
+from tests.support.models import replaced
 from tests.support.priced_runs import four_priced
 
 LATE = "cannot finish in time"
@@ -35,7 +35,10 @@ def decided(row: int = 0, why: str = "", **other: Any) -> Decided:
 
 
 def a_run(*decisions: Decided, machines: int = 4) -> PricedRun:
-    return PricedRun("pd-ors", ("gpus", "mem_gib"), (8.0, 800.0), machines, 60.0, 12, decisions)
+    return PricedRun(
+        policy="pd-ors", resources=("gpus", "mem_gib"), total=(8.0, 800.0), machines=machines, slot_s=60.0, horizon=12,
+        decisions=decisions,
+    )  # fmt: skip
 
 
 def test_the_run_in_a_sentence() -> None:
@@ -44,7 +47,7 @@ def test_the_run_in_a_sentence() -> None:
     prices[5, 3, 0] = 60  # apart from the peak
     prices[8, 2, 1] = 0.5  # 400 for all memory, against 800 for all GPUs
     told = [decided(row, packed_in) for row, packed_in in enumerate([""] * 41 + [NOT_WORTH] * 6 + [LATE] * 3)]
-    one = dataclasses.replace(told[0], prices=packed(prices))
+    one = replaced(told[0], prices=packed(prices))
     assert sentence_of(a_run(*told), one) == (
         "41 of 50 jobs admitted; 6 were not worth their price, 3 could not finish in time. "
         "When j0 came, GPUs on machine n3 were dearest, slots 8 to 12."
@@ -55,7 +58,7 @@ def test_the_run_in_a_sentence() -> None:
     ("whys", "said"),
     [
         ([""], "The one job is admitted."),
-        (["", ""], "All 2 jobs admitted."),
+        (["", ""], "All 2 jobs are admitted."),
         ([NOT_WORTH], "0 of 1 job admitted; 1 was not worth its price."),
         (["", NO_ROOM, NO_ROOM, LATE], "1 of 4 jobs admitted; 2 found no room in time, 1 could not finish in time."),
         (["", "no machine holds a server"], "1 of 2 jobs admitted; 1 turned away: no machine holds a server."),

@@ -13,7 +13,7 @@ from dlsched.policies.rolling_horizon import problem as problems
 from dlsched.policies.rolling_horizon.solver import solve
 from dlsched.studies import registry
 from dlsched.studies.inspect.look_ahead import StoredRun, StoredWidths
-from dlsched.studies.inspect.look_ahead.answer import LookAhead, changes_at, decisions_of
+from dlsched.studies.inspect.look_ahead.answer import LookAheads, changes_at, decisions_of
 from dlsched.studies.simulation import simulate
 from tests.support.known import known
 from tests.support.look_ahead_runs import (
@@ -118,9 +118,9 @@ def test_the_greedy_run_is_told_what_the_optimal_one_would_plan():
 
 
 def test_an_answer_survives_the_store():
-    one = at(elastic_scenario(), OPTIMAL, 2, steps=3)
-    assert one.steps == 3
-    assert LookAhead.from_plain(json.loads(json.dumps(one.to_plain()))) == one
+    answer = LookAheads(decisions=tuple(window(elastic_scenario(), OPTIMAL, 2, 3, steps=3)))
+    assert answer.by_number[2].steps == 3
+    assert LookAheads.from_plain(json.loads(json.dumps(answer.to_plain()))).decisions == answer.decisions
 
 
 def test_a_computation_answers_a_stretch_of_decisions_and_tells_how_far_it_is():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
@@ -20,15 +18,17 @@ from dlsched.studies.inspect.look_ahead.words import (
     waiting_of,
 )
 from tests.support.look_ahead_runs import elastic_scenario
+from tests.support.models import replaced
 
 
 def decided(held: list[int], first: list[int], greedy: list[int], **changes: object) -> LookAhead:
-    one = LookAhead(
-        1, 600.0, 300.0, tuple("abcdefgh"[: len(held)]), tuple(range(len(held))), tuple(held),
-        tuple((width, width) for width in first), tuple(greedy), 2.0, 2.0, "optimal", "columns", "", "scenario 3",
-        (0, 0), 0, tuple(first),
-    )  # fmt: skip
-    return replace(one, **changes)  # type: ignore[arg-type]
+    given = {
+        "number": 1, "time_s": 600.0, "step_s": 300.0, "jobs": tuple("abcdefgh"[: len(held)]),
+        "row": tuple(range(len(held))), "held": tuple(held), "plan": tuple((width, width) for width in first),
+        "greedy": tuple(greedy), "objective": 2.0, "bound": 2.0, "status": "optimal", "method": "columns", "reason": "",
+        "scenarios": "scenario 3", "idle": (0, 0), "rest": 0, "got": tuple(first),
+    }  # fmt: skip
+    return LookAhead(**(given | changes))
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_banners_tell_an_older_run_another_objective_and_what_is_not_proven():
     assert guards_of(one, None, stale=False, follows_plan=False) == []
     (old,) = guards_of(one, 2.0, stale=True, follows_plan=True)
     assert (old.level, "older version" in old.text) == ("orange", True)
-    (loose,) = guards_of(replace(one, objective=1.99, status="feasible"), 1.99, stale=False, follows_plan=True)
+    (loose,) = guards_of(replaced(one, objective=1.99, status="feasible"), 1.99, stale=False, follows_plan=True)
     assert loose.text == "Feasible, at most 0.5% from best: not proven to be the best plan."
-    no_plan = replace(one, objective=None, bound=None, status="infeasible", reason="too few nodes")
+    no_plan = replaced(one, objective=None, bound=None, status="infeasible", reason="too few nodes")
     (none,) = guards_of(no_plan, 0.0, stale=False, follows_plan=True)
     assert none.text == "No plan: too few nodes. Jobs keep what they have."
 
@@ -103,7 +103,7 @@ def test_beyond_forty_jobs_those_that_change_or_differ_come_first():
     count = MOST_ROWS + 10
     same = [1] * count
     first = [*same[:-2], 2, 1]
-    one = replace(
+    one = replaced(
         decided([], [], []), jobs=tuple(map(str, range(count))), row=tuple(range(count)), held=tuple(same),
         plan=tuple((width,) for width in first), greedy=(1, 1, 0, *first[3:]), got=tuple(first),
     )  # fmt: skip
