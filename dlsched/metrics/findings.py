@@ -146,11 +146,11 @@ def _not_completed(metrics: Mapping[str, Number]) -> str:
     return f"of {count(metrics.get('jobs'))} jobs {', '.join(found)}" if found else ""
 
 
-def compare_sentence(comparison: Comparison) -> str:
+def compare_sentence(comparison: Comparison, called: str = "") -> str:
     """Return what the comparison says: a clause for each of the first two other runs, then how sure it is.
 
     A clause names the most important number that got better and the most important one that got worse; two of each
-    where only one run is compared.
+    where only one run is compared. ``called``: what stands in the place of a run's name, such as "it".
     """
     others = [name for name in comparison.names if name != comparison.baseline]
     if not others:
@@ -158,7 +158,7 @@ def compare_sentence(comparison: Comparison) -> str:
     shown = others[:MOST_CLAUSES]
     most = 2 if len(shown) == 1 else 1
     told: set[str] = set()
-    clauses = [_clause(comparison, name, most, told) for name in shown]
+    clauses = [_clause(comparison, name, called or name, most, told) for name in shown]
     rests = [_rest(comparison, name) for name in shown]
     if len(shown) > 1 and rests[0] and len(set(rests)) == 1:
         clauses[-1] += f", both {rests[0]}"
@@ -176,14 +176,14 @@ def headline(comparison: Comparison) -> str:
     if row is None or not better:
         return f"No other policy here is clearly better than {comparison.baseline} ({comparison.certainty()})."
     best = min(better, key=lambda cell: cell.delta.mean if cell.delta else 0.0)
-    change = _change(row, best, comparison.baseline).removesuffix(")")
-    return f"Against {comparison.baseline}, {best.name} {change}; {comparison.certainty()})."
+    change = f"{_change(row, best, comparison.baseline)} ({best.told.change}; {comparison.certainty()})"
+    return f"Against {comparison.baseline}, {best.name} {change}."
 
 
-def _clause(comparison: Comparison, name: str, most: int, told: set[str]) -> str:
-    """Return what run ``name`` changes; ``told`` collects the numbers whose baseline the sentence has named."""
+def _clause(comparison: Comparison, run: str, name: str, most: int, told: set[str]) -> str:
+    """Return what a run changes, as ``name``; ``told`` collects the numbers whose baseline the sentence has named."""
     base = comparison.baseline
-    rows = {row.kpi.key: (row, row.of(name)) for row in headline_rows(comparison)}
+    rows = {row.kpi.key: (row, row.of(run)) for row in headline_rows(comparison)}
     better, worse = _of_verdict(rows, "better")[:most], _of_verdict(rows, "worse")[:most]
     if not better and not worse:
         return _no_difference(rows, name, base)
@@ -219,7 +219,7 @@ def _any_above_zero(comparison: Comparison, key: str) -> bool:
 
 def _changes(pairs: Iterable[tuple[Row, Cell]], base: str, told: set[str]) -> str:
     """Return "cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min ± 15 min) and ...", empty without pairs."""
-    changes = [_change(row, cell, base, again=row.kpi.key in told) for row, cell in pairs]
+    changes = [f"{_change(row, cell, base, again=row.kpi.key in told)} ({cell.told.change})" for row, cell in pairs]
     told.update(row.kpi.key for row, _ in pairs)
     return listed(changes) if changes else ""
 
@@ -231,9 +231,8 @@ def _change(row: Row, cell: Cell, base: str, *, again: bool = False) -> str:
     assert delta is not None
     assert value is not None
     verb = "cuts" if delta.mean < 0 else "raises"
-    size = cell.delta_text.rsplit(f", {cell.verdict}", 1)[0]
     start = "" if again else f" from {row.kpi.show(before.mean)}"
-    return f"{verb} {HEADLINES[row.kpi.key]}{start} to {row.kpi.show(value.mean)} ({size})"
+    return f"{verb} {HEADLINES[row.kpi.key]}{start} to {row.kpi.show(value.mean)}"
 
 
 def _rest(comparison: Comparison, name: str) -> str:

@@ -135,8 +135,8 @@ def recommendation(comparison: Comparison, options: Sequence[Alternative]) -> st
     if claimed is not None:
         return f"Choose {best}: {claimed.claim} {compare_sentence(only(comparison, (base, best)))}"
     if best != base:
-        why = compare_sentence(only(comparison, (base, best))).removeprefix(f"{best} ")
-        return f"Choose {best}: it {why}{_beside(comparison, options, best)}"
+        why = compare_sentence(only(comparison, (base, best)), called="it")
+        return f"Choose {best}: {why}{_beside(comparison, options, best)}"
     mixed = trade_offs(comparison, options)
     if mixed:
         told = only(comparison, (base, *mixed))

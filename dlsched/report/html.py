@@ -18,7 +18,8 @@ from dlsched.report.svg import Mark, scatter
 from dlsched.studies.sizing.answer import FrontierPoint, check_at
 from dlsched.studies.sizing.words import hits_words, neighbour_words, reached_words, sure_words
 from dlsched.studies.sizing.words import sentence as sentence_of_size
-from dlsched.wording.formats import MISSING, PLUS_MINUS, amount, count, show_delta, show_size
+from dlsched.wording.certainty import interval_note
+from dlsched.wording.formats import MISSING, PLUS_MINUS, count, show_delta, show_size
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
@@ -305,10 +306,10 @@ def _situations(found: Sensitivity | None) -> str:
         [said(each.words), *(said(cell.text) + (" ★" if cell.best else "") for cell in each.row.cells)]
         for each in found.situations
     ]
-    single = "1 draw" if found.draws == 1 and not found.exact else "exact" if found.exact else ""
-    sure = single or f"± is 95% over {amount(found.draws, 'paired draw')}"
     head = [f"{said(found.label)}, when", *(said(name, 60) for name in found.names)]
-    shown = table(head, rows, caption=f"{sure}; ★ best, shared where draws do not tell.")
+    shown = table(
+        head, rows, caption=f"{interval_note(found.draws, exact=found.exact)}; ★ best, shared where draws do not tell."
+    )
     return f"<h2>What could change this</h2>{shown}"
 
 

@@ -25,6 +25,15 @@ def certainty(draws: int, *, exact: bool, paired: bool = True, of_days: bool = F
     return f"95%, {draws:,} {'paired ' if paired else ''}draws{' of these days' if of_days else ''}"
 
 
+def interval_note(draws: int, *, exact: bool, of_days: bool = False) -> str:
+    """Return what the ± beside numbers is: "± is 95% over 5 paired draws", or why there is none."""
+    if exact:
+        return EXACT
+    if draws == 1:
+        return f"{ROUGH}, so no intervals"
+    return f"± is 95% over {draws:,} paired draws{' of these days' if of_days else ''}"
+
+
 class Interval(Protocol):
     """A mean with half the width of its interval, None where there is none."""
 

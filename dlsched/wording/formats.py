@@ -208,9 +208,15 @@ def show_interval(kind: Kind, value: Number, half_width: Number, *, signed: bool
     Without an interval (one draw) only the value; a half width of 0 adds nothing, the caller says "exact".
     """
     text = show_delta(kind, value) if signed else show(kind, value)
+    half = half_words(kind, text, half_width)
+    return f"{text} {half}" if half else text
+
+
+def half_words(kind: Kind, text: str, half_width: Number) -> str:
+    """Return the interval beside a value that is written as ``text``: "± 1.9 pp"; "" where there is none."""
     if half_width is None or math.isnan(half_width) or half_width == 0 or text == MISSING:
-        return text
-    return f"{text} {PLUS_MINUS} {_half(kind, text, half_width)}"
+        return ""
+    return f"{PLUS_MINUS} {_half(kind, text, half_width)}"
 
 
 def _half(kind: Kind, text: str, half_width: float) -> str:

@@ -201,7 +201,7 @@ def test_a_stored_sweep_says_what_could_change_the_answer(store, scenario, open_
     assert not app.exception
     assert not app.checkbox(key="memo-situations").disabled
     found = pages["memo"][-1].sensitivity
-    assert [each.words for each in found.situations] == ["as it is", "Nodes 3"]
+    assert [each.words for each in found.situations] == ["as it is", "3 nodes"]
     assert found.exact
     assert "What could change this" in pages["html"][-1]
     app = app.checkbox(key="memo-situations").uncheck().run()

@@ -57,7 +57,7 @@ def test_a_baseline_shows_on_the_cards_in_words(store, scenario, open_page):
     base, other = run(store, scenario), run(store, scenario, "sjf")
     app = open_page(PAGE, run=other, runs=f"{base},{other}", base=base)
     assert not app.exception
-    assert any("Differences from FIFO, exact for this trace" in plain(text) for text in app.markdown)
+    assert any("Differences from FIFO: exact for this trace" in plain(text) for text in app.markdown)
     assert app.metric[3].delta == "same"
     assert app.button(key="result-next").label == "Compare with the other run"
 

@@ -13,8 +13,8 @@ from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 from dlsched.metrics.summary import Metrics
-from dlsched.wording.certainty import certainty
-from dlsched.wording.formats import MISSING, Number, count, show_delta, show_interval, show_size
+from dlsched.wording.certainty import ROUGH, certainty, interval_note
+from dlsched.wording.formats import MISSING, Number, count, half_words, show, show_delta, show_interval, show_size
 
 Verdict = Literal["baseline", "better", "worse", "changed", "same", "not distinguishable", "rough", "missing"]
 Numbers = Mapping[str, Number]
@@ -30,6 +30,25 @@ COMPARED = (
 
 
 @dataclass(frozen=True, slots=True)
+class DeltaWords:
+    """A difference in words, in its parts: "−41 min", "± 15 min", "better"; a part that is not there is ""."""
+
+    size: str
+    half: str = ""
+    verdict: str = ""
+
+    @property
+    def change(self) -> str:
+        """The size with its interval: "−41 min ± 15 min"."""
+        return " ".join(filter(None, (self.size, self.half)))
+
+    @property
+    def text(self) -> str:
+        """All of it: "−41 min ± 15 min, better"."""
+        return ", ".join(filter(None, (self.change, self.verdict)))
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One metric of one run: its value, and its difference from the baseline (None for the baseline itself)."""
 
@@ -39,7 +58,12 @@ class Cell:
     verdict: Verdict
     best: bool
     text: str
-    delta_text: str
+    told: DeltaWords
+
+    @property
+    def delta_text(self) -> str:
+        """The difference in words; "" for the baseline."""
+        return self.told.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +100,11 @@ class Comparison:
     def certainty(self, *, paired: bool = True) -> str:
         """Return how sure the numbers are, in words; not ``paired``: of one run by itself."""
         return certainty(self.draws, exact=self.exact, paired=paired, of_days=self.of_days)
+
+    @property
+    def interval_note(self) -> str:
+        """What the ± beside the numbers is, or why there is none."""
+        return interval_note(self.draws, exact=self.exact, of_days=self.of_days)
 
 
 def compare(
@@ -200,16 +229,16 @@ def _cell(
 ) -> Cell:
     ours, theirs = values[name], values[baseline]
     if ours is None:
-        return Cell(name, None, None, "missing", False, MISSING, MISSING)
+        return Cell(name, None, None, "missing", False, MISSING, DeltaWords(MISSING))
     value = _sure(mean_interval(ours), exact=exact)
     text = show_interval(kpi.kind, value.mean, value.half_width)
     if name == baseline:
-        return Cell(name, value, None, "baseline", name in best, text, "")
+        return Cell(name, value, None, "baseline", name in best, text, DeltaWords(""))
     if theirs is None:
-        return Cell(name, value, None, "missing", name in best, text, MISSING)
+        return Cell(name, value, None, "missing", name in best, text, DeltaWords(MISSING))
     delta = _sure(paired_difference(ours, theirs), exact=exact)
     verdict = judge(kpi, delta, scale=max(abs(value.mean), abs(float(np.mean(theirs)))))
-    return Cell(name, value, delta, verdict, name in best, text, delta_words(kpi, delta, verdict))
+    return Cell(name, value, delta, verdict, name in best, text, delta_parts(kpi, delta, verdict))
 
 
 def judge(kpi: KPI, delta: Interval, scale: float) -> Verdict:
@@ -228,15 +257,17 @@ def judge(kpi: KPI, delta: Interval, scale: float) -> Verdict:
 
 def delta_words(kpi: KPI, delta: Interval, verdict: Verdict) -> str:
     """Return a difference in words: "−41 min ± 15 min, better"; "same"; "−1 min ± 3 min, not distinguishable"."""
+    return delta_parts(kpi, delta, verdict).text
+
+
+def delta_parts(kpi: KPI, delta: Interval, verdict: Verdict) -> DeltaWords:
+    """Return a difference in words, in its parts."""
     if verdict == "same":
-        return "same"
-    size = show_interval(kpi.kind, delta.mean, delta.half_width, signed=True)
-    if delta.half_width and show_delta(kpi.kind, delta.mean) == show_size(kpi.kind, 0.0):
-        size = show_interval(kpi.kind, 0.0, delta.half_width)
-    word = {"changed": "", "rough": "rough, 1 draw"}.get(verdict, verdict)
-    if delta.exact and delta.n > 1:
-        word = f"{word}, exact" if word else "exact"
-    return f"{size}, {word}" if word else size
+        return DeltaWords("same")
+    is_zero = show_delta(kpi.kind, delta.mean) == show_size(kpi.kind, 0.0)
+    size = show(kpi.kind, 0.0) if is_zero and delta.half_width else show_delta(kpi.kind, delta.mean)
+    words = ({"changed": "", "rough": ROUGH}.get(verdict, verdict), "exact" if delta.exact and delta.n > 1 else "")
+    return DeltaWords(size, half_words(kpi.kind, size, delta.half_width), ", ".join(filter(None, words)))
 
 
 def _best(kpi: KPI, values: Mapping[str, list[float] | None], *, exact: bool) -> set[str]:

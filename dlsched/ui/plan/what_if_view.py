@@ -12,7 +12,7 @@ from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import what_if as figures
 from dlsched.metrics.job_classes import NAMED, NOUNS
-from dlsched.metrics.stats.compare import Cell, Comparison, Row
+from dlsched.metrics.stats.compare import Comparison, Row
 from dlsched.policies.registry import find, unmet_needs
 from dlsched.studies.design import Variant, changed, factor_of
 from dlsched.studies.what_if import WhatIfSpec, is_exact, moved
@@ -32,7 +32,7 @@ from dlsched.ui.results import cards, winners
 from dlsched.ui.scenario import calibration, price_lists
 from dlsched.wording.assumptions import Premise, assumptions, draw_premises
 from dlsched.wording.cautions import cautions
-from dlsched.wording.formats import MISSING, amount, money, show_size
+from dlsched.wording.formats import MISSING, amount, show_size
 from dlsched.workload.import_report import in_seconds, offered_load
 
 PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
@@ -152,20 +152,9 @@ def _cards(answer: WhatIf, comparison: Comparison) -> None:
         columns = st.columns(len(rows) or 1)
     for column, row in zip(columns, rows, strict=False):
         cell = row.of(CHANGED)
-        value = MISSING if cell.value is None else _value(row, cell.value.mean)
-        delta = _delta(cell) if answer.is_changed else _own_interval(row, comparison)
+        value = MISSING if cell.value is None else cards.on_card(row.kpi).show(cell.value.mean)
+        delta = cards.delta_of(row, CHANGED) if answer.is_changed else _own_interval(row, comparison)
         column.metric(row.kpi.label, dollars(value), help=dollars(row.kpi.tooltip), border=True, **delta)
-
-
-def _delta(cell: Cell) -> dict[str, Any]:
-    """Return a difference as a card shows it, without the "/month" that its label says."""
-    found = cards.delta_of(cell)
-    return found | {"delta": found["delta"].removesuffix("/month")} if found else {}
-
-
-def _value(row: Row, mean: float) -> str:
-    """Return a value as its card shows it; a label that says "per month" says it for the value too."""
-    return money(mean) if row.kpi.kind == "usd_per_month" else row.kpi.show(mean)
 
 
 def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:

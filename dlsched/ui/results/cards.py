@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.savings import gain_words
-from dlsched.metrics.stats.compare import Cell, Comparison
+from dlsched.metrics.stats.compare import Comparison, Row, delta_parts
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.formats import count, money, share
 
@@ -77,7 +78,7 @@ def show(metrics: Metrics, comparison: Comparison | None, name: str, *, money_fi
     keys = card_keys(metrics, money_first=money_first)
     for column, key in zip(st.columns(len(keys)), keys, strict=True):
         row = comparison.row(key) if comparison else None
-        delta = delta_of(row.of(name)) if row else {}
+        delta = delta_of(row, name) if row else {}
         help_text = dollars(card_help(key, metrics))
         column.metric(KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, **delta)
     if comparison:
@@ -86,25 +87,24 @@ def show(metrics: Metrics, comparison: Comparison | None, name: str, *, money_fi
 
 def against(comparison: Comparison) -> str:
     """Say what the differences on the cards are differences from, and how sure they are."""
-    if comparison.exact:
-        return f"Differences from {comparison.baseline}, exact for this trace."
-    if comparison.draws == 1:
-        return f"Differences from {comparison.baseline}, of 1 draw: rough."
-    pairs = f"means over {comparison.draws} paired draws with 95% intervals; the values are of the draw shown"
-    return f"Differences from {comparison.baseline}: {pairs}."
+    values = "; the values are of the draw shown" if comparison.draws > 1 else ""
+    return f"Differences from {comparison.baseline}: {comparison.interval_note}{values}."
 
 
-def delta_of(cell: Cell) -> dict[str, Any]:
-    """Return the arguments of st.metric that show a difference; none for the baseline itself."""
+def on_card(kpi: KPI) -> KPI:
+    """Return how a card shows a metric: a label that says "per month" says it for the numbers too."""
+    return replace(kpi, kind="usd") if kpi.kind == "usd_per_month" else kpi
+
+
+def delta_of(row: Row, name: str) -> dict[str, Any]:
+    """Return the arguments of st.metric that show a run's difference; none for the baseline itself."""
+    cell = row.of(name)
     if cell.verdict in ("baseline", "missing") or cell.delta is None:
         return {}
-    decided = cell.verdict in ("better", "worse")
-    size, interval, rest = cell.delta_text.partition(" ± ")
-    if not interval:
-        size, _, rest = cell.delta_text.partition(", ")
+    decided, words = cell.verdict in ("better", "worse"), delta_parts(on_card(row.kpi), cell.delta, cell.verdict)
     return {
-        "delta": dollars(size),
+        "delta": dollars(words.size),
         "delta_color": {"better": "blue", "worse": "orange"}.get(cell.verdict, "off"),
         "delta_arrow": ("down" if cell.delta.mean < 0 else "up") if decided else "off",
-        "delta_description": dollars(interval.lstrip() + rest),
+        "delta_description": dollars(", ".join(filter(None, (words.half, words.verdict)))),
     }

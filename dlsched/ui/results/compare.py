@@ -24,7 +24,7 @@ from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series, shared_seeds
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.results import winners as winners_view
-from dlsched.wording.formats import amount, count
+from dlsched.wording.formats import amount, capital, count
 
 FOREST = (
     "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", "late_share", "cost_month", "total_cost", "allocation_ratio",
@@ -73,7 +73,7 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     folded = f" The same in all runs: {dollars(' · '.join(same))}." if same else ""
     star = "★ best of its row, shared where the draws do not tell runs apart." if _has_star(shown) else ""
     st.markdown(
-        f":gray[(B) is the baseline, the others show the difference from it; {_draws(comparison)}. {star}{folded}]"
+        f":gray[(B) is the baseline, the others show their difference; {comparison.interval_note}. {star}{folded}]"
     )
 
 
@@ -83,14 +83,6 @@ def _is_same(row: Row) -> bool:
 
 def _has_star(rows: list[Row]) -> bool:
     return any(cell.best for row in rows for cell in row.cells)
-
-
-def _draws(comparison: Comparison) -> str:
-    if comparison.exact:
-        return "exact for this trace, nothing is random"
-    if comparison.draws == 1:
-        return "1 draw, so no intervals"
-    return f"± is 95% over {comparison.draws} paired draws"
 
 
 def _heading(name: str, comparison: Comparison) -> str:
@@ -309,7 +301,11 @@ def savings_tab(comparison: Comparison, chosen: list[Series]) -> None:
     st.subheader("What the run of a row saves against the one of a column", anchor=False)
     alt = f"Share of the total cost that each of {amount(len(costs.runs), 'run')} saves against the others"
     st.table(saving_table(costs), hide_index=True, border="horizontal", alt=alt)
-    st.markdown(f":gray[Share of the other run's total cost, machines and lateness. {_sure(comparison)}]")
+    colours = (
+        "" if comparison.draws == 1 else "; blue saves, orange costs more, grey: the draws do not tell the two apart"
+    )
+    sure = f"{capital(comparison.interval_note)}{colours}."
+    st.markdown(f":gray[Share of the other run's total cost, machines and lateness. {sure}]")
 
 
 def saving_table(costs: Costs) -> pd.DataFrame:
@@ -336,12 +332,3 @@ def _saving(of: Interval | None) -> str:
     if not of.tells_apart():
         return f":gray[{text}]"
     return f":blue[{text}]" if of.mean > 0 else f":orange[{text}]"
-
-
-def _sure(comparison: Comparison) -> str:
-    if comparison.exact:
-        return "Exact for this trace, nothing is random."
-    if comparison.draws == 1:
-        return "1 draw, so no intervals: rough."
-    pairs = f"Mean over {comparison.draws} paired draws, ± is 95%"
-    return f"{pairs}; blue saves, orange costs more, grey: the draws do not tell the two apart."

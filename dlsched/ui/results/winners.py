@@ -17,6 +17,7 @@ from dlsched.metrics.winner_words import jobs_sentence, notes, noticed_words, se
 from dlsched.metrics.winners import QUANTITIES, Winners
 from dlsched.ui.frame import charts
 from dlsched.ui.frame.text import dollars, safe
+from dlsched.wording.certainty import interval_note
 from dlsched.wording.formats import MISSING, amount, show
 
 COLOURS = {"better": "blue", "worse": "orange"}
@@ -106,7 +107,7 @@ def show_fairness(fairness: Fairness) -> None:
         alt=f"{amount(len(rows), 'measure')} of fairness of {fairness.baseline} and {fairness.other}",
     )  # fmt: skip
     if fairness.draws > 1:
-        st.markdown(f":gray[± is 95% over {fairness.draws} paired draws.]")
+        st.markdown(f":gray[{interval_note(fairness.draws, exact=False)}.]")
 
 
 def show_how() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.metrics.job_classes import letters
-from dlsched.metrics.stats.compare import compare
+from dlsched.metrics.stats.compare import Row, compare
 from dlsched.ui.frame.loaders import vm_types
 from dlsched.ui.frame.window import Window
 from dlsched.ui.results import cards
@@ -62,9 +62,9 @@ def test_cards_name_their_parts() -> None:
     assert cards.card_help("total_cost", metrics).endswith("Here: $42.00 machines + $8.00 lateness.")
 
 
-def cell(ours: list[float], exact: bool = False, key: str = "wait_p95"):
+def row(ours: list[float], exact: bool = False, key: str = "wait_p95") -> Row:
     runs = [("A", [{key: 7_200.0}, {key: 7_300.0}, {key: 7_100.0}]), ("B", [{key: value} for value in ours])]
-    return compare([(name, draws[:1] if exact else draws) for name, draws in runs], "A", exact=exact).rows[0].of("B")
+    return compare([(name, draws[:1] if exact else draws) for name, draws in runs], "A", exact=exact).rows[0]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def cell(ours: list[float], exact: bool = False, key: str = "wait_p95"):
     ],
 )
 def test_deltas_have_sign_interval_and_word(ours, exact, delta, colour, arrow, words) -> None:
-    shown = cards.delta_of(cell(ours, exact))
+    shown = cards.delta_of(row(ours, exact), "B")
     assert shown == {
         "delta": delta,
         "delta_color": colour,
@@ -88,7 +88,7 @@ def test_deltas_have_sign_interval_and_word(ours, exact, delta, colour, arrow, w
 
 
 def test_more_of_what_is_better_higher_is_blue_and_up() -> None:
-    shown = cards.delta_of(cell([8_200.0, 8_300.0, 8_100.0], key="utility_total"))
+    shown = cards.delta_of(row([8_200.0, 8_300.0, 8_100.0], key="utility_total"), "B")
     assert (shown["delta_color"], shown["delta_arrow"]) == ("blue", "up")
 
 
