@@ -94,8 +94,8 @@ def moved(spec: WhatIfSpec, scenario: Scenario) -> tuple[Moved, ...]:
         change = factor_of(scenario, key)
         found.append(Moved(key=key, label=change.label, unit=change.unit, before=change.own(scenario), after=value))
     if before.policy != after.policy:
-        labels = [find(case.policy).label for case in (before, after)]
-        found.append(Moved(key="policy", label="Policy", unit="", before=labels[0], after=labels[1]))
+        names = [find(case.policy).spoken for case in (before, after)]
+        found.append(Moved(key="policy", label="Policy", unit="", before=names[0], after=names[1]))
     return (*found, *_moved_params(before, after))
 
 
@@ -105,7 +105,7 @@ def _moved_params(before: Variant, after: Variant) -> list[Moved]:
     values = _plain_params(after.policy, after.params)
     base = _plain_params(after.policy, before.params if before.policy == after.policy else {})
     return [
-        Moved(key=f"param.{name}", label=f"{spec.label}, {name.replace('_', ' ')}", unit="", before=base[name],
+        Moved(key=f"param.{name}", label=f"{spec.spoken}, {name.replace('_', ' ')}", unit="", before=base[name],
               after=value)
         for name, value in values.items()
         if value != base[name]

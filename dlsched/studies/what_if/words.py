@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import HEADLINES
 from dlsched.metrics.stats.compare import Comparison, Row
+from dlsched.policies.registry import find, spoken
+from dlsched.studies.design import changed
 from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, WhatIf, cost_key, service_rows
+from dlsched.studies.what_if.spec import WhatIfSpec
+from dlsched.wording.assumptions import Premise, assumptions, draw_premises
+from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.certainty import ROUGH
 from dlsched.wording.formats import capital, count, is_missing, listed, money
 from dlsched.wording.settings import setting_words, value_words
+from dlsched.workload.import_report import in_seconds, offered_load
 
 MOST_NAMED = 3
 """More changes than this are counted in a sentence, not named."""
@@ -70,7 +79,7 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
 def subject(moved: Sequence[Moved]) -> Subject:
     """Return what was changed as the subject of a sentence: "Two more nodes", "Arrivals +20% and run times −10%"."""
     if len(moved) > MOST_NAMED:
-        return Subject(f"These {SMALL_NUMBERS[len(moved)] if len(moved) <= 12 else len(moved)} changes", many=True)
+        return Subject(f"These {_spelled(len(moved))} changes", many=True)
     text = listed([moved_words(one) for one in moved])
     many = len(moved) > 1 or _is_plural(moved[0])
     return Subject(capital(text), many)
@@ -80,8 +89,7 @@ def moved_words(one: Moved) -> str:
     """Return one change in words: "two more nodes", "arrivals +20%", "EASY backfill instead of FIFO"."""
     if one.unit == "nodes":
         step, name = _step(one), one.key.partition(".")[2]
-        many = SMALL_NUMBERS[abs(step)] if abs(step) < len(SMALL_NUMBERS) else count(abs(step))
-        nodes = f"{many} {'more' if step > 0 else 'fewer'} {'node' if abs(step) == 1 else 'nodes'}"
+        nodes = f"{_spelled(abs(step))} {'more' if step > 0 else 'fewer'} {'node' if abs(step) == 1 else 'nodes'}"
         return f"{nodes} of {name}" if name else nodes
     if one.key == "policy":
         return f"{one.after} instead of {one.before}"
@@ -109,6 +117,10 @@ def _is_plural(one: Moved) -> bool:
     if one.key == "failure_at":
         return "+" in str(one.after)
     return one.key in PLURAL or one.key == "run_time_spread"
+
+
+def _spelled(number: int) -> str:
+    return SMALL_NUMBERS[number] if number < len(SMALL_NUMBERS) else count(number)
 
 
 def _step(one: Moved) -> int:
@@ -181,9 +193,13 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
     rows = [*service_rows(comparison)[:MOST_CLAUSES], comparison.row(cost_key(answer, comparison) or "")]
     there = [row for row in rows if row is not None and row.of(TODAY).value is not None]
     if not there:
-        return f"As it is, {answer.baseline.label} leaves no number to compare."
+        return f"As it is, {_baseline(answer)} leaves no number to compare."
     numbers = listed([f"{_named(row)} {row.of(TODAY).text}" for row in there])
-    return f"As it is, {answer.baseline.label}: {numbers} ({comparison.certainty(paired=False)})."
+    return f"As it is, {_baseline(answer)}: {numbers} ({comparison.certainty(paired=False)})."
+
+
+def _baseline(answer: WhatIf) -> str:
+    return spoken(answer.baseline.policy, answer.baseline.label)
 
 
 def _named(row: Row) -> str:
@@ -210,3 +226,38 @@ def completed_words(answer: WhatIf, comparison: Comparison) -> str:
     if answer.is_changed:
         said += ", as today" if cell.verdict == "same" else f" ({cell.delta_text} than today)"
     return said + (f"; {listed(lost)}" if lost else "") + "."
+
+
+def cautions_of(answer: WhatIf, spec: WhatIfSpec, scenario: Scenario) -> list[Caution]:
+    """Return what must be known before the numbers are trusted, of the changed side."""
+    case = spec.changed
+    try:
+        made = changed(scenario, case.changes)
+        load = offered_load(in_seconds(made), made.cluster)
+    except DlschedError:
+        return []
+    policy, metrics = find(case.policy), next((one for one in answer.changed.metrics if one), None)
+    return cautions(
+        made, metrics, audit=answer.audit, draws=answer.draws, load=load, policy_draws=policy.draws,
+        remark=policy.remark_on(dict(case.params), made),
+    )  # fmt: skip
+
+
+def premises_of(
+    answer: WhatIf, spec: WhatIfSpec, scenario: Scenario, today: date, more: Sequence[Premise] = ()
+) -> list[Premise]:
+    """Return what the answer takes for granted: what is drawn, ``more``, then the changed scenario's own."""
+    policies = [find(case.policy) for case in (spec.baseline, spec.changed)]
+    runs = [one for side in (answer.baseline, answer.changed) for one in side.metrics]
+    try:
+        made = changed(scenario, spec.changed.changes)
+    except DlschedError:
+        made = scenario
+    own = assumptions(
+        made,
+        uses_run_times=any(policy.uses_run_times for policy in policies),
+        clairvoyant=any(policy.clairvoyant for policy in policies),
+        stops_jobs=any(one.get("preemptions") or one.get("resizes") for one in runs),
+        today=today,
+    )
+    return [*draw_premises(spec.draws.vary, "What if"), *more, *own]

@@ -8,18 +8,19 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import what_if as figures
 from dlsched.metrics.job_classes import NAMED, NOUNS
 from dlsched.metrics.stats.compare import Comparison, Row
 from dlsched.policies.registry import find, unmet_needs
-from dlsched.studies.design import Variant, changed, factor_of
+from dlsched.studies.design import Variant, factor_of
 from dlsched.studies.what_if import WhatIfSpec, is_exact, moved
 from dlsched.studies.what_if.answer import CHANGED, TODAY, WhatIf, card_rows, comparison_of
 from dlsched.studies.what_if.words import (
+    cautions_of,
     completed_words,
     moved_words,
+    premises_of,
     sentence,
     settings,
 )
@@ -30,10 +31,8 @@ from dlsched.ui.plan import report_kept, shortlist, what_if_draws, what_if_form,
 from dlsched.ui.plan.what_if_work import Shown
 from dlsched.ui.results import cards, winners
 from dlsched.ui.scenario import calibration, price_lists
-from dlsched.wording.assumptions import Premise, assumptions, draw_premises
-from dlsched.wording.cautions import cautions
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import MISSING, amount, show_size
-from dlsched.workload.import_report import in_seconds, offered_load
 
 PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
 WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
@@ -120,8 +119,8 @@ def show(shown: Shown, scenario: Scenario, *, refining: bool = False, old: bool 
     for text in answer.errors[:3]:
         st.error(f"**A run did not come to its end**  \n{safe(text, 600)}", icon="⛔")
     with st.container(key="whatif-old" if old else "whatif-now"):
-        found = _guards(shown, scenario)
-        parts.guard_rails([guard for guard in found if guard.level != "info"])
+        found = cautions_of(answer, shown.spec, scenario)
+        parts.guard_rails([one for one in found if one.level != "info"])
         parts.sentence(sentence(answer, comparison))
         if answer.errors:
             return
@@ -129,20 +128,6 @@ def show(shown: Shown, scenario: Scenario, *, refining: bool = False, old: bool 
         _sure(shown, scenario, comparison, refining=refining)
         _pictures(answer, comparison)
         _further(shown, comparison)
-
-
-def _guards(shown: Shown, scenario: Scenario) -> list[Any]:
-    """Return what must be known before the numbers are trusted, of the changed side."""
-    answer, case = shown.answer, shown.spec.changed
-    metrics = next((one for one in answer.changed.metrics if one), None)
-    try:
-        made = changed(scenario, case.changes)
-        load = offered_load(in_seconds(made), made.cluster)
-    except DlschedError:
-        return []
-    spec = find(case.policy)
-    return cautions(made, metrics, audit=answer.audit, draws=answer.draws, load=load, policy_draws=spec.draws,
-                  remark=spec.remark_on(dict(case.params), made))  # fmt: skip
 
 
 def _cards(answer: WhatIf, comparison: Comparison) -> None:
@@ -184,7 +169,7 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
                       type="tertiary", help="10 draws tell how far the answer holds")  # fmt: skip
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
-        parts.chips(_chips(shown, scenario), "whatif")
+        parts.chips(_premises(shown, scenario), "whatif")
         if refining:  # in the place of what comes next, which would stay there greyed
             for _ in range(3):
                 st.empty()
@@ -193,25 +178,9 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
             _next_steps(shown)
 
 
-def _chips(shown: Shown, scenario: Scenario) -> list[Premise]:
-    answer, spec = shown.answer, shown.spec
-    policies = [find(case.policy) for case in (spec.baseline, spec.changed)]
-    stops = any(one.get("preemptions") or one.get("resizes") for side in (answer.baseline, answer.changed)
-                for one in side.metrics)  # fmt: skip
-    try:
-        made = changed(scenario, spec.changed.changes)
-    except DlschedError:
-        made = scenario
-    drawn = draw_premises(spec.draws.vary, "What if")
+def _premises(shown: Shown, scenario: Scenario) -> list[Premise]:
     trust = calibration.known_trust(scenario.content_hash)
-    taken = assumptions(
-        made,
-        uses_run_times=any(policy.uses_run_times for policy in policies),
-        clairvoyant=any(policy.clairvoyant for policy in policies),
-        stops_jobs=stops,
-        today=price_lists.today(),
-    )
-    return [*drawn, *([trust] if trust else []), *taken]
+    return premises_of(shown.answer, shown.spec, scenario, price_lists.today(), [trust] if trust else [])
 
 
 def _pictures(answer: WhatIf, comparison: Comparison) -> None:
