@@ -12,7 +12,7 @@ from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.executor import open_pool
 from dlsched.studies.calibration import CalibrationSpec, check, default_policies, read_spec, run_calibration
-from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, Group
+from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, ComparedGroup
 from dlsched.studies.calibration.words import (
     POLICY_HEADER,
     THRESHOLDS,
@@ -80,7 +80,7 @@ def _show(answer: Calibration, by: str, scenario: Scenario) -> None:
     print("Every replay was audited.")
 
 
-def _group(group: Group) -> tuple[str, ...]:
+def _group(group: ComparedGroup) -> tuple[str, ...]:
     wait, jct = group.wait, group.jct
     totals = ("–", "–") if jct is None else (duration(jct.recorded.mean_s), duration(jct.replayed.mean_s))
     waits = (duration(wait.recorded.mean_s), duration(wait.replayed.mean_s), factor(wait.ratio))

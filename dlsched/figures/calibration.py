@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, duration_axis, framed, plain
 from dlsched.figures.palette import BLUE, ORANGE, Theme
-from dlsched.studies.calibration.answer import ADDED_S, GROUPING_WORDS, Calibration, Group, Replayed
+from dlsched.studies.calibration.answer import ADDED_S, GROUPING_WORDS, Calibration, ComparedGroup, PolicyFit
 from dlsched.studies.calibration.words import ROUGH, VERDICTS, off_by, verdict_of
 from dlsched.wording.formats import amount, duration, factor
 
@@ -63,7 +63,7 @@ def wait_by_group(answer: Calibration, policy: str, by: str, theme: Theme) -> Ch
     return Chart(figure, _alt(replay, groups, word), _table(groups, word))
 
 
-def _ends(groups: tuple[Group, ...]) -> tuple[float, float]:
+def _ends(groups: tuple[ComparedGroup, ...]) -> tuple[float, float]:
     waits = [side.mean_s for group in groups for side in (group.wait.recorded, group.wait.replayed)]
     within = np.maximum(waits, LEAST_S)
     return float(within.min()) / ROOM, max(float(within.max()), 10 * LEAST_S) * ROOM
@@ -82,7 +82,7 @@ def _same_axes(figure: go.Figure) -> None:
     figure.update_yaxes(type="log", range=axis.range, **ticks)
 
 
-def _diameter_px(group: Group, largest: int) -> float:
+def _diameter_px(group: ComparedGroup, largest: int) -> float:
     """Return the diameter of a group's dot: its area grows with the jobs."""
     return max(SMALLEST_PX, LARGEST_PX * float(np.sqrt(group.wait.jobs / largest)))
 
@@ -102,7 +102,7 @@ def _band(figure: go.Figure, theme: Theme, low_s: float, high_s: float) -> None:
     )  # fmt: skip
 
 
-def _names(figure: go.Figure, theme: Theme, groups: tuple[Group, ...]) -> None:
+def _names(figure: go.Figure, theme: Theme, groups: tuple[ComparedGroup, ...]) -> None:
     bad = sorted((group for group in groups if verdict_of(group) == "off"), key=lambda group: -off_by(group.wait.ratio))
     for group in bad[:NAMED]:
         x, y = (max(side.mean_s, LEAST_S) for side in (group.wait.recorded, group.wait.replayed))
@@ -113,7 +113,7 @@ def _names(figure: go.Figure, theme: Theme, groups: tuple[Group, ...]) -> None:
         )  # fmt: skip
 
 
-def _hover(group: Group) -> str:
+def _hover(group: ComparedGroup) -> str:
     wait = group.wait
     return (
         f"<b>{plain(group.name)}</b><br>recorded {duration(wait.recorded.mean_s)}, replayed "
@@ -122,7 +122,7 @@ def _hover(group: Group) -> str:
     )
 
 
-def _alt(replay: Replayed, groups: tuple[Group, ...], word: str) -> str:
+def _alt(replay: PolicyFit, groups: tuple[ComparedGroup, ...], word: str) -> str:
     wait = replay.wait
     off = sum(verdict_of(group) == "off" for group in groups)
     few = sum(verdict_of(group) == "few" for group in groups)
@@ -134,7 +134,7 @@ def _alt(replay: Replayed, groups: tuple[Group, ...], word: str) -> str:
     )
 
 
-def _table(groups: tuple[Group, ...], word: str) -> pd.DataFrame:
+def _table(groups: tuple[ComparedGroup, ...], word: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             word: [group.name for group in groups],

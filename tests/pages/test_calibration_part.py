@@ -129,7 +129,7 @@ def test_jobs_that_can_never_fit_are_told_and_the_page_goes_on(
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"code_version": "0.0.0"}, "This calibration is by older code."),
+        ({"code_version": "0.0.0"}, "Computed by another version of this program."),
         ({"answer": {"of": "another version"}}, "This trace has recorded starts."),
     ],
     ids=["older-code", "unreadable"],
@@ -155,7 +155,7 @@ def test_a_default_cluster_and_a_broken_replay_are_banners(store: Store, open_pa
     app = opened(store, open_page, scenario)
     assert not app.exception
     assert "The cluster is our default, not the one of the recording" in shown(app)
-    assert "The audit found violations in the replay under FIFO" in shown(app)
+    assert "The audit found violations in 1 replay. First, FIFO: node 0 holds too much" in shown(app)
 
 
 def test_names_of_groups_are_shown_letter_by_letter(store: Store, open_page: OpenPage) -> None:

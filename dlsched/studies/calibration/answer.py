@@ -50,7 +50,7 @@ class Moments(FrozenModel):
     p95_s: float
 
 
-class Times(FrozenModel):
+class ComparedTimes(FrozenModel):
     """One time of the same jobs in the record and in a replay."""
 
     jobs: int = Field(ge=1)
@@ -63,15 +63,15 @@ class Times(FrozenModel):
         return (self.replayed.mean_s + ADDED_S) / (self.recorded.mean_s + ADDED_S)
 
 
-class Group(FrozenModel):
+class ComparedGroup(FrozenModel):
     """Jobs that belong together; ``jct`` None where none of them has a recorded end that counts."""
 
     name: str
-    wait: Times
-    jct: Times | None
+    wait: ComparedTimes
+    jct: ComparedTimes | None
 
 
-class Replayed(FrozenModel):
+class PolicyFit(FrozenModel):
     """A policy's replay against the record, over the compared jobs.
 
     ``explained`` None where the recorded waits do not differ, ``rank_correlation`` (Spearman) also where the replayed
@@ -82,14 +82,14 @@ class Replayed(FrozenModel):
     policy: str
     label: str
     params: Mapping[str, Any]
-    wait: Times
-    jct: Times | None
+    wait: ComparedTimes
+    jct: ComparedTimes | None
     explained: float | None
     rank_correlation: float | None
     bias_s: Interval
     typical_factor: float
     not_started: int
-    groups: Mapping[str, tuple[Group, ...]] = Field(description="By grouping; most jobs first, the rest last.")
+    groups: Mapping[str, tuple[ComparedGroup, ...]] = Field(description="By grouping; most jobs first, the rest last.")
     audit: tuple[str, ...] = ()
 
 
@@ -111,11 +111,11 @@ class Calibration(Answer):
     compared: int
     unlike_end: Mapping[str, int]
     default_by: Grouping
-    replays: tuple[Replayed, ...] = Field(min_length=1)
+    replays: tuple[PolicyFit, ...] = Field(min_length=1)
     nearest: str
     lead: Interval | None
 
-    def of(self, policy: str) -> Replayed:
+    def of(self, policy: str) -> PolicyFit:
         """Return the replay of a policy; KeyError where there is none."""
         for replay in self.replays:
             if replay.policy == policy:
@@ -123,7 +123,7 @@ class Calibration(Answer):
         raise KeyError(policy)
 
     @property
-    def best(self) -> Replayed:
+    def best(self) -> PolicyFit:
         """The replay that is nearest to the record."""
         return self.of(self.nearest)
 
@@ -134,7 +134,7 @@ class Calibration(Answer):
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class RecordedTimes:
     """What the source says of each job, shape (jobs,); NaN where it says nothing that can be compared.
 
     ``day``: number of the day of submission from the trace's zero. ``groupings``: names of each job's group.
@@ -148,7 +148,7 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
+class ReplayedTimes:
     """What a policy's run says of the same jobs, shape (jobs,); NaN where a job did not start or complete."""
 
     policy: str
@@ -164,7 +164,7 @@ def has_record(jobs: Workload) -> bool:
     return jobs.recorded_start_s is not None and bool((jobs.recorded_start_s >= jobs.submit_s).any())
 
 
-def record_of(jobs: Workload) -> Record:
+def record_of(jobs: Workload) -> RecordedTimes:
     """Return what the source says of the jobs; InputError where no job has a recorded start."""
     start_s = jobs.recorded_start_s
     if start_s is None or not has_record(jobs):
@@ -174,27 +174,18 @@ def record_of(jobs: Workload) -> Record:
         )
     nothing = np.full(len(jobs), np.nan)
     end_s = nothing if jobs.recorded_end_s is None else jobs.recorded_end_s
-    status = _status_words(jobs)
+    words = [""] * len(jobs) if jobs.recorded_status is None else jobs.recorded_status.tolist()
+    status = np.array([word.strip().lower() for word in words], dtype=object)  # tables of one's own: in any case
+    columns: dict[Grouping, Texts | None] = {"group": jobs.group, "user": jobs.user, "job_class": jobs.job_class}
+    named = {by: np.where(names == "", NAMELESS, names) for by, names in columns.items() if names is not None}
     ended = (end_s >= start_s) & ~np.isin(status.astype(str), list(NOT_ENDED))
-    return Record(
+    return RecordedTimes(
         wait_s=np.where(start_s >= jobs.submit_s, start_s - jobs.submit_s, np.nan),
         jct_s=np.where(ended, end_s - jobs.submit_s, np.nan),
         status=status,
         day=np.floor(jobs.submit_s / DAY_S).astype(np.int64),
-        groupings=_groupings(jobs),
+        groupings={**named, "gpus": gpu_classes(jobs.gpus)},
     )
-
-
-def _status_words(jobs: Workload) -> Texts:
-    """Return how each job ended in the source, in small letters: tables of one's own write them in any case."""
-    given = [""] * len(jobs) if jobs.recorded_status is None else jobs.recorded_status.tolist()
-    return np.array([word.strip().lower() for word in given], dtype=object)
-
-
-def _groupings(jobs: Workload) -> dict[Grouping, Texts]:
-    columns: dict[Grouping, Texts | None] = {"group": jobs.group, "user": jobs.user, "job_class": jobs.job_class}
-    named = {by: np.where(names == "", NAMELESS, names) for by, names in columns.items() if names is not None}
-    return {**named, "gpus": gpu_classes(jobs.gpus)}
 
 
 def gpu_classes(gpus: Floats) -> Texts:
@@ -206,8 +197,9 @@ def gpu_classes(gpus: Floats) -> Texts:
 
 
 def calibrate(
-    record: Record, replays: Sequence[Replay], *, scenario: str = "", scenario_name: str = "", seed: int = 0
-) -> Calibration:
+    record: RecordedTimes, replays: Sequence[ReplayedTimes], *, scenario: str = "", scenario_name: str = "",
+    seed: int = 0,
+) -> Calibration:  # fmt: skip
     """Return how near each replay comes to the record.
 
     Raises
@@ -216,79 +208,68 @@ def calibrate(
         If no job with a recorded start starts in every replay.
     """
     has_start = np.isfinite(record.wait_s)
-    started = np.logical_and.reduce([np.isfinite(replay.wait_s) for replay in replays])
-    both = has_start & started
-    if not both.any():
+    compared = has_start & np.logical_and.reduce([np.isfinite(replay.wait_s) for replay in replays])
+    if not compared.any():
         raise InputError(
             "calibration",
             f"none of {int(has_start.sum()):,} jobs with a recorded start starts under every policy",
             "Choose other policies, or give the cluster the nodes that the trace was recorded on",
         )
-    kept = {by: largest_groups(names[both]) for by, names in record.groupings.items()}
-    answers = tuple(_replayed(record, replay, both, has_start, kept) for replay in replays)
-    ordered = sorted(range(len(answers)), key=lambda place: (round(answers[place].typical_factor, 9), place))
-    off = log_ratio(record.wait_s[both], replays[ordered[0]].wait_s[both])
-    status, counts = np.unique(record.status[both].astype(str), return_counts=True)
+    groups = {by: largest_groups(names[compared]) for by, names in record.groupings.items()}
+    off = [log_ratio(record.wait_s[compared], replay.wait_s[compared]) for replay in replays]
+    typical = [round(float(np.exp(np.abs(logs).mean())), 9) for logs in off]
+    nearest, *others = sorted(range(len(replays)), key=lambda place: (typical[place], place))
+    lead = mean_by_day(np.abs(off[others[0]]) - np.abs(off[nearest]), record.day[compared]) if others else None
+    status, counts = np.unique(record.status[compared].astype(str), return_counts=True)
     return Calibration(
         scenario=scenario,
         scenario_name=scenario_name,
         seed=seed,
         jobs=len(record.wait_s),
         recorded=int(has_start.sum()),
-        compared=int(both.sum()),
+        compared=int(compared.sum()),
         unlike_end={
             str(name): int(count) for name, count in zip(status, counts, strict=True) if name not in AS_REPLAYED
         },
-        default_by=most_telling(off, kept),
-        replays=answers,
-        nearest=answers[ordered[0]].policy,
-        lead=_lead(record, [replays[place] for place in ordered[:2]], both),
+        default_by=most_telling(off[nearest], groups),
+        replays=tuple(_fit(record, replay, compared, groups) for replay in replays),
+        nearest=replays[nearest].policy,
+        lead=lead,
     )
 
 
-def _replayed(record: Record, replay: Replay, both: Mask, has_start: Mask, kept: Mapping[Grouping, Texts]) -> Replayed:
-    recorded, replayed = record.wait_s[both], replay.wait_s[both]
-    totals = record.jct_s[both], replay.jct_s[both]
-    return Replayed(
+def _fit(record: RecordedTimes, replay: ReplayedTimes, compared: Mask, groups: Mapping[Grouping, Texts]) -> PolicyFit:
+    """Return a replay against the record over the compared jobs; ``groups`` their names by grouping."""
+    recorded, replayed = record.wait_s[compared], replay.wait_s[compared]
+    recorded_jct, replayed_jct = record.jct_s[compared], replay.jct_s[compared]
+
+    def group(name: str, rows: Mask) -> ComparedGroup:
+        jct = _known_times(recorded_jct[rows], replayed_jct[rows])
+        return ComparedGroup(name=name, wait=_times(recorded[rows], replayed[rows]), jct=jct)
+
+    return PolicyFit(
         policy=replay.policy,
         label=replay.label,
         params=dict(replay.params),
         wait=_times(recorded, replayed),
-        jct=_known_times(*totals),
+        jct=_known_times(recorded_jct, replayed_jct),
         explained=explained_share(recorded, replayed),
         rank_correlation=rank_correlation(recorded, replayed),
-        bias_s=mean_by_day(replayed - recorded, record.day[both]),
+        bias_s=mean_by_day(replayed - recorded, record.day[compared]),
         typical_factor=float(np.exp(np.abs(log_ratio(recorded, replayed)).mean())),
-        not_started=int((has_start & ~np.isfinite(replay.wait_s)).sum()),
-        groups={by: _groups(names, (recorded, replayed), totals) for by, names in kept.items()},
+        not_started=int((np.isfinite(record.wait_s) & ~np.isfinite(replay.wait_s)).sum()),
+        groups={by: tuple(group(name, names == name) for name in ordered_names(names)) for by, names in groups.items()},
         audit=replay.audit,
     )
 
 
-def _lead(record: Record, nearest: Sequence[Replay], both: Mask) -> Interval | None:
-    if len(nearest) < 2:
-        return None
-    recorded = record.wait_s[both]
-    first, second = (np.abs(log_ratio(recorded, replay.wait_s[both])) for replay in nearest)
-    return mean_by_day(second - first, record.day[both])
+def _known_times(recorded: Floats, replayed: Floats) -> ComparedTimes | None:
+    both = np.isfinite(recorded) & np.isfinite(replayed)
+    return _times(recorded[both], replayed[both]) if both.any() else None
 
 
-def _groups(names: Texts, waits: tuple[Floats, Floats], totals: tuple[Floats, Floats]) -> tuple[Group, ...]:
-    found = []
-    for name in ordered_names(names):
-        rows = names == name
-        wait = _times(waits[0][rows], waits[1][rows])
-        found.append(Group(name=name, wait=wait, jct=_known_times(totals[0][rows], totals[1][rows])))
-    return tuple(found)
-
-
-def _known_times(recorded: Floats, replayed: Floats) -> Times | None:
-    known = np.isfinite(recorded) & np.isfinite(replayed)
-    return _times(recorded[known], replayed[known]) if known.any() else None
-
-
-def _times(recorded: Floats, replayed: Floats) -> Times:
-    return Times(jobs=len(recorded), recorded=_moments(recorded), replayed=_moments(replayed))
+def _times(recorded: Floats, replayed: Floats) -> ComparedTimes:
+    return ComparedTimes(jobs=len(recorded), recorded=_moments(recorded), replayed=_moments(replayed))
 
 
 def _moments(values: Floats) -> Moments:
@@ -312,7 +293,7 @@ def explained_share(recorded: Floats, replayed: Floats, weight: Floats | None = 
     return 1 - float(weight @ (recorded - replayed) ** 2) / spread
 
 
-def explained_of_groups(groups: Sequence[Group]) -> float | None:
+def explained_of_groups(groups: Sequence[ComparedGroup]) -> float | None:
     """Return the explained share of the groups' mean waits, weighted by jobs; None where they do not differ."""
     recorded, replayed, jobs = (
         np.array(values, dtype=float)
@@ -352,14 +333,13 @@ def largest_groups(names: Texts) -> Texts:
     ordered = ordered_names(names)
     if len(ordered) <= MOST_GROUPS:
         return names
-    kept: Texts = np.where(np.isin(names.astype(str), ordered[:MOST_GROUPS]), names, OTHERS)
-    return kept
+    return np.asarray(np.where(np.isin(names.astype(str), ordered[:MOST_GROUPS]), names, OTHERS), dtype=object)
 
 
 def ordered_names(names: Texts) -> list[str]:
     """Return the distinct names, most jobs first, ties by name, OTHERS last."""
-    found, counts = np.unique(names.astype(str), return_counts=True)
-    count_of = dict(zip(found.tolist(), counts.tolist(), strict=True))
+    distinct, counts = np.unique(names.astype(str), return_counts=True)
+    count_of = dict(zip(distinct.tolist(), counts.tolist(), strict=True))
     return sorted(count_of, key=lambda name: (name == OTHERS, -count_of[name], name))
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Texts
 from dlsched.policies import registry
-from dlsched.studies.calibration.answer import Calibration, Replay, calibrate, record_of
+from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calibrate, record_of
 from dlsched.studies.calibration.spec import CalibrationSpec
 from dlsched.studies.estimate import LIST_RUN_S
 from dlsched.studies.estimate import estimate_s as run_estimate
@@ -98,11 +98,11 @@ def run_calibration(
     )
 
 
-def replayed(task: ReplayTask, progress: Progress | None = None) -> Replay:
+def replayed(task: ReplayTask, progress: Progress | None = None) -> ReplayedTimes:
     """Run one policy and return its waits in the order of the scenario's jobs; NaN for jobs that were left out."""
     run = simulate(task.scenario, task.policy, task.params, task.seed, progress)
     ids = task.scenario.workload.job_id
-    return Replay(
+    return ReplayedTimes(
         policy=run.policy,
         label=registry.find(run.policy).label,
         params=run.params,

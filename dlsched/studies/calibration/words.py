@@ -10,18 +10,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from dlsched.policies.registry import spoken
 from dlsched.studies.calibration.answer import (
     GROUPING_WORDS,
     Calibration,
-    Group,
+    ComparedGroup,
+    ComparedTimes,
     Moments,
-    Replayed,
-    Times,
+    PolicyFit,
     explained_of_groups,
 )
 from dlsched.wording.assumptions import Premise
-from dlsched.wording.cautions import Caution
-from dlsched.wording.formats import MINUS, MISSING, amount, duration, factor, listed, share, show_interval
+from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
+from dlsched.wording.formats import MINUS, MISSING, amount, capital, duration, factor, listed, share, show_interval
 
 CLOSE, ROUGH = 1.25, 2.0
 FEWEST_JOBS = 20
@@ -67,7 +68,7 @@ def off_by(ratio: float) -> float:
     return max(ratio, 1 / ratio)
 
 
-def verdict_of(group: Group) -> Verdict:
+def verdict_of(group: ComparedGroup) -> Verdict:
     """Return how far to trust what-ifs about a group's waits."""
     if group.wait.jobs < FEWEST_JOBS:
         return "few"
@@ -89,7 +90,7 @@ def replay_explains(explained: float | None) -> str:
     return f"replay explains {explained_words(explained)} of {'waits' if explained > 0 else 'the waits'}"
 
 
-def worst_groups(replay: Replayed, by: str) -> list[Group]:
+def worst_groups(replay: PolicyFit, by: str) -> list[ComparedGroup]:
     """Return the groups that are off by more than the threshold, worst first."""
     bad = [group for group in replay.groups[by] if verdict_of(group) == "off"]
     return sorted(bad, key=lambda group: -off_by(group.wait.ratio))
@@ -98,17 +99,11 @@ def worst_groups(replay: Replayed, by: str) -> list[Group]:
 def sentence(answer: Calibration, policy: str = "", by: str = "") -> str:
     """Return "Replay explains 82% of waits under FIFO, the nearest of 4 policies; group vc7 is off by 3x: …"."""
     replay, by = answer.of(policy or answer.nearest), by or answer.default_by
-    first = replay_explains(replay.explained)
-    where = f"under {named(replay)}{_rank_words(answer, replay)}"
-    return f"{first[0].upper()}{first[1:]} {where}; {group_words(replay, by)}."
+    where = f"under {spoken(replay.policy, replay.label)}{_rank_words(answer, replay)}"
+    return f"{capital(replay_explains(replay.explained))} {where}; {group_words(replay, by)}."
 
 
-def named(replay: Replayed) -> str:
-    """Return a policy's name as sentences can list it."""
-    return replay.label.replace(", ", " ")
-
-
-def _rank_words(answer: Calibration, replay: Replayed) -> str:
+def _rank_words(answer: Calibration, replay: PolicyFit) -> str:
     count = len(answer.replays)
     if count < 2 or replay.policy != answer.nearest:
         return ""
@@ -117,30 +112,29 @@ def _rank_words(answer: Calibration, replay: Replayed) -> str:
     return f", the nearest of {count} policies but not distinguishable from the next"
 
 
-def group_words(replay: Replayed, by: str) -> str:
+def group_words(replay: PolicyFit, by: str) -> str:
     """Return what groups a reader must not rely on, or how near all are."""
     groups, bad = replay.groups[by], worst_groups(replay, by)
-    told = [group for group in groups if verdict_of(group) != "few"]
+    large = [group for group in groups if verdict_of(group) != "few"]
     word = GROUPING_WORDS[by]
-    if not told:
+    if not large:
         return f"no group by {word} has {FEWEST_JOBS} jobs to compare"
     if not bad:
-        worst = math.ceil(10 * max(off_by(group.wait.ratio) for group in told) - 1e-6) / 10  # never within less
-        which = "the only one" if len(told) == 1 else f"all {len(told)} groups"
+        worst = math.ceil(10 * max(off_by(group.wait.ratio) for group in large) - 1e-6) / 10  # never within less
+        which = "the only one" if len(large) == 1 else f"all {len(large)} groups"
         return f"by {word}, {which} of {FEWEST_JOBS} jobs or more within {factor(worst)}"
     first = f"{word} {bad[0].name:.40}" if by != "gpus" else f"jobs of {bad[0].name}"
     off = f"{'are' if by == 'gpus' else 'is'} off by {factor(off_by(bad[0].wait.ratio))}"
-    more = f", {len(bad) - 1} more of {len(told)} by over {ROUGH:g}x" if len(bad) > 1 else ""
+    more = f", {len(bad) - 1} more of {len(large)} by over {ROUGH:g}x" if len(bad) > 1 else ""
     return f"{first} {off}{more}: trust {'their' if len(bad) > 1 or by == 'gpus' else 'its'} what-ifs less"
 
 
 def trust_chip(answer: Calibration, *, stale: bool = False) -> Premise:
     """Return the chip that other pages show beside a what-if about the same scenario."""
     replay = answer.best
-    why = (
-        f"{named(replay)} comes nearest to {amount(answer.compared, 'recorded start')}: typically off by "
-        f"{factor(replay.typical_factor)}; {group_words(replay, answer.default_by)}."
-    )
+    nearest = f"{spoken(replay.policy, replay.label)} comes nearest to {amount(answer.compared, 'recorded start')}"
+    off = f"typically off by {factor(replay.typical_factor)}; {group_words(replay, answer.default_by)}"
+    why = f"{nearest}: {off}."
     return Premise(replay_explains(replay.explained), why + (" By older code." if stale else ""), "Workload")
 
 
@@ -150,14 +144,16 @@ def counted(answer: Calibration) -> str:
     if without := answer.jobs - answer.recorded:
         parts.append(f"{without:,} without a recorded start")
     if lost := answer.recorded - answer.compared:
-        stuck = [f"{one.not_started:,} under {named(one)}" for one in answer.replays if one.not_started]
+        stuck = [
+            f"{one.not_started:,} under {spoken(one.policy, one.label)}" for one in answer.replays if one.not_started
+        ]
         parts.append(f"{lost:,} did not start in every replay ({listed(stuck)})")
     if answer.unlike_end:
         parts.append("of those compared " + listed([f"{n:,} {name:.20}" for name, n in answer.unlike_end.items()]))
     return "; ".join(parts) + "."
 
 
-def bias_words(replay: Replayed) -> str:
+def bias_words(replay: PolicyFit) -> str:
     """Return the bias of the mean wait with its interval, or with the number of jobs where there is none."""
     bias = replay.bias_s
     text = show_interval("duration", bias.mean, bias.half_width, signed=True)
@@ -176,7 +172,9 @@ def rows_of(answer: Calibration) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(replay: Replayed, by: str, name: str, wait: Times, jct: Times | None, verdict: str) -> dict[str, Any]:
+def _row(
+    replay: PolicyFit, by: str, name: str, wait: ComparedTimes, jct: ComparedTimes | None, verdict: str
+) -> dict[str, Any]:
     row: dict[str, Any] = {"policy": replay.label, "by": by, "group": name, "jobs": wait.jobs}
     row |= _columns("wait", wait.recorded, wait.replayed) | {"wait ratio": wait.ratio}
     row["jobs with end"] = 0 if jct is None else jct.jobs
@@ -194,7 +192,7 @@ def _columns(what: str, recorded: Moments | None, replayed: Moments | None) -> d
 
 def policy_rows(answer: Calibration) -> list[tuple[str, ...]]:
     """Return one line a policy for people, the nearest first."""
-    ordered: Sequence[Replayed] = sorted(answer.replays, key=lambda replay: replay.typical_factor)
+    ordered: Sequence[PolicyFit] = sorted(answer.replays, key=lambda replay: replay.typical_factor)
     return [
         (
             replay.label,
@@ -217,20 +215,14 @@ POLICY_HEADER = (
 
 def cautions_of(answer: Calibration, *, default_cluster: bool, stale: bool) -> list[Caution]:
     """Return the banners of an answer; ``default_cluster``: nobody described the cluster it was replayed on."""
-    cautions = []
-    broken = [replay.label for replay in answer.replays if replay.audit]
-    if broken:
-        text = f"The audit found violations in the replay under {broken[0]}."
-        cautions.append(Caution("red", text, "Do not use it."))
+    cautions = violation_cautions([(one.label, one.audit[0]) for one in answer.replays if one.audit], "replay")
     if default_cluster:
         why = "The cluster is our default, not the one of the recording: waits may differ for that reason alone."
-        cautions.append(Caution("orange", why, "Describe yours on Cluster, then replay."))
-    if stale:
-        cautions.append(Caution("info", "This calibration is by older code.", "Replay again below."))
-    return cautions
+        cautions.append(Caution("orange", why, "Describe yours on Cluster, then replay"))
+    return [*cautions, *origin_cautions("", stale=stale, elsewhere=False)]
 
 
-def cards_of(replay: Replayed, by: str) -> list[tuple[str, str, str]]:
+def cards_of(replay: PolicyFit, by: str) -> list[tuple[str, str, str]]:
     """Return four cards of a replay: label, value, help."""
     word = GROUPING_WORDS[by]
     return [
@@ -250,7 +242,7 @@ GROUP_HEADER = ("jobs", "what-ifs", "ratio", "recorded", "replayed", "JCT ratio"
 """Columns of `group_rows` after that with the group's name."""
 
 
-def group_rows(replay: Replayed, by: str) -> list[tuple[object, ...]]:
+def group_rows(replay: PolicyFit, by: str) -> list[tuple[object, ...]]:
     """Return a line for each group: name, jobs, verdict, ratio of mean waits, both of them, ratio of mean JCTs."""
     return [
         (

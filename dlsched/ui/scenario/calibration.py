@@ -12,7 +12,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.figures.calibration import wait_by_group
 from dlsched.policies.registry import find
 from dlsched.studies.calibration import STUDY, CalibrationSpec, check, default_policies, offered_policies, read_spec
-from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, Replayed, has_record
+from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, PolicyFit, has_record
 from dlsched.studies.calibration.words import (
     ASSUMPTIONS,
     GROUP_HEADER,
@@ -128,7 +128,7 @@ def _answer(shown: Shown[CalibrationSpec, Calibration], scenario: Scenario) -> N
     _policies(answer)
 
 
-def _groups(replay: Replayed, by: str) -> None:
+def _groups(replay: PolicyFit, by: str) -> None:
     frame = pd.DataFrame(group_rows(replay, by), columns=[GROUPING_WORDS[by], *GROUP_HEADER])
     alt = f"Mean waits of {amount(len(frame), 'group')}, recorded and replayed, most jobs first"
     st.markdown("**Mean wait and verdict**")

@@ -8,7 +8,7 @@ import pytest
 from dlsched.domain.workload import Workload
 from dlsched.figures.calibration import LARGEST_PX, LEAST_S, SMALLEST_PX, wait_by_group
 from dlsched.figures.palette import DARK, LIGHT, Theme
-from dlsched.studies.calibration.answer import Calibration, Replay, calibrate, record_of
+from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calibrate, record_of
 
 SIZES = {"near": 80, "<b>far</b>": 20, "few": 5, "zero": 20}
 RECORDED_S = {"near": 600.0, "<b>far</b>": 600.0, "few": 600.0, "zero": 0.0}
@@ -24,7 +24,7 @@ def answer() -> Calibration:
         "recorded_start_s": wait_s,
     })  # fmt: skip
     replayed_s = np.array([REPLAYED_S[name] for name in names])
-    return calibrate(record_of(jobs), [Replay("fifo", "FIFO", {}, replayed_s, replayed_s)])
+    return calibrate(record_of(jobs), [ReplayedTimes("fifo", "FIFO", {}, replayed_s, replayed_s)])
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

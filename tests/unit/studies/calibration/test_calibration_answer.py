@@ -17,8 +17,8 @@ from dlsched.studies.calibration.answer import (
     MOST_GROUPS,
     OTHERS,
     Calibration,
-    Record,
-    Replay,
+    RecordedTimes,
+    ReplayedTimes,
     calibrate,
     explained_of_groups,
     explained_share,
@@ -42,9 +42,9 @@ def jobs_of(waits_s: Waits, **more: Any) -> Workload:
     return Workload.from_columns(columns | more)
 
 
-def replay(waits_s: Waits, policy: str = "fifo") -> Replay:
+def replay(waits_s: Waits, policy: str = "fifo") -> ReplayedTimes:
     waits = np.array(waits_s, dtype=float)
-    return Replay(policy, policy.upper(), {}, waits, waits + 100)
+    return ReplayedTimes(policy, policy.upper(), {}, waits, waits + 100)
 
 
 HAND = jobs_of([0, 60, 120, 180], group=["a", "a", "b", "b"])
@@ -74,7 +74,7 @@ def test_the_numbers_of_four_jobs_by_hand() -> None:
 
 def test_the_bias_has_the_interval_of_two_days() -> None:
     record = record_of(HAND)
-    record = Record(record.wait_s, record.jct_s, record.status, np.array([0, 0, 1, 1]), record.groupings)
+    record = RecordedTimes(record.wait_s, record.jct_s, record.status, np.array([0, 0, 1, 1]), record.groupings)
     bias = calibrate(record, [replay([0, 120, 120, 120])]).best.bias_s
     # The days' means are +30 and -30 s: half width = t(1 degree of freedom) x 30 s.
     assert (bias.mean, known(bias.half_width)) == pytest.approx((0, 12.7062 * 30), rel=1e-4)
@@ -127,7 +127,7 @@ def test_the_nearest_policy_leads_only_where_days_tell_it_apart() -> None:
     waits = np.tile([0.0, 600, 1200, 3600], 5)
     jobs = jobs_of(waits)
     record = record_of(jobs)
-    record = Record(record.wait_s, record.jct_s, record.status, np.repeat(np.arange(5), 4), record.groupings)
+    record = RecordedTimes(record.wait_s, record.jct_s, record.status, np.repeat(np.arange(5), 4), record.groupings)
     answer = calibrate(record, [replay(2 * waits, "sjf"), replay(waits), replay(waits, "las")])
     assert answer.nearest == "fifo"
     assert known(answer.lead).mean == 0
@@ -252,7 +252,7 @@ def test_the_order_of_jobs_changes_nothing(rows: list[tuple[int, int, str]], dat
     record = record_of(jobs_of(recorded, group=list(groups)))
     given_order = calibrate(record, [replay(replayed)])
     order = np.array(data.draw(st.permutations(range(len(rows)))))
-    moved = Record(
+    moved = RecordedTimes(
         record.wait_s[order], record.jct_s[order], record.status[order], record.day[order],
         {by: names[order] for by, names in record.groupings.items()},
     )  # fmt: skip
