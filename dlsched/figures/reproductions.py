@@ -10,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, legend_mark, plain
-from dlsched.figures.lines import SYMBOLS, Look
-from dlsched.figures.palette import DASHES, Theme, policy_colour
+from dlsched.figures.lines import Look, bars, look_at
+from dlsched.figures.palette import Theme, policy_colour
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.policies.registry import find
 from dlsched.studies.reproductions.panels import MOST_SERIES, Panel, Point, Series, policy_of
@@ -37,7 +37,12 @@ def name_of(series: Series) -> str:
 def compared(panel: Panel, printed: Sequence[PrintedNumber], theme: Theme) -> Chart:
     """Return a panel of our numbers with what the paper prints of it."""
     figure, ours = go.Figure(), _scaled(panel)
-    paper = [_scaled_printed(one, panel.kind.scale) for one in printed if one.panel == panel.key]
+    scale = panel.kind.scale
+    paper = [
+        replace(one, low=scale * one.low, high=None if one.high is None else scale * one.high)
+        for one in printed
+        if one.panel == panel.key
+    ]
     looks, axis = _looks(list(ours.series), theme), _Places.of(ours)
     for series, points in ours.series.items():
         _add_ours(figure, series, points, looks[series], axis)
@@ -88,18 +93,13 @@ class _Places:
 
 def _scaled(panel: Panel) -> Panel:
     scale = panel.kind.scale
-    series = {
-        name: tuple(
-            Point(one.x, scale * one.mean, None if one.half_width is None else scale * one.half_width, one.n)
-            for one in points
+
+    def point(one: Point) -> Point:
+        return replace(
+            one, mean=scale * one.mean, half_width=None if one.half_width is None else scale * one.half_width
         )
-        for name, points in panel.series.items()
-    }
-    return replace(panel, series=series)
 
-
-def _scaled_printed(one: PrintedNumber, scale: float) -> PrintedNumber:
-    return replace(one, low=scale * one.low, high=None if one.high is None else scale * one.high)
+    return replace(panel, series={name: tuple(map(point, points)) for name, points in panel.series.items()})
 
 
 def _looks(names: Sequence[Series], theme: Theme) -> dict[Series, Look]:
@@ -107,29 +107,27 @@ def _looks(names: Sequence[Series], theme: Theme) -> dict[Series, Look]:
     policies = [next((key for part in name if (key := policy_of(part)) is not None), None) for name in names]
     own = [None if key is None else policy_colour(key, theme) for key in policies]
     by_policy = None not in own and len(set(own)) == len(own)
-    found = {}
+    looks = {}
     for place, name in enumerate(names):
-        colour = theme.marks[place % len(theme.marks)] if not by_policy else own[place]
-        seen = place < MOST_SERIES or len(names) <= MOST_SERIES
-        found[name] = Look(
-            str(colour) if seen else theme.other, DASHES[place % len(DASHES)], SYMBOLS[place % len(SYMBOLS)]
-        )
-    return found
+        colour = str(own[place] if by_policy else theme.marks[place % len(theme.marks)])
+        looks[name] = look_at(place, colour if place < MOST_SERIES or len(names) <= MOST_SERIES else theme.other)
+    return looks
 
 
 def _add_ours(figure: go.Figure, series: Series, points: Sequence[Point], look: Look, axis: _Places) -> None:
-    bars = {
-        "type": "data", "array": [one.half_width or 0.0 for one in points], "thickness": 1.5, "width": 4,
-        "visible": any(one.half_width for one in points), "color": look.colour,
-    }  # fmt: skip
     figure.add_scatter(
         x=[axis.at(one.x, series) for one in points],
         y=[one.mean for one in points],
         mode="markers" if axis.names else "lines+markers",
         name=plain(name_of(series), 60),
-        line={"color": look.colour, "dash": look.dash, "width": 2},
+        line=look.line(),
         marker={"color": look.colour, "symbol": look.symbol, "size": 9},
-        error_y=bars,
+        error_y=bars(
+            [one.half_width or 0.0 for one in points],
+            width=4,
+            visible=any(one.half_width for one in points),
+            color=look.colour,
+        ),
         customdata=[[number(one.x) if isinstance(one.x, float) else plain(one.x), _said(one)] for one in points],
         hovertemplate="%{customdata[0]}: %{customdata[1]}<extra>%{fullData.name}</extra>",
     )

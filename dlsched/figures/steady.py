@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, legend_mark, plain
-from dlsched.figures.lines import SYMBOLS, Look
+from dlsched.figures.lines import SYMBOLS, Look, add_means, bars
 from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.studies.steady.answer import SteadyAnswer, SteadyPoint
 from dlsched.wording.certainty import hours
@@ -25,14 +25,17 @@ EDGE_ROOM = 0.16
 
 def looks(answer: SteadyAnswer, theme: Theme) -> dict[str, Look]:
     """Return the look of each policy by label; variants of one policy share colour and symbol and differ in dash."""
-    found: dict[str, Look] = {}
-    keys = list(dict.fromkeys(point.policy for point in answer.points))
-    labels = list(dict.fromkeys(point.label for point in answer.points))
-    for place, label in enumerate(labels):
-        key = next(point.policy for point in answer.points if point.label == label)
-        symbol = SYMBOLS[keys.index(key) % len(SYMBOLS)]
-        found[label] = Look(policy_colour(key, theme), DASHES[place % len(DASHES)], symbol)
-    return found
+    policy_of = {point.label: point.policy for point in reversed(answer.points)}
+    policies = list(dict.fromkeys(point.policy for point in answer.points))
+    labels = dict.fromkeys(point.label for point in answer.points)
+    return {
+        label: Look(
+            policy_colour(policy_of[label], theme),
+            DASHES[place % len(DASHES)],
+            SYMBOLS[policies.index(policy_of[label]) % len(SYMBOLS)],
+        )
+        for place, label in enumerate(labels)
+    }
 
 
 def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
@@ -41,6 +44,8 @@ def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
     Filled = within the target, hollow = the cap was reached before it; a queue that grows has no mean and stands as a
     triangle at the top edge.
     """
+    loads = answer.spec.loads
+    span = load_words(loads[0]) if len(loads) == 1 else f"{load_words(loads[0])} to {load_words(loads[-1])}"
     steady = [point.response_h for point in answer.points if point.response_h is not None]
     ends = [of.mean + (of.half_width or 0.0) for of in steady] + [of.mean for of in steady]
     lows = [max(of.mean - (of.half_width or 0.0), of.mean / 3) for of in steady]  # no bar reaches 0 on a log axis
@@ -61,7 +66,8 @@ def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
         if state in states:
             legend_mark(figure, word, symbol=symbol, size=11, color=theme.muted, line={"width": 2})
     framed(
-        figure, theme, title=_main_title(answer), x="Load (work asked for over work possible on one node each)",
+        figure, theme, title=f"Mean time in system at load {span}, with 95% intervals",
+        x="Load (work asked for over work possible on one node each)",
         y="Mean time in system (h, log scale)", height=HEIGHT,
     )  # fmt: skip
     _log_hours(figure, low, high, top)
@@ -71,41 +77,21 @@ def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
     return Chart(figure, response_alt(answer), points_table(answer))
 
 
-def _main_title(answer: SteadyAnswer) -> str:
-    loads = answer.spec.loads
-    span = load_words(loads[0]) if len(loads) == 1 else f"{load_words(loads[0])} to {load_words(loads[-1])}"
-    return f"Mean time in system at load {span}, with 95% intervals"
-
-
 def _add_line(figure: go.Figure, points: Sequence[SteadyPoint], look: Look, shift: float) -> None:
     known = [(point, point.response_h) for point in points if point.response_h is not None]
-    sure = [point.state == "within target" for point, _ in known]
-    label = points[0].label
-    figure.add_scatter(
-        x=[point.load + shift for point, _ in known],
-        y=[of.mean for _, of in known],
-        mode="lines+markers",
-        name=plain(label),
-        showlegend=True,
-        line={"color": look.colour, "width": 2, "dash": look.dash},
+    halves_h = [of.half_width or 0.0 for _, of in known]
+    below_h = [min(half_h, 0.9 * of.mean) for half_h, (_, of) in zip(halves_h, known, strict=True)]
+    open_where_unsure = ["" if point.state == "within target" else "-open" for point, _ in known]
+    add_means(
+        figure, [point.load + shift for point, _ in known], [of.mean for _, of in known], look, points[0].label,
+        [point_words(point) for point, _ in known],
         marker={
-            "symbol": [look.symbol if ok else f"{look.symbol}-open" for ok in sure],
+            "symbol": [f"{look.symbol}{end}" for end in open_where_unsure],
             "size": 10,
-            "color": look.colour,
             "line": {"width": 2, "color": look.colour},
         },
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [of.half_width or 0.0 for _, of in known],
-            "arrayminus": [min(of.half_width or 0.0, 0.9 * of.mean) for _, of in known],
-            "color": look.colour,
-            "thickness": 1.5,
-            "width": 4,
-        },
-        customdata=[point_words(point) for point, _ in known],
-        hovertemplate="%{customdata}<extra></extra>",
-    )
+        error_y=bars(halves_h, below_h, color=look.colour, width=4),
+    )  # fmt: skip
 
 
 def _add_growing(figure: go.Figure, points: Sequence[SteadyPoint], look: Look, shift: float, at: float) -> None:
@@ -119,15 +105,15 @@ def _add_growing(figure: go.Figure, points: Sequence[SteadyPoint], look: Look, s
             showlegend=False,
             marker={"symbol": GROWS, "size": 11, "color": look.colour, "line": {"width": 2}},
             customdata=[point_words(point) for point in growing],
-            hovertemplate="%{customdata}<extra></extra>",
+            hovertemplate=f"<b>{plain(points[0].label)}</b><br>%{{customdata}}<extra></extra>",
         )
 
 
 def point_words(point: SteadyPoint) -> str:
-    """Return what the mouse tells of a point."""
+    """Return what the mouse tells of a point, below the name of its policy."""
     mean = "" if point.response_h is None else f"{hours(point.response_h)}<br>"
     return (
-        f"<b>{plain(point.label)}</b>, load {load_words(point.load)}<br>{mean}{point.words}<br>"
+        f"load {load_words(point.load)}<br>{mean}{point.words}<br>"
         f"{amount(point.jobs_measured, 'job')} measured of {point.jobs_simulated:,}"
     )
 

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.units import HOUR_S
 from dlsched.figures.base import Chart, TimeAxis, duration_axis, framed, plain, top_of
+from dlsched.figures.lines import add_means, add_share_line, bars, halves
 from dlsched.figures.palette import Theme
 from dlsched.figures.steady import looks
 from dlsched.studies.steady.answer import Curve, SteadyAnswer, SteadyPoint
 from dlsched.wording.certainty import hours
-from dlsched.wording.formats import cut, duration, load_words, number, share
+from dlsched.wording.formats import cut, load_words, number, share
 from dlsched.workload.studies.hell_knee import mean_gap_s
 
 HEIGHT = 340
@@ -37,27 +39,21 @@ def response_cdf(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | Non
     look, figure = looks(answer, theme), go.Figure()
     shares = 100 * (np.arange(len(points[0].quantiles_h)) + 0.5) / len(points[0].quantiles_h)
     for point in points:
-        seconds = 3600 * np.array(point.quantiles_h)
-        figure.add_scatter(
-            x=seconds, y=shares, mode="lines", name=plain(point.label), showlegend=True,
-            line={"color": look[point.label].colour, "width": 2, "dash": look[point.label].dash},
-            customdata=[duration(at) for at in seconds.tolist()],
-            hovertemplate="%{fullData.name}: %{y:.1f}% within %{customdata}<extra></extra>",
-        )  # fmt: skip
+        add_share_line(figure, HOUR_S * np.array(point.quantiles_h), shares, point.label, look[point.label].line(), 0.0)
     framed(
         figure, theme, title=f"Time in system at load {load_words(load)}: share of jobs within a time",
         x="Time in system (log scale)", y="Share of jobs (%)", height=HEIGHT,
     )  # fmt: skip
-    every = 3600 * np.array([at for point in points for at in (point.quantiles_h[0], point.quantiles_h[-1])])
+    every = HOUR_S * np.array([at for point in points for at in (point.quantiles_h[0], point.quantiles_h[-1])])
     duration_axis(figure, max(float(every.min()), 1e-3) / 1.1, float(every.max()) * 1.1)
     figure.update_yaxes(range=[0, 103], tickvals=[0, 25, 50, 75, 95])
-    halves = [f"{cut(point.label)} {number(point.p50_h)} h (95 of 100: {number(point.p95_h)} h)" for point in points]
+    medians = [f"{cut(point.label)} {number(point.p50_h)} h (95 of 100: {number(point.p95_h)} h)" for point in points]
     missing = [cut(point.label) for point in answer.points if point.load == load and not point.quantiles_h]
     less = f" No distribution where the queue grows: {', '.join(missing)}." if missing else ""
     table = pd.DataFrame(
         {"share of jobs, %": shares} | {f"{point.label}, h": np.round(point.quantiles_h, 4) for point in points}
     )
-    return Chart(figure, f"Half of the jobs are done within: {'; '.join(halves)}.{less}", table)
+    return Chart(figure, f"Half of the jobs are done within: {'; '.join(medians)}.{less}", table)
 
 
 def early_results(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | None:
@@ -71,24 +67,12 @@ def early_results(answer: SteadyAnswer, load: float, theme: Theme) -> Chart | No
         return None
     look, figure = looks(answer, theme), go.Figure()
     for place, point in enumerate(points):
-        figure.add_scatter(
-            x=shares + 0.5 * (place - (len(points) - 1) / 2),
-            y=[of.mean for of in point.fractions_h],
-            mode="lines+markers",
-            name=plain(point.label),
-            showlegend=True,
-            line={"color": look[point.label].colour, "width": 2, "dash": look[point.label].dash},
-            marker={"symbol": look[point.label].symbol, "size": 8, "color": look[point.label].colour},
-            error_y={
-                "type": "data",
-                "array": [of.half_width or 0.0 for of in point.fractions_h],
-                "color": look[point.label].colour,
-                "thickness": 1.5,
-                "width": 3,
-            },
-            customdata=[f"{share(part / 100)} of the work after {hours(of)}"
-                        for part, of in zip(shares.tolist(), point.fractions_h, strict=True)],
-            hovertemplate="%{fullData.name}: %{customdata}<extra></extra>",
+        beside = 0.5 * (place - (len(points) - 1) / 2)
+        parts = zip(shares.tolist(), point.fractions_h, strict=True)
+        add_means(
+            figure, (shares + beside).tolist(), [of.mean for of in point.fractions_h], look[point.label], point.label,
+            [f"{share(part / 100)} of the work after {hours(of)}" for part, of in parts],
+            error_y=bars(halves(point.fractions_h), color=look[point.label].colour, width=3), marker={"size": 8},
         )  # fmt: skip
     at = int(np.argmin(np.abs(shares - EARLY)))
     first = min(points, key=lambda point: point.fractions_h[at].mean)
@@ -116,16 +100,16 @@ def over_time(answer: SteadyAnswer, load: float, quantity: Quantity, theme: Them
     curves = {point.label: point.nodes_per_job for point in points}
     if quantity == "jobs":
         curves = {point.label: most_by_stretch(point.in_system, STRETCHES) for point in points}
-    axis = TimeAxis.over(0.0, 3600 * max(curve.at_h[-1] for curve in curves.values()))
+    axis = TimeAxis.over(0.0, HOUR_S * max(curve.at_h[-1] for curve in curves.values()))
     look, figure = looks(answer, theme), go.Figure()
     for label, curve in curves.items():
         figure.add_scatter(
-            x=3600 * np.array(curve.at_h) / axis.unit_s,
+            x=HOUR_S * np.array(curve.at_h) / axis.unit_s,
             y=list(curve.value),
             mode="lines",
             name=plain(label),
             showlegend=True,
-            line={"color": look[label].colour, "width": 2, "dash": look[label].dash, "shape": "hv"},
+            line=look[label].line(shape="hv"),
             hovertemplate="%{fullData.name}: %{y:,.3~g} after %{x:.1f} " + axis.unit + "<extra></extra>",
         )
     title, y = OVER_TIME[quantity]
@@ -155,7 +139,7 @@ def _over_time_words(answer: SteadyAnswer, point: SteadyPoint, quantity: Quantit
     if point.response_h is None:
         return f"{most}, growing"
     # The curve keeps extremes and no means; Little's law has the mean from rate and time in system.
-    gap_h = mean_gap_s(answer.spec.stream_at(point.load, point.jobs_simulated)) / 3600
+    gap_h = mean_gap_s(answer.spec.stream_at(point.load, point.jobs_simulated)) / HOUR_S
     return f"{number(point.response_h.mean / gap_h)} in the mean (rate x time in system), {most}"
 
 

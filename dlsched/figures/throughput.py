@@ -56,10 +56,11 @@ def speed_up_chart(curves: SpeedCurves, theme: Theme, batch: float | None = None
     figure.update_yaxes(range=[0, top])
     _labels(figure, curves, theme, top)
     word = NETWORK_WORDS[curves.chosen]
+    limit = "none" if np.isinf(curves.limit) else factor(curves.limit)
     alt = (
         f"Speed-up, {word}: {hell} on {curves.layout.words(curves.hell)} at the HELL point, {knee} on "
         f"{curves.layout.words(curves.knee)} at the knee, {factor(curves.speed_up(len(curves.curve)))} on "
-        f"{amount(len(curves.curve), 'node')}; limit of the model {_limit(curves)}.{_beyond(curves)}"
+        f"{amount(len(curves.curve), 'node')}; limit of the model {limit}.{_beyond(curves)}"
     )
     return Chart(figure, alt, table.round(4))
 
@@ -82,10 +83,6 @@ def _top(curves: SpeedCurves) -> float:
     if curves.measured is not None:
         ends.append(float(curves.measured.throughput.max()))
     return ROOM * max(max(ends) / curves.one_node, 1.2)
-
-
-def _limit(curves: SpeedCurves) -> str:
-    return "none" if np.isinf(curves.limit) else factor(curves.limit)
 
 
 def _ideal_and_bound(figure: go.Figure, curves: SpeedCurves, theme: Theme, x: Ints, top: float) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, duration_axis, framed, named_rows, plain, reference_line, top_of
+from dlsched.figures.lines import bars
 from dlsched.figures.palette import Theme
 from dlsched.speed.regression import Fits, NetworkFit
 from dlsched.speed.terms import BATCH, GPUS, ITERATIONS
@@ -39,7 +40,9 @@ def predicted_vs_measured(fits: Fits, theme: Theme) -> Chart:
     near = float((table["error"] <= BAND).mean())
     title = f"{share(near)} of {amount(len(table), 'row')} predicted within ± {share(BAND)}"
     framed(figure, theme, title=title, x="Measured time (log scale)", y="Predicted time (log scale)", height=HEIGHT)
-    _legend_in_free_corner(figure, theme)
+    # The legend goes below the diagonal: the dots lie along it, and beside another chart there is no room above.
+    corner = {"orientation": "v", "x": 1, "xanchor": "right", "y": 0, "yanchor": "bottom", "traceorder": "normal"}
+    figure.update_layout(legend={**corner, "bgcolor": theme.ground}, margin_t=40)
     duration_axis(figure, low, high)
     across = figure.layout.xaxis
     figure.update_yaxes(type="log", range=across.range, tickvals=across.tickvals, ticktext=across.ticktext)
@@ -47,12 +50,6 @@ def predicted_vs_measured(fits: Fits, theme: Theme) -> Chart:
     none = f" {amount(lost, 'row')} predicted at 0 s or less are not drawn." if lost else ""
     alt = f"{share(near)} of {len(table):,} rows lie within 20% of their measured time.{none}"
     return Chart(figure, alt, table.rename(columns={"error": "error (share)"}))
-
-
-def _legend_in_free_corner(figure: go.Figure, theme: Theme) -> None:
-    """Put the legend below the diagonal: the dots lie along it, and beside another chart there is no room above."""
-    place = {"orientation": "v", "x": 1, "xanchor": "right", "y": 0, "yanchor": "bottom", "traceorder": "normal"}
-    figure.update_layout(legend={**place, "bgcolor": theme.ground}, margin_t=40)
 
 
 def _rows(model: NetworkFit) -> pd.DataFrame:
@@ -86,15 +83,9 @@ def _add_band(figure: go.Figure, theme: Theme, low: float, high: float) -> None:
     edge = {"color": theme.muted, "width": 1, "dash": "dot"}
     figure.add_scatter(x=ends, y=ends * (1 - BAND), mode="lines", line=edge, showlegend=False, hoverinfo="skip")
     figure.add_scatter(
-        x=ends,
-        y=ends * (1 + BAND),
-        mode="lines",
-        line=edge,
-        fill="tonexty",
-        fillcolor=theme.grid,
-        name=f"± {share(BAND)}",
-        hoverinfo="skip",
-    )
+        x=ends, y=ends * (1 + BAND), mode="lines", line=edge, fill="tonexty", fillcolor=theme.grid,
+        name=f"± {share(BAND)}", hoverinfo="skip",
+    )  # fmt: skip
     line = {"color": theme.ink, "width": 1.5}
     figure.add_scatter(x=ends, y=ends, mode="lines", line=line, name="exact", hoverinfo="skip")
 
@@ -108,14 +99,9 @@ def _add_dots(figure: go.Figure, name: str, part: pd.DataFrame, marker: dict[str
         for row in part.itertuples(index=False, name=None)
     ]
     figure.add_scatter(
-        x=part["measured (s)"],
-        y=part["predicted (s)"],
-        mode="markers",
-        name=plain(name, LONGEST_NAME),
-        marker=marker,
-        customdata=hover,
-        hovertemplate="%{customdata[0]}<extra></extra>",
-    )
+        x=part["measured (s)"], y=part["predicted (s)"], mode="markers", name=plain(name, LONGEST_NAME), marker=marker,
+        customdata=hover, hovertemplate="%{customdata[0]}<extra></extra>",
+    )  # fmt: skip
 
 
 def network_errors(fits: Fits, theme: Theme) -> Chart:
@@ -133,14 +119,7 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
             y=np.arange(len(shown)),
             orientation="h",
             marker={"color": theme.marks[0]},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": high - mean,
-                "arrayminus": mean - low,
-                "color": theme.ink,
-                "thickness": 1.5,
-            },
+            error_x=bars(high - mean, mean - low, color=theme.ink),
             customdata=[
                 [label, f"{rows:,}", f"{a:.1f}", f"{b:.1f}"]
                 for label, rows, a, b in zip(labels, shown["rows"], low, high, strict=True)
@@ -152,14 +131,7 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
     worst = f"{cut(str(table['network'][0]), 24)} {share(float(table['mean error'][0]))}"
     title = f"Error by network: at most {share(float(table['mean error'][0]))}"
     height = int(np.clip(120 + 28 * len(shown), 180, HEIGHT + 240))
-    framed(
-        figure,
-        theme,
-        title=title,
-        x="Mean error (%)",
-        y="Network",
-        height=height,
-    )
+    framed(figure, theme, title=title, x="Mean error (%)", y="Network", height=height)
     named_rows(figure, labels)
     figure.update_xaxes(range=top_of(np.append(high, mean)))
     if high.max() > 100 * POOR:

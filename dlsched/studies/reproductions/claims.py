@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dlsched.metrics.stats.intervals import Interval
@@ -85,3 +86,15 @@ def mean_words(interval: Interval, decimals: int = 1) -> str:
 def as_numbers(interval: Interval) -> dict[str, float | int | None]:
     """Return an interval as plain numbers."""
     return {"mean": interval.mean, "half_width": interval.half_width, "n": interval.n}
+
+
+def nested(number: Callable[..., Any], *axes: Sequence[Any] | Mapping[str, Any]) -> Any:
+    """Return ``number(a, b, ...)`` for all values of the axes, outermost first, as ``{name: {name: number}}``.
+
+    Names are the keys of an axis that is a mapping, else its values as texts.
+    """
+    if not axes:
+        return number()
+    axis, *others = axes
+    values = axis if isinstance(axis, Mapping) else {str(value): value for value in axis}
+    return {name: nested(partial(number, value), *others) for name, value in values.items()}

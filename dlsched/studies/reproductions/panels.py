@@ -19,7 +19,7 @@ Series = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PanelKind:
     """How a panel is drawn: title, axis with its unit, what x counts, factor from the data's unit, log axis.
 
     ``half``: the panel that holds half widths where they are apart from the means; ``gap``: why one may be missing.
@@ -49,7 +49,7 @@ class Panel:
     """What is drawn together; ``gaps``: how many numbers are missing in the data."""
 
     key: str
-    kind: Kind
+    kind: PanelKind
     series: Mapping[Series, tuple[Point, ...]]
     gaps: int = 0
 
@@ -111,45 +111,47 @@ _UTILITY = "Total utility (no unit)"
 _NODES, _WORKERS = "Nodes of the pool", "Workers"
 _SIZE = "over"
 """Stands for what the data say they go over: jobs, machines, units."""
-KINDS: Mapping[str, Kind] = {
-    "mean_total_cost_usd": Kind("Mean total cost", "Mean total cost ($, log scale)", "Nodes", log=True),
-    "ratio_to_edf": Kind("Cost over EDF's", "Mean total cost over EDF's (log scale)", "Nodes", log=True),
-    "saving": Kind("Saved by path relinking", "Saved of the other's cost (%)", scale=100.0),
-    "mean_decision_cpu_s": Kind("Time of a decision", "CPU time of a decision (s, log scale)", "Nodes", log=True),
-    "mean_response_h": Kind(
+KINDS: Mapping[str, PanelKind] = {
+    "mean_total_cost_usd": PanelKind("Mean total cost", "Mean total cost ($, log scale)", "Nodes", log=True),
+    "ratio_to_edf": PanelKind("Cost over EDF's", "Mean total cost over EDF's (log scale)", "Nodes", log=True),
+    "saving": PanelKind("Saved by path relinking", "Saved of the other's cost (%)", scale=100.0),
+    "mean_decision_cpu_s": PanelKind("Time of a decision", "CPU time of a decision (s, log scale)", "Nodes", log=True),
+    "mean_response_h": PanelKind(
         "Mean response", "Mean time in system (h)", "Load", half="half_width_h", gap="queue grows, no mean"
     ),
-    "mean_h_to_fraction": Kind(
+    "mean_h_to_fraction": PanelKind(
         "Time to a share of the work", "Mean time since submission (h)", "Share of the work done"
     ),
-    "minibatches_per_s": Kind("Throughput", "Throughput (mini-batches/s)", _WORKERS),
-    "simulated_one_after_the_other": Kind("Simulated throughput", "Throughput (mini-batches/s)", _WORKERS),
-    "mean_error_share": Kind("Mean error", "Mean error (%)", scale=100.0),
-    "error_share": Kind("Mean error of the model", "Mean error (%)", scale=100.0),
-    "hell_nodes": Kind("Width chosen by HELL", "Nodes"),
-    "knee_nodes": Kind("Width chosen by KNEE", "Nodes"),
-    "simulated": Kind("Speed, simulated", "Speed over that on one node", "Nodes of the job"),
-    "planned": Kind("Speed, planned with", "Speed over that on one node", "Nodes of the job"),
-    "share_done": Kind("Share of the work done", "Share done (%)", "Half hours", scale=100.0),
-    "wait_saved": Kind("Queueing time saved", "Shorter than greedy's (%)", _NODES, scale=100.0),
-    "additional_jobs_per_100": Kind("Additional jobs", "Additional jobs for 100 of greedy's", _NODES),
-    "change_of_additional_jobs": Kind("Change of additional jobs", "Additional jobs, change to without", _NODES),
-    "mean_wait_min": Kind("Queueing time", "Mean queueing time (min)", _NODES),
-    "mean_total_min": Kind("Total time", "Mean total time (min)", _NODES),
-    "seconds": Kind("Time of decisions", "CPU time of a decision (s, log scale)", log=True),
-    "total_utility": Kind("Total utility", _UTILITY, _SIZE),
-    "smd_with_knapsack_minus": Kind("Gain of SMD", "Utility of SMD with the knapsack, less the other's", _SIZE),
-    "pd_ors_minus": Kind("Gain of PD-ORS", "Utility of PD-ORS less the other's", _SIZE),
-    "pd_ors_over_oasis": Kind("PD-ORS over OASiS", "Utility of PD-ORS over OASiS'", _SIZE),
-    "ratio": Kind("Ratio to the best", "Ratio of utilities", "Jobs"),
-    "used_of_reserved": Kind("Used of what is reserved", "Used of reserved (%)", "Jobs", scale=100.0),
-    "median_training_slots": Kind("Median training time", "Median training time (slots)"),
-    "completed_jobs": Kind("Completed jobs", "Completed jobs of a seed"),
-    "part_of_the_best": Kind(
+    "minibatches_per_s": PanelKind("Throughput", "Throughput (mini-batches/s)", _WORKERS),
+    "simulated_one_after_the_other": PanelKind("Simulated throughput", "Throughput (mini-batches/s)", _WORKERS),
+    "mean_error_share": PanelKind("Mean error", "Mean error (%)", scale=100.0),
+    "error_share": PanelKind("Mean error of the model", "Mean error (%)", scale=100.0),
+    "hell_nodes": PanelKind("Width chosen by HELL", "Nodes"),
+    "knee_nodes": PanelKind("Width chosen by KNEE", "Nodes"),
+    "simulated": PanelKind("Speed, simulated", "Speed over that on one node", "Nodes of the job"),
+    "planned": PanelKind("Speed, planned with", "Speed over that on one node", "Nodes of the job"),
+    "share_done": PanelKind("Share of the work done", "Share done (%)", "Half hours", scale=100.0),
+    "wait_saved": PanelKind("Queueing time saved", "Shorter than greedy's (%)", _NODES, scale=100.0),
+    "additional_jobs_per_100": PanelKind("Additional jobs", "Additional jobs for 100 of greedy's", _NODES),
+    "change_of_additional_jobs": PanelKind("Change of additional jobs", "Additional jobs, change to without", _NODES),
+    "mean_wait_min": PanelKind("Queueing time", "Mean queueing time (min)", _NODES),
+    "mean_total_min": PanelKind("Total time", "Mean total time (min)", _NODES),
+    "seconds": PanelKind("Time of decisions", "CPU time of a decision (s, log scale)", log=True),
+    "total_utility": PanelKind("Total utility", _UTILITY, _SIZE),
+    "smd_with_knapsack_minus": PanelKind("Gain of SMD", "Utility of SMD with the knapsack, less the other's", _SIZE),
+    "pd_ors_minus": PanelKind("Gain of PD-ORS", "Utility of PD-ORS less the other's", _SIZE),
+    "pd_ors_over_oasis": PanelKind("PD-ORS over OASiS", "Utility of PD-ORS over OASiS'", _SIZE),
+    "ratio": PanelKind("Ratio to the best", "Ratio of utilities", "Jobs"),
+    "used_of_reserved": PanelKind("Used of what is reserved", "Used of reserved (%)", "Jobs", scale=100.0),
+    "median_training_slots": PanelKind("Median training time", "Median training time (slots)"),
+    "completed_jobs": PanelKind("Completed jobs", "Completed jobs of a seed"),
+    "part_of_the_best": PanelKind(
         "Part of the best", "Part of the best utility (%)", "Factor G before rounding", scale=100.0
     ),
-    "crossing_by_workers": Kind("From which delta on it says something", "Least delta", "Workers asked for in a slot"),
-    "right_side": Kind("Right side of the promise", "3 m / exp(G W / 2) (log scale)", "Delta", log=True),
+    "crossing_by_workers": PanelKind(
+        "From which delta on it says something", "Least delta", "Workers asked for in a slot"
+    ),
+    "right_side": PanelKind("Right side of the promise", "3 m / exp(G W / 2) (log scale)", "Delta", log=True),
 }
 """Panels by the name they have in the data; the order is that in which they are offered. Other data are not drawn."""
 WRAPPERS = ("cases", "mix", "networks", "by_delta", "decision_cpu", "throughput_by_servers")
@@ -157,54 +159,54 @@ WRAPPERS = ("cases", "mix", "networks", "by_delta", "decision_cpu", "throughput_
 AXES = ("workers", "nodes")
 """Lists that say where the numbers of other lists stand."""
 OVER = {"units": "Units of capacity", "jobs": "Jobs", "machines": "Machines"}
+HALVES = {kind.half for kind in KINDS.values() if kind.half}
 
 
 def panels_of(data: Mapping[str, Any]) -> list[Panel]:
     """Return what of the data of an outcome can be drawn, in the order of ``KINDS``."""
     axes = [[float(one) for one in data[name]] for name in AXES if _rises(data.get(name))]
-    found: dict[str, dict[Series, list[Point]]] = {}
+    points_of: dict[str, dict[Series, list[Point]]] = {}
     gaps: Counter[str] = Counter()
     for path, leaf in _leaves(data, ()):
-        panel = next((name for name in path if name in KINDS or _is_half(name)), "")
+        panel = next((name for name in path if name in KINDS or name in HALVES), "")
         rest = [name for name in path if name != panel and name not in WRAPPERS]
         if panel and isinstance(leaf, list | Mapping) and (points := _points_of_lists(leaf, axes)):
-            found.setdefault(panel, {}).setdefault(tuple(rest), []).extend(points)
+            points_of.setdefault(panel, {}).setdefault(tuple(rest), []).extend(points)
         elif panel and leaf is None:
             gaps[panel] += 1
         elif panel and (point := _number(leaf)) is not None:
             place, series = _place(rest)
-            found.setdefault(panel, {}).setdefault(series, []).append(Point(place, *point))
+            points_of.setdefault(panel, {}).setdefault(series, []).append(Point(place, *point))
+    over = OVER.get(str(data.get("over")), "Size")
     return [
-        Panel(name, _kind(kind, data), _with_halves(found[name], found.get(kind.half, {})), gaps[name])
+        Panel(
+            name,
+            replace(kind, x=over) if kind.x == _SIZE else kind,
+            _with_halves(points_of[name], points_of.get(kind.half, {})),
+            gaps[name],
+        )
         for name, kind in KINDS.items()
-        if name in found and any(found[name].values())
+        if name in points_of and any(points_of[name].values())
     ]
 
 
 def tables_of(data: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Return the parts of the data that are lists of rows, by their names; the parts of the claim stay out."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    tables: dict[str, list[dict[str, Any]]] = {}
     for path, leaf in _leaves(data, ()):
         if isinstance(leaf, list) and leaf and all(isinstance(row, Mapping) for row in leaf) and path[-1] != "checks":
-            found[", ".join(path).replace("_", " ")] = [dict(row) for row in leaf]
-    return found
+            tables[", ".join(path).replace("_", " ")] = [dict(row) for row in leaf]
+    return tables
 
 
 def _leaves(value: Any, path: Series) -> Iterator[tuple[Series, Any]]:
     """Yield whatever is no further level, with the names that lead to it."""
-    if isinstance(value, Mapping) and not _is_interval(value):
+    is_interval = isinstance(value, Mapping) and "mean" in value and value.keys() & {"half_width", "min", "n"}
+    if isinstance(value, Mapping) and not is_interval:
         for name, part in value.items():
             yield from _leaves(part, (*path, str(name)))
     elif path:
         yield path, value
-
-
-def _is_interval(value: Mapping[str, Any]) -> bool:
-    return "mean" in value and ("half_width" in value or "min" in value or "n" in value)
-
-
-def _is_half(name: str) -> bool:
-    return any(name == kind.half for kind in KINDS.values() if kind.half)
 
 
 def _is_number(value: Any) -> bool:
@@ -249,21 +251,14 @@ def _place(names: Sequence[str]) -> tuple[float | str, Series]:
     return (names[-1], tuple(names[:-1])) if names else ("", ())
 
 
-def _kind(kind: Kind, data: Mapping[str, Any]) -> Kind:
-    if kind.x != _SIZE:
-        return kind
-    x = OVER.get(str(data.get("over")), "Size")
-    return replace(kind, x=x)
-
-
 def _with_halves(
     series: Mapping[Series, list[Point]], halves: Mapping[Series, list[Point]]
 ) -> dict[Series, tuple[Point, ...]]:
     """Return series with half widths that stand apart in the data, ordered along the axis where that is one."""
-    found = {}
+    whole_series = {}
     for name, points in series.items():
         width = {point.x: point.mean for point in halves.get(name, ())}
         whole = [Point(one.x, one.mean, width.get(one.x, one.half_width), one.n) for one in points]
         numbers = all(isinstance(one.x, float) for one in whole)
-        found[name] = tuple(sorted(whole, key=lambda one: float(one.x)) if numbers else whole)
-    return found
+        whole_series[name] = tuple(sorted(whole, key=lambda one: float(one.x)) if numbers else whole)
+    return whole_series

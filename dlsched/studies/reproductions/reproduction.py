@@ -17,10 +17,24 @@ Verdict = Literal["same", "partly", "different"]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper by its short name and by its reference."""
+    """A paper: what the keys of its figures begin with, its short name and its reference."""
 
+    key: str
     name: str
     reference: str
+
+    def figure(
+        self,
+        number: int | str,
+        claim: str,
+        compute: Callable[[Setting], Outcome],
+        time: CpuTime,
+        printed: Printed | None = None,
+        load_scales: tuple[float, ...] = (),
+    ) -> Reproduction:
+        """Return the reproduction of a figure by its number; without ``printed`` the paper prints an order only."""
+        key, figure = f"{self.key}-{number}", f"Fig. {number}"
+        return Reproduction(key, self, figure, claim, compute, time, printed or ORDER_ONLY, load_scales)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,10 +113,8 @@ def _quantiles(times: Floats) -> dict[str, list[float]]:
 
 
 EARLY_RESULTS: tuple[Reproduction, ...] = (
-    Reproduction(
-        "hell-knee-14",
-        PAPER,
-        "Fig. 14",
+    PAPER.figure(
+        14,
         "With gamma 1.05 HELL brings jobs to 40% of their work in 26.8 h instead of 41 h (35% sooner), while the mean "
         "response to their end rises.",
         figure_14,

@@ -14,6 +14,7 @@ from dlsched.speed.queueing import StepTimes
 from dlsched.studies.reproductions.reproduction import Paper
 
 PAPER = Paper(
+    "hell-knee",
     "HELL/KNEE",
     "Lin et al., A model-based approach to streamlining distributed training for asynchronous SGD, MASCOTS 2018",
 )

@@ -16,7 +16,7 @@ from dlsched.studies.reproductions.hell_knee.steady import (
     steady_spec,
     tables,
 )
-from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Setting
 from dlsched.wording.formats import PLUS_MINUS
 from dlsched.workload.studies.hell_knee import LARGE, TABLE_III, StreamSpec, TrainingNetwork
 
@@ -126,19 +126,15 @@ def _listed(loads: Sequence[float]) -> str:
 
 
 SCHEDULES = (
-    Reproduction(
-        "hell-knee-1",
-        PAPER,
-        "Fig. 1",
+    PAPER.figure(
+        1,
         "AlexNet alone: HELL has shorter mean responses than JSQ-Chunk with its best chunk, at loads 0.1 to 0.66.",
         figure_1,
         CpuTime(10, 19),
     ),
     *(
-        Reproduction(
-            f"hell-knee-12{letter}",
-            PAPER,
-            f"Fig. 12{letter}",
+        PAPER.figure(
+            f"12{letter}",
             f"Malleable jobs, {words}: KNEE and HELL are alike at low load, HELL is best at high load, SRPT worst, "
             "JSQ-Chunk above both.",
             partial(figure_12, networks=networks),
@@ -150,10 +146,8 @@ SCHEDULES = (
         )
     ),
     *(
-        Reproduction(
-            f"hell-knee-13{letter}",
-            PAPER,
-            f"Fig. 13{letter}",
+        PAPER.figure(
+            f"13{letter}",
             f"Moldable jobs, {words}: HELL and KNEE are alike at low load, KNEE is better at high load, both are "
             "better than JSQ-Chunk.",
             partial(figure_13, networks=networks),

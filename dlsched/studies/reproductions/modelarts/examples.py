@@ -13,7 +13,7 @@ from dlsched.policies.rolling_horizon.solver import solve
 from dlsched.speed import build_speed
 from dlsched.studies.reproductions.claims import Check, reasons_of, verdict_of
 from dlsched.studies.reproductions.modelarts.runs import GREEDY, OPTIMAL, PAPER
-from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Setting
 from dlsched.studies.simulation import Run, simulate
 from dlsched.workload.studies.modelarts import NODE_GPUS, ModelArtsSpec, modelarts_scenario
 
@@ -151,47 +151,37 @@ def _start_of_2(run: Run) -> tuple[float, int]:
 
 
 EXAMPLES = (
-    Reproduction(
-        "modelarts-4",
-        PAPER,
-        "Fig. 4",
+    PAPER.figure(
+        4,
         "Greedy gives 2 idle nodes to the job that has trained shortest, and halves the one that has trained longest "
         "for a job that waits.",
         figure_4,
         CpuTime(0.05, 0.05),
         Printed("nodes of each job"),
     ),
-    Reproduction(
-        "modelarts-5",
-        PAPER,
-        "Fig. 5",
+    PAPER.figure(
+        5,
         "A job of 3 node-hours with 1, 2, 1 and 4 nodes for half an hour each is done in 2 hours.",
         figure_5,
         CpuTime(0.05, 0.05),
         Printed("2 h"),
     ),
-    Reproduction(
-        "modelarts-6",
-        PAPER,
-        "Fig. 6",
+    PAPER.figure(
+        6,
         "Each doubling of the nodes makes a job 1.6 times as fast: k x 0.8^log2(k).",
         figure_6,
         CpuTime(0.05, 0.05),
         Printed("1.6 times per doubling", tuple(PrintedNumber("simulated", 1.6**n, x=float(2**n)) for n in range(5))),
     ),
-    Reproduction(
-        "modelarts-7",
-        PAPER,
-        "Fig. 7",
+    PAPER.figure(
+        7,
         "A job that is done within the horizon may keep a node in the plan: only the first step is carried out.",
         figure_7,
         CpuTime(0.05, 0.05),
         Printed("one plan"),
     ),
-    Reproduction(
-        "modelarts-8",
-        PAPER,
-        "Fig. 8",
+    PAPER.figure(
+        8,
         "Between decisions, a job that waits gets the 8 nodes of the job that ends.",
         figure_8,
         CpuTime(0.05, 0.05),

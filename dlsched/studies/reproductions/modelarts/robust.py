@@ -23,7 +23,7 @@ from dlsched.studies.reproductions.modelarts.gain import (
     sample_of,
 )
 from dlsched.studies.reproductions.modelarts.runs import ADDITIONAL, LONG, PAPER, AllocatorStudy, Setup, run_study
-from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Setting
 from dlsched.wording.formats import duration, share
 
 ESTIMATES, MISHAPS, DELAY = "estimates", "mishaps", "delay"
@@ -117,40 +117,32 @@ def _histogram(cpu_s: Floats) -> list[int]:
 
 
 ROBUST = (
-    Reproduction(
-        "modelarts-13",
-        PAPER,
-        "Fig. 13",
+    PAPER.figure(
+        13,
         f"With estimates wrong by up to {share(0.1)}, additional jobs are only 0.6 to 2.4 fewer than without.",
         partial(figure_disturbed, variant=ESTIMATES),
         CpuTime(27, 320, full_is_measured=False),
         Printed("0.6 to 2.4 fewer", (PrintedNumber(CHANGE, -2.4, -0.6),)),
         DENSE,
     ),
-    Reproduction(
-        "modelarts-14",
-        PAPER,
-        "Fig. 14",
+    PAPER.figure(
+        14,
         "With wrong estimates, 15% bug jobs and 10% jobs cancelled by users: still up to 15.0 additional jobs.",
         figure_14,
         CpuTime(21, 250, full_is_measured=False),
         Printed("up to 15.0", (PrintedNumber(ADDITIONAL, MOST_WITH_MISHAPS, words="up to"),)),
         DENSE,
     ),
-    Reproduction(
-        "modelarts-15",
-        PAPER,
-        "Fig. 15",
+    PAPER.figure(
+        15,
         "With 15 s before a start or a scale-up takes effect, additional jobs change by 0.9 more to 1.8 fewer only.",
         partial(figure_disturbed, variant=DELAY),
         CpuTime(24, 290, full_is_measured=False),
         Printed("0.9 more to 1.8 fewer", (PrintedNumber(CHANGE, -1.8, 0.9),)),
         DENSE,
     ),
-    Reproduction(
-        "modelarts-16",
-        PAPER,
-        "Fig. 16",
+    PAPER.figure(
+        16,
         "On 70 nodes a decision takes 0.4 s on average, 0.24 s in the median, 1.49 s in 95% of cases, at most 2.48 s.",
         figure_16,
         CpuTime(12, 140, full_is_measured=False),

@@ -18,7 +18,7 @@ from dlsched.studies.simulation import Run, simulate
 from dlsched.wording.formats import amount
 from dlsched.workload.studies.modelarts import VARIANTS, ModelArtsSpec, modelarts_scenario
 
-PAPER = Paper("ModelArts", "Hu et al., optimal resource allocator of elastic training, 2021")
+PAPER = Paper("modelarts", "ModelArts", "Hu et al., optimal resource allocator of elastic training, 2021")
 OPTIMAL, GREEDY = "modelarts-optimal", "modelarts-greedy"
 LONG, ALL, FILTERED = "long jobs", "all jobs", "all jobs, short ones not scaled"
 MIN_ETA_S = 300.0

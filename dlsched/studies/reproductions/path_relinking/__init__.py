@@ -24,7 +24,9 @@ from dlsched.studies.reproductions.reproduction import (
 )
 from dlsched.wording.formats import duration, share
 
-PAPER = Paper("Path relinking", "Filippini et al., path relinking for GPU as a service, IEEE TSC 2023")
+PAPER = Paper(
+    "path-relinking", "Path relinking", "Filippini et al., path relinking for GPU as a service, IEEE TSC 2023"
+)
 RATES = ("exponential", "high", "low")
 TIES = 0.005
 """Costs this close, relative, count as one: the searches draw dice."""
@@ -140,20 +142,16 @@ def figure_5(setting: Setting) -> Outcome:
 TIMES_3 = tuple(CpuTime(*seconds, full_is_measured=False) for seconds in ((35, 880), (30, 750), (28, 700)))
 PATH_RELINKING = (
     *(
-        Reproduction(
-            f"path-relinking-3{letter}",
-            PAPER,
-            f"Fig. 3{letter}",
+        PAPER.figure(
+            f"3{letter}",
             f"Path relinking has the lowest mean total cost of all methods (rate {rate}).",
             partial(figure_3, rate=rate),
             time,
         )
         for letter, rate, time in zip("abc", RATES, TIMES_3, strict=True)
     ),
-    Reproduction(
-        "path-relinking-4",
-        PAPER,
-        "Fig. 4",
+    PAPER.figure(
+        4,
         "On average path relinking saves 23–97% against EDF, 7–20% against Hierarchical, 43–95% against the best DP.",
         figure_4,
         CpuTime(75, 1900, full_is_measured=False),
@@ -162,10 +160,8 @@ PATH_RELINKING = (
             tuple(PrintedNumber("saving", low, high, name) for name, (low, high) in PAPER_SAVING.items()),
         ),
     ),
-    Reproduction(
-        "path-relinking-5",
-        PAPER,
-        "Fig. 5",
+    PAPER.figure(
+        5,
         "One decision takes path relinking less than 7 s with 100 nodes and 450 jobs, and less than Hierarchical.",
         figure_5,
         CpuTime(52, 1300, full_is_measured=False),
@@ -173,10 +169,8 @@ PATH_RELINKING = (
             "under 7 s", (PrintedNumber("mean_decision_cpu_s", PAPER_DECISION_S, x=float(PAPER_NODES), words="below"),)
         ),
     ),
-    Reproduction(
-        "path-relinking-6",
-        PAPER,
-        "Fig. 6",
+    PAPER.figure(
+        6,
         "Six applications share two nodes: GPUs are split among jobs and change from slot to slot.",
         prototype.figure_6,
         CpuTime(0.51, 0.37),

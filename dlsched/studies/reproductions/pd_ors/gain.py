@@ -131,7 +131,7 @@ def _reproduction(number: int, axis: Axis, mix: Mix, quick_s: float, full_s: flo
     claim = f"PD-ORS's utility is above OASiS' at every number of {axis} with {mix.words} of jobs{less}."
     compute = partial(usual_figure if usual else patient_figure, axis=axis)
     time, printed = CpuTime(quick_s, full_s, full_is_measured=False), replace(ORDER_ONLY, panel="pd_ors_over_oasis")
-    return Reproduction(f"pd-ors-{number}", PAPER, f"Fig. {number}", claim, compute, time, printed)
+    return PAPER.figure(number, claim, compute, time, printed)
 
 
 GAIN = (

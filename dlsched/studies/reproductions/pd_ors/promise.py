@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from dlsched.policies.primal_dual.rounded_slot import gain_for_capacity, gain_for_work
 from dlsched.studies.reproductions.pd_ors.runs import PAPER
-from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Setting
 
 ROOM, ROWS, COVERS = 15.0, 401, 1
 """W_b, r = R H + 1 with 4 resources on 100 machines, and m, as printed (m is 1: one row asks for work)."""
@@ -64,10 +64,8 @@ def figure_5(setting: Setting) -> Outcome:
 
 
 PROMISE = (
-    Reproduction(
-        "pd-ors-5",
-        PAPER,
-        "Fig. 5",
+    PAPER.figure(
+        5,
         "The larger W_a, the smaller the delta from which on the promise of the rounding says something.",
         figure_5,
         CpuTime(0.05, 0.05),

@@ -20,7 +20,7 @@ from dlsched.policies.primal_dual.slot_cost import one_or_several
 from dlsched.studies.reproductions.claims import Check, above, as_numbers, at_most, mean_words, outcome_of
 from dlsched.studies.reproductions.paired import PairedStudy, by_cell, compute_all
 from dlsched.studies.reproductions.pd_ors.runs import PAPER, JobsOnMachines, assumed, drawn, legal_utility, pd_ors
-from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Setting
 from dlsched.wording.formats import amount
 
 MOST = 1.4
@@ -242,19 +242,15 @@ def _failures(study: HindsightStudy) -> str:
 
 
 RATIO = (
-    Reproduction(
-        "pd-ors-10",
-        PAPER,
-        "Fig. 10",
+    PAPER.figure(
+        10,
         "The best total utility in hindsight is 1.0 to 1.4 times PD-ORS's.",
         figure_10,
         CpuTime(20, 120, full_is_measured=False),
         Printed("1.0 to 1.4", (PrintedNumber("ratio", 1.0, MOST),)),
     ),
-    Reproduction(
-        "pd-ors-11",
-        PAPER,
-        "Fig. 11",
+    PAPER.figure(
+        11,
         "Of factors G from 0.2 to 1.2 before rounding, 1 gives the least ratio of the optimum to PD-ORS's utility.",
         figure_11,
         CpuTime(40, 400, full_is_measured=False),

@@ -29,7 +29,9 @@ from dlsched.workload.generators.arrivals import Bursts
 from dlsched.workload.studies.pd_ors import MACHINE, SlottedJobsSpec, assumptions_of, draw_slotted_jobs
 
 PAPER = Paper(
-    "PD-ORS", "Yu et al., Toward efficient online scheduling for distributed machine learning systems (PD-ORS), 2021"
+    "pd-ors",
+    "PD-ORS",
+    "Yu et al., Toward efficient online scheduling for distributed machine learning systems (PD-ORS), 2021",
 )
 
 Policy = Literal["PD-ORS", "OASiS", "FIFO", "DRF", "Dorm"]

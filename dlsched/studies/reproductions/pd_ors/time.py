@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.policies.primal_dual.reach import most_completed
-from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, outcome_of
+from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, nested, outcome_of
 from dlsched.studies.reproductions.pd_ors.runs import (
     PAPER,
     RIVALS,
@@ -22,7 +22,7 @@ from dlsched.studies.reproductions.pd_ors.runs import (
     run_study,
     sample_of,
 )
-from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Setting
 
 OTHERS: tuple[Policy, ...] = ("OASiS", *RIVALS)
 POLICIES: tuple[Policy, ...] = ("PD-ORS", *OTHERS)
@@ -75,19 +75,13 @@ def checks_of(study: PolicyStudy) -> list[Check]:
 
 def data_of(study: PolicyStudy, possible: Sequence[int]) -> dict[str, Any]:
     """Return medians, completed jobs and differences by amount of work and policy."""
-
-    def over(policies: Sequence[Policy], number: Callable[[JobsOnMachines, Policy], Interval]) -> dict[str, Any]:
-        return {
-            words: {policy: as_numbers(number(case, policy)) for policy in policies} for words, case in CASES.items()
-        }
-
     return {
         "seeds": list(study.seeds),
-        "median_training_slots": over(POLICIES, lambda case, policy: study.mean((case, policy), median)),
-        "completed_jobs": over(
-            POLICIES, lambda case, policy: study.mean((case, policy), lambda result: result.completed)
+        "median_training_slots": nested(lambda *cell: as_numbers(study.mean(cell, median)), CASES, POLICIES),
+        "completed_jobs": nested(
+            lambda *cell: as_numbers(study.mean(cell, lambda result: result.completed)), CASES, POLICIES
         ),
-        "slots_longer_than_pd_ors": over(OTHERS, lambda case, rival: saved(study, case, rival)),
+        "slots_longer_than_pd_ors": nested(lambda *cell: as_numbers(saved(study, *cell)), CASES, OTHERS),
         "most_jobs_any_policy_completes": list(possible),
     }
 
@@ -106,10 +100,8 @@ def _limit(possible: Sequence[int]) -> str:
 
 
 TIME = (
-    Reproduction(
-        "pd-ors-9",
-        PAPER,
-        "Fig. 9",
+    PAPER.figure(
+        9,
         "The median training time of 100 jobs on 30 machines over 80 slots is shortest under PD-ORS.",
         figure_9,
         CpuTime(38, 150, full_is_measured=False),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, outcome_of
+from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, nested, outcome_of
 from dlsched.studies.reproductions.pd_ors.runs import (
     PAPER,
     RIVALS,
@@ -102,19 +102,16 @@ def checks_of(figure: UtilityFigure, cases: Sequence[JobsOnMachines], study: Pol
 
 def data_of(figure: UtilityFigure, cases: Sequence[JobsOnMachines], study: PolicyStudy) -> dict[str, Any]:
     """Return all numbers by policy and size."""
-
-    def over(policies: Sequence[Policy], number: Any) -> dict[str, Any]:
-        return {
-            policy: {str(getattr(case, figure.axis)): as_numbers(number(case, policy)) for case in cases}
-            for policy in policies
-        }
+    by_size = {str(getattr(case, figure.axis)): case for case in cases}
 
     return {
         "over": figure.axis,
         "cases": [{"jobs": case.jobs, "machines": case.machines, "slots": case.slots} for case in cases],
         "seeds": list(study.seeds),
-        "total_utility": over(("PD-ORS", *figure.rivals), study.utility),
-        "pd_ors_minus": over(figure.rivals, study.gain),
+        "total_utility": nested(
+            lambda policy, case: as_numbers(study.utility(case, policy)), ("PD-ORS", *figure.rivals), by_size
+        ),
+        "pd_ors_minus": nested(lambda rival, case: as_numbers(study.gain(case, rival)), figure.rivals, by_size),
     }
 
 
@@ -135,7 +132,7 @@ def _at(figure: UtilityFigure, case: JobsOnMachines) -> str:
 
 
 def _reproduction(number: int, claim: str, time: CpuTime) -> Reproduction:
-    return Reproduction(f"pd-ors-{number}", PAPER, f"Fig. {number}", claim, partial(run_figure, number=number), time)
+    return PAPER.figure(number, claim, partial(run_figure, number=number), time)
 
 
 _FAR_ABOVE = "PD-ORS's total utility is far above FIFO's, DRF's and Dorm's, by more the more"

@@ -28,7 +28,9 @@ from dlsched.studies.reproductions.reproduction import Paper
 from dlsched.workload.studies.smd import UNIT, UTILITY_UNIT_S, ServerJobsSpec, draw_server_jobs
 
 PAPER = Paper(
-    "SMD", "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021"
+    "smd",
+    "SMD",
+    "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021",
 )
 
 Mask = NDArray[np.bool_]

@@ -10,9 +10,9 @@ from dlsched.domain.workload import RESOURCES, Floats
 from dlsched.policies.smd import knapsack
 from dlsched.policies.smd.problem import Choice
 from dlsched.policies.smd.rounding import theorem_4_ratio
-from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, outcome_of
+from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, nested, outcome_of
 from dlsched.studies.reproductions.paired import PairedStudy, by_cell
-from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Setting
 from dlsched.studies.reproductions.smd.batch import (
     DRAWS,
     EPSILON,
@@ -150,17 +150,9 @@ def data_of(study: RatioStudy) -> dict[str, Any]:
     return {
         "jobs": list(JOBS),
         "seeds": list(study.seeds),
-        "ratio": {
-            variant: {
-                updates: {str(jobs): as_numbers(study.mean((variant, updates, jobs))) for jobs in JOBS}
-                for updates in KINDS
-            }
-            for variant in VARIANTS
-        },
-        "least_ratio": {variant: {updates: study.least(variant, updates) for updates in KINDS} for variant in VARIANTS},
-        "bound_of_theorem_5": {
-            updates: {str(jobs): max(study.results[BOUND, updates, jobs]) for jobs in JOBS} for updates in KINDS
-        },
+        "ratio": nested(lambda *cell: as_numbers(study.mean(cell)), VARIANTS, KINDS, JOBS),
+        "least_ratio": nested(study.least, VARIANTS, KINDS),
+        "bound_of_theorem_5": nested(lambda *cell: max(study.results[BOUND, *cell]), KINDS, JOBS),
         "bound_with_our_subsets": knapsack.guarantee(SUBSETS, len(RESOURCES)),
         "batches_that_fit_together": study.unbound,
     }
@@ -216,10 +208,8 @@ def _words_of_assumptions(study: RatioStudy) -> str:
 
 
 RATIO = (
-    Reproduction(
-        "smd-11",
-        PAPER,
-        "Fig. 11",
+    PAPER.figure(
+        11,
         "SMD's utility over the optimum is far above the theorem's bound, grows from 10 to 50 jobs, and is lower for "
         "synchronous than for asynchronous jobs.",
         figure_11,

@@ -14,9 +14,9 @@ import numpy as np
 
 from dlsched.domain.workload import RESOURCES, Floats
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.reproductions.claims import Check, above, as_numbers, outcome_of
+from dlsched.studies.reproductions.claims import Check, above, as_numbers, nested, outcome_of
 from dlsched.studies.reproductions.paired import PairedStudy, by_cell
-from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Reproduction, Setting
+from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Printed, PrintedNumber, Setting
 from dlsched.studies.reproductions.smd.batch import (
     ADMISSIONS,
     INSTANCES,
@@ -159,27 +159,19 @@ def checks_of(study: UseStudy) -> list[Check]:
 
 def data_of(study: UseStudy) -> dict[str, Any]:
     """Return all shares: means over the resources by setup, policy, admission and jobs, SMD's also by resource."""
+    setups = {setup.words: setup for setup in SETUPS}
     return {
         "jobs": list(JOBS),
         "seeds": list(study.seeds),
         "capacities": {"instances": INSTANCES, "units": UNITS},
-        "used_of_reserved": {
-            capacity: {setup.words: _table(study, setup, capacity) for setup in SETUPS} for capacity in CAPACITIES
-        },
-        "used_of_reserved_by_resource": {
-            setup.words: {str(jobs): study.by_resource(setup, jobs) for jobs in JOBS} for setup in SETUPS
-        },
-    }
-
-
-def _table(study: UseStudy, setup: Setup, capacity: Capacity) -> dict[str, Any]:
-    return {
-        policy: {
-            admission: {str(jobs): as_numbers(study.share(setup, jobs, policy, admission, capacity)) for jobs in JOBS}
-            for admission in ADMISSIONS
-        }
-        for policy in METHODS
-    }
+        "used_of_reserved": nested(
+            lambda capacity, setup, policy, admission, jobs: as_numbers(
+                study.share(setup, jobs, policy, admission, capacity)
+            ),
+            CAPACITIES, setups, tuple(METHODS), ADMISSIONS, JOBS,
+        ),
+        "used_of_reserved_by_resource": nested(study.by_resource, setups, JOBS),
+    }  # fmt: skip
 
 
 def _ours(study: UseStudy) -> str:
@@ -231,10 +223,8 @@ def _range(shares: Sequence[Interval]) -> str:
 
 
 USED = (
-    Reproduction(
-        "smd-12",
-        PAPER,
-        "Fig. 12",
+    PAPER.figure(
+        12,
         "Admitted jobs use 30 to 50% of what their users reserve, at 40 to 200 jobs, less than other policies.",
         figure_12,
         CpuTime(29, 87, full_is_measured=False),

@@ -6,7 +6,7 @@ admit jobs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, outcome_of, surely_above
+from dlsched.studies.reproductions.claims import Check, above, as_numbers, mean_words, nested, outcome_of, surely_above
 from dlsched.studies.reproductions.paired import PairedStudy, by_cell
 from dlsched.studies.reproductions.reproduction import CpuTime, Outcome, Reproduction, Setting
 from dlsched.studies.reproductions.smd.batch import (
@@ -134,27 +134,23 @@ def checks_of(study: UtilityStudy, axis: Axis) -> list[Check]:
 
 def data_of(study: UtilityStudy, axis: Axis) -> dict[str, Any]:
     """Return all numbers by policy, admission and size."""
+    by_size = {str(getattr(size, axis)): size for size in study.sizes}
 
-    def over(policies: Sequence[Policy], number: Any) -> dict[str, Any]:
-        return {
-            policy: {
-                admission: {
-                    str(getattr(size, axis)): as_numbers(number(size, policy, admission)) for size in study.sizes
-                }
-                for admission in ADMISSIONS
-            }
-            for policy in policies
-        }
+    def numbers(mean: Callable[[Size, Policy, Admission], Interval]) -> Any:
+        return nested(
+            lambda policy, admission, size: as_numbers(mean(size, policy, admission)),
+            tuple(METHODS),
+            ADMISSIONS,
+            by_size,
+        )
 
     return {
         "over": axis,
         "sizes": [size._asdict() for size in study.sizes],
         "seeds": list(study.seeds),
-        "total_utility": over(tuple(METHODS), study.total),
-        "smd_with_knapsack_minus": over(tuple(METHODS), study.gain),
-        "furthest_apart_with_equal_admission": {
-            rival: {admission: study.furthest(rival, admission) for admission in ADMISSIONS} for rival in RIVALS
-        },
+        "total_utility": numbers(study.total),
+        "smd_with_knapsack_minus": numbers(study.gain),
+        "furthest_apart_with_equal_admission": nested(study.furthest, RIVALS, ADMISSIONS),
     }
 
 
@@ -226,7 +222,7 @@ def _reproduction(number: int, updates: Updates, axis: Axis, time: CpuTime) -> R
     more = "capacity" if axis == "units" else "jobs"
     claim = f"{kind} jobs: SMD's total utility is far above Optimus' and ESW's at {over}, by more the more {more}."
     compute = partial(figure, updates=updates, axis=axis)
-    return Reproduction(f"smd-{number}", PAPER, f"Fig. {number}", claim, compute, time)
+    return PAPER.figure(number, claim, compute, time)
 
 
 UTILITY = (
