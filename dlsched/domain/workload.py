@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dlsched.domain.columns import COLUMN, COLUMNS, CPU, DISK, GPU, MEM, RESOURCES, STEP_TERMS, Column
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import names_hint
 
 __all__ = [
     "COLUMN", "COLUMNS", "CPU", "DISK", "GPU", "MEM", "RESOURCES", "STEP_TERMS", "Column", "Floats", "Ints", "Texts",
@@ -105,7 +106,7 @@ class Workload:
         """
         unknown = sorted(set(columns) - set(COLUMN) - {"order"})
         if unknown:
-            raise InputError(f"column {unknown[0]!r}", "is not a workload column", f"Known: {', '.join(COLUMN)}")
+            raise InputError(f"column {unknown[0]!r}", "is not a workload column", names_hint(unknown[0], COLUMN))
         missing = [name for name in ("job_id", "submit_s", "work") if columns.get(name) is None]
         if missing:
             raise InputError("workload", f"needs the column {missing[0]!r}", "Add it or map it from another column")

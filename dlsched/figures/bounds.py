@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.units import HOUR_S
 from dlsched.figures.base import Chart, TimeAxis, framed, named_rows, plain, reference_line, top_of
 from dlsched.figures.lines import add_strokes
 from dlsched.figures.palette import Theme
 from dlsched.metrics.limits import Limit, Limited, LimitedRun, common_bound
-from dlsched.wording.formats import HOUR_S, cut, show, show_interval
+from dlsched.wording.formats import cut, show, show_interval
 
 ROW_PX = 64
 HALF_LINE = 0.24

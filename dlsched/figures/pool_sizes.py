@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.units import HOUR_S, MINUTE_S
 from dlsched.figures.base import Chart, framed, plain, reference_line
 from dlsched.figures.lines import SYMBOLS, Look
 from dlsched.figures.look_ahead import time_bars
@@ -29,7 +30,6 @@ from dlsched.wording.formats import amount, number, share, short_time, show_inte
 HEIGHT = 360
 APART = 0.012
 """How far apart marks of one size stand, as a share of the axis, so that bars do not cover each other."""
-_HOUR_S, _MINUTE_S = 3600.0, 60.0
 Words = Callable[[str], str]
 """From a variant's key to its words."""
 
@@ -179,7 +179,7 @@ def _axis(answer: PoolSizes, variant: str, measure: Measure) -> tuple[float, str
         return 1.0, measure.label
     cells = [cell for cell in answer.cells if cell.variant == variant]
     longest_s = max((of.mean for cell in cells if (of := mean_of(cell, measure)) is not None), default=0.0)
-    unit_s, unit = (_HOUR_S, "h") if longest_s >= 2 * _HOUR_S else (_MINUTE_S, "min")
+    unit_s, unit = (HOUR_S, "h") if longest_s >= 2 * HOUR_S else (MINUTE_S, "min")
     return 1 / unit_s, f"{measure.label} ({unit})"
 
 

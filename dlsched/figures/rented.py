@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.units import HOUR_S
 from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, hatched, named_rows, plain, top_of
 from dlsched.figures.lines import add_area
 from dlsched.figures.palette import Theme
@@ -102,7 +103,7 @@ def _hover(row: pd.Series) -> str:
     idle = f", {share(1 - row['gpu_hours_held'] / row['gpu_hours'])} of them not held" if row["gpu_hours"] else ""
     size = f"{row['gpus']:g} {plain(row['gpu_type'])}" if row["gpus"] else "no GPU"
     return (
-        f"{size}, opened {amount(int(row['stays']), 'time')} for {duration(3600 * row['hours'])} in all<br>"
+        f"{size}, opened {amount(int(row['stays']), 'time')} for {duration(HOUR_S * row['hours'])} in all<br>"
         f"{number(row['gpu_hours'])} GPU-hours{idle}<br>{money(row['cost'])}"
     )
 
@@ -129,7 +130,7 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     Without weights the bars are hours late.
     """
     weighed = bool(late["tardiness_usd"].notna().any())
-    hours = column(late, "tardiness_s") / 3600
+    hours = column(late, "tardiness_s") / HOUR_S
     values = np.nan_to_num(column(late, "tardiness_usd")) if weighed else hours
     shown = late.head(MOST_JOBS)
     top = values[: len(shown)]
@@ -137,7 +138,9 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     def said(value: float) -> str:
         return money(value) if weighed else f"{number(value)} h"
 
-    labels = [f"{said(v)}, {duration(3600 * h)} late" if weighed else said(v) for v, h in zip(top, hours, strict=False)]
+    labels = [
+        f"{said(v)}, {duration(HOUR_S * h)} late" if weighed else said(v) for v, h in zip(top, hours, strict=False)
+    ]
     figure = go.Figure(
         go.Bar(
             x=top,

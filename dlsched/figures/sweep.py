@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.units import HOUR_S, MINUTE_S
 from dlsched.figures.base import Chart, framed, plain, reference_line
 from dlsched.figures.lines import add_band, add_means, bars, policy_looks
 from dlsched.figures.palette import Theme
@@ -23,7 +24,6 @@ MOST_LINES = 6
 FAINT = 0.35
 WIDE = 30.0
 """From this ratio of the largest to the smallest value on, an axis is logarithmic, and says so."""
-_HOUR_S, _MINUTE_S = 3600.0, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ def scale_of(kpi: KPI, values: Sequence[float]) -> Scale:
     """Return the scale that suits these values: minutes or hours, percent, dollars."""
     largest = max((abs(value) for value in values), default=0.0)
     if kpi.kind in ("duration", "hours"):
-        if largest >= 2 * _HOUR_S or kpi.kind == "hours":
-            return Scale(1 / _HOUR_S, f"{kpi.label} (h)")
-        return Scale(1 / _MINUTE_S, f"{kpi.label} (min)")
+        if largest >= 2 * HOUR_S or kpi.kind == "hours":
+            return Scale(1 / HOUR_S, f"{kpi.label} (h)")
+        return Scale(1 / MINUTE_S, f"{kpi.label} (min)")
     if kpi.kind == "share":
         return Scale(100.0, f"{kpi.label} (%)")
     if kpi.kind in ("usd", "usd_per_month", "usd_per_gpu_h"):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.figures.base import Chart, framed, named_rows, plain
 from dlsched.figures.compare import HOLLOW, SHAPE_WORDS, SHAPES
 from dlsched.figures.lines import add_strokes, bars, verdict_marks
@@ -20,7 +21,7 @@ from dlsched.metrics.winner_words import (
     sentence,
 )
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
-from dlsched.wording.formats import DAY_S, HOUR_S, MINUTE_S, cut
+from dlsched.wording.formats import cut
 
 MOST_ENDS = 15
 """Of more than twice as many groups, so many are drawn from each end."""

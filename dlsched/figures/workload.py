@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Workload
 from dlsched.figures.base import (
     Chart,
@@ -41,17 +42,17 @@ def profile(jobs: Workload, theme: Theme) -> Sequence[Chart]:
 def arrivals(jobs: Workload, theme: Theme) -> Chart:
     """Return jobs submitted per hour, in bars of an hour or of more hours where the trace is long."""
     first = float(jobs.submit_s[0])
-    hours = int((jobs.submit_s[-1] - first) // 3600) + 1
+    hours = int((jobs.submit_s[-1] - first) // HOUR_S) + 1
     bin_h = -(-hours // MAX_ARRIVAL_BARS)
-    place = ((jobs.submit_s - first) // (3600.0 * bin_h)).astype(np.int64)
+    place = ((jobs.submit_s - first) // (HOUR_S * bin_h)).astype(np.int64)
     per_hour = np.bincount(place) / bin_h
-    axis = TimeAxis.over(first, first + len(per_hour) * 3600.0 * bin_h)
-    middle = (first + (np.arange(len(per_hour)) + 0.5) * 3600 * bin_h) / axis.unit_s
+    axis = TimeAxis.over(first, first + len(per_hour) * HOUR_S * bin_h)
+    middle = (first + (np.arange(len(per_hour)) + 0.5) * HOUR_S * bin_h) / axis.unit_s
     figure = go.Figure(
         go.Bar(
             x=middle,
             y=per_hour,
-            width=3600 * bin_h / axis.unit_s,
+            width=HOUR_S * bin_h / axis.unit_s,
             marker={"color": theme.marks[0], "line": {"width": 0}},
             hovertemplate="%{y:.1f} jobs/h around %{x:.2f} " + axis.unit + "<extra></extra>",
         )

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Absence, Cluster, vm_capacity
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import CPU, GPU, Floats, Ints
 from dlsched.sim.log import RunLog
 
-SECONDS_PER_H = 3600.0
 SAME_INSTANT_S, SAME_TIME = 1e-9, 1e-12
 """Times this close, absolute or relative to their size, are one instant (the engine's rule)."""
 ROUNDING_H = 1e-9
@@ -79,7 +79,7 @@ def usd_per_h(cluster: Cluster) -> Floats:
 
 def stay_usd(scenario: Scenario, stays: Stays) -> Floats:
     """Return the bill of each stay (NaN without a price): per second, or each stay rounded up to the hour."""
-    hours = (stays.end_s - stays.start_s) / SECONDS_PER_H
+    hours = (stays.end_s - stays.start_s) / HOUR_S
     if scenario.options.billing == "hour":
         hours = np.ceil(hours - ROUNDING_H * np.maximum(1.0, hours))
     return hours * usd_per_h(scenario.cluster)[stays.vm]
@@ -101,7 +101,7 @@ def bill_jobs(scenario: Scenario, log: RunLog, stays: Stays, piece_of_share: Int
     if np.isnan(bills).any():
         return None
     vm = _vm_of_share(scenario.cluster, log, log.piece_start_s[piece_of_share])
-    price = usd_per_h(scenario.cluster)[vm] / SECONDS_PER_H
+    price = usd_per_h(scenario.cluster)[vm] / HOUR_S
     gpus = share_held[:, GPU]
     dominant = _dominant(scenario.cluster, vm, share_held)
     start_s, end_s = log.piece_start_s[piece_of_share], log.piece_end_s[piece_of_share]

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.domain.workload import Floats
-from dlsched.wording.formats import DAY_S, HOUR_S, MINUTE_S, duration, number
+from dlsched.wording.formats import duration, number
 
 Grouping = Literal["user", "group", "job_class", "size_class", "length_class"]
 Names = NDArray[np.object_]

@@ -8,8 +8,9 @@ import numpy as np
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats
-from dlsched.metrics.billing import SECONDS_PER_H, usd_in_window
+from dlsched.metrics.billing import usd_in_window
 from dlsched.metrics.bounds.cost import total_cost_bound
 from dlsched.metrics.bounds.service import service_bounds
 from dlsched.metrics.fairness import jain_index, means_by_user
@@ -87,10 +88,10 @@ def use(facts: RunFacts) -> Metrics:
         "goodput": useful / held if held > 0 else None,
         "other_width_share": _other_width_share(facts),
         "used_of_reserved": _used_of_reserved(facts),
-        "gpu_hours_up": up / SECONDS_PER_H,
-        "gpu_hours_held": held / SECONDS_PER_H,
+        "gpu_hours_up": up / HOUR_S,
+        "gpu_hours_held": held / HOUR_S,
         # Rounding of the sums must not show as 1e-12 hours.
-        "gpu_hours_idle": spare / SECONDS_PER_H if spare > SAME_NUMBER * held else 0.0,
+        "gpu_hours_idle": spare / HOUR_S if spare > SAME_NUMBER * held else 0.0,
     }
 
 
@@ -134,7 +135,7 @@ def money(facts: RunFacts) -> Metrics:
     bill = facts.bill
     if bill is None:
         return nothing | {"rejection_cost": rejection_usd}
-    useful_h = facts.gpu_s_useful / SECONDS_PER_H
+    useful_h = facts.gpu_s_useful / HOUR_S
     late_usd = 0.0 if facts.tardiness_usd is None else float(facts.tardiness_usd.sum())
     return nothing | {
         "vm_cost": bill.total_usd,
@@ -207,7 +208,7 @@ def _month_usd(facts: RunFacts) -> float | None:
     if bill is None or not len(submit_s) or submit_s[-1] <= submit_s[0]:
         return None
     window_usd = usd_in_window(facts.stays, bill.stay_usd, float(submit_s[0]), float(submit_s[-1]))
-    window_h = float(submit_s[-1] - submit_s[0]) / SECONDS_PER_H
+    window_h = float(submit_s[-1] - submit_s[0]) / HOUR_S
     return window_usd / window_h * HOURS_PER_MONTH
 
 

@@ -13,8 +13,9 @@ from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import EventKind
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import GPU
-from dlsched.metrics.billing import SECONDS_PER_H, stay_usd, usd_per_h
+from dlsched.metrics.billing import stay_usd, usd_per_h
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
@@ -182,7 +183,7 @@ def group_table(jobs: pd.DataFrame, by: str) -> pd.DataFrame:
         gpu_hours=("gpu_s", "sum"),
     )
     frame.insert(3, "wait_p95", groups["wait_s"].quantile(0.95))
-    frame["gpu_hours"] /= SECONDS_PER_H
+    frame["gpu_hours"] /= HOUR_S
     # A group without any due time or price has no such number, rather than 0.
     frame["tardiness_s"] = groups["tardiness_s"].sum(min_count=1)
     frame["cost"] = groups["cost"].sum(min_count=1)
@@ -218,7 +219,7 @@ def bill_by_machine(stays: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame
     pd.DataFrame
         vm_type, gpu_type, gpus, stays (how often it was opened), hours, gpu_hours, gpu_hours_held, cost.
     """
-    hours = (stays["end_s"] - stays["start_s"]) / SECONDS_PER_H
+    hours = (stays["end_s"] - stays["start_s"]) / HOUR_S
     paid = stays.assign(hours=hours, gpu_hours=hours * stays["gpus"], stays=1)
     table = paid.groupby("vm_type", sort=True).agg(
         gpu_type=("gpu_type", "first"),
@@ -228,7 +229,7 @@ def bill_by_machine(stays: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame
         gpu_hours=("gpu_hours", "sum"),
     )
     table["cost"] = paid.groupby("vm_type")["cost"].sum(min_count=1)
-    held = (segments["end_s"] - segments["start_s"]) * segments["gpus"] / SECONDS_PER_H
+    held = (segments["end_s"] - segments["start_s"]) * segments["gpus"] / HOUR_S
     by_type = held.groupby(segments["vm_type"]).sum()
     table.insert(5, "gpu_hours_held", by_type.reindex(table.index).fillna(0.0).astype(float))
     order = np.argsort(-table["cost"].fillna(0.0).to_numpy(), kind="stable")

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.domain.units import HOUR_S
 from dlsched.report.alternatives import Alternative
 from dlsched.studies.sizing.answer import Sizing
-from dlsched.wording.formats import HOUR_S, Kind
+from dlsched.wording.formats import Kind
 
 LONGEST_NAME = 40
 PROGRAM = ("python", "-m", "dlsched")

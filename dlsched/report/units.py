@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlsched.wording.formats import HOUR_S, Kind
+from dlsched.domain.units import HOUR_S
+from dlsched.wording.formats import Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import xlsxwriter
 
+from dlsched.domain.units import HOUR_S
 from dlsched.figures.palette import LIGHT
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.compare import Cell, Row
@@ -24,7 +25,7 @@ from dlsched.report.rerun import seeds_words
 from dlsched.report.units import UNITS, titled
 from dlsched.studies.sizing.answer import check_at
 from dlsched.studies.sizing.words import reached_words, sentence, sure_words
-from dlsched.wording.formats import HOUR_S, cut
+from dlsched.wording.formats import cut
 
 SIZES = "Sizes"
 SHEETS = ("Summary", "Differences", "Frontier", "Who wins", "Assumptions", "All numbers")

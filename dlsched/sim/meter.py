@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from dlsched.domain.units import DAY_S
 from dlsched.domain.workload import Floats
 
 ProgressCall = Callable[[float, str], None]
-DAY_S = 86_400.0
 _LOOK_EVERY = 32
 _PAUSE_S = 0.2
 

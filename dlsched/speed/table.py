@@ -11,6 +11,7 @@ import numpy as np
 
 from dlsched.domain.cluster import VmType
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import names_hint
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Floats, Ints, Workload
 
@@ -103,5 +104,5 @@ def _profiles(workload: Workload, table: TimeTable) -> Ints:
         row = int(lost[0])
         what = f"job {workload.job_id[row]!s:.60}, column profile"
         why = f"{str(workload.profile[row])[:60]!r} is not in the time table"
-        raise InputError(what, why, f"Known: {', '.join(table.profiles[:8])}")
+        raise InputError(what, why, names_hint(str(workload.profile[row]), table.profiles))
     return found

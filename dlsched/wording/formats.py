@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
+
 MISSING = "–"
 MINUS = "\N{MINUS SIGN}"
 PLUS_MINUS = "±"
-MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
 SMALL = 0.001
 FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 """How a text begins that a spreadsheet would run as a formula."""
@@ -63,9 +64,9 @@ def _in_ms(ms: float) -> str:
     return f"{ms:.1f}".removesuffix(".0") + " ms" if ms < 9.95 else f"{round(ms)} ms"
 
 
-def _two(whole_s: int, large: tuple[int, str], small: tuple[int, str]) -> str:
-    many, rest = divmod(whole_s, large[0])
-    few = rest // small[0]
+def _two(whole_s: float, large: tuple[float, str], small: tuple[float, str]) -> str:
+    many, rest = divmod(round(whole_s), round(large[0]))
+    few = rest // round(small[0])
     parts = [f"{amount} {unit}" for amount, unit in ((many, large[1]), (few, small[1])) if amount]
     return " ".join(parts)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dlsched.wording.formats import HOUR_S, MINUS, amount, count, duration, listed, money, number, share
+from dlsched.domain.units import HOUR_S
+from dlsched.wording.formats import MINUS, amount, count, duration, listed, money, number, share
 
 Value = float | str
 LARGE_FACTOR = 2.0

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
+from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import FORMAT_VERSION, Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import COLUMN, Ints, Workload
 from dlsched.workload.sidecar import read_beside, table_columns
@@ -222,7 +223,7 @@ def _read_trace(part: WorkloadPart, base_dir: Path | None) -> _Jobs:
 def _column(name: str, values: list[Any]) -> list[Any]:
     """Return the values with None for missing ones; say which one has the wrong type."""
     if name not in COLUMN:
-        raise InputError(f"scenario, workload.columns.{name[:60]}", "is not a column", f"Known: {', '.join(COLUMN)}")
+        raise InputError(f"scenario, workload.columns.{name[:60]}", "is not a column", names_hint(name, COLUMN))
     is_text = COLUMN[name].kind == "text"
     allowed: tuple[type, ...] = (str, int) if is_text else (int, float)
     for number, value in enumerate(values):

@@ -11,8 +11,8 @@ import numpy as np
 
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Ints
-from dlsched.metrics.billing import SECONDS_PER_H
 from dlsched.metrics.bounds.fluid import machines_at_hand
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.sim.log import JobStatus
@@ -106,7 +106,7 @@ def _usd_per_gpu_s(scenario: Scenario) -> Floats:
     for number in machines_at_hand(scenario.cluster).tolist():
         vm = scenario.cluster.vm_types[number]
         if vm.gpus > 0:
-            usd[number] = (vm.usd_per_h or 0.0) / SECONDS_PER_H / vm.gpus
+            usd[number] = (vm.usd_per_h or 0.0) / HOUR_S / vm.gpus
     keeps_rate = scenario.options.restart_mode == "delayed" and scenario.options.restart_s > 0
     return np.where(np.isfinite(usd), usd.min(), np.inf) if keeps_rate else usd
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dlsched.domain.policy import Need, PolicySpec
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Ints
 from dlsched.policies.gpuaas import lists
 from dlsched.policies.gpuaas.dp import Variant, plan_step
@@ -24,7 +25,7 @@ from dlsched.policies.gpuaas.params import (
     RelinkingParams,
 )
 from dlsched.policies.gpuaas.policy import Choice, Core, InstancePolicy
-from dlsched.policies.gpuaas.state_adapter import SECONDS_PER_H, StateAdapter
+from dlsched.policies.gpuaas.state_adapter import StateAdapter
 
 FAMILY = "GPU as a service"
 PAPER = "Filippini et al., path relinking for GPU as a service, IEEE TSC 2023"
@@ -113,11 +114,11 @@ def _market(params: MarketParams) -> Core:
     def core(instance: Instance, adapter: StateAdapter, rng: np.random.Generator) -> Choice:
         settings = MarketSettings(
             mixing=params.mixing and adapter.state.change_s == 0,
-            wait=params.wait_h * SECONDS_PER_H,
+            wait=params.wait_h * HOUR_S,
             later_price=params.later_price,
         )
         plan = market(instance, settings)
-        note = f"a GPU costs ${plan.price * SECONDS_PER_H:.2f}/h more while GPUs are short" if plan.price > 0 else ""
+        note = f"a GPU costs ${plan.price * HOUR_S:.2f}/h more while GPUs are short" if plan.price > 0 else ""
         return Choice(plan.schedule, wake_in_s=plan.wake_in, note=note)
 
     return core

@@ -9,10 +9,10 @@ import numpy as np
 from dlsched.domain.cluster import VmType
 from dlsched.domain.plan import Allocation, Share, Step, WaitReason
 from dlsched.domain.state import Nodes, State
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import GPU, Floats, Ints, gpu_type_names
 from dlsched.policies.gpuaas.instance import Instance, Schedule
 
-SECONDS_PER_H = 3600.0
 FIRST_ROWS = 256
 LEAST_S = 1e-3
 """A job that outlives its estimate is believed to end at once, but not sooner: costs are divided by times."""
@@ -29,7 +29,7 @@ class RateTable:
         self.families = list(dict.fromkeys(keys))
         self.vm_family: Ints = np.array([self.families.index(key) for key in keys], dtype=np.int64)
         self.vm_gpus: Ints = np.array([vm.gpus for vm in vm_types], dtype=np.int64)
-        self.vm_price: Floats = np.array([vm.usd_per_h or 0.0 for vm in vm_types]) / SECONDS_PER_H
+        self.vm_price: Floats = np.array([vm.usd_per_h or 0.0 for vm in vm_types]) / HOUR_S
         self._largest = [self._largest_of(family) for family in range(len(self.families))]
         self._known = 0
         self._rates = np.zeros((FIRST_ROWS, len(self.families), max(1, int(self.vm_gpus.max(initial=1)))))

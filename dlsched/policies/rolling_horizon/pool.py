@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlsched.domain.state import State
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Ints
 from dlsched.policies.rolling_horizon.problem import LEAST_REMAINING, Problem
 from dlsched.policies.rolling_horizon.widths import WidthBook
 from dlsched.policies.shared.capacity import Amounts
 from dlsched.policies.shared.facts import JobFacts
 
-SECONDS_PER_H = 3600.0
 PARTS = (1, 2, 4, 8, 16, 3, 5, 10, 100)
 """Parts of a GPU that are tried; where none makes every worker a whole number, workers are rounded up to the last."""
 ROUNDING = 1e-9
@@ -113,10 +113,8 @@ def problem_of(state: State, pool: Pool, book: WidthBook, steps: int, step_s: fl
         base[job] = rates[0]
         legal[job, places] = True
         rate[job, places] = rates[may] / rates[0]
-    remaining_h = state.remaining(pool.rows) / base / SECONDS_PER_H
-    return Problem(
-        np.maximum(remaining_h, LEAST_REMAINING), widths, legal, rate, pool.nodes, steps, step_s / SECONDS_PER_H
-    )
+    remaining_h = state.remaining(pool.rows) / base / HOUR_S
+    return Problem(np.maximum(remaining_h, LEAST_REMAINING), widths, legal, rate, pool.nodes, steps, step_s / HOUR_S)
 
 
 def held_nodes(pool: Pool) -> Ints:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 
 import numpy as np
 
 from dlsched.domain.cluster import VmType, vm_capacity
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import names_hint
 from dlsched.domain.plan import Share
 from dlsched.domain.state import Nodes, Placer
 from dlsched.domain.workload import GPU, Floats
@@ -100,9 +100,7 @@ def vm_named(name: str, catalogue: tuple[VmType, ...]) -> VmType:
     for vm in catalogue:
         if vm.name == name:
             return vm
-    names = [vm.name for vm in catalogue]
-    near = get_close_matches(name, names, n=1)
-    hint = f"Try {near[0]!r}" if near else f"Known: {', '.join(names)}"
+    hint = names_hint(name, [vm.name for vm in catalogue])
     raise InputError("parameter vm_type", f"{name!r} is not in the cluster's catalogue", hint)
 
 

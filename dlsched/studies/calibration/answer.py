@@ -21,12 +21,12 @@ from pydantic import Field
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import Answer, FrozenModel
+from dlsched.domain.units import DAY_S
 from dlsched.domain.workload import Floats, Texts, Workload
 from dlsched.metrics.stats.intervals import Interval, mean_interval, ratio_draws
 
 ADDED_S = 60.0
 """Added to both waits before their ratio is taken; ours."""
-DAY_S = 86_400.0
 MOST_GROUPS = 100
 """Groups with the most jobs that stand by themselves; the rest are one."""
 OTHERS, NAMELESS = "(others)", "(no name)"

@@ -20,6 +20,7 @@ from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.names import names_hint
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Scenario, SimulationRules
+from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.domain.workload import Floats, Workload
 from dlsched.studies.design.failures import REPAIR_S, failures_at, with_failures
 from dlsched.studies.pool_sizes import scenario_at
@@ -35,7 +36,6 @@ Edit = Callable[[Scenario, Any, int], Scenario]
 NODES_OF = "nodes."
 _FACTOR_LOW, _FACTOR_HIGH = 0.01, 100.0
 _MOST = 1e12
-DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ def _num_nodes(scenario: Scenario) -> int:
 
 
 def _failures(scenario: Scenario, hours: float, seed: int) -> Scenario:
-    return with_failures(scenario, 3600 * hours, seed)
+    return with_failures(scenario, HOUR_S * hours, seed)
 
 
 def _failure_at(scenario: Scenario, value: str, _: int) -> Scenario:
@@ -359,7 +359,7 @@ FACTORS: tuple[Factor, ...] = (
     Factor(
         "failures", "Failures, one a node every", "h", "number", 0.1, 1e6,
         "Mean time between failures of each node, hours, on top of the scenario's own; drawn for each draw. "
-        f"Exponential, and a node is back after {REPAIR_S / 3600:g} h: assumptions of ours.",
+        f"Exponential, and a node is back after {REPAIR_S / HOUR_S:g} h: assumptions of ours.",
         _failures, per_draw=True, turn="last",
     ),
     Factor(

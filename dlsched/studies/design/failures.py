@@ -11,10 +11,11 @@ from dlsched.domain.cluster import Absence, Cluster
 from dlsched.domain.errors import InputError
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats
 from dlsched.workload.import_report import in_seconds
 
-REPAIR_S = 3600.0
+REPAIR_S = HOUR_S
 """How long a node is away after a failure: an assumption of ours."""
 MOST_FAILURES = 20_000
 _AT = re.compile(r"(\d{1,6})@(\d{1,7}(?:\.\d{1,6})?)for(\d{1,7}(?:\.\d{1,6})?)")
@@ -65,8 +66,8 @@ def failures_at(scenario: Scenario, stated: Sequence[str]) -> Scenario:
         if node >= cluster.num_nodes:
             why = f"there is no node {node:,}, the last one is node {cluster.num_nodes - 1:,}"
             raise InputError(f"failure {text}", why, "Name one that is there; the first is node 0")
-        start_s = begin_s + 3600 * start_h
-        fails.append(Absence(node=node, start_s=start_s, end_s=start_s + 3600 * length_h))
+        start_s = begin_s + HOUR_S * start_h
+        fails.append(Absence(node=node, start_s=start_s, end_s=start_s + HOUR_S * length_h))
     return scenario.replace(cluster=_absent(cluster, fails))
 
 

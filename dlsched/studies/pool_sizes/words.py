@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlsched.domain.units import HOUR_S, MINUTE_S
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.pool_sizes.answer import (
     MEASURES,
@@ -41,7 +42,7 @@ MISHAPS = (
     "Each job is a bug job with 15% and taken back by its user with 10%, independently; the study has shares of jobs "
     "that add up to 100%."
 )
-LONG_S = 2 * 3600
+LONG_S = 2 * HOUR_S
 BEFORE_ALL = "The jobs of this scenario on fewer and on more nodes: who waits how long, and under which policy?"
 
 
@@ -142,7 +143,7 @@ def cards_of(answer: PoolSizes, variant: str) -> list[tuple[str, str, str]]:
 
 def compact(of: Interval) -> str:
     """Return a time with its half width in one unit, short enough for a card: 116 min ± 59."""
-    unit_s, unit = (3600, "h") if of.mean >= LONG_S else (60, "min")
+    unit_s, unit = (HOUR_S, "h") if of.mean >= LONG_S else (MINUTE_S, "min")
     half = None if of.half_width is None else of.half_width / unit_s
     mean, width = with_half(Interval(of.mean / unit_s, half, of.n, of.level))
     return f"{mean} {unit}{f' ± {width}' if width else ''}"

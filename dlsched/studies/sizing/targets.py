@@ -12,8 +12,9 @@ from pydantic import Field, model_validator
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.wording.formats import DAY_S, HOUR_S, MINUTE_S, Kind, Number
+from dlsched.wording.formats import Kind, Number
 
 Side = Literal["at most", "at least"]
 SIDES: Mapping[str, Side] = {"lower": "at most", "higher": "at least"}
@@ -29,7 +30,7 @@ EXAMPLES = {
 USUAL_WAIT_S, USUAL_SHARE = 3600.0, 0.05
 WAIT_STEPS_S = tuple(60.0 * minutes for minutes in (1, 2, 5, 10, 15, 20, 30, 45))
 
-_TIMES = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hours": 3600.0, "d": 86_400.0, "days": 86_400.0}
+_TIMES = {"s": 1.0, "sec": 1.0, "min": MINUTE_S, "h": HOUR_S, "hours": HOUR_S, "d": DAY_S, "days": DAY_S}
 _PLAIN = {"": 1.0}
 _MONEY = {"": 1.0, "$": 1.0, "usd": 1.0}
 _UNITS: Mapping[Kind, Mapping[str, float]] = {

@@ -13,6 +13,7 @@ import pandas as pd
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import SimulationRules
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.domain.utility import has_utility, utility_at
 from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.policies.smd.choices import Ask, SharedBatch, Widths, best_allowed, near_allowed, step_problem
@@ -32,7 +33,7 @@ WORTHLESS = 1e-6
 """A job is worth nothing below this share of what it is worth at once."""
 MOST_JUDGED = 300
 ANY = Widths()
-UNITS_S: Mapping[str, float] = {"seconds": 1.0, "minutes": 60.0, "hours": 3_600.0, "days": 86_400.0}
+UNITS_S: Mapping[str, float] = {"seconds": 1.0, "minutes": MINUTE_S, "hours": HOUR_S, "days": DAY_S}
 
 
 class Parts(NamedTuple):

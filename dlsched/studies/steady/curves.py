@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Ints
 from dlsched.metrics.step_functions import accrued, count_after, thin
 from dlsched.sim.log import RunLog
@@ -57,4 +58,4 @@ def in_system(log: RunLog, submit_s: Floats, most: int = MOST_POINTS) -> Curve:
 
 
 def _curve(at_s: Floats, value: Floats | Ints) -> Curve:
-    return Curve(at_h=tuple((at_s / 3600).tolist()), value=tuple(value.astype(float).tolist()))
+    return Curve(at_h=tuple((at_s / HOUR_S).tolist()), value=tuple(value.astype(float).tolist()))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.metrics.stats.steady import (
@@ -60,7 +61,7 @@ class _Reading:
 
     @property
     def response_h(self) -> Floats:
-        return (self.run.log.job_end_s - self.submit_s)[self.first : self.last] / 3600
+        return (self.run.log.job_end_s - self.submit_s)[self.first : self.last] / HOUR_S
 
     def state(self, target: float) -> State:
         if grows(self.growth):
@@ -126,7 +127,7 @@ def _read(
     submit_s, end_s = run.prepared.scenario.workload.submit_s, run.log.job_end_s
     first, kept = warm_up(jobs), before_the_end(submit_s, end_s)
     last = max(kept, least_kept(jobs))
-    mean = steady_mean((end_s - submit_s)[first:last] / 3600)
+    mean = steady_mean((end_s - submit_s)[first:last] / HOUR_S)
     return _Reading(run, backlog_growth(found_in_system(submit_s, end_s)), first, last, kept == last, mean)
 
 
@@ -192,4 +193,4 @@ def _quantiles(response_h: Floats) -> tuple[float, ...]:
 def _fractions(spec: SteadySpec, reading: _Reading) -> tuple[Interval, ...]:
     log, work = reading.run.log, reading.run.truth.work
     times = [fraction_times_s(log, reading.submit_s, work, fraction) for fraction in spec.fractions]
-    return tuple(steady_mean(time_s[reading.first : reading.last] / 3600).interval for time_s in times)
+    return tuple(steady_mean(time_s[reading.first : reading.last] / HOUR_S).interval for time_s in times)

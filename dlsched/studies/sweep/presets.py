@@ -10,6 +10,7 @@ import numpy as np
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.placement import can_ever_fit
 from dlsched.studies.design.factors import NODES_OF, Factor, Value, changed, factor_of, factors_for
 from dlsched.studies.sweep.spec import AxisSpec
@@ -23,7 +24,7 @@ BESIDE = 0.2
 """How far low and high stand from what the scenario has, as a share of it."""
 WHERE_ZERO: Mapping[str, tuple[Value, ...]] = {
     "restart_s": (60.0, 300.0),
-    "checkpoint_s": (600.0, 3600.0),
+    "checkpoint_s": (600.0, HOUR_S),
     "estimate_error": (0.2, 0.5),
     "bug_share": (0.05, 0.15),
     "cancel_share": (0.05, 0.15),
@@ -153,7 +154,7 @@ def _situations(scenario: Scenario) -> tuple[AxisSpec, ...]:
 
 def _two_fail(scenario: Scenario) -> str:
     """Return two failures, of fewer nodes on small clusters, in the middle of the time in which jobs arrive."""
-    hours = max(arrival_window_s(scenario.workload) / 3600, 1.0)
+    hours = max(arrival_window_s(scenario.workload) / HOUR_S, 1.0)
     nodes = max(1, min(2, int(SHARE_THAT_FAILS * scenario.cluster.num_nodes)))
     start_h, length_h = float(np.round(hours / 2, 1)), max(float(np.round(FAILS_FOR * hours, 1)), 0.1)
     return "+".join(f"{node}@{start_h:g}for{length_h:g}" for node in range(nodes))

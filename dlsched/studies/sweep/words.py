@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dlsched.domain.units import HOUR_S
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import spoken
 from dlsched.studies.sweep.answer import (
@@ -99,7 +100,7 @@ def position(axis: Axis, value: Value) -> float:
         return 100 * (value - 1)
     if axis.key == "run_time_spread" or axis.key in settings.SHARES:
         return 100 * value
-    return value / 3600 if axis.unit == "s" else value
+    return value / HOUR_S if axis.unit == "s" else value
 
 
 # ---- the sentence ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import DAY_S
 from dlsched.policies.registry import find
 from dlsched.studies.design import Replications, Variant, check_variant, factor_of
 from dlsched.studies.design.factors import without_neutral
@@ -19,7 +20,6 @@ from dlsched.wording.assumptions import is_random
 DRAWS = 10
 LEAST_DAYS = 3
 """Days of a trace from which whole days can be drawn anew: of fewer, draws are hardly different."""
-_DAY_S = 86_400.0
 
 
 class WhatIfSpec(FrozenModel):
@@ -71,7 +71,7 @@ def default_draws(scenario: Scenario, policy: str) -> Replications:
 def num_days(scenario: Scenario) -> int:
     """Return over how many days, counted from the trace's zero, jobs are submitted."""
     submit_s = scenario.workload.submit_s
-    return int(submit_s[-1] // _DAY_S - submit_s[0] // _DAY_S) + 1 if len(submit_s) else 0
+    return int(submit_s[-1] // DAY_S - submit_s[0] // DAY_S) + 1 if len(submit_s) else 0
 
 
 def check(spec: WhatIfSpec, scenario: Scenario) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from dlsched.domain.units import DAY_S
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -45,7 +47,7 @@ class Window:
 
     def around(self, time_s: float) -> Window:
         """Return a window around a time: as long as now, at most a day."""
-        half = min(self.length_s, 86_400.0) / 2
+        half = min(self.length_s, DAY_S) / 2
         return replace(self, from_s=time_s - half, to_s=time_s + half)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import find
 from dlsched.ui.frame import charts, run_state, session
@@ -133,7 +134,7 @@ def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED)
 
 def age(seconds: float) -> str:
     """Return how long ago something was, in its largest unit."""
-    for unit_s, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+    for unit_s, unit in ((DAY_S, "d"), (HOUR_S, "h"), (MINUTE_S, "min")):
         if seconds >= unit_s:
             return f"{int(seconds // unit_s)} {unit} ago"
     return "just now"

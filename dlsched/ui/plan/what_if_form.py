@@ -9,6 +9,7 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import MINUTE_S
 from dlsched.policies.registry import POLICIES, find, unmet_needs
 from dlsched.studies.design import Factor, Variant, factor_of
 from dlsched.studies.design.factors import NODES_OF, factors_for
@@ -26,7 +27,6 @@ FACTOR_LOW, FACTOR_HIGH, FACTOR_STEP = 0.5, 2.0, 0.05
 NOT_HERE = ("nodes", "days", "run_time_spread", "failures")
 """Changes without a control of their own: nodes come first, and what is drawn anew is chosen under Draws."""
 EXTRA, PICKED = "whatif-extra", "whatif-add"
-MINUTE_S = 60.0
 LABELS = {spec.key: spec.label for spec in POLICIES}
 
 

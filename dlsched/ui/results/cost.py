@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.figures import rented, result
 from dlsched.figures.base import Chart
 from dlsched.figures.palette import Theme
@@ -141,9 +142,9 @@ def _late_jobs(jobs: pd.DataFrame, theme: Theme) -> None:
     top = late.head(MAX_LATE)
     st.subheader(f"{amount(len(late), 'late job')}, {order} first", anchor=False)
     charts.show(rented.tardiness_bars(late, theme), "tardiness", on_point=_to_story)
-    columns = {"Job": top["job_id"], "Due (h)": top["due_s"] / 3600, "Late by (h)": top["tardiness_s"] / 3600}
+    columns = {"Job": top["job_id"], "Due (h)": top["due_s"] / HOUR_S, "Late by (h)": top["tardiness_s"] / HOUR_S}
     if weighed:
-        columns["Weight ($/h)"] = top["tardiness_usd"] / top["tardiness_s"] * 3600
+        columns["Weight ($/h)"] = top["tardiness_usd"] / top["tardiness_s"] * HOUR_S
         columns["Cost of lateness ($)"] = top["tardiness_usd"]
     if top["cost"].notna().any():
         columns["Machine cost ($)"] = top["cost"]

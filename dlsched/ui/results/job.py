@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.figures.job_timeline import Outcome, job_outcomes
 from dlsched.figures.jobs import job_timeline
 from dlsched.metrics.job_timeline import JobTimeline, timeline_of
@@ -219,5 +220,5 @@ def readable(jobs: pd.DataFrame) -> pd.DataFrame:
     view = jobs[names].copy()
     for name in ("submit_s", "wait_s", "run_s", "jct_s", "tardiness_s"):
         if name in view:
-            view[name] = view[name] / 3600
+            view[name] = view[name] / HOUR_S
     return view.rename(columns=TABLE)

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms
 from dlsched.domain.scenario import SpeedSpec
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Texts, Workload
 from dlsched.speed import build_speed
 
@@ -60,7 +61,7 @@ class WeightRule(FrozenModel):
     def values(self, workload: Workload, seed: int) -> Floats:
         """Return a weight for every job, $ per second late."""
         gpus: Floats = np.where(workload.gpus > 0, workload.gpus, 1.0)
-        return gpus * (self.usd_per_gpu_h / 3600)
+        return gpus * (self.usd_per_gpu_h / HOUR_S)
 
 
 class PriorityRule(FrozenModel):

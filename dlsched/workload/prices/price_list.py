@@ -6,7 +6,6 @@ prices came from goes into the scenario's assumptions.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Annotated
@@ -16,6 +15,7 @@ from pydantic import Field
 from dlsched.domain.cluster import VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
+from dlsched.domain.names import names_hint
 from dlsched.domain.timetable import TimeTable
 from dlsched.workload.notes import LIST_PRICES
 from dlsched.workload.prices.owned import OwnedNode
@@ -125,12 +125,10 @@ def chosen(prices: PriceList, names: Iterable[str]) -> PriceList:
     InputError
         For a name that is not in the list, with near names.
     """
-    wanted, known = list(names), [offer.name for offer in prices.offers]
+    wanted, offered = list(names), [offer.name for offer in prices.offers]
     for name in wanted:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 3) or known[:5]
-            do = f"Known: {', '.join(near)}" if near else "Add it to the catalogue"
-            raise InputError(f"VM type {name!r:.80}", "is not in the catalogue", do)
+        if name not in offered:
+            raise InputError(f"VM type {name!r:.80}", "is not in the catalogue", names_hint(name, offered, most=3))
     offers = tuple(offer.model_copy(update={"use": offer.name in wanted}) for offer in prices.offers)
     return prices.model_copy(update={"offers": offers})
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Texts
 from dlsched.speed.regression import Runs
 from dlsched.speed.terms import BATCH, DISK, FEATURES, GFLOPS, GPUS, ITERATIONS
@@ -154,7 +155,7 @@ class _Reading(MeasuredRows):
         if "seconds" in self.found:
             return self.positive("seconds", "training time", needed=True)
         if "hours" in self.found:
-            return self.positive("hours", "training time", needed=True) * 3600.0
+            return self.positive("hours", "training time", needed=True) * HOUR_S
         step_s = self.positive("step_s", "step time", needed=True)
         self.notes.append(
             f"Step times were turned into seconds for {STEP_SAMPLES:,} samples: "

@@ -12,12 +12,13 @@ import pandas as pd
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.columns import GANG_COLUMNS
+from dlsched.domain.units import DAY_S
 from dlsched.domain.workload import COLUMN, LARGEST_NUMBER, Floats, Ints, Texts, Workload
 from dlsched.workload.import_report import Bools, Ledger, Report
 from dlsched.workload.readers.convert import Read, clean_texts, numbers
 from dlsched.workload.readers.options import ReadOptions
 
-YEAR_S = 365 * 86_400.0
+YEAR_S = 365 * DAY_S
 LARGEST_GPUS = 100_000
 MAX_GPU_TYPE = 60
 

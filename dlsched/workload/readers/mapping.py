@@ -16,11 +16,12 @@ from pydantic import Field, ValidationError, field_validator
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.errors import from_validation
 from dlsched.domain.model import FrozenModel
+from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.workload.readers.convert import Read, clock_spans, numbers, timestamps
 
 Kind = Literal["text", "number", "time", "span", "memory"]
 Unit = Literal["", "s", "ms", "us", "min", "h", "d", "timestamp", "clock", "gib", "mib", "kib", "bytes"]
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": MINUTE_S, "h": HOUR_S, "d": DAY_S}
 GIB = {"gib": 1.0, "mib": 2.0**-10, "kib": 2.0**-20, "bytes": 2.0**-30}
 UNITS: dict[Kind, tuple[Unit, ...]] = {
     "text": ("",),

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import HOUR_S
 from dlsched.policies.registry import find
 from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, ONE_UNIT, Admission
 from dlsched.studies.inspect.words import objective_cautions, stale_cautions
 from dlsched.studies.speed_models.server_split import UNITS_S
 from dlsched.wording.cautions import Caution
-from dlsched.wording.formats import HOUR_S, MISSING, amount, capital, duration, number, share
+from dlsched.wording.formats import MISSING, amount, capital, duration, number, share
 from dlsched.wording.gangs import RESOURCE_WORDS, gang_words, resource_verb
 
 FIXED = "With the same admission rule Optimus is within 0.5% of SMD."

@@ -8,7 +8,7 @@ import numpy as np
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.billing import SECONDS_PER_H
+from dlsched.domain.units import HOUR_S
 from dlsched.studies.reproductions.reproduction import Outcome, Setting, Verdict
 from dlsched.studies.simulation import Run, simulate
 from dlsched.wording.formats import duration, share
@@ -75,7 +75,7 @@ def _slots(run: Run) -> list[tuple[float, float]]:
 
 def _slot_costs(run: Run) -> list[float]:
     """Return what the machines cost in each slot, $."""
-    price = {vm.name: (vm.usd_per_h or 0.0) / SECONDS_PER_H for vm in run.scenario.cluster.vm_types}
+    price = {vm.name: (vm.usd_per_h or 0.0) / HOUR_S for vm in run.scenario.cluster.vm_types}
     nodes = run.nodes
     per_s = nodes["vm_type"].map(price).to_numpy()
     start_s, end_s = nodes["start_s"].to_numpy(), nodes["end_s"].to_numpy()

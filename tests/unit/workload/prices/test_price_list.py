@@ -69,7 +69,7 @@ def test_empty_lists_are_refused_with_a_way_out():
 
 
 def test_unknown_types_are_named_with_near_ones():
-    with pytest.raises(InputError, match=r"VM type 'NC66'.*Known: NC6"):
+    with pytest.raises(InputError, match=r"VM type 'NC66'.*Try 'NC6"):
         chosen(price_list(PAPER), ["NC66"])
 
 
