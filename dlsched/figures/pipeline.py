@@ -39,15 +39,15 @@ def timeline(layers: Layers, overlap: Overlap, theme: Theme) -> Chart:
 
     Title and text have the time of the formula; with slices the bars may end a little later, and the text says so.
     """
-    found = pipeline(layers, overlap)
+    pipe = pipeline(layers, overlap)
     bars = simulate_layers(layers, overlap)
     drawn = _longest(bars)
-    end_s = max(found.iteration_s, max(bar.end_s for bar in bars))
+    end_s = max(pipe.iteration_s, max(bar.end_s for bar in bars))
     unit_s, unit = _unit(end_s)
     figure = go.Figure()
     for kind in LOOKS:
         _add_bars(figure, [bar for bar in drawn if bar.kind == kind], kind, theme, end_s, (unit_s, unit))
-    title = f"One iteration, {WORDS[overlap]}: {duration(found.iteration_s)}{_saved(layers, found)}"
+    title = f"One iteration, {WORDS[overlap]}: {duration(pipe.iteration_s)}{_saved(layers, pipe)}"
     framed(figure, theme, title=title, x=f"Time since backward began ({unit})", y="", height=HEIGHT)
     named_rows(figure, ROWS)
     figure.update_xaxes(range=[0, end_s / unit_s if end_s > 0 else 1.0])
@@ -60,7 +60,7 @@ def timeline(layers: Layers, overlap: Overlap, theme: Theme) -> Chart:
             "end, s": [bar.end_s for bar in bars],
         }
     )
-    return Chart(figure, _words(layers, found, end_s, len(bars) - len(drawn)), table)
+    return Chart(figure, _words(layers, pipe, end_s, len(bars) - len(drawn)), table)
 
 
 def _longest(bars: Sequence[Bar]) -> list[Bar]:
@@ -104,19 +104,19 @@ def _add_bars(
     )  # fmt: skip
 
 
-def _saved(layers: Layers, found: Pipeline) -> str:
+def _saved(layers: Layers, pipe: Pipeline) -> str:
     """Return what overlapping saves, as words to add; nothing where it saves nothing."""
     alone_s = pipeline(layers, "sequential").iteration_s
-    saved_s = alone_s - found.iteration_s
+    saved_s = alone_s - pipe.iteration_s
     return f", {share(saved_s / alone_s)} less than one after the other" if saved_s > SAME * alone_s else ""
 
 
-def _words(layers: Layers, found: Pipeline, end_s: float, left_out: int) -> str:
-    forward, backward, transfers = (share(part) for part in found.eta)
-    late_s = end_s - found.iteration_s
+def _words(layers: Layers, pipe: Pipeline, end_s: float, left_out: int) -> str:
+    forward, backward, transfers = (share(part) for part in pipe.eta)
+    late_s = end_s - pipe.iteration_s
     words = (
-        f"One iteration of {amount(len(layers), 'layer')}, {WORDS[found.overlap]}: {duration(found.iteration_s)}"
-        f"{_saved(layers, found)}; it waits for {forward} of forward, {backward} of backward and {transfers} of the "
+        f"One iteration of {amount(len(layers), 'layer')}, {WORDS[pipe.overlap]}: {duration(pipe.iteration_s)}"
+        f"{_saved(layers, pipe)}; it waits for {forward} of forward, {backward} of backward and {transfers} of the "
         "transfers."
     )
     if late_s > SAME * end_s:

@@ -180,8 +180,8 @@ def _y_axis(figure: go.Figure, panel: Panel, paper: Sequence[PrintedNumber]) -> 
     points = [one for series in panel.series.values() for one in series]
     means = [*(one.mean for one in points), *(end for one in paper for end in _ends_of(one))]
     if panel.kind.log and any(mean > 0 for mean in means):
-        shown = [mean for mean in means if mean > 0]
-        low, high = min(shown) / 1.6, max(shown) * 1.6
+        positive = [mean for mean in means if mean > 0]
+        low, high = min(positive) / 1.6, max(positive) * 1.6
         figure.update_yaxes(type="log", range=[np.log10(low), np.log10(high)])
         return any(
             one.half_width and not low <= one.mean - one.half_width <= high - 2 * one.half_width for one in points
@@ -219,10 +219,10 @@ def _alt(panel: Panel, paper: Sequence[PrintedNumber], *, cut: bool) -> str:
     more = len(panel.series) - len(parts)
     rest = f"; {more} more in the table" if more > 0 else ""
     printed = ", ".join(f"{_whose(one)}{_range(one)}" for one in paper)
-    said = f" Paper: {printed}." if printed else " The paper prints no number for it."
+    paper_words = f" Paper: {printed}." if printed else " The paper prints no number for it."
     missing = f" {amount(panel.gaps, 'point')} missing: {panel.kind.gap}." if panel.gaps else ""
     wide = " Intervals that leave the picture are in the table." if cut else ""
-    return f"{panel.kind.y}: {'; '.join(parts)}{rest}.{said}{missing}{wide}"
+    return f"{panel.kind.y}: {'; '.join(parts)}{rest}.{paper_words}{missing}{wide}"
 
 
 def _table(panel: Panel, paper: Sequence[PrintedNumber]) -> pd.DataFrame:

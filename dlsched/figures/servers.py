@@ -37,19 +37,19 @@ def unit_of(time_s: float) -> tuple[float, str]:
     return next(((size_s, name) for _, size_s, name in TIME_UNITS if time_s >= size_s), (1.0, "seconds"))
 
 
-def split_chart(found: ServerSplit, theme: Theme) -> Chart:
+def split_chart(split: ServerSplit, theme: Theme) -> Chart:
     """Return the time by workers and servers as a table of shades with the numbers in the cells.
 
     A stronger shade is faster, on a log scale. What the limit forbids is grey with a cross, and its hover text names
     the resource. A star marks SMD, a square equal numbers, a diamond Optimus.
     """
-    table = split_table(found)
-    workers, servers = found.window
+    table = split_table(split)
+    workers, servers = split.window
     shape = (len(workers), len(servers))
     times_s = table["time (s)"].to_numpy().reshape(shape).T
     forbids = table["forbidden by"].to_numpy(dtype=object).reshape(shape).T
     fits = forbids == ""
-    unit_s, unit = unit_of(found.best.time)
+    unit_s, unit = unit_of(split.best.time)
     strength = _strength(times_s, fits)
     hover = _hover(workers.tolist(), servers.tolist(), times_s, forbids)
     figure = go.Figure()
@@ -62,9 +62,9 @@ def split_chart(found: ServerSplit, theme: Theme) -> Chart:
             text=hover, hovertemplate="%{text}<extra></extra>", hoverongaps=False,
         )  # fmt: skip
     inks = np.array([[ink_at(one, theme) for one in row] for row in strength.tolist()], dtype=object)
-    _numbers(figure, found, np.where(fits, inks, theme.muted), times_s, fits, unit_s)
-    _marks(figure, found, theme, inks)
-    title = f"Time in {unit}: {cell_word(found.best.time / unit_s)} is the least (stronger blue is faster)"
+    _numbers(figure, split, np.where(fits, inks, theme.muted), times_s, fits, unit_s)
+    _marks(figure, split, theme, inks)
+    title = f"Time in {unit}: {cell_word(split.best.time / unit_s)} is the least (stronger blue is faster)"
     height = min(HEAD_PX + ROW_PX * len(servers), max(TALLEST_PX, HEAD_PX + LEAST_ROW_PX * len(servers)))
     framed(figure, theme, title=title, x="Workers", y="Servers", height=max(height, 220))
     for axis, values in ((figure.update_xaxes, workers), (figure.update_yaxes, servers)):
@@ -72,20 +72,20 @@ def split_chart(found: ServerSplit, theme: Theme) -> Chart:
             range=[values[0] - 0.5, values[-1] + 0.5], dtick=1, tick0=int(values[0]), showgrid=False, zeroline=False,
             fixedrange=True, tickformat=",d",
         )  # fmt: skip
-    return Chart(figure, split_words(found), table.round(3))
+    return Chart(figure, split_words(split), table.round(3))
 
 
-def split_words(found: ServerSplit) -> str:
+def split_words(split: ServerSplit) -> str:
     """Return the finding of :func:`split_chart` with its numbers, and which part of the table it shows."""
-    told = "; ".join(f"{name} {numbers_of(one)}, {duration(one.time)}" for name, one in found.choices.items())
-    if not found.is_cut:
-        return f"Time by workers and servers. {told}."
-    workers, servers = found.window
-    outside = [name for name, one in found.choices.items() if not found.in_window(one)]
+    choices = "; ".join(f"{name} {numbers_of(one)}, {duration(one.time)}" for name, one in split.choices.items())
+    if not split.is_cut:
+        return f"Time by workers and servers. {choices}."
+    workers, servers = split.window
+    outside = [name for name, one in split.choices.items() if not split.in_window(one)]
     beyond = f" {' and '.join(outside)} {'lies' if len(outside) == 1 else 'lie'} outside." if outside else ""
     return (
-        f"Time with {workers[0]:,} to {workers[-1]:,} workers of up to {found.problem.workers_most:,} and "
-        f"{servers[0]:,} to {servers[-1]:,} servers of up to {found.problem.servers_most:,}. {told}.{beyond}"
+        f"Time with {workers[0]:,} to {workers[-1]:,} workers of up to {split.problem.workers_most:,} and "
+        f"{servers[0]:,} to {servers[-1]:,} servers of up to {split.problem.servers_most:,}. {choices}.{beyond}"
     )
 
 
@@ -107,12 +107,12 @@ def _hover(workers: list[int], servers: list[int], times_s: Cells, forbids: Cell
     ]
 
 
-def _numbers(figure: go.Figure, found: ServerSplit, inks: Cells, times_s: Cells, fits: Cells, unit_s: float) -> None:
-    workers, servers = found.window
+def _numbers(figure: go.Figure, split: ServerSplit, inks: Cells, times_s: Cells, fits: Cells, unit_s: float) -> None:
+    workers, servers = split.window
     x, y = np.meshgrid(workers, servers)
-    told = (times_s / unit_s).ravel().tolist()
-    words = [cell_word(time) if fit else "×" for time, fit in zip(told, fits.ravel().tolist(), strict=True)]
-    marked = {(one.workers, one.servers) for one in found.choices.values()}
+    in_units = (times_s / unit_s).ravel().tolist()
+    words = [cell_word(time) if fit else "×" for time, fit in zip(in_units, fits.ravel().tolist(), strict=True)]
+    marked = {(one.workers, one.servers) for one in split.choices.values()}
     for place, pair in enumerate(zip(x.ravel().tolist(), y.ravel().tolist(), strict=True)):
         if pair in marked:
             words[place] = f"<b>{words[place]}</b>" if len(workers) <= MOST_BESIDE else ""
@@ -130,15 +130,15 @@ def cell_word(value: float) -> str:
     return f"{value:,.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"
 
 
-def _marks(figure: go.Figure, found: ServerSplit, theme: Theme, inks: Cells) -> None:
-    workers, servers = found.window
-    for name, choice in found.choices.items():
+def _marks(figure: go.Figure, split: ServerSplit, theme: Theme, inks: Cells) -> None:
+    workers, servers = split.window
+    for name, choice in split.choices.items():
         symbol, size = MARKS[name]
         text = f"{name}: {choice.workers:,} + {choice.servers:,}"
         legend_mark(figure, text, symbol=symbol, size=11, color=theme.ink)
-        if not found.in_window(choice):
+        if not split.in_window(choice):
             continue
-        aside, above = BESIDE[name] if len(workers) <= MOST_BESIDE else _side_by_side(found, name)
+        aside, above = BESIDE[name] if len(workers) <= MOST_BESIDE else _side_by_side(split, name)
         ink = inks[choice.servers - servers[0], choice.workers - workers[0]]
         figure.add_scatter(
             x=[choice.workers + aside], y=[choice.servers + above], mode="markers", name=name, showlegend=False,
@@ -147,30 +147,30 @@ def _marks(figure: go.Figure, found: ServerSplit, theme: Theme, inks: Cells) -> 
         )  # fmt: skip
 
 
-def _side_by_side(found: ServerSplit, name: str) -> tuple[float, float]:
+def _side_by_side(split: ServerSplit, name: str) -> tuple[float, float]:
     """Return where a mark lies in its cell among those of the rules that choose the same numbers."""
-    mine = found.choices[name]
+    mine = split.choices[name]
     there = [
-        other for other, one in found.choices.items() if (one.workers, one.servers) == (mine.workers, mine.servers)
+        other for other, one in split.choices.items() if (one.workers, one.servers) == (mine.workers, mine.servers)
     ]
     return APART * (there.index(name) - (len(there) - 1) / 2), 0.0
 
 
-def width_chart(found: ServerSplit, theme: Theme) -> Chart:
+def width_chart(split: ServerSplit, theme: Theme) -> Chart:
     """Return the time by workers, each with the servers that are best beside it; SMD, ESW and Optimus are marked."""
-    workers, servers, times_s = width_times(found)
-    unit_s, unit = unit_of(found.best.time)
+    workers, servers, times_s = width_times(split)
+    unit_s, unit = unit_of(split.best.time)
     figure = go.Figure()
-    told = [
+    hover = [
         f"{amount(w, 'worker')}, best with {amount(p, 'server')}: {duration(time)}"
         for w, p, time in zip(workers.tolist(), servers.tolist(), times_s.tolist(), strict=True)
     ]
     figure.add_scatter(
         x=workers, y=times_s / unit_s, mode="lines+markers" if len(workers) <= MOST_DOTS else "lines", name="best",
-        line={"color": theme.marks[BLUE], "width": 2.5}, marker={"size": 6}, showlegend=False, customdata=told,
+        line={"color": theme.marks[BLUE], "width": 2.5}, marker={"size": 6}, showlegend=False, customdata=hover,
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
-    for name, choice in found.choices.items():
+    for name, choice in split.choices.items():
         symbol, size = MARKS[name]
         figure.add_scatter(
             x=[choice.workers], y=[choice.time / unit_s], mode="markers", name=name, showlegend=False,
@@ -179,7 +179,7 @@ def width_chart(found: ServerSplit, theme: Theme) -> Chart:
         )  # fmt: skip
         legend_mark(figure, name, symbol=f"{symbol}-open", size=9, color=theme.ink)
     alone_s = float(times_s[0])
-    title = f"{duration(alone_s)} with one worker, {duration(found.best.time)} with {found.best.workers:,}"
+    title = f"{duration(alone_s)} with one worker, {duration(split.best.time)} with {split.best.workers:,}"
     framed(figure, theme, title=title, x="Workers, each with its best number of servers", y=f"Time ({unit})")
     figure.update_layout(margin_t=80)  # two lines of legend where the chart is narrow
     ends = [int(workers[0]), int(workers[-1])]

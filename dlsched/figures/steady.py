@@ -78,13 +78,13 @@ def response_by_load(answer: SteadyAnswer, theme: Theme) -> Chart:
 
 
 def _add_line(figure: go.Figure, points: Sequence[SteadyPoint], look: Look, shift: float) -> None:
-    known = [(point, point.response_h) for point in points if point.response_h is not None]
-    halves_h = [of.half_width or 0.0 for _, of in known]
-    below_h = [min(half_h, 0.9 * of.mean) for half_h, (_, of) in zip(halves_h, known, strict=True)]
-    open_where_unsure = ["" if point.state == "within target" else "-open" for point, _ in known]
+    stable = [(point, point.response_h) for point in points if point.response_h is not None]
+    halves_h = [of.half_width or 0.0 for _, of in stable]
+    below_h = [min(half_h, 0.9 * of.mean) for half_h, (_, of) in zip(halves_h, stable, strict=True)]
+    open_where_unsure = ["" if point.state == "within target" else "-open" for point, _ in stable]
     add_means(
-        figure, [point.load + shift for point, _ in known], [of.mean for _, of in known], look, points[0].label,
-        [point_words(point) for point, _ in known],
+        figure, [point.load + shift for point, _ in stable], [of.mean for _, of in stable], look, points[0].label,
+        [point_words(point) for point, _ in stable],
         marker={
             "symbol": [f"{look.symbol}{end}" for end in open_where_unsure],
             "size": 10,
@@ -152,8 +152,8 @@ def response_alt(answer: SteadyAnswer) -> str:
     parts = []
     for label in dict.fromkeys(point.label for point in answer.points):
         points = [point for point in answer.points if point.label == label]
-        known = [(point, point.response_h) for point in points if point.response_h is not None]
-        ends = [known[0], known[-1]] if len(known) > 1 else known
+        stable = [(point, point.response_h) for point in points if point.response_h is not None]
+        ends = [stable[0], stable[-1]] if len(stable) > 1 else stable
         words = [f"{hours(of)} at load {load_words(point.load)}" for point, of in ends]
         growing = [load_words(point.load) for point in points if point.state == "queue grows"]
         words += [f"queue grows at load {', '.join(growing)}"] * bool(growing)

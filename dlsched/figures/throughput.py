@@ -111,20 +111,20 @@ def _dots(figure: go.Figure, curves: SpeedCurves, theme: Theme, batch: float | N
         return
     if curves.chosen == MEASURED:
         line = {"color": theme.ink, "width": 2.5}
-        shown = curves.curve / curves.one_node
+        speed_ups = curves.curve / curves.one_node
         figure.add_scatter(
-            x=np.arange(1, len(shown) + 1), y=shown, mode="lines", line=line, hoverinfo="skip", showlegend=False
+            x=np.arange(1, len(speed_ups) + 1), y=speed_ups, mode="lines", line=line, hoverinfo="skip", showlegend=False
         )
     at = np.searchsorted(lay.num_workers, measured.workers, side="right")
     here = (at > 0) & (measured.workers <= lay.num_workers[-1])
-    told = [
+    hover = [
         f"measured, {amount(workers, 'worker')}<br>{factor(rate / curves.one_node)}, {rate:.4g} mini-batches/s"
         + (f", {batch * rate:.4g} examples/s" if batch else "")
         for workers, rate in zip(measured.workers[here].tolist(), measured.throughput[here].tolist(), strict=True)
     ]
     figure.add_scatter(
         x=at[here], y=measured.throughput[here] / curves.one_node, mode="markers", name="measured", showlegend=True,
-        marker={**DOT, "color": theme.ink}, customdata=told, hovertemplate="%{customdata}<extra></extra>",
+        marker={**DOT, "color": theme.ink}, customdata=hover, hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
 
 
@@ -133,10 +133,10 @@ def _points(figure: go.Figure, curves: SpeedCurves, theme: Theme) -> None:
     for name, width, marker in (("KNEE", curves.knee, KNEE), ("HELL", curves.hell, HELL)):
         text = f"{name}: {amount(width, 'node')}"
         shape = {**marker, "color": theme.marks[ORANGE]}
-        told = f"{name}, {curves.layout.words(width)}: {factor(curves.speed_up(width))}"
+        hover = f"{name}, {curves.layout.words(width)}: {factor(curves.speed_up(width))}"
         figure.add_scatter(
             x=[width], y=[curves.speed_up(width)], mode="markers", marker=shape, showlegend=False, name=name,
-            cliponaxis=False, hovertemplate=f"{told}<extra></extra>",
+            cliponaxis=False, hovertemplate=f"{hover}<extra></extra>",
         )  # fmt: skip
         legend_mark(figure, text, **{**shape, "size": 11})
 
@@ -207,6 +207,8 @@ def station_chart(curves: SpeedCurves, theme: Theme) -> Chart:
     figure.update_layout(hovermode="x unified", legend_traceorder="normal")
     figure.update_xaxes(range=[1, max(curves.layout.nodes, 2)])
     figure.update_yaxes(range=[0, 100])
-    told = ", ".join(f"{share(float(part))} {name}" for name, part in zip(STATIONS, curves.shares[at - 1], strict=True))
-    alt = f"Time of a step on {curves.layout.words(at)}, waiting included, {curves.model} network: {told}."
+    parts = ", ".join(
+        f"{share(float(part))} {name}" for name, part in zip(STATIONS, curves.shares[at - 1], strict=True)
+    )
+    alt = f"Time of a step on {curves.layout.words(at)}, waiting included, {curves.model} network: {parts}."
     return Chart(figure, alt, table.round(2))

@@ -32,8 +32,8 @@ def predicted_vs_measured(fits: Fits, theme: Theme) -> Chart:
     high = float(max(drawn["measured (s)"].max(), drawn["predicted (s)"].max())) * 1.3
     figure = go.Figure()
     _add_band(figure, theme, low, high)
-    shown = drawn.iloc[:: -(-len(drawn) // MOST_DOTS)]
-    for place, (name, part) in enumerate(_groups(fits, shown)):
+    dots = drawn.iloc[:: -(-len(drawn) // MOST_DOTS)]
+    for place, (name, part) in enumerate(_groups(fits, dots)):
         colour = theme.marks[place] if part["network"].eq(name).all() else theme.other
         marker = {"color": colour, "symbol": SYMBOLS[place], "size": 6, "opacity": 0.8}
         _add_dots(figure, name, part, marker)
@@ -109,20 +109,20 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
     rows = error_table(fits.models)
     names = ["network", "rows", "mean error", "smallest fold", "largest fold", "GPU type left out"]
     table = pd.DataFrame(rows, columns=names)
-    shown = table.head(MOST_BARS)
-    mean = 100 * shown["mean error"].to_numpy(float)
-    low, high = 100 * shown["smallest fold"].to_numpy(float), 100 * shown["largest fold"].to_numpy(float)
-    labels = [plain(name, LONGEST_NAME) for name in shown["network"]]
+    worst_first = table.head(MOST_BARS)
+    mean = 100 * worst_first["mean error"].to_numpy(float)
+    low, high = 100 * worst_first["smallest fold"].to_numpy(float), 100 * worst_first["largest fold"].to_numpy(float)
+    labels = [plain(name, LONGEST_NAME) for name in worst_first["network"]]
     figure = go.Figure(
         go.Bar(
             x=mean,
-            y=np.arange(len(shown)),
+            y=np.arange(len(worst_first)),
             orientation="h",
             marker={"color": theme.marks[0]},
             error_x=bars(high - mean, mean - low, color=theme.ink),
             customdata=[
                 [label, f"{rows:,}", f"{a:.1f}", f"{b:.1f}"]
-                for label, rows, a, b in zip(labels, shown["rows"], low, high, strict=True)
+                for label, rows, a, b in zip(labels, worst_first["rows"], low, high, strict=True)
             ],
             hovertemplate="%{customdata[0]}, %{customdata[1]} rows: mean error %{x:.1f}%, "
             "folds %{customdata[2]} to %{customdata[3]}%<extra></extra>",
@@ -130,12 +130,12 @@ def network_errors(fits: Fits, theme: Theme) -> Chart:
     )
     worst = f"{cut(str(table['network'][0]), 24)} {share(float(table['mean error'][0]))}"
     title = f"Error by network: at most {share(float(table['mean error'][0]))}"
-    height = int(np.clip(120 + 28 * len(shown), 180, HEIGHT + 240))
+    height = int(np.clip(120 + 28 * len(worst_first), 180, HEIGHT + 240))
     framed(figure, theme, title=title, x="Mean error (%)", y="Network", height=height)
     named_rows(figure, labels)
     figure.update_xaxes(range=top_of(np.append(high, mean)))
     if high.max() > 100 * POOR:
-        figure.update_yaxes(range=[len(shown) - 0.4, -1.2])  # room for the label
+        figure.update_yaxes(range=[len(worst_first) - 0.4, -1.2])  # room for the label
         reference_line(figure, theme, x=100 * POOR, text=share(POOR))
     alt = f"Mean errors of {amount(len(table), 'network')}, cross-validated, at most {worst}; lines: the folds."
     return Chart(figure, alt, table)

@@ -109,7 +109,7 @@ class ServerSplit:
             for a, b, limit, name in rows
             if 0 < limit < np.inf
         ]
-        return max(shares, key=lambda found: found[0], default=(0.0, ""))
+        return max(shares, key=lambda of: of[0], default=(0.0, ""))
 
     def why_not(self, workers: int, servers: int) -> str:
         """Return what forbids so many workers and servers, in words; "" where nothing does."""
@@ -175,8 +175,8 @@ def split_of(jobs: Workload, updates: Mode, row: int, cluster: Cluster | None = 
     if cluster is not None and not cluster.free_slots:
         limit = np.minimum(limit, cluster.nodes.capacity.sum(axis=0))
     most = None if jobs.max_workers is None else int(jobs.max_workers[row])
-    asked = jobs.demand[row].tolist(), jobs.server_demand[row].tolist(), limit.tolist(), most, None
-    step = step_problem(updates, terms, row, asked, RESOURCE_NAMES)
+    demands = jobs.demand[row].tolist(), jobs.server_demand[row].tolist(), limit.tolist(), most, None
+    step = step_problem(updates, terms, row, demands, RESOURCE_NAMES)
     steps = float(jobs.work[row])
     changes: dict[str, Any] = {"theta": [steps * part for part in step.theta]}
     if isinstance(step, SharedBatch):
@@ -186,15 +186,15 @@ def split_of(jobs: Workload, updates: Mode, row: int, cluster: Cluster | None = 
     return ServerSplit(replace(step, **changes), Widths(fewest, np.inf if np.isnan(ratio) else ratio))
 
 
-def split_sentence(found: ServerSplit) -> str:
+def split_sentence(split: ServerSplit) -> str:
     """Return "6 workers and 3 servers finish in 8 h 12 min; equal numbers take 11 h; one more server buys nothing."."""
-    best = found.best
+    best = split.best
     begin = f"{amount(best.workers, 'worker')} and {amount(best.servers, 'server')} finish in {duration(best.time)}"
-    return f"{begin}; {_equal_words(found)}; {one_more(found)}."
+    return f"{begin}; {_equal_words(split)}; {one_more(split)}."
 
 
-def _equal_words(found: ServerSplit) -> str:
-    best, alike = found.best, found.equal
+def _equal_words(split: ServerSplit) -> str:
+    best, alike = split.best, split.equal
     if (alike.workers, alike.servers) == (best.workers, best.servers):
         return "equal numbers are the best here"
     if alike.time <= best.time * (1 + LITTLE):
@@ -202,16 +202,16 @@ def _equal_words(found: ServerSplit) -> str:
     return f"equal numbers take {duration(alike.time)}"
 
 
-def one_more(found: ServerSplit) -> str:
+def one_more(split: ServerSplit) -> str:
     """Return what one more worker and one more server would bring: nothing, or a time that the limit forbids."""
-    best = found.best
+    best = split.best
     ways = {"worker": (best.workers + 1, best.servers), "server": (best.workers, best.servers + 1)}
-    times_s = {kind: found.problem.time_of(*numbers) for kind, numbers in ways.items()}
+    times_s = {kind: split.problem.time_of(*numbers) for kind, numbers in ways.items()}
     saves = {kind: time_s < best.time * (1 - LITTLE) for kind, time_s in times_s.items()}
     helps = [kind for kind in ways if saves[kind] and duration(times_s[kind]) != duration(best.time)]
     if not helps:
         return "one more of either buys nothing"
-    reasons = {kind: _forbids(found, *ways[kind]) for kind in helps}
+    reasons = {kind: _forbids(split, *ways[kind]) for kind in helps}
     if len(helps) == 2 and len(set(reasons.values())) == 1:
         saved_s = best.time - min(times_s.values())
         return f"one more of either would save up to {duration(saved_s)}, but {reasons['worker']}"
@@ -219,16 +219,16 @@ def one_more(found: ServerSplit) -> str:
     return "; ".join([*words, *(f"one more {kind} buys nothing" for kind in times_s if kind not in helps)])
 
 
-def _forbids(found: ServerSplit, workers: int, servers: int) -> str:
-    over = found.problem.exceeded(workers, servers)
+def _forbids(split: ServerSplit, workers: int, servers: int) -> str:
+    over = split.problem.exceeded(workers, servers)
     return f"the limit on {listed(over)} forbids it" if over else "more were not looked at"
 
 
-def enough_servers(found: ServerSplit) -> str:
+def enough_servers(split: ServerSplit) -> str:
     """Return how few servers beside the best workers take hardly longer, in words; "" where none can be spared."""
-    best = found.best
-    fewest = found.widths.servers_needed(best.workers)
-    times_s = [found.problem.time_of(best.workers, servers) for servers in range(fewest, best.servers)]
+    best = split.best
+    fewest = split.widths.servers_needed(best.workers)
+    times_s = [split.problem.time_of(best.workers, servers) for servers in range(fewest, best.servers)]
     for servers, time_s in enumerate(times_s, start=fewest):
         if time_s <= best.time * (1 + LITTLE):
             verb = "takes" if servers == 1 else "take"
@@ -236,26 +236,26 @@ def enough_servers(found: ServerSplit) -> str:
     return ""
 
 
-def split_table(found: ServerSplit) -> pd.DataFrame:
+def split_table(split: ServerSplit) -> pd.DataFrame:
     """Return a row for every number of workers and servers of the window: time in s, and what forbids it."""
-    workers, servers = (axis.ravel() for axis in np.meshgrid(*found.window, indexing="ij"))
+    workers, servers = (axis.ravel() for axis in np.meshgrid(*split.window, indexing="ij"))
     pairs = list(zip(workers.tolist(), servers.tolist(), strict=True))
     return pd.DataFrame(
         {
             "workers": workers,
             "servers": servers,
-            "time (s)": [found.problem.time_of(*pair) for pair in pairs],
-            "forbidden by": [found.why_not(*pair) for pair in pairs],
+            "time (s)": [split.problem.time_of(*pair) for pair in pairs],
+            "forbidden by": [split.why_not(*pair) for pair in pairs],
         }
     )
 
 
-def width_times(found: ServerSplit) -> tuple[Ints, Ints, Floats]:
+def width_times(split: ServerSplit) -> tuple[Ints, Ints, Floats]:
     """Return workers, the servers that are best beside each, and the time in seconds; at most MOST_WIDTHS of them.
 
     Beside w workers the time falls until sqrt(theta4 w / theta2) servers and rises from there, in Eqs. 9 and 10 alike.
     """
-    problem, widths = found.problem, found.widths
+    problem, widths = split.problem, split.widths
     workers = np.unique(np.geomspace(widths.fewest, problem.workers_most, MOST_WIDTHS).round().astype(np.int64))
     if problem.workers_most - widths.fewest < MOST_WIDTHS:
         workers = np.arange(widths.fewest, problem.workers_most + 1)
@@ -305,13 +305,13 @@ def _is_nothing(jobs: Workload, options: SimulationRules, row: int, time_s: floa
 def _best_times(jobs: Workload, updates: Mode) -> list[tuple[int, float]]:
     """Return the rows of jobs with servers that can be split, with their best times in seconds."""
     rows = [] if jobs.servers is None else np.flatnonzero(jobs.servers > 0)[:MOST_JUDGED].tolist()
-    found = []
+    times_s = []
     for row in rows:
         try:
-            found.append((row, split_of(jobs, updates, row).best.time))
+            times_s.append((row, split_of(jobs, updates, row).best.time))
         except InputError:
             continue
-    return found
+    return times_s
 
 
 def unlimited_words(problem: Split) -> str:
@@ -328,10 +328,10 @@ def numbers_of(choice: Choice) -> str:
     return f"{amount(choice.workers, 'worker')} and {amount(choice.servers, 'server')}"
 
 
-def split_cards(found: ServerSplit) -> list[tuple[str, str, str]]:
+def split_cards(split: ServerSplit) -> list[tuple[str, str, str]]:
     """Return a card (label, value, help) for each rule, and one for the limit."""
-    best, alike, grown = found.best, found.equal, found.optimus
-    used, resource = found.used
+    best, alike, grown = split.best, split.equal, split.optimus
+    used, resource = split.used
     label = f"Limit used, {resource}" if resource else "Limit used"
     which = f"Of {resource} the largest share is used." if resource else "The job has no limit."
     return [
@@ -351,13 +351,13 @@ def _longer(time_s: float, best_s: float) -> str:
     return f"{share(over)} longer than the best." if over > 1e-9 else "As fast as the best."
 
 
-def parts_words(found: ServerSplit) -> str:
+def parts_words(split: ServerSplit) -> str:
     """Return where the best time goes, and how few servers would do."""
-    parts = found.parts
+    parts = split.parts
     total = sum(parts)
-    told = (("computing", parts.computing_s), ("transfers", parts.transfers_s), ("overheads", parts.overhead_s))
-    words = ", ".join(f"{share(part / total)} is {name}" for name, part in told)
-    return f"Of the best time {words}. {enough_servers(found)}"
+    names = (("computing", parts.computing_s), ("transfers", parts.transfers_s), ("overheads", parts.overhead_s))
+    words = ", ".join(f"{share(part / total)} is {name}" for name, part in names)
+    return f"Of the best time {words}. {enough_servers(split)}"
 
 
 def worth_words(jobs: Workload, options: SimulationRules, row: int, split: ServerSplit) -> str:

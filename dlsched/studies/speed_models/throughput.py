@@ -73,13 +73,13 @@ class Layout:
 
     def by_node(self, rows: Callable[[int, int], Floats]) -> Floats:
         """Return on 1, 2, ... nodes what ``rows(workers, servers)`` says for 1..workers; shape (nodes, ...)."""
-        found = [np.empty(0)] * self.nodes
+        rates = [np.empty(0)] * self.nodes
         for servers in sorted(set(self.num_servers.tolist())):
             mine = np.flatnonzero(self.num_servers == servers)
-            told = rows(int(self.num_workers[mine].max()), servers)
+            by_workers = rows(int(self.num_workers[mine].max()), servers)
             for place in mine.tolist():
-                found[place] = told[self.num_workers[place] - 1]
-        return np.array(found)
+                rates[place] = by_workers[self.num_workers[place] - 1]
+        return np.array(rates)
 
 
 def measured_curve(measured: Measurements, layout: Layout) -> Floats:
@@ -179,12 +179,12 @@ class SpeedCurves:
     def bottleneck(self) -> str:
         """What limits many workers: links, uplink, downlink, server, workers; for fitted times links or server."""
         times = self.times[self.model]
-        found = bottleneck(times)
-        if found == "worker":
+        station = bottleneck(times)
+        if station == "worker":
             return "workers"
         if self.measured is not None:
             return "links or server"
-        return "links" if found == "uplink" and times.uplink_s == times.downlink_s else found
+        return "links" if station == "uplink" and times.uplink_s == times.downlink_s else station
 
 
 def last_worth(rates: Floats, least: float = LITTLE) -> int:
@@ -193,14 +193,14 @@ def last_worth(rates: Floats, least: float = LITTLE) -> int:
     ``rates`` as in ``speed.widths``, work per second on 1, 2, ... nodes. Steps go between efficient widths, so that
     one node that brings nothing alone (the server's) does not end them.
     """
-    found, held = 1, 0
+    last, held = 1, 0
     for place, rate in enumerate(rates.tolist()):
         if place == 0 or rate <= rates[held]:
             continue
         if rate >= rates[held] * (1.0 + least) ** (place - held):
-            found = place + 1
+            last = place + 1
         held = place
-    return found
+    return last
 
 
 def throughput_sentence(curves: SpeedCurves) -> str:
@@ -231,8 +231,8 @@ def _limit_words(curves: SpeedCurves) -> str:
     if curves.bottleneck == "workers":
         return "nothing limits more workers"
     verb = "are" if curves.bottleneck == "links" else "is"
-    found = curves.bottleneck.replace("links or", "link or the")
-    return f"the {found} {verb} the limit ({factor(curves.limit)})"
+    where = "link or the server" if curves.measured is not None else curves.bottleneck
+    return f"the {where} {verb} the limit ({factor(curves.limit)})"
 
 
 def fit_guards(fits: NetworkFits) -> list[Caution]:
@@ -246,7 +246,7 @@ def fit_guards(fits: NetworkFits) -> list[Caution]:
         )
         guards.append(Caution("orange", text))
     level: Level = "orange" if best.finding else "info"  # where a network comes near, a fall may be noise
-    return [*guards, *(Caution(level, f"{found}.") for found in measured.findings)]
+    return [*guards, *(Caution(level, f"{finding}.") for finding in measured.findings)]
 
 
 def fit_table(fits: NetworkFits) -> pd.DataFrame:
@@ -280,8 +280,8 @@ def width_table(curves: SpeedCurves, batch: float | None = None) -> pd.DataFrame
     for network in NETWORKS:
         table[f"{NETWORK_WORDS[network]} (mini-batches/s)"] = curves.rates[network]
     if curves.measured is not None:
-        known = dict(zip(curves.measured.workers.tolist(), curves.measured.throughput.tolist(), strict=True))
-        measured = np.array([known.get(workers, np.nan) for workers in lay.num_workers.tolist()])
+        by_workers = dict(zip(curves.measured.workers.tolist(), curves.measured.throughput.tolist(), strict=True))
+        measured = np.array([by_workers.get(workers, np.nan) for workers in lay.num_workers.tolist()])
         table["measured (mini-batches/s)"] = measured
         for network in NETWORKS:
             table[f"error, {NETWORK_WORDS[network]} (%)"] = 100 * np.abs(curves.rates[network] / measured - 1)

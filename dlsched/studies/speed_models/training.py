@@ -42,8 +42,8 @@ def _short(name: str) -> str:
 
 def unseen_error(fits: Fits) -> float | None:
     """Return the mean error for GPU types that were left out, over networks; None where none could be."""
-    found = [model.unseen_mape for model in fits.models if model.unseen_mape is not None]
-    return float(np.mean(found)) if found else None
+    unseen = [model.unseen_mape for model in fits.models if model.unseen_mape is not None]
+    return float(np.mean(unseen)) if unseen else None
 
 
 def training_guards(fits: Fits) -> list[Caution]:

@@ -69,7 +69,7 @@ def _sure(point: SteadyPoint) -> str:
 def _against(answer: SteadyAnswer, best: SteadyPoint) -> str:
     """Return the other policies at that load: how much less than the nearest that differs, and who cannot be told."""
     differences = differences_at(answer, best)
-    alike = [named(label) for label, _, told in differences if not told]
+    alike = [named(label) for label, _, is_apart in differences if not is_apart]
     apart = nearest(differences)
     words = ""
     if apart is not None:
@@ -84,17 +84,17 @@ def _against(answer: SteadyAnswer, best: SteadyPoint) -> str:
 
 def differences_at(answer: SteadyAnswer, best: SteadyPoint) -> list[tuple[str, Interval, bool]]:
     """Return (other policy, best minus other in hours, told apart) at the load of ``best``, paired by job."""
-    found = []
+    differences = []
     for pair in answer.pairs:
         if pair.load == best.load and best.label in (pair.label, pair.other):
             other, of = _seen_from(pair, best.label)
-            found.append((other, of, pair.tells_apart))
-    return found
+            differences.append((other, of, pair.tells_apart))
+    return differences
 
 
 def nearest(differences: Sequence[tuple[str, Interval, bool]]) -> tuple[str, Interval] | None:
     """Return the policy with the smallest difference of those told apart; None where none is."""
-    apart = [(label, of) for label, of, told in differences if told]
+    apart = [(label, of) for label, of, is_apart in differences if is_apart]
     return min(apart, key=lambda entry: abs(entry[1].mean), default=None)
 
 
@@ -117,11 +117,11 @@ def growth_words(answer: SteadyAnswer) -> str:
     tried = answer.spec.loads
     if len(by_loads) == 1 and len(labels) > 1 and sum(map(len, by_loads.values())) == len(labels):
         return f"every queue grows {_where(next(iter(by_loads)), tried)}"
-    parts, told = [], 0
+    parts, named_so_far = [], 0
     for loads, names in sorted(by_loads.items()):
-        others = told > 0 and len(names) > 1 and told + len(names) == len(labels)
+        others = named_so_far > 0 and len(names) > 1 and named_so_far + len(names) == len(labels)
         parts.append(f"{'all others' if others else listed(names)} {_where(loads, tried)}")
-        told += len(names)
+        named_so_far += len(names)
     return f"queues grow: {', '.join(parts)}" if parts else ""
 
 
@@ -179,14 +179,14 @@ def state_words(point: SteadyPoint) -> tuple[str, str]:
 
 def steady_guards(answer: SteadyAnswer, *, stale: bool) -> list[Caution]:
     """Return banners: what the auditor found, and that another version of the program computed the answer."""
-    found = []
+    cautions = []
     bad = [point for point in answer.points if point.audit]
     if bad:
         first = f"{named(bad[0].label)} at load {load_words(bad[0].load)}: {bad[0].audit[0]}"
-        found.append(Caution("red", f"The auditor found violations in {amount(len(bad), 'point')}. {first}"))
+        cautions.append(Caution("red", f"The auditor found violations in {amount(len(bad), 'point')}. {first}"))
     if stale:
-        found.append(Caution("info", "Computed by another version of this program.", "Compute it again to be sure."))
-    return found
+        cautions.append(Caution("info", "Computed by another version of this program.", "Compute it again to be sure."))
+    return cautions
 
 
 def spec_words(spec: SteadySpec) -> str:
@@ -217,7 +217,7 @@ def steady_assumptions(answer: SteadyAnswer) -> list[Premise]:
         else "One node is a worker with its server; of more nodes "
         + ("one is the server." if stream.servers == 1 else f"{stream.servers} are servers.")
     )
-    found = [
+    premises = [
         Premise(
             "generated jobs", f"Poisson arrivals of {names}, seed {spec.seed}; every policy sees the same jobs.", ""
         ),
@@ -235,7 +235,7 @@ def steady_assumptions(answer: SteadyAnswer) -> list[Premise]:
     tried = {point.load: point for point in answer.points if point.chunks_tried}
     if tried:
         best = "; ".join(f"{point.params['chunk']} at load {load_words(load)}" for load, point in tried.items())
-        found.append(
+        premises.append(
             Premise(
                 "chunk = the best in a pilot",
                 f"Of {listed([str(one) for one in spec.chunks])} nodes, on "
@@ -244,5 +244,5 @@ def steady_assumptions(answer: SteadyAnswer) -> list[Premise]:
             )
         )
     if any("load" in point.params for point in answer.points):
-        found.append(Premise("moldable KNEE knows the load", "Its threshold follows from the load of each point."))
-    return [*found, Premise("logs audited", answer.audited)]
+        premises.append(Premise("moldable KNEE knows the load", "Its threshold follows from the load of each point."))
+    return [*premises, Premise("logs audited", answer.audited)]

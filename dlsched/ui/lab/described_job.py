@@ -142,7 +142,7 @@ def _holds() -> dict[str, Any]:
 def _more(*, asynchronous: bool) -> tuple[dict[str, Any], str]:
     left, right = st.columns(2)
     with left:
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "worker_overhead_s": _number(
                 "Per worker, s", "per_worker", 0.05, "Seconds that each worker adds to a step"
             ),
@@ -157,7 +157,7 @@ def _more(*, asynchronous: bool) -> tuple[dict[str, Any], str]:
             ),
         }
         if asynchronous:
-            found["senders_share"] = _number(
+            values["senders_share"] = _number(
                 "Send at once", "alpha", 0.5, "Share of the workers that send to a server at the same time, 0 to 1 "
                 "(alpha)", 1.0,
             )  # fmt: skip
@@ -166,9 +166,9 @@ def _more(*, asynchronous: bool) -> tuple[dict[str, Any], str]:
             "Worth counts", list(UNITS_S), index=2, key="ps_unit", bind="query-params",
             help="Unit of time of the utility: in a small one every long job is worth 0",
         )  # fmt: skip
-        found["worth"] = _number("Worth at once", "worth", 50.0, "What the job is worth when done at once (gamma 1)")
+        values["worth"] = _number("Worth at once", "worth", 50.0, "What the job is worth when done at once (gamma 1)")
         hint = f"Time to half of the worth, in {unit} (gamma 3)"
-        found["half"] = _number(f"Half gone after, {unit}", "half", 12.0, hint)
+        values["half"] = _number(f"Half gone after, {unit}", "half", 12.0, hint)
         hint = f"How fast the worth falls around that, per {unit[:-1]} (gamma 2); 4 to 6 in the SMD study"
-        found["slope"] = _number(f"Steepness, 1/{unit[:-1]}", "slope", 0.5, hint)
-    return found, str(unit)
+        values["slope"] = _number(f"Steepness, 1/{unit[:-1]}", "slope", 0.5, hint)
+    return values, str(unit)

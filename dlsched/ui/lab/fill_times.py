@@ -94,32 +94,32 @@ def _pressed(action: DeltaGenerator, current: Scenario, *, ready: bool) -> bool:
 def _words(models: Models, predictions: list[Prediction]) -> str:
     """Return the assumption that the filled scenario carries."""
     source = " from generated rows" if models.generated else ""
-    told, outside = _told(predictions)
-    beyond = f", {count(outside)} of {count(told)} extrapolated" if outside else ""
+    num_times, outside = _num_times(predictions)
+    beyond = f", {count(outside)} of {count(num_times)} extrapolated" if outside else ""
     return f"{PREDICTED_TIMES}{source}, ± {share(_error(models, predictions))}{beyond}"
 
 
-def _told(predictions: list[Prediction]) -> tuple[int, int]:
+def _num_times(predictions: list[Prediction]) -> tuple[int, int]:
     """Return how many times are predicted, and how many of them lie outside what was measured."""
-    told = sum(len(row) for p in predictions for row in p.rows.values())
-    return told, sum(sum(row) for p in predictions for row in p.outside.values())
+    num_times = sum(len(row) for p in predictions for row in p.rows.values())
+    return num_times, sum(sum(row) for p in predictions for row in p.outside.values())
 
 
 def _networks(models: Models, current: Scenario) -> Texts:
     """Ask what each model of the jobs is; return the network of each job."""
     jobs, networks = current.workload, models.networks
-    found = pd.Series([""] * len(jobs) if jobs.model is None else list(jobs.model)).value_counts()
-    listed = [str(model) for model in found.index if model][:MOST_MODELS]
+    jobs_of = pd.Series([""] * len(jobs) if jobs.model is None else list(jobs.model)).value_counts()
+    listed = [str(model) for model in jobs_of.index if model][:MOST_MODELS]
     chosen: dict[str, str] = {}
     if listed:
         st.markdown(f"What the models of {amount(len(jobs), 'job')} are:")
         for column, model in zip(st.columns(3) * 2, listed, strict=False):
             chosen[model] = column.selectbox(
-                safe(f"{model}: {count(int(found[model]))} jobs", 60), networks, index=nearest(model, networks),
+                safe(f"{model}: {count(int(jobs_of[model]))} jobs", 60), networks, index=nearest(model, networks),
                 key=f"map-{models.tag}-{model}", placeholder="choose a network",
                 help="The network whose predicted times these jobs get",
             ) or ""  # fmt: skip
-    rest = int(found.sum()) - sum(int(found[model]) for model in listed)
+    rest = int(jobs_of.sum()) - sum(int(jobs_of[model]) for model in listed)
     if not rest:
         return map_models(jobs, chosen)
     what = "All other jobs train" if listed else "The jobs name no model. They train"
@@ -160,30 +160,29 @@ def _measured_on(current: Scenario, predictions: list[Prediction]) -> str:
 
 def _preview(models: Models, predictions: list[Prediction], current: Scenario) -> None:
     widths = widths_of(current.cluster)
-    told, outside = _told(predictions)
-    said = [
-        f"{amount(len(predictions), 'network')} on {amount(len(widths), 'GPU type')}: {amount(told, 'time')}, "
+    num_times, outside = _num_times(predictions)
+    sentences = [
+        f"{amount(len(predictions), 'network')} on {amount(len(widths), 'GPU type')}: {amount(num_times, 'time')}, "
         f"mean error {share(_error(models, predictions))}."
     ]
     if outside:
-        text = (
-            f"{count(outside)} of {amount(told, 'time')} are extrapolated: a GPU type or a size that was not measured."
-        )
+        times = f"{count(outside)} of {amount(num_times, 'time')} are extrapolated"
+        text = f"{times}: a GPU type or a size that was not measured."
         guard_rails([Caution("orange", text, "Measure a few runs there, or choose machines that were measured.")])
     if lacking := lacking_words(predictions):
         more = f"; and {len(lacking) - 4} more" if len(lacking) > 4 else ""
-        said.append(f"No times: {'; '.join(safe(text, 200) for text in lacking[:4])}{more}.")
+        sentences.append(f"No times: {'; '.join(safe(text, 200) for text in lacking[:4])}{more}.")
     widest = max(widths.values(), default=0)
     cut = int((current.workload.gpus > widest).sum())
     if cut and widest:
-        said.append(
+        sentences.append(
             f"{amount(cut, 'job')} that ask for more than {widest} GPUs are cut to one machine, for as much longer."
         )
     if any(vm.speed != 1 for vm in current.cluster.vm_types):
-        said.append("Relative speeds of the machines are set to 1, as the times tell them apart.")
+        sentences.append("Relative speeds of the machines are set to 1, as the times tell them apart.")
     if current.generator is not None:
-        said.append("The jobs stay as they are drawn now: further draws would repeat them.")
-    st.markdown(" ".join(said))
+        sentences.append("The jobs stay as they are drawn now: further draws would repeat them.")
+    st.markdown(" ".join(sentences))
 
 
 def _error(models: Models, predictions: list[Prediction]) -> float:

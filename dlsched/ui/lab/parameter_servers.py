@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
-from dlsched.figures.palette import Theme
 from dlsched.figures.pipeline import WORDS
 from dlsched.figures.servers import MOST_NAMED, layer_charts, split_chart, width_chart
 from dlsched.speed.pipeline import Layers
@@ -184,60 +183,52 @@ def _asks_for_sample() -> bool:
     return "ps-sample" in st.session_state
 
 
-def show(asked: DescribedInput) -> None:
+def show(described: DescribedInput) -> None:
     """Show banners, sentence, cards, the table of times, assumptions, then workers alone and the layers."""
-    found, theme = asked.split, charts.page_theme()
-    guard_rails(_guards(asked))
-    sentence(split_sentence(found))
-    cards(split_cards(found))
+    split, theme = described.split, charts.page_theme()
+    guard_rails(_guards(described))
+    sentence(split_sentence(split))
+    cards(split_cards(split))
     with st.container(horizontal=True, vertical_alignment="center"):
-        chips(list(asked.chips), "servers")
-        st.markdown(worth_words(asked.jobs, asked.options, asked.row, found))
-    if len(found.window[0]) > MOST_BESIDE:  # numbers of so many columns need the whole width
-        _table(found, theme)
-        left, right = st.columns([3, 2], gap="medium")
-        with left:
-            charts.show(width_chart(found, theme), "widths")
-    else:
-        left, right = st.columns([3, 2], gap="medium")
-        with left:
-            _table(found, theme)
-        with right:
-            charts.show(width_chart(found, theme), "widths")
+        chips(list(described.chips), "servers")
+        st.markdown(worth_words(described.jobs, described.options, described.row, split))
+    is_wide = len(split.window[0]) > MOST_BESIDE  # numbers of so many columns need the whole width
+    above = st.container()
+    left, right = st.columns([3, 2], gap="medium")
+    with above if is_wide else left:
+        charts.show(split_chart(split, theme), "split", caption=split.is_cut)
+    with left if is_wide else right:
+        charts.show(width_chart(split, theme), "widths")
     with right:
-        st.markdown(parts_words(found))
+        st.markdown(parts_words(split))
         st.markdown(OPTIMUS)
-    _layers(asked)
+    _layers(described)
 
 
-def _table(found: ServerSplit, theme: Theme) -> None:
-    charts.show(split_chart(found, theme), "split", caption=found.is_cut)
-
-
-def _guards(asked: DescribedInput) -> list[Caution]:
-    problem, best_s = asked.split.problem, asked.split.best.time
-    worthless = worthless_words(asked.jobs, asked.options, problem.mode, asked.row, best_s)
+def _guards(described: DescribedInput) -> list[Caution]:
+    problem, best_s = described.split.problem, described.split.best.time
+    worthless = worthless_words(described.jobs, described.options, problem.mode, described.row, best_s)
     texts = (unlimited_words(problem), worthless)
     return [Caution("orange", text) for text in texts if text]
 
 
-def _layers(asked: DescribedInput) -> None:
+def _layers(described: DescribedInput) -> None:
     st.subheader("Layers of one iteration", anchor=False)
-    if asked.layers is None:
+    if described.layers is None:
         st.markdown(
             "The layers of this job are not known, only the times of its steps. Describe a job to see how its layers "
             "overlap."
         )
         return
-    uses = next((word for key, word in WORDS.items() if key == asked.overlap), asked.overlap)
-    if len(asked.layers) > MOST_NAMED:
+    uses = next((word for key, word in WORDS.items() if key == described.overlap), described.overlap)
+    if len(described.layers) > MOST_NAMED:
         bars = f"of more than {MOST_NAMED} layers bars that touch are drawn joined, hovering names the layer"
     else:
         bars = "numbers in bars are layers, 1 is nearest to the input"
     st.markdown(
-        f":gray[{amount(len(asked.layers), 'layer')}, on one worker; {bars}. The job above uses: {uses}. The dashed "
-        "line is the end of the iteration.]"
+        f":gray[{amount(len(described.layers), 'layer')}, on one worker; {bars}. The job above uses: {uses}. "
+        "The dashed line is the end of the iteration.]"
     )
     with mistakes_shown():
-        for place, chart in enumerate(layer_charts(asked.layers, charts.page_theme())):
+        for place, chart in enumerate(layer_charts(described.layers, charts.page_theme())):
             charts.show(chart, f"layers-{place}")

@@ -77,9 +77,9 @@ def checked() -> dict[str, Checked]:
 )
 def _stored(_path: str, info: ExperimentInfo, today: str) -> tuple[str, Checked]:
     record = session.store().get_experiment(info.experiment_id)
-    asked, outcome = STUDY.read_record(record)
-    return asked.key, Checked(
-        outcome, asked.quick, record.code_version, info.made_at.date().isoformat(),
+    spec, outcome = STUDY.read_record(record)
+    return spec.key, Checked(
+        outcome, spec.quick, record.code_version, info.made_at.date().isoformat(),
         stale=record.code_version != today, bundled=False,
     )  # fmt: skip
 
@@ -107,11 +107,11 @@ def look_at(key: str | None) -> None:
 # ---- the list --------------------------------------------------------------------------------------------
 
 
-def overview(shown: Mapping[str, Checked]) -> None:
+def overview(outcomes: Mapping[str, Checked]) -> None:
     """Show the counts, the filters and the figures by paper."""
-    sentence(finding(shown))
-    cards([(state.capitalize(), str(number), HINTS[state]) for state, number in counts(shown).items()])
-    st.markdown(f":gray[{safe(by_what(shown), 300)}]")
+    sentence(finding(outcomes))
+    cards([(state.capitalize(), str(number), HINTS[state]) for state, number in counts(outcomes).items()])
+    st.markdown(f":gray[{safe(by_what(outcomes), 300)}]")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         states = st.pills(
             "Verdict", STATES, selection_mode="multi", key="reproduction-states", format_func=MARKS.__getitem__,
@@ -121,14 +121,14 @@ def overview(shown: Mapping[str, Checked]) -> None:
             "Paper", PAPERS, index=None, key="reproduction-paper", placeholder="All", width=200,
             help="Without one all are shown",
         )  # fmt: skip
-    listed = chosen(shown, states or (), paper)
+    listed = chosen(outcomes, states or (), paper)
     if not listed:
         st.info("No figure has this verdict. Choose another one, or none to see all.", icon="ℹ️")
     elif picked := _picker(listed):
         look_at(picked)
         st.rerun()
     for name in dict.fromkeys(one.paper.name for one in listed):
-        _paper([one for one in listed if one.paper.name == name], shown)
+        _paper([one for one in listed if one.paper.name == name], outcomes)
 
 
 def _picker(listed: Sequence[Reproduction]) -> str | None:
@@ -140,12 +140,12 @@ def _picker(listed: Sequence[Reproduction]) -> str | None:
     )  # fmt: skip
 
 
-def _paper(ours: Sequence[Reproduction], shown: Mapping[str, Checked]) -> None:
+def _paper(ours: Sequence[Reproduction], outcomes: Mapping[str, Checked]) -> None:
     """Show the figures of one paper as a table; a ticked row opens."""
     name = ours[0].paper.name
     st.subheader(name, anchor=False)
     st.markdown(f":gray[{safe(ours[0].paper.reference, 200)}. {amount(len(ours), 'figure')}.]")
-    rows = pd.DataFrame([row_of(one, shown.get(one.key)) for one in ours])
+    rows = pd.DataFrame([row_of(one, outcomes.get(one.key)) for one in ours])
     picked = st.dataframe(
         rows, hide_index=True, row_height=ROW_PX, height="content", on_select="rerun", selection_mode="single-row",
         key=f"reproduction-list-{name}-{st.session_state.get(ROUND, 0)}",

@@ -68,7 +68,7 @@ def fields(scenario: Scenario, shown: SteadySpec | None) -> Asked[SteadySpec]:
     InputError
         Where that cannot be computed.
     """
-    own = stream_network.kept()
+    own = stream_network.own_network()
     if stream_network.just_came():
         st.session_state[PREFIX + "networks"] = OWN
     shown_stream = shown.stream if shown is not None and short_of(shown).networks == SHOWN else None
@@ -207,9 +207,9 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
 def _one_load(answer: SteadyAnswer) -> None:
     st.subheader("At one load", anchor=False)
     loads = list(answer.spec.loads)
-    asked = answer.spec.model_dump_json()
-    if st.session_state.get("steady-load") not in loads or st.session_state.get("steady-load-of") != asked:
-        st.session_state["steady-load"], st.session_state["steady-load-of"] = focus_load(answer), asked
+    question = answer.spec.model_dump_json()
+    if st.session_state.get("steady-load") not in loads or st.session_state.get("steady-load-of") != question:
+        st.session_state["steady-load"], st.session_state["steady-load-of"] = focus_load(answer), question
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control("Load", loads, required=True, key="steady-load", format_func=load_words)
         look_at = st.segmented_control("Look at", list(LOOK_AT), default="spread", required=True, key="steady-look",

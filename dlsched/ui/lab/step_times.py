@@ -180,12 +180,12 @@ def series_of(file: File, read: MeasurementRead) -> Source:
         name = st.selectbox(
             "Series", names, key=f"series-{file.tag}", width=190, help="One of the training jobs that the file names"
         )
-    found, tag = read.series[name], f"{file.tag}-{names.index(name)}"
+    series, tag = read.series[name], f"{file.tag}-{names.index(name)}"
     made_up = file.content == demo_csv()
-    if isinstance(found, ProfiledTimes):
-        return Source(name, tag, dict.fromkeys(NETWORKS, found.times), profiled=found)
+    if isinstance(series, ProfiledTimes):
+        return Source(name, tag, dict.fromkeys(NETWORKS, series.times), profiled=series)
     with st.spinner("Fitting"):
-        fits = _fits(tag, found)
+        fits = _fits(tag, series)
     return Source(name, tag, {fit.network: fit.times for fit in fits.fits}, fits=fits, generated=made_up)
 
 
@@ -216,9 +216,9 @@ def fit_section(source: Source) -> None:
 
 def _profiled(profiled: ProfiledTimes) -> None:
     """Say how sure the mean of each profiled time is."""
-    told = [
+    half_widths = [
         f"{name} ± {share(half)}" if half == half else f"{name} of one row"
         for name, half in zip(STATIONS, profiled.half_widths.tolist(), strict=True)
     ]
     st.markdown(f":gray[Means of {amount(profiled.rows, 'profiled mini-batch', 'profiled mini-batches')}, 95%: "
-                f"{', '.join(told)}.]")  # fmt: skip
+                f"{', '.join(half_widths)}.]")  # fmt: skip

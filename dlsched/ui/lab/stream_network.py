@@ -14,7 +14,7 @@ KEY = "stream_network"
 _NEW = "stream_network_new"
 
 
-def keep(spec: StreamSpec) -> None:
+def hand_over(spec: StreamSpec) -> None:
     """Make this the reader's own network on the Steady state page, chosen there when it opens."""
     st.session_state[KEY] = spec
     st.session_state[_NEW] = True
@@ -25,7 +25,7 @@ def just_came() -> bool:
     return bool(st.session_state.pop(_NEW, False))
 
 
-def kept() -> StreamSpec | None:
+def own_network() -> StreamSpec | None:
     """Return the reader's own network; None when none was handed over."""
     spec: StreamSpec | None = st.session_state.get(KEY)
     return spec

@@ -126,9 +126,9 @@ def _network(source: Source) -> str:
 # ---- the answer -----------------------------------------------------------------------------------------
 
 
-def show(asked: TimingsInput) -> None:
+def show(timings: TimingsInput) -> None:
     """Show banners, sentence, cards, assumptions, the two charts and how well measurements fit."""
-    curves, source = asked.curves, asked.source
+    curves, source = timings.curves, timings.source
     guard_rails(fit_guards(source.fits) if source.fits is not None else [])
     sentence(throughput_sentence(curves))
     cards(throughput_cards(curves))
@@ -139,7 +139,7 @@ def show(asked: TimingsInput) -> None:
     theme = charts.page_theme()
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        charts.show(speed_up_chart(curves, theme, asked.batch), "throughput")
+        charts.show(speed_up_chart(curves, theme, timings.batch), "throughput")
     with right:
         charts.show(station_chart(curves, theme), "iteration")
     fit_section(source)
@@ -159,9 +159,9 @@ def nothing_yet(action: DeltaGenerator) -> None:
     action.button(USE, disabled=True, key="use-none", help="There is no curve yet")
 
 
-def next_steps(asked: TimingsInput, current: Scenario, action: DeltaGenerator) -> None:
+def next_steps(timings: TimingsInput, current: Scenario, action: DeltaGenerator) -> None:
     """Show the next steps in ``action``; give the jobs of the scenario the curve when asked to."""
-    curves, source = asked.curves, asked.source
+    curves, source = timings.curves, timings.source
     with action.container(horizontal=True, vertical_alignment="bottom"):
         _simulate(curves, source)
         used = any(note.startswith(SPEED_CURVE) for note in current.assumptions)
@@ -189,8 +189,8 @@ def _use_help(current: Scenario) -> str:
 
 def rates_for(curves: SpeedCurves, scenario: Scenario) -> Floats:
     """Return the curve on as many GPUs as a job of the scenario may get: a measured one ends where measuring did."""
-    asked = float(scenario.workload.gpus.max(initial=1.0))
-    most = int(np.clip(np.ceil(max(asked, _gpus_of(scenario.cluster))), 1, MOST_GPUS))
+    widest = float(scenario.workload.gpus.max(initial=1.0))
+    most = int(np.clip(np.ceil(max(widest, _gpus_of(scenario.cluster))), 1, MOST_GPUS))
     lay = Layout(most, curves.layout.servers, curves.layout.shared_server)
     if curves.chosen == MEASURED and curves.measured is not None:
         return measured_curve(curves.measured, lay)
@@ -235,7 +235,7 @@ def _simulate(curves: SpeedCurves, source: Source) -> None:
         if curves.chosen == MEASURED:
             st.markdown("The stream takes the measured curve; more nodes than were measured bring nothing.")
         if st.button("Open Steady state", key="to-steady"):
-            stream_network.keep(stream_of(curves, source, mini_batches))
+            stream_network.hand_over(stream_of(curves, source, mini_batches))
             session.go("lab/steady_state.py")
 
 

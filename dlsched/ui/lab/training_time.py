@@ -141,16 +141,16 @@ def _read_as(tag: str, name: str, network: str, gpu_type: str, _file: File) -> P
 def _learnt_from(read: ProfileRead, tag: str) -> tuple[Runs, str]:
     """Return the rows of the GPU types that are ticked, and a key that says which rows they are."""
     types = sorted(set(read.runs.gpu_type))
-    kept = types
+    chosen_types = types
     if len(types) > 1:
-        kept = st.multiselect(
+        chosen_types = st.multiselect(
             "GPU types to learn from", types, default=types, key=f"learn-{tag}", persist_state="session",
             help="Leave out a type whose times do not follow the others: one wrong type spoils the rest",
         )  # fmt: skip
-    if not kept:
+    if not chosen_types:
         raise InputError("GPU types", "none is chosen", "Choose at least one")
-    runs = read.runs.where(np.isin(read.runs.gpu_type.astype(str), kept))
-    return runs, f"{tag}-{'|'.join(kept)}-{runs.networks[0]}"
+    runs = read.runs.where(np.isin(read.runs.gpu_type.astype(str), chosen_types))
+    return runs, f"{tag}-{'|'.join(chosen_types)}-{runs.networks[0]}"
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -252,11 +252,11 @@ def _number(column: DeltaGenerator, fit: NetworkFit, feature: int, key: str) -> 
         column.text_input(label, value, disabled=True, key=f"fixed-{info.key}-{key}", help=f"{info.help} It {why}.")
         return None
     low, high = fit.ranges[feature]
-    asked = column.number_input(
+    given = column.number_input(
         label, min_value=1e-6, max_value=1e12, value=float(middle), key=f"predict-{info.key}-{key}", format="%g",
         help=f"{info.help} Measured from {number(low)} to {number(high)}.",
     )  # fmt: skip
-    return float(asked)
+    return float(given)
 
 
 def times_table(prediction: Prediction, key: str, error: str) -> None:
@@ -273,11 +273,11 @@ def times_table(prediction: Prediction, key: str, error: str) -> None:
             alt=f"Predicted training time of {prediction.network[:40]} by GPU type and number of GPUs",
         )  # fmt: skip
     outside = any(any(row) for row in prediction.outside.values())
-    said = [f"Mean error of this network {error}."] if prediction.rows else []
+    sentences = [f"Mean error of this network {error}."] if prediction.rows else []
     if outside:
-        said.append("* extrapolated: a GPU type or a size that was not measured, expect more than the mean error.")
-    said += [f"No times: {safe(text, 300)}." for text in lacking_words([prediction])]
-    st.markdown(f":gray[{' '.join(said)}]" if said else "No machine here has GPUs.")
+        sentences.append("* extrapolated: a GPU type or a size that was not measured, expect more than the mean error.")
+    sentences += [f"No times: {safe(text, 300)}." for text in lacking_words([prediction])]
+    st.markdown(f":gray[{' '.join(sentences)}]" if sentences else "No machine here has GPUs.")
 
 
 def _counts(most: int) -> Sequence[int]:

@@ -76,8 +76,8 @@ def figure_7(setting: Setting) -> Outcome:
     per_step = STEP_H * SPEEDS_6[2]
     problem = problems.of([2 * per_step], 2, (1, 2), steps=5, step_h=STEP_H)
     best = solve(problem, "enumerate")
-    kept = np.array([[2, 2, 1, 1, 1]])
-    worth = problems.objective_of(problem, kept)
+    plan = np.array([[2, 2, 1, 1, 1]])
+    worth = problems.objective_of(problem, plan)
     checks = [
         Check(
             f"2 nodes until it is done and 1 afterwards is an optimal plan ({worth:.3f} of {best.objective:.3f})",
@@ -89,7 +89,7 @@ def figure_7(setting: Setting) -> Outcome:
         f"A job done after 2 of 5 steps: keeping 1 node afterwards is worth {worth:.3f}, the best {best.objective:.3f}."
     )
     about = "Alone in the pool; next to other jobs the node it keeps is one they cannot have in the plan."
-    data = {"kept": kept[0].tolist(), "worth": worth, "best": best.objective, "best_plan": best.plan[0].tolist()}
+    data = {"kept": plan[0].tolist(), "worth": worth, "best": best.objective, "best_plan": best.plan[0].tolist()}
     return Outcome(words, verdict_of(checks), reasons_of(checks, about), data)
 
 

@@ -91,7 +91,7 @@ def draw_batch(spec: ServerJobsSpec, seed: int) -> Batch:
     terms = StepTerms.of(jobs)
     per_job = zip(jobs.demand.tolist(), jobs.server_demand.tolist(), jobs.limit.tolist(), strict=True)
     problems = tuple(
-        step_problem(spec.updates, terms, row, (*asked, None, None), RESOURCES) for row, asked in enumerate(per_job)
+        step_problem(spec.updates, terms, row, (*demands, None, None), RESOURCES) for row, demands in enumerate(per_job)
     )
     return Batch(jobs, problems, utility_unit_s(spec))
 

@@ -174,19 +174,19 @@ def admission_sentence(study: UtilityStudy) -> str:
 
 
 def _ours(study: UtilityStudy, axis: Axis) -> str:
-    shown = study.sizes[:: max(1, len(study.sizes) // 2)]
-    best = ", ".join(mean_words(study.total(size, "SMD", "knapsack")) for size in shown)
+    sizes = study.sizes[:: max(1, len(study.sizes) // 2)]
+    best = ", ".join(mean_words(study.total(size, "SMD", "knapsack")) for size in sizes)
     others = [(policy, admission) for admission in ADMISSIONS for policy in METHODS]
 
     def row(policy: Policy, admission: Admission) -> str:
         cells = (
             f"{study.total(size, policy, admission).mean:.1f} ({mean_words(study.gain(size, policy, admission))} less)"
-            for size in shown
+            for size in sizes
         )
         return f"{_name(policy, admission)} {', '.join(cells)}"
 
     rows = "; ".join(row(*other) for other in others[1:])
-    at = ", ".join(str(getattr(size, axis)) for size in shown)
+    at = ", ".join(str(getattr(size, axis)) for size in sizes)
     totals = f"Total utility at {at} {axis}: SMD (knapsack) {best}; {rows}."
     return f"{totals} {admission_sentence(study)} {tie_sentence(study)}"
 
