@@ -83,7 +83,7 @@ def clear_line() -> None:
 
 def print_metrics(metrics: Mapping[str, float | int | None]) -> None:
     """Print metrics by their labels, as the pages write them; undefined ones are left out."""
-    from dlsched.metrics.kpi import known
+    from dlsched.metrics.kpi import kpis_among
 
-    shown = [kpi for kpi in known(metrics) if metrics[kpi.key] is not None]
+    shown = [kpi for kpi in kpis_among(metrics) if metrics[kpi.key] is not None]
     print_table(("metric", "value", "key"), [(kpi.label, kpi.show(metrics[kpi.key]), kpi.key) for kpi in shown])

@@ -14,7 +14,7 @@ from dlsched.domain.workload import Floats
 from dlsched.figures.base import CLEAR, Chart, framed, named_rows, plain
 from dlsched.figures.palette import BLUE, ORANGE, Theme
 from dlsched.studies.inspect.admissions.answer import ONE_UNIT
-from dlsched.studies.inspect.dual_prices.answer import SAME_PRICE, Decided, PricedRun, peak_of
+from dlsched.studies.inspect.dual_prices.answer import SAME_PRICE, JobDecision, PricedRun, peak_of
 from dlsched.wording.formats import amount, cut, small
 from dlsched.wording.gangs import RESOURCE_UNITS, RESOURCE_WORDS, gang_words
 
@@ -29,7 +29,7 @@ def unit_of(resource: str) -> str:
     return f"utility per {ONE_UNIT[resource]} and slot"
 
 
-def price_map(run: PricedRun, one: Decided, resource: int, theme: Theme) -> Chart | None:
+def price_map(run: PricedRun, one: JobDecision, resource: int, theme: Theme) -> Chart | None:
     """Return the price of a resource on each machine in each slot as a job met it, on a log scale of colours.
 
     A square marks where the job is booked with all of it on one machine, a ring where it is spread. Grey: the machine
@@ -96,7 +96,7 @@ def _cells(figure: go.Figure, prices: Floats, slots: np.ndarray, most: float, na
     )  # fmt: skip
 
 
-def _where(figure: go.Figure, one: Decided, theme: Theme) -> None:
+def _where(figure: go.Figure, one: JobDecision, theme: Theme) -> None:
     """Mark the cells in which the job is booked."""
     for name, symbol, alone in (("on one machine", "square", True), ("spread over machines", "circle-open", False)):
         cells = [booked for booked in one.bookings if (one.machines_at[booked.slot] == 1) is alone]
@@ -109,7 +109,7 @@ def _where(figure: go.Figure, one: Decided, theme: Theme) -> None:
             )  # fmt: skip
 
 
-def _map_words(run: PricedRun, one: Decided, prices: Floats, slots: np.ndarray, name: str) -> str:
+def _map_words(run: PricedRun, one: JobDecision, prices: Floats, slots: np.ndarray, name: str) -> str:
     if not np.isfinite(prices).any():
         return f"No machine has {RESOURCE_WORDS[name]} for {cut(one.job)}."
     slot, machine = peak_of(prices.T)
@@ -123,7 +123,7 @@ def _map_words(run: PricedRun, one: Decided, prices: Floats, slots: np.ndarray, 
     )
 
 
-def map_table(run: PricedRun, one: Decided) -> pd.DataFrame:
+def map_table(run: PricedRun, one: JobDecision) -> pd.DataFrame:
     """Return the prices of every resource as a job met them, one row for each machine and slot."""
     given = run.prices_at(one)
     if given is None:
@@ -138,7 +138,7 @@ def map_table(run: PricedRun, one: Decided) -> pd.DataFrame:
 # ---- what is booked -----------------------------------------------------------------------------------------
 
 
-class Bar(NamedTuple):
+class BookedStay(NamedTuple):
     """A job's unbroken stay on a machine with equal numbers: slots ``first`` to ``last``, on a lane of the machine."""
 
     machine: int
@@ -152,13 +152,13 @@ class Bar(NamedTuple):
     lane: int
 
 
-def bars_of(run: PricedRun) -> list[Bar]:
+def bars_of(run: PricedRun) -> list[BookedStay]:
     """Return all bookings as bars by machine and slot; on each machine the lowest lane that is free."""
-    stays: list[Bar] = []
+    stays: list[BookedStay] = []
     pairs = sorted(run.standing(), key=lambda pair: (pair[1].machine, pair[0].row, pair[1].slot))
     for one, booked in pairs:
         together = one.machines_at[booked.slot] == 1
-        bar = Bar(
+        bar = BookedStay(
             booked.machine, booked.slot, booked.slot, one.job, one.row, booked.workers, booked.servers, together, 0
         )
         if (
@@ -168,7 +168,7 @@ def bars_of(run: PricedRun) -> list[Bar]:
         ):
             bar = stays.pop()._replace(last=bar.last)
         stays.append(bar)
-    laid: list[Bar] = []
+    laid: list[BookedStay] = []
     for _, of_machine in groupby(sorted(stays, key=lambda bar: (bar.machine, bar.first, bar.row)), lambda b: b.machine):
         until: list[int] = []
         for bar in of_machine:
@@ -216,11 +216,11 @@ def bookings_chart(run: PricedRun, row: int, theme: Theme) -> Chart | None:
         f"{amount(len(bars) - spread, 'stay')} with all of the job on one machine, {spread:,} as part of a job that is "
         "spread."
     )
-    table = pd.DataFrame(bars, columns=Bar._fields).drop(columns=["lane", "row"])
+    table = pd.DataFrame(bars, columns=BookedStay._fields).drop(columns=["lane", "row"])
     return Chart(figure, alt, table.rename(columns={"first": "first slot", "last": "last slot"}))
 
 
-def _machines(bars: Sequence[Bar], row: int) -> list[int]:
+def _machines(bars: Sequence[BookedStay], row: int) -> list[int]:
     counts: dict[int, list[int]] = {}
     for bar in bars:
         mine, every = counts.setdefault(bar.machine, [0, 0])
@@ -236,7 +236,7 @@ def _machines(bars: Sequence[Bar], row: int) -> list[int]:
 
 
 def _bars(
-    figure: go.Figure, bars: Sequence[Bar], place: dict[int, int], lanes: dict[int, int], name: str, colour: str,
+    figure: go.Figure, bars: Sequence[BookedStay], place: dict[int, int], lanes: dict[int, int], name: str, colour: str,
     theme: Theme,
 ) -> None:  # fmt: skip
     together = bars[0].together
@@ -261,7 +261,7 @@ def _bars(
 # ---- what a price is made of --------------------------------------------------------------------------------
 
 
-def price_parts(run: PricedRun, one: Decided, theme: Theme) -> Chart | None:
+def price_parts(run: PricedRun, one: JobDecision, theme: Theme) -> Chart | None:
     """Return the price of a job's best schedule by resource, as bars; None where it has no schedule."""
     if one.best is None:
         return None

@@ -39,7 +39,7 @@ THUMB_BINS, THUMB_ROWS = 160, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class BoxedPart:
     """A part of a raster: a stretch of time and rows, both rows included."""
 
     from_s: float
@@ -185,7 +185,7 @@ def _row_table(raster: Raster) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def box_window(raster: Raster, x: Sequence[float], y: Sequence[float]) -> Window:
+def box_window(raster: Raster, x: Sequence[float], y: Sequence[float]) -> BoxedPart:
     """Return what a box drawn on :func:`overview` encloses; ``x`` and ``y`` as Plotly gives them.
 
     Rows are lines of the raster (node = first_node + row x rows_per_line); the box is cut at the picture's edge.
@@ -193,7 +193,7 @@ def box_window(raster: Raster, x: Sequence[float], y: Sequence[float]) -> Window
     axis = TimeAxis.over(raster.from_s, raster.to_s)
     from_s, to_s = np.clip(sorted(x), *axis.range) * axis.unit_s
     first, last = np.clip(np.rint(sorted(y)), 0, len(raster.row_labels) - 1).astype(int)
-    return Window(float(from_s), float(max(to_s, from_s + 1.0)), int(first), int(last))
+    return BoxedPart(float(from_s), float(max(to_s, from_s + 1.0)), int(first), int(last))
 
 
 def thumbnail(raster: Raster, theme: Theme, *, height: int = 110) -> Chart:

@@ -15,7 +15,7 @@ from dlsched.wording.formats import amount, duration
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """What became of a job in one run: seconds it was there, seconds it held GPUs; NaN where undefined."""
 
     run: str
@@ -27,7 +27,7 @@ class Outcome:
     is_this: bool = False
 
 
-def job_outcomes(outcomes: Sequence[Outcome], due_in_s: float, theme: Theme) -> Chart:
+def job_outcomes(outcomes: Sequence[JobOutcome], due_in_s: float, theme: Theme) -> Chart:
     """Return a bar per run, time not running and time running since submission; ``due_in_s`` NaN = no due time."""
     there = np.array([outcome.there_s for outcome in outcomes])
     ran = np.minimum([outcome.run_s for outcome in outcomes], there)
@@ -74,7 +74,7 @@ def job_outcomes(outcomes: Sequence[Outcome], due_in_s: float, theme: Theme) -> 
     return Chart(figure, f"Time from submission until the job left: {', '.join(words)}.", table)
 
 
-def _soonest(outcomes: Sequence[Outcome]) -> str:
+def _soonest(outcomes: Sequence[JobOutcome]) -> str:
     """Name the run under which the job was done first, where it was done and one run stands out."""
     done = sorted((o for o in outcomes if o.status == "completed"), key=lambda outcome: outcome.there_s)
     if len(done) < 2 or done[1].there_s - done[0].there_s < 1:

@@ -126,24 +126,24 @@ def timeline_of(
         user=str(job.get("user", "")),
         gpus=float(job["gpus"]),
         submit_s=float(job["submit_s"]),
-        first_start_s=_known(job["first_start_s"]),
-        left_s=_known(job["left_s"]),
-        wait_s=_known(job["wait_s"]),
+        first_start_s=_none_if_missing(job["first_start_s"]),
+        left_s=_none_if_missing(job["left_s"]),
+        wait_s=_none_if_missing(job["wait_s"]),
         run_s=float(job["run_s"]),
         paused_s=sum(span.length_s for span in spans if span.kind == "paused"),
         restarts=int(job["restarts"]),
-        due_s=_known(job["due_s"]),
-        late_s=_known(job["tardiness_s"]),
-        cost=_known(job["cost"]),
-        late_usd=_known(job.get("tardiness_usd")),
-        utility=_known(job.get("utility")),
+        due_s=_none_if_missing(job["due_s"]),
+        late_s=_none_if_missing(job["tardiness_s"]),
+        cost=_none_if_missing(job["cost"]),
+        late_usd=_none_if_missing(job.get("tardiness_usd")),
+        utility=_none_if_missing(job.get("utility")),
         spans=spans,
         holders=holders,
         sentence=_sentence(job, spans, holders, rented=rented),
     )
 
 
-def _known(value: Any) -> float | None:
+def _none_if_missing(value: Any) -> float | None:
     return None if pd.isna(value) else float(value)
 
 
@@ -220,7 +220,7 @@ def _sentence(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders, *,
     machines = _machines(spans) if rented else ""
     parts = [_waited(job, spans, holders), _running(job, spans) + machines, _paused(spans), _outcome(job)]
     if not pd.isna(job["cost"]):
-        late_usd = _known(job.get("tardiness_usd")) if rented else None
+        late_usd = _none_if_missing(job.get("tardiness_usd")) if rented else None
         parts.append(f"cost {money(job['cost'])}" + (f" and {money(late_usd)} for lateness" if late_usd else ""))
     return "; ".join(part for part in parts if part) + "."
 

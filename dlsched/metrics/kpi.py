@@ -154,7 +154,7 @@ def in_section(section: Section) -> tuple[KPI, ...]:
     return tuple(kpi for kpi in KPIS.values() if kpi.section == section)
 
 
-def known(keys: Iterable[str]) -> tuple[KPI, ...]:
+def kpis_among(keys: Iterable[str]) -> tuple[KPI, ...]:
     """Return the entries of these keys in the order of the dictionary."""
     wanted = set(keys)
     return tuple(kpi for kpi in KPIS.values() if kpi.key in wanted)

@@ -110,7 +110,7 @@ def limited_runs(
     """
     found = []
     for name, draws in runs:
-        values, bounds = _known(draws, limit.key), _known(draws, limit.bound_key)
+        values, bounds = _values_of(draws, limit.key), _values_of(draws, limit.bound_key)
         if not draws or len(values) < len(draws):
             continue
         mean = mean_interval(values)
@@ -119,7 +119,7 @@ def limited_runs(
     return found
 
 
-def _known(draws: Sequence[Mapping[str, Number]], key: str) -> list[float]:
+def _values_of(draws: Sequence[Mapping[str, Number]], key: str) -> list[float]:
     return [float(value) for draw in draws if (value := draw.get(key)) is not None]
 
 

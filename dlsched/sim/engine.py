@@ -12,7 +12,7 @@ from dlsched.domain.randomness import stream
 from dlsched.sim.apply_plan import apply_plan
 from dlsched.sim.capacity import CapacityChange, capacity_changes, node_goes, node_is_back
 from dlsched.sim.event_queue import Event, EventQueue, EventType, instant_s
-from dlsched.sim.ledger import Decision
+from dlsched.sim.ledger import DecisionRecord
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.sim.meter import Meter, ProgressCall
 from dlsched.sim.prepare import Prepared
@@ -173,7 +173,7 @@ class _Engine:
         changed = apply_plan(world, plan, now_s)
         self._set_wake(plan.wake_at_s, now_s)
         world.ledger.explain(now_s, world.is_waiting, plan.reasons)
-        world.ledger.decisions.append(Decision.of(plan, now_s, cause, cpu_s))
+        world.ledger.decisions.append(DecisionRecord.of(plan, now_s, cause, cpu_s))
         idle = cause == EventKind.TIMER and not changed and not world.held
         self.idle_calls = self.idle_calls + 1 if idle else 0
 

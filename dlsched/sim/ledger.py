@@ -35,7 +35,7 @@ class Piece(NamedTuple):
     blocked: tuple[float, ...] | None = None
 
 
-class Decision(NamedTuple):
+class DecisionRecord(NamedTuple):
     """One call of the policy, and what it said of its plan; not the plan itself, which may be long."""
 
     time_s: float
@@ -47,18 +47,18 @@ class Decision(NamedTuple):
     note: str
 
     @classmethod
-    def of(cls, plan: Plan, time_s: float, cause: EventKind, cpu_s: float) -> Decision:
+    def of(cls, plan: Plan, time_s: float, cause: EventKind, cpu_s: float) -> DecisionRecord:
         """Return the record of a plan."""
         return cls(time_s, cause, cpu_s, plan.status, plan.objective, plan.bound, plan.note)
 
 
 @dataclass
-class Ledger:
+class RunLedger:
     """Collects pieces, ends of jobs, leases, decisions and waits of a run over ``num_jobs`` rows."""
 
     num_jobs: int
     pieces: list[Piece] = field(default_factory=list)
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[DecisionRecord] = field(default_factory=list)
     leases: list[tuple[int, int, float, float]] = field(default_factory=list)
     waits: list[tuple[Ints, float, NDArray[np.uint8]]] = field(default_factory=list)
     unexplained: set[int] = field(default_factory=set)
@@ -219,7 +219,7 @@ def _lease_columns(leases: list[tuple[int, int, float, float]]) -> dict[str, Any
     }
 
 
-def _decision_columns(decisions: list[Decision]) -> dict[str, Any]:
+def _decision_columns(decisions: list[DecisionRecord]) -> dict[str, Any]:
     def number(value: float | None) -> float:
         return np.nan if value is None else value
 

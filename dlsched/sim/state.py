@@ -55,7 +55,7 @@ class PolicyView:
         """Planned absences that have not ended."""
         return tuple(absence for absence in self._world.planned if absence.until_s > self.now_s)
 
-    def _known(self, rows: Ints) -> Ints:
+    def _checked_rows(self, rows: Ints) -> Ints:
         """Return rows counted from 0; PlanError when one has not been submitted: nobody can know of it yet."""
         submitted = self._world.event_queue.submitted
         rows = np.asarray(rows)
@@ -68,7 +68,7 @@ class PolicyView:
 
     def remaining(self, rows: Ints) -> Floats:
         """Believed work left, at least 0."""
-        rows = self._known(rows)
+        rows = self._checked_rows(rows)
         left = self._world.believed.work[rows] - self._world.progress.done_at(rows, self.now_s)
         return np.asarray(np.maximum(left, 0.0))
 
@@ -114,11 +114,11 @@ class PolicyView:
 
     def rate(self, rows: Ints, workers: Ints) -> Floats:
         """Believed work per second on reference nodes; 0 where the width is not legal."""
-        return self._world.speed.rates(self._known(rows), workers)
+        return self._world.speed.rates(self._checked_rows(rows), workers)
 
     def rate_on(self, rows: Ints, workers: Ints, vm: int) -> Floats:
         """Believed work per second on nodes of one machine type; 0 where the job cannot run so."""
-        return self._world.speed.rates_on(self._known(rows), workers, vm)
+        return self._world.speed.rates_on(self._checked_rows(rows), workers, vm)
 
     @property
     def updates(self) -> str:
@@ -133,7 +133,7 @@ class PolicyView:
 
     def utility(self, rows: Ints, end_s: Floats) -> Floats:
         """Worth of rows that complete then; NaN where they have no utility function."""
-        rows = self._known(rows)
+        rows = self._checked_rows(rows)
         end_s = np.asarray(end_s, dtype=float)
         return utility_at(
             self._world.jobs, self._world.options, rows, end_s, instant_s(float(np.max(end_s, initial=0.0)))
@@ -141,13 +141,13 @@ class PolicyView:
 
     def width_limits(self, rows: Ints) -> tuple[Ints, Ints]:
         """Smallest and largest legal width."""
-        rows = self._known(rows)
+        rows = self._checked_rows(rows)
         smallest, largest = self._world.speed.limits()
         return smallest[rows], largest[rows]
 
     def requested(self, rows: Ints) -> Ints:
         """Requested width, capped where the scenario caps oversize jobs."""
-        return np.asarray(self._world.jobs.workers[self._known(rows)])
+        return np.asarray(self._world.jobs.workers[self._checked_rows(rows)])
 
     def placer(self) -> TrialPlacer:
         """Return a trial copy of what is free from now on, reservations kept."""

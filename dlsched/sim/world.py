@@ -15,7 +15,7 @@ from dlsched.domain.plan import Share, Step
 from dlsched.domain.workload import GPU, Floats, Ints, Workload
 from dlsched.placement import Site, TrialPlacer
 from dlsched.sim.event_queue import EventQueue, EventType
-from dlsched.sim.ledger import Ledger, Piece
+from dlsched.sim.ledger import Piece, RunLedger
 from dlsched.sim.log import JobStatus, PieceEnd
 from dlsched.sim.prepare import Prepared
 from dlsched.sim.progress import JobProgress
@@ -69,7 +69,7 @@ class World:
         self.jobs = scenario.workload
         self.believed = believed_jobs(prepared)
         self.event_queue = event_queue
-        self.ledger = Ledger(len(self.jobs))
+        self.ledger = RunLedger(len(self.jobs))
         self.progress = JobProgress(len(self.jobs))
         self.speed = build_speed(scenario.speed, self.jobs, scenario.cluster.vm_types)
         site = Site.of(self.jobs, scenario.cluster, self.options.placement)

@@ -24,7 +24,7 @@ from dlsched.store.runs import LIST_METRICS, RunInfo
 from dlsched.store.scenarios import ScenarioInfo
 from dlsched.store.schema import STEPS, migrate, version_of
 from dlsched.store.sql import insert_row, one
-from dlsched.store.windows import Window
+from dlsched.store.windows import RowFilter
 
 KEEP_DELETED = timedelta(days=1)
 
@@ -192,7 +192,7 @@ class Store:
         with self._reading() as cursor:
             return runs.metrics(cursor, run_id)
 
-    def _rows(self, table: str, run_id: str, window: Window) -> pd.DataFrame:
+    def _rows(self, table: str, run_id: str, window: RowFilter) -> pd.DataFrame:
         with self._reading() as cursor:
             return windows.rows(cursor, table, runs.number(cursor, run_id), window)
 
@@ -205,7 +205,7 @@ class Store:
         job: str | None = None,
     ) -> pd.DataFrame:
         """Return the jobs of a run that were in the system within [from_s, to_s), that ran on these nodes."""
-        return self._rows("job_outcomes", run_id, Window(from_s, to_s, nodes, job))
+        return self._rows("job_outcomes", run_id, RowFilter(from_s, to_s, nodes, job))
 
     def segments(
         self,
@@ -216,27 +216,27 @@ class Store:
         job: str | None = None,
     ) -> pd.DataFrame:
         """Return the segments of a run that touch [from_s, to_s) on these nodes, of this job."""
-        return self._rows("segments", run_id, Window(from_s, to_s, nodes, job))
+        return self._rows("segments", run_id, RowFilter(from_s, to_s, nodes, job))
 
     def nodes(
         self, run_id: str, from_s: float | None = None, to_s: float | None = None, nodes: Sequence[int] | None = None
     ) -> pd.DataFrame:
         """Return the intervals in which nodes were up and billed."""
-        return self._rows("node_intervals", run_id, Window(from_s, to_s, nodes))
+        return self._rows("node_intervals", run_id, RowFilter(from_s, to_s, nodes))
 
     def decisions(self, run_id: str, from_s: float | None = None, to_s: float | None = None) -> pd.DataFrame:
         """Return the calls of the policy."""
-        return self._rows("decisions", run_id, Window(from_s, to_s))
+        return self._rows("decisions", run_id, RowFilter(from_s, to_s))
 
     def waits(
         self, run_id: str, from_s: float | None = None, to_s: float | None = None, job: str | None = None
     ) -> pd.DataFrame:
         """Return why jobs waited, from when on."""
-        return self._rows("waits", run_id, Window(from_s, to_s, None, job))
+        return self._rows("waits", run_id, RowFilter(from_s, to_s, None, job))
 
     def series(self, run_id: str, from_s: float | None = None, to_s: float | None = None) -> pd.DataFrame:
         """Return the series over time."""
-        return self._rows("series", run_id, Window(from_s, to_s))
+        return self._rows("series", run_id, RowFilter(from_s, to_s))
 
     def set_note(self, run_id: str, note: str) -> None:
         """Set the note of a run (at most 4,000 characters)."""

@@ -12,7 +12,7 @@ from dlsched.store.schema import TABLES, column_list
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RowFilter:
     """Which rows of a run: those that touch [from_s, to_s), on these nodes, of this job. None = all."""
 
     from_s: float | None = None
@@ -32,7 +32,7 @@ _SPAN = {
 }
 
 
-def rows(cursor: Any, table: str, run_no: int, window: Window) -> pd.DataFrame:
+def rows(cursor: Any, table: str, run_no: int, window: RowFilter) -> pd.DataFrame:
     """Return the rows of a run's table inside a window, in the order they were saved."""
     start, end = _SPAN[table]
     terms, values = ["run_no = $run_no"], {"run_no": run_no}

@@ -169,20 +169,20 @@ class Answers(Generic[Spec, Answer]):
 
     # ---- another one ---------------------------------------------------------------------------------
 
-    def known(self, spec: Spec) -> str | None:
+    def stored_id(self, spec: Spec) -> str | None:
         """Return the id of the stored answer to a question; None when it was not asked yet."""
         key = experiment_key(self.kind, spec.model_dump(mode="json"), self.study.version)
         return session.store().find_experiment(key)
 
     def answer_to(self, spec: Spec) -> Shown[Spec, Answer] | None:
         """Return the stored answer to a question; None when it was not asked yet."""
-        found = self.known(spec)
+        found = self.stored_id(spec)
         return None if found is None else self.stored(found)
 
     def start(self, spec: Spec, subject: Any, name: str) -> None:
         """Show the answer where the store has it, else ask for it and show it once it is there."""
         self.work.forget_ended()
-        if (experiment := self.known(spec)) is not None:
+        if (experiment := self.stored_id(spec)) is not None:
             self.open(experiment)
             return
         begun = Begun(spec, tuple(self.ask([spec], subject, name)))
@@ -210,8 +210,8 @@ class Answers(Generic[Spec, Answer]):
 
     def last_begun(self, current: Scenario) -> Begun[Spec] | None:
         """Return what was begun last, as :meth:`begun`, also where it is over."""
-        known = _all_begun(str(session.store().path))
-        return known.get((self.kind, current.content_hash)) or known.get((self.kind, ""))
+        begun = _all_begun(str(session.store().path))
+        return begun.get((self.kind, current.content_hash)) or begun.get((self.kind, ""))
 
     def note(self, begun: Begun[Spec]) -> None:
         """Let every tab on this server know what was begun."""

@@ -163,7 +163,7 @@ def _form(form: Form[Spec], current: Scenario, asked: Spec | None, prefix: str) 
 def _button(
     answers: Answers[Spec, Answer], asked: Asked[Spec], current: Scenario, prefix: str, *, is_begun: bool
 ) -> None:
-    label = "Under way" if is_begun else asked.button(answers.known(asked.spec) is not None)
+    label = "Under way" if is_begun else asked.button(answers.stored_id(asked.spec) is not None)
     if st.button(label, type="primary", key=f"{prefix}-ask", disabled=is_begun, width="stretch"):
         with mistakes_shown():
             answers.start(asked.spec, current, asked.name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.inspect.admissions import AdmissionsSpec, run_admissions
-from dlsched.studies.inspect.admissions.answer import Admission, Beside
+from dlsched.studies.inspect.admissions.answer import Admission, RuleOutcome
 from dlsched.studies.simulation import Run, simulate
 from dlsched.workload.studies.smd import ServerJobsSpec, server_jobs_scenario
 
@@ -32,7 +32,7 @@ def small_interval() -> Admission:
     a holds 2 GPUs of 4 and 4 GiB of 8; b 1 of 2, and all of its 20 GiB.
     """
     besides = tuple(
-        Beside(rule=rule, admission=admission, rows=(1,) if admission == "knapsack" else (2,), worth=worth,
+        RuleOutcome(rule=rule, admission=admission, rows=(1,) if admission == "knapsack" else (2,), worth=worth,
                status=status, bound=bound)
         for rule, worths in (("smd", (20.0, 30.0)), ("esw", (10.0, 28.0)), ("optimus", (20.0, 29.97)))
         for admission, worth, status, bound in (

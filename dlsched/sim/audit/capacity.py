@@ -16,7 +16,7 @@ _SHARES_AT_ONCE = 500_000
 """A sweep takes about 300 bytes for each share: long runs are swept a few nodes at a time."""
 
 
-class Sweep(NamedTuple):
+class NodeSweep(NamedTuple):
     """State of a node from ``time_s`` to ``until_s``, one entry per event, sorted by node and time.
 
     ``used`` and ``capacity`` have shape (events, resources); ``shares`` counts shares on the node;
@@ -41,7 +41,7 @@ def check_capacity(facts: Facts, findings: Findings) -> None:
         _check_nodes(facts, _sweep(facts, int(nodes[0]), int(nodes[-1])), findings)
 
 
-def _check_nodes(facts: Facts, sweep: Sweep, findings: Findings) -> None:
+def _check_nodes(facts: Facts, sweep: NodeSweep, findings: Findings) -> None:
     lasting = sweep.until_s - sweep.time_s > slack_s(sweep.time_s)
     gone = lasting & (sweep.shares > 0) & ((sweep.away > 0) | (sweep.vm < 0))
     findings.flag(
@@ -54,18 +54,18 @@ def _check_nodes(facts: Facts, sweep: Sweep, findings: Findings) -> None:
         findings.flag(over, sweep.time_s, _say_over(facts, sweep, capacity, r, resource))
 
 
-def _say_over(facts: Facts, sweep: Sweep, capacity: Floats, r: int, resource: str) -> Say:
+def _say_over(facts: Facts, sweep: NodeSweep, capacity: Floats, r: int, resource: str) -> Say:
     return lambda e: (
         f"node {sweep.node[e]} holds {sweep.used[e, r]:.10g} {resource}, its capacity is {capacity[e, r]:.10g} "
         f"({_who(facts, sweep, e)})"
     )
 
 
-def _why_gone(sweep: Sweep, e: int) -> str:
+def _why_gone(sweep: NodeSweep, e: int) -> str:
     return "which is absent" if sweep.away[e] > 0 else "a slot without a VM"
 
 
-def _who(facts: Facts, sweep: Sweep, e: int) -> str:
+def _who(facts: Facts, sweep: NodeSweep, e: int) -> str:
     """Return the jobs on the node right after an event."""
     log, owner = facts.log, facts.piece_of_share
     here = owner[log.share_node == sweep.node[e]]
@@ -75,7 +75,7 @@ def _who(facts: Facts, sweep: Sweep, e: int) -> str:
     return ", ".join(facts.job(int(row)) for row in rows[:4]) + (" and more" if rows.size > 4 else "")
 
 
-def _sweep(facts: Facts, first: int, last: int) -> Sweep:
+def _sweep(facts: Facts, first: int, last: int) -> NodeSweep:
     """Return the sweep over nodes ``first`` to ``last``."""
     log, cluster = facts.log, facts.scenario.cluster
     mine = np.flatnonzero((log.share_node >= first) & (log.share_node <= last))
@@ -105,7 +105,7 @@ def _sweep(facts: Facts, first: int, last: int) -> Sweep:
     vm = np.rint(level[:, -1]).astype(np.int64) - 1 if leased else cluster.nodes.vm[node]
     counts = np.rint(level[:, -3:-1]).astype(np.int64)
     vm = np.where((vm >= 0) & (vm < len(facts.vm_types)), vm, -1)
-    return Sweep(node, time_s, until_s, level[:, :-3], counts[:, 0], counts[:, 1], vm)
+    return NodeSweep(node, time_s, until_s, level[:, :-3], counts[:, 0], counts[:, 1], vm)
 
 
 def _running_sum(change: Floats, node: Ints) -> Floats:

@@ -25,12 +25,12 @@ def focus_load(answer: SteadyAnswer) -> float:
     """Return the load the sentence speaks of: the highest at which two policies have a mean, else one, else any."""
     for least in (2, 1):
         for load in reversed(answer.spec.loads):
-            if len(_known(answer, load)) >= least:
+            if len(_points_with_mean(answer, load)) >= least:
                 return load
     return answer.spec.loads[-1]
 
 
-def _known(answer: SteadyAnswer, load: float) -> list[SteadyPoint]:
+def _points_with_mean(answer: SteadyAnswer, load: float) -> list[SteadyPoint]:
     """Return the points with a mean at a load, the shortest first."""
     points = [point for point in answer.points if point.load == load and point.response_h is not None]
     return sorted(points, key=lambda point: _mean(point))
@@ -42,7 +42,7 @@ def _mean(point: SteadyPoint) -> float:
 
 def best_at(answer: SteadyAnswer, load: float) -> SteadyPoint | None:
     """Return the policy with the shortest mean at a load; None where every queue grows."""
-    return next(iter(_known(answer, load)), None)
+    return next(iter(_points_with_mean(answer, load)), None)
 
 
 def steady_sentence(answer: SteadyAnswer) -> str:

@@ -198,10 +198,10 @@ def regrets(sweep: Sweep, metric: str) -> list[Regret]:
     return [
         Regret(
             policy=policy,
-            losses=tuple(map(_known, losses[row].tolist())),
-            percents=tuple(map(_known, percents[row].tolist())),
-            worst=_known(float(worst[row])),
-            worst_percent=_known(float(percents[row].max())),
+            losses=tuple(map(_none_if_nan, losses[row].tolist())),
+            percents=tuple(map(_none_if_nan, percents[row].tolist())),
+            worst=_none_if_nan(float(worst[row])),
+            worst_percent=_none_if_nan(float(percents[row].max())),
             safest=bool(worst[row] == least),
         )
         for row, policy in enumerate(sweep.policies)
@@ -240,7 +240,7 @@ def _mean(sweep: Sweep, point: int, policy: str, metric: str) -> float:
     return np.nan if found is None else found.mean
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 

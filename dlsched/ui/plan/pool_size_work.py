@@ -29,7 +29,7 @@ def num_runs(spec: PoolSizesSpec, scenario: Scenario) -> int:
 def button_words(spec: PoolSizesSpec, scenario: Scenario) -> str:
     """Return what the button says: Compute 30 runs, about 4 min."""
     runs = amount(num_runs(spec, scenario), "run")
-    if POOL.known(spec) is not None:
+    if POOL.stored_id(spec) is not None:
         return f"Show {runs} from the store"
     about_s = _about_s(spec, scenario)
     return f"Compute {runs}, about {duration(60 * round(about_s / 60) if about_s >= 90 else round(about_s))}"

@@ -106,7 +106,7 @@ class Sweeps(Answers[SweepSpec, Sweep]):
     def start(self, spec: SweepSpec, subject: Any, name: str) -> None:
         """Show the answer where the store has all runs, else ask the background runner for the missing ones."""
         self.work.forget_ended()
-        if (experiment := self.known(spec)) is not None:
+        if (experiment := self.stored_id(spec)) is not None:
             self.open(experiment)
             return
         ready = prepare(spec, subject)

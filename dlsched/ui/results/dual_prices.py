@@ -10,7 +10,7 @@ import streamlit as st
 from dlsched.figures.dual_prices import bookings_chart, price_map, price_parts
 from dlsched.store.runs import RunInfo
 from dlsched.studies.inspect.dual_prices import HINDSIGHT_STUDY, STUDY, DualPricesSpec, why_not
-from dlsched.studies.inspect.dual_prices.answer import Decided, Hindsight, PricedRun
+from dlsched.studies.inspect.dual_prices.answer import Hindsight, JobDecision, PricedRun
 from dlsched.studies.inspect.dual_prices.words import (
     cards_of,
     chips_of,
@@ -63,7 +63,7 @@ def dual_prices_page() -> None:
         DUAL_PRICES.answers, spec, lambda shown: _whole_run(shown.answer, run),
         lambda: DUAL_PRICES.answers.ask([spec], run.scenario, "Prices"),
     )  # fmt: skip
-    if not places and DUAL_PRICES.answers.known(spec) is not None:
+    if not places and DUAL_PRICES.answers.stored_id(spec) is not None:
         work = HINDSIGHT.work
         places = _hindsight(spec, run)
     DUAL_PRICES.how(HOW)
@@ -89,7 +89,7 @@ def _whole_run(run: PricedRun, opened: OpenedRun) -> None:
     _jobs(run, one, info)
 
 
-def _chosen(run: PricedRun, info: RunInfo) -> Decided:
+def _chosen(run: PricedRun, info: RunInfo) -> JobDecision:
     """Return the decision about the job that is looked at, the same as in Result; a telling one where there is none."""
     row = chosen_row(info.scenario_hash)
     one = run.decision_of(row) if row is not None else None
@@ -100,7 +100,7 @@ def _chosen(run: PricedRun, info: RunInfo) -> Decided:
     return one
 
 
-def _prices(run: PricedRun, one: Decided) -> None:
+def _prices(run: PricedRun, one: JobDecision) -> None:
     """Show the prices that the chosen job met, of one resource."""
     names = {place: RESOURCE_WORDS[name] for place, name in enumerate(run.resources)}
     dearest = run.dearest(one)
@@ -118,7 +118,7 @@ def _prices(run: PricedRun, one: Decided) -> None:
         st.info("The run is so large that prices are kept of its first decisions only.", icon="ℹ️")
 
 
-def _job(run: PricedRun, one: Decided, info: RunInfo) -> None:
+def _job(run: PricedRun, one: JobDecision, info: RunInfo) -> None:
     """Show one job's reckoning, what its price is made of, and the way to its story."""
     st.subheader(safe(reckoning_of(one), 300), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -137,7 +137,7 @@ def _job(run: PricedRun, one: Decided, info: RunInfo) -> None:
         charts.show(chart, "price-parts")
 
 
-def _bookings(run: PricedRun, one: Decided) -> None:
+def _bookings(run: PricedRun, one: JobDecision) -> None:
     """Show what is booked on each machine."""
     st.subheader("Bookings by machine", anchor=False)
     chart = bookings_chart(run, one.row, charts.page_theme())
@@ -147,7 +147,7 @@ def _bookings(run: PricedRun, one: Decided) -> None:
         charts.show(chart, "price-bookings", caption=True)
 
 
-def _jobs(run: PricedRun, one: Decided, info: RunInfo) -> None:
+def _jobs(run: PricedRun, one: JobDecision, info: RunInfo) -> None:
     """Show all jobs; a ticked row is looked at."""
     st.subheader("All jobs", anchor=False)
     frame = jobs_frame(run)
@@ -194,7 +194,7 @@ def _hindsight(spec: DualPricesSpec, run: OpenedRun) -> dict[str, Any]:
         st.markdown(f":gray[Computed for tiny cases only. {why}]")
         return {}
     work = HINDSIGHT.work
-    begins = HINDSIGHT.known(spec) is None and not work.is_waiting() and not work.ended()
+    begins = HINDSIGHT.stored_id(spec) is None and not work.is_waiting() and not work.ended()
     if begins and not st.button(
         "Compute the best in hindsight", key="price-hindsight", help="All plans of all jobs, as if they had been known"
     ):

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
-from dlsched.figures.job_timeline import Outcome, job_outcomes
+from dlsched.figures.job_timeline import JobOutcome, job_outcomes
 from dlsched.figures.jobs import job_timeline
 from dlsched.metrics.job_timeline import JobTimeline, timeline_of
 from dlsched.studies.inspect.dual_prices import DualPricesSpec
@@ -150,7 +150,7 @@ def node_ranges(nodes: Sequence[int]) -> str:
 def _under_other_runs(run_id: str, job: pd.Series) -> None:
     """Show the same job of the same draw under the other policies."""
     info = loaders.info(run_id)
-    outcomes: list[Outcome] = []
+    outcomes: list[JobOutcome] = []
     for series in runs_of.series_of(session.runs_of(info.scenario_hash)):
         if info.seed not in series.seeds or len(outcomes) == MAX_RUNS:
             continue
@@ -160,7 +160,7 @@ def _under_other_runs(run_id: str, job: pd.Series) -> None:
             row = found.iloc[0]
             left_s = float(row["left_s"] if pd.notna(row["left_s"]) else loaders.series(other)["time_s"].iloc[-1])
             outcomes.append(
-                Outcome(series.label, str(row["status"]), left_s - float(row["submit_s"]), float(row["run_s"]),
+                JobOutcome(series.label, str(row["status"]), left_s - float(row["submit_s"]), float(row["run_s"]),
                         float(row["tardiness_s"]), float(row["cost"]), other == run_id)
             )  # fmt: skip
     if len(outcomes) > 1:

@@ -36,7 +36,7 @@ HOW = {
 }
 
 
-class Choice(NamedTuple):
+class WinnersChoice(NamedTuple):
     """What the reader wants to see: grouping, quantity, and from which size on a change counts."""
 
     by: Grouping
@@ -49,7 +49,7 @@ def quantities_of(jobs: pd.DataFrame) -> list[str]:
     return [key for key in QUANTITIES if key == "wait_s" or (key in jobs and jobs[key].notna().any())]
 
 
-def choose(groupings: Sequence[Grouping], quantities: Sequence[str], key: str) -> Choice:
+def choose(groupings: Sequence[Grouping], quantities: Sequence[str], key: str) -> WinnersChoice:
     """Ask how jobs are grouped, what is compared and what counts; call it inside a horizontal container."""
     by = st.selectbox(
         "Group by", groupings, key=f"{key}-by", format_func=lambda one: NOUNS[one][0].capitalize(), width=150,
@@ -64,7 +64,7 @@ def choose(groupings: Sequence[Grouping], quantities: Sequence[str], key: str) -
         format_func=lambda size: noticed_words(quantity, size),
         help="Smaller changes of a group's mean or of a job are no gain and no loss",
     )  # fmt: skip
-    return Choice(by, quantity, noticed)
+    return WinnersChoice(by, quantity, noticed)
 
 
 def show_winners(answer: Winners, key: str, *, hide_names: bool = False) -> None:

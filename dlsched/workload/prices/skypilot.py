@@ -236,12 +236,12 @@ def _offers(rows: pd.DataFrame, source: str) -> list[Offer]:
         ending = f" ({int(row['gpus'])} x {row['gpu_type']})" if twin else ""
         made.append(Offer(
             name=row["name"][: LONGEST_NAME - len(ending)] + ending[:LONGEST_NAME],
-            gpu_type=row["gpu_type"], gpus=int(row["gpus"]), cpus=_known(row["cpus"]), mem_gib=_known(row["mem"]),
-            usd_per_h=row["usd"], spot_usd_per_h=_known(row["spot"]),
+            gpu_type=row["gpu_type"], gpus=int(row["gpus"]), cpus=_none_if_nan(row["cpus"]),
+            mem_gib=_none_if_nan(row["mem"]), usd_per_h=row["usd"], spot_usd_per_h=_none_if_nan(row["spot"]),
             region="" if row["region"] == NO_REGION else row["region"][:LONGEST_NAME], source=source,
         ))  # fmt: skip
     return made
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

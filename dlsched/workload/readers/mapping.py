@@ -164,7 +164,7 @@ class ColumnMapping(FrozenModel):
 
     @field_validator("fields")
     @classmethod
-    def _known(cls, fields: dict[str, FieldMap]) -> dict[str, FieldMap]:
+    def _of_known_meaning(cls, fields: dict[str, FieldMap]) -> dict[str, FieldMap]:
         for key, found in fields.items():
             if key not in TARGET:
                 raise ValueError(f"{key!r} is not a meaning; known: {', '.join(TARGET)}")

@@ -44,7 +44,7 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
     header = header_of(text.data)
     table = _table(text)
     ledger, columns = table.ledger("job"), table.columns
-    value = {name: _known(optional(ledger, numbers(columns[name]), name, columns[name]))
+    value = {name: _minus_one_as_nan(optional(ledger, numbers(columns[name]), name, columns[name]))
              for name in NEEDED if name not in {"submit", "run"}}  # fmt: skip
     submit_s, run_s = number(ledger, columns["submit"], "submit time"), number(ledger, columns["run"], "run time")
     run_s = _join_partial(ledger, value, np.where(run_s == -1, np.nan, run_s))
@@ -91,7 +91,7 @@ def _table(text: TraceText) -> Table:
     return table
 
 
-def _known(values: Floats) -> Floats:
+def _minus_one_as_nan(values: Floats) -> Floats:
     return np.where(values == -1, np.nan, values)
 
 

@@ -28,7 +28,7 @@ class FilledSpec(FrozenModel):
 
     @field_validator("base")
     @classmethod
-    def _known(cls, base: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _canonical(cls, base: Mapping[str, Any]) -> Mapping[str, Any]:
         return canonical(base)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlsched.figures import dual_prices
-from dlsched.figures.dual_prices import Bar, bars_of, bookings_chart, map_table, price_map, price_parts
+from dlsched.figures.dual_prices import BookedStay, bars_of, bookings_chart, map_table, price_map, price_parts
 from dlsched.figures.palette import DARK, LIGHT, ORANGE, Theme
 from dlsched.studies.inspect.dual_prices.answer import Booked, PricedRun, packed
 from dlsched.wording.formats import small
@@ -70,8 +70,8 @@ def test_where_a_job_may_not_run_cells_are_grey_and_say_so() -> None:
 
 def test_bookings_are_bars_with_equal_slots_in_a_row_as_one() -> None:
     assert bars_of(four_priced()) == [
-        Bar(0, 1, 2, "a", 0, 2, 0, True, 0)._replace(servers=1),
-        Bar(0, 3, 4, "b", 1, 2, 0, True, 0)._replace(servers=1),
+        BookedStay(0, 1, 2, "a", 0, 2, 0, True, 0)._replace(servers=1),
+        BookedStay(0, 3, 4, "b", 1, 2, 0, True, 0)._replace(servers=1),
     ]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dlsched.figures.compare import Change, forest
-from dlsched.figures.job_timeline import Outcome, job_outcomes
+from dlsched.figures.job_timeline import JobOutcome, job_outcomes
 from dlsched.figures.palette import LIGHT
 
 
-def outcome(run: str, there_s: float, run_s: float = 3_600.0, status: str = "completed") -> Outcome:
-    return Outcome(run, status, there_s, run_s, np.nan, np.nan, run == "FIFO")
+def outcome(run: str, there_s: float, run_s: float = 3_600.0, status: str = "completed") -> JobOutcome:
+    return JobOutcome(run, status, there_s, run_s, np.nan, np.nan, run == "FIFO")
 
 
 def test_bars_add_up_to_the_time_in_the_system() -> None:

@@ -20,7 +20,7 @@ ONE_UNIT = {"gpus": "GPU", "cpus": "CPU", "mem_gib": "GiB", "disk_gib": "GiB"}
 _NOTE = r"^(?P<admitted>\d+) of (?P<asked>\d+) admitted(?:, (?P<rejected>\d+) rejected)?$"
 
 
-class Beside(FrozenModel):
+class RuleOutcome(FrozenModel):
     """What a rule with an admission does in the same state: the ``rows`` it lets in and what they are ``worth``.
 
     ``status``: what the knapsack proves, "" without one; ``bound``: with its workers and servers no choice is worth
@@ -75,7 +75,7 @@ class Admission(InspectedDecision):
     value: float | None
     bound: float | None
     status: str
-    besides: tuple[Beside, ...]
+    besides: tuple[RuleOutcome, ...]
     worthless: bool
 
     def count(self, *fates: Fate) -> int:
@@ -123,7 +123,7 @@ class Admission(InspectedDecision):
         worth = np.array(self.price) * np.array(self.capacity)
         return int(worth.argmax()) if len(worth) and worth.max() > 0 else None
 
-    def beside(self, rule: str, admission: str) -> Beside:
+    def beside(self, rule: str, admission: str) -> RuleOutcome:
         """Return what a rule with an admission does; KeyError where it was not asked."""
         for one in self.besides:
             if (one.rule, one.admission) == (rule, admission):

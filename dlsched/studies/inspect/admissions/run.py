@@ -22,7 +22,7 @@ from dlsched.policies.smd.choices import Gang
 from dlsched.policies.smd.params import RivalParams, SmdParams
 from dlsched.policies.smd.policy import Decided, IntervalPolicy, admission, esw, optimus_policy, smd
 from dlsched.policies.smd.specs import NOTHING
-from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, Admission, Admissions, Beside, Fate
+from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, Admission, Admissions, Fate, RuleOutcome
 from dlsched.studies.inspect.admissions.spec import AdmissionsSpec
 from dlsched.studies.inspect.re_execute import DecisionWatcher, re_execute
 from dlsched.studies.simulation import Progress
@@ -139,7 +139,7 @@ class _Watcher(DecisionWatcher[Admission]):
             worthless=_is_worthless(state, own),
         )
 
-    def _besides(self, state: State, own: Decided) -> tuple[Beside, ...]:
+    def _besides(self, state: State, own: Decided) -> tuple[RuleOutcome, ...]:
         """Return what each rule does with each admission; the run's own is not asked again."""
         besides = []
         for rule, policy in self._policies.items():
@@ -149,7 +149,7 @@ class _Watcher(DecisionWatcher[Admission]):
                 rows = tuple(decided.offers.rows[decided.started].tolist())
                 verdict = decided.verdict
                 besides.append(
-                    Beside(rule=rule, admission=name, rows=rows, worth=decided.value, status=verdict.status,
+                    RuleOutcome(rule=rule, admission=name, rows=rows, worth=decided.value, status=verdict.status,
                            bound=verdict.bound)
                 )  # fmt: skip
         return tuple(besides)

@@ -46,7 +46,7 @@ class EndingThen(NamedTuple):
         return self.worth - self.price
 
 
-class Decided(InspectedDecision):
+class JobDecision(InspectedDecision):
     """One decision about one job.
 
     first     first slot that could be booked then
@@ -110,10 +110,10 @@ class PricedRun(Answer):
     machines: int
     slot_s: float
     horizon: int
-    decisions: tuple[Decided, ...]
+    decisions: tuple[JobDecision, ...]
 
     @cached_property
-    def first_decisions(self) -> tuple[Decided, ...]:
+    def first_decisions(self) -> tuple[JobDecision, ...]:
         """The decision by which each job got in or not."""
         return tuple(one for one in self.decisions if not one.again)
 
@@ -136,19 +136,19 @@ class PricedRun(Answer):
         counts = np.array([one.worker_slots for one in self.first_decisions], dtype=float).reshape(-1, 2).sum(axis=0)
         return float(counts[0] / counts.sum()) if counts.sum() > 0 else None
 
-    def decision_of(self, row: int) -> Decided | None:
+    def decision_of(self, row: int) -> JobDecision | None:
         """Return the decision by which a job got in or not."""
         return next((one for one in self.first_decisions if one.row == row), None)
 
-    def telling(self) -> Decided:
+    def telling(self) -> JobDecision:
         """Return a decision to begin with: the one at which prices mattered most, the first of equals."""
         return max(self.first_decisions, key=lambda one: one.best.price if one.best else -np.inf)
 
-    def prices_at(self, one: Decided) -> Floats | None:
+    def prices_at(self, one: JobDecision) -> Floats | None:
         """Return the prices a job met, (S, H, R), of slots ``one.first`` on; None where they are not kept."""
         return unpacked(one.prices, (-1, self.machines, len(self.resources))) if one.prices else None
 
-    def dearest(self, one: Decided) -> Dearest | None:
+    def dearest(self, one: JobDecision) -> Dearest | None:
         """Return what was dearest when a job was decided about; None where all prices are alike or not kept."""
         prices = self.prices_at(one)
         if prices is None or not np.isfinite(prices).any():
@@ -168,10 +168,10 @@ class PricedRun(Answer):
         alike = level[first : last + 1, :, resource].max(axis=0) >= most * (1 - SAME_PRICE)
         return Dearest(resource, machine, int(alike.sum()), one.first + first, one.first + last)
 
-    def standing(self) -> list[tuple[Decided, Booked]]:
+    def standing(self) -> list[tuple[JobDecision, Booked]]:
         """Return the bookings as they stand at the end: who books again has lost what was booked from then on."""
         until: dict[int, int] = {}
-        found: list[tuple[Decided, Booked]] = []
+        found: list[tuple[JobDecision, Booked]] = []
         for one in reversed(self.decisions):
             found += [(one, booked) for booked in one.bookings if booked.slot < until.get(one.row, booked.slot + 1)]
             until[one.row] = one.first

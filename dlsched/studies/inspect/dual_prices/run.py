@@ -17,7 +17,7 @@ from dlsched.policies.primal_dual.params import PriceParams
 from dlsched.policies.primal_dual.policy import BookingPolicy, Judged
 from dlsched.policies.primal_dual.state_adapter import AT_BORDER, PLENTY, StateAdapter
 from dlsched.sim.prepare import Prepared
-from dlsched.studies.inspect.dual_prices.answer import Booked, Decided, EndingThen, PricedRun, packed
+from dlsched.studies.inspect.dual_prices.answer import Booked, EndingThen, JobDecision, PricedRun, packed
 from dlsched.studies.inspect.dual_prices.spec import DualPricesSpec
 from dlsched.studies.inspect.re_execute import re_execute
 from dlsched.studies.simulation import Progress
@@ -62,7 +62,7 @@ class Watcher:
         self._zero: int | None = None
         self._packed = 0
         self.judged: list[tuple[int, Judged]] = []
-        self.decisions: list[Decided] = []
+        self.decisions: list[JobDecision] = []
 
     def plan(self, state: State) -> Plan:
         """Return the plan of the watched policy."""
@@ -92,7 +92,7 @@ class Watcher:
             decisions=tuple(self.decisions),
         )
 
-    def _decided(self, one: Judged, state: State, adapter: StateAdapter, slot: int) -> Decided:
+    def _decided(self, one: Judged, state: State, adapter: StateAdapter, slot: int) -> JobDecision:
         decision = one.decision
         bookings = [
             Booked(slot + at, *numbers)
@@ -101,7 +101,7 @@ class Watcher:
                 booking.machine.tolist(), booking.workers.tolist(), booking.servers.tolist(), strict=True
             )
         ]
-        return Decided(
+        return JobDecision(
             number=len(self.decisions) + 1,
             time_s=float(state.now_s),
             first=slot + adapter.first,

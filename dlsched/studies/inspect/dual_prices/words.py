@@ -8,7 +8,7 @@ import pandas as pd
 
 from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
 from dlsched.policies.primal_dual.reach import CANNOT_FINISH
-from dlsched.studies.inspect.dual_prices.answer import Decided, EndingThen, Hindsight, PricedRun
+from dlsched.studies.inspect.dual_prices.answer import EndingThen, Hindsight, JobDecision, PricedRun
 from dlsched.studies.inspect.words import stale_cautions
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
@@ -25,7 +25,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
 """Why -> in words of one job and of several."""
 
 
-def sentence_of(run: PricedRun, one: Decided) -> str:
+def sentence_of(run: PricedRun, one: JobDecision) -> str:
     """Return the run in a sentence: how many got in, why the others did not, and what was dearest at a decision."""
     return f"{admitted_words(run)} {_dearest(run, one)}".strip()
 
@@ -42,7 +42,7 @@ def admitted_words(run: PricedRun) -> str:
     return f"{run.admitted:,} of {amount(jobs, 'job')} admitted; {', '.join(away)}."
 
 
-def _dearest(run: PricedRun, one: Decided) -> str:
+def _dearest(run: PricedRun, one: JobDecision) -> str:
     dearest = run.dearest(one)
     if dearest is None:
         return ""
@@ -126,7 +126,7 @@ def chips_of(assumptions: tuple[str, ...]) -> list[Premise]:
     return [*ours, *OURS]
 
 
-def reckoning_of(one: Decided) -> str:
+def reckoning_of(one: JobDecision) -> str:
     """Return a job's decision in a line: worth − price = payoff → admitted, or why not."""
     name = cut(one.job)
     if one.best is None:
@@ -146,7 +146,7 @@ def signed(value: float) -> str:
     return f"{sign}{small(abs(value))}"
 
 
-def more_of(one: Decided) -> str:
+def more_of(one: JobDecision) -> str:
     """Return when the job would end, on how much, and the best alternative."""
     if one.best is None:
         return ""

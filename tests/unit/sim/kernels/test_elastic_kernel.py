@@ -19,7 +19,7 @@ from dlsched.sim.kernels import elastic
 from dlsched.sim.kernels.elastic.finish import run_log
 from dlsched.sim.kernels.elastic.start import new_run
 from dlsched.sim.kernels.elastic.tables import Count
-from dlsched.sim.ledger import Ledger, Piece
+from dlsched.sim.ledger import Piece, RunLedger
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 from dlsched.sim.prepare import prepare
 from dlsched.sim.simulate import Cancelled, run_policy
@@ -182,7 +182,7 @@ def test_pieces_are_closed_as_the_ledger_closes_them(drawn: list[tuple[float, fl
 
     log = new_run(prepare(scenario(jobs((0, 10, 1)), one_gpu_nodes(3))), HELL)
     log = log._replace(pieces=np.zeros(9, log.pieces.dtype), shares=np.zeros(30, dtype=np.int64))
-    ledger, now_s, before = Ledger(1), 0.0, PieceEnd.PREEMPTED
+    ledger, now_s, before = RunLedger(1), 0.0, PieceEnd.PREEMPTED
     for gap_s, length_s, held, end in drawn:
         start_s = now_s + (gap_s if before == PieceEnd.PREEMPTED else 0.0)
         now_s, before = start_s + length_s, end

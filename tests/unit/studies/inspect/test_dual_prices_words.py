@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
-from dlsched.studies.inspect.dual_prices.answer import Booked, Decided, EndingThen, Hindsight, PricedRun, packed
+from dlsched.studies.inspect.dual_prices.answer import Booked, EndingThen, Hindsight, JobDecision, PricedRun, packed
 from dlsched.studies.inspect.dual_prices.words import (
     cards_of,
     chips_of,
@@ -25,16 +25,16 @@ from tests.support.priced_runs import four_priced
 LATE = "cannot finish in time"
 
 
-def decided(row: int = 0, why: str = "", **other: Any) -> Decided:
+def decided(row: int = 0, why: str = "", **other: Any) -> JobDecision:
     given: dict[str, Any] = {
         "number": row + 1, "time_s": 60.0 * row, "first": 1, "job": f"j{row}", "row": row, "again": False, "why": why,
         "best": None if why in (NO_ROOM, LATE) else EndingThen(8, 14.2, 9.1), "other": None, "paid": (9.0, 0.1),
         "bookings": (), "prices": "",
     }  # fmt: skip
-    return Decided(**(given | other))
+    return JobDecision(**(given | other))
 
 
-def a_run(*decisions: Decided, machines: int = 4) -> PricedRun:
+def a_run(*decisions: JobDecision, machines: int = 4) -> PricedRun:
     return PricedRun(
         policy="pd-ors", resources=("gpus", "mem_gib"), total=(8.0, 800.0), machines=machines, slot_s=60.0, horizon=12,
         decisions=decisions,
