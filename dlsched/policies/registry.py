@@ -36,10 +36,9 @@ def find(key: str) -> PolicySpec:
     raise InputError(f"policy {key!r}", "there is no policy with this key", hint)
 
 
-def spoken(key: str, label: str) -> str:
-    """Return a policy's name within a sentence; ``label`` where that is not its own, or the policy is not here."""
-    spec = next((one for one in POLICIES if one.key == key and one.label == label), None)
-    return label if spec is None else spec.spoken
+def spoken(label: str) -> str:
+    """Return the name within a sentence of the policy with this label; a label that is no policy's as it is."""
+    return next((spec.spoken for spec in POLICIES if spec.label == label), label)
 
 
 def unmet_needs(spec: PolicySpec, scenario: Scenario) -> tuple[Need, ...]:

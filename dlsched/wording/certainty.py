@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dlsched.wording.formats import MINUS, number
+from dlsched.wording.formats import decimal, number
 
 EXACT = "exact for this trace, not a forecast"
 EXACT_WHY = "Exact for this trace, not a forecast: nothing in it is random."
@@ -52,8 +52,7 @@ def with_half(interval: Interval) -> tuple[str, str]:
     if half is None or not half > 0:
         return number(interval.mean), ""
     decimals = int(np.clip(1 - np.floor(np.log10(half)), 0, 6))
-    mean = f"{interval.mean:,.{decimals}f}".replace("-", MINUS)
-    return mean, f"{half:,.{decimals}f}"
+    return decimal(interval.mean, decimals), decimal(half, decimals)
 
 
 def hours(interval: Interval) -> str:

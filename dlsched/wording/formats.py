@@ -265,6 +265,11 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
+def decimal(value: float, decimals: int) -> str:
+    """Return a number with so many decimals and a true minus: −0.41."""
+    return _true_minus(f"{value:,.{decimals}f}")
+
+
 def capital(text: str) -> str:
     """Return a clause as the begin of a sentence."""
     return text[:1].upper() + text[1:]

@@ -68,7 +68,7 @@ def keys(app: AppTest) -> set[str | None]:
 def test_the_page_opens_with_the_bundled_answer_and_a_next_step(open_page: Callable[..., AppTest]) -> None:
     app = open_page(PAGE)
     assert not app.exception
-    assert app.header[0].value.replace("\\", "").startswith("At load 0.7 HELL malleable keeps jobs 7")
+    assert app.header[0].value.replace("\\", "").startswith("At load 0.7 malleable HELL keeps jobs 7")
     assert len(app.metric) == 4
     assert "four networks of the study on 100 nodes, load 0.1 to 0.9, 20 points" in said(app)
     assert "steady-next" in keys(app)
@@ -118,7 +118,7 @@ def test_a_new_question_is_computed_kept_and_opens_by_itself(
     assert asked["stream"]["nodes"] == 20
     (kept,) = store.list_experiments("steady")
     assert app.query_params["experiment"] == kept.experiment_id
-    assert "At load 0.7 HELL malleable keeps jobs 80" in said(app)
+    assert "At load 0.7 malleable HELL keeps jobs 80" in said(app)
     assert "steady-next" in keys(app)
     # The same question again is answered from the store.
     app = app.number_input(key="steady-nodes").set_value(21).run()
@@ -131,7 +131,7 @@ def test_a_link_opens_an_answer_and_fills_the_form(open_page: Callable[..., AppT
     kept = stored(store, seed=7, target=0.1)
     app = open_page(PAGE, experiment=kept)
     assert not app.exception
-    assert "At load 0.7 HELL malleable keeps jobs 80" in said(app)
+    assert "At load 0.7 malleable HELL keeps jobs 80" in said(app)
     assert app.number_input(key="steady-seed").value == 7
     assert app.selectbox(key="steady-target").value == 0.1
     assert app.query_params["experiment"] == kept
@@ -161,7 +161,7 @@ def test_a_link_to_an_unknown_answer_says_so_and_goes_on(open_page: Callable[...
     assert not app.exception
     assert "is not in this store" in app.error[0].value
     app = app.button(key="steady-without").click().run()
-    assert "At load 0.7 HELL malleable keeps jobs 7" in said(app)
+    assert "At load 0.7 malleable HELL keeps jobs 7" in said(app)
     other = store.save_experiment(ExperimentRecord("else", {}, {"a": 1}, "v", "other"))
     app = open_page(PAGE, experiment=other)
     assert "is no steady state" in app.error[0].value

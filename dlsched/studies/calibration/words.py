@@ -22,7 +22,7 @@ from dlsched.studies.calibration.answer import (
 )
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
-from dlsched.wording.formats import MINUS, MISSING, amount, capital, duration, factor, listed, share, show_interval
+from dlsched.wording.formats import MISSING, amount, capital, decimal, duration, factor, listed, share, show_interval
 
 CLOSE, ROUGH = 1.25, 2.0
 FEWEST_JOBS = 20
@@ -99,7 +99,7 @@ def worst_groups(replay: PolicyFit, by: str) -> list[ComparedGroup]:
 def sentence(answer: Calibration, policy: str = "", by: str = "") -> str:
     """Return "Replay explains 82% of waits under FIFO, the nearest of 4 policies; group vc7 is off by 3x: …"."""
     replay, by = answer.of(policy or answer.nearest), by or answer.default_by
-    where = f"under {spoken(replay.policy, replay.label)}{_rank_words(answer, replay)}"
+    where = f"under {spoken(replay.label)}{_rank_words(answer, replay)}"
     return f"{capital(replay_explains(replay.explained))} {where}; {group_words(replay, by)}."
 
 
@@ -132,7 +132,7 @@ def group_words(replay: PolicyFit, by: str) -> str:
 def trust_chip(answer: Calibration, *, stale: bool = False) -> Premise:
     """Return the chip that other pages show beside a what-if about the same scenario."""
     replay = answer.best
-    nearest = f"{spoken(replay.policy, replay.label)} comes nearest to {amount(answer.compared, 'recorded start')}"
+    nearest = f"{spoken(replay.label)} comes nearest to {amount(answer.compared, 'recorded start')}"
     off = f"typically off by {factor(replay.typical_factor)}; {group_words(replay, answer.default_by)}"
     why = f"{nearest}: {off}."
     return Premise(replay_explains(replay.explained), why + (" By older code." if stale else ""), "Workload")
@@ -144,9 +144,7 @@ def counted(answer: Calibration) -> str:
     if without := answer.jobs - answer.recorded:
         parts.append(f"{without:,} without a recorded start")
     if lost := answer.recorded - answer.compared:
-        stuck = [
-            f"{one.not_started:,} under {spoken(one.policy, one.label)}" for one in answer.replays if one.not_started
-        ]
+        stuck = [f"{one.not_started:,} under {spoken(one.label)}" for one in answer.replays if one.not_started]
         parts.append(f"{lost:,} did not start in every replay ({listed(stuck)})")
     if answer.unlike_end:
         parts.append("of those compared " + listed([f"{n:,} {name:.20}" for name, n in answer.unlike_end.items()]))
@@ -198,7 +196,7 @@ def policy_rows(answer: Calibration) -> list[tuple[str, ...]]:
             replay.label,
             factor(replay.typical_factor),
             explained_words(replay.explained),
-            MISSING if replay.rank_correlation is None else f"{replay.rank_correlation:.2f}".replace("-", MINUS),
+            MISSING if replay.rank_correlation is None else decimal(replay.rank_correlation, 2),
             bias_words(replay),
             duration(replay.wait.replayed.mean_s),
             duration(replay.wait.recorded.mean_s),

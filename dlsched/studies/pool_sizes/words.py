@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dlsched.domain.units import HOUR_S, MINUTE_S
 from dlsched.metrics.stats.intervals import Interval
+from dlsched.policies.registry import spoken
 from dlsched.studies.pool_sizes.answer import (
     MEASURES,
     Cell,
@@ -17,9 +18,9 @@ from dlsched.studies.pool_sizes.answer import (
 )
 from dlsched.studies.pool_sizes.sizing import OWN
 from dlsched.studies.pool_sizes.spec import PoolSizesSpec
-from dlsched.wording.assumptions import Premise
-from dlsched.wording.cautions import Caution
-from dlsched.wording.certainty import with_half
+from dlsched.wording.assumptions import Premise, exact_premise
+from dlsched.wording.cautions import Caution, one_draw_cautions, origin_cautions, violation_cautions
+from dlsched.wording.certainty import EXACT, ROUGH, with_half
 from dlsched.wording.formats import MISSING, amount, listed, share, short_time, show_interval
 
 VARIANT_WORDS = {
@@ -37,7 +38,6 @@ DEFAULTS = "Every policy runs with its default parameters."
 PAIRED = (
     "Every size and policy meets the same jobs, errors and mishaps. Intervals are 95% ones over draws, each by itself."
 )
-EXACT = "Nothing is random where given jobs run as they are: one draw says all of these jobs, and nothing of others."
 MISHAPS = (
     "Each job is a bug job with 15% and taken back by its user with 10%, independently; the study has shares of jobs "
     "that add up to 100%."
@@ -49,11 +49,6 @@ BEFORE_ALL = "The jobs of this scenario on fewer and on more nodes: who waits ho
 def variant_words(variant: str) -> str:
     """Return what goes wrong in a variant."""
     return VARIANT_WORDS.get(variant, variant)
-
-
-def named(label: str) -> str:
-    """Return a policy's name as sentences can list it: ModelArts optimal."""
-    return label.replace(", ", " ")
 
 
 def question_words(spec: PoolSizesSpec) -> str:
@@ -75,9 +70,9 @@ def finding(answer: PoolSizes, variant: str) -> str:
 
 
 def _gain_sentence(answer: PoolSizes, cell: Cell, gain: Interval) -> str:
-    ours, theirs = named(answer.labels[cell.policy]), named(answer.labels[answer.reference])
+    ours, theirs = spoken(answer.labels[cell.policy]), spoken(answer.labels[answer.reference])
     exact = cell.variant in answer.exact
-    sure = "exact for these jobs" if exact else "rough, 1 draw" if gain.half_width is None else f"{gain.n} draws"
+    sure = EXACT if exact else ROUGH if gain.half_width is None else f"{gain.n} draws"
     gains = [one for nodes in answer.nodes if (one := gain_of(answer.at(nodes, cell.variant, cell.policy))) is not None]
     is_most = len(gains) > 1 and gain.mean >= max(one.mean for one in gains)
     where = f", the most of {len(answer.nodes)} sizes" if is_most else ""
@@ -96,7 +91,7 @@ def _nodes_words(answer: PoolSizes, variant: str) -> str:
     policy, measure = focus(answer, variant), MEASURES["total"]
     ends = [(nodes, mean_of(answer.at(nodes, variant, policy), measure)) for nodes in answer.nodes]
     known = [(nodes, of) for nodes, of in ends if of is not None]
-    label = named(answer.labels[policy])
+    label = spoken(answer.labels[policy])
     if not known:
         return "No job completed on any size."
     (least, first), (most, last) = known[0], known[-1]
@@ -115,19 +110,18 @@ def cards_of(answer: PoolSizes, variant: str) -> list[tuple[str, str, str]]:
     """Return the four cards: gain, total time and queueing time on the present size, decisions proven."""
     policy = focus(answer, variant)
     here = min(answer.nodes, key=lambda nodes: (abs(nodes - answer.present), nodes))
-    cell, label = answer.at(here, variant, policy), named(answer.labels[policy])
+    cell, label = answer.at(here, variant, policy), spoken(answer.labels[policy])
     about = f"{label} on {amount(here, 'node')}: "
     found = []
     if (best := best_gain(answer, variant)) is not None:
         of_gain = (
-            f"On {amount(best[0].nodes, 'node')}, {label} against {named(answer.labels[answer.reference])}. {GAIN}"
+            f"On {amount(best[0].nodes, 'node')}, {label} against {spoken(answer.labels[answer.reference])}. {GAIN}"
         )
         found.append(("Gain", gain_words(best[1]), of_gain))
     for key in ("total", "wait"):
         of = mean_of(cell, MEASURES[key])
-        name = MEASURES[key].label.removesuffix(", mean")
         value = MISSING if of is None else compact(of)
-        found.append((f"{name}, {amount(here, 'node')}", value, about + MEASURES[key].hint))
+        found.append((f"{MEASURES[key].label}, {amount(here, 'node')}", value, about + MEASURES[key].hint))
     solved = [one.decisions for one in answer.cells if one.variant == variant and one.decisions is not None]
     if solved:
         many, proven = sum(one.solved for one in solved), sum(one.proven for one in solved)
@@ -155,29 +149,22 @@ GAIN = (
 )
 
 
-def guards_of(answer: PoolSizes, *, stale: bool, elsewhere: bool = False) -> list[Caution]:
+def cautions_of(answer: PoolSizes, *, stale: bool, elsewhere: bool = False) -> list[Caution]:
     """Return the banners; ``elsewhere``: the answer is about a scenario that is not in this store."""
-    found = []
-    if bad := with_violations(answer):
-        cell, draw = bad[0]
-        first = f"{named(answer.labels[cell.policy])} on {amount(cell.nodes, 'node')}: {draw.audit[0]}"
-        text = f"The auditor found violations in {amount(len(bad), 'run')}. {first}"
-        found.append(Caution("red", text, "Do not use this answer"))
+    found = violation_cautions(
+        [(f"{spoken(answer.labels[cell.policy])} on {amount(cell.nodes, 'node')}", draw.audit[0])
+         for cell, draw in with_violations(answer)]
+    )  # fmt: skip
     if cut := sizes_cut(answer):
         where = listed([f"{nodes:,}" for nodes in cut])
         text = f"On {where} nodes jobs are too large: they were dropped or cut in width, so that sizes differ in jobs."
         found.append(Caution("orange", text, "Take larger sizes"))
-    if elsewhere:
-        text = f"This answer is about the scenario {answer.scenario_name}, which is not in this store."
-        found.append(Caution("info", text))
-    if stale:
-        found.append(Caution("info", "Computed by another version of this program.", "Run it again to be sure."))
-    if answer.draws == 1 and len(answer.exact) < len(answer.variants):
-        found.append(Caution("info", "1 draw: rough, without intervals.", "Run 3 draws or more"))
-    return found
+    is_exact = len(answer.exact) == len(answer.variants)
+    found += origin_cautions(answer.scenario_name, stale=stale, elsewhere=elsewhere)
+    return [*found, *one_draw_cautions(answer.draws, exact=is_exact)]
 
 
-def chips_of(answer: PoolSizes) -> list[Premise]:
+def premises_of(answer: PoolSizes) -> list[Premise]:
     """Return what the answer takes for granted beyond its scenario."""
     found = [Premise("sizes of one pool", SIZES), Premise("default parameters", DEFAULTS, "")]
     if answer.others:
@@ -185,7 +172,7 @@ def chips_of(answer: PoolSizes) -> list[Premise]:
     if len(answer.exact) < len(answer.variants):
         found.append(Premise("paired draws", f"Draws 0 to {answer.draws - 1}. {PAIRED}"))
     if answer.exact:
-        found.append(Premise("exact for these jobs", EXACT))
+        found.append(exact_premise())
     if "mishaps" in answer.variants:
         found.append(Premise("mishaps are independent", MISHAPS))
     return found

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlsched.metrics.stats.intervals import Interval
+from dlsched.policies.registry import spoken
 from dlsched.studies.steady.answer import Pair, SteadyAnswer, SteadyPoint
 from dlsched.studies.steady.spec import SteadySpec
 from dlsched.wording.assumptions import Premise
-from dlsched.wording.cautions import Caution
+from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
 from dlsched.wording.certainty import hours, with_half
 from dlsched.wording.formats import amount, listed, load_words, number, share
 from dlsched.workload.studies.hell_knee import LARGE, TABLE_III
 
 LINKS = {"exact": "shared links", "fcfs": "links that carry one transfer at a time", "hybrid": "hybrid links"}
-
-
-def named(label: str) -> str:
-    """Return a policy's name as sentences can list it: HELL malleable."""
-    return label.replace(", ", " ")
 
 
 def focus_load(answer: SteadyAnswer) -> float:
@@ -51,7 +47,7 @@ def steady_sentence(answer: SteadyAnswer) -> str:
     best = best_at(answer, load)
     if best is None or best.response_h is None:
         return f"Every queue grows at {_loads_words(answer.spec.loads)}: no policy we tried has a mean time in system."
-    parts = [f"At load {load_words(load)} {named(best.label)} keeps jobs {_sure(best)} in the system"]
+    parts = [f"At load {load_words(load)} {spoken(best.label)} keeps jobs {_sure(best)} in the system"]
     parts[0] += _against(answer, best)
     if growing := growth_words(answer):
         parts.append(growing)
@@ -69,14 +65,14 @@ def _sure(point: SteadyPoint) -> str:
 def _against(answer: SteadyAnswer, best: SteadyPoint) -> str:
     """Return the other policies at that load: how much less than the nearest that differs, and who cannot be told."""
     differences = differences_at(answer, best)
-    alike = [named(label) for label, _, is_apart in differences if not is_apart]
+    alike = [spoken(label) for label, _, is_apart in differences if not is_apart]
     apart = nearest(differences)
     words = ""
     if apart is not None:
         label, of = apart
         less = "less" if of.mean < 0 else "more"
         mean, half = with_half(Interval(abs(of.mean), of.half_width, of.n, of.level))
-        words += f", {mean} h{f' (± {half})' if half else ''} {less} than {named(label)}"
+        words += f", {mean} h{f' (± {half})' if half else ''} {less} than {spoken(label)}"
     if alike:
         words += f"{', and' if words else ','} not distinguishable from {listed(alike)}"
     return words
@@ -113,7 +109,7 @@ def growth_words(answer: SteadyAnswer) -> str:
     for label in labels:
         points = [point for point in answer.points if point.label == label]
         if loads := tuple(point.load for point in points if point.state == "queue grows"):
-            by_loads.setdefault(loads, []).append(named(label))
+            by_loads.setdefault(loads, []).append(spoken(label))
     tried = answer.spec.loads
     if len(by_loads) == 1 and len(labels) > 1 and sum(map(len, by_loads.values())) == len(labels):
         return f"every queue grows {_where(next(iter(by_loads)), tried)}"
@@ -143,9 +139,9 @@ def steady_cards(answer: SteadyAnswer) -> list[tuple[str, str, str]]:
     if best is None or best.response_h is None:
         slowest = min(answer.points, key=lambda point: point.growth.mean)
         value = f"{number(slowest.growth.mean)} jobs"
-        return [("Slowest growth", value, f"Jobs by which the backlog of {named(slowest.label)} grows per 100 arrivals "
-                 f"at load {load_words(slowest.load)}: the least of all points.")]  # fmt: skip
-    about = f"{named(best.label)} at load {load_words(load)}"
+        grows = f"Jobs by which the backlog of {spoken(slowest.label)} grows per 100 arrivals"
+        return [("Slowest growth", value, f"{grows} at load {load_words(slowest.load)}: the least of all points.")]
+    about = f"{spoken(best.label)} at load {load_words(load)}"
     apart = nearest(differences_at(answer, best))
     cards = [
         ("Time in system, mean", hours(best.response_h), f"{about}: submission to completion, mean with its 95% "
@@ -156,37 +152,35 @@ def steady_cards(answer: SteadyAnswer) -> list[tuple[str, str, str]]:
     if apart is not None:
         other, of = apart
         mean, half = with_half(of)
-        why = f"{about} minus {named(other)}, over the {of.n:,} jobs measured under both; ± is the 95% interval."
+        why = f"{about} minus {spoken(other)}, over the {of.n:,} jobs measured under both; ± is the 95% interval."
         cards.append(("Against next policy, h", f"{mean} ± {half}" if half else mean, why))
     stable = [point.load for point in answer.points if point.label == best.label and point.state != "queue grows"]
     cards.append(("No growth up to", f"load {load_words(max(stable))}", f"The highest load tried at which the queue of "
-                  f"{named(best.label)} does not grow."))  # fmt: skip
+                  f"{spoken(best.label)} does not grow."))  # fmt: skip
     return cards
 
 
 def state_words(point: SteadyPoint) -> tuple[str, str]:
     """Return the chip of a point and its colour: stopped at ± 5%, cap reached, queue grows."""
     if point.state == "queue grows":
-        return f"{named(point.label)}: queue grows", "gray"
+        return f"{spoken(point.label)}: queue grows", "gray"
     half = "rough" if point.relative_half_width is None else f"± {share(point.relative_half_width)}"
     if point.may_grow:
-        return f"{named(point.label)}: cap reached, {half}, may grow without end", "orange"
+        return f"{spoken(point.label)}: cap reached, {half}, may grow without end", "orange"
     if not point.settled:
-        return f"{named(point.label)}: cap reached, at least {half}", "orange"
+        return f"{spoken(point.label)}: cap reached, at least {half}", "orange"
     within = point.state == "within target"
-    return f"{named(point.label)}: {'stopped at' if within else 'cap reached,'} {half}", "blue" if within else "orange"
+    return f"{spoken(point.label)}: {'stopped at' if within else 'cap reached,'} {half}", "blue" if within else "orange"
 
 
-def steady_guards(answer: SteadyAnswer, *, stale: bool) -> list[Caution]:
+def steady_cautions(answer: SteadyAnswer, *, stale: bool) -> list[Caution]:
     """Return banners: what the auditor found, and that another version of the program computed the answer."""
-    cautions = []
-    bad = [point for point in answer.points if point.audit]
-    if bad:
-        first = f"{named(bad[0].label)} at load {load_words(bad[0].load)}: {bad[0].audit[0]}"
-        cautions.append(Caution("red", f"The auditor found violations in {amount(len(bad), 'point')}. {first}"))
-    if stale:
-        cautions.append(Caution("info", "Computed by another version of this program.", "Compute it again to be sure."))
-    return cautions
+    bad = [
+        (f"{spoken(point.label)} at load {load_words(point.load)}", point.audit[0])
+        for point in answer.points
+        if point.audit
+    ]
+    return [*violation_cautions(bad, "point"), *origin_cautions("", stale=stale, elsewhere=False)]
 
 
 def spec_words(spec: SteadySpec) -> str:
@@ -207,7 +201,7 @@ def networks_words(spec: SteadySpec) -> str:
     return networks[0].name if len(networks) == 1 else amount(len(networks), "network")
 
 
-def steady_assumptions(answer: SteadyAnswer) -> list[Premise]:
+def steady_premises(answer: SteadyAnswer) -> list[Premise]:
     """Return what the answer takes for granted."""
     stream, spec = answer.spec.stream, answer.spec
     names = listed([network.name for network in stream.networks])

@@ -78,7 +78,7 @@ def _where(sweep: Sweep, point: int) -> str:
 
 def _name(sweep: Sweep, policy: str) -> str:
     """Return a policy's name as sentences can list it."""
-    return spoken(policy, sweep.labels[policy])
+    return spoken(sweep.labels[policy])
 
 
 def axis_title(axis: Axis) -> str:

@@ -193,13 +193,9 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
     rows = [*service_rows(comparison)[:MOST_CLAUSES], comparison.row(cost_key(answer, comparison) or "")]
     there = [row for row in rows if row is not None and row.of(TODAY).value is not None]
     if not there:
-        return f"As it is, {_baseline(answer)} leaves no number to compare."
+        return f"As it is, {spoken(answer.baseline.label)} leaves no number to compare."
     numbers = listed([f"{_named(row)} {row.of(TODAY).text}" for row in there])
-    return f"As it is, {_baseline(answer)}: {numbers} ({comparison.certainty(paired=False)})."
-
-
-def _baseline(answer: WhatIf) -> str:
-    return spoken(answer.baseline.policy, answer.baseline.label)
+    return f"As it is, {spoken(answer.baseline.label)}: {numbers} ({comparison.certainty(paired=False)})."
 
 
 def _named(row: Row) -> str:

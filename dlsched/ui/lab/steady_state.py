@@ -10,17 +10,17 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.steady import response_by_load
 from dlsched.figures.steady_detail import early_results, over_time, response_cdf
+from dlsched.policies.registry import spoken
 from dlsched.studies.steady import STUDY, SteadyAnswer, SteadySpec
 from dlsched.studies.steady.bundled import bundled_answer
 from dlsched.studies.steady.short_spec import CAPS, LABELS, ORDERED, OWN, SHOWN, ShortSpec, short_of, spec_of
 from dlsched.studies.steady.words import (
     focus_load,
-    named,
     spec_words,
     state_words,
-    steady_assumptions,
     steady_cards,
-    steady_guards,
+    steady_cautions,
+    steady_premises,
     steady_sentence,
 )
 from dlsched.ui import answers
@@ -189,7 +189,7 @@ def _model(*, disabled: bool) -> dict[str, Any]:
 def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     """Show banners, sentence, cards, states, the main chart, and what lies behind the means at one load."""
     answer = shown.answer
-    guard_rails(steady_guards(answer, stale=shown.stale))
+    guard_rails(steady_cautions(answer, stale=shown.stale))
     sentence(steady_sentence(answer))
     cards(steady_cards(answer))
     load = focus_load(answer)
@@ -199,7 +199,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
             if point.load == load:
                 words, colour = state_words(point)
                 st.badge(safe(words), color=colour, help=f"At load {load_words(load)}: {point.words}")  # type: ignore[arg-type]
-        chips(steady_assumptions(answer), "steady")
+        chips(steady_premises(answer), "steady")
     charts.show(response_by_load(answer, charts.page_theme()), "steady-response")
     _one_load(answer)
 
@@ -231,7 +231,7 @@ def _differences(answer: SteadyAnswer, load: float) -> None:
     """Show the difference of each two policies with a mean at a load, paired by job."""
     rows = [
         {
-            "Policy": named(pair.label), "minus": named(pair.other), "Hours": round(pair.difference_h.mean, 2),
+            "Policy": spoken(pair.label), "minus": spoken(pair.other), "Hours": round(pair.difference_h.mean, 2),
             "± h (95%)": None if pair.difference_h.half_width is None else round(pair.difference_h.half_width, 2),
             "Jobs": pair.difference_h.n, "Verdict": "differs" if pair.tells_apart else "not distinguishable",
         }

@@ -11,12 +11,12 @@ from dlsched.studies.pool_sizes.answer import MEASURES, PoolSizes, rows_of
 from dlsched.studies.pool_sizes.words import (
     GAIN,
     cards_of,
+    cautions_of,
     changes_of,
-    chips_of,
     finding,
     focus,
-    guards_of,
     has_gains,
+    premises_of,
     variant_words,
 )
 from dlsched.ui.frame import charts
@@ -30,7 +30,7 @@ from dlsched.wording.formats import amount
 def show(shown: Shown, scenario: Scenario) -> None:
     """Show an answer."""
     answer = shown.answer
-    guard_rails(guards_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
+    guard_rails(cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
     variant = _variant(answer)
     sentence(finding(answer, variant))
     cards(cards_of(answer, variant))
@@ -39,7 +39,7 @@ def show(shown: Shown, scenario: Scenario) -> None:
             st.badge("exact for these jobs", color="gray", help="Nothing in them is random: no interval, no forecast")
         else:
             st.badge(amount(answer.draws, "draw"), color="gray", help="All sizes and policies see the same draws")
-        chips(chips_of(answer), "pool")
+        chips(premises_of(answer), "pool")
     _by_size(answer, variant)
     if has_gains(answer, variant):
         charts.show(gain_by_size(answer, variant, charts.page_theme()), "pool-gain", caption=True)

@@ -13,6 +13,7 @@ from dlsched.metrics.stats.intervals import Interval
 from dlsched.studies.pool_sizes import words
 from dlsched.studies.pool_sizes.answer import MEASURES, Cell, Draw, PoolSizes, decisions_of_draws
 from dlsched.studies.pool_sizes.words import gain_words
+from dlsched.wording.certainty import EXACT
 from tests.support.known import known
 
 OPTIMAL, GREEDY = "modelarts-optimal", "modelarts-greedy"
@@ -115,8 +116,8 @@ def test_gains_in_words(of: Interval, text: str) -> None:
 def test_the_finding_names_the_largest_gain_and_how_sure_it_is() -> None:
     said = words.finding(answer(BELL), "own")
     assert said == (
-        "From 10 to 30 nodes the mean total time goes from 10 h to 3 h 20 min under ModelArts optimal. On 20 they take "
-        "20.0% ± 2.5 longer under ModelArts greedy than under ModelArts optimal, the most of 3 sizes (3 draws)."
+        "From 10 to 30 nodes the mean total time goes from 10 h to 3 h 20 min under optimal ModelArts. On 20 they take "
+        "20.0% ± 2.5 longer under greedy ModelArts than under optimal ModelArts, the most of 3 sizes (3 draws)."
     )
     assert "are not distinguishable (3 draws; at best +3% ± 23)" in words.finding(answer(((-5.0, 1.0, 13.0),)), "own")
     unsure = words.finding(answer(((4.0, 5.0, 6.0), (-40.0, 10.0, 90.0))), "own")
@@ -124,26 +125,26 @@ def test_the_finding_names_the_largest_gain_and_how_sure_it_is() -> None:
     assert "the most of" not in unsure
     assert "On no size are jobs done sooner" in words.finding(answer(((-5.0, -4.0),)), "own")
     assert words.finding(answer(((5.0,),)), "own").endswith("(rough, 1 draw).")
-    assert words.finding(answer(((5.0,),), exact=("own",)), "own").endswith("(exact for these jobs).")
+    assert words.finding(answer(((5.0,),), exact=("own",)), "own").endswith("(exact for this trace, not a forecast).")
 
 
 def test_banners_tell_what_an_answer_cannot_be_used_for() -> None:
     found = answer(((5.0,),))
     bad = found.cells[0].model_copy(update={"draws": (draw(0, 1.0, 1.0, oversize=2, audit=("two jobs",)),)})
     found = found.model_copy(update={"cells": (bad, *found.cells[1:])})
-    guards = words.guards_of(found, stale=True, elsewhere=True)
+    guards = words.cautions_of(found, stale=True, elsewhere=True)
     assert [guard.level for guard in guards] == ["red", "orange", "info", "info", "info"]
-    assert "ModelArts optimal on 10 nodes: two jobs" in guards[0].text
+    assert "optimal ModelArts on 10 nodes: two jobs" in guards[0].text
     assert "On 10 nodes jobs are too large" in guards[1].text
-    assert words.guards_of(answer(BELL), stale=False) == []
+    assert words.cautions_of(answer(BELL), stale=False) == []
 
 
 def test_cards_are_short_and_assumptions_labelled() -> None:
     cards = words.cards_of(answer(BELL), "own")
     assert [value for _, value, _ in cards] == ["+20.0% ± 2.5", "5 h", "1 min", "75% of 12"]
     assert words.compact(Interval(6960.0, 3540.0, 3)) == "116 min ± 59"
-    labels = [chip.label for chip in words.chips_of(answer(BELL, ("own", "mishaps"), ("own",)))]
+    labels = [chip.label for chip in words.premises_of(answer(BELL, ("own", "mishaps"), ("own",)))]
     assert labels == [
-        "sizes of one pool", "default parameters", "gain = our reading", "paired draws", "exact for these jobs",
+        "sizes of one pool", "default parameters", "gain = our reading", "paired draws", EXACT,
         "mishaps are independent",
     ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dlsched.policies.registry import spoken
 from dlsched.studies.steady import ChunkTried, SteadyAnswer, SteadyPolicy, SteadySpec, words
 from dlsched.workload.studies.hell_knee import StreamSpec
 from tests.support.steady_answers import HELL, KNEE, SRPT, answer, point, three_policies
@@ -14,8 +15,8 @@ ANSWER = three_policies()
 def test_the_sentence_speaks_of_the_highest_load_where_two_policies_have_a_mean() -> None:
     assert words.focus_load(ANSWER) == 0.7
     assert words.steady_sentence(ANSWER) == (
-        "At load 0.7 HELL malleable keeps jobs 80 h (± 10%) in the system, 40 h (± 15) less than KNEE malleable; "
-        "queues grow: SRPT all nodes from load 0.5 on, all others at load 0.9."
+        "At load 0.7 malleable HELL keeps jobs 80 h (± 10%) in the system, 40 h (± 15) less than malleable KNEE; "
+        "queues grow: SRPT on all nodes from load 0.5 on, all others at load 0.9."
     )
 
 
@@ -25,23 +26,23 @@ def test_what_cannot_be_told_apart_is_not_called_less() -> None:
         {(KNEE, HELL, 0.5): (1.0, 2.0), (SRPT, HELL, 0.5): (30.0, 3.0), (SRPT, KNEE, 0.5): (29.0, 3.0)},
     )
     assert words.steady_sentence(alike) == (
-        "At load 0.5 HELL malleable keeps jobs 60 h (± 1.7%) in the system, 30.0 h (± 3.0) less than SRPT all nodes, "
-        "and not distinguishable from KNEE malleable."
+        "At load 0.5 malleable HELL keeps jobs 60 h (± 1.7%) in the system, 30.0 h (± 3.0) less than SRPT on all "
+        "nodes, and not distinguishable from malleable KNEE."
     )
 
 
 def test_a_shorter_mean_may_still_be_longer_job_by_job() -> None:
     # Other jobs are measured under the two, so that the difference over the common ones may point the other way.
     odd = answer([point(HELL, 0.5, 60.0), point(KNEE, 0.5, 61.0)], {(HELL, KNEE, 0.5): (3.0, 1.0)})
-    assert "3.0 h (± 1.0) more than KNEE malleable" in words.steady_sentence(odd)
+    assert "3.0 h (± 1.0) more than malleable KNEE" in words.steady_sentence(odd)
 
 
 def test_an_interval_that_cannot_be_relied_on_is_at_least_so_wide() -> None:
     doubtful = answer([point(HELL, 0.5, 60.0, 3.0, settled=False)])
     assert words.steady_sentence(doubtful) == (
-        "At load 0.5 HELL malleable keeps jobs 60 h (at least ± 5%) in the system."
+        "At load 0.5 malleable HELL keeps jobs 60 h (at least ± 5%) in the system."
     )
-    assert words.state_words(doubtful.points[0]) == ("HELL malleable: cap reached, at least ± 5%", "orange")
+    assert words.state_words(doubtful.points[0]) == ("malleable HELL: cap reached, at least ± 5%", "orange")
 
 
 def test_where_every_queue_grows_there_is_no_mean_to_tell() -> None:
@@ -55,15 +56,15 @@ def test_where_every_queue_grows_there_is_no_mean_to_tell() -> None:
 
 GROWTH = {
     "": [point(HELL, 0.3, 5.0), point(HELL, 0.5, 6.0)],
-    "queues grow: HELL malleable at load 0.5": [point(HELL, 0.3, 5.0), point(HELL, 0.5, None)],
-    "queues grow: HELL malleable at loads 0.3 and 0.7": [
+    "queues grow: malleable HELL at load 0.5": [point(HELL, 0.3, 5.0), point(HELL, 0.5, None)],
+    "queues grow: malleable HELL at loads 0.3 and 0.7": [
         point(HELL, 0.3, None), point(HELL, 0.5, 6.0), point(HELL, 0.7, None)
     ],
     "every queue grows from load 0.5 on": [
         *(point(label, 0.3, 5.0) for label in (HELL, KNEE)),
         *(point(label, load, None) for label in (HELL, KNEE) for load in (0.5, 0.7)),
     ],
-    "queues grow: SRPT all nodes at load 0.5": [point(HELL, 0.5, 5.0), point(SRPT, 0.5, None)],
+    "queues grow: SRPT on all nodes at load 0.5": [point(HELL, 0.5, 5.0), point(SRPT, 0.5, None)],
 }  # fmt: skip
 
 
@@ -85,9 +86,9 @@ def test_cards_agree_with_the_sentence() -> None:
 
 def test_states_are_told_in_words_and_colours() -> None:
     assert [words.state_words(one) for one in ANSWER.points[1:4]] == [
-        ("HELL malleable: stopped at ± 1.7%", "blue"),
-        ("HELL malleable: cap reached, ± 10%", "orange"),
-        ("HELL malleable: queue grows", "gray"),
+        ("malleable HELL: stopped at ± 1.7%", "blue"),
+        ("malleable HELL: cap reached, ± 10%", "orange"),
+        ("malleable HELL: queue grows", "gray"),
     ]
 
 
@@ -95,16 +96,16 @@ def test_a_wide_interval_at_the_cap_may_hide_a_growing_queue() -> None:
     wide, narrow = point(HELL, 0.9, 200.0, 60.0), point(HELL, 0.9, 200.0, 30.0)
     assert wide.may_grow
     assert wide.words.endswith("; it may grow without end")
-    assert words.state_words(wide) == ("HELL malleable: cap reached, ± 30%, may grow without end", "orange")
+    assert words.state_words(wide) == ("malleable HELL: cap reached, ± 30%, may grow without end", "orange")
     assert not narrow.may_grow
 
 
 def test_audit_findings_and_other_versions_stand_above_the_answer() -> None:
-    assert words.steady_guards(ANSWER, stale=False) == []
+    assert words.steady_cautions(ANSWER, stale=False) == []
     bad = answer([point(KNEE, 0.5, 5.0, audit=["node 3 is used twice"])])
-    red, old = words.steady_guards(bad, stale=True)
+    red, old = words.steady_cautions(bad, stale=True)
     assert (red.level, old.level) == ("red", "info")
-    assert "KNEE malleable at load 0.5: node 3 is used twice" in red.text
+    assert "malleable KNEE at load 0.5: node 3 is used twice" in red.text
 
 
 def test_the_question_in_one_line() -> None:
@@ -115,7 +116,7 @@ def test_the_question_in_one_line() -> None:
 
 def test_assumptions_name_the_chunks_that_were_found() -> None:
     def chips(of: SteadyAnswer) -> str:
-        return " ".join(f"{chip.label}: {chip.why}" for chip in words.steady_assumptions(of))
+        return " ".join(f"{chip.label}: {chip.why}" for chip in words.steady_premises(of))
 
     assert "Poisson arrivals" in chips(ANSWER)
     assert "chunk" not in chips(ANSWER)
@@ -126,4 +127,4 @@ def test_assumptions_name_the_chunks_that_were_found() -> None:
 
 
 def test_policy_labels_can_be_listed() -> None:
-    assert words.named(SteadyPolicy(key="srpt-all-nodes").name) == "SRPT all nodes"
+    assert spoken(SteadyPolicy(key="srpt-all-nodes").name) == "SRPT on all nodes"
