@@ -19,8 +19,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.stats.compare import Cell, Comparison, compare, comparison_table
 from dlsched.policies import registry
-from dlsched.studies.batch import Draw
-from dlsched.studies.design import Replications, Variant, run_variants
+from dlsched.studies.design import Replications, RunResult, Variant, run_variants
 from dlsched.studies.design.factors import without_neutral
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.design.variants import Value
@@ -31,6 +30,14 @@ from dlsched.wording.formats import amount
 from dlsched.workload.load import load
 
 LEAST, MOST = 2, 6
+
+
+@dataclass(frozen=True, eq=False)
+class Draw(RunResult):
+    """One choice at one seed: what its run says."""
+
+    policy: str = ""
+    seed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +101,11 @@ def computed(options: Namespace) -> Compared:
     exact = all(is_exact(scenario, case, Replications(vary=vary)) for case in cases.values())
     asked = Replications(seeds=tuple(range(1 if exact else options.draws)), vary=vary)
     with opened(options) as executor:
-        played = run_variants(scenario, list(cases.values()), asked, executor, progress=progress_line(options.json))
+        batch = run_variants(scenario, list(cases.values()), asked, executor, progress=progress_line(options.json))
     draws = {
-        name: [Draw(case.policy, case.params, seed, one.metrics, one.audit, one.error)
-               for seed, one in zip(asked.seeds, outcomes, strict=True)]
-        for (name, case), outcomes in zip(cases.items(), played.outcomes, strict=True)
+        name: [Draw(one.metrics, one.audit, one.error, case.policy, seed)
+               for seed, one in zip(asked.seeds, by_seed, strict=True)]
+        for (name, case), by_seed in zip(cases.items(), batch.results, strict=True)
     }  # fmt: skip
     failed = tuple(draw for of in draws.values() for draw in of if draw.error)
     kept = {name: of for name, of in draws.items() if not any(draw.error for draw in of)}
@@ -116,7 +123,7 @@ def _cases(
     """Return the choices by name: each policy on the scenario as it is, then each change in words."""
     checked = {}
     for policy, given in params.items():
-        _, values = resolve_policy(scenario, policy, given)
+        values = resolve_policy(scenario, policy, given).values
         checked[policy] = {name: values[name] for name in given}
     cases = {registry.find(policy).label: Variant(policy=policy, params=checked[policy]) for policy in policies}
     base = next(iter(cases.values()))

@@ -119,7 +119,8 @@ class RunItem(QueueItem):
     def admit(self, store: Store | None) -> None:
         """See :class:`QueueItem`."""
         task = self.task
-        spec, self.params = resolve_policy(task.scenario, task.policy, task.params)
+        policy = resolve_policy(task.scenario, task.policy, task.params)
+        spec, self.params = policy.spec, policy.values
         self.name = task.name or spec.label + (f", draw {task.seed}" if task.seed else "")
         self.key = run_key(task.scenario.content_hash, spec.key, self.params, task.seed, code_version())
         self.kept_id = store.find_run(self.key) if store is not None else None

@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dlsched.domain.errors import InputError
-from dlsched.domain.policy import Need, PolicySpec
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.policy import Need, Policy, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import Truth
+from dlsched.domain.workload import Workload
 from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.summary import Metrics, summarise_facts
 from dlsched.policies import registry
@@ -180,7 +182,13 @@ def simulate(
     PlanError
         If the policy asks for something impossible.
     """
-    spec, values = resolve_policy(scenario, policy, params)
+    resolved = resolve_policy(scenario, policy, params)
+    return run_resolved(scenario, resolved, seed, progress)
+
+
+def run_resolved(scenario: Scenario, policy: ResolvedPolicy, seed: int = 0, progress: Progress | None = None) -> Run:
+    """Run a scenario under a policy whose parameters are known to be good; the rest as :func:`simulate`."""
+    spec = policy.spec
     cpu_s: dict[str, float] = {}
     started = time.perf_counter()
     with timed(cpu_s, "simulate"):
@@ -189,16 +197,26 @@ def simulate(
             raise InputError(f"scenario {scenario.name!r}", "has no jobs to run", "Load a trace, or keep more jobs")
         if Need.SERVERS not in spec.needs:
             refuse_beyond_limits(prepared.scenario)
-        parsed = spec.parse(values)
-        built = spec.build(parsed, prepared.scenario.workload) if spec.clairvoyant else spec.build(parsed)
+        built = policy.build(prepared.scenario.workload)
         log = run_policy(prepared, built, seed, progress)
-    return Run(scenario, prepared, spec.key, values, seed, log, cpu_s, time.perf_counter() - started)
+    return Run(scenario, prepared, spec.key, policy.values, seed, log, cpu_s, time.perf_counter() - started)
 
 
-def resolve_policy(
-    scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None
-) -> tuple[PolicySpec, dict[str, Any]]:
-    """Return the policy and its complete parameters as plain values; InputError when they cannot be run."""
+@dataclass(frozen=True, eq=False)
+class ResolvedPolicy:
+    """A policy with its checked parameters; ``values`` are all of them in JSON's own types."""
+
+    spec: PolicySpec
+    params: FrozenModel
+    values: dict[str, Any]
+
+    def build(self, jobs: Workload) -> Policy:
+        """Return the policy, ready to run these jobs."""
+        return self.spec.build(self.params, jobs) if self.spec.clairvoyant else self.spec.build(self.params)
+
+
+def resolve_policy(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None) -> ResolvedPolicy:
+    """Return the policy with all its parameters; InputError when it cannot run the scenario."""
     spec = registry.find(policy)
     parsed = spec.parse(dict(params or {}))
     values = parsed.model_dump(mode="json")
@@ -210,7 +228,7 @@ def resolve_policy(
         raise InputError(
             f"policy {spec.key}", f"needs {names}; the scenario has none", "Add them, or choose another policy"
         )
-    return spec, values
+    return ResolvedPolicy(spec, parsed, values)
 
 
 def _check_turn(key: str, name: str, turn_s: float | None, restart_s: float) -> None:
@@ -222,8 +240,8 @@ def _check_turn(key: str, name: str, turn_s: float | None, restart_s: float) -> 
 
 def key_of(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None, seed: int = 0) -> str:
     """Return the key a run of this question would have; InputError when it cannot be run."""
-    spec, values = resolve_policy(scenario, policy, params)
-    return run_key(scenario.content_hash, spec.key, values, seed, code_version())
+    resolved = resolve_policy(scenario, policy, params)
+    return run_key(scenario.content_hash, resolved.spec.key, resolved.values, seed, code_version())
 
 
 @contextmanager

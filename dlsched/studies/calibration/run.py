@@ -17,7 +17,7 @@ from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calib
 from dlsched.studies.calibration.spec import CalibrationSpec
 from dlsched.studies.estimate import LIST_RUN_S
 from dlsched.studies.estimate import estimate_s as run_estimate
-from dlsched.studies.run_all import spread
+from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, Run, resolve_policy, simulate
 from dlsched.studies.study import require_scenario
 
@@ -89,10 +89,7 @@ def run_calibration(
     """
     check(spec, scenario)
     tasks = [ReplayTask(scenario, policy, spec.params.get(policy, {}), spec.seed) for policy in spec.policies]
-    if executor is None:
-        replays = [replayed(task, _part(progress, place, len(tasks))) for place, task in enumerate(tasks)]
-    else:
-        replays = spread(executor, replayed, tasks, lambda done: _tell(progress, done, len(tasks)))
+    replays = run_all(tasks, replayed, executor, progress, noun="replay")
     return calibrate(
         record_of(scenario.workload), replays, scenario=spec.scenario, scenario_name=scenario.name, seed=spec.seed
     )
@@ -115,14 +112,3 @@ def replayed(task: ReplayTask, progress: Progress | None = None) -> ReplayedTime
 def _in_order(run: Run, name: str, ids: Texts) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     by_id = pd.Series(run.jobs[name].to_numpy(float), index=run.jobs["job_id"].to_numpy(object))
     return np.asarray(by_id.reindex(ids), dtype=np.float64)
-
-
-def _part(progress: Progress | None, place: int, count: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda share, text: progress((place + share) / count, text)
-
-
-def _tell(progress: Progress | None, done: int, count: int) -> None:
-    if progress is not None:
-        progress(done / count, f"{done} of {count} policies")

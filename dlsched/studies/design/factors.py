@@ -28,7 +28,7 @@ from dlsched.wording.settings import setting_words
 
 Kind = Literal["whole", "number", "names"]
 Turn = Literal["first", "usual", "last"]
-"""When a change is made: the days of a draw before all else, failures of what the others leave."""
+"""When a factor is applied: the days of a draw before all else, failures of what the others leave."""
 Value = float | str
 Edit = Callable[[Scenario, Any, int], Scenario]
 """From a scenario, a checked value and the seed of the draw to the changed scenario."""
@@ -61,6 +61,11 @@ class Factor:
     turn: Turn = "usual"
     own: Callable[[Scenario], Value | None] = lambda _: None
 
+    @property
+    def is_of_draw(self) -> bool:
+        """Whether it changes jobs as they were drawn: failures count from the first submission of a draw too."""
+        return self.of_jobs or self.turn == "last"
+
     def read(self, value: Value) -> Value:
         """Return the value as its kind holds it; InputError naming the change for one out of range."""
         what = f"change {self.key}"
@@ -89,26 +94,25 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
         Naming the change and its value where there is none of this key, the value is out of range, or the scenario
         lacks what it changes.
     """
-    asked = [(factor_of(scenario, key), value) for key, value in values.items()]
+    named = [(factor_of(scenario, key), value) for key, value in values.items()]
     single = next((key for key in values if key.startswith(NODES_OF)), None)
     if "nodes" in values and single is not None:
         why = f"is the whole cluster, and {single} a part of it"
         raise InputError("change nodes", why, f"Change nodes or {single}, not both")
     turns = get_args(Turn)
-    plan = [(change, change.read(value)) for change, value in sorted(asked, key=lambda one: turns.index(one[0].turn))]
-    if scenario.generator is not None and any(change.of_jobs or change.turn == "last" for change, _ in plan):
-        # Failures count from the first submission of the draw too, with and without other changes of its jobs.
+    edits = [(factor, factor.read(value)) for factor, value in sorted(named, key=lambda one: turns.index(one[0].turn))]
+    if scenario.generator is not None and any(factor.is_of_draw for factor, _ in edits):
         scenario = _drawn(scenario, seed)
-    for change, value in plan:
+    for factor, value in edits:
         try:
-            scenario = change.edit(scenario, value, seed)
+            scenario = factor.edit(scenario, value, seed)
         except ValidationError as error:
-            raise from_validation(f"change {change.key}={value}", error) from error
+            raise from_validation(f"change {factor.key}={value}", error) from error
         except InputError as error:
-            raise InputError(f"change {change.key}={value}", f"{error.what}: {error.why}", error.do) from error
-    if not plan:
+            raise InputError(f"change {factor.key}={value}", f"{error.what}: {error.why}", error.do) from error
+    if not edits:
         return scenario
-    words = [setting_words(change.key, change.label, change.unit, value) for change, value in plan]
+    words = [setting_words(factor.key, factor.label, factor.unit, value) for factor, value in edits]
     return scenario.replace(
         name=", ".join((scenario.name, *words)),
         assumptions=(*scenario.assumptions, *(f"varied: {one}" for one in words)),
@@ -116,28 +120,35 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
 
 
 def factor_of(scenario: Scenario, key: str) -> Factor:
-    """Return the change of a key, also ``nodes.<VM type>``; InputError that lists what there is."""
-    known = {change.key: change for change in factors_for(scenario)}
+    """Return the factor of a key, also ``nodes.<VM type>``; InputError that lists what there is."""
+    known = {factor.key: factor for factor in factors_for(scenario)}
     if key not in known:
         raise InputError(f"change {key!r:.80}", "there is none of this name", names_hint(key, known))
     return known[key]
 
 
 def factors_for(scenario: Scenario) -> tuple[Factor, ...]:
-    """Return every change of a scenario, those of one VM type of its pools among them."""
+    """Return every factor of a scenario, those of one VM type of its pools among them."""
     names = {} if scenario.cluster.free_slots else dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools)
     return (*FACTORS, *map(_nodes_of, names))
 
 
 def without_neutral(scenario: Scenario, values: Mapping[str, Value]) -> dict[str, Value]:
     """Return the changes that change something, by key; InputError for an unknown key or a bad value."""
-    read = {key: (change := factor_of(scenario, key), change.read(value)) for key, value in values.items()}
-    return {key: value for key, (change, value) in read.items() if value != change.own(scenario)}
+    read = {key: (factor := factor_of(scenario, key), factor.read(value)) for key, value in values.items()}
+    return {key: value for key, (factor, value) in read.items() if value != factor.own(scenario)}
 
 
 def is_drawn(scenario: Scenario, keys: Iterable[str]) -> bool:
     """Whether one of the changes draws something of its own."""
     return any(factor_of(scenario, key).per_draw for key in keys)
+
+
+def differs_by_seed(scenario: Scenario, keys: Iterable[str]) -> bool:
+    """Whether :func:`changed` gives another scenario for another seed; the run may still draw something of its own."""
+    factors = [factor_of(scenario, key) for key in keys]
+    is_generated = scenario.generator is not None
+    return any(factor.per_draw or (is_generated and factor.is_of_draw) for factor in factors)
 
 
 def draws_differ(scenario: Scenario, keys: Iterable[str]) -> bool:

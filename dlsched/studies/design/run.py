@@ -1,4 +1,4 @@
-"""Runs of choices over draws: each different one once, known ones from the store, the rest here or spread."""
+"""Runs of variants over draws: each different one once, known ones from the store, the rest here or spread."""
 
 from __future__ import annotations
 
@@ -15,18 +15,34 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import Metrics
 from dlsched.store.record import CellRecord
 from dlsched.studies.code_version import code_version
-from dlsched.studies.design.factors import changed, draws_differ, is_drawn, without_neutral
+from dlsched.studies.design.factors import changed, differs_by_seed, draws_differ, is_drawn, without_neutral
 from dlsched.studies.design.variants import Replications, Value, Variant
-from dlsched.studies.run_all import spread
-from dlsched.studies.simulation import Progress, resolve_policy, simulate
+from dlsched.studies.run_all import run_all
+from dlsched.studies.simulation import Progress, ResolvedPolicy, resolve_policy, simulate
 from dlsched.wording.assumptions import is_random
 
 if TYPE_CHECKING:
     from dlsched.store import Store
 
 BATCH = 50
-"""Answers kept in one transaction; what was computed and not kept yet is kept too when the work is stopped."""
+"""Results kept in one transaction; what was computed and not kept yet is kept too when the work is stopped."""
 SOURCES = ("studies/design", "workload")
+
+
+class EditedScenarios:
+    """A scenario with changes, each edited once: what one question shares between its checks and its runs."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._edited: dict[str, Scenario] = {}
+
+    def at(self, changes: Mapping[str, Value], seed: int) -> Scenario:
+        """Return the scenario with changes for the draw of a seed; InputError as :func:`changed`."""
+        own = seed if differs_by_seed(self.scenario, changes) else 0
+        key = json.dumps([dict(changes), own], sort_keys=True)
+        if key not in self._edited:
+            self._edited[key] = changed(self.scenario, changes, own)
+        return self._edited[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +57,32 @@ class VariantTask:
 
     @property
     def key(self) -> str:
-        """Hash of everything that decides the answer, the code among it."""
-        asked = [self.scenario.content_hash, dict(self.changes), self.policy, dict(self.params), self.seed]
-        text = json.dumps([*asked, code_version(SOURCES)], sort_keys=True)
+        """Hash of everything that decides the result, the code among it."""
+        question = [self.scenario.content_hash, dict(self.changes), self.policy, dict(self.params), self.seed]
+        text = json.dumps([*question, code_version(SOURCES)], sort_keys=True)
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def changed(self) -> Scenario:
         """Return the scenario that is run."""
         return changed(self.scenario, self.changes, self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedVariant:
+    """A variant that can be run: ``changes`` with those of its draws, its policy with all parameters.
+
+    ``first``: the scenario with the changes, for the first draw. ``differs``: whether draws differ in anything.
+    """
+
+    changes: Mapping[str, Value]
+    policy: ResolvedPolicy
+    first: Scenario
+    differs: bool
+
+    def tasks(self, scenario: Scenario, seeds: Sequence[int]) -> list[VariantTask]:
+        """Return the run of every seed; where nothing differs all are that of the first one."""
+        key, params = self.policy.spec.key, self.policy.values
+        return [VariantTask(scenario, self.changes, key, params, seed if self.differs else seeds[0]) for seed in seeds]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,38 +96,39 @@ class RunResult:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Each different run by its key, and the key of every case at every seed: cases first, then seeds.
+    """Each different run by its key, and the key of every variant at every one of ``draws`` seeds, variants first.
 
-    ``exact``: nothing is random in any case, so that one draw says all.
+    ``exact``: nothing is random in any variant, so that one draw says all.
     """
 
     tasks: Mapping[str, VariantTask]
     keys: tuple[str, ...]
+    draws: int
     exact: bool = False
 
-    def outcomes(self, found: Mapping[str, RunResult], draws: int) -> list[list[RunResult]]:
-        """Return the outcome of each case at each of ``draws`` seeds."""
-        return [[found[key] for key in self.keys[at : at + draws]] for at in range(0, len(self.keys), draws)]
+    def results(self, by_key: Mapping[str, RunResult]) -> list[list[RunResult]]:
+        """Return the result of each variant at each seed."""
+        return [[by_key[key] for key in self.keys[at : at + self.draws]] for at in range(0, len(self.keys), self.draws)]
 
 
 @dataclass(frozen=True, eq=False)
 class BatchResult:
-    """Outcomes by case and seed, and of the different runs how many were ``computed`` and ``stored`` before."""
+    """Results by variant and seed, and of the different runs how many were ``computed`` and ``stored`` before."""
 
-    outcomes: list[list[RunResult]]
+    results: list[list[RunResult]]
     computed: int
     stored: int
 
 
 def run_variants(
     scenario: Scenario,
-    cases: Sequence[Variant],
+    variants: Sequence[Variant],
     draws: Replications,
     executor: Executor | None = None,
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> BatchResult:
-    """Return the outcome of every case at every seed.
+    """Return the result of every variant at every seed.
 
     Parameters
     ----------
@@ -112,66 +147,69 @@ def run_variants(
 
     A run that fails has its error; the others go on.
     """
-    plan = plan_of(scenario, cases, draws)
-    outcomes = {} if store is None else known(store, plan.tasks)
-    stored, todo = len(outcomes), [key for key in plan.tasks if key not in outcomes]
+    return run_plan(plan_of(scenario, variants, draws), executor, store, progress)
 
-    def tell(done: int) -> None:
-        if progress is not None:
-            text = f"{stored + done} of {len(plan.tasks)} runs" + (f", {stored} from the store" if stored else "")
-            progress((stored + done) / len(plan.tasks), text)
 
+def run_plan(
+    plan: Plan, executor: Executor | None = None, store: Store | None = None, progress: Progress | None = None
+) -> BatchResult:
+    """Return the results of a plan; parameters as :func:`run_variants`."""
+    by_key = {} if store is None else known(store, plan.tasks)
+    stored, todo = len(by_key), [key for key in plan.tasks if key not in by_key]
+    tasks = [plan.tasks[key] for key in todo]
     with _keeping(store) as keep:
-        tasks = [plan.tasks[key] for key in todo]
-        found = _here(tasks, tell, keep) if executor is None else spread(executor, carry_out, tasks, tell, keep)
-    outcomes |= dict(zip(todo, found, strict=True))
-    return BatchResult(plan.outcomes(outcomes, len(draws.seeds)), len(todo), stored)
+        results = run_all(tasks, carry_out, executor, progress, keep, noun="run", stored=stored)
+    by_key |= dict(zip(todo, results, strict=True))
+    return BatchResult(plan.results(by_key), len(todo), stored)
 
 
-def plan_of(scenario: Scenario, cases: Sequence[Variant], draws: Replications) -> Plan:
+def plan_of(scenario: Scenario, variants: Sequence[Variant], draws: Replications) -> Plan:
     """Return what has to be run, before anything is computed.
 
-    Where nothing is random all seeds ask the same; so do cases that differ in nothing that matters.
+    Where nothing is random all seeds ask the same; so do variants that differ in nothing that matters.
 
     Raises
     ------
     InputError
-        As :func:`run_cases`.
+        As :func:`run_variants`.
     """
     tasks: dict[str, VariantTask] = {}
     keys: list[str] = []
     exact = True
-    for case in cases:
-        changes, params, varies = check_variant(scenario, case, draws)
-        exact = exact and not varies
-        for seed in draws.seeds:
-            task = VariantTask(scenario, changes, case.policy, params, seed if varies else draws.seeds[0])
+    for variant in variants:
+        resolved = resolve_variant(EditedScenarios(scenario), variant, draws)
+        exact = exact and not resolved.differs
+        for task in resolved.tasks(scenario, draws.seeds):
             keys.append(key := task.key)
             tasks.setdefault(key, task)
-    return Plan(tasks, tuple(keys), exact)
+    return Plan(tasks, tuple(keys), len(draws.seeds), exact)
 
 
-def check_variant(
-    scenario: Scenario, case: Variant, draws: Replications
-) -> tuple[dict[str, Value], dict[str, Any], bool]:
-    """Return all changes of a case and of its draws, all parameters, and whether seeds differ; InputError if bad."""
+def resolve_variant(edited: EditedScenarios, variant: Variant, draws: Replications) -> ResolvedVariant:
+    """Return a variant with everything that decides its runs; InputError as :func:`run_variants`."""
+    scenario = edited.scenario
     for key in draws.vary:
         if not is_drawn(scenario, (key,)):
             do = "Vary days, run_time_spread or failures; other changes are the same in every draw"
             raise InputError(f"draws, {key}", "draws nothing of its own", do)
-    both = set(case.changes) & set(draws.vary)
+    both = set(variant.changes) & set(draws.vary)
     if both:
         raise InputError(f"change {min(both)}", "is a change and varies between draws too", "Take one of them")
-    asked = without_neutral(scenario, case.changes) | dict(draws.vary)
-    first = changed(scenario, asked, draws.seeds[0])
-    spec, params = resolve_policy(first, case.policy, case.params)
-    drawn = scenario.generator is not None or draws_differ(scenario, asked) or is_random(first)
-    return asked, params, drawn or spec.draws
+    changes = without_neutral(scenario, variant.changes) | dict(draws.vary)
+    first = edited.at(changes, draws.seeds[0])
+    policy = resolve_policy(first, variant.policy, variant.params)
+    is_drawn_anew = scenario.generator is not None or draws_differ(scenario, changes) or is_random(first)
+    return ResolvedVariant(changes, policy, first, is_drawn_anew or policy.spec.draws)
 
 
-def is_exact(scenario: Scenario, case: Variant, draws: Replications) -> bool:
-    """Whether one draw says all about a case: nothing in it is random."""
-    return not check_variant(scenario, case, draws)[2]
+def check_variant(scenario: Scenario, variant: Variant, draws: Replications) -> ResolvedVariant:
+    """Return a variant that is looked at alone, as :func:`resolve_variant`."""
+    return resolve_variant(EditedScenarios(scenario), variant, draws)
+
+
+def is_exact(scenario: Scenario, variant: Variant, draws: Replications) -> bool:
+    """Whether one draw says all about a variant: nothing in it is random."""
+    return not check_variant(scenario, variant, draws).differs
 
 
 def carry_out(task: VariantTask, progress: Progress | None = None) -> RunResult:
@@ -180,7 +218,7 @@ def carry_out(task: VariantTask, progress: Progress | None = None) -> RunResult:
         run = simulate(task.changed(), task.policy, task.params, task.seed, progress)
         return RunResult(run.metrics, tuple(run.audit()))
     except DlschedError as error:
-        return RunResult(error=error.clause)
+        return RunResult(error=str(error))
 
 
 def known(store: Store, tasks: Mapping[str, VariantTask]) -> dict[str, RunResult]:
@@ -188,43 +226,33 @@ def known(store: Store, tasks: Mapping[str, VariantTask]) -> dict[str, RunResult
     return {key: RunResult(dict(cell.metrics), cell.audit) for key, cell in store.find_cells(list(tasks)).items()}
 
 
-def cell_of(task: VariantTask, outcome: RunResult) -> CellRecord | None:
-    """Return what the store keeps of an outcome; None for an error: it is tried again."""
-    if outcome.metrics is None:
+def cell_of(task: VariantTask, result: RunResult) -> CellRecord | None:
+    """Return what the store keeps of a result; None for an error: it is tried again."""
+    if result.metrics is None:
         return None
-    return CellRecord(task.key, task.scenario.content_hash, task.policy, task.seed, outcome.metrics, outcome.audit)
-
-
-Keep = Callable[[VariantTask, RunResult], RunResult]
+    return CellRecord(task.key, task.scenario.content_hash, task.policy, task.seed, result.metrics, result.audit)
 
 
 @contextmanager
-def _keeping(store: Store | None) -> Iterator[Keep]:
-    """Give a call that keeps outcomes in batches; what it holds at the end, also at a bad one, is kept then."""
+def _keeping(store: Store | None) -> Iterator[Callable[[VariantTask, RunResult], None] | None]:
+    """Give a call that keeps results in batches; what it holds at the end, also at a bad one, is kept then."""
+    if store is None:
+        yield None
+        return
     waiting: list[CellRecord] = []
 
     def flush() -> None:
-        if store is not None and waiting:
+        if waiting:
             store.save_cells(waiting)
             waiting.clear()
 
-    def keep(task: VariantTask, outcome: RunResult) -> RunResult:
-        cell = cell_of(task, outcome)
-        if store is not None and cell is not None:
+    def keep(task: VariantTask, result: RunResult) -> None:
+        if (cell := cell_of(task, result)) is not None:
             waiting.append(cell)
-            if len(waiting) >= BATCH:
-                flush()
-        return outcome
+        if len(waiting) >= BATCH:
+            flush()
 
     try:
         yield keep
     finally:
         flush()
-
-
-def _here(tasks: Sequence[VariantTask], tell: Callable[[int], None], keep: Keep) -> list[RunResult]:
-    found = []
-    for task in tasks:
-        found.append(keep(task, carry_out(task)))
-        tell(len(found))
-    return found

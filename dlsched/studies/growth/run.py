@@ -1,4 +1,4 @@
-"""Every month as a case: more arrivals, other nodes, the same draws."""
+"""Every month as a variant: more arrivals, other nodes, the same draws."""
 
 from __future__ import annotations
 
@@ -47,18 +47,20 @@ def run_growth(
         has no number on today's cluster.
     """
     sizes = check(spec, scenario)
-    plan = {month: _case(spec, sizes, month) for month in range(spec.months + 1)}
-    errors = {month: _error(scenario, case, spec.draws) for month, case in plan.items()}
+    variants = {month: _variant(spec, sizes, month) for month in range(spec.months + 1)}
+    errors = {month: _error(scenario, variant, spec.draws) for month, variant in variants.items()}
     whole = Rule(
-        targets=spec.targets, claim=spec.claim, level=spec.level, exact=is_exact(scenario, plan[0], spec.draws)
+        targets=spec.targets, claim=spec.claim, level=spec.level, exact=is_exact(scenario, variants[0], spec.draws)
     )
     seeds = spec.seeds[:1] if whole.exact else spec.seeds
     good = [month for month, error in errors.items() if not error]
     draws = Replications(seeds=seeds, vary=spec.vary)
-    played = run_variants(scenario, [plan[month] for month in good], draws, executor, store, progress)
-    outcomes = dict(zip(good, played.outcomes, strict=True))
-    needed = {seed: _done(outcome) for seed, outcome in zip(seeds, outcomes[0], strict=True)}
-    months = tuple(_month(spec, sizes, month, seeds, outcomes.get(month, []), needed, errors[month]) for month in plan)
+    batch = run_variants(scenario, [variants[month] for month in good], draws, executor, store, progress)
+    results = dict(zip(good, batch.results, strict=True))
+    needed = {seed: _done(result) for seed, result in zip(seeds, results[0], strict=True)}
+    months = tuple(
+        _month(spec, sizes, month, seeds, results.get(month, []), needed, errors[month]) for month in variants
+    )
     _check_targets(spec, months[0])
     return Growth(
         scenario=spec.scenario,
@@ -88,7 +90,7 @@ def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
     if scenario.workload.all_at_once and spec.percent:
         why = "all jobs arrive at once, so they cannot arrive faster month by month"
         raise InputError("growth of arrivals", why, "Set the growth to 0, or take jobs that arrive over time")
-    check_variant(scenario, _case(spec, sizes, 0), spec.draws)
+    check_variant(scenario, _variant(spec, sizes, 0), spec.draws)
     return sizes
 
 
@@ -110,7 +112,7 @@ def counts_in(spec: GrowthSpec, sizes: Sizes, month: int) -> Counts:
     )
 
 
-def _case(spec: GrowthSpec, sizes: Sizes, month: int) -> Variant:
+def _variant(spec: GrowthSpec, sizes: Sizes, month: int) -> Variant:
     counts = counts_in(spec, sizes, month)
     moved = sizes.changes(counts) if spec.steps else {}
     # Twelve figures, so that the factor is the same in tables, hashes and links.
@@ -118,17 +120,17 @@ def _case(spec: GrowthSpec, sizes: Sizes, month: int) -> Variant:
     return Variant(policy=spec.policy, changes=changes, params=spec.params)
 
 
-def _error(scenario: Scenario, case: Variant, draws: Replications) -> str:
+def _error(scenario: Scenario, variant: Variant, draws: Replications) -> str:
     try:
-        check_variant(scenario, case, draws)
+        check_variant(scenario, variant, draws)
     except InputError as error:
         return error.clause
     return ""
 
 
-def _done(outcome: RunResult) -> float:
+def _done(result: RunResult) -> float:
     """Return the share of the jobs that today's month ends."""
-    draw = draw_of(outcome, 0, [], {})
+    draw = draw_of(result, 0, [], {})
     return draw.done / draw.jobs if draw.jobs else 0.0
 
 
@@ -137,14 +139,12 @@ def _month(
     sizes: Sizes,
     month: int,
     seeds: tuple[int, ...],
-    outcomes: list[RunResult],
+    results: list[RunResult],
     needed: Mapping[int, float],
     error: str,
 ) -> Month:
     counts = counts_in(spec, sizes, month)
-    draws = tuple(
-        _draw(outcome, seed, spec, needed[seed]) for seed, outcome in zip(seeds, outcomes, strict=bool(outcomes))
-    )
+    draws = tuple(_draw(result, seed, spec, needed[seed]) for seed, result in zip(seeds, results, strict=bool(results)))
     return Month(
         month=month,
         load=spec.load_in(month),
@@ -155,9 +155,9 @@ def _month(
     )
 
 
-def _draw(outcome: RunResult, seed: int, spec: GrowthSpec, share: float) -> Replicate:
+def _draw(result: RunResult, seed: int, spec: GrowthSpec, share: float) -> Replicate:
     """Return a draw of which as large a share of the jobs has to be done as today's cluster does of it."""
-    found = draw_of(outcome, seed, [target.metric for target in spec.targets], {})
+    found = draw_of(result, seed, [target.metric for target in spec.targets], {})
     return found.model_copy(update={"needed": round(share * found.jobs)})
 
 

@@ -131,9 +131,9 @@ def re_execute(spec: InspectedRun, scenario: Scenario, watch: Callable[[FrozenMo
         If this is another scenario than the question names, or the policy cannot run it.
     """
     check_scenario(spec, scenario)
-    policy, values = resolve_policy(scenario, spec.policy, spec.params)
+    policy = resolve_policy(scenario, spec.policy, spec.params)
     prepared = prepare(scenario, spec.seed)
-    watcher = watch(policy.parse(values), prepared)
+    watcher = watch(policy.params, prepared)
     with suppress(EnoughDecisions):
         run_engine(prepared, watcher, spec.seed)
     return watcher

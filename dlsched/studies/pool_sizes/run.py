@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import product
@@ -20,8 +20,8 @@ from dlsched.studies.pool_sizes.answer import Cell, Draw, PoolSizes, decisions_o
 from dlsched.studies.pool_sizes.outcome import draw_of, solved
 from dlsched.studies.pool_sizes.sizing import is_exact, pool_of, scenario_at
 from dlsched.studies.pool_sizes.spec import PoolSizesSpec
-from dlsched.studies.run_all import spread
-from dlsched.studies.simulation import Progress, resolve_policy, simulate
+from dlsched.studies.run_all import run_all
+from dlsched.studies.simulation import Progress, Run, resolve_policy, simulate
 from dlsched.studies.study import require_scenario
 from dlsched.wording.formats import amount
 
@@ -82,7 +82,7 @@ def run_pool_sizes(
     """
     check(spec, scenario)
     rounds = list(_rounds(spec, scenario))
-    played = _here(rounds, progress) if executor is None else _spread(rounds, executor, progress)
+    played = run_all(rounds, play, executor, progress, noun="draw")
     by_cell: dict[tuple[int, str, str], list[Played]] = {}
     for one, found in zip(rounds, played, strict=True):
         for policy, part in zip(one.policies, found, strict=True):
@@ -144,47 +144,23 @@ def _rounds(spec: PoolSizesSpec, scenario: Scenario) -> Iterator[Round]:
             yield Round(changed, nodes, variant, seed, spec.policies, spec.reference)
 
 
-def play(one: Round, tell: Callable[[float, str], None] | None = None) -> list[Played]:
+def play(one: Round, progress: Progress | None = None) -> list[Played]:
     """Run all policies of a round, the reference first, and return them in their order."""
     ordered = sorted(one.policies, key=lambda policy: policy != one.reference)
-    runs = {}
-    for place, policy in enumerate(ordered):
-        runs[policy] = simulate(one.scenario, policy, seed=one.seed, progress=_part(tell, place, len(ordered)))
-    reference = runs[one.reference]
+
+    def run(policy: str, inside: Progress | None = None) -> Run:
+        return simulate(one.scenario, policy, seed=one.seed, progress=inside)
+
+    def tell(share: float, _: str) -> None:
+        if progress is not None:
+            progress(share, f"{one.nodes:,} nodes, draw {one.seed + 1}")
+
+    runs = dict(zip(ordered, run_all(ordered, run, None, tell), strict=True))
     found = []
     for policy in one.policies:
         cpu_s, unproven = solved(runs[policy])
-        found.append(Played(draw_of(runs[policy], reference), cpu_s, unproven))
+        found.append(Played(draw_of(runs[policy], runs[one.reference]), cpu_s, unproven))
     return found
-
-
-def _part(tell: Progress | None, place: int, count: int) -> Progress | None:
-    if tell is None:
-        return None
-    return lambda share, text: tell((place + share) / count, text)
-
-
-def _here(rounds: Sequence[Round], progress: Progress | None) -> list[list[Played]]:
-    found = []
-    for place, one in enumerate(rounds):
-        found.append(play(one, _told(progress, one, place, len(rounds))))
-    if progress is not None:
-        progress(1.0, "done")
-    return found
-
-
-def _told(progress: Progress | None, one: Round, place: int, count: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda share, _: progress((place + share) / count, f"{one.nodes:,} nodes, draw {one.seed + 1}")
-
-
-def _spread(rounds: Sequence[Round], executor: Executor, progress: Progress | None) -> list[list[Played]]:
-    def told(done: int) -> None:
-        if progress is not None:
-            progress(done / len(rounds), f"{done} of {len(rounds)} draws")
-
-    return spread(executor, play, rounds, told)
 
 
 def _cell(nodes: int, variant: str, policy: str, played: Sequence[Played]) -> Cell:

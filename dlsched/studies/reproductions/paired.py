@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from dlsched.domain.workload import Floats
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 from dlsched.studies.reproductions.reproduction import Setting
-from dlsched.studies.run_all import spread
+from dlsched.studies.run_all import run_all
 
 Task = TypeVar("Task")
 Cell = TypeVar("Cell", bound=Hashable)
@@ -55,13 +56,8 @@ class PairedStudy(Generic[Cell, Result]):
 
 def compute_all(setting: Setting, tasks: Sequence[Task], work: Callable[[Task], Result], noun: str) -> list[Result]:
     """Return the results of tasks in their order; ``noun``: what is counted in the progress."""
-    if setting.executor is not None:
-        return spread(setting.executor, work, tasks, lambda done: setting.tell(done, len(tasks), noun))
-    results = []
-    for task in tasks:
-        results.append(work(task))
-        setting.tell(len(results), len(tasks), noun)
-    return results
+    done = count(1)
+    return run_all(tasks, work, setting.executor, each=lambda *_: setting.tell(next(done), len(tasks), noun))
 
 
 def by_cell(results: Iterable[tuple[Cell, Result]]) -> dict[Cell, list[Result]]:

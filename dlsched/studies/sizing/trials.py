@@ -56,7 +56,7 @@ class SizeTrials:
     def __init__(self, spec: SizeSpec, scenario: Scenario, sizes: Sizes, means: Means) -> None:
         self.sizes, self.runs = sizes, 0
         self._spec, self._scenario, self._means = spec, scenario, means
-        exact = is_exact(scenario, self._case((), 1.0), Replications(seeds=(0,), vary=spec.vary))
+        exact = is_exact(scenario, self._variant((), 1.0), Replications(seeds=(0,), vary=spec.vary))
         self.rule = Rule(targets=spec.targets, claim=spec.claim, level=spec.level, exact=exact)
         self.search_seeds = (0,) if exact else tuple(range(spec.draws))
         self.confirm_seeds = () if exact else tuple(range(spec.draws, spec.draws + spec.confirm))
@@ -168,20 +168,21 @@ class SizeTrials:
         today = (self.sizes.today, 1.0)
         if place != today:
             self._run(today, missing)
-        case, draws = self._case(counts, factor), Replications(seeds=tuple(missing), vary=self._spec.vary)
+        variant, draws = self._variant(counts, factor), Replications(seeds=tuple(missing), vary=self._spec.vary)
         try:
-            check_variant(self._scenario, case, draws)
+            check_variant(self._scenario, variant, draws)
         except InputError as error:  # no such cluster, such as one without a node that an absence is planned for
             tried.error = error.clause
             return
         if self.runs + len(missing) > self._spec.most_runs - self._kept_back:
             raise OutOfRuns
-        played = run_variants(self._scenario, [case], draws, self._means.executor, self._means.store, self._tell(place))
+        means = self._means
+        batch = run_variants(self._scenario, [variant], draws, means.executor, means.store, self._tell(place))
         self.runs += len(missing)
         needed = self._needed(place)
         metrics = [target.metric for target in self.rule.targets]
-        for seed, outcome in zip(missing, played.outcomes[0], strict=True):
-            draw = draw_of(outcome, seed, metrics, needed)
+        for seed, result in zip(missing, batch.results[0], strict=True):
+            draw = draw_of(result, seed, metrics, needed)
             if place == today:  # today's cluster does as many jobs as it does
                 draw = draw.model_copy(update={"needed": self._least_done(draw)})
             tried.draws[seed] = draw
@@ -196,7 +197,7 @@ class SizeTrials:
     def _least_done(self, draw: Replicate) -> int:
         return math.ceil((1 - self._spec.lack_percent / 100) * draw.done)
 
-    def _case(self, counts: Counts, factor: float) -> Variant:
+    def _variant(self, counts: Counts, factor: float) -> Variant:
         changes = self.sizes.changes(counts) if counts else {}
         if factor != 1.0:
             changes["arrivals"] = factor
@@ -228,16 +229,16 @@ def usual_runs(spec: SizeSpec, spans: Sequence[int] = (32,), *, exact: bool = Fa
     return min(spec.most_runs, draws * (tries + loads) + 3 * confirm)
 
 
-def draw_of(outcome: RunResult, seed: int, metrics: Sequence[str], needed: dict[int, int]) -> Replicate:
+def draw_of(result: RunResult, seed: int, metrics: Sequence[str], needed: dict[int, int]) -> Replicate:
     """Return what is kept of a run; where nothing says how many jobs have to be done, all have."""
-    if outcome.metrics is None:
-        return Replicate(seed=seed, audit=outcome.audit, error=outcome.error or "no numbers")
-    found = outcome.metrics
+    if result.metrics is None:
+        return Replicate(seed=seed, audit=result.audit, error=result.error or "no numbers")
+    found = result.metrics
     jobs = _count(found, "jobs")
     left = _count(found, "rejected") + _count(found, "unfinished")
     values = {key: None if (value := found.get(key)) is None else float(value) for key in (*metrics, COST)}
     return Replicate(
-        seed=seed, values=values, jobs=jobs, done=jobs - left, needed=needed.get(seed, jobs), audit=outcome.audit
+        seed=seed, values=values, jobs=jobs, done=jobs - left, needed=needed.get(seed, jobs), audit=result.audit
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,11 +70,23 @@ class _Reading:
         return "within target" if self.long_enough and self.mean.within(target) else "cap reached"
 
 
-def solve_point(spec: SteadySpec, policy: SteadyPolicy, load: float, progress: Progress | None = None) -> Solved:
+@dataclass(frozen=True, eq=False)
+class PointTask:
+    """One point of an experiment: a policy at a load."""
+
+    spec: SteadySpec
+    policy: SteadyPolicy
+    load: float
+
+
+def solve_point(task: PointTask, progress: Progress | None = None) -> Solved:
     """Return the point of a policy at a load.
 
     Raises what ``simulate`` raises, and what ``progress`` raises.
     """
+    spec, policy, load = task.spec, task.policy, task.load
+    if progress is not None:
+        progress = partial(_named, progress, f"{policy.name} at load {load:g}")
     before_s = time.process_time()
     chunks = _pilot(spec, policy, load, progress) if _wants(policy, "chunk") else ()
     params = params_at(policy, load, chunks)
@@ -86,6 +99,10 @@ def solve_point(spec: SteadySpec, policy: SteadyPolicy, load: float, progress: P
         if state != "cap reached" or jobs == spec.most_jobs:
             return _solved(spec, policy, load, reading, state, chunks, tuple(found), before_s)
         jobs = min(2 * jobs, spec.most_jobs)
+
+
+def _named(progress: Progress, name: str, share: float, text: str) -> None:
+    progress(share, f"{name}: {text}")
 
 
 def params_at(policy: SteadyPolicy, load: float, chunks: tuple[ChunkTried, ...] = ()) -> dict[str, Any]:

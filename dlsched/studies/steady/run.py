@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.stats.steady import LEAST_BATCHES, steady_mean
 from dlsched.studies.code_version import code_version
+from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, resolve_policy
 from dlsched.studies.steady.answer import Pair, SteadyAnswer
-from dlsched.studies.steady.point import Solved, params_at, solve_point
-from dlsched.studies.steady.spec import SteadyPolicy, SteadySpec
+from dlsched.studies.steady.point import PointTask, Solved, params_at, solve_point
+from dlsched.studies.steady.spec import SteadySpec
 from dlsched.workload.studies.hell_knee import stream_scenario
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def run_steady(
         A policy that does not exist, has bad parameters or cannot run these jobs; two policies of one name.
     """
     check(spec, scenario)
-    asked = list(product(spec.policies, spec.loads))
-    solved = _here(spec, asked, progress) if executor is None else _spread(spec, asked, executor, progress)
+    tasks = [PointTask(spec, policy, load) for policy, load in product(spec.policies, spec.loads)]
+    solved = run_all(tasks, solve_point, executor, progress, noun="point")
     points = tuple(one.point for one in solved)
     return SteadyAnswer(
         spec=spec, points=points, pairs=_pairs(solved, spec), audited=AUDITED, code_version=code_version()
@@ -70,37 +71,6 @@ def check(spec: SteadySpec, scenario: None = None) -> None:
 def estimate_s(spec: SteadySpec, scenario: None = None) -> float:
     """Return about how many CPU seconds the answer takes."""
     return POINT_S * len(spec.loads) * len(spec.policies)
-
-
-def _here(spec: SteadySpec, asked: Sequence[tuple[SteadyPolicy, float]], progress: Progress | None) -> list[Solved]:
-    solved = []
-    for number, (policy, load) in enumerate(asked):
-        solved.append(solve_point(spec, policy, load, _part(progress, number, len(asked), policy, load)))
-    if progress is not None:
-        progress(1.0, "done")
-    return solved
-
-
-def _part(progress: Progress | None, number: int, count: int, policy: SteadyPolicy, load: float) -> Progress | None:
-    if progress is None:
-        return None
-    point = f"{number} of {count} points, {policy.name} at load {load:g}"
-    return lambda share, text: progress((number + share) / count, f"{point}: {text}")
-
-
-def _spread(
-    spec: SteadySpec, asked: Sequence[tuple[SteadyPolicy, float]], executor: Executor, progress: Progress | None
-) -> list[Solved]:
-    futures: list[Future[Solved]] = [executor.submit(solve_point, spec, policy, load) for policy, load in asked]
-    try:
-        for number, future in enumerate(as_completed(futures)):
-            future.result()
-            if progress is not None:
-                progress((number + 1) / len(futures), f"{number + 1} of {len(futures)} points")
-    finally:
-        for future in futures:
-            future.cancel()
-    return [future.result() for future in futures]
 
 
 def _pairs(solved: Sequence[Solved], spec: SteadySpec) -> tuple[Pair, ...]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
-from dlsched.studies.design import RunResult, check_variant, factor_of, plan_of, run_variants
-from dlsched.studies.design.run import Plan
+from dlsched.studies.design import RunResult, factor_of, plan_of
+from dlsched.studies.design.run import Plan, run_plan
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import require_scenario
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
@@ -44,22 +44,21 @@ def run_sweep(
     InputError
         Also for another scenario than the question names.
     """
-    exact = check(spec, scenario)
-    played = run_variants(scenario, spec.cases, spec.draws, executor, store, progress)
-    return Swept(answer_of(spec, scenario, played.outcomes, exact=exact), played.computed, played.stored)
+    plan = planned(spec, scenario)
+    batch = run_plan(plan, executor, store, progress)
+    return Swept(answer_of(spec, scenario, batch.results, exact=plan.exact), batch.computed, batch.stored)
 
 
 def check(spec: SweepSpec, scenario: Scenario) -> bool:
     """Raise InputError when the sweep cannot be run, before anything is computed; return whether nothing is random."""
     check_question(spec, scenario)
-    varies = [check_variant(scenario, case, spec.draws)[2] for case in spec.cases]
-    return not any(varies)
+    return planned(spec, scenario).exact
 
 
 def planned(spec: SweepSpec, scenario: Scenario) -> Plan:
     """Return what has to be run; InputError as :func:`check`."""
     check_question(spec, scenario)
-    return plan_of(scenario, spec.cases, spec.draws)
+    return plan_of(scenario, spec.variants, spec.draws)
 
 
 def check_question(spec: SweepSpec, scenario: Scenario) -> None:
@@ -72,9 +71,9 @@ def check_question(spec: SweepSpec, scenario: Scenario) -> None:
 
 
 def answer_of(
-    spec: SweepSpec, scenario: Scenario, outcomes: Sequence[Sequence[RunResult | None]], *, exact: bool = False
+    spec: SweepSpec, scenario: Scenario, results: Sequence[Sequence[RunResult | None]], *, exact: bool = False
 ) -> Sweep:
-    """Return the answer made of the outcomes of ``spec.cases``, in their order, by seed; None = not run yet."""
+    """Return the answer made of the results of ``spec.variants``, in their order, by seed; None = not run yet."""
     places = [(point, policy) for point in range(len(spec.points)) for policy in spec.policies]
     return Sweep(
         scenario=spec.scenario,
@@ -88,9 +87,9 @@ def answer_of(
         seeds=spec.seeds,
         metrics=spec.metrics,
         cells=tuple(
-            _cell(spec, *place, seed, outcome)
-            for place, found in zip(places, outcomes, strict=True)
-            for seed, outcome in zip(spec.seeds, found, strict=True)
+            _cell(spec, *place, seed, result)
+            for place, by_seed in zip(places, results, strict=True)
+            for seed, result in zip(spec.seeds, by_seed, strict=True)
         ),
         vary=spec.vary,
         exact=exact,
@@ -100,15 +99,15 @@ def answer_of(
 def _axis(scenario: Scenario, axis: AxisSpec) -> Axis:
     if axis.policy:
         return Axis(key=axis.key, label=axis.key, unit="", values=axis.values)
-    change = factor_of(scenario, axis.key)
-    present = change.own(scenario)
-    return Axis(key=axis.key, label=change.label, unit=change.unit, values=axis.values, present=present)
+    factor = factor_of(scenario, axis.key)
+    present = factor.own(scenario)
+    return Axis(key=axis.key, label=factor.label, unit=factor.unit, values=axis.values, present=present)
 
 
-def _cell(spec: SweepSpec, point: int, policy: str, seed: int, outcome: RunResult | None) -> Cell:
-    if outcome is None:
+def _cell(spec: SweepSpec, point: int, policy: str, seed: int, result: RunResult | None) -> Cell:
+    if result is None:
         return Cell(point=point, policy=policy, seed=seed, values=dict.fromkeys(spec.metrics), missing=True)
-    metrics = outcome.metrics or {}
+    metrics = result.metrics or {}
     values = {key: None if (value := metrics.get(key)) is None else float(value) for key in spec.metrics}
     jobs = {key: metrics.get(key) for key in ("completed", "rejected", "unfinished")}
-    return Cell(point=point, policy=policy, seed=seed, values=values, audit=outcome.audit, error=outcome.error, **jobs)
+    return Cell(point=point, policy=policy, seed=seed, values=values, audit=result.audit, error=result.error, **jobs)

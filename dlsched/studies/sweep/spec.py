@@ -109,17 +109,17 @@ class SweepSpec(FrozenModel):
         """On which draws."""
         return Replications(seeds=self.seeds, vary=self.vary)
 
-    def case(self, point: tuple[Value | None, ...], policy: str) -> Variant:
-        """Return the choice of a policy at a point."""
+    def variant(self, point: tuple[Value | None, ...], policy: str) -> Variant:
+        """Return a policy at a point."""
         moved = [(axis, value) for axis, value in zip(self.axes, point, strict=True) if value is not None]
         own = {axis.key.partition(".")[2]: value for axis, value in moved if axis.policy == policy}
         changes = {axis.key: value for axis, value in moved if not axis.policy}
         return Variant(policy=policy, changes=changes, params=self.params.get(policy, {}) | own)
 
     @property
-    def cases(self) -> tuple[Variant, ...]:
-        """All choices: points first, then policies."""
-        return tuple(self.case(point, policy) for point in self.points for policy in self.policies)
+    def variants(self) -> tuple[Variant, ...]:
+        """All variants: points first, then policies."""
+        return tuple(self.variant(point, policy) for point in self.points for policy in self.policies)
 
     @property
     def runs(self) -> int:

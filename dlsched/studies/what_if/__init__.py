@@ -2,22 +2,35 @@
 
 from dlsched.studies.study import Study
 from dlsched.studies.what_if.answer import WhatIf, comparison_of
-from dlsched.studies.what_if.estimate import estimate_s, guess_s
+from dlsched.studies.what_if.estimate import estimate_s, guess_s, plan_s
 from dlsched.studies.what_if.link import LINK_PARAMS, read_link, written_link
 from dlsched.studies.what_if.run import run_what_if
-from dlsched.studies.what_if.spec import DRAWS, WhatIfSpec, check, default_draws, is_exact, moved, unchanged
+from dlsched.studies.what_if.spec import (
+    DRAWS,
+    WhatIfPlan,
+    WhatIfSpec,
+    check,
+    default_draws,
+    is_exact,
+    moved,
+    planned,
+    unchanged,
+)
 from dlsched.studies.what_if.words import sentence
 
 __all__ = [
     "DRAWS",
     "LINK_PARAMS",
     "STUDY",
+    "WhatIfPlan",
     "WhatIfSpec",
     "check",
     "default_draws",
     "guess_s",
     "is_exact",
     "moved",
+    "plan_s",
+    "planned",
     "read_link",
     "read_spec",
     "run_what_if",

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from dlsched.domain.policy import ListRule
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import realise
-from dlsched.policies.registry import find
 from dlsched.sim import kernels
 from dlsched.sim.prepare import Prepared
-from dlsched.studies.design import Variant, changed
+from dlsched.studies.design import ResolvedVariant
 from dlsched.studies.estimate import LIST_RUN_S
 from dlsched.studies.estimate import estimate_s as run_estimate
-from dlsched.studies.what_if.spec import WhatIfSpec, is_exact
+from dlsched.studies.what_if.spec import WhatIfPlan, WhatIfSpec, planned
 
 if TYPE_CHECKING:
     from dlsched.store import Store
@@ -32,18 +31,23 @@ def estimate_s(spec: WhatIfSpec, scenario: Scenario | None = None) -> float:
 
 def guess_s(spec: WhatIfSpec, scenario: Scenario, store: Store | None = None, run_cpu_s: float | None = None) -> float:
     """Return CPU seconds of a question, rough; ``run_cpu_s`` of a run where one like it was answered already."""
-    draws = 1 if is_exact(spec, scenario) else len(spec.draws.seeds)
-    sides = [spec.baseline] if spec.baseline == spec.changed else [spec.baseline, spec.changed]
+    return plan_s(planned(spec, scenario), store, run_cpu_s)
+
+
+def plan_s(plan: WhatIfPlan, store: Store | None = None, run_cpu_s: float | None = None) -> float:
+    """Return CPU seconds of a question, as :func:`guess_s`."""
+    draws = 1 if plan.exact else len(plan.spec.draws.seeds)
+    sides = [plan.baseline] if plan.baseline is plan.changed else [plan.baseline, plan.changed]
     if run_cpu_s is not None:
         return len(sides) * draws * run_cpu_s
-    return draws * sum(_run_s(scenario, case, store) for case in sides)
+    return draws * sum(_run_s(side, store) for side in sides)
 
 
-def _run_s(scenario: Scenario, case: Variant, store: Store | None) -> float:
+def _run_s(side: ResolvedVariant, store: Store | None) -> float:
     """Return seconds of one run: short where compiled code runs it, else by earlier runs or the number of jobs."""
-    made, policy = changed(scenario, case.changes), find(case.policy)
-    if not policy.clairvoyant:
-        built = policy.build(policy.parse(dict(case.params)))
+    made = side.first
+    if not side.policy.spec.clairvoyant:
+        built = side.policy.build(made.workload)
         rule = built.kernel_rule
         if isinstance(rule, ListRule):
             compiled = kernels.eligible(Prepared(made, realise(made)), built)
@@ -51,4 +55,4 @@ def _run_s(scenario: Scenario, case: Variant, store: Store | None) -> float:
                 return RUN_S + len(made.workload) * (PREEMPTED_JOB_S if rule.preemptive else JOB_S)
             if not rule.preemptive:
                 return RUN_S + len(made.workload) * ENGINE_JOB_S
-    return run_estimate(made, case.policy, store).seconds
+    return run_estimate(made, side.policy.spec.key, store).seconds

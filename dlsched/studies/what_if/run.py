@@ -17,11 +17,11 @@ from dlsched.metrics.job_classes import groupings_of
 from dlsched.metrics.step_functions import thin
 from dlsched.metrics.summary import Metrics
 from dlsched.metrics.winners import Winners, winners
-from dlsched.policies.registry import find
-from dlsched.studies.design import Variant, VariantTask, check_variant
-from dlsched.studies.simulation import Progress, Run, simulate
+from dlsched.studies.design import EditedScenarios, ResolvedVariant, VariantTask
+from dlsched.studies.run_all import run_all
+from dlsched.studies.simulation import Progress, Run, run_resolved
 from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf
-from dlsched.studies.what_if.spec import WhatIfSpec, check, is_exact, moved
+from dlsched.studies.what_if.spec import WhatIfSpec, planned
 
 if TYPE_CHECKING:
     from dlsched.store import Store
@@ -56,35 +56,38 @@ def run_what_if(
     """Return the answer to a question about a scenario.
 
     A run that fails leaves its error; the others go on. ``progress`` is told the share of runs done; what it raises
-    stops the work and comes through.
+    stops the work and comes through. All is computed here, and single runs are remembered by this process: executor and
+    store are not used.
 
     Raises
     ------
     InputError
         An unknown change, a bad value, a policy that cannot run the jobs, or a question about another scenario.
     """
-    check(spec, scenario)
-    pairs = list(zip(*(_tasks(spec, scenario, case) for case in (spec.baseline, spec.changed)), strict=True))
-    different = list(dict.fromkeys(task.key for pair in pairs for task in pair))
+    plan = planned(spec, scenario)
+    sides = (plan.baseline, plan.changed)
+    runs = [(side, task) for side in sides for task in side.tasks(scenario, spec.draws.seeds)]
+    keys = [task.key for _, task in runs]
+    different = dict(zip(keys, runs, strict=True))
 
-    def play(task: VariantTask) -> RunDigest:
-        done = different.index(task.key)
-        return _played(task, _part(progress, done, len(different)))
+    def play(key: str, progress: Progress | None = None) -> RunDigest:
+        return _digest(plan.edited, *different[key], key, progress)
 
-    ours = [(play(old), play(new)) for old, new in pairs]
-    exact = is_exact(spec, scenario)
+    digests = dict(zip(different, run_all(list(different), play, None, progress, noun="run"), strict=True))
+    draws = len(spec.draws.seeds)
+    pairs = [(digests[old], digests[new]) for old, new in zip(keys[:draws], keys[draws:], strict=True)]
     return WhatIf(
         scenario=scenario.content_hash,
         scenario_name=scenario.name,
-        baseline=_side(spec.baseline, [old for old, _ in ours]),
-        changed=_side(spec.changed, [new for _, new in ours]),
-        moved=moved(spec, scenario),
-        draws=len(spec.draws.seeds),
+        baseline=_side(plan.baseline, [old for old, _ in pairs]),
+        changed=_side(plan.changed, [new for _, new in pairs]),
+        moved=plan.moved,
+        draws=draws,
         vary=dict(spec.draws.vary),
-        exact=exact,
+        exact=plan.exact,
         free_slots=scenario.cluster.free_slots,
-        winners=_winners(ours, exact=exact),
-        run_cpu_s=_run_cpu_s(ours),
+        winners=_winners(pairs, exact=plan.exact),
+        run_cpu_s=_run_cpu_s(pairs),
     )
 
 
@@ -93,52 +96,35 @@ def forget_runs() -> None:
     _recent.clear()
 
 
-def _tasks(spec: WhatIfSpec, scenario: Scenario, case: Variant) -> list[VariantTask]:
-    """Return the run of every draw; where nothing is random all are the same."""
-    changes, params, varies = check_variant(scenario, case, spec.draws)
-    seeds = spec.draws.seeds
-    return [VariantTask(scenario, changes, case.policy, params, seed if varies else seeds[0]) for seed in seeds]
-
-
-def _part(progress: Progress | None, done: int, runs: int) -> Progress | None:
-    """Return the progress of one run of several."""
-    if progress is None:
-        return None
-    whole = progress
-
-    def tell(share: float, text: str) -> None:
-        whole((done + share) / runs, f"run {done + 1} of {runs}")
-
-    tell(0.0, "")
-    return tell
-
-
-def _played(task: VariantTask, progress: Progress | None) -> RunDigest:
-    if task.key in _recent:
-        return _recent[task.key]
+def _digest(
+    edited: EditedScenarios, side: ResolvedVariant, task: VariantTask, key: str, progress: Progress | None
+) -> RunDigest:
+    """Return what is needed of one run, from what this process remembers where that is known."""
+    if key in _recent:
+        return _recent[key]
     begun_s = time.process_time()
     try:
-        run = simulate(task.changed(), task.policy, task.params, task.seed, progress)
+        run = run_resolved(edited.at(side.changes, task.seed), side.policy, task.seed, progress)
         audit = tuple(run.audit())
     except DlschedError as error:
         return RunDigest(error=str(error))
-    played = RunDigest(run.metrics, audit, run.jobs, _queue(run), time.process_time() - begun_s)
-    _remember(task.key, played)
-    return played
+    digest = RunDigest(run.metrics, audit, run.jobs, _queue(run), time.process_time() - begun_s)
+    _remember(key, digest)
+    return digest
 
 
-def _remember(key: str, played: RunDigest) -> None:
+def _remember(key: str, digest: RunDigest) -> None:
     """Keep a run for the next question; the oldest go where there are too many."""
-    _recent[key] = played
+    _recent[key] = digest
     sizes = {key: len(kept.jobs) for key, kept in _recent.items() if kept.jobs is not None}
     while sum(sizes.values()) > JOBS_KEPT and sizes:
         oldest = next(iter(sizes))
         del sizes[oldest], _recent[oldest]
 
 
-def _run_cpu_s(ours: Sequence[tuple[RunDigest, RunDigest]]) -> float:
+def _run_cpu_s(pairs: Sequence[tuple[RunDigest, RunDigest]]) -> float:
     """Return CPU seconds of a run: the usual one of each side, and of the two the mean; 0 where all failed."""
-    sides = [[played.cpu_s for played in side if played.cpu_s] for side in zip(*ours, strict=True)]
+    sides = [[digest.cpu_s for digest in side if digest.cpu_s] for side in zip(*pairs, strict=True)]
     return float(np.mean([np.median(times) if times else 0.0 for times in sides]))
 
 
@@ -148,17 +134,17 @@ def _queue(run: Run) -> tuple[tuple[float, float], ...]:
     return tuple(zip(at_s[keep].tolist(), waiting[keep].tolist(), strict=True))
 
 
-def _side(case: Variant, played: Sequence[RunDigest]) -> Side:
+def _side(variant: ResolvedVariant, digests: Sequence[RunDigest]) -> Side:
     """Return one side over its draws, with the curves of the first."""
-    first = played[0]
+    first = digests[0]
     waits, times = ((), ()) if first.jobs is None else (_quantiles(first.jobs[name]) for name in ("wait_s", "jct_s"))
     metrics = first.metrics or {}
-    errors = dict.fromkeys(one.error for one in played if one.error)
+    errors = dict.fromkeys(one.error for one in digests if one.error)
     return Side(
-        policy=case.policy,
-        label=find(case.policy).label,
-        metrics=tuple({key: _number(value) for key, value in (one.metrics or {}).items()} for one in played),
-        audit=tuple(dict.fromkeys(complaint for one in played for complaint in one.audit)),
+        policy=variant.policy.spec.key,
+        label=variant.policy.spec.label,
+        metrics=tuple({key: _number(value) for key, value in (one.metrics or {}).items()} for one in digests),
+        audit=tuple(dict.fromkeys(complaint for one in digests for complaint in one.audit)),
         errors=tuple(errors),
         started=0 if first.jobs is None else int(first.jobs["wait_s"].notna().sum()),
         completed=int(metrics.get("completed") or 0),
@@ -181,14 +167,14 @@ def _quantiles(values_s: pd.Series) -> tuple[float, ...]:
     return tuple(found.tolist())
 
 
-def _winners(ours: Sequence[tuple[RunDigest, RunDigest]], *, exact: bool) -> tuple[Winners, ...]:
+def _winners(runs: Sequence[tuple[RunDigest, RunDigest]], *, exact: bool) -> tuple[Winners, ...]:
     """Return who gains and who loses, over the draws that both sides came through; none where nothing differs."""
-    pairs = [(old.jobs, new.jobs) for old, new in ours if old.jobs is not None and new.jobs is not None]
+    pairs = [(old.jobs, new.jobs) for old, new in runs if old.jobs is not None and new.jobs is not None]
     if not pairs or all(old is new for old, new in pairs):
         return ()
-    elastic = any(one.metrics and one.metrics.get("other_width_share") for pair in ours for one in pair)
+    elastic = any(one.metrics and one.metrics.get("other_width_share") for pair in runs for one in pair)
     quantity = "jct_s" if elastic else "wait_s"  # with changed widths a job can start at once and crawl
     return tuple(
-        winners(pairs, by, quantity, names=(TODAY, CHANGED), exact=exact and len(ours) == 1)
+        winners(pairs, by, quantity, names=(TODAY, CHANGED), exact=exact and len(runs) == 1)
         for by in groupings_of(pairs[0][0])
     )

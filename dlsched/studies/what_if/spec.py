@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import Field, model_validator
@@ -11,8 +12,8 @@ from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S
 from dlsched.policies.registry import find
-from dlsched.studies.design import Replications, Variant, check_variant, factor_of
-from dlsched.studies.design.factors import without_neutral
+from dlsched.studies.design import EditedScenarios, Replications, ResolvedVariant, Variant, factor_of, resolve_variant
+from dlsched.studies.simulation import ResolvedPolicy
 from dlsched.studies.study import require_scenario
 from dlsched.studies.what_if.answer import Moved
 from dlsched.wording.assumptions import is_random
@@ -49,9 +50,9 @@ class WhatIfSpec(FrozenModel):
 
 def unchanged(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None) -> WhatIfSpec:
     """Return the question in which nothing is changed yet, on the usual draws."""
-    case = Variant(policy=policy, params=dict(params or {}))
+    variant = Variant(policy=policy, params=dict(params or {}))
     return WhatIfSpec(
-        scenario=scenario.content_hash, baseline=case, changed=case, draws=default_draws(scenario, policy)
+        scenario=scenario.content_hash, baseline=variant, changed=variant, draws=default_draws(scenario, policy)
     )
 
 
@@ -74,48 +75,79 @@ def num_days(scenario: Scenario) -> int:
     return int(submit_s[-1] // DAY_S - submit_s[0] // DAY_S) + 1 if len(submit_s) else 0
 
 
-def check(spec: WhatIfSpec, scenario: Scenario) -> None:
-    """Refuse a question that cannot be computed; InputError naming the change, the value and the way out."""
+@dataclass(frozen=True, eq=False)
+class WhatIfPlan:
+    """A question that can be answered: both sides with everything that decides their runs.
+
+    ``edited``: the scenario with changes, shared by both sides and by all that is asked of the question.
+    """
+
+    spec: WhatIfSpec
+    edited: EditedScenarios
+    baseline: ResolvedVariant
+    changed: ResolvedVariant
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is random on either side, so that one draw says all."""
+        return not (self.baseline.differs or self.changed.differs)
+
+    @property
+    def moved(self) -> tuple[Moved, ...]:
+        """What differs between the two sides: changes, then the policy, then its parameters."""
+        scenario, before, after = self.edited.scenario, self.baseline.policy, self.changed.policy
+        moved = []
+        for key, value in self.spec.changed.changes.items():
+            factor = factor_of(scenario, key)
+            if (read := factor.read(value)) != factor.own(scenario):
+                moved.append(
+                    Moved(key=key, label=factor.label, unit=factor.unit, before=factor.own(scenario), after=read)
+                )
+        if before.spec is not after.spec:
+            labels = before.spec.spoken, after.spec.spoken
+            moved.append(Moved(key="policy", label="Policy", unit="", before=labels[0], after=labels[1]))
+        return (*moved, *_moved_params(before, after))
+
+
+def planned(spec: WhatIfSpec, scenario: Scenario) -> WhatIfPlan:
+    """Return what has to be run; InputError naming the change, the value and the way out where that cannot be."""
     require_scenario("what if", spec.scenario, scenario)
-    for case in (spec.baseline, spec.changed):
-        check_variant(scenario, case, spec.draws)
+    edited = EditedScenarios(scenario)
+    baseline = resolve_variant(edited, spec.baseline, spec.draws)
+    same = spec.changed == spec.baseline
+    return WhatIfPlan(spec, edited, baseline, baseline if same else resolve_variant(edited, spec.changed, spec.draws))
+
+
+def check(spec: WhatIfSpec, scenario: Scenario) -> None:
+    """Refuse a question that cannot be computed, as :func:`planned`."""
+    planned(spec, scenario)
 
 
 def is_exact(spec: WhatIfSpec, scenario: Scenario) -> bool:
-    """Whether nothing is random on either side, so that one draw says all."""
-    return not any(check_variant(scenario, case, spec.draws)[2] for case in (spec.baseline, spec.changed))
+    """Whether nothing is random on either side; see :class:`WhatIfPlan`."""
+    return planned(spec, scenario).exact
 
 
 def moved(spec: WhatIfSpec, scenario: Scenario) -> tuple[Moved, ...]:
-    """Return what differs between the two sides: changes, then the policy, then its parameters."""
-    before, after = spec.baseline, spec.changed
-    found = []
-    for key, value in without_neutral(scenario, after.changes).items():
-        change = factor_of(scenario, key)
-        found.append(Moved(key=key, label=change.label, unit=change.unit, before=change.own(scenario), after=value))
-    if before.policy != after.policy:
-        names = [find(case.policy).spoken for case in (before, after)]
-        found.append(Moved(key="policy", label="Policy", unit="", before=names[0], after=names[1]))
-    return (*found, *_moved_params(before, after))
+    """Return what differs between the two sides; see :class:`WhatIfPlan`."""
+    return planned(spec, scenario).moved
 
 
-def _moved_params(before: Variant, after: Variant) -> list[Moved]:
+def _moved_params(before: ResolvedPolicy, after: ResolvedPolicy) -> list[Moved]:
     """Return the parameters that differ; between two policies, those of the new one that are not its defaults."""
-    spec = find(after.policy)
-    values = _plain_params(after.policy, after.params)
-    base = _plain_params(after.policy, before.params if before.policy == after.policy else {})
+    base = before if before.spec is after.spec else None
+    usual = after.spec.parse({}).model_dump(mode="json") if base is None else base.values
     return [
-        Moved(key=f"param.{name}", label=f"{spec.spoken}, {name.replace('_', ' ')}", unit="", before=base[name],
-              after=value)
-        for name, value in values.items()
-        if value != base[name]
-    ]  # fmt: skip
-
-
-def _plain_params(policy: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all parameters as numbers or texts; None where one is not set."""
-    plain = find(policy).parse(dict(params)).model_dump(mode="json")
-    return {name: _one_value(value) for name, value in plain.items()}
+        Moved(
+            key=f"param.{name}",
+            label=f"{after.spec.spoken}, {name.replace('_', ' ')}",
+            unit="",
+            before=_one_value(usual[name]),
+            after=_one_value(value),
+        )
+        for name, value in after.values.items()
+        if _one_value(value) != _one_value(usual[name])
+    ]
 
 
 def _one_value(value: Any) -> float | str | None:

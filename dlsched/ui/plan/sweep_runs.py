@@ -228,7 +228,7 @@ def look_at_runs(scenario: Scenario, shown_now: Shown, point: int) -> None:
     """Run the policies of an answer in one situation, first draw, on the page Run, which opens their Result."""
     spec, answer = shown_now.spec, shown_now.answer
     seed = spec.seeds[0]
-    cases = [spec.case(spec.points[point], policy) for policy in spec.policies]
+    cases = [spec.variant(spec.points[point], policy) for policy in spec.policies]
     made = changed(scenario, {**cases[0].changes, **spec.vary}, seed)
     if made.content_hash != scenario.content_hash:
         made = made.replace(name=f"{scenario.name[:60]}, {point_words(answer, point)}")

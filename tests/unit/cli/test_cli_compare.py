@@ -169,7 +169,7 @@ def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[RunRe
         found = run_variants(scenario, cases, draws, *more, **named)
         outcomes = [
             [change(one) for one in of] if case.policy == policy else of
-            for case, of in zip(cases, found.outcomes, strict=True)
+            for case, of in zip(cases, found.results, strict=True)
         ]
         return BatchResult(outcomes, found.computed, found.stored)
 

@@ -17,7 +17,7 @@ import pytest
 from dlsched.domain.errors import InputError
 from dlsched.runner.executor import Pool, open_pool
 from dlsched.runner.retrying import RetryingExecutor, WorkerDied
-from dlsched.studies.run_all import spread
+from dlsched.studies.run_all import run_all
 
 
 class Stage:
@@ -190,16 +190,17 @@ def _dies_once(task: tuple[int, str]) -> int:
 
 
 def test_cells_of_a_dead_process_are_redone_and_counted_once(two: Pool, tmp_path: Path) -> None:
-    told: list[int] = []
+    told: list[float] = []
     kept: list[int] = []
 
-    def keep(task: tuple[int, str], answer: int) -> int:
+    def keep(task: tuple[int, str], _: int) -> None:
         kept.append(task[0])
-        return answer
 
     tasks = [(number, str(tmp_path)) for number in range(12)]
-    assert spread(two.executor, _dies_once, tasks, told.append, keep) == [number**2 for number in range(12)]
-    assert told == list(range(1, 13))
+    assert run_all(tasks, _dies_once, two.executor, lambda share, _: told.append(share), keep) == [
+        number**2 for number in range(12)
+    ]
+    assert told == pytest.approx([done / 12 for done in range(1, 13)])
     assert sorted(kept) == list(range(12))
     assert len((tmp_path / "3").read_text()) == 2
 
@@ -211,5 +212,5 @@ def _always_dies(_: int) -> None:
 def test_a_task_that_kills_every_process_ends_in_one_message(two: Pool) -> None:
     executor: Executor = two.executor
     with pytest.raises(WorkerDied, match=r"^The worker process died, probably for lack of memory\.$"):
-        spread(executor, _always_dies, [1], lambda _: None)
-    assert spread(executor, abs, [-1, -2], lambda _: None) == [1, 2]  # it goes on with new processes
+        run_all([1], _always_dies, executor)
+    assert run_all([-1, -2], abs, executor) == [1, 2]  # it goes on with new processes

@@ -8,7 +8,7 @@ from typing import Any
 
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.units import HOUR_S
-from dlsched.studies.batch import measure
+from dlsched.studies.design.run import VariantTask, carry_out
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.studies.steady import SteadyAnswer, SteadyPoint, SteadyPolicy, SteadySpec, run_steady
 from dlsched.wording.formats import PLUS_MINUS
@@ -181,7 +181,7 @@ def tables(study: SteadyComparison) -> dict[str, Any]:
 def _finite_mean_h(spec: SteadySpec, point: SteadyPoint) -> float:
     """Return the mean response of all jobs of the last run of a point, hours; all of them end."""
     scenario = stream_scenario(spec.stream_at(point.load, point.jobs_simulated), spec.seed)
-    draw = measure(scenario, point.policy, point.params, 0)
+    draw = carry_out(VariantTask(scenario, {}, point.policy, point.params, 0))
     if draw.metrics is None or draw.audit:
         raise DlschedError(f"{point.label} at load {point.load:g}: {draw.error or draw.audit[0]}")
     return float(draw.metrics["jct_mean"] or 0.0) / HOUR_S

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dlsched.domain.errors import DlschedError
 from dlsched.metrics.savings import saved_shares
 from dlsched.metrics.summary import Metrics
-from dlsched.studies.batch import run_batch
+from dlsched.studies.design import Replications, Variant, run_variants
 from dlsched.studies.reproductions.paired import PairedStudy, by_cell
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.workload.studies.gpu_as_a_service import GpuaasSpec, gpuaas_scenario
@@ -52,18 +51,19 @@ def run_grid(setting: Setting, rates: Sequence[str], wanted: Sequence[str]) -> G
     for number, (rate, nodes) in enumerate(todo):
         spec = GpuaasSpec.model_validate({"nodes": nodes, "rate": rate, "jobs": plan.jobs_per_node * nodes})
         scenario = gpuaas_scenario(spec, name=f"{rate}, {nodes} nodes")
-        policies: list[tuple[str, Mapping[str, Any]]] = [
-            (key, {}) for key in wanted if key != HIERARCHICAL or nodes <= plan.most_for_hierarchical
-        ]
+        policies = [key for key in wanted if key != HIERARCHICAL or nodes <= plan.most_for_hierarchical]
+        variants = [Variant(policy=key) for key in policies]
 
         def tell(share: float, text: str, number: int = number, name: str = scenario.name) -> None:
             if setting.progress is not None:
                 setting.progress((number + share) / len(todo), f"{name}: {text}")
 
-        for draw in run_batch(scenario, policies, plan.seeds, setting.executor, progress=tell):
-            if draw.metrics is None or draw.audit:
-                raise DlschedError(f"{draw.policy} on {scenario.name}: {draw.error or draw.audit[0]}")
-            results.append(((rate, nodes, draw.policy), draw.metrics))
+        batch = run_variants(scenario, variants, Replications(seeds=plan.seeds), setting.executor, progress=tell)
+        for policy, by_seed in zip(policies, batch.results, strict=True):
+            for result in by_seed:
+                if result.metrics is None or result.audit:
+                    raise DlschedError(f"{policy} on {scenario.name}: {result.error or result.audit[0]}")
+                results.append(((rate, nodes, policy), result.metrics))
     return GridStudy(by_cell(results))
 
 

@@ -23,7 +23,7 @@ from dlsched.runner import dask_pool, dask_worker
 from dlsched.runner.executor import Pool, open_pool
 from dlsched.runner.retrying import PoolLost, WorkerDied
 from dlsched.sim.simulate import Cancelled
-from dlsched.studies.run_all import spread
+from dlsched.studies.run_all import run_all
 from dlsched.studies.sweep import SweepSpec, Swept, read_spec, run_sweep
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.dask_cluster import Cluster, until, without_cpu
@@ -63,7 +63,7 @@ def _worker_pid(_: int) -> int:
 
 
 def test_both_workers_compute_and_none_of_it_is_done_here(pool: Pool, cluster: Cluster) -> None:
-    pids = set(spread(pool.executor, _worker_pid, list(range(20)), lambda _: None))
+    pids = set(run_all(list(range(20)), _worker_pid, pool.executor))
     assert pids == {worker.pid for worker in cluster.workers if worker.poll() is None}
 
 
@@ -83,10 +83,10 @@ def _echo(content: bytes) -> bytes:
 
 def test_large_tasks_and_answers_travel(pool: Pool) -> None:
     contents = [bytes([number]) * 20_000_000 + b"end" for number in range(3)]
-    told: list[int] = []
-    answers = spread(pool.executor, _echo, contents, told.append)
+    told: list[float] = []
+    answers = run_all(contents, _echo, pool.executor, lambda share, _: told.append(share))
     assert answers == [content[::-1] for content in contents]
-    assert told == [1, 2, 3]
+    assert told == pytest.approx([1 / 3, 2 / 3, 1])
 
 
 class Unreadable(Exception):
@@ -104,7 +104,7 @@ def _raises(kind: str) -> None:
 
 def test_errors_come_through_as_they_are(pool: Pool) -> None:
     with pytest.raises(InputError) as found:
-        spread(pool.executor, _raises, ["input"], lambda _: None)
+        run_all(["input"], _raises, pool.executor)
     assert (found.value.what, found.value.why, found.value.do) == ("row 3", "is wrong", "Correct it")
     with pytest.raises(KeyError, match="oops") as other:
         pool.executor.submit(_raises, "other").result(10)
@@ -123,12 +123,12 @@ def _slow_mark(task: tuple[int, str]) -> None:
 
 
 def test_what_progress_raises_stops_the_rest(pool: Pool, tmp_path: Path) -> None:
-    def told(done: int) -> None:
-        if done == 3:
+    def told(share: float, _: str) -> None:
+        if share >= 3 / 40:
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        spread(pool.executor, _slow_mark, [(number, str(tmp_path)) for number in range(40)], told)
+        run_all([(number, str(tmp_path)) for number in range(40)], _slow_mark, pool.executor, told)
     assert pool.executor.submit(abs, -1).result(10) == 1, "the workers are free again"
     assert 3 <= len(list(tmp_path.iterdir())) <= 8
 
@@ -167,11 +167,13 @@ def _dies_once(task: tuple[int, str]) -> int:
 def test_what_the_dead_worker_computed_is_redone_and_counted_once(cluster: Cluster, tmp_path: Path) -> None:
     cluster.add_worker()
     cluster.wait_for(3)
-    told: list[int] = []
+    told: list[float] = []
     with open_pool(cluster.address).executor as executor:
-        answers = spread(executor, _dies_once, [(number, str(tmp_path)) for number in range(12)], told.append)
+        answers = run_all(
+            [(number, str(tmp_path)) for number in range(12)], _dies_once, executor, lambda share, _: told.append(share)
+        )
     assert answers == [number**2 for number in range(12)]
-    assert told == list(range(1, 13))
+    assert told == pytest.approx([done / 12 for done in range(1, 13)])
     assert len((tmp_path / "3").read_text()) == 2
 
 
@@ -186,7 +188,7 @@ def test_a_task_that_kills_every_worker_ends_in_one_message(tmp_path: Path, code
         frail.wait_for(3)
         with open_pool(frail.address).executor as executor:
             with pytest.raises(WorkerDied, match=r"^1 Dask worker died computing this, and as many at the first try, "):
-                spread(executor, _always_dies, [1], lambda _: None)
+                run_all([1], _always_dies, executor)
             assert executor.submit(abs, -1).result(10) == 1, "the last worker is left"
 
 

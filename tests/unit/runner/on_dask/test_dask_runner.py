@@ -13,7 +13,7 @@ from dlsched.domain.scenario import SimulationRules
 from dlsched.runner.background import Runner, RunTask, StudyTask, TaskState
 from dlsched.runner.executor import DASK_VARIABLE, Pool, open_pool
 from dlsched.store import Store
-from dlsched.studies.run_all import spread
+from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import simulate
 from tests.support.dask_cluster import Cluster, until, without_cpu
 from tests.support.known import known
@@ -69,7 +69,7 @@ def test_the_runner_shows_progress_and_stops_what_runs_there(runner: Runner, poo
     runner.cancel(both)
     assert runner.wait(5)
     assert [status.state for status in runner.status(both)] == [TaskState.CANCELLED] * 2
-    spread(pool.executor, _worker_pid, list(range(4)), lambda _: None)  # both workers are free again
+    run_all(list(range(4)), _worker_pid, pool.executor)  # both workers are free again
     assert time.monotonic() - began < 3.0
     assert known(runner._store).list_experiments() == []
 

@@ -29,7 +29,7 @@ def test_every_case_is_run_on_every_seed_with_what_varies() -> None:
     cases = [Variant(policy="fifo"), Variant(policy="sjf", changes={"arrivals": 1.5})]
     played = run_variants(scenario, cases, Replications(seeds=SEEDS, vary={"days": 1, "failures": 40.0}))
     assert played.computed == 4
-    for case, outcomes in zip(cases, played.outcomes, strict=True):
+    for case, outcomes in zip(cases, played.results, strict=True):
         for seed, outcome in zip(SEEDS, outcomes, strict=True):
             days = scenario.replace(workload=resample_days(scenario.workload, scenario.seed + seed))
             hand = changed(days, {**case.changes, "failures": 40.0}, seed)
@@ -38,7 +38,7 @@ def test_every_case_is_run_on_every_seed_with_what_varies() -> None:
             for key in ("jct_mean", "completed", "vm_cost", "makespan"):
                 assert outcome.metrics[key] == metrics[key]
             assert outcome.audit == ()
-    assert played.outcomes[0][0].metrics != played.outcomes[0][1].metrics
+    assert played.results[0][0].metrics != played.results[0][1].metrics
 
 
 def test_nothing_random_is_run_once_and_says_so() -> None:
@@ -47,7 +47,7 @@ def test_nothing_random_is_run_once_and_says_so() -> None:
     assert is_exact(scenario, case, seeds)
     played = run_variants(scenario, [case, Variant(policy="fifo", changes={"prices": 1.0})], seeds)
     assert played.computed == 1
-    assert played.outcomes[0][0] is played.outcomes[1][1]
+    assert played.results[0][0] is played.results[1][1]
     assert not is_exact(scenario, case, Replications(vary={"run_time_spread": 0.2}))
 
 

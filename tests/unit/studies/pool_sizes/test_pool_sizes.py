@@ -267,8 +267,8 @@ def test_progress_grows_and_what_it_raises_stops_the_sweep() -> None:
     run_pool_sizes(asked(scenario), scenario, progress=lambda share, text: told.append((share, text)))
     shares = [share for share, _ in told]
     assert shares == sorted(shares)
-    assert told[-1] == (1.0, "done")
-    assert {text for _, text in told[:-1]} == {"3 nodes, draw 1", "6 nodes, draw 1"}
+    assert told[-1] == (1.0, "2 of 2 draws")
+    assert {text.partition(", ")[2] for _, text in told} == {"3 nodes, draw 1", "6 nodes, draw 1", ""}
 
     def stop(share: float, text: str) -> None:
         if share > 0.3:

@@ -46,7 +46,7 @@ def trace(seed: int, jobs: int = 40, **changes: Any) -> Scenario:
 
 def exact_values(scenario: Scenario, changes: Mapping[str, int], policy: str = "fifo") -> Mapping[str, Any]:
     played = run_variants(scenario, [Variant(policy=policy, changes=dict(changes))], Replications())
-    return known(played.outcomes[0][0].metrics)
+    return known(played.results[0][0].metrics)
 
 
 # ---- real runs against brute force -------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_random_draws_have_the_size_of_brute_force_on_all_draws(claim: str) -> N
     good = []
     for nodes in range(1, 13):
         case = Variant(policy="sjf", changes={"nodes": nodes})
-        outcomes = run_variants(scenario, [case], Replications(seeds=tuple(range(17)), vary=vary)).outcomes[0]
+        outcomes = run_variants(scenario, [case], Replications(seeds=tuple(range(17)), vary=vary)).results[0]
         values = [known(known(outcome.metrics)["wait_p95"]) for outcome in outcomes]
         drawn = trials.draw_of
         draws = [drawn(outcome, seed, ["wait_p95"], {}) for seed, outcome in enumerate(outcomes)]

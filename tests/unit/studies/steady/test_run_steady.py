@@ -11,7 +11,7 @@ from dlsched.sim.simulate import Cancelled
 from dlsched.studies.steady import SteadyAnswer, SteadyPolicy, SteadySpec, read_spec, run_steady
 from dlsched.studies.steady import point as point_module
 from dlsched.studies.steady.answer import ChunkTried
-from dlsched.studies.steady.point import best_chunk, params_at, solve_point
+from dlsched.studies.steady.point import PointTask, best_chunk, params_at, solve_point
 from dlsched.studies.steady.run import pair_of
 from dlsched.workload.studies.hell_knee import stream_scenario
 from tests.support.known import known
@@ -160,8 +160,9 @@ def two_kinds_s(load):
 
 
 def test_pairs_line_up_job_by_job():
-    one = solve_point(asked(most_jobs=2_000), SteadyPolicy(key="waterfill"), 0.5)
-    other = solve_point(asked(most_jobs=4_000, first_jobs=4_000), SteadyPolicy(key="srpt-all-nodes"), 0.5)
+    one = solve_point(PointTask(asked(most_jobs=2_000), SteadyPolicy(key="waterfill"), 0.5))
+    longer = asked(most_jobs=4_000, first_jobs=4_000)
+    other = solve_point(PointTask(longer, SteadyPolicy(key="srpt-all-nodes"), 0.5))
     pair = known(pair_of(one, other))  # jobs of one size: both policies are the same
     assert pair.difference_h.mean == 0
     assert pair.difference_h.n == 2_000 - one.point.jobs_end - 400  # the longer run leaves out more of the first
@@ -203,7 +204,7 @@ def test_chunks_are_tried_on_other_jobs_than_those_they_are_judged_on(monkeypatc
     monkeypatch.setattr(point_module, "stream_scenario", watched)
     four = {"nodes": 4, "networks": [network("net", ONE_NODE_S)]}
     spec = asked(stream=four, chunks=[1, 2, 9], policies=[{"key": "jsq-chunk"}], loads=[0.4], most_jobs=2_000)
-    point = solve_point(spec, spec.policies[0], 0.4).point
+    point = solve_point(PointTask(spec, spec.policies[0], 0.4)).point
     assert seeds == [(1_000_001, 2_000)] * 3 + [(1, 2_000)]
     assert [one.chunk for one in point.chunks_tried] == [1, 2, 4]  # no chunk is larger than the cluster
     assert point.params["chunk"] == 1  # nodes bring nothing together

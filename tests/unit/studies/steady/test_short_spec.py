@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dlsched.domain.errors import InputError
 from dlsched.studies.steady import SteadyPolicy, SteadySpec
 from dlsched.studies.steady.bundled import bundled_answer
-from dlsched.studies.steady.point import solve_point
+from dlsched.studies.steady.point import PointTask, solve_point
 from dlsched.studies.steady.short_spec import (
     DEFAULT_POLICIES,
     LABELS,
@@ -133,6 +133,6 @@ def test_the_bundled_answer_is_up_to_date(load: float) -> None:
     for policy in found.spec.policies[:3]:  # the pilot of JSQ-Chunk takes longest
         stored = next(point for point in found.points if point.label == policy.name and point.load == load)
         if stored.jobs_simulated <= 8_000:
-            fresh = solve_point(found.spec, policy, load).point.model_copy(update={"cpu_s": 0.0})
+            fresh = solve_point(PointTask(found.spec, policy, load)).point.model_copy(update={"cpu_s": 0.0})
             again = json.loads(json.dumps(rounded(fresh.model_dump(mode="json"))))
             assert again == stored.model_dump(mode="json"), "run: python -m tools.steady_result"

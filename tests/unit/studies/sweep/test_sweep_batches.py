@@ -63,7 +63,7 @@ def asked_in_parts(plan: Plan, size: int) -> list[StudyTask]:
 
 
 def answer(spec: SweepSpec, asked: Scenario, plan: Plan, found: dict[str, RunResult]) -> object:
-    return answer_of(spec, asked, plan.outcomes(found, len(spec.seeds)), exact=plan.exact)
+    return answer_of(spec, asked, plan.results(found), exact=plan.exact)
 
 
 def test_batches_in_the_background_give_the_answer_of_one_sweep(store: Store, runner: Runner) -> None:
@@ -117,7 +117,7 @@ def test_a_run_that_fails_is_told_and_those_beside_it_are_kept(
     rest = outcomes_of(there(runner.answer(task_id)))
     found = known(store, plan.tasks)
     assert len(found) == len(plan.tasks) - len(rest)
-    made = answer_of(spec, asked, plan.outcomes(found | rest, 2))
+    made = answer_of(spec, asked, plan.results(found | rest))
     bad = failed(made)
     assert {(cell.point, cell.policy) for cell in bad} == {(0, "fifo")}
     assert bad[0].error == "Unexpected ZeroDivisionError: by hand. Details are in the log"

@@ -9,13 +9,16 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
+from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.sim.simulate import Cancelled
 from dlsched.studies import registry
 from dlsched.studies.design import Replications, Variant, changed
+from dlsched.studies.design import run as design_run
 from dlsched.studies.simulation import simulate
 from dlsched.studies.what_if import (
+    STUDY,
     WhatIfSpec,
     check,
     default_draws,
@@ -134,7 +137,7 @@ def test_what_is_exact_is_run_once_however_many_draws_are_asked_for() -> None:
     told: list[str] = []
     spec = asked(scenario, Variant(policy="fifo", changes={"nodes": 3}), seeds=(0, 1, 2))
     run_what_if(spec, scenario, progress=lambda share, text: told.append(text))
-    assert set(told) - {""} <= {"run 1 of 2", "run 2 of 2"}
+    assert told[-1] == "2 of 2 runs"
     assert is_exact(spec, scenario)
     assert not is_exact(spec.model_copy(update={"draws": Replications(vary={"run_time_spread": 0.3})}), scenario)
     drawn_errors = Variant(policy="sjf", changes={"estimate_error": 0.5})
@@ -174,6 +177,41 @@ def test_progress_goes_up_and_may_stop_the_work() -> None:
 
     with pytest.raises(Cancelled):
         run_what_if(spec, scenario, progress=stop)
+
+
+def test_one_control_moved_edits_the_scenario_once_a_draw_and_reads_each_policy_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    columns = {"job_id": ["a", "b", "c"], "submit_s": [0.5 * DAY_S, 1.5 * DAY_S, 2.1 * DAY_S], "work": [9.0] * 3}
+    scenario = by_hand(workload=Workload.from_columns(columns), name="counted")
+    edits: list[tuple[tuple[str, ...], int]] = []
+    parses: list[str] = []
+    real_parse = PolicySpec.parse
+
+    def edited(given: Scenario, changes: dict[str, Any], seed: int = 0) -> Scenario:
+        edits.append((tuple(sorted(changes)), seed))
+        return changed(given, changes, seed)
+
+    def parsed(policy: PolicySpec, values: dict[str, Any] | None) -> Any:
+        parses.append(policy.key)
+        return real_parse(policy, values)
+
+    monkeypatch.setattr(design_run, "changed", edited)
+    monkeypatch.setattr(PolicySpec, "parse", parsed)
+    seeds, vary = tuple(range(10)), {"days": 1}
+    spec = asked(scenario, Variant(policy="sjf", changes={"nodes": 2}), seeds=seeds, vary=vary)
+    STUDY.run(spec, scenario)
+    assert sorted(edits) == [(("days",), seed) for seed in seeds] + [(("days", "nodes"), seed) for seed in seeds]
+    assert parses == ["fifo", "sjf", "sjf"]  # the defaults of the new one, to say what differs
+    edits.clear()
+    parses.clear()
+    STUDY.run(asked(scenario, Variant(policy="fifo", changes={"nodes": 3}), seeds=seeds, vary=vary), scenario)
+    assert sorted(edits) == [(("days",), 0)] + [(("days", "nodes"), seed) for seed in seeds]  # the baseline is known
+    assert parses == ["fifo", "fifo"]
+    edits.clear()
+    no_draws = asked(scenario, Variant(policy="fifo", changes={"nodes": 3, "estimate_error": 0.5}), seeds=seeds)
+    STUDY.run(no_draws, scenario)
+    assert edits == [((), 0), (("estimate_error", "nodes"), 0)]  # only runs draw something: the edits are the same
 
 
 def test_the_usual_draws_are_what_is_random_else_the_days_of_the_trace_else_nothing() -> None:
