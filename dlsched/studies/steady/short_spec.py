@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
@@ -21,6 +22,7 @@ DEFAULT_POLICIES = ("hell-malleable", "knee-malleable", "srpt-all-nodes", "jsq-c
 MOST_LOADS = 20
 CAPS = (4_000, 16_000, 64_000, 256_000)
 FIRST_JOBS = 4_000
+LOAD_HELP = "Work asked for over work possible, were every job on one node. Below 1: at 1 and above every queue grows."
 
 
 class ShortSpec(FrozenModel):
@@ -31,19 +33,43 @@ class ShortSpec(FrozenModel):
     """
 
     networks: str = "table-iii"
-    nodes: int = 100
-    first_load: float = 0.1
-    last_load: float = 0.9
-    step: float = 0.2
+    nodes: int = Field(100, ge=1, le=1024, description="Nodes of the cluster, one GPU each.")
+    first_load: float = Field(0.1, ge=0, le=2, title="Load from", description=LOAD_HELP)
+    last_load: float = Field(0.9, ge=0, le=2, title="to", description=LOAD_HELP)
+    step: float = Field(0.2, ge=0, le=2, title="by", description="From one load to the next; at most 20 loads.")
     policies: tuple[str, ...] = DEFAULT_POLICIES
-    gammas: str = "0"
-    chunk: int = 0
-    target: float = 0.05
-    cap: int = 64_000
-    links: str = "hybrid"
-    servers: int = 1
-    shared_server: bool = False
-    seed: int = 1
+    gammas: str = Field(
+        "0",
+        title="Early termination (gamma)",
+        description="A job that has done a share of its work counts as (1 / (1 - share)) to the power of gamma longer, "
+        "so that new jobs soon show early results. 0 = off; several, as in 0, 1, are compared.",
+    )
+    chunk: int = Field(
+        0,
+        ge=0,
+        le=1024,
+        title="Chunk (nodes)",
+        description="Nodes of each part that JSQ-Chunk cuts the cluster into; 0 = the best of several, tried on other "
+        "jobs.",
+    )
+    target: float = Field(
+        0.05,
+        title="Sure within",
+        description="Jobs are doubled until half the 95% interval is at most this share of the mean.",
+    )
+    cap: int = Field(
+        64_000, title="Jobs, at most", description="Of a point; the interval reached by then is shown as it is."
+    )
+    links: str = Field("hybrid", description="How transfers meet on the server's link: hybrid is the study's model.")
+    servers: int = Field(
+        1, ge=1, le=64, title="Servers of a job", description="Server nodes of a job on several nodes."
+    )
+    shared_server: bool = Field(
+        False,
+        title="Servers share nodes with workers",
+        description="All nodes have a worker, servers run beside them.",
+    )
+    seed: int = Field(1, ge=0, le=10**6, description="Another seed draws other jobs of the same kind.")
 
 
 def spec_of(short: ShortSpec, own: StreamSpec | None = None, shown: StreamSpec | None = None) -> SteadySpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from dlsched.figures.steady_detail import early_results, over_time, response_cdf
 from dlsched.policies.registry import spoken
 from dlsched.studies.steady import STUDY, SteadyAnswer, SteadySpec
 from dlsched.studies.steady.bundled import bundled_answer
-from dlsched.studies.steady.short_spec import CAPS, LABELS, ORDERED, OWN, SHOWN, ShortSpec, short_of, spec_of
+from dlsched.studies.steady.short_spec import CAPS, CHUNKED, LABELS, ORDERED, OWN, SHOWN, ShortSpec, short_of, spec_of
 from dlsched.studies.steady.words import (
     focus_load,
     spec_words,
@@ -25,16 +26,20 @@ from dlsched.studies.steady.words import (
 )
 from dlsched.ui import answers
 from dlsched.ui.frame import charts, session
+from dlsched.ui.frame.forms import Choices, model_fields
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab import stream_network
 from dlsched.ui.study_page import Asked
 from dlsched.wording.formats import amount, duration, load_words
-from dlsched.workload.studies.hell_knee import stream_scenario
+from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
 PREFIX = "steady-"
-LINKS = {"hybrid": "hybrid", "exact": "shared (exact)", "fcfs": "one at a time (FCFS)"}
-TARGETS = (0.02, 0.05, 0.1, 0.2)
+CHOICES: Mapping[str, Choices] = {
+    "target": {target: f"± {target:.0%}" for target in (0.02, 0.05, 0.1, 0.2)},
+    "cap": {cap: f"{cap:,}" for cap in CAPS},
+    "links": {"hybrid": "hybrid", "exact": "shared (exact)", "fcfs": "one at a time (FCFS)"},
+}
 LOOK_AT = {"spread": "Distribution", "early": "Early results", "nodes": "Nodes per job", "jobs": "Jobs in the system"}
 NEXT_JOBS = 400
 NO_MEAN = "Every queue grows at this load: there is nothing to show but how fast, in the table above."
@@ -72,25 +77,20 @@ def fields(scenario: Scenario, shown: SteadySpec | None) -> Asked[SteadySpec]:
     if stream_network.just_came():
         st.session_state[PREFIX + "networks"] = OWN
     shown_stream = shown.stream if shown is not None and short_of(shown).networks == SHOWN else None
-    values: dict[str, Any] = {}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        values |= _jobs(
-            own_name=None if own is None else own.networks[0].name,
-            shown_name=None if shown_stream is None else "those of this answer",
-        )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        values |= _loads()
+        networks = _networks(own, shown_stream)
+        values = _fields("nodes")
+    values |= _row("first_load", "last_load", "step")
     policies = st.multiselect(
         "Policies", list(LABELS), key=PREFIX + "policies", persist_state="session", format_func=LABELS.__getitem__,
         help="All see the same jobs, each at every load",
     )  # fmt: skip
-    values["policies"] = tuple(policies)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        values |= _policy_fields(values["policies"])
-        values |= _how_sure()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        values |= _model(disabled=values["networks"] in (OWN, SHOWN))
-    spec = spec_of(ShortSpec(**values), own, shown_stream)
+    gammas = ["gammas"] if ORDERED & set(policies) else []
+    chunk = ["chunk"] if CHUNKED & set(policies) else []
+    values |= _row(*gammas, *chunk, "target", "cap")
+    # A network of one's own brings its links and servers.
+    values |= _row("seed") if networks in (OWN, SHOWN) else _row("links", "servers", "seed", "shared_server")
+    spec = spec_of(ShortSpec(networks=networks, policies=tuple(policies), **values), own, shown_stream)
     question, points = spec_words(spec), amount(len(spec.loads) * len(spec.policies), "point")
 
     def button(stored: bool) -> str:
@@ -101,86 +101,29 @@ def fields(scenario: Scenario, shown: SteadySpec | None) -> Asked[SteadySpec]:
     return Asked(spec, question, f"Steady state, {question}", button)
 
 
-def _jobs(*, own_name: str | None, shown_name: str | None) -> dict[str, Any]:
+def _networks(own: StreamSpec | None, shown: StreamSpec | None) -> str:
     names = {"table-iii": "four of the study", "large": "two large ones"}
-    if own_name is not None:
-        names[OWN] = f"{own_name[:30]} (Throughput)"
-    if shown_name is not None:
-        names[SHOWN] = shown_name
+    if own is not None:
+        names[OWN] = f"{own.networks[0].name[:30]} (Throughput)"
+    if shown is not None:
+        names[SHOWN] = "those of this answer"
     if st.session_state.get(PREFIX + "networks", "table-iii") not in names:
         st.session_state[PREFIX + "networks"] = "table-iii"
-    networks = st.segmented_control(
+    chosen = st.segmented_control(
         "Networks", list(names), required=True, key=PREFIX + "networks", persist_state="session",
         format_func=lambda name: safe(names[name]), help="What jobs train. Your own network comes from Throughput.",
     )  # fmt: skip
-    nodes = st.number_input(
-        "Nodes", 1, 1024, key=PREFIX + "nodes", persist_state="session", width=110,
-        help="Nodes of the cluster, one GPU each",
-    )  # fmt: skip
-    return {"networks": networks, "nodes": nodes}
+    return str(chosen)
 
 
-def _loads() -> dict[str, Any]:
-    hint = "Work asked for over work possible, were every job on one node. Below 1: at 1 and above every queue grows."
-    controls = {
-        "first_load": ("Load from", hint),
-        "last_load": ("to", hint),
-        "step": ("by", "From one load to the next; at most 20 loads"),
-    }
-    return {
-        name: st.number_input(label, 0.0, 2.0, step=0.05, key=PREFIX + name, persist_state="session", width=120,
-                              format="%g", help=help_text)
-        for name, (label, help_text) in controls.items()
-    }  # fmt: skip
+def _row(*names: str) -> dict[str, Any]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        return _fields(*names)
 
 
-def _policy_fields(policies: tuple[str, ...]) -> dict[str, Any]:
-    gammas = st.text_input(
-        "Early termination (gamma)", key=PREFIX + "gammas", persist_state="session", width=190,
-        disabled=not ORDERED & set(policies),
-        help="A job that has done a share of its work counts as (1 / (1 - share)) to the power of gamma longer, so "
-        "that new jobs soon show early results. 0 = off; several, as in 0, 1, are compared.",
-    )  # fmt: skip
-    chunk = st.number_input(
-        "Chunk (nodes)", 0, 1024, key=PREFIX + "chunk", persist_state="session", width=130,
-        disabled="jsq-chunk" not in policies,
-        help="Nodes of each part that JSQ-Chunk cuts the cluster into; 0 = the best of several, tried on other jobs",
-    )  # fmt: skip
-    return {"gammas": gammas, "chunk": chunk}
-
-
-def _how_sure() -> dict[str, Any]:
-    target = st.selectbox(
-        "Sure within", TARGETS, key=PREFIX + "target", persist_state="session", width=120,
-        format_func=lambda share: f"± {share:.0%}",
-        help="Jobs are doubled until half the 95% interval is at most this share of the mean",
-    )  # fmt: skip
-    cap = st.selectbox(
-        "Jobs, at most", CAPS, key=PREFIX + "cap", persist_state="session", width=140,
-        format_func="{:,}".format, help="Of a point; the interval reached by then is shown as it is",
-    )  # fmt: skip
-    return {"target": target, "cap": cap}
-
-
-def _model(*, disabled: bool) -> dict[str, Any]:
-    why = " (it comes with the networks chosen)" if disabled else ""
-    links = st.selectbox(
-        "Links", list(LINKS), key=PREFIX + "links", persist_state="session", format_func=LINKS.__getitem__, width=200,
-        disabled=disabled, help=f"How transfers meet on the server's link: hybrid is the study's model{why}",
-    )  # fmt: skip
-    servers = st.number_input(
-        "Servers of a job", 1, 64, key=PREFIX + "servers", persist_state="session", width=140,
-        disabled=disabled, help=f"Server nodes of a job on several nodes{why}",
-    )  # fmt: skip
-    seed = st.number_input(
-        "Seed", 0, 10**6, key=PREFIX + "seed", persist_state="session", width=120,
-        help="Another seed draws other jobs of the same kind",
-    )  # fmt: skip
-    shared = st.checkbox(
-        "Servers share nodes with workers", key=PREFIX + "shared_server", persist_state="session", disabled=disabled,
-        help=f"All nodes have a worker, servers run beside them{why}",
-    )  # fmt: skip
-    return {"links": links, "servers": servers, "seed": seed, "shared_server": shared}
+def _fields(*names: str) -> dict[str, Any]:
+    others = ShortSpec.model_fields.keys() - set(names)
+    return model_fields(ShortSpec, STUDY.kind, hidden=others, choices=CHOICES, in_row=True)
 
 
 # ---- the answer ------------------------------------------------------------------------------------------

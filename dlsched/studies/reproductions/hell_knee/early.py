@@ -41,7 +41,9 @@ def figure_14(setting: Setting) -> Outcome:
     data["mean_h_to_fraction"] = {_name(gamma): _means(one) for gamma, one in times.items()}
     data["quantiles_h_to_fraction"] = {_name(gamma): _quantiles(one) for gamma, one in times.items()}
     if not {0.0, GAMMA} <= set(times):
-        return Outcome(f"{study.sentence(LOAD)}.", "different", ("The queue grows, so that there is no mean.",), data)
+        return Outcome(
+            f"load {study.responses(LOAD)}.", "different", ("The queue grows, so that there is no mean.",), data
+        )
     at = FRACTIONS.index(EARLY)
     saved = _saved(times[0.0][at], times[GAMMA][at])
     checks = [
@@ -58,7 +60,7 @@ def figure_14(setting: Setting) -> Outcome:
         f"At load {LOAD:g} jobs have {share(EARLY)} of their work done after {means[0.0]:.1f} h on average without, "
         f"and {means[GAMMA]:.1f} h with gamma {GAMMA:g}: {share(saved.mean)} {PLUS_MINUS} {share(saved.half_width)} "
         "sooner. "
-        f"Mean response: {study.sentence(LOAD)}."
+        f"Mean response: load {study.responses(LOAD)}."
     )
     return outcome_of(ours, checks, data, f"The study does not say at which load; ours is {LOAD:g}.")
 

@@ -105,8 +105,8 @@ def _studied(
 
 def _outcome(study: SteadyComparison, checks: Sequence[Check], loads: Sequence[float], more: str = "") -> Outcome:
     """Return the outcome: means at some loads in words, all numbers as data."""
-    sentences = [study.sentence(load) for load in loads]
-    ours = f"Mean response, 95% intervals. {'. '.join(text[0].upper() + text[1:] for text in sentences)}."
+    sentences = [f"Load {study.responses(load)}." for load in loads]
+    ours = f"Mean response, 95% intervals. {' '.join(sentences)}"
     best = [f"{study.point('jsq-chunk', load).params['chunk']} nodes at load {load:g}" for load in loads]
     notes = (f"JSQ-Chunk's best chunks: {', '.join(best)}.", _capped(study), more)
     return outcome_of(ours, checks, tables(study), " ".join(note for note in notes if note))

@@ -125,9 +125,9 @@ class SteadyComparison:
         half = "" if response.half_width is None else f" {PLUS_MINUS} {least}{response.half_width:.1f}"
         return f"{name} {response.mean:.1f}{half} h"
 
-    def sentence(self, load: float) -> str:
-        """Return all policies at a load in words."""
-        return f"load {load:g}: {', '.join(self.words(name, load) for name in self.names)}"
+    def responses(self, load: float) -> str:
+        """Return the mean responses of all policies at a load in words, beginning with "0.7: "."""
+        return f"{load:g}: {', '.join(self.words(name, load) for name in self.names)}"
 
 
 def run_study(setting: Setting, spec: SteadySpec) -> SteadyComparison:
