@@ -6,13 +6,10 @@ scenario are filled alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
-
-from pydantic import ValidationError
+from typing import Any
 
 from dlsched.domain.cluster import VmType
-from dlsched.domain.errors import InputError, from_validation
+from dlsched.domain.errors import InputError
 from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
@@ -21,9 +18,6 @@ from dlsched.workload.generators.drawing import plain
 from dlsched.workload.generators.fill_rules import (
     DueRule,
     FillRule,
-    PriorityRule,
-    UserRule,
-    WeightRule,
     apply_rule,
     is_missing,
     usd_text,
@@ -51,48 +45,22 @@ def missing(scenario: Scenario) -> list[Need]:
     return [need for need, lacking in lacks.items() if lacking]
 
 
-def fill_due(scenario: Scenario, low: float = 1.0, high: float = 3.0) -> Scenario:
-    """Return the scenario with due times: submit + U[low, high] x fastest time.
+def fill(scenario: Scenario, rule: FillRule) -> Scenario:
+    """Return the scenario with what a rule fills, and its words among the assumptions.
 
-    Raises
-    ------
-    InputError
-        If the range is not valid.
+    Due times follow the scenario's speed model. The same object comes back where nothing is missing.
     """
-    return _fill(scenario, lambda: DueRule(low=low, high=high, speed=scenario.speed))
-
-
-def fill_weights(scenario: Scenario, usd_per_gpu_h: float = 1.0) -> Scenario:
-    """Return the scenario with tardiness weights: GPUs x ``usd_per_gpu_h`` for each hour late.
-
-    Raises
-    ------
-    InputError
-        If the cost is not valid.
-    """
-    return _fill(scenario, lambda: WeightRule(usd_per_gpu_h=usd_per_gpu_h))
-
-
-def fill_priorities(scenario: Scenario, first: Literal["small", "short", "same"] = "small") -> Scenario:
-    """Return the scenario with priorities by a rule.
-
-    Raises
-    ------
-    InputError
-        If the rule is not known.
-    """
-    return _fill(scenario, lambda: PriorityRule(first=first))
-
-
-def fill_users(scenario: Scenario, users: int = 8) -> Scenario:
-    """Return the scenario with ``users`` made-up users.
-
-    Raises
-    ------
-    InputError
-        If the number is not valid.
-    """
-    return _fill(scenario, lambda: UserRule(users=users))
+    if isinstance(rule, DueRule):
+        rule = rule.model_copy(update={"speed": scenario.speed})
+    workload = apply_rule(rule, scenario.workload, scenario.seed)
+    if workload is scenario.workload:
+        return scenario
+    changes: dict[str, Any] = {"workload": workload, "assumptions": _with_words(scenario, rule.words)}
+    if scenario.generator is not None:
+        spec = parse(scenario.generator)
+        base, earlier = (spec.base, spec.rules) if isinstance(spec, FilledSpec) else (canonical(scenario.generator), ())
+        changes["generator"] = plain(FilledSpec(base=base, rules=(*earlier, rule)))
+    return scenario.replace(**changes)
 
 
 def fill_prices(scenario: Scenario, usd_per_gpu_h: float = EXAMPLE_USD_PER_GPU_H) -> Scenario:
@@ -141,25 +109,6 @@ def use_step_times(scenario: Scenario) -> Scenario:
     build_speed(STEP_TIMES, scenario.workload)
     notes = tuple(note for note in scenario.assumptions if not is_speed_note(note))
     return scenario.replace(speed=STEP_TIMES, assumptions=(*notes, STEP_TIMES_RULE))
-
-
-def _fill(scenario: Scenario, make_rule: Callable[[], FillRule]) -> Scenario:
-    try:
-        rule = make_rule()
-    except ValidationError as error:
-        raise from_validation("rule", error) from error
-    workload = apply_rule(rule, scenario.workload, scenario.seed)
-    if workload is scenario.workload:
-        return scenario
-    changes: dict[str, Any] = {"workload": workload, "assumptions": _with_words(scenario, rule.words)}
-    if scenario.generator is not None:
-        spec = parse(scenario.generator)
-        if isinstance(spec, FilledSpec):
-            filled = FilledSpec(base=spec.base, rules=(*spec.rules, rule))
-        else:
-            filled = FilledSpec(base=canonical(scenario.generator), rules=(rule,))
-        changes["generator"] = plain(filled)
-    return scenario.replace(**changes)
 
 
 def _with_words(scenario: Scenario, words: str) -> tuple[str, ...]:

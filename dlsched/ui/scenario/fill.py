@@ -11,24 +11,30 @@ from dlsched.domain.scenario import Scenario
 from dlsched.ui.frame import session
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars
-from dlsched.workload import fill
+from dlsched.workload.fill import EXAMPLE_USD_PER_GPU_H, fill, fill_prices, missing
+from dlsched.workload.generators.fill_rules import DueRule, FillRule, PriorityRule, UserRule, WeightRule
+
+
+def _by(rule: FillRule) -> Callable[[Scenario], Scenario]:
+    return lambda scenario: fill(scenario, rule)
+
 
 OFFERS: dict[Need, tuple[str, str, Callable[[Scenario], Scenario]]] = {
-    Need.DUE: ("Make due times", "submission + 1 to 3 times the fastest run time, drawn evenly", fill.fill_due),
-    Need.WEIGHT: ("Make lateness weights", "$1 per GPU for each hour late", fill.fill_weights),
+    Need.DUE: ("Make due times", "submission + 1 to 3 times the fastest run time, drawn evenly", _by(DueRule())),
+    Need.WEIGHT: ("Make lateness weights", "$1 per GPU for each hour late", _by(WeightRule())),
     Need.PRICE: (
         "Set example prices",
-        f"${fill.EXAMPLE_USD_PER_GPU_H:.2f} per GPU-hour, an example and not a quote",
-        fill.fill_prices,
+        f"${EXAMPLE_USD_PER_GPU_H:.2f} per GPU-hour, an example and not a quote",
+        fill_prices,
     ),
-    Need.PRIORITY: ("Make priorities", "smaller jobs first", fill.fill_priorities),
-    Need.USER: ("Make users", "8 made-up users, drawn evenly", fill.fill_users),
+    Need.PRIORITY: ("Make priorities", "smaller jobs first", _by(PriorityRule())),
+    Need.USER: ("Make users", "8 made-up users, drawn evenly", _by(UserRule())),
 }
 
 
 def boxes(scenario: Scenario, *, disabled: bool = False) -> None:
     """Offer a stated rule for each thing that is missing; a click makes a new version with an assumption chip."""
-    lacking = fill.missing(scenario)
+    lacking = missing(scenario)
     if not lacking:
         return
     st.subheader("Not in the data", anchor=False)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from pydantic import Field
 
-from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
 
 HOURS_PER_YEAR = 8_760
@@ -37,72 +34,27 @@ class OwnedNode(FrozenModel):
         0.6, title="Use at present", gt=0, le=1, description="Share of all hours in which it works at present."
     )
 
+    def usd_per_h(self, use_share: float = 1.0) -> float:
+        """Return what the machine costs for each hour it works, in $, at a share of use above 0.
+
+        The price of buying is spread evenly over ``years`` of 8,760 hours, upkeep per year is a share of it, and both
+        are paid whether the machine works or not: (capex / years + upkeep x capex) / (8,760 x use). Electricity is
+        paid for the hours of work: kW x PUE x $/kWh. There is no interest and no value at the end.
+        """
+        standing = self.capex_usd * (1 / self.years + self.yearly_upkeep_share) / HOURS_PER_YEAR
+        return standing / use_share + self._power_usd_per_h
+
     def usd_per_gpu_h(self, use_share: float) -> float:
         """Return the cost of one GPU for an hour of work at this use."""
-        return self._usd_per_h(use_share) / self.gpus
+        return self.usd_per_h(use_share) / self.gpus
 
     def break_even_share(self, rent_usd_per_h: float) -> float | None:
         """Return the use above which owning is cheaper than renting such a machine; None when it never is."""
-        return break_even_share(
-            self.capex_usd, self.years, self.kw, self.pue, self.usd_per_kwh, rent_usd_per_h, self.yearly_upkeep_share
-        )
+        at_full, power = self.usd_per_h(), self._power_usd_per_h
+        if at_full > rent_usd_per_h:
+            return None
+        return (at_full - power) / (rent_usd_per_h - power) if rent_usd_per_h > power else 0.0
 
-    def _usd_per_h(self, use_share: float) -> float:
-        return owned_price(
-            self.capex_usd, self.years, self.kw, self.pue, self.usd_per_kwh, self.yearly_upkeep_share, use_share
-        )
-
-
-def owned_price(
-    capex_usd: float,
-    years: float,
-    kw: float,
-    pue: float,
-    usd_per_kwh: float,
-    yearly_upkeep_share: float = 0.0,
-    use_share: float = 1.0,
-) -> float:
-    """Return what a machine of one's own costs for each hour it works, in $.
-
-    The price of buying is spread evenly over ``years`` of 8,760 hours, upkeep per year is a share of it, and both are
-    paid whether the machine works or not: (capex / years + upkeep x capex) / (8,760 x use). Electricity is paid for
-    the hours of work: kW x PUE x $/kWh. There is no interest and no value at the end.
-
-    Raises
-    ------
-    InputError
-        If years or the share of use are not above 0, the PUE is below 1, or a cost is negative.
-    """
-    _check("years", years, years > 0, "above 0")
-    _check("share of use", use_share, 0 < use_share <= 1, "above 0 and at most 1")
-    _check("PUE", pue, pue >= 1, "1 or more")
-    costs = {"price of buying": capex_usd, "power": kw, "electricity": usd_per_kwh, "upkeep": yearly_upkeep_share}
-    for what, value in costs.items():
-        _check(what, value, value >= 0, "0 or more")
-    standing = capex_usd * (1 / years + yearly_upkeep_share) / HOURS_PER_YEAR
-    return standing / use_share + kw * pue * usd_per_kwh
-
-
-def break_even_share(
-    capex_usd: float,
-    years: float,
-    kw: float,
-    pue: float,
-    usd_per_kwh: float,
-    rent_usd_per_h: float,
-    yearly_upkeep_share: float = 0.0,
-) -> float | None:
-    """Return the share of use above which owning costs less per hour of work than ``rent_usd_per_h``.
-
-    None when even full use costs more. Raises what :func:`owned_price` raises.
-    """
-    at_full = owned_price(capex_usd, years, kw, pue, usd_per_kwh, yearly_upkeep_share)
-    if at_full > rent_usd_per_h:
-        return None
-    power = kw * pue * usd_per_kwh
-    return (at_full - power) / (rent_usd_per_h - power) if rent_usd_per_h > power else 0.0
-
-
-def _check(what: str, value: float, ok: bool, rule: str) -> None:
-    if not (ok and math.isfinite(value)):
-        raise InputError(f"own hardware, {what}", f"must be {rule}, got {value:g}", "Correct the value")
+    @property
+    def _power_usd_per_h(self) -> float:
+        return self.kw * self.pue * self.usd_per_kwh

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
@@ -14,17 +15,36 @@ from dlsched.domain.policy import Need
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload import fill
+from dlsched.workload.generators.fill_rules import DueRule, PriorityRule, UserRule, WeightRule
 from dlsched.workload.notes import SPEED_CURVE
 from dlsched.workload.studies.registry import canonical, draw
 from tests.support.server_scenarios import training, with_servers
 
 NODES = Cluster(pools=(Pool(vm=VmType(name="gpu", gpus=8), count=2), Pool(vm=VmType(name="cpu", gpus=0), count=1)))
+
+
+def due(scenario: Scenario, **limits: float) -> Scenario:
+    return fill.fill(scenario, DueRule(**limits))
+
+
+def users(scenario: Scenario) -> Scenario:
+    return fill.fill(scenario, UserRule())
+
+
+def weights(scenario: Scenario) -> Scenario:
+    return fill.fill(scenario, WeightRule())
+
+
+def priorities(scenario: Scenario) -> Scenario:
+    return fill.fill(scenario, PriorityRule())
+
+
 RULES: dict[str, tuple[Any, Need]] = {
-    "due": (fill.fill_due, Need.DUE),
-    "weights": (fill.fill_weights, Need.WEIGHT),
+    "due": (due, Need.DUE),
+    "weights": (weights, Need.WEIGHT),
     "prices": (fill.fill_prices, Need.PRICE),
-    "priorities": (fill.fill_priorities, Need.PRIORITY),
-    "users": (fill.fill_users, Need.USER),
+    "priorities": (priorities, Need.PRIORITY),
+    "users": (users, Need.USER),
 }
 each_rule = pytest.mark.parametrize(("rule", "need"), RULES.values(), ids=RULES)
 
@@ -68,9 +88,9 @@ def test_rules_do_not_depend_on_their_order(rule, need):
     assert fill.missing(first) == []
 
 
-@pytest.mark.parametrize("rule", [fill.fill_due, fill.fill_weights, fill.fill_priorities, fill.fill_users])
+@pytest.mark.parametrize("rule", [due, weights, priorities, users])
 def test_generated_scenarios_are_filled_in_every_draw(rule):
-    filled = rule(fill.fill_users(generated()))
+    filled = rule(users(generated()))
     assert draw(filled.generator, 5) == filled.workload
     other = draw(filled.generator, 6)
     assert other != filled.workload
@@ -79,7 +99,7 @@ def test_generated_scenarios_are_filled_in_every_draw(rule):
 
 
 def test_due_times_are_uniform_multiples_of_the_run_time():
-    filled = fill.fill_due(trace(20_000)).workload
+    filled = due(trace(20_000)).workload
     factor = (column(filled, "due_s") - filled.submit_s) / filled.work
     assert factor.min() == pytest.approx(1, abs=0.001)
     assert factor.max() == pytest.approx(3, abs=0.001)
@@ -90,14 +110,14 @@ def test_due_times_are_uniform_multiples_of_the_run_time():
 def test_due_times_count_the_fastest_width():
     # efficiency 0.8 per doubling, two doublings: 4 * 0.64 = 2.56 times as fast
     elastic = trace(max_workers=[4, 8, 12]).replace(speed=SpeedSpec(kind="scaling", efficiency=0.8))
-    filled = fill.fill_due(elastic, low=1, high=1).workload
+    filled = due(elastic, low=1, high=1).workload
     assert column(filled, "due_s") - filled.submit_s == pytest.approx(filled.work / 2.56, abs=0.001)
 
 
 def test_given_values_stay():
     partly = trace(due_s=[math.nan, 7, math.nan], user=["", "ann", ""])
-    filled = fill.fill_users(fill.fill_due(partly)).workload
-    whole = fill.fill_due(trace()).workload
+    filled = users(due(partly)).workload
+    whole = due(trace()).workload
     assert column(filled, "due_s").tolist() == [column(whole, "due_s")[0], 7, column(whole, "due_s")[2]]
     assert column(filled, "user")[1] == "ann"
     assert column(filled, "user")[0].startswith("user ")
@@ -106,11 +126,11 @@ def test_given_values_stay():
 def test_deleting_jobs_changes_no_other_due_time():
     jobs = trace(50)
     part = jobs.replace(workload=jobs.workload.select(slice(10, 20)))
-    filled, filled_part = fill.fill_due(jobs).workload, fill.fill_due(part).workload
+    filled, filled_part = due(jobs).workload, due(part).workload
     assert column(filled_part, "due_s").tolist() == column(filled, "due_s")[10:20].tolist()
 
 
-@pytest.mark.parametrize(("rule", "name"), [(fill.fill_due, "due_s"), (fill.fill_users, "user")])
+@pytest.mark.parametrize(("rule", "name"), [(due, "due_s"), (users, "user")])
 def test_what_is_drawn_follows_the_seed(rule, name):
     def drawn(seed: int) -> list:
         return column(rule(trace(50).replace(seed=seed)).workload, name).tolist()
@@ -121,11 +141,11 @@ def test_what_is_drawn_follows_the_seed(rule, name):
 
 def test_weights_priorities_and_prices_by_hand():
     scenario = trace(gpus_per_worker=[1, 0.5, 0], cpus_per_worker=[0, 0, 4])  # 1, 1 and 0 GPUs
-    weights = fill.fill_weights(scenario, usd_per_gpu_h=36).workload.weight_usd_per_s
-    assert weights == pytest.approx([0.01, 0.01, 0.01])
-    assert column(fill.fill_priorities(scenario, "small").workload, "priority").tolist() == [-1, -1, 0]
-    assert column(fill.fill_priorities(scenario, "short").workload, "priority").tolist() == [-100, -101, -102]
-    assert column(fill.fill_priorities(scenario, "same").workload, "priority").tolist() == [0, 0, 0]
+    filled = fill.fill(scenario, WeightRule(usd_per_gpu_h=36)).workload.weight_usd_per_s
+    assert filled == pytest.approx([0.01, 0.01, 0.01])
+    assert column(fill.fill(scenario, PriorityRule(first="small")).workload, "priority").tolist() == [-1, -1, 0]
+    assert column(fill.fill(scenario, PriorityRule(first="short")).workload, "priority").tolist() == [-100, -101, -102]
+    assert column(fill.fill(scenario, PriorityRule(first="same")).workload, "priority").tolist() == [0, 0, 0]
     priced = fill.fill_prices(scenario)
     assert [pool.vm.usd_per_h for pool in priced.cluster.pools] == [20, 2.5]
     assert priced.assumptions == ("$2.50 per GPU-hour (example price, not a quote)",)
@@ -138,19 +158,23 @@ def test_given_prices_stay_and_catalogues_are_priced_too():
 
 
 @pytest.mark.parametrize(
-    "bad",
+    ("rule", "given"),
     [
-        lambda: fill.fill_due(trace(), low=3, high=1),
-        lambda: fill.fill_due(trace(), low=math.nan),
-        lambda: fill.fill_weights(trace(), -1),
-        lambda: fill.fill_prices(trace(), math.nan),
-        lambda: fill.fill_users(trace(), 0),
-        lambda: fill.fill_priorities(trace(), "tall"),  # type: ignore[arg-type]
+        (DueRule, {"low": 3, "high": 1}),
+        (DueRule, {"low": math.nan}),
+        (WeightRule, {"usd_per_gpu_h": -1}),
+        (UserRule, {"users": 0}),
+        (PriorityRule, {"first": "tall"}),
     ],
 )
-def test_bad_rules_are_refused(bad):
-    with pytest.raises(InputError):
-        bad()
+def test_bad_rules_are_refused(rule, given):
+    with pytest.raises(ValidationError):
+        rule(**given)
+
+
+def test_a_bad_price_is_refused():
+    with pytest.raises(InputError, match="price"):
+        fill.fill_prices(trace(), math.nan)
 
 
 def test_step_times_are_used_only_where_every_job_has_them():

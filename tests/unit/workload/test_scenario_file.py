@@ -17,7 +17,8 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload import scenario_document, scenario_file
-from dlsched.workload.fill import fill_due
+from dlsched.workload.fill import fill
+from dlsched.workload.generators.fill_rules import DueRule
 from dlsched.workload.scenario_file import (
     from_document,
     read_scenario,
@@ -141,7 +142,7 @@ def test_files_hold_no_infinity_or_nan(scenario):
 
 @pytest.mark.parametrize("kind", ["json", "toml"])
 def test_generated_jobs_are_written_as_their_generator_and_drawn_again(kind, tmp_path):
-    scenario = fill_due(generated())
+    scenario = fill(generated(), DueRule())
     write_scenario(scenario, tmp_path / f"s.{kind}")
     again = read_scenario(tmp_path / f"s.{kind}")
     assert "columns" not in to_document(scenario)["workload"]

@@ -17,7 +17,8 @@ from dlsched.speed import build_speed
 from dlsched.store import Store
 from dlsched.studies.simulation import simulate as run_policy
 from dlsched.workload.defaults import default_cluster
-from dlsched.workload.fill import fill_due
+from dlsched.workload.fill import fill
+from dlsched.workload.generators.fill_rules import DueRule
 from dlsched.workload.import_report import fit_of, offered_load
 from dlsched.workload.load import load
 from dlsched.workload.notes import SPEED_CURVE
@@ -127,7 +128,7 @@ def test_another_run_seed_draws_other_jobs_for_the_same_curves():
 
 
 def test_due_times_are_filled_by_the_fastest_width():
-    scenario = fill_due(stream_scenario(SMALL, 1), 2.0, 2.0)
+    scenario = fill(stream_scenario(SMALL, 1), DueRule(low=2, high=2))
     jobs = scenario.workload
     fastest = {name: min(row["K520"]) for name, row in known(scenario.speed.times).rows.items()}
     wanted = jobs.submit_s + 2 * jobs.work * [fastest[name] for name in known(jobs.profile)]

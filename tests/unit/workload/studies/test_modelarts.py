@@ -16,7 +16,8 @@ from dlsched.metrics import summarise
 from dlsched.sim.prepare import prepare
 from dlsched.speed import build_speed
 from dlsched.studies.simulation import simulate as run_policy
-from dlsched.workload.fill import fill_due
+from dlsched.workload.fill import fill
+from dlsched.workload.generators.fill_rules import DueRule
 from dlsched.workload.import_report import fit_of, offered_load
 from dlsched.workload.scenario_file import read_scenario, scenario_bytes
 from dlsched.workload.speed_curves import give_curve
@@ -158,7 +159,7 @@ def test_files_hold_the_whole_scenario(tmp_path, kind):
 
 
 def test_due_times_are_filled_by_the_widest_width():
-    scenario = fill_due(modelarts_scenario(SMALL, 1), 2.0, 2.0)
+    scenario = fill(modelarts_scenario(SMALL, 1), DueRule(low=2, high=2))
     jobs = scenario.workload
     np.testing.assert_allclose(known(jobs.due_s), jobs.submit_s + 2 * jobs.work / 6.5536, atol=0.002)
     assert known(scenario.generator)["kind"] == "filled"
