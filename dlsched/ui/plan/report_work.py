@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dlsched.domain.errors import InputError
+from dlsched.domain.errors import InputError, StaleAnswer
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import common_jobs
 from dlsched.metrics.winners import Winners
@@ -16,6 +16,7 @@ from dlsched.report.alternatives import Alternative, alternative_of, memo_cautio
 from dlsched.report.evidence import Sensitivity, of_sweep, winners_of
 from dlsched.report.memo import Memo, build
 from dlsched.studies.design.factors import is_drawn
+from dlsched.studies.sweep import STUDY as SWEEP_STUDY
 from dlsched.studies.sweep.answer import Sweep
 from dlsched.ui.frame import loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series
@@ -116,7 +117,10 @@ def stored_sensitivity(scenario: Scenario, metric: str) -> Sensitivity | None:
     """Return what the newest stored sweep of one thing at a time says about this scenario; None without one."""
     store = session.store()
     for known in store.list_experiments(SWEEP)[:MOST_SWEEPS]:
-        sweep = Sweep.from_plain(store.get_experiment(known.experiment_id).answer)
+        try:
+            sweep = SWEEP_STUDY.read_answer(store.get_experiment(known.experiment_id).answer)
+        except StaleAnswer:
+            continue
         if sweep.scenario != scenario.content_hash or sweep.mode != "one-at-a-time":
             continue
         found = of_sweep(sweep, metric, exact=_is_exact(scenario, sweep))

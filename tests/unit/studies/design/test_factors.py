@@ -15,6 +15,7 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.sim.prepare import prepare
 from dlsched.studies.design import FACTORS, changed
+from dlsched.studies.design.factors import with_count
 from dlsched.studies.design.failures import MOST_FAILURES, REPAIR_S, failure_times, window_s
 from dlsched.studies.simulation import simulate
 from dlsched.workload.load import load
@@ -79,6 +80,14 @@ def test_nodes_of_the_one_pool_or_free_slots() -> None:
     assert changed(scenario(), {"nodes": 5}).cluster.num_nodes == 5
     slots = changed(scenario(cluster=SLOTS), {"nodes": 9}).cluster
     assert (slots.slots, slots.catalogue) == (9, SLOTS.catalogue)
+
+
+@pytest.mark.parametrize(("count", "node"), [(4, 4), (2, 2), (3, 3)])
+def test_an_absence_of_the_first_node_of_the_next_pool_moves_with_it(count: int, node: int) -> None:
+    first_h100 = TWO_POOLS.model_copy(update={"absences": (Absence(node=3, start_s=5, end_s=6),)})
+    assert [absence.node for absence in with_count(first_h100, "a100", count).absences] == [node]
+    last_a100 = TWO_POOLS.model_copy(update={"absences": (Absence(node=2, start_s=5, end_s=6),)})
+    assert [absence.node for absence in with_count(last_a100, "a100", 4).absences] == [2]
 
 
 def test_nodes_of_a_vm_type_keep_absences_with_their_nodes() -> None:

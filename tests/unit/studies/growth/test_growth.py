@@ -9,7 +9,7 @@ import pytest
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SimulationRules
-from dlsched.studies.design import changed
+from dlsched.studies.design import RunResult, changed
 from dlsched.studies.growth import GrowthSpec, read_spec, run_growth
 from dlsched.studies.growth.answer import (
     Growth,
@@ -19,6 +19,7 @@ from dlsched.studies.growth.answer import (
     order_by,
     recovers_at,
 )
+from dlsched.studies.growth.run import _done, _draw
 from dlsched.studies.growth.words import rows_of, sentence
 from dlsched.studies.simulation import simulate
 from tests.support.known import known
@@ -64,6 +65,19 @@ def test_every_month_is_a_run_by_hand() -> None:
     assert recovers_at(growth) == 6
     assert order_by(growth) == broken - 3
     assert Growth.from_plain(growth.to_plain()) == growth
+
+
+def test_a_month_has_to_do_as_large_a_share_of_its_jobs_as_today() -> None:
+    scenario = one_a_minute(20).replace(options=SimulationRules(horizon_s=500.0))
+    growth = run_growth(asked(scenario, months=2), scenario)
+    today, *later = (month.draws[0] for month in growth.months)
+    assert 0 < today.done < today.jobs == 20
+    assert today.needed == today.done
+    assert [draw.needed for draw in later] == [today.done] * 2
+    idle = RunResult(metrics={"jobs": 40, "rejected": 10, "unfinished": 2})
+    assert _done(idle) == 0.7
+    assert _draw(RunResult(metrics={"jobs": 20}), 3, asked(scenario), 0.7).needed == 14
+    assert _done(RunResult(error="it cannot be")) == 0.0
 
 
 def test_sentences_say_when_it_breaks_and_by_when_to_order() -> None:
