@@ -217,18 +217,24 @@ class ResolvedPolicy:
 
 def resolve_policy(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None) -> ResolvedPolicy:
     """Return the policy with all its parameters; InputError when it cannot run the scenario."""
-    spec = registry.find(policy)
-    parsed = spec.parse(dict(params or {}))
-    values = parsed.model_dump(mode="json")
+    resolved = read_policy(policy, params)
+    spec = resolved.spec
     for name in ("quantum_s", "period_s"):
-        _check_turn(spec.key, name, getattr(parsed, name, None), scenario.options.restart_s)
+        _check_turn(spec.key, name, getattr(resolved.params, name, None), scenario.options.restart_s)
     unmet = registry.unmet_needs(spec, scenario)
     if unmet:
         names = " and ".join(need.value for need in unmet)
         raise InputError(
             f"policy {spec.key}", f"needs {names}; the scenario has none", "Add them, or choose another policy"
         )
-    return ResolvedPolicy(spec, parsed, values)
+    return resolved
+
+
+def read_policy(policy: str, params: Mapping[str, Any] | None = None) -> ResolvedPolicy:
+    """Return the policy with all its parameters, for whatever scenario; InputError for one that is bad."""
+    spec = registry.find(policy)
+    parsed = spec.parse(dict(params or {}))
+    return ResolvedPolicy(spec, parsed, parsed.model_dump(mode="json"))
 
 
 def _check_turn(key: str, name: str, turn_s: float | None, restart_s: float) -> None:

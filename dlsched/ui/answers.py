@@ -57,9 +57,8 @@ class Begun(Generic[Spec]):
 class Answers(Generic[Spec, Answer]):
     """The answers of one study.
 
-    ``bundled``: returns the answer that
-    is shown where none is open, instead of the newest about the scenario. ``prefix`` begins the keys of the page's
-    widgets, the kind without one.
+    ``bundled``: returns the answer that is shown where none is open, instead of the newest about the scenario.
+    ``prefix`` begins the keys of the page's widgets, the kind without one.
     """
 
     study: Study[Spec, Answer]

@@ -270,6 +270,11 @@ def decimal(value: float, decimals: int) -> str:
     return _true_minus(f"{value:,.{decimals}f}")
 
 
+def about_seconds(seconds: float) -> str:
+    """Return a guessed time, never less than a second: "about 12 s", from 90 s on in whole minutes."""
+    return f"about {duration(60 * round(seconds / 60) if seconds >= 90 else max(1.0, round(seconds)))}"
+
+
 def capital(text: str) -> str:
     """Return a clause as the begin of a sentence."""
     return text[:1].upper() + text[1:]

@@ -5,7 +5,7 @@ from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.stats.compare import check_same_workload, common_jobs
 from dlsched.policies.registry import find
 from dlsched.ui.frame import loaders, page, parts, runs_of, session
-from dlsched.ui.plan import what_if_form, what_if_work
+from dlsched.ui.plan import what_if_form, what_if_state
 from dlsched.ui.results import compare
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.assumptions import assumptions
@@ -117,7 +117,7 @@ with parts.mistakes_shown():
         more = what_if_form.more_nodes(scenario, 2)
         if st.button("What if: 2 more nodes" if more else "What if …", key="compare-whatif",
                      help="Change nodes, arrivals and more under the baseline's policy"):  # fmt: skip
-            what_if_work.open_about(base.run_ids[0], more)
+            what_if_state.open_about(base.run_ids[0], more)
         if st.button("Write memo", key="compare-memo", help="One page for the person who decides: HTML, PPTX, XLSX"):
             session.go("plan/report.py")
         if st.button(f"Why? Open {target.label}", type="primary", key="compare-next", help="The result of this run"):

@@ -5,7 +5,7 @@ from dlsched.metrics.findings import result_sentence
 from dlsched.policies.registry import find
 from dlsched.ui.frame import loaders, page, parts, runs_of, session
 from dlsched.ui.frame.text import dollars
-from dlsched.ui.plan import what_if_work
+from dlsched.ui.plan import what_if_state
 from dlsched.ui.results import cards, cost, gantt, job, overview
 from dlsched.ui.results.admissions import ADMISSIONS
 from dlsched.ui.results.dual_prices import DUAL_PRICES
@@ -73,7 +73,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     for inspector in (LOOK_AHEAD, ADMISSIONS, DUAL_PRICES):
         inspector.offer(info)
     if st.button("What if …", key="result-whatif", help="Change nodes, arrivals or the policy, and see what it does"):
-        what_if_work.open_about(run_id)
+        what_if_state.open_about(run_id)
     if st.button("Add to report", key="result-memo", help="An option of the memo for the person who decides"):
         session.tick([*ticked, run_id])
         session.go("plan/report.py")

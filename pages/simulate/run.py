@@ -1,9 +1,8 @@
 import streamlit as st
 
-from dlsched.ui.fields import policy_choice
 from dlsched.ui.frame import page, parts
 from dlsched.ui.scenario import price_lists
-from dlsched.ui.simulate import run_confirm, run_queue, run_view
+from dlsched.ui.simulate import policy_list, queue, run
 from dlsched.wording.assumptions import assumptions
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import amount
@@ -19,21 +18,21 @@ parts.guard_rails([guard for guard in found if guard.level != "info"])
 headline = st.container()
 left, right = st.columns([5, 2], gap="large")
 with left:
-    specs = policy_choice.choose(current)
-    params, valid = run_view.parameters(specs, current)
-    run_view.options_form(current)
+    specs = policy_list.choose(current)
+    params, valid = run.parameters(specs, current)
+    run.options_form(current)
 with right:
-    draws = run_view.draws_box(current)
-    tasks = run_view.tasks_of(current, specs, params, draws)
+    draws = run.draws_box(current)
+    tasks = run.tasks_of(current, specs, params, draws)
     what = amount(len(specs), "policy", "policies") + (f" x {draws} draws" if draws > 1 else "")
     with parts.mistakes_shown():
-        expected = run_view.expected(tasks)
+        expected = run.expected(tasks)
         with headline:
-            facts = run_confirm.facts(expected, len(tasks))
+            facts = run.facts(expected, len(tasks))
             parts.sentence(f"Run {what} on {amount(len(jobs), 'job')}: {facts}.")
         disabled = not tasks or not valid or bool(refused)
         if st.button(f"Run {what}", type="primary", disabled=disabled, key="run-now", width="stretch"):
-            run_confirm.start_or_ask(current, tasks, expected)
+            run.start_or_ask(current, tasks, expected)
     if refused:
         st.markdown("First decide what happens to the jobs that can never fit (rule “Oversize”), or add nodes.")
     if not valid:
@@ -41,4 +40,4 @@ with right:
     informed = any(spec.uses_run_times for spec in specs)
     parts.chips(assumptions(current, uses_run_times=informed, today=price_lists.today()), "run")
     st.subheader("Queue", anchor=False)
-    run_queue.live_queue()
+    queue.live_queue()

@@ -5,7 +5,7 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.studies.code_version import code_version
 from dlsched.ui.frame import page, parts, session
 from dlsched.ui.frame.scenario_bar import policy_label
-from dlsched.ui.simulate import runs_view
+from dlsched.ui.simulate import runs as runs_page
 from dlsched.wording.formats import amount
 
 page.begin("Runs", url=("scenario",))
@@ -21,7 +21,7 @@ runs = session.store().list_runs(code_version=code_version())
 if runs.empty:
     parts.empty("No run yet. Choose policies for the demo scenario and run them: a few seconds.", "Go to Run",
                 lambda: session.go("simulate/run.py"), "runs-empty")  # fmt: skip
-    runs_view.import_box()
+    runs_page.import_box()
     st.stop()
 
 stored = runs[runs["state"] == "stored"]
@@ -43,11 +43,11 @@ if policies:
 if text:
     both = shown["name"].fillna("") + " " + shown["note"].fillna("") + " " + shown["scenario_name"].fillna("")
     shown = shown[both.str.contains(text, case=False, regex=False)]
-pages = max(1, -(-len(shown) // runs_view.PER_PAGE))
+pages = max(1, -(-len(shown) // runs_page.PER_PAGE))
 number = st.number_input(f"Page (of {pages})", 1, pages, 1, key=f"runs-page-{pages}", width=140) if pages > 1 else 1
-part = shown.iloc[(number - 1) * runs_view.PER_PAGE : number * runs_view.PER_PAGE].reset_index(drop=True)
+part = shown.iloc[(number - 1) * runs_page.PER_PAGE : number * runs_page.PER_PAGE].reset_index(drop=True)
 event = st.dataframe(
-    runs_view.table_of(part),
+    runs_page.table_of(part),
     hide_index=True,
     on_select="rerun",
     selection_mode="multi-row",
@@ -58,7 +58,7 @@ event = st.dataframe(
 rows = part.iloc[event.selection.rows]
 chosen: list[str] = [run for run in rows["run_id"].tolist() if not pd.isna(run)]
 
-runs_view.actions(rows, chosen)
+runs_page.actions(rows, chosen)
 interrupted = runs[runs["state"] == "interrupted"]
 if len(interrupted):
     st.warning(
@@ -68,5 +68,5 @@ if len(interrupted):
         session.store().clear_running(interrupted["key"].tolist())
         st.rerun()
 if len(chosen) == 1:
-    runs_view.notes_box(chosen[0])
-runs_view.import_box()
+    runs_page.notes_box(chosen[0])
+runs_page.import_box()

@@ -60,6 +60,7 @@ def test_a_sweep_is_cancelled_resumed_survives_a_killed_server_and_ends(tmp_path
         settle(tab)
         press(tab, "sweep-preset-size")
         settle(tab)
+        press(tab, "sweep-draws-menu")
         draws = tab.locator(f".st-key-sweep-draws-{scenario[:8]} input")
         draws.fill(str(DRAWS))
         draws.press("Tab")

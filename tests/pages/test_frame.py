@@ -9,7 +9,7 @@ from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import SimulationRules
 from dlsched.runner.background import TaskState, TaskStatus
 from dlsched.ui.frame import navigation, run_state, scenario_bar, session
-from dlsched.ui.simulate import run_queue
+from dlsched.ui.simulate import queue
 from tests.pages.conftest import ROOT
 from tests.support.runs_for_store import record, small_scenario
 
@@ -124,7 +124,7 @@ def test_share_done_counts_what_is_over_and_never_says_all():
     ],
 )  # fmt: skip
 def test_summary_of_the_queue(statuses, text):
-    assert run_queue.summary(statuses) == text
+    assert queue.summary(statuses) == text
 
 
 def test_ready_runs_are_one_a_policy_and_only_when_all_is_over():

@@ -4,7 +4,7 @@ import pytest
 
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.policies.registry import POLICIES
-from dlsched.ui.fields.policy_choice import ADMITTING_FIVE, BOOKING_FIVE, ELASTIC_FIVE, has_curves, usual
+from dlsched.ui.fields.policy_and_params import ADMITTING_FIVE, BOOKING_FIVE, ELASTIC_FIVE, has_curves, usual
 from dlsched.ui.scenario import drawn
 from dlsched.workload import fill
 from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas

@@ -5,9 +5,9 @@ import pytest
 from dlsched.domain.scenario import SimulationRules
 from dlsched.runner.background import RunTask
 from dlsched.studies.estimate import LEAST_S
-from dlsched.ui.fields import policy_choice
+from dlsched.ui.fields import policy_and_params
 from dlsched.ui.frame import session
-from dlsched.ui.simulate import run_view
+from dlsched.ui.simulate import run
 from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.page_text import kept
 from tests.support.runs_for_store import record, small_scenario
@@ -132,7 +132,7 @@ def test_runs_are_made_and_the_result_is_looked_at(page, store, runner):
 
 def test_whoever_leaves_is_not_pulled_away(page, store, runner):
     scenario = store.get_scenario(page.session_state["scenario_hash"])
-    keys = policy_choice.EVERYDAY_FIVE
+    keys = policy_and_params.EVERYDAY_FIVE
     page.session_state["batch"] = runner.submit([RunTask(scenario, key, name=key) for key in keys])
     page.session_state["batch-followed"] = True
     page.switch_page("pages/help/glossary.py").run()
@@ -153,7 +153,7 @@ def test_a_failure_is_told_and_stops_no_other(page, store, runner):
 
 
 def test_a_long_batch_is_asked_about_first(page, monkeypatch, runner):
-    monkeypatch.setattr(run_view, "expected", lambda tasks: run_view.Expected(0, 400.0, 2))
+    monkeypatch.setattr(run, "expected", lambda tasks: run.Expected(0, 400.0, 2))
     app = page.run()
     app = app.button(key="run-now").click().run()
     assert runner.status() == []
@@ -163,7 +163,7 @@ def test_a_long_batch_is_asked_about_first(page, monkeypatch, runner):
 
 def test_the_first_tenth_keeps_the_load(store):
     scenario = small_scenario(100)
-    part = run_view.first_tenth(scenario)
+    part = run.first_tenth(scenario)
     assert len(part.workload) == 10
     assert list(part.workload.submit_s) == [10.0 * number for number in range(10)]
     assert part.name == "four jobs, first tenth"
@@ -174,6 +174,6 @@ def test_known_answers_take_no_time(store):
     saved = record(small_scenario(options=ENGINE))
     store.save_run(saved)
     fresh = [RunTask(saved.scenario, "fifo"), RunTask(saved.scenario, "sjf")]
-    found = run_view.expected(fresh)
+    found = run.expected(fresh)
     assert found.stored == 0  # made by another version of the code
     assert found.seconds == pytest.approx((saved.wall_s + LEAST_S) / found.cores)

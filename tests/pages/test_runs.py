@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dlsched.store.record import RunLabel
-from dlsched.ui.simulate import runs_view
+from dlsched.ui.simulate import runs as runs_page
 from tests.support.runs_for_store import record, small_scenario
 
 
@@ -57,11 +57,11 @@ def test_older_and_interrupted_runs_say_so_and_can_be_run_again(open_page, store
     store.save_scenario(scenario)
     store.mark_running([RunLabel("k" * 32, scenario.content_hash, scenario.name, "sjf", {}, 3)])
     runs = store.list_runs(code_version="another")
-    table = runs_view.table_of(runs)
+    table = runs_page.table_of(runs)
     assert sorted(table["Audit"]) == ["ok, older version: run again", "running"]
     interrupted = runs.assign(state=runs["state"].replace("running", "interrupted"))
-    assert "interrupted, nothing kept" in list(runs_view.table_of(interrupted)["Audit"])
-    assert len(runs_view.again_of(interrupted)) == 2
+    assert "interrupted, nothing kept" in list(runs_page.table_of(interrupted)["Audit"])
+    assert len(runs_page.again_of(interrupted)) == 2
 
 
 def test_ticked_rows_can_be_compared_deleted_and_brought_back(page, store):
@@ -113,6 +113,6 @@ def test_an_export_is_taken_in_by_another_store(page, store, tmp_path):
 
 def test_when_is_shown_to_the_minute(store):
     store.save_run(record())
-    shown = runs_view.table_of(store.list_runs())["When (UTC)"].iloc[0]
+    shown = runs_page.table_of(store.list_runs())["When (UTC)"].iloc[0]
     assert shown[:10] == datetime.now(UTC).strftime("%Y-%m-%d")
     assert len(shown) == len("2026-01-01 00:00")

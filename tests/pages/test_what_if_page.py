@@ -21,7 +21,7 @@ from dlsched.studies.simulation import simulate
 from dlsched.studies.what_if import WhatIfSpec, run_what_if
 from dlsched.studies.what_if.answer import comparison_of
 from dlsched.studies.what_if.words import sentence
-from dlsched.ui.plan import what_if_work
+from dlsched.ui.plan import what_if_state
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
@@ -159,7 +159,7 @@ def test_nothing_random_is_exact_until_something_is_varied(store: Store, open_pa
     assert "10 paired draws" in said(app)
     assert not app.number_input(key="whatif-draws").disabled
     assert "run times ± 30%" in shown(app)
-    app = app.number_input(key="whatif-vary-spread").set_value(50).run()
+    app = app.number_input(key="whatif-spread").set_value(50).run()
     assert link(app)["vary"] == ["run_time_spread:0.5"]
     app = app.number_input(key="whatif-draws").set_value(3).run()
     assert "3 paired draws" in said(app)
@@ -203,8 +203,8 @@ def test_a_failure_at_a_given_time_is_typed_and_a_bad_one_can_be_taken_back(stor
 def test_what_takes_long_is_computed_when_the_reader_says_so(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(what_if_work, "SLOW_S", 0.0)
-    monkeypatch.setattr(what_if_work, "ROUGH_S", 0.0)
+    monkeypatch.setattr(what_if_state, "SLOW_S", 0.0)
+    monkeypatch.setattr(what_if_state, "ROUGH_S", 0.0)
     app = opened(store, open_page, queued(), set=["nodes:3"], vary=["run_time_spread:0.3"], draws="4")
     assert app.button(key="whatif-apply").label.startswith("Apply to 4 draws, about ")
     assert store.list_experiments("what-if") == []
@@ -229,7 +229,7 @@ def test_what_takes_long_is_computed_when_the_reader_says_so(
 def test_where_one_draw_is_quick_its_rough_answer_comes_by_itself(
     store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(what_if_work, "guess_s", lambda spec, *_: 1.0 * len(spec.draws.seeds))
+    monkeypatch.setattr(what_if_state, "plan_s", lambda plan, *_: 1.0 * len(plan.spec.draws.seeds))
     app = opened(store, open_page, queued(), set=["nodes:3"], vary=["run_time_spread:0.3"], draws="4")
     assert "rough, one draw does not tell them apart" in said(app)
     assert app.button(key="whatif-apply").label == "Apply to 4 draws, about 4 s"

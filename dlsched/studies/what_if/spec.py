@@ -13,7 +13,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S
 from dlsched.policies.registry import find
 from dlsched.studies.design import EditedScenarios, Replications, ResolvedVariant, Variant, factor_of, resolve_variant
-from dlsched.studies.simulation import ResolvedPolicy
+from dlsched.studies.simulation import ResolvedPolicy, read_policy
 from dlsched.studies.study import require_scenario
 from dlsched.studies.what_if.answer import Moved
 from dlsched.wording.assumptions import is_random
@@ -88,31 +88,28 @@ class WhatIfPlan:
     changed: ResolvedVariant
 
     @property
+    def made(self) -> Scenario:
+        """The scenario with the changes, before anything is drawn."""
+        return self.edited.at(self.spec.changed.changes, 0)
+
+    @property
     def exact(self) -> bool:
         """Whether nothing is random on either side, so that one draw says all."""
         return not (self.baseline.differs or self.changed.differs)
 
     @property
     def moved(self) -> tuple[Moved, ...]:
-        """What differs between the two sides: changes, then the policy, then its parameters."""
-        scenario, before, after = self.edited.scenario, self.baseline.policy, self.changed.policy
-        moved = []
-        for key, value in self.spec.changed.changes.items():
-            factor = factor_of(scenario, key)
-            if (read := factor.read(value)) != factor.own(scenario):
-                moved.append(
-                    Moved(key=key, label=factor.label, unit=factor.unit, before=factor.own(scenario), after=read)
-                )
-        if before.spec is not after.spec:
-            labels = before.spec.spoken, after.spec.spoken
-            moved.append(Moved(key="policy", label="Policy", unit="", before=labels[0], after=labels[1]))
-        return (*moved, *_moved_params(before, after))
+        """What differs between the two sides."""
+        return _moved(self.spec, self.edited.scenario, self.baseline.policy, self.changed.policy)
 
 
-def planned(spec: WhatIfSpec, scenario: Scenario) -> WhatIfPlan:
-    """Return what has to be run; InputError naming the change, the value and the way out where that cannot be."""
+def planned(spec: WhatIfSpec, scenario: Scenario, edited: EditedScenarios | None = None) -> WhatIfPlan:
+    """Return what has to be run; InputError naming the change, the value and the way out where that cannot be.
+
+    ``edited``: the scenario with changes, where several questions about it share them.
+    """
     require_scenario("what if", spec.scenario, scenario)
-    edited = EditedScenarios(scenario)
+    edited = edited or EditedScenarios(scenario)
     baseline = resolve_variant(edited, spec.baseline, spec.draws)
     same = spec.changed == spec.baseline
     return WhatIfPlan(spec, edited, baseline, baseline if same else resolve_variant(edited, spec.changed, spec.draws))
@@ -129,8 +126,22 @@ def is_exact(spec: WhatIfSpec, scenario: Scenario) -> bool:
 
 
 def moved(spec: WhatIfSpec, scenario: Scenario) -> tuple[Moved, ...]:
-    """Return what differs between the two sides; see :class:`WhatIfPlan`."""
-    return planned(spec, scenario).moved
+    """Return what differs between the two sides, also of a question that cannot be answered; nothing is edited."""
+    before, after = (read_policy(side.policy, side.params) for side in (spec.baseline, spec.changed))
+    return _moved(spec, scenario, before, after)
+
+
+def _moved(spec: WhatIfSpec, scenario: Scenario, before: ResolvedPolicy, after: ResolvedPolicy) -> tuple[Moved, ...]:
+    """Return what differs: changes, then the policy, then its parameters."""
+    moved = []
+    for key, value in spec.changed.changes.items():
+        factor = factor_of(scenario, key)
+        if (read := factor.read(value)) != factor.own(scenario):
+            moved.append(Moved(key=key, label=factor.label, unit=factor.unit, before=factor.own(scenario), after=read))
+    if before.spec is not after.spec:
+        labels = before.spec.spoken, after.spec.spoken
+        moved.append(Moved(key="policy", label="Policy", unit="", before=labels[0], after=labels[1]))
+    return (*moved, *_moved_params(before, after))
 
 
 def _moved_params(before: ResolvedPolicy, after: ResolvedPolicy) -> list[Moved]:

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from dlsched.domain.errors import DlschedError
-from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import HEADLINES
 from dlsched.metrics.stats.compare import Comparison, Row
 from dlsched.policies.registry import find, spoken
-from dlsched.studies.design import changed
 from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, WhatIf, cost_key, service_rows
-from dlsched.studies.what_if.spec import WhatIfSpec
+from dlsched.studies.what_if.spec import WhatIfPlan
 from dlsched.wording.assumptions import Premise, assumptions, draw_premises
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.certainty import ROUGH
@@ -224,36 +221,25 @@ def completed_words(answer: WhatIf, comparison: Comparison) -> str:
     return said + (f"; {listed(lost)}" if lost else "") + "."
 
 
-def cautions_of(answer: WhatIf, spec: WhatIfSpec, scenario: Scenario) -> list[Caution]:
+def cautions_of(answer: WhatIf, plan: WhatIfPlan) -> list[Caution]:
     """Return what must be known before the numbers are trusted, of the changed side."""
-    case = spec.changed
-    try:
-        made = changed(scenario, case.changes)
-        load = offered_load(in_seconds(made), made.cluster)
-    except DlschedError:
-        return []
+    case, made = plan.spec.changed, plan.made
     policy, metrics = find(case.policy), next((one for one in answer.changed.metrics if one), None)
     return cautions(
-        made, metrics, audit=answer.audit, draws=answer.draws, load=load, policy_draws=policy.draws,
-        remark=policy.remark_on(dict(case.params), made),
+        made, metrics, audit=answer.audit, draws=answer.draws, load=offered_load(in_seconds(made), made.cluster),
+        policy_draws=policy.draws, remark=policy.remark_on(dict(case.params), made),
     )  # fmt: skip
 
 
-def premises_of(
-    answer: WhatIf, spec: WhatIfSpec, scenario: Scenario, today: date, more: Sequence[Premise] = ()
-) -> list[Premise]:
+def premises_of(answer: WhatIf, plan: WhatIfPlan, today: date, more: Sequence[Premise] = ()) -> list[Premise]:
     """Return what the answer takes for granted: what is drawn, ``more``, then the changed scenario's own."""
-    policies = [find(case.policy) for case in (spec.baseline, spec.changed)]
+    policies = [find(case.policy) for case in (plan.spec.baseline, plan.spec.changed)]
     runs = [one for side in (answer.baseline, answer.changed) for one in side.metrics]
-    try:
-        made = changed(scenario, spec.changed.changes)
-    except DlschedError:
-        made = scenario
     own = assumptions(
-        made,
+        plan.made,
         uses_run_times=any(policy.uses_run_times for policy in policies),
         clairvoyant=any(policy.clairvoyant for policy in policies),
         stops_jobs=any(one.get("preemptions") or one.get("resizes") for one in runs),
         today=today,
     )
-    return [*draw_premises(spec.draws.vary, "What if"), *more, *own]
+    return [*draw_premises(plan.spec.draws.vary, "What if"), *more, *own]

@@ -86,6 +86,14 @@ def csv_button(frame: pd.DataFrame, name: str) -> None:
                        type="tertiary", on_click="ignore")  # fmt: skip
 
 
+def table(frame: pd.DataFrame, key: str, alt: str, *, file_name: str = "", csv_help: str = "") -> None:
+    """Show a table, with its CSV where ``csv_help`` says what is in it."""
+    st.dataframe(frame, hide_index=True, key=f"{key}-table", placeholder="–", alt=alt)
+    if csv_help:
+        st.download_button("CSV", lambda: csv(frame), file_name=f"{file_name or key}.csv", mime="text/csv",
+                           key=f"{key}-csv", type="tertiary", on_click="ignore", help=csv_help)  # fmt: skip
+
+
 def csv(frame: pd.DataFrame) -> bytes:
     """Return CSV in which no text or name of a column is run as a formula by a spreadsheet."""
     texts = [

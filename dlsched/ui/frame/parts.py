@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import streamlit as st
@@ -51,6 +51,17 @@ def guard_rails(entries: Sequence[Caution]) -> None:
             st.warning(text + action, icon="⚠️")
         else:
             st.info(text + action, icon="ℹ️")
+
+
+def pick(label: str, names: Mapping[str, str], key: str) -> str:
+    """Ask which of some things is looked at, by name; return it. Where there is one, nothing is asked."""
+    first = next(iter(names))
+    if len(names) == 1:
+        return first
+    return str(
+        st.segmented_control(label, list(names), default=first, required=True, key=f"{key}-{'-'.join(names)}",
+                             format_func=names.__getitem__, label_visibility="collapsed")
+    )  # fmt: skip
 
 
 def empty(why: str, button: str, on_click: Callable[[], object], key: str) -> None:

@@ -185,7 +185,7 @@ def _edited(info: ScenarioInfo) -> None:
 def _running() -> None:
     """Show how far background work is, on every page; or that what this tab started is ready.
 
-    It is drawn with the page and has no timer, for the reason given in run_queue.live_queue.
+    It is drawn with the page and has no timer, for the reason given in queue.live_queue.
     """
     statuses = session.runner().status()
     under_way = sum(not status.state.is_over for status in statuses)

@@ -20,8 +20,8 @@ from dlsched.ui.frame.scenario_bar import policy_label
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.home.demo_result import demo_result
 from dlsched.ui.scenario import samples
-from dlsched.ui.simulate import run_view
-from dlsched.ui.simulate.run_queue import live_queue
+from dlsched.ui.simulate import run
+from dlsched.ui.simulate.queue import live_queue
 from dlsched.wording.formats import amount, money
 
 DEMO_POLICIES = ("fifo", "easy-backfill", "sjf")
@@ -51,7 +51,7 @@ def demo_card(*, primary: bool) -> None:
         ):  # fmt: skip
             demo = session.demo()
             session.keep(demo)
-            run_state.start(run_view.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}, DEMO_DRAWS))
+            run_state.start(run.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}, DEMO_DRAWS))
             st.rerun()
 
 

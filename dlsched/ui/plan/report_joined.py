@@ -21,7 +21,7 @@ from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, is_exact
 from dlsched.studies.what_if.answer import WhatIf
 from dlsched.ui.frame import loaders, runs_of, session
-from dlsched.ui.plan import report_kept, size_work
+from dlsched.ui.plan import report_kept, size_state
 from dlsched.ui.plan.report_kept import TODAY, Kept
 from dlsched.ui.plan.report_work import MOST_DRAWS, Wanted, stored_sensitivity
 from dlsched.ui.scenario import price_lists
@@ -124,7 +124,7 @@ def _sizes(scenario: Scenario, kept: Sequence[Kept]) -> Frontier | None:
     for one in kept:
         if one.sizing is not None and (found := frontier_of(one.sizing, one.name)) is not None:
             return found
-    newest = size_work.newest_size(scenario.content_hash)
+    newest = size_state.newest_size(scenario.content_hash)
     return None if newest is None else frontier_of(newest)
 
 

@@ -8,7 +8,6 @@ is taken from it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -26,8 +25,8 @@ from dlsched.studies.what_if.words import subject
 from dlsched.ui.frame import loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.pending import PendingTasks
-from dlsched.ui.plan import shortlist, size_work, what_if_work
-from dlsched.ui.plan.what_if_work import KIND, Shown
+from dlsched.ui.plan import shortlist, size_state, what_if_state
+from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
 from dlsched.wording.formats import amount
 from dlsched.wording.settings import vary_words
 
@@ -71,18 +70,18 @@ def kept_of(scenario: Scenario) -> list[Kept]:
 
 def _kept(experiment_id: str, scenario: Scenario) -> Kept | None:
     record = session.store().get_experiment(experiment_id)
-    if record.kind == KIND:
+    if record.kind == WHAT_IFS.kind:
         spec = read_spec(record.spec)
         check(spec, scenario)
         differs = moved(spec, scenario)
         return Kept(subject(differs).words, spec, experiment_id) if differs else None
-    if record.kind != size_work.SIZES.kind:
+    if record.kind != size_state.SIZES.kind:
         return None
-    shown = size_work.SIZES.stored(experiment_id)
+    shown = size_state.SIZES.stored(experiment_id)
     sizing = shown.answer
     if sizing.answer is None or sizing.answer == sizing.today:
         return None
-    spec = size_work.what_if_of(shown.spec, sizing, scenario)
+    spec = size_state.what_if_of(shown.spec, sizing, scenario)
     check(spec, scenario)
     return Kept(sizing.words(sizing.answer), spec, experiment_id, sizing)
 
@@ -139,7 +138,7 @@ def runs_fit(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> bool:
 
 def answer_of(one: Kept, frame: WhatIfSpec) -> Shown | None:
     """Return the stored answer about an option on the draws of a frame; None where it is to be computed."""
-    return what_if_work.known(aligned(one, frame))
+    return what_if_state.known(aligned(one, frame))
 
 
 def missing(kept: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> list[Kept]:
@@ -165,23 +164,21 @@ def ask_about_sizes(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenar
 
 def question(spec: WhatIfSpec, name: str, scenario: Scenario) -> StudyTask:
     """Return a what-if for the background runner."""
-    return StudyTask(KIND, spec.model_dump(mode="json"), f"Option: {name}", scenario)
+    return WHAT_IFS.task(spec, scenario, f"Option: {name}")
 
 
 def ask_about_size(experiment_id: str, scenario: Scenario) -> None:
     """Keep a size as an option, and have it compared with today so that a memo has all its numbers."""
     shortlist.keep(scenario.content_hash, experiment_id)
     with_size = [one for one in kept_of(scenario) if one.experiment_id == experiment_id]
-    lacking = [one for one in with_size if what_if_work.known(one.spec) is None]
+    lacking = [one for one in with_size if what_if_state.known(one.spec) is None]
     if lacking:
         session.runner().ask_all([question(one.spec, one.name, scenario) for one in lacking])
 
 
 def wait_shortly() -> None:
     """Give quick questions the time to be answered before the page is drawn."""
-    until_s = time.monotonic() + what_if_work.WAIT_S
-    while WORK.under_way() and time.monotonic() < until_s:
-        time.sleep(what_if_work.LOOK_EVERY_S)
+    WORK.wait_shortly()
 
 
 def want(experiment_id: str) -> None:

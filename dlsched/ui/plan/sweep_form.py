@@ -10,29 +10,30 @@ import streamlit as st
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import POLICIES, find, unmet_needs
-from dlsched.studies.design.factors import Factor, Value, factors_for
+from dlsched.studies.design.factors import Value, factors_for
 from dlsched.studies.sweep import SweepSpec, read_spec
 from dlsched.studies.sweep.presets import PRESETS, low_and_high, preset, range_of
 from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
-from dlsched.ui.fields.policy_choice import usual
+from dlsched.ui.fields import futures
+from dlsched.ui.fields.factor import label_of_values
+from dlsched.ui.fields.futures import Futures
+from dlsched.ui.fields.policy_and_params import LABELS, offered, usual
 from dlsched.ui.frame.forms import label_of
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.sweep_runs import Ready
 from dlsched.ui.study_page import Asked, fold
-from dlsched.wording.formats import amount, duration, listed
-from dlsched.wording.settings import DAYS_WHY, VARY_LABELS
+from dlsched.wording.formats import about_seconds, amount, listed
 
-LABELS = {spec.key: spec.label for spec in POLICIES}
 MODES = {"grid": "A range, or a grid of two", "one-at-a-time": "One at a time"}
 METRICS = (
     "jct_mean", "wait_mean", "wait_p95", "slowdown_mean", "late_share", "tardiness_cost", "cost_month", "total_cost",
     "vm_cost", "utility_total", "completed", "rejected", "unfinished",
 )  # fmt: skip
 """What a sweep of the page answers; runs that are kept hold all numbers, so that more cost nothing."""
-DRAWS, MOST_DRAWS = 5, 200
-SPREAD, FAILS_EVERY_H = 0.3, 720.0
+DRAWS = 5
+"""Draws of a new question: each is a run at every point of every policy."""
 NOTHING = ""
 VALUES_HELP = "Values with commas, as 4, 8, 16; or from:to:how many, as 0.8:1.4:7"
 
@@ -68,7 +69,7 @@ def count_words(ready: Ready) -> str:
     if runs > missing:
         parts.append(f"{runs - missing:,} stored")
     if missing:
-        parts.append(f"about {duration(_rounded(ready.seconds))}")
+        parts.append(about_seconds(ready.seconds))
     exact = ". Nothing is random: one draw says all of this trace, and nothing of others" if ready.plan.exact else ""
     return ", ".join(parts) + exact
 
@@ -78,15 +79,11 @@ def button_words(ready: Ready) -> str:
     runs, missing = len(ready.plan.tasks), len(ready.missing)
     if not missing:
         return f"Show {amount(runs, 'run')} from the store"
-    about = f"about {duration(_rounded(ready.seconds))}"
+    about = about_seconds(ready.seconds)
     if sweep_runs.is_interrupted(ready.spec):
         return f"Resume {missing:,} missing, {about}"
     part = f"{missing:,} of " if missing < runs else ""
     return f"Run {part}{amount(runs, 'run')}, {about}"
-
-
-def _rounded(seconds: float) -> float:
-    return 60 * round(seconds / 60) if seconds >= 90 else max(1.0, round(seconds))
 
 
 # ---- first values ------------------------------------------------------------------------------------
@@ -97,23 +94,21 @@ def fill(scenario: Scenario, asked: SweepSpec | None) -> None:
     tag = scenario.content_hash[:8]
     if asked is not None:
         _set(tag, asked.mode, {axis.key: axis.values for axis in asked.axes})
-        _set_runs(tag, asked.policies, len(asked.seeds), asked.vary)
+        st.session_state[f"sweep-policies-{tag}"] = list(asked.policies)
+        futures.fill("sweep", tag, Futures(len(asked.seeds), asked.vary))
     elif f"sweep-mode-{tag}" not in st.session_state:
         try:
             mode, axes = preset("size", scenario)
         except InputError:
             mode, axes = preset("situations", scenario)
         _set(tag, mode, {axis.key: axis.values for axis in axes})
-        _set_runs(tag, _usual(scenario), DRAWS, {})
+        st.session_state[f"sweep-policies-{tag}"] = _usual(scenario)
+        futures.fill("sweep", tag, Futures(DRAWS, {}))
 
 
-def _usual(scenario: Scenario) -> tuple[str, ...]:
-    offered = _offered(scenario)
-    return tuple(key for key in usual(scenario) if key in offered) or tuple(offered[:1])
-
-
-def _offered(scenario: Scenario) -> list[str]:
-    return [spec.key for spec in POLICIES if not unmet_needs(spec, scenario)]
+def _usual(scenario: Scenario) -> list[str]:
+    choices = offered(scenario)
+    return [key for key in usual(scenario) if key in choices] or choices[:1]
 
 
 def _set(tag: str, mode: str, axes: Mapping[str, tuple[Value, ...]]) -> None:
@@ -127,14 +122,6 @@ def _set(tag: str, mode: str, axes: Mapping[str, tuple[Value, ...]]) -> None:
         st.session_state[f"sweep-alone-{tag}"] = keys
     for key, values in axes.items():
         st.session_state[_values_key(tag, mode, key)] = _text(values)
-
-
-def _set_runs(tag: str, policies: tuple[str, ...], draws: int, vary: Mapping[str, Value]) -> None:
-    st.session_state[f"sweep-policies-{tag}"] = list(policies)
-    st.session_state[f"sweep-draws-{tag}"] = draws
-    st.session_state[f"sweep-vary-{tag}"] = list(vary)
-    st.session_state[f"sweep-spread-{tag}"] = float(vary.get("run_time_spread", SPREAD))
-    st.session_state[f"sweep-fails-{tag}"] = float(vary.get("failures", FAILS_EVERY_H))
 
 
 def _text(values: tuple[Value, ...]) -> str:
@@ -160,17 +147,19 @@ def _spec(scenario: Scenario, tag: str) -> SweepSpec:
     names = _names(scenario, policies)
     axes = _grid(scenario, tag, names) if mode == "grid" else _alone(scenario, tag, names)
     policies = _policies(scenario, tag)
-    draws, vary = _draws(tag, axes)
+    drawn = futures.fields("sweep", tag, scenario, without=axes)
     typed = {key: read_values(key, text) for key, text in axes.items()}
-    refuse_too_many({names.get(key, key): len(values) for key, values in typed.items()}, mode, len(policies), draws)
+    refuse_too_many(
+        {names.get(key, key): len(values) for key, values in typed.items()}, mode, len(policies), drawn.draws
+    )
     return read_spec(
         {
             "scenario": scenario.content_hash,
             "axes": [{"key": key, "values": values} for key, values in typed.items()],
             "mode": mode,
             "policies": policies,
-            "seeds": list(range(draws)),
-            "vary": vary,
+            "seeds": list(range(drawn.draws)),
+            "vary": drawn.vary,
             "metrics": METRICS,
         }
     )
@@ -178,19 +167,12 @@ def _spec(scenario: Scenario, tag: str) -> SweepSpec:
 
 def _names(scenario: Scenario, policies: list[str]) -> dict[str, str]:
     """Return what can vary: changes of the scenario, then numbers and choices among the parameters of the policies."""
-    names = {change.key: _label(change) for change in factors_for(scenario)}
+    names = {change.key: label_of_values(change) for change in factors_for(scenario)}
     for policy in policies:
         for name, info in find(policy).params.model_fields.items():
             if name != "vm_type" and _kinds(info.annotation):
                 names[f"{policy}.{name}"] = f"{LABELS[policy]}: {label_of(name, info).lower()}"
     return names
-
-
-def _label(change: Factor) -> str:
-    unit = {"x": "times", "nodes": "", "": "1 = on" if change.key == "days" else ""}.get(change.unit, change.unit)
-    if change.key == "run_time_spread" or change.key.endswith(("_share", "_error")):
-        unit = "0.3 = 30%"
-    return f"{change.label} ({unit})" if unit else change.label
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:
@@ -259,11 +241,10 @@ def _alone(scenario: Scenario, tag: str, names: Mapping[str, str]) -> dict[str, 
 
 
 def _policies(scenario: Scenario, tag: str) -> list[str]:
-    offered = _offered(scenario)
-    key = f"sweep-policies-{tag}"
-    st.session_state[key] = [one for one in st.session_state.get(key, []) if one in offered]
+    choices, key = offered(scenario), f"sweep-policies-{tag}"
+    st.session_state[key] = [one for one in st.session_state.get(key, []) if one in choices]
     chosen = st.multiselect(
-        "Policies", offered, key=key, persist_state="session", format_func=LABELS.__getitem__,
+        "Policies", choices, key=key, persist_state="session", format_func=LABELS.__getitem__,
         help="All see the same jobs. Parameters keep their defaults, but for what varies",
     )  # fmt: skip
     if lacking := _lacking(scenario):
@@ -279,32 +260,3 @@ def _lacking(scenario: Scenario) -> list[str]:
         if needs := unmet_needs(spec, scenario):
             by_need.setdefault(" and ".join(need.value for need in needs), []).append(spec.spoken)
     return [f"{listed(names)}: needs {need}" for need, names in by_need.items()]
-
-
-def _draws(tag: str, axes: Mapping[str, str]) -> tuple[int, dict[str, float]]:
-    key = f"sweep-vary-{tag}"
-    options = [one for one in VARY_LABELS if one not in axes]
-    st.session_state[key] = [one for one in st.session_state.get(key, []) if one in options]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        draws = st.number_input(
-            "Draws", 1, MOST_DRAWS, key=f"sweep-draws-{tag}", persist_state="session", width=110,
-            help="How often everything random is drawn again; more draws, narrower intervals",
-        )  # fmt: skip
-        chosen = st.multiselect(
-            "What else differs from draw to draw", options, key=key, persist_state="session", width=380,
-            format_func=VARY_LABELS.__getitem__,
-            help="A recorded trace is one story. Whole days drawn anew, run times off, or nodes that fail make others; "
-            f"all points and policies meet the same at a draw. Days: {DAYS_WHY}",
-        )  # fmt: skip
-        vary = {"days": 1.0} if "days" in chosen else {}
-        if "run_time_spread" in chosen:
-            vary["run_time_spread"] = st.number_input(
-                "Run times ± (0.3 = 30%)", 0.01, 5.0, key=f"sweep-spread-{tag}", persist_state="session", width=170,
-                help="Each job's work times a random factor with mean 1 and this coefficient of variation",
-            )  # fmt: skip
-        if "failures" in chosen:
-            vary["failures"] = st.number_input(
-                "A node fails every (h)", 0.1, 1e6, key=f"sweep-fails-{tag}", persist_state="session", width=170,
-                help="Mean time between failures of each node; it is back after 1 h (an assumption of ours)",
-            )  # fmt: skip
-    return int(draws), vary

@@ -13,7 +13,6 @@ from dlsched.figures.sweep import cost_against_service, is_numeric, lines
 from dlsched.figures.sweep_map import value_map
 from dlsched.figures.sweep_tornado import tornado
 from dlsched.metrics.kpi import KPIS
-from dlsched.policies.registry import find
 from dlsched.studies.design.factors import factors_for
 from dlsched.studies.sweep.answer import Sweep, choice_points, costs_of, mean_at, metrics_of, rows_of
 from dlsched.studies.sweep.words import (
@@ -27,15 +26,14 @@ from dlsched.studies.sweep.words import (
     premises_of,
     value_words,
 )
+from dlsched.ui.fields.policy_and_params import premises
 from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.regret_table import regret_rows, regret_table
 from dlsched.ui.plan.sweep_runs import SWEEPS, Shown
-from dlsched.ui.scenario import price_lists
-from dlsched.ui.scenario.calibration import known_trust
-from dlsched.wording.assumptions import assumptions
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import overload_cautions
 from dlsched.wording.formats import amount, show_interval
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -75,7 +73,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
             help="What sentence, cards and pictures are about",
         )  # fmt: skip
         st.badge(certainty(answer), color="gray", help="All points and policies see the same draws")
-        chips(_chips(shown, scenario), "sweep")
+        chips(_premises(shown, scenario), "sweep")
     _parts(answer, metric)
     if not shown.elsewhere:
         _in_full(shown, scenario, is_current=is_current)
@@ -100,19 +98,12 @@ def _put_away(scenario: Scenario) -> None:
                   help="Show the newest complete sweep instead; runs stay in the store")  # fmt: skip
 
 
-def _chips(shown: Shown, scenario: Scenario) -> list[Any]:
+def _premises(shown: Shown, scenario: Scenario) -> list[Premise]:
     answer = shown.answer
     helps = {change.key: change.help for change in factors_for(scenario)}
     of_axes = [(axis.label, helps[axis.key]) for axis in answer.axes if axis.key in helps]
-    specs = [find(policy) for policy in answer.policies]
-    own = assumptions(
-        scenario,
-        uses_run_times=any(spec.uses_run_times for spec in specs),
-        clairvoyant=any(spec.clairvoyant for spec in specs),
-        today=price_lists.today(),
-    )
-    trust = None if shown.elsewhere else known_trust(answer.scenario)
-    return [*([] if shown.elsewhere else own), *([trust] if trust else []), *premises_of(answer, of_axes)]
+    own = [] if shown.elsewhere else premises(scenario, answer.policies)
+    return [*own, *premises_of(answer, of_axes)]
 
 
 def _parts(answer: Sweep, metric: str) -> None:

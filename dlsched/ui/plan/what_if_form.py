@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.units import MINUTE_S
-from dlsched.policies.registry import POLICIES, find, unmet_needs
-from dlsched.studies.design import Factor, Variant, factor_of
+from dlsched.policies.registry import find
+from dlsched.studies.design import Factor, factor_of
 from dlsched.studies.design.factors import NODES_OF, factors_for
-from dlsched.studies.what_if import WhatIfSpec
+from dlsched.studies.design.variants import Value
+from dlsched.studies.what_if import WhatIfPlan, WhatIfSpec
+from dlsched.ui.fields import factor, futures
+from dlsched.ui.fields.futures import DRAWS, USUAL, Futures
+from dlsched.ui.fields.policy_and_params import (
+    LABELS,
+    checked_params,
+    has_params,
+    param_fields,
+    policy_field,
+)
 from dlsched.ui.frame import session
-from dlsched.ui.frame.forms import model_fields
 from dlsched.ui.frame.parts import error_box
-from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.plan import what_if_work
-from dlsched.wording.settings import value_words
+from dlsched.ui.frame.text import safe
+from dlsched.ui.plan import what_if_state as state
 
 MOST_CONTROLS = 8
 MOST_POOLS = 3
-FACTOR_LOW, FACTOR_HIGH, FACTOR_STEP = 0.5, 2.0, 0.05
 NOT_HERE = ("nodes", "days", "run_time_spread", "failures")
 """Changes without a control of their own: nodes come first, and what is drawn anew is chosen under Draws."""
 EXTRA, PICKED = "whatif-extra", "whatif-add"
-LABELS = {spec.key: spec.label for spec in POLICIES}
 
 
 def controls(spec: WhatIfSpec, scenario: Scenario) -> None:
@@ -73,110 +78,80 @@ def _has(key: str) -> bool:
     return any(change.key == key for change in factors_for(session.scenario()))
 
 
-def set_change(key: str, value: float | str | None) -> None:
+def set_change(key: str, value: Value | None) -> None:
     """Move one thing; None or its value of today takes the change away."""
-    scenario, spec = session.scenario(), st.session_state[what_if_work.SPEC]
-    changes = {name: old for name, old in spec.changed.changes.items() if name != key}
+    scenario = session.scenario()
+    changes = {name: old for name, old in state.now().changed.changes.items() if name != key}
     change = factor_of(scenario, key)
     if value is not None and value != "" and change.read(value) != change.own(scenario):
         changes[key] = change.read(value)
-    what_if_work.put_changed(Variant(policy=spec.changed.policy, changes=changes, params=spec.changed.params))
+    state.put_changed(changes=changes)
 
 
 def set_policy(policy: str) -> None:
     """Take another policy with its usual parameters; the baseline's own policy keeps the baseline's parameters."""
-    spec: WhatIfSpec = st.session_state[what_if_work.SPEC]
-    params = spec.baseline.params if policy == spec.baseline.policy else {}
-    what_if_work.put_changed(Variant(policy=policy, changes=spec.changed.changes, params=params))
+    baseline = state.now().baseline
+    state.put_changed(policy=policy, params=baseline.params if policy == baseline.policy else {})
 
 
 def _control(spec: WhatIfSpec, scenario: Scenario, change: Factor) -> None:
-    own, value = change.own(scenario), spec.changed.changes.get(change.key)
-    key, label = f"whatif-{change.key}", _label(change, own, is_moved=value is not None)
-    now = own if value is None else value
-    moved: dict[str, Any] = {"on_change": _moved, "args": (change.key, _scale(change))}
-    if change.kind == "names":
-        st.session_state[key] = "" if now is None else str(now)
-        st.text_input(label, key=key, help=dollars(change.help), placeholder=_example(change), **moved)
-    elif change.unit == "x":
-        st.session_state[key] = float(now or 0.0)
-        st.slider(label, min(FACTOR_LOW, float(now or 0.0)), max(FACTOR_HIGH, float(now or 0.0)), step=FACTOR_STEP,
-                  format="%.2fx", key=key, help=dollars(change.help), **moved)  # fmt: skip
-    elif change.kind == "whole":
-        st.session_state[key] = int(now or 0)
-        st.number_input(label, int(change.low), int(change.high), step=1, key=key, help=dollars(change.help), **moved)
-    else:
-        scale = _scale(change)
-        st.session_state[key] = None if now is None else float(now) / scale
-        st.number_input(label, change.low / scale, change.high / scale, value=None, format="%g", key=key,
-                        help=dollars(change.help), placeholder="none", **moved)  # fmt: skip
-
-
-def _moved(key: str, scale: float) -> None:
-    value = st.session_state[f"whatif-{key}"]
-    set_change(key, value * scale if isinstance(value, int | float) else value)
-
-
-def _scale(change: Factor) -> float:
-    """Return by what a field's number is multiplied: times are typed in minutes."""
-    return MINUTE_S if change.unit == "s" else 1
-
-
-def _label(change: Factor, own: float | str | None, *, is_moved: bool) -> str:
-    unit = " (min)" if change.unit == "s" else f" ({dollars(change.unit)})" if change.unit in ("h", "$") else ""
-    now = f"{own:g}x" if change.unit == "x" else value_words(change.key, change.unit, own)  # the slider says x too
-    today = dollars(safe(now, 40))
-    text = f"{safe(change.label, 40)}{unit}, today {today}"
-    return f":violet[**{text}**]" if is_moved else text
-
-
-def _example(change: Factor) -> str:
-    return {"failure_at": "3@48for6", "vm_types": "names with + between"}.get(change.key, "")
+    value = spec.changed.changes.get(change.key)
+    factor.control(change, change.own(scenario), value, f"whatif-{change.key}", partial(set_change, change.key))
 
 
 # ---- policy ------------------------------------------------------------------------------------------
 
 
 def _policy(spec: WhatIfSpec, scenario: Scenario) -> None:
-    offered = [one.key for one in POLICIES if not unmet_needs(one, scenario)]
     policy = spec.changed.policy
-    offered = offered if policy in offered else [policy, *offered]
-    is_moved = policy != spec.baseline.policy
     text = f"Policy, today {safe(LABELS[spec.baseline.policy])}"
     st.session_state["whatif-policy"] = policy
-    st.selectbox(
-        f":violet[**{text}**]" if is_moved else text, offered, key="whatif-policy", format_func=LABELS.__getitem__,
-        on_change=_policy_moved, help="Policies that need what the scenario lacks are not offered; Run says what.",
+    policy_field(
+        scenario, "whatif-policy", text if policy == spec.baseline.policy else f":violet[**{text}**]", keep=policy,
+        on_change=lambda: set_policy(str(st.session_state["whatif-policy"])), width="stretch",
     )  # fmt: skip
-    if find(policy).params.model_fields:
-        _params(spec)
+    if has_params(find(policy), scenario):
+        _params(spec, scenario)
 
 
-def _policy_moved() -> None:
-    set_policy(str(st.session_state["whatif-policy"]))
-
-
-def _params(spec: WhatIfSpec) -> None:
+def _params(spec: WhatIfSpec, scenario: Scenario) -> None:
     """Ask for the parameters of the policy; those of another one begin at its defaults."""
-    case, policy = spec.changed, find(spec.changed.policy)
-    free = session.scenario().cluster.free_slots
-    hidden = frozenset() if free else frozenset({"vm_type"})
-    if not set(policy.params.model_fields) - hidden:
-        return
-    count = len(st.session_state.get(what_if_work.HISTORY, []))
+    policy, own = find(spec.changed.policy), spec.changed.params
+    count = len(st.session_state.get(state.HISTORY, []))
     with st.popover(f"Parameters of {safe(policy.label)}", help="Those that differ are listed among the changes"):
-        choices = {"vm_type": [vm.name for vm in session.scenario().cluster.vm_types]} if free else {}
-        current = policy.parse(dict(case.params))
-        given = model_fields(policy.params, f"whatif-param-{policy.key}-{count}", current, hidden=hidden,
-                             choices=choices)  # fmt: skip
+        given = param_fields(policy, scenario, f"whatif-param-{policy.key}-{count}", own)
         try:
-            params = policy.parse(given).model_dump(exclude_defaults=True, mode="json")
+            params = checked_params(policy, given)
         except InputError as error:
             error_box(error)
             return
-    if policy.parse(params) != current:
-        what_if_work.put_changed(Variant(policy=case.policy, changes=case.changes, params=params))
+    if policy.parse(params) != policy.parse(dict(own)):
+        state.put_changed(params=params)
         st.rerun()
+
+
+# ---- draws -------------------------------------------------------------------------------------------
+
+
+def draws(plan: WhatIfPlan) -> None:
+    """Ask what varies between draws and how many there are."""
+    drawn = plan.spec.draws
+    futures.fill("whatif", "", Futures(len(drawn.seeds), drawn.vary))
+    futures.fields("whatif", "", plan.edited.scenario, exact=plan.exact, on_change=_vary)
+
+
+def vary_run_times() -> None:
+    """Draw run times anew: the offer where nothing is random."""
+    vary = {"run_time_spread": USUAL["run_time_spread"]}
+    state.put(state.now().model_copy(update={"draws": Futures(DRAWS, vary).replications}))
+
+
+def _vary() -> None:
+    """Take over what the fields say; who lets something vary where there is one draw gets the usual number."""
+    wanted, before = futures.chosen("whatif", ""), state.now().draws
+    if wanted.draws == 1 and wanted.vary.keys() - before.vary.keys():
+        wanted = Futures(DRAWS, wanted.vary)
+    state.put(state.now().model_copy(update={"draws": wanted.replications}))
 
 
 # ---- further changes ---------------------------------------------------------------------------------

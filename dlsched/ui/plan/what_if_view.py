@@ -8,13 +8,14 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import what_if as figures
 from dlsched.metrics.job_classes import NAMED, NOUNS
 from dlsched.metrics.stats.compare import Comparison, Row
 from dlsched.policies.registry import find, unmet_needs
-from dlsched.studies.design import Variant, factor_of
-from dlsched.studies.what_if import WhatIfSpec, is_exact, moved
+from dlsched.studies.design import factor_of
+from dlsched.studies.what_if import WhatIfPlan, WhatIfSpec, moved
 from dlsched.studies.what_if.answer import CHANGED, TODAY, WhatIf, card_rows, comparison_of
 from dlsched.studies.what_if.words import (
     cautions_of,
@@ -25,10 +26,11 @@ from dlsched.studies.what_if.words import (
     settings,
 )
 from dlsched.ui.frame import charts, parts, session
-from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.plan import report_kept, shortlist, what_if_draws, what_if_form, what_if_kept, what_if_work
-from dlsched.ui.plan.what_if_work import Shown
+from dlsched.ui.plan import report_kept, shortlist
+from dlsched.ui.plan import what_if_form as form
+from dlsched.ui.plan import what_if_state as state
+from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
 from dlsched.ui.results import cards, winners
 from dlsched.ui.scenario import calibration, price_lists
 from dlsched.wording.assumptions import Premise
@@ -68,64 +70,71 @@ def changes_row(spec: WhatIfSpec, scenario: Scenario) -> DeltaGenerator:
         if not differs:
             _suggestions(spec, scenario)
         st.space("stretch")
-        st.button("Undo", key="whatif-undo", on_click=what_if_work.undo, disabled=not what_if_work.can_undo(),
+        st.button("Undo", key="whatif-undo", on_click=state.undo, disabled=not state.can_undo(),
                   help="Back to the question before", type="tertiary")  # fmt: skip
-        st.button("Reset", key="whatif-reset", on_click=what_if_work.reset, disabled=not differs, type="tertiary",
+        st.button("Reset", key="whatif-reset", on_click=state.reset, disabled=not differs, type="tertiary",
                   help="Change nothing of the scenario; the draws stay")  # fmt: skip
-        what_if_kept.kept_list(scenario.content_hash)
+        kept_list(scenario.content_hash)
         return st.container(width="content")
 
 
 def _drop(key: str) -> None:
-    spec: WhatIfSpec = st.session_state[what_if_work.SPEC]
+    spec = state.now()
     if key == "policy":
-        what_if_form.set_policy(spec.baseline.policy)
+        form.set_policy(spec.baseline.policy)
     elif key.startswith("param."):
         name, params = key.removeprefix("param."), dict(spec.changed.params)
         params.pop(name, None)
         if spec.changed.policy == spec.baseline.policy and name in spec.baseline.params:
             params[name] = spec.baseline.params[name]
-        what_if_work.put_changed(Variant(policy=spec.changed.policy, changes=spec.changed.changes, params=params))
+        state.put_changed(params=params)
     else:
-        what_if_form.set_change(key, None)
+        form.set_change(key, None)
 
 
 def _suggestions(spec: WhatIfSpec, scenario: Scenario) -> None:
     st.markdown(":gray[Nothing is changed. Try]", width="content")
-    usual = what_if_form.usual_keys(scenario)
+    usual = form.usual_keys(scenario)
     nodes = next((key for key in usual if key.startswith("nodes")), None)
     if nodes is not None:
         kind = nodes.partition(".")[2]
         now = factor_of(scenario, nodes).own(scenario)
         st.button(f"+1 {safe(kind, 20)} node" if kind else "+1 node", key="whatif-try-nodes", type="primary",
-                  on_click=what_if_form.set_change, args=(nodes, int(now or 0) + 1),
+                  on_click=form.set_change, args=(nodes, int(now or 0) + 1),
                   help="One node more, the jobs as they are")  # fmt: skip
     if "arrivals" in usual:
-        st.button("arrivals +20%", key="whatif-try-arrivals", on_click=what_if_form.set_change,
+        st.button("arrivals +20%", key="whatif-try-arrivals", on_click=form.set_change,
                   args=("arrivals", 1.2), help="The same jobs, arriving 1.2 times as fast")  # fmt: skip
     other = next((key for key in EVERYDAY if key != spec.baseline.policy and not unmet_needs(find(key), scenario)), "")
     if other:
-        st.button(find(other).label, key="whatif-try-policy", on_click=what_if_form.set_policy, args=(other,),
+        st.button(find(other).label, key="whatif-try-policy", on_click=form.set_policy, args=(other,),
                   help=dollars(find(other).summary))  # fmt: skip
 
 
 # ---- the answer --------------------------------------------------------------------------------------
 
 
-def show(shown: Shown, scenario: Scenario, *, refining: bool = False, old: bool = False) -> None:
-    """Show an answer; ``refining``: more draws are under way; ``old``: it answers the question before."""
+def show(shown: Shown, asked: WhatIfPlan, *, refining: bool = False, old: bool = False) -> None:
+    """Show an answer below the question that is ``asked``.
+
+    ``refining``: more draws are under way; ``old``: it answers the question before.
+    """
     answer = shown.answer
     comparison = comparison_of(answer)
     for text in answer.errors[:3]:
         st.error(f"**A run did not come to its end**  \n{safe(text, 600)}", icon="⛔")
+    try:
+        plan = state.plan_of(shown.spec, asked.edited.scenario)
+    except DlschedError:  # of an older version of this program
+        plan = asked
     with st.container(key="whatif-old" if old else "whatif-now"):
-        found = cautions_of(answer, shown.spec, scenario)
+        found = cautions_of(answer, plan)
         parts.guard_rails([one for one in found if one.level != "info"])
         parts.sentence(sentence(answer, comparison))
         if answer.errors:
             return
         _cards(answer, comparison)
-        _sure(shown, scenario, comparison, refining=refining)
+        _sure(shown, plan, asked, comparison, refining=refining)
         _pictures(answer, comparison)
         _further(shown, comparison)
 
@@ -153,7 +162,7 @@ def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining: bool) -> None:
+def _sure(shown: Shown, plan: WhatIfPlan, asked: WhatIfPlan, comparison: Comparison, *, refining: bool) -> None:
     """Say how sure the numbers are, what varies and what is assumed; then what comes next."""
     answer = shown.answer
     text = "Differences from today, as the scenario is. " if answer.is_changed else ""
@@ -163,13 +172,13 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
             st.badge("refining: more draws are under way", color="violet")
         st.badge(comparison.certainty(paired=answer.is_changed), color="gray",
                  help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
-        what_if_draws.choose(st.session_state[what_if_work.SPEC], scenario)  # of a rough answer, all draws asked for
-        if is_exact(shown.spec, scenario):
-            st.button("Vary run times ± 30%", key="whatif-vary-now", on_click=what_if_draws.vary_run_times,
+        form.draws(asked)  # of a rough answer, all draws asked for
+        if plan.exact:
+            st.button("Vary run times ± 30%", key="whatif-vary-now", on_click=form.vary_run_times,
                       type="tertiary", help="10 draws tell how far the answer holds")  # fmt: skip
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
-        parts.chips(_premises(shown, scenario), "whatif")
+        parts.chips(_premises(shown, plan), "whatif")
         if refining:  # in the place of what comes next, which would stay there greyed
             for _ in range(3):
                 st.empty()
@@ -178,9 +187,9 @@ def _sure(shown: Shown, scenario: Scenario, comparison: Comparison, *, refining:
             _next_steps(shown)
 
 
-def _premises(shown: Shown, scenario: Scenario) -> list[Premise]:
-    trust = calibration.known_trust(scenario.content_hash)
-    return premises_of(shown.answer, shown.spec, scenario, price_lists.today(), [trust] if trust else [])
+def _premises(shown: Shown, plan: WhatIfPlan) -> list[Premise]:
+    trust = calibration.known_trust(plan.edited.scenario.content_hash)
+    return premises_of(shown.answer, plan, price_lists.today(), [trust] if trust else [])
 
 
 def _pictures(answer: WhatIf, comparison: Comparison) -> None:
@@ -230,16 +239,58 @@ def _winners(answer: WhatIf) -> None:
 
 def _next_steps(shown: Shown) -> None:
     """Offer what comes after an answer: find a size, write it down."""
-    is_kept, usable = shortlist.is_kept(shown.spec.scenario, shown.experiment_id), what_if_kept.is_usable(shown)
-    if "Size" in SCRIPTS and st.button("Find the cheapest size", key="whatif-size",
-                                       help="The smallest cluster that meets a target"):  # fmt: skip
-        session.go(SCRIPTS["Size"].partition("/")[2])
-    if "Report" in SCRIPTS and st.button("Add to report", key="whatif-report", disabled=not usable,
-                                         type="primary" if is_kept else "secondary",
-                                         help="Keeps this as an option and opens the report"):  # fmt: skip
+    is_kept, usable = shortlist.is_kept(shown.spec.scenario, shown.experiment_id), is_usable(shown)
+    if st.button("Find the cheapest size", key="whatif-size", help="The smallest cluster that meets a target"):
+        session.go("plan/size.py")
+    if st.button("Add to report", key="whatif-report", disabled=not usable, type="primary" if is_kept else "secondary",
+                 help="Keeps this as an option and opens the report"):  # fmt: skip
         shortlist.keep(shown.spec.scenario, shown.experiment_id)
         report_kept.want(shown.experiment_id)
-        session.go(SCRIPTS["Report"].partition("/")[2])
+        session.go("plan/report.py")
+
+
+def keep_button(shown: Shown) -> None:
+    """Offer to keep an answer as an option, or to take it off again."""
+    scenario_hash = shown.spec.scenario
+    if shortlist.is_kept(scenario_hash, shown.experiment_id):
+        st.button("Kept as option ✕", key="whatif-unkeep", on_click=shortlist.drop,
+                  args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
+    elif shown.answer.is_changed:
+        st.button("Keep as option", key="whatif-keep", on_click=shortlist.keep, disabled=not is_usable(shown),
+                  type="primary", args=(scenario_hash, shown.experiment_id),
+                  help="Remembered with this scenario, to look at again and for the report")  # fmt: skip
+
+
+def is_usable(shown: Shown) -> bool:
+    """Whether an answer can be an option: a change with an interval or exact, all runs done, their books clean."""
+    answer = shown.answer
+    return answer.is_changed and (answer.exact or answer.draws > 1) and not answer.errors and not answer.audit
+
+
+def kept_list(scenario_hash: str) -> None:
+    """List the what-ifs that were kept, each with its sentence and a way back to it."""
+    found = [(one, answer) for one in shortlist.kept(scenario_hash) if (answer := _answer(one)) is not None]
+    if not found:
+        return
+    with st.popover(amount(len(found), "option"), key="whatif-kept", help="What was kept of this scenario"):
+        for experiment_id, answer in found:
+            st.markdown(safe(sentence(answer, comparison_of(answer)), 400))
+            with st.container(horizontal=True, gap="small"):
+                st.button("Open", key=f"whatif-open-{experiment_id}", on_click=_open, args=(experiment_id,))
+                st.button("Remove", key=f"whatif-forget-{experiment_id}", on_click=shortlist.drop,
+                          args=(scenario_hash, experiment_id), type="tertiary")  # fmt: skip
+
+
+def _answer(experiment_id: str) -> WhatIf | None:
+    """Return a kept answer; None where it is gone, or is of another page."""
+    try:
+        return WHAT_IFS.stored(experiment_id).answer
+    except DlschedError:
+        return None
+
+
+def _open(experiment_id: str) -> None:
+    state.open_spec(WHAT_IFS.stored(experiment_id).spec)
 
 
 HOW_TEXT = """

@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import find, unmet_needs
-from dlsched.runner.background import StudyTask
-from dlsched.store.record import experiment_key
-from dlsched.store.runs import RunInfo
-from dlsched.studies import registry
-from dlsched.studies.design import Variant
+from dlsched.studies.design import EditedScenarios, Variant, changed
+from dlsched.studies.design.factors import differs_by_seed
+from dlsched.studies.design.variants import Value
 from dlsched.studies.what_if import (
     LINK_PARAMS,
+    STUDY,
+    WhatIfPlan,
     WhatIfSpec,
-    guess_s,
-    moved,
+    plan_s,
+    planned,
     read_link,
-    read_spec,
     unchanged,
     written_link,
 )
 from dlsched.studies.what_if.answer import WhatIf
 from dlsched.studies.what_if.words import subject
-from dlsched.ui.fields import policy_choice
+from dlsched.ui import answers
+from dlsched.ui.answers import PARAM
+from dlsched.ui.fields.policy_and_params import usual_variant, variant_of
 from dlsched.ui.frame import session
-from dlsched.ui.pending import PendingTasks
 
-KIND, PARAM = "what-if", "experiment"
-WORK = PendingTasks("whatif")
+WHAT_IFS = answers.Answers(STUDY, prefix="whatif")
+Shown = answers.Shown[WhatIfSpec, WhatIf]
 SPEC, HISTORY, LINK = "whatif-spec", "whatif-history", "whatif-link"
 ASKED, LAST, SPEEDS = "whatif-question", "whatif-last", "whatif-speeds"
 SLOW_S = 3.0
 """What takes longer is computed when the reader says so, not at every move of a control."""
 ROUGH_S = 1.0
 """What takes longer is asked about its first draw too, so that there is a rough answer meanwhile."""
-WAIT_S, LOOK_EVERY_S = 1.2, 0.02
 MOST_UNDO = 50
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """An answer on the page, and the question it answers."""
-
-    spec: WhatIfSpec
-    answer: WhatIf
-    experiment_id: str
 
 
 # ---- the question ------------------------------------------------------------------------------------
@@ -65,14 +52,8 @@ def follow_link() -> None:
     StoreError
         When it is not in this store, or is no what-if.
     """
-    named = st.query_params.get(PARAM)
-    if not named:
-        return
-    del st.query_params[PARAM]
-    record = session.store().get_experiment(named)
-    if record.kind != KIND:
-        raise StoreError(f"Experiment {named[:12]} is no what-if. Open it where it was made.")
-    open_spec(read_spec(record.spec))
+    if named := st.query_params.pop(PARAM, ""):
+        open_spec(WHAT_IFS.stored(named).spec)
 
 
 def open_spec(spec: WhatIfSpec) -> None:
@@ -95,10 +76,10 @@ def asked(scenario: Scenario) -> WhatIfSpec:
     link = _link_now()
     spec: WhatIfSpec | None = st.session_state.get(SPEC)
     if link and link != st.session_state.get(LINK):
-        spec = read_link(link, scenario, _usual_case(scenario).policy)
+        spec = read_link(link, scenario, usual_variant(scenario).policy)
         st.session_state[HISTORY] = []
     elif spec is None or spec.scenario != scenario.content_hash:
-        case = _usual_case(scenario)
+        case = usual_variant(scenario)
         spec = unchanged(scenario, case.policy, case.params)
         st.session_state[HISTORY] = []
     st.session_state[SPEC] = spec
@@ -122,47 +103,33 @@ def _write_link(spec: WhatIfSpec) -> None:
     st.session_state[LINK] = wanted
 
 
-def _usual_case(scenario: Scenario) -> Variant:
-    """Return the baseline of a new question: the run that is looked at, else the first usual policy."""
-    run_id = session.run_id()
-    try:
-        info = None if run_id is None else session.store().run_info(run_id)
-    except StoreError:
-        info = None
-    if info is not None and info.scenario_hash == scenario.content_hash:
-        return _case_of(info)
-    usual = [*policy_choice.usual(scenario), "fifo"]
-    return Variant(policy=next(key for key in usual if key == "fifo" or not unmet_needs(find(key), scenario)))
-
-
-def _case_of(info: RunInfo) -> Variant:
-    """Return policy and parameters of a run, without those that are its defaults."""
-    defaults = find(info.policy).parse({}).model_dump(mode="json")
-    own = {name: value for name, value in info.params.items() if value != defaults.get(name)}
-    return Variant(policy=info.policy, params=own)
-
-
 def open_about(run_id: str, changes: Mapping[str, float] | None = None) -> None:
     """Open the page with a stored run as the baseline, and these changes by key; without any nothing is changed."""
     info = session.store().run_info(run_id)
     session.look_at(info.scenario_hash)
-    case = _case_of(info)
+    case = variant_of(info)
     spec = unchanged(session.scenario(), case.policy, case.params)
     open_spec(spec.model_copy(update={"changed": spec.changed.model_copy(update={"changes": dict(changes or {})})}))
     session.go("plan/what_if.py")
 
 
+def now() -> WhatIfSpec:
+    """Return the question of this tab."""
+    spec: WhatIfSpec = st.session_state[SPEC]
+    return spec
+
+
 def put(spec: WhatIfSpec) -> None:
     """Ask another question from now on; the one before can be had back."""
-    before = st.session_state[SPEC]
+    before = now()
     if spec != before:
         st.session_state[HISTORY] = [*st.session_state.get(HISTORY, []), before][-MOST_UNDO:]
         st.session_state[SPEC] = spec
 
 
-def put_changed(case: Variant) -> None:
-    """Ask about another choice against the same baseline, on the same draws."""
-    put(st.session_state[SPEC].model_copy(update={"changed": case}))
+def put_changed(**parts: Any) -> None:
+    """Ask about another choice against the same baseline, on the same draws; parts not named stay."""
+    put(now().model_copy(update={"changed": Variant(**(dict(now().changed) | parts))}))
 
 
 def can_undo() -> bool:
@@ -178,7 +145,7 @@ def undo() -> None:
 
 def reset() -> None:
     """Change nothing of the scenario; the draws stay."""
-    put_changed(st.session_state[SPEC].baseline)
+    put(now().model_copy(update={"changed": now().baseline}))
 
 
 def forget() -> None:
@@ -189,29 +156,49 @@ def forget() -> None:
         st.session_state.pop(key, None)
 
 
+# ---- what follows from it ----------------------------------------------------------------------------
+
+
+class _KeptScenarios(EditedScenarios):
+    """A scenario with changes that the app keeps from one look at the page to the next."""
+
+    def at(self, changes: Mapping[str, Value], seed: int) -> Scenario:
+        """Return the scenario with changes for the draw of a seed; InputError as :func:`changed`."""
+        own = seed if differs_by_seed(self.scenario, changes) else 0
+        return _edited(self.scenario.content_hash, json.dumps(dict(changes)), own, self.scenario)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _edited(scenario_hash: str, changes: str, seed: int, _scenario: Scenario) -> Scenario:
+    return changed(_scenario, json.loads(changes), seed)
+
+
+def plan_of(spec: WhatIfSpec, scenario: Scenario) -> WhatIfPlan:
+    """Return what has to be run for a question; changes that were made before are not made again.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be computed.
+    """
+    return planned(spec, scenario, _KeptScenarios(scenario))
+
+
 # ---- its answer --------------------------------------------------------------------------------------
 
 
 def known(spec: WhatIfSpec) -> Shown | None:
     """Return the stored answer to a question; None when it was not asked yet."""
-    version = registry.find(KIND).version
-    found = session.store().find_experiment(experiment_key(KIND, spec.model_dump(mode="json"), version))
-    if found is None:
-        return None
-    shown = Shown(spec, _stored(str(session.store().path), found), found)
-    _note_speed(shown)
+    shown = WHAT_IFS.answer_to(spec)
+    if shown is not None and shown.answer.run_cpu_s:
+        st.session_state.setdefault(SPEEDS, {})[_kind_of(spec)] = shown.answer.run_cpu_s
     return shown
 
 
-@st.cache_resource(max_entries=50, show_spinner=False)
-def _stored(_path: str, experiment_id: str) -> WhatIf:
-    return WhatIf.from_plain(session.store().get_experiment(experiment_id).answer)
-
-
-def about_s(spec: WhatIfSpec, scenario: Scenario) -> float:
+def about_s(plan: WhatIfPlan) -> float:
     """Return about how long a question takes, seconds: by one like it that was answered, else by a guess."""
-    run_s = st.session_state.get(SPEEDS, {}).get(_kind_of(spec))
-    return guess_s(spec, scenario, session.store(), run_s)
+    run_s = st.session_state.get(SPEEDS, {}).get(_kind_of(plan.spec))
+    return plan_s(plan, session.store(), run_s)
 
 
 def _kind_of(spec: WhatIfSpec) -> tuple[Any, ...]:
@@ -219,52 +206,29 @@ def _kind_of(spec: WhatIfSpec) -> tuple[Any, ...]:
     return spec.scenario, spec.baseline.policy, spec.changed.policy, *sorted({*spec.changed.changes, *spec.draws.vary})
 
 
-def _note_speed(shown: Shown) -> None:
-    if shown.answer.run_cpu_s:
-        st.session_state.setdefault(SPEEDS, {})[_kind_of(shown.spec)] = shown.answer.run_cpu_s
-
-
 def is_asked(spec: WhatIfSpec) -> bool:
     """Whether this tab has asked the runner this question last, or the same about the first draw alone."""
     return st.session_state.get(ASKED) in (spec, spec.first_draw)
 
 
-def ask_by_itself(spec: WhatIfSpec, scenario: Scenario, seconds: float) -> None:
+def ask_by_itself(plan: WhatIfPlan, seconds: float) -> None:
     """Ask what is answered soon without being told to: all draws, else the first one alone, else nothing."""
-    first = spec.first_draw
     if seconds <= SLOW_S:
-        ask(spec, scenario, seconds)
-    elif about_s(first, scenario) <= SLOW_S and known(first) is None:
-        ask(first, scenario, 0.0)
+        ask(plan, seconds)
+        return
+    first = plan_of(plan.spec.first_draw, plan.edited.scenario)
+    if about_s(first) <= SLOW_S and known(first.spec) is None:
+        ask(first, 0.0)
 
 
-def ask(spec: WhatIfSpec, scenario: Scenario, seconds: float) -> None:
+def ask(plan: WhatIfPlan, seconds: float) -> None:
     """Ask the background runner, about the first draw first where all of them take long; stop what is out of date."""
-    drop_question()
+    spec = plan.spec
+    WHAT_IFS.work.drop()
     specs = [spec.first_draw, spec] if seconds > ROUGH_S and len(spec.draws.seeds) > 1 else [spec]
-    words = subject(moved(spec, scenario)).words if moved(spec, scenario) else "As it is"
-    ids = [
-        session.runner().ask(StudyTask(KIND, one.model_dump(mode="json"), f"What if: {words}", scenario))
-        for one in specs
-    ]
+    words = subject(plan.moved).words if plan.moved else "As it is"
+    WHAT_IFS.ask(specs, plan.edited.scenario, f"What if: {words}")
     st.session_state[ASKED] = spec
-    WORK.begin(ids)
-
-
-def drop_question() -> None:
-    """Stop what this tab has asked and nobody waits for any more."""
-    if WORK.is_waiting():
-        session.runner().cancel([status.id for status in WORK.under_way()])
-    st.session_state.pop(ASKED, None)
-    st.session_state.pop(WORK.tasks_key, None)
-    WORK.forget_ended()
-
-
-def wait_shortly() -> None:
-    """Give a quick question the time to be answered before the page is drawn: one picture instead of two."""
-    until_s = time.monotonic() + WAIT_S
-    while WORK.under_way() and time.monotonic() < until_s:
-        time.sleep(LOOK_EVERY_S)
 
 
 def last_shown(scenario: Scenario) -> Shown | None:

@@ -1,8 +1,8 @@
-"""Choose policies, their parameters and the rules of the simulation; say what a run will take."""
+"""The page Run: parameters of policies, rules of the simulation, draws, what a run will take; start it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -16,12 +16,14 @@ from dlsched.runner.background import RunTask
 from dlsched.runner.executor import num_workers
 from dlsched.studies.estimate import estimate_s
 from dlsched.studies.simulation import key_of
-from dlsched.ui.frame import session
+from dlsched.ui.fields.futures import varying
+from dlsched.ui.fields.policy_and_params import checked_params, has_params, param_fields
+from dlsched.ui.frame import run_state, session
 from dlsched.ui.frame.forms import field, label_of, model_fields
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
 from dlsched.wording.assumptions import is_random
-from dlsched.wording.formats import share
+from dlsched.wording.formats import amount, duration
 
 ASK_ABOVE_S = 60.0
 TENTH = 10
@@ -43,10 +45,7 @@ def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, d
     The values that differ from the defaults by policy, and whether all are valid. Parameters without effect on this
     cluster are left out.
     """
-    free = scenario.cluster.free_slots
-    hidden = frozenset() if free else frozenset({"vm_type"})
-    choices = {"vm_type": [vm.name for vm in scenario.cluster.vm_types]} if free else {}
-    having = [spec for spec in specs if set(spec.params.model_fields) - hidden]
+    having = [spec for spec in specs if has_params(spec, scenario)]
     values: dict[str, dict[str, Any]] = {}
     valid = True
     if not having:
@@ -56,9 +55,9 @@ def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, d
     with st.expander(f"Parameters of {names}", key="params-open"):
         for spec in having:
             st.markdown(f"**{spec.label}**")
-            given = model_fields(spec.params, f"param-{spec.key}", hidden=hidden, choices=choices)
+            given = param_fields(spec, scenario, f"param-{spec.key}")
             try:
-                changed = spec.parse(given).model_dump(exclude_defaults=True, mode="json")
+                changed = checked_params(spec, given)
             except InputError as error:
                 name = error.what.rpartition(", ")[2]
                 label = label_of(name, spec.params.model_fields[name]) if name in spec.params.model_fields else ""
@@ -128,21 +127,6 @@ def _in_columns(model: type[FrozenModel], current: FrozenModel, key: str) -> dic
     return values
 
 
-def varying(scenario: Scenario) -> str:
-    """Return what differs from draw to draw, in words; "" when nothing does."""
-    options = scenario.options
-    parts = []
-    if scenario.generator is not None:
-        parts.append("the jobs, drawn anew from their mix")
-    if options.estimate_error:
-        parts.append(f"believed run times (± {share(options.estimate_error)})")
-    if options.bug_share:
-        parts.append(f"which {share(options.bug_share)} of the jobs die early")
-    if options.cancel_share:
-        parts.append(f"which {share(options.cancel_share)} of the jobs are cancelled")
-    return "; ".join(parts)
-
-
 def draws_box(scenario: Scenario) -> int:
     """Ask for the number of draws and say what varies; where nothing does, offer what could."""
     random = is_random(scenario)
@@ -201,3 +185,51 @@ def first_tenth(scenario: Scenario) -> Scenario:
         name=f"{scenario.name}, first tenth",
         assumptions=(*scenario.assumptions, f"first {count:,} of {len(jobs):,} jobs"),
     )
+
+
+# ---- start -------------------------------------------------------------------------------------------
+
+
+def facts(expected: Expected, num_tasks: int) -> str:
+    """Return what a batch will take, in words."""
+    if not num_tasks:
+        return "tick at least one policy"
+    parts = []
+    if num_tasks > expected.stored:
+        parts.append(f"about {duration(expected.seconds)}")
+    if expected.stored:
+        parts.append(f"{expected.stored} of {num_tasks} answered from the store")
+    return ", ".join(parts)
+
+
+def start_or_ask(scenario: Scenario, tasks: list[RunTask], expected: Expected) -> None:
+    """Start the tasks, or ask first when they take over a minute."""
+    if expected.seconds > ASK_ABOVE_S:
+        _ask(scenario, tasks, expected)
+    else:
+        run_state.start(tasks)
+        st.rerun()
+
+
+@st.dialog("This takes a while")
+def _ask(scenario: Scenario, tasks: list[RunTask], expected: Expected) -> None:
+    cores = amount(expected.cores, "core")
+    st.markdown(
+        f"About **{duration(expected.seconds)}** on {cores} for {amount(len(tasks), 'run')}. "
+        "You can leave the page or cancel; finished runs are kept."
+    )
+    with st.container(horizontal=True):
+        if st.button("Run all of it", type="primary", key="ask-run"):
+            run_state.start(tasks)
+            st.rerun()
+        tenth = st.button(
+            "Try a tenth of the jobs", key="ask-tenth", disabled=len(scenario.workload) < LEAST_JOBS_FOR_TENTH,
+            help="The first tenth by submission, as a scenario of its own",
+        )  # fmt: skip
+        if tenth:
+            part = first_tenth(scenario)
+            session.keep(part)
+            run_state.start([replace(task, scenario=part) for task in tasks])
+            st.rerun()
+        if st.button("Not now", key="ask-back"):
+            st.rerun()

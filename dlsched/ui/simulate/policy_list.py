@@ -6,7 +6,8 @@ import streamlit as st
 
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import POLICIES, find, unmet_needs
+from dlsched.policies.registry import POLICIES, unmet_needs
+from dlsched.ui.fields.policy_and_params import books_slots, has_curves, has_servers, is_rented, usual
 from dlsched.ui.frame import session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown
@@ -15,14 +16,6 @@ from dlsched.ui.scenario import drawn
 from dlsched.ui.scenario.fill import OFFERS
 from dlsched.workload import fill
 
-EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
-RENTING_SIX = (
-    "gpuaas-market", "gpuaas-path-relinking", "gpuaas-greedy", "gpuaas-fifo", "gpuaas-edf", "gpuaas-priority"
-)  # fmt: skip
-ELASTIC_FIVE = ("fifo-skip", "hell-malleable", "knee-malleable", "knee-moldable", "jsq-chunk")
-ADMITTING_FIVE = ("smd", "optimus", "esw", "fifo", "fifo-skip")
-BOOKING_FIVE = ("pd-ors", "oasis", "pd-ors-drf", "pd-ors-fifo", "fifo-skip")
-"""Dorm is left out: its program of every slot takes most of a minute on the sample."""
 GROUP_TITLES = {
     "everyday": "Everyday",
     "elastic": "Elastic: change the width",
@@ -77,37 +70,6 @@ def _told_of_family(
     if own:
         _way_to(family, own, scenario, rest=told)
     return own
-
-
-def is_rented(scenario: Scenario) -> bool:
-    """Whether machines are rented for jobs whose run time depends on them: what the renting policies are made for."""
-    return scenario.cluster.free_slots and scenario.speed.kind == "table"
-
-
-def has_curves(scenario: Scenario) -> bool:
-    """Whether jobs on fixed nodes come with speed curves: what the elastic policies are made for."""
-    return not scenario.cluster.free_slots and scenario.speed.kind == "table"
-
-
-def has_servers(scenario: Scenario) -> bool:
-    """Whether jobs run with parameter servers: what the policies that let jobs in are made for."""
-    return scenario.speed.kind == "parameter-server" and scenario.workload.has_servers
-
-
-def books_slots(scenario: Scenario) -> bool:
-    """Whether policies that book machines by the slot have all they need, and those that take nodes together not."""
-    return not unmet_needs(find(BOOKING_FIVE[0]), scenario) and bool(unmet_needs(find(ADMITTING_FIVE[0]), scenario))
-
-
-def usual(scenario: Scenario) -> tuple[str, ...]:
-    """Return the policies ticked at first."""
-    if books_slots(scenario):
-        return BOOKING_FIVE
-    if is_rented(scenario):
-        return RENTING_SIX
-    if has_servers(scenario):
-        return ADMITTING_FIVE
-    return ELASTIC_FIVE if has_curves(scenario) else EVERYDAY_FIVE
 
 
 def _first_group(scenario: Scenario) -> str:

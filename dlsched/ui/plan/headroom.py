@@ -1,4 +1,4 @@
-"""What the part Headroom shows: how much more load today's cluster and the size found take."""
+"""The part Headroom: how much more load today's cluster and the size found take."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from dlsched.studies.sizing.words import (
 )
 from dlsched.ui.answers import Shown
 from dlsched.ui.frame import charts
-from dlsched.ui.frame.parts import cards, chips, sentence
+from dlsched.ui.frame.parts import cards, chips, pick, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import amount
 
 
-def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
+def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
     """Show how much more load a size takes."""
     answer = shown.answer
     if not answer.headroom:
@@ -38,12 +38,7 @@ def show(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
         st.badge(safe(answer.label), color="gray", help="The policy that all loads run under")
         chips([LOAD_ASSUMED, *rule_premises(answer.rule, answer.vary)], "headroom")
     names = metric_names(answer)
-    metric = next(iter(names))
-    if len(names) > 1:
-        metric = str(st.segmented_control("Target", list(names), default=metric, required=True,
-                                          key=f"headroom-metric-{'-'.join(names)}", format_func=names.__getitem__,
-                                          label_visibility="collapsed"))  # fmt: skip
+    metric = pick("Target", names, "headroom-metric")
     charts.show(headroom(answer, metric, charts.page_theme()), "size-headroom", caption=True)
     frame = pd.DataFrame(headroom_rows(answer))
-    st.dataframe(frame, hide_index=True, key="headroom-table", placeholder="–",
-                 alt=f"{amount(len(frame), 'load')} tried, with each target's verdict")  # fmt: skip
+    charts.table(frame, "headroom", f"{amount(len(frame), 'load')} tried, with each target's verdict")

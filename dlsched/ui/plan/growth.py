@@ -1,4 +1,4 @@
-"""The form of months ahead: growth, months, deliveries and retirements, and what all parts of the page ask."""
+"""The part Growth: the form of months ahead with deliveries and retirements, and when a target breaks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,31 @@ import streamlit as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import find
+from dlsched.figures.growth import by_month
+from dlsched.metrics.kpi import KPIS
+from dlsched.studies.design import Variant
 from dlsched.studies.growth import GrowthSpec, check, read_spec
-from dlsched.studies.growth.answer import Step, month_name
-from dlsched.studies.growth.words import asked_words
-from dlsched.studies.sizing.words import goal_words
-from dlsched.ui.fields import goal as size_goal
-from dlsched.ui.fields.goal import CONFIRM, Goal, tag_of
-from dlsched.ui.frame import tables
+from dlsched.studies.growth.answer import Growth, Step, month_name
+from dlsched.studies.growth.words import (
+    ASSUMED,
+    asked_words,
+    cards_of,
+    cautions_of,
+    certainty,
+    sentence,
+    table_rows,
+)
+from dlsched.studies.sizing.words import rule_premises
+from dlsched.ui.answers import Shown
+from dlsched.ui.fields import targets
+from dlsched.ui.fields.futures import Futures
+from dlsched.ui.fields.policy_and_params import premises
+from dlsched.ui.fields.targets import CONFIRM, Goal, tag_of
+from dlsched.ui.frame import charts, parts, tables
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import safe
-from dlsched.ui.plan import size_work
-from dlsched.ui.plan.size_form import keys_of, name_of
+from dlsched.ui.plan import size_state
+from dlsched.ui.plan.size import keys_of, name_of
 from dlsched.ui.scenario import price_lists
 from dlsched.ui.study_page import Asked
 from dlsched.wording.formats import amount
@@ -38,45 +51,25 @@ def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed."""
     plain = _months(tag_of(scenario))
     steps = _steps(scenario, str(plain["begin"]))
-    goal = size_goal.fields(scenario, confirms=False)
-    spec = read_spec(plain | _of_goal(scenario, goal) | {"steps": [step.model_dump() for step in steps]})
+    goal = targets.fields(scenario, "Draws of each month", confirms=False)
+    seeds = list(range(1 if goal.exact else goal.futures.draws))
+    rest = {"scenario": scenario.content_hash, "seeds": seeds, "steps": [step.model_dump() for step in steps]}
+    spec = read_spec(plain | goal.question | rest)
     check(spec, scenario)
-    text = goal_words(goal.targets, goal.claim, goal.level, find(goal.policy).label, exact=goal.exact)
 
     def button(is_stored: bool) -> str:
         if is_stored:
             return "Show these months from the store"
         runs = spec.months + 1 if goal.exact else spec.runs
-        about = size_work.button_seconds(runs, scenario, spec.policy, spec.params)
-        return f"Play {amount(spec.months + 1, 'month')}, {about}"
+        return f"Play {amount(spec.months + 1, 'month')}, {size_state.about(runs, scenario, goal.variant)}"
 
-    return Asked(spec, f"{asked_words(spec)}: {text}", f"Growth, {scenario.name[:60]}", button)
-
-
-def goal_of(spec: GrowthSpec) -> Goal:
-    """Return what a question asks that all parts ask."""
-    confirm = next((int(st.session_state[key]) for key in st.session_state if str(key).startswith("goal-confirm-")), 0)
-    return Goal(spec.targets, spec.claim, spec.level, spec.policy, dict(spec.params), max(2, len(spec.seeds)),
-                confirm or CONFIRM, dict(spec.vary), exact=False)  # fmt: skip
-
-
-def _of_goal(scenario: Scenario, goal: Goal) -> dict[str, Any]:
-    return {
-        "scenario": scenario.content_hash,
-        "policy": goal.policy,
-        "params": goal.params,
-        "targets": [target.model_dump() for target in goal.targets],
-        "claim": goal.claim,
-        "level": goal.level,
-        "seeds": list(range(1 if goal.exact else goal.draws)),
-        "vary": goal.vary,
-    }
+    return Asked(spec, f"{asked_words(spec)}: {goal.words}", f"Growth, {scenario.name[:60]}", button)
 
 
 def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
     """Give the fields their first values for a scenario, and those of a question when it is opened."""
     tag = tag_of(scenario)
-    size_goal.fill_in(scenario, None if shown is None else goal_of(shown))
+    targets.fill_in(scenario, None if shown is None else _goal_of(shown, tag))
     usual = GrowthSpec.model_fields
     values: dict[str, Any] = {name: usual[name].default for name in ("percent", "months", "lead_months")}
     if scenario.workload.all_at_once:  # jobs that arrive together cannot arrive faster
@@ -88,6 +81,13 @@ def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
     for name, value in values.items():
         if shown is not None or f"growth-{name}-{tag}" not in st.session_state:
             st.session_state[f"growth-{name}-{tag}"] = value
+
+
+def _goal_of(spec: GrowthSpec, tag: str) -> Goal:
+    """Return what a question asks that a search for a size asks too; of the search alone the form keeps what it has."""
+    confirm = st.session_state.get(f"goal-confirm-{tag}", CONFIRM)
+    drawn = Futures(max(2, len(spec.seeds)), spec.vary, confirm)
+    return Goal(spec.targets, spec.claim, spec.level, Variant(policy=spec.policy, params=spec.params), drawn)
 
 
 def _months(tag: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _steps(scenario: Scenario, begin: str) -> list[Step]:
 
 def _from_size_found(scenario: Scenario, frame: pd.DataFrame) -> None:
     """Offer to begin with the size that was found, as nodes that are delivered in month 0."""
-    found = size_work.newest_size(scenario.content_hash)
+    found = size_state.newest_size(scenario.content_hash)
     if found is None or found.answer is None or found.answer == found.today:
         return
     rows = [["0", vm.key, count - vm.today] for vm, count in zip(found.types, found.answer, strict=True)]
@@ -182,3 +182,25 @@ def _month(text: str, begin: str, place: int) -> int:
     example = f" or {month_name(begin, 3)}" if begin else ""
     raise InputError(f"Deliveries, row {place}", f"the month must be a number from 0 on, got {text or 'nothing'!r}",
                      f"Write 3{example}")  # fmt: skip
+
+
+# ---- the answer --------------------------------------------------------------------------------------
+
+
+def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
+    """Show an answer."""
+    answer = shown.answer
+    parts.guard_rails(cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
+    parts.sentence(sentence(answer))
+    parts.cards(cards_of(answer))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(safe(answer.label), color="gray", help="The policy that all months run under")
+        st.badge(certainty(answer), color="gray", help="All months meet the same random jobs at a draw")
+        own = [] if shown.elsewhere else premises(scenario, [answer.policy])
+        parts.chips([*ASSUMED, *rule_premises(answer.rule, answer.vary), *own], "growth")
+    names = {target.metric: KPIS[target.metric].label for target in answer.rule.targets}
+    metric = parts.pick("Target", names, "growth-metric")
+    charts.show(by_month(answer, metric, charts.page_theme()), "growth-months", caption=True)
+    frame = pd.DataFrame(table_rows(answer))
+    alt = f"{amount(len(frame), 'month')}: arrivals, nodes, each target with its verdict"
+    charts.table(frame, "growth", alt, csv_help="One line for each month")

@@ -1,0 +1,76 @@
+"""A control for one factor of a scenario: what is so today, and what it is moved to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from dlsched.studies.design import Factor
+from dlsched.studies.design.variants import Value
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.wording.settings import value_words
+
+LOW, HIGH, STEP = 0.5, 2.0, 0.05
+"""What a slider of a factor spans."""
+MINUTE_S = 60.0
+EXAMPLES = {"failure_at": "3@48for6", "vm_types": "names with + between"}
+
+
+def control(
+    factor: Factor, own: Value | None, value: Value | None, key: str, move: Callable[[Value | None], None]
+) -> None:
+    """Show the control of a factor; its label says what is so today, and is violet where it is moved.
+
+    Parameters
+    ----------
+    own
+        The value of today, None without one.
+    value
+        The value it is moved to, None where it is not.
+    move
+        Told the value the reader chooses, before the page is drawn anew; None for an emptied field.
+    """
+    now = own if value is None else value
+    scale = _scale(factor)
+
+    def moved() -> None:
+        typed = st.session_state[key]
+        move(typed * scale if isinstance(typed, int | float) else typed)
+
+    label = _label(factor, own, is_moved=value is not None)
+    common: dict[str, Any] = {"key": key, "on_change": moved, "help": dollars(factor.help)}
+    if factor.kind == "names":
+        st.session_state[key] = "" if now is None else str(now)
+        st.text_input(label, placeholder=EXAMPLES.get(factor.key, ""), **common)
+    elif factor.unit == "x":
+        st.session_state[key] = float(now or 0.0)
+        st.slider(label, min(LOW, float(now or 0.0)), max(HIGH, float(now or 0.0)), step=STEP, format="%.2fx", **common)
+    elif factor.kind == "whole":
+        st.session_state[key] = int(now or 0)
+        st.number_input(label, int(factor.low), int(factor.high), step=1, **common)
+    else:
+        st.session_state[key] = None if now is None else float(now) / scale
+        st.number_input(label, factor.low / scale, factor.high / scale, value=None, format="%g", placeholder="none",
+                        **common)  # fmt: skip
+
+
+def _scale(factor: Factor) -> float:
+    """Return by what a field's number is multiplied: times are typed in minutes."""
+    return MINUTE_S if factor.unit == "s" else 1
+
+
+def _label(factor: Factor, own: Value | None, *, is_moved: bool) -> str:
+    unit = " (min)" if factor.unit == "s" else f" ({dollars(factor.unit)})" if factor.unit in ("h", "$") else ""
+    now = f"{own:g}x" if factor.unit == "x" else value_words(factor.key, factor.unit, own)  # the slider says x too
+    text = f"{safe(factor.label, 40)}{unit}, today {dollars(safe(now, 40))}"
+    return f":violet[**{text}**]" if is_moved else text
+
+
+def label_of_values(factor: Factor) -> str:
+    """Return a factor with how its values are typed one after the other: "Arrivals (times)"."""
+    unit = {"x": "times", "nodes": "", "": "1 = on" if factor.key == "days" else ""}.get(factor.unit, factor.unit)
+    if factor.key == "run_time_spread" or factor.key.endswith(("_share", "_error")):
+        unit = "0.3 = 30%"
+    return f"{factor.label} ({unit})" if unit else factor.label

@@ -1,0 +1,284 @@
+"""The part Size: the form of a search for a size, its answer, and what comes next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError, InputError
+from dlsched.domain.scenario import Scenario
+from dlsched.figures.size import cost_and_service
+from dlsched.studies.design import Variant, changed
+from dlsched.studies.design.factors import NODES_OF, factor_of
+from dlsched.studies.sizing import SizeSpec, check, read_spec, usual_runs
+from dlsched.studies.sizing.answer import Sizing, one_more
+from dlsched.studies.sizing.sizes import ALL, LARGEST_FACTOR, LARGEST_LEAST
+from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES
+from dlsched.studies.sizing.words import (
+    cards_of,
+    cautions_of,
+    certainty,
+    metric_names,
+    neighbour_words,
+    notes_of,
+    one_more_words,
+    premises_of,
+    rows_of,
+    sure_words,
+    why_none,
+)
+from dlsched.studies.sizing.words import sentence as sentence_of
+from dlsched.studies.what_if import written_link
+from dlsched.ui.answers import Shown
+from dlsched.ui.fields import targets
+from dlsched.ui.fields.futures import Futures
+from dlsched.ui.fields.policy_and_params import premises
+from dlsched.ui.fields.targets import Goal, tag_of
+from dlsched.ui.frame import charts, session
+from dlsched.ui.frame.navigation import SCRIPTS
+from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, pick, sentence
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.ui.plan import report_kept, shortlist, size_state
+from dlsched.ui.plan.size_state import what_if_of
+from dlsched.ui.study_page import Asked
+from dlsched.wording.cautions import Caution, overload_cautions
+from dlsched.wording.formats import amount, listed
+from dlsched.workload.import_report import in_seconds, offered_load
+
+LACK_HELP = (
+    "A size must have as many jobs done as today's cluster in the same draw. Jobs turned away or not done at the end "
+    "would otherwise make waits look short."
+)
+
+
+# ---- the form ----------------------------------------------------------------------------------------
+
+
+def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
+    """Show the fields and return what they ask; InputError where that cannot be computed."""
+    goal = targets.fields(scenario, "Draws of each size", confirms=True)
+    spec = read_spec(goal.question | _nodes(scenario, goal))
+    check(spec, scenario)
+
+    def button(is_stored: bool) -> str:
+        if is_stored:
+            return "Show the cheapest size from the store"
+        runs = usual_runs(spec, exact=goal.exact)
+        return f"Find the cheapest size, {size_state.about(runs, scenario, goal.variant)}"
+
+    return Asked(spec, f"{goal.words}; {ranges_words(spec)}", f"Size, {scenario.name[:60]}", button)
+
+
+def ranges_words(spec: SizeSpec) -> str:
+    """Return the ranges of a question: "1 to 32 nodes"."""
+    return listed([f"{one.least:,} to {one.most:,} {one.key.removeprefix(NODES_OF)}".removesuffix(ALL).strip()
+                   + (" nodes" if one.key != ALL else f" {ALL}") for one in spec.types])  # fmt: skip
+
+
+def fill(scenario: Scenario, shown: SizeSpec | None) -> None:
+    """Give the fields their first values for a scenario, and those of a question when it is opened."""
+    tag = tag_of(scenario)
+    if shown is None:
+        targets.fill_in(scenario, None)
+        return
+    variant = Variant(policy=shown.policy, params=shown.params)
+    drawn = Futures(shown.draws, shown.vary, shown.confirm)
+    targets.fill_in(scenario, Goal(shown.targets, shown.claim, shown.level, variant, drawn))
+    if shown.types:
+        st.session_state[f"size-types-{tag}"] = [one.key for one in shown.types]
+        for one in shown.types:
+            st.session_state[f"size-least-{one.key}-{tag}"] = one.least
+            st.session_state[f"size-most-{one.key}-{tag}"] = one.most
+    st.session_state[f"size-lack-{tag}"] = shown.lack_percent
+    st.session_state[f"size-runs-{tag}"] = shown.most_runs
+
+
+def keys_of(scenario: Scenario) -> list[str]:
+    """Return the numbers of nodes that can vary: of the whole cluster, or of each VM type where there are several."""
+    names = list(dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools))
+    return [ALL] if scenario.cluster.free_slots or len(names) == 1 else [NODES_OF + name for name in names]
+
+
+def name_of(key: str) -> str:
+    """Return a number of nodes in words: "Nodes", "A100 nodes"."""
+    return "Nodes" if key == ALL else f"{key.removeprefix(NODES_OF)} nodes"
+
+
+def _nodes(scenario: Scenario, goal: Goal) -> dict[str, Any]:
+    """Show the fields of the nodes and return what of the question is of the search alone, in plain data."""
+    tag = tag_of(scenario)
+    varying = _varying(scenario, tag)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        types = [_range(scenario, key, tag) for key in varying]
+        lack, most_runs = _limits(tag)
+    return {
+        "scenario": scenario.content_hash,
+        "types": types,
+        "draws": goal.futures.draws,
+        "confirm": goal.futures.confirm,
+        "lack_percent": lack,
+        "most_runs": most_runs,
+    }
+
+
+def _varying(scenario: Scenario, tag: str) -> list[str]:
+    keys, field = keys_of(scenario), f"size-types-{tag}"
+    if len(keys) == 1:
+        return keys
+    if field not in st.session_state:
+        st.session_state[field] = keys[:MOST_TYPES]
+    chosen = st.multiselect(
+        "VM types that may vary", keys, key=field, persist_state="session", max_selections=MOST_TYPES,
+        format_func=lambda key: str(key).removeprefix(NODES_OF), help="The others keep the nodes they have today",
+    )  # fmt: skip
+    if not chosen:
+        raise InputError("VM types that may vary", "there is none, so there is only one size", "Choose one or more")
+    return list(chosen)
+
+
+def _range(scenario: Scenario, key: str, tag: str) -> dict[str, Any]:
+    today = int(factor_of(scenario, key).own(scenario) or 0)
+    fields = {"least": 1 if key == ALL else 0, "most": min(MOST_NODES, max(LARGEST_LEAST, LARGEST_FACTOR * today))}
+    for side, usual in fields.items():
+        field = f"size-{side}-{key}-{tag}"
+        if field not in st.session_state:
+            st.session_state[field] = usual
+        fields[side] = st.number_input(
+            f"{safe(name_of(key))}, {side}", 0, MOST_NODES, key=field, persist_state="session", width=170,
+            help=f"Today {today:,}. Sizes outside are not tried",
+        )  # fmt: skip
+    return {"key": key} | fields
+
+
+def _limits(tag: str) -> tuple[float, int]:
+    usual = SizeSpec.model_fields
+    for name, value in (("lack", usual["lack_percent"].default), ("runs", usual["most_runs"].default)):
+        st.session_state.setdefault(f"size-{name}-{tag}", value)
+    with st.popover("More", key="size-limits", help="Jobs that may be left undone, and when to stop"):
+        lack = st.number_input("Jobs that may be left undone (% of today's)", 0.0, 50.0, format="%g", help=LACK_HELP,
+                               key=f"size-lack-{tag}", persist_state="session")  # fmt: skip
+        most = st.number_input("Stop after so many runs", 100, 20_000, step=500, key=f"size-runs-{tag}",
+                               persist_state="session", help="What is found until then is the answer")  # fmt: skip
+    return float(lack), int(most)
+
+
+# ---- the answer --------------------------------------------------------------------------------------
+
+
+def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -> None:
+    """Show an answer; ``is_current``: it answers what the form asks, so that what comes next is the main button."""
+    answer = shown.answer
+    load = [] if shown.elsewhere else _overload(answer, scenario)
+    guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *load])
+    sentence(sentence_of(answer, hits=True))
+    for text in why_none(answer):
+        st.markdown(f"{safe(text, 500)}.")
+    cards(cards_of(answer))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(safe(answer.label), color="gray", help="The policy that all sizes run under")
+        st.badge(f"{amount(answer.runs, 'run')}, {amount(len(answer.sizes), 'size')}", color="gray",
+                 help="What the search looked at; “cheapest” is among these")  # fmt: skip
+        st.badge(certainty(answer), color="gray", help=dollars(sure_words(answer)))
+        own = [] if shown.elsewhere else premises(scenario, [answer.policy])
+        chips([*premises_of(answer), *own], "size")
+        if not shown.elsewhere and answer.answer is not None:
+            st.space("stretch")
+            _next_steps(shown, scenario, is_current=is_current)
+    names = metric_names(answer)
+    metric = pick("Target", names, "size-metric")
+    charts.show(cost_and_service(answer, metric, charts.page_theme()), "size-frontier", caption=True)
+    _beside(answer)
+    _table(answer)
+
+
+def _beside(answer: Sizing) -> None:
+    """Say what lies beside the answer: sizes just below it, one node more, more nodes that do worse."""
+    lines = [neighbour_words(answer), *(one_more_words(answer, more) for more in one_more(answer)), *notes_of(answer)]
+    for line in filter(None, lines):
+        st.markdown(safe(line, 500))
+
+
+def _table(answer: Sizing) -> None:
+    frame = pd.DataFrame(rows_of(answer))
+    st.subheader("Every size tried", anchor=False)
+    alt = f"{amount(len(frame), 'size')} tried, with cost, each target's verdict and draws that held"
+    charts.table(frame, "size", alt, file_name="sizes", csv_help="One line for each size")
+
+
+def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_current: bool) -> None:
+    """Offer what comes after an answer: keep it, write it down, change it, take it over."""
+    answer, about = shown.answer, shown.spec.scenario
+    is_kept = shortlist.is_kept(about, shown.experiment_id)
+    as_today = answer.answer == answer.today
+    why = "Today's cluster is the cheapest that does: there is nothing to choose" if as_today else ""
+    first = {"keep": is_current and not is_kept, "memo": is_current and is_kept}
+    if is_kept:
+        st.button("Kept as an option ✕", key="size-unkeep", on_click=shortlist.drop,
+                  args=(about, shown.experiment_id), help="Take it off the options")  # fmt: skip
+    else:
+        st.button("Keep as option", key="size-keep", on_click=report_kept.ask_about_size, disabled=as_today,
+                  args=(shown.experiment_id, scenario), type="primary" if first["keep"] else "secondary",
+                  help=why or "The report puts options side by side")  # fmt: skip
+    if st.button("Write memo", key="size-memo", type="primary" if first["memo"] else "secondary", disabled=as_today,
+                 help=why or "Keeps this as an option and opens the report"):  # fmt: skip
+        report_kept.ask_about_size(shown.experiment_id, scenario)
+        report_kept.want(shown.experiment_id)
+        session.go("plan/report.py")
+    if answer.answer != answer.today and st.button(
+        "Open in What if", key="size-what-if", help="This size against today on the same draws: who wins, who loses"
+    ):  # fmt: skip
+        with mistakes_shown():
+            _open_in_what_if(shown.spec, answer, scenario)
+    if answer.answer != answer.today and st.button(
+        "Save as scenario", key="size-save", help="A new version of the scenario with these nodes; opens Run"
+    ):  # fmt: skip
+        with mistakes_shown():
+            _save_as_scenario(answer, scenario)
+            session.go("simulate/run.py")
+
+
+def _overload(answer: Sizing, scenario: Scenario) -> list[Caution]:
+    """Return the banner of a size that meets the targets of these jobs and still cannot keep up with them."""
+    if answer.answer is None:
+        return []
+    try:
+        made = changed(scenario, {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)})
+    except DlschedError:
+        return []
+    load = offered_load(in_seconds(made), made.cluster)
+    return overload_cautions(load, made.cluster, "On the size found", "Take a longer trace, or a tighter target")
+
+
+def _open_in_what_if(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> None:
+    """Open What if with the size found."""
+    link = written_link(what_if_of(spec, answer, scenario))
+    st.switch_page(SCRIPTS["What if"], query_params={**session.url_params(), **link})
+
+
+def _save_as_scenario(answer: Sizing, scenario: Scenario) -> None:
+    """Make a version of the scenario with the nodes found, and look at it from now on."""
+    if answer.answer is None:
+        return
+    made = changed(scenario, {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)})
+    session.keep(made.replace(name=scenario.name), based_on=scenario.content_hash)
+    session.look_at_run("")
+
+
+HOW = """
+**Which sizes are tried.** For one VM type the search brackets and bisects; for several it walks along the cheapest
+counts that may do. Each size is simulated on the same draws, and every run is audited. What is found is run again on
+fresh draws, and only then it is an answer: the first draws alone would flatter it. Sizes just below are tried too.
+
+**What is claimed.** The average month: the whole 95% interval of the mean is within every target. Nearly every month:
+so many percent of the draws meet all targets at once. Where the draws do not tell, the verdict is "unsure"; that is
+never counted as met. As many jobs must be done as on today's cluster in the same draw.
+
+**Cheapest we tried** is not "cheapest possible": sizes between those in the table were passed over because larger ones
+failed or smaller ones did, as more nodes usually serve better. Where a larger size does worse, the page says so.
+
+**Headroom** is found by letting the same jobs arrive faster, in steps of 5%. **Growth** plays every month by itself,
+with today's jobs arriving faster; what waits at the end of a month is not carried over. **Knee**: cost and service
+scaled to 0..1, the point furthest below the line from the cheapest to the best of the sizes tried; no recommendation.
+"""
