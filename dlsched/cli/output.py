@@ -4,36 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.model import plain
 from dlsched.wording.formats import as_cell
 
 
 def print_json(value: Any) -> None:
     """Print one line of JSON; NaN and infinity, which JSON does not have, become null."""
     print(json.dumps(plain(value), allow_nan=False, ensure_ascii=False))
-
-
-def plain(value: Any) -> Any:
-    """Return a value made of JSON's own types."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(part) for part in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, datetime):
-        return value.isoformat() if value == value else None  # a missing time is not equal to itself
-    if hasattr(value, "item"):
-        return plain(value.item())
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 def printable(text: Any) -> str:

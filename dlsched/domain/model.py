@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,3 +31,18 @@ class Answer(FrozenModel):
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """Return the answer written by :meth:`to_plain`; InputError where it is none."""
         return validated(cls, dict(plain), f"answer {cls.__name__}")
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of JSON's own types; NaN and infinity, which JSON does not have, become None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat() if value == value else None  # a missing time is not equal to itself
+    if hasattr(value, "item"):
+        return plain(value.item())
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

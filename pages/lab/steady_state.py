@@ -1,6 +1,7 @@
+from dlsched.studies.steady.words import HOW
 from dlsched.ui.answers import follow_link
 from dlsched.ui.frame import page
-from dlsched.ui.lab.steady_state import HOW, STEADY, fields, fill, next_step, show
+from dlsched.ui.lab.steady_state import STEADY, fields, fill, next_step, show
 from dlsched.ui.study_page import Form, study_page
 
 follow_link(STEADY)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.model import plain
 from dlsched.studies.simulation import Progress
 
 LEAST_LOAD, MOST_LOAD = 0.1, 10.0
@@ -109,7 +110,7 @@ class Outcome:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the outcome in JSON's own types; a number that is none or infinite becomes null."""
-        return {"ours": self.ours, "verdict": self.verdict, "why": list(self.reasons), "data": _plain(self.data)}
+        return {"ours": self.ours, "verdict": self.verdict, "why": list(self.reasons), "data": plain(self.data)}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
@@ -196,13 +197,3 @@ class Reproduction:
         if setting.load_scale is not None and not self.load_scales:
             raise InputError(f"reproduction {self.key!r}", "has no load scale to choose", "Leave the load scale out")
         return self.compute(setting)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if hasattr(value, "item"):  # a number of NumPy
-        return _plain(value.item())
-    return None if isinstance(value, float) and not math.isfinite(value) else value

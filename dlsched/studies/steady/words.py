@@ -240,3 +240,20 @@ def steady_premises(answer: SteadyAnswer) -> list[Premise]:
     if any("load" in point.params for point in answer.points):
         premises.append(Premise("moldable KNEE knows the load", "Its threshold follows from the load of each point."))
     return [*premises, Premise("logs audited", answer.audited)]
+
+
+HOW = """
+Jobs come in a Poisson stream that fits the load, the same jobs at every policy. **Load** is the time all jobs would
+take on one node each, over the node time there is: jobs on many nodes use more than that, so queues may grow far below
+load 1.
+
+**Time in system** is submission to completion. The first tenth of the jobs meets a cluster that is still filling up and
+is left out; so are the last ones, which meet fewer others. The 95% **interval** is made of means of consecutive jobs,
+widened where neighbours are alike. Jobs are doubled until the interval is narrow enough or the cap is reached.
+
+A queue **grows** where jobs in the system increase with every hundred arrivals, by more than chance and by half a job
+at the least; its mean would say how long was simulated, so there is none. Close to the border a slow growth and a long
+stable queue cannot be told apart within the cap.
+
+**Differences** are taken job by job between two policies: what makes a job long in itself cancels.
+"""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dlsched.studies.reproductions.pd_ors.gain import GAIN
 from dlsched.studies.reproductions.pd_ors.promise import PROMISE
 from dlsched.studies.reproductions.pd_ors.ratio import RATIO
 from dlsched.studies.reproductions.pd_ors.time import TIME
-from dlsched.studies.reproductions.pd_ors.utility import UTILITY, UTILITY_OF_TRACE
+from dlsched.studies.reproductions.pd_ors.utility import GAIN, UTILITY, UTILITY_OF_TRACE
 
 PD_ORS = (*PROMISE, *UTILITY, *TIME, *RATIO, *UTILITY_OF_TRACE, *GAIN)

@@ -12,7 +12,7 @@ import pytest
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.units import HOUR_S
 from dlsched.policies.primal_dual.reach import why_never
-from dlsched.studies.reproductions.pd_ors import gain, ratio, runs, time, utility
+from dlsched.studies.reproductions.pd_ors import ratio, runs, time, utility
 from dlsched.studies.reproductions.pd_ors.runs import (
     PATIENT,
     USUAL,
@@ -192,9 +192,9 @@ def test_dorm_is_compared_on_the_seeds_it_has() -> None:
     ],
 )
 def test_the_verdict_of_figure_15(monkeypatch, patient, verdict, said) -> None:
-    cases = [*gain.cases_of("machines", USUAL, QUICK), *gain.cases_of("machines", PATIENT, QUICK)]
+    cases = [*utility.cases_with("machines", USUAL, QUICK), *utility.cases_with("machines", PATIENT, QUICK)]
     study = study_of({"PD-ORS": (200, 200, 200, *patient), "OASiS": (100,) * 6}, cases, spread=0.1)
-    monkeypatch.setattr(gain, "run_study", lambda *_: study)
+    monkeypatch.setattr(utility, "run_study", lambda *_: study)
     outcome = find("pd-ors-15").run(QUICK)
     assert outcome.verdict == verdict
     assert said in outcome.why
@@ -203,10 +203,10 @@ def test_the_verdict_of_figure_15(monkeypatch, patient, verdict, said) -> None:
 
 def test_a_ratio_is_of_all_seeds_together() -> None:
     """(99 + 100 + 101) / (49 + 50 + 51)."""
-    cases = gain.cases_of("jobs", USUAL, QUICK)
+    cases = utility.cases_with("jobs", USUAL, QUICK)
     study = study_of({"PD-ORS": (100,) * 3, "OASiS": (50,) * 3}, cases)
     assert [case.jobs for case in cases] == [20, 60, 100]
-    assert gain.ratio(study, cases[0]).mean == pytest.approx(2.0)
+    assert utility.ratio(study, cases[0]).mean == pytest.approx(2.0)
 
 
 def times_of(ours: Sequence[int], theirs: Sequence[int]) -> PolicyStudy:
