@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,7 +33,6 @@ from dlsched.workload.import_report import offered_load
 from dlsched.workload.studies.hell_knee import stream_scenario
 
 QUANTILES = 200
-_Tell = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +89,17 @@ def solve_point(task: PointTask, progress: Progress | None = None) -> Solved:
     before_s = time.process_time()
     chunks = _pilot(spec, policy, load, progress) if _wants(policy, "chunk") else ()
     params = params_at(policy, load, chunks)
-    found: list[str] = []
+    complaints: list[str] = []
     jobs = spec.first_jobs
     while True:
         reading = _read(spec, policy.key, params, load, jobs, spec.seed, _part(progress, jobs, spec))
-        found += [f"{jobs:,} jobs: {text}" for text in _complaints(reading.run)]
+        run = reading.run
+        of_run = audit(run.prepared.scenario, run.truth, run.log, len(run.scenario.workload))
+        complaints += [f"{jobs:,} jobs: {text}" for text in of_run]
         state = reading.state(spec.target)
         if state != "cap reached" or jobs == spec.most_jobs:
-            return _solved(spec, policy, load, reading, state, chunks, tuple(found), before_s)
+            point = _point(task, reading, state, chunks, tuple(complaints), time.process_time() - before_s)
+            return Solved(point, reading.first, reading.response_h if state != "queue grows" else np.zeros(0))
         jobs = min(2 * jobs, spec.most_jobs)
 
 
@@ -138,21 +140,17 @@ def _pilot(spec: SteadySpec, policy: SteadyPolicy, load: float, progress: Progre
 
 
 def _read(
-    spec: SteadySpec, key: str, params: Mapping[str, Any], load: float, jobs: int, seed: int, tell: _Tell | None
+    spec: SteadySpec, key: str, params: Mapping[str, Any], load: float, jobs: int, seed: int, tell: Progress | None
 ) -> _Reading:
     run = simulate(stream_scenario(spec.stream_at(load, jobs), seed), key, params, progress=tell)
     submit_s, end_s = run.prepared.scenario.workload.submit_s, run.log.job_end_s
-    first, kept = warm_up(jobs), before_the_end(submit_s, end_s)
-    last = max(kept, least_kept(jobs))
+    first, in_steady_state = warm_up(jobs), before_the_end(submit_s, end_s)
+    last = max(in_steady_state, least_kept(jobs))
     mean = steady_mean((end_s - submit_s)[first:last] / HOUR_S)
-    return _Reading(run, backlog_growth(found_in_system(submit_s, end_s)), first, last, kept == last, mean)
+    return _Reading(run, backlog_growth(found_in_system(submit_s, end_s)), first, last, in_steady_state == last, mean)
 
 
-def _complaints(run: Run) -> list[str]:
-    return audit(run.prepared.scenario, run.truth, run.log, len(run.scenario.workload))
-
-
-def _part(progress: Progress | None, jobs: int, spec: SteadySpec) -> _Tell | None:
+def _part(progress: Progress | None, jobs: int, spec: SteadySpec) -> Progress | None:
     """Return a progress call for a run of this length as part of all runs up to the cap."""
     if progress is None:
         return None
@@ -160,24 +158,22 @@ def _part(progress: Progress | None, jobs: int, spec: SteadySpec) -> _Tell | Non
     return lambda share, text: progress(min(1.0, (before + share * jobs) / most), f"{jobs:,} jobs, {text}")
 
 
-def _solved(
-    spec: SteadySpec,
-    policy: SteadyPolicy,
-    load: float,
+def _point(
+    task: PointTask,
     reading: _Reading,
     state: State,
     chunks: tuple[ChunkTried, ...],
-    found: tuple[str, ...],
-    before_s: float,
-) -> Solved:
+    complaints: tuple[str, ...],
+    cpu_s: float,
+) -> SteadyPoint:
     run, scenario = reading.run, reading.run.prepared.scenario
-    steady = state != "queue grows"
-    response_h = reading.response_h if steady else np.zeros(0)
-    point = SteadyPoint(
+    steady, response_h = state != "queue grows", reading.response_h
+    at = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    return SteadyPoint(
         policy=run.policy,
-        label=policy.name,
+        label=task.policy.name,
         params=run.params,
-        load=load,
+        load=task.load,
         state=state,
         response_h=reading.mean.interval if steady else None,
         growth=reading.growth,
@@ -190,21 +186,15 @@ def _solved(
         batches=reading.mean.batches,
         lag_1=reading.mean.lag_1,
         settled=reading.mean.settled and reading.long_enough,
-        quantiles_h=_quantiles(response_h) if steady else (),
-        fractions_h=_fractions(spec, reading) if steady else (),
+        quantiles_h=tuple(np.quantile(response_h, at).tolist()) if steady else (),
+        fractions_h=_fractions(task.spec, reading) if steady else (),
         nodes_per_job=nodes_per_job(run.log, reading.submit_s),
         in_system=in_system(run.log, reading.submit_s),
         load_drawn=offered_load(scenario.workload, scenario.cluster) or 0.0,
         chunks_tried=chunks,
-        audit=found,
-        cpu_s=time.process_time() - before_s,
+        audit=complaints,
+        cpu_s=cpu_s,
     )
-    return Solved(point, reading.first, response_h)
-
-
-def _quantiles(response_h: Floats) -> tuple[float, ...]:
-    at = (np.arange(QUANTILES) + 0.5) / QUANTILES
-    return tuple(np.quantile(response_h, at).tolist())
 
 
 def _fractions(spec: SteadySpec, reading: _Reading) -> tuple[Interval, ...]:
