@@ -187,8 +187,9 @@ def _pool_sizes(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="what goes wrong: own (as in the scenario), baseline (nothing), estimates, mishaps, delay",
     )
-    parser.add_argument("--draws", type=_whole(1), metavar="N", help="draws of what is random (3)")
-    parser.add_argument("--csv", metavar="OUT", help="also write the table to this file")
+    parser.add_argument("--draws", type=_whole(1), default=3, metavar="N", help="draws of what is random (3)")
+    _keep_numbers(parser)
+    parser.add_argument("--csv", metavar="OUT", help="also write the means to this file")
     add_compute_options(parser)
     _whole_nodes(parser)
     _json(parser)

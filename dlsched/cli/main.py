@@ -22,7 +22,7 @@ _MODULES = {
     "solve": "dlsched.cli.solve",
     "reproduce": "dlsched.cli.reproduce",
     "steady": "dlsched.cli.steady",
-    "pool-sizes": "dlsched.cli.pool_sizes",
+    "pool-sizes": "dlsched.cli.sweep",
     "sweep": "dlsched.cli.sweep",
     "size": "dlsched.cli.size",
     "growth": "dlsched.cli.growth",

@@ -1,4 +1,4 @@
-"""``sweep``: one or two things changed over a range, under several policies, on the same draws."""
+"""``sweep`` and ``pool-sizes``: one or two things changed over a range, under several policies, on the same draws."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 from dlsched.cli.compute import kept_and_opened
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
+from dlsched.cli.whole_nodes import on_asked_nodes
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.compare import delta_words, judge
-from dlsched.studies.design.factors import factors_for
+from dlsched.studies.design.factors import OWN, factors_for
+from dlsched.studies.design.measures import MEASURES, PAIRED, is_paired
 from dlsched.studies.sweep import SweepSpec, Swept, check, read_spec, run_sweep
 from dlsched.studies.sweep.answer import (
     Regret,
@@ -21,10 +22,12 @@ from dlsched.studies.sweep.answer import (
     choice_points,
     frontier,
     mean_at,
+    mean_rows,
     regrets,
     rows_of,
     shown,
 )
+from dlsched.studies.sweep.presets import PRESETS, preset
 from dlsched.studies.sweep.spec import read_values
 from dlsched.studies.sweep.words import failed_words, point_words, unequal_words, violations
 from dlsched.wording.cautions import violation_words
@@ -33,24 +36,33 @@ from dlsched.workload.load import load
 
 COSTS = ("cost_month", "vm_cost", "total_cost")
 METRICS = ("wait_mean", "wait_p95", "jct_mean", "late_share", "cost_month", "completed")
+NOT_IN_TABLE = ("compared", "oversize", "solve_p50_s", "solve_p95_s", "solve_longest_s")
+"""They are in JSON and CSV."""
+POOL_METRICS = ("jct_mean", "wait_mean", "jct_p95", "completed", "allocation_ratio", *PAIRED)
 
 
 def run(options: Namespace) -> int:
     """Carry out the command; 1 when a run failed or the audit found a violation."""
-    if options.file is None or not options.vary:
+    is_of_pool = options.command == "pool-sizes"
+    if is_of_pool:
+        scenario = on_asked_nodes(load(options.file), options)
+        spec = pool_sizes(options, scenario)
+    elif options.file is None or not options.vary:
         raise InputError("sweep", "needs a file and --vary", "Write it as in: sweep FILE --vary nodes=4,8,16")
-    scenario = load(options.file)
-    if any(text in ("?", "help") for text in options.vary):
-        _show_changes(scenario)
-        return 0
-    spec = asked(options, scenario)
+    else:
+        scenario = load(options.file)
+        if any(text in ("?", "help") for text in options.vary):
+            _show_changes(scenario)
+            return 0
+        spec = asked(options, scenario)
     check(spec, scenario)
     swept = computed(spec, scenario, options)
     answer = swept.answer
     if options.csv:
-        write_csv(rows_of(answer), options.csv)
+        write_csv(mean_rows(answer) if is_of_pool else rows_of(answer), options.csv)
     if options.json:
-        print_json(answer.to_plain() | {"computed": swept.computed, "stored": swept.stored})
+        means = {"means": mean_rows(answer)} if is_of_pool else {}
+        print_json(answer.to_plain() | means | {"computed": swept.computed, "stored": swept.stored})
     else:
         clear_line()
         _show(swept)
@@ -68,6 +80,28 @@ def asked(options: Namespace, scenario: Scenario) -> SweepSpec:
         "metrics": options.metrics or METRICS,
     }
     return read_spec(spec | {name: value for name, value in typed.items() if value is not None})
+
+
+def pool_sizes(options: Namespace, scenario: Scenario) -> SweepSpec:
+    """Return the sweep over sizes of the pool and mishaps that was typed, compared job by job with a reference."""
+    one = next(one for one in PRESETS if one.key == "pool-size")
+    mode, (sizes, _) = preset(one.key, scenario)
+    policies = list(options.policies or one.policies)
+    greedy = one.policies[-1]
+    return read_spec(
+        {
+            "scenario": scenario.content_hash,
+            "axes": [
+                {"key": sizes.key, "values": options.nodes or sizes.values},
+                {"key": "mishaps", "values": options.variants or (OWN,)},
+            ],
+            "mode": mode,
+            "policies": policies,
+            "reference": options.reference or (greedy if greedy in policies else policies[-1]),
+            "seeds": list(range(options.draws)),
+            "metrics": POOL_METRICS,
+        }
+    )
 
 
 def _axis(text: str) -> dict[str, Any]:
@@ -94,20 +128,23 @@ def _show(swept: Swept) -> None:
     sure = "1 draw, rough unless nothing is random" if draws == 1 else f"{draws} draws, ± is the 95% interval"
     stored = f", {swept.stored:,} from the store" if swept.stored else ""
     print(f"{printable(sweep.scenario_name)}: {amount(swept.computed, 'run')} computed{stored}; {sure}")
-    metrics = [key for key in sweep.metrics if any(cell.values.get(key) is not None for cell in sweep.cells)]
+    there = {key for cell in sweep.cells for key, value in cell.values.items() if value is not None}
+    metrics = [key for key in sweep.metrics if key in there and key not in NOT_IN_TABLE]
     if metrics:
         _show_cells(sweep, metrics)
-        if len(sweep.policies) > 1 and KPIS[metrics[0]].better != "neutral":
+        if len(sweep.policies) > 1 and MEASURES[metrics[0]].better != "neutral":
             _show_regret(sweep, metrics[0])
         _show_frontier(sweep, metrics)
+    if is_paired(metrics):
+        print(f"\nGain and additional jobs: over {sweep.labels[sweep.reference]}. {MEASURES['gain'].tooltip}")
     if words := unequal_words(sweep):
         print(printable(words))
 
 
 def _show_cells(sweep: Sweep, metrics: list[str]) -> None:
     others = len(sweep.policies) > 1
-    against = (f"{KPIS[metrics[0]].label} against {sweep.labels[sweep.reference]}",) if others else ()
-    header = (*(axis.key for axis in sweep.axes), "policy", *(KPIS[key].label for key in metrics), *against)
+    against = (f"{MEASURES[metrics[0]].label} against {sweep.labels[sweep.reference]}",) if others else ()
+    header = (*(axis.key for axis in sweep.axes), "policy", *(MEASURES[key].label for key in metrics), *against)
     rows = []
     for point, values in enumerate(sweep.points):
         for policy in sweep.policies:
@@ -120,7 +157,7 @@ def _show_cells(sweep: Sweep, metrics: list[str]) -> None:
 
 def _number(sweep: Sweep, point: int, policy: str, metric: str) -> str:
     of = mean_at(sweep, point, policy, metric)
-    return MISSING if of is None else show_interval(KPIS[metric].kind, of.mean, of.half_width)
+    return MISSING if of is None else show_interval(MEASURES[metric].kind, of.mean, of.half_width)
 
 
 def _against(sweep: Sweep, point: int, policy: str, metric: str) -> str:
@@ -130,18 +167,18 @@ def _against(sweep: Sweep, point: int, policy: str, metric: str) -> str:
     if delta is None or mean is None:
         return MISSING
     scale = max(abs(mean.mean), abs(mean.mean - delta.mean))
-    return delta_words(KPIS[metric], delta, judge(KPIS[metric], delta, scale))
+    return delta_words(MEASURES[metric], delta, judge(MEASURES[metric], delta, scale))
 
 
 def _show_regret(sweep: Sweep, metric: str) -> None:
-    kpi = KPIS[metric]
+    kpi = MEASURES[metric]
     print(f"\nRegret: {kpi.label}, loss to the best policy of each point; * has the smallest worst loss")
     header = ("policy", *(point_words(sweep, point) for point in range(len(sweep.points))), "worst")
     print_table(header, [_regret_row(sweep, found, metric) for found in regrets(sweep, metric)])
 
 
 def _regret_row(sweep: Sweep, found: Regret, metric: str) -> tuple[str, ...]:
-    kind = KPIS[metric].kind
+    kind = MEASURES[metric].kind
     each = [
         "best" if loss == 0 else _loss(kind, loss, percent)
         for loss, percent in zip(found.losses, found.percents, strict=True)
@@ -160,13 +197,13 @@ def _loss(kind: Any, loss: float | None, percent: float | None) -> str:
 def _show_frontier(sweep: Sweep, metrics: list[str]) -> None:
     service = metrics[0]
     cost = next((key for key in COSTS if key in metrics and key != service), None)
-    if cost is None or KPIS[service].better == "neutral":
+    if cost is None or MEASURES[service].better == "neutral":
         return
     for among in _offers(sweep):
         kept = [choice for choice in frontier(sweep, cost, service, among) if not choice.dominated]
         names = [f"{sweep.labels[one.policy]} at {printable(point_words(sweep, one.point))}" for one in kept]
         if names:
-            both = f"{KPIS[cost].label} and {KPIS[service].label}"
+            both = f"{MEASURES[cost].label} and {MEASURES[service].label}"
             print(f"\nNot dominated in {both}, by means over draws: {listed(names)}")
 
 

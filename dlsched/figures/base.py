@@ -228,16 +228,17 @@ def named_rows(figure: go.Figure, labels: Sequence[str]) -> None:
 
 def duration_axis(figure: go.Figure, low_s: float, high_s: float) -> None:
     """Make x a log axis of times from ``low_s`` to ``high_s`` with ticks in words; data stay in seconds."""
+    figure.update_xaxes(**log_times(low_s, high_s))
+
+
+def log_times(low_s: float, high_s: float) -> dict[str, Any]:
+    """Return what makes an axis a log axis of times from ``low_s`` to ``high_s``, with ticks in words."""
     ticks = {at: text for at, text in DURATION_TICKS.items() if low_s / 1.2 <= at <= high_s * 1.2}
     if len(ticks) < LEAST_TICKS:
         steps = [unit * step for unit in (1e-3, 1e-2, 0.1, 1, 60, 3600, 86_400) for step in (1, 2, 3, 5, 10, 20, 30)]
         ticks = {at: duration(at) for at in sorted({*steps, *ticks}) if low_s <= at <= high_s}
-    figure.update_xaxes(
-        type="log",
-        range=[float(np.log10(low_s)), float(np.log10(high_s))],
-        tickvals=list(ticks),
-        ticktext=list(ticks.values()),
-    )
+    ends = [float(np.log10(low_s)), float(np.log10(high_s))]
+    return {"type": "log", "range": ends, "tickvals": list(ticks), "ticktext": list(ticks.values())}
 
 
 def top_of(values: Floats, least: float = 1.0, room: float = 0.08) -> list[float]:

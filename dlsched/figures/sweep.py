@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.domain.units import HOUR_S, MINUTE_S
-from dlsched.figures.base import Chart, framed, plain, reference_line
-from dlsched.figures.lines import add_band, add_means, bars, policy_looks
+from dlsched.figures.base import Chart, framed, log_times, plain, reference_line
+from dlsched.figures.lines import Look, add_band, add_means, bars, look_at, policy_looks
 from dlsched.figures.palette import Theme
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPI
 from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.sweep.answer import Sweep, Value, frontier, knee, mean_at
+from dlsched.studies.design.measures import MEASURES, SIGNED
+from dlsched.studies.sweep.answer import Sweep, Value, against_point, frontier, knee, mean_at
 from dlsched.studies.sweep.words import axis_title, certainty, point_words, position, value_words
-from dlsched.wording.formats import amount, listed, show_interval
+from dlsched.wording.formats import amount, listed, share, short_time, show_interval
 
 HEIGHT = 380
 MOST_LINES = 6
@@ -73,47 +74,96 @@ def is_numeric(sweep: Sweep, axis: int) -> bool:
 # ---- lines -------------------------------------------------------------------------------------------
 
 
-def lines(sweep: Sweep, metric: str, theme: Theme, axis: int = 0, other: Value | None = None) -> Chart | None:
+def lines(
+    sweep: Sweep, metric: str, theme: Theme, axis: int = 0, other: Value | None = None, policy: str = ""
+) -> Chart | None:
     """Return a metric over the values of an axis of a grid, a line with its 95% band per policy.
 
-    ``other``: the value of the other axis of a grid with two. None where nothing has a number.
+    ``other``: the value of the other axis of a grid with two; ``policy``: a line for each of those values under this
+    one instead. None where nothing has a number.
     """
-    kpi, along = KPIS[metric], sweep.axes[axis]
-    points = [at for at, values in enumerate(sweep.points) if len(sweep.axes) == 1 or values[1 - axis] == other]
-    found = {policy: [mean_at(sweep, at, policy, metric) for at in points] for policy in _best(sweep, metric, points)}
-    shown = [of for means in found.values() for of in means if of is not None]
+    kpi, along = MEASURES[metric], sweep.axes[axis]
+    drawn = _lines_of(sweep, metric, axis, other, policy, theme)
+    shown = [of for line in drawn for _, of in line.means]
     if not shown:
         return None
-    scale, look = scale_of(kpi, [of.mean for of in shown]), policy_looks(sweep.policies, theme)
-    figure, parts, rows = go.Figure(), [], []
-    for policy, means in found.items():
-        known = [(at, of) for at, of in zip(points, means, strict=True) if of is not None]
-        if not known:
-            continue
-        xs = [_position(sweep, axis, at) for at, _ in known]
-        if all(of.half_width is not None for _, of in known):
+    scale, figure = scale_of(kpi, [of.mean for of in shown]), go.Figure()
+    parts, rows = [], []
+    for line in drawn:
+        xs = [_position(sweep, axis, at) for at, _ in line.means]
+        if all(of.half_width is not None for _, of in line.means):
             # No time and no amount is negative: an interval that reaches below is cut, on a log axis at a hundredth.
-            low = [scale.factor * max(of.low or 0.0, of.mean / 100) for _, of in known]
-            add_band(figure, xs, low, [scale.factor * (of.high or 0.0) for _, of in known], look[policy].colour)
-        told = [[at, f"{point_words(sweep, at)}: {said(kpi, of)}"] for at, of in known]
-        add_means(figure, xs, [scale.factor * of.mean for _, of in known], look[policy], sweep.labels[policy], told,
+            lows = [of.low or 0.0 if metric in SIGNED else max(of.low or 0.0, of.mean / 100) for _, of in line.means]
+            add_band(figure, xs, [scale.factor * low for low in lows],
+                     [scale.factor * (of.high or 0.0) for _, of in line.means], line.look.colour)  # fmt: skip
+        told = [[at, f"{point_words(sweep, at)}: {said(kpi, of)}{line.changes.get(at, '')}"] for at, of in line.means]
+        add_means(figure, xs, [scale.factor * of.mean for _, of in line.means], line.look, line.label, told,
                   hover="%{customdata[1]}")  # fmt: skip
-        ends = [known[0], known[-1]] if len(known) > 1 else known
+        ends = [line.means[0], line.means[-1]] if len(line.means) > 1 else line.means
         words = [f"{said(kpi, of)} at {point_words(sweep, at)}" for at, of in ends]
-        parts.append(f"{sweep.labels[policy]} {', '.join(words)}")
-        rows += [row_of(sweep, at, policy, metric, of) for at, of in known]
-    less = f", best {len(found)} of {len(sweep.policies)} policies" if len(found) < len(sweep.policies) else ""
-    framed(figure, theme, title=f"{kpi.label}{less}, {certainty(sweep)}", x=axis_title(along), y=scale.title,
+        parts.append(f"{line.label} {', '.join(words)}")
+        rows += [row_of(sweep, at, line.policy, metric, of) for at, of in line.means]
+    less = f", best {len(drawn)} of {len(sweep.policies)} policies" if not policy else f" of {sweep.labels[policy]}"
+    less = "" if not policy and len(drawn) == len(sweep.policies) else less
+    framed(figure, theme, title=f"{kpi.label}{plain(less)}, {certainty(sweep)}", x=axis_title(along), y=scale.title,
            height=HEIGHT)  # fmt: skip
     figure.update_yaxes(tickprefix=scale.prefix, separatethousands=True)
-    log_axis(figure, scale, [of.mean for of in shown])
+    if metric not in SIGNED:
+        log_axis(figure, scale, [of.mean for of in shown])
     _value_ticks(figure, sweep, axis, theme)
     return Chart(figure, f"{kpi.label}: {'; '.join(parts)}.", pd.DataFrame(rows))
 
 
-def _best(sweep: Sweep, metric: str, points: Sequence[int]) -> list[str]:
-    """Return up to :data:`MOST_LINES` policies: those with the best mean over these points, in their usual order."""
-    sign = 1.0 if KPIS[metric].better == "lower" else -1.0
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line: means by point under a policy; ``changes`` what is told of a point beside its mean."""
+
+    label: str
+    look: Look
+    policy: str
+    means: list[tuple[int, Interval]]
+    changes: Mapping[int, str] = field(default_factory=dict)
+
+
+def _lines_of(sweep: Sweep, metric: str, axis: int, other: Value | None, policy: str, theme: Theme) -> list[_Line]:
+    """Return the lines of :func:`lines` that have a number."""
+
+    def means(who: str, beside: Value | None) -> list[tuple[int, Interval]]:
+        points = [at for at, values in enumerate(sweep.points) if len(sweep.axes) == 1 or values[1 - axis] == beside]
+        return [(at, of) for at in points if (of := mean_at(sweep, at, who, metric)) is not None]
+
+    if not policy:
+        looks, best = policy_looks(sweep.policies, theme), _best(sweep, metric, axis, other)
+        found = [_Line(sweep.labels[who], looks[who], who, means(who, other)) for who in best]
+    else:
+        beside = sweep.axes[1 - axis]
+        found = [
+            _Line(value_words(beside, value), look_at(place, theme.marks[place % len(theme.marks)]), policy,
+                  means(policy, value), _changes(sweep, metric, axis, value, policy))
+            for place, value in enumerate(beside.values)
+        ]  # fmt: skip
+    return [line for line in found if line.means]
+
+
+def _changes(sweep: Sweep, metric: str, axis: int, value: Value, policy: str) -> dict[int, str]:
+    """Return how each point differs from that with the first value of the other axis, paired by draw, in words."""
+    beside, kpi = sweep.axes[1 - axis], MEASURES[metric]
+    if value == beside.values[0]:
+        return {}
+    base = {values[axis]: at for at, values in enumerate(sweep.points) if values[1 - axis] == beside.values[0]}
+    at_value = [(at, base[values[axis]]) for at, values in enumerate(sweep.points) if values[1 - axis] == value]
+    return {
+        at: f"; {show_interval(kpi.kind, of.mean, of.half_width, signed=True)} against "
+        f"{value_words(beside, beside.values[0])}"
+        for at, baseline in at_value
+        if (of := against_point(sweep, at, policy, metric, baseline)) is not None
+    }
+
+
+def _best(sweep: Sweep, metric: str, axis: int, other: Value | None) -> list[str]:
+    """Return up to :data:`MOST_LINES` policies: those with the best mean at ``other``, in their usual order."""
+    sign = 1.0 if MEASURES[metric].better == "lower" else -1.0
+    points = [at for at, values in enumerate(sweep.points) if len(sweep.axes) == 1 or values[1 - axis] == other]
 
     def rank(policy: str) -> float:
         means = [of.mean for at in points if (of := mean_at(sweep, at, policy, metric)) is not None]
@@ -142,12 +192,59 @@ def _value_ticks(figure: go.Figure, sweep: Sweep, axis: int, theme: Theme) -> No
 
 def row_of(sweep: Sweep, point: int, policy: str, metric: str, of: Interval | None) -> dict[str, object]:
     """Return a mean as a row of a chart's table."""
-    kpi = KPIS[metric]
+    kpi = MEASURES[metric]
     return {
         "situation": point_words(sweep, point), "policy": sweep.labels[policy], kpi.label: said(kpi, of),
         metric: None if of is None else of.mean, "± (95%)": None if of is None else of.half_width,
         "draws": 0 if of is None else of.n,
     }  # fmt: skip
+
+
+# ---- time of decisions -------------------------------------------------------------------------------
+
+
+def decision_times(sweep: Sweep, theme: Theme, axis: int = 0, other: Value | None = None) -> Chart | None:
+    """Return the CPU time of decisions for which a solver answered, log, over the values of an axis.
+
+    For each policy the median as a line, the 95th percentile dashed and the longest as marks: means over draws, the
+    longest of all. ``other`` as :func:`lines`; None where no solver was asked.
+    """
+    drawn = _lines_of(sweep, "solve_p50_s", axis, other, "", theme)
+    if not drawn:
+        return None
+    figure, parts, rows = go.Figure(), [], []
+    for line in drawn:
+        points = [at for at, _ in line.means]
+        cells = {at: sweep.at(at, line.policy) for at in points}
+        longest_s = [max(cell.values.get("solve_longest_s") or 0.0 for cell in cells[at]) for at in points]
+        p95_s = [of.mean if (of := mean_at(sweep, at, line.policy, "solve_p95_s")) else np.nan for at in points]
+        solved, proven = ([sum(cell.values.get(key) or 0.0 for cell in cells[at]) for at in points]
+                          for key in ("solved", "proven"))  # fmt: skip
+        told = [
+            f"{point_words(sweep, at)}: half of {amount(int(many), 'decision')} up to {short_time(of.mean)}, 95 of 100 "
+            f"up to {short_time(p95)}, longest {short_time(most)}; {int(sure):,} proven"
+            for (at, of), many, p95, most, sure in zip(line.means, solved, p95_s, longest_s, proven, strict=True)
+        ]
+        xs, colour = [_position(sweep, axis, at) for at in points], line.look.colour
+        add_means(figure, xs, [of.mean for _, of in line.means], line.look, f"{line.label}: median", told)
+        figure.add_scatter(x=xs, y=p95_s, mode="lines", name=f"{plain(line.label)}: p95", showlegend=True,
+                           line={"color": colour, "width": 1.5, "dash": "dot"}, hoverinfo="skip")  # fmt: skip
+        figure.add_scatter(x=xs, y=longest_s, mode="markers", name=f"{plain(line.label)}: longest", showlegend=True,
+                           marker={"symbol": "line-ew", "size": 11, "line": {"width": 2.5, "color": colour}},
+                           hoverinfo="skip")  # fmt: skip
+        share_proven = sum(proven) / sum(solved) if sum(solved) else 0.0
+        parts.append(f"{line.label} {told[0]}; {share(share_proven)} of {int(sum(solved)):,} proven in all")
+        rows += [
+            {"situation": point_words(sweep, at), "policy": line.label, "decisions": int(many), "proven": int(sure),
+             "median, s": of.mean, "p95, s": p95, "longest, s": most}
+            for (at, of), many, p95, most, sure in zip(line.means, solved, p95_s, longest_s, proven, strict=True)
+        ]  # fmt: skip
+    every = np.array([row[name] for row in rows for name in ("median, s", "p95, s", "longest, s")], dtype=float)
+    framed(figure, theme, title=f"Time of decisions, the longest {short_time(float(np.nanmax(every)))}",
+           x=axis_title(sweep.axes[axis]), y="CPU time of a decision (log scale)", height=HEIGHT)  # fmt: skip
+    figure.update_yaxes(**log_times(max(float(np.nanmin(every)), 1e-6) / 1.3, float(np.nanmax(every)) * 1.3))
+    _value_ticks(figure, sweep, axis, theme)
+    return Chart(figure, f"CPU time of decisions. {'. '.join(parts)}.", pd.DataFrame(rows))
 
 
 # ---- cost against service ----------------------------------------------------------------------------
@@ -163,7 +260,7 @@ def cost_against_service(
     choices = frontier(sweep, cost, service, among)
     if not choices:
         return None
-    look, paid, served = policy_looks(sweep.policies, theme), KPIS[cost], KPIS[service]
+    look, paid, served = policy_looks(sweep.policies, theme), MEASURES[cost], MEASURES[service]
     across, up = scale_of(paid, [c.cost for c in choices]), scale_of(served, [c.service for c in choices])
     figure, rows = go.Figure(), []
     named: set[str] = set()

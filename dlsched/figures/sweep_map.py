@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from dlsched.figures.base import CLEAR, Chart, framed, plain
 from dlsched.figures.palette import BLACK, WHITE, Theme
 from dlsched.figures.sweep import WIDE, row_of, said
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPI
 from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.design.measures import MEASURES
 from dlsched.studies.sweep.answer import Sweep, mean_at
 from dlsched.studies.sweep.words import certainty, point_words, value_words
 from dlsched.wording.formats import amount
@@ -25,7 +26,7 @@ NOT_RUN, FAILED = "•", "✕"
 
 def value_map(sweep: Sweep, metric: str, theme: Theme, policy: str = "") -> Chart:
     """Return a metric printed in cells, two axes under a policy or one by policy; a dot = not run yet, ✕ = failed."""
-    kpi = KPIS[metric]
+    kpi = MEASURES[metric]
     grid, rows, row_title = _cells(sweep, policy)
     means = [[mean_at(sweep, at, who, metric) for at, who in line] for line in grid]
     z = np.array([[np.nan if of is None else of.mean for of in line] for line in means])

@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 from dlsched.figures.base import CLEAR, Chart, framed, hatched, legend_mark, named_rows, plain
 from dlsched.figures.palette import Theme
 from dlsched.figures.sweep import said, scale_of
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPI
 from dlsched.metrics.stats.compare import judge
 from dlsched.metrics.stats.intervals import Interval
+from dlsched.studies.design.measures import MEASURES
 from dlsched.studies.sweep.answer import Sweep, mean_at, swings
 from dlsched.studies.sweep.words import certainty, situation_words, value_words
 from dlsched.wording.formats import show_interval
@@ -22,7 +23,7 @@ def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | Non
 
     Blue = better, orange and hatched = worse, outline only = not distinguishable. Ends carry their values.
     """
-    kpi, moves, base = KPIS[metric], swings(sweep, policy, metric), mean_at(sweep, 0, policy, metric)
+    kpi, moves, base = MEASURES[metric], swings(sweep, policy, metric), mean_at(sweep, 0, policy, metric)
     if not moves or base is None:
         return None
     scale = scale_of(kpi, [change.mean for move in moves for _, change in move.ends])

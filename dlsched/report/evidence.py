@@ -122,7 +122,7 @@ def of_sweep(sweep: Sweep, metric: str, *, exact: bool = False) -> Sensitivity |
 
     A metric the sweep does not have is replaced by its first one that is good or bad. ``exact``: nothing is random.
     """
-    judged = [key for key in sweep.metrics if KPIS[key].better != "neutral"]
+    judged = [key for key in sweep.metrics if key in KPIS and KPIS[key].better != "neutral"]
     key = metric if metric in judged else judged[0] if judged else ""
     if not key or len(sweep.policies) < 2:
         return None

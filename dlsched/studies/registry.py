@@ -9,7 +9,7 @@ from typing import Any
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.store.record import ExperimentRecord
-from dlsched.studies import calibration, growth, pool_sizes, sizing, steady, sweep, what_if
+from dlsched.studies import calibration, growth, sizing, steady, sweep, what_if
 from dlsched.studies.inspect import admissions, dual_prices, look_ahead
 from dlsched.studies.reproductions import spec as reproduction
 from dlsched.studies.simulation import Progress
@@ -22,7 +22,6 @@ STUDIES: tuple[Study[Any, Any], ...] = (
     cells.STUDY,
     sizing.STUDY,
     growth.STUDY,
-    pool_sizes.STUDY,
     calibration.STUDY,
     steady.STUDY,
     look_ahead.STUDY,

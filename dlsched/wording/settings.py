@@ -27,6 +27,14 @@ VARY_WHY = {
     "failures": "Each node fails at random (exponential) and is back after 1 h: assumptions of ours.",
 }
 """How it is drawn."""
+MISHAP_WORDS = {
+    "own": "mishaps as in the scenario",
+    "baseline": "no mishaps",
+    "estimates": "estimates off by up to 10%",
+    "mishaps": "estimates off, 15% bug jobs, 10% cancelled",
+    "delay": "15 s to start or scale up",
+}
+"""What goes wrong, by the value of the change "mishaps"."""
 _FAILURE = re.compile(r"(\d+)@([\d.]+)for([\d.]+)")
 
 
@@ -45,7 +53,9 @@ def value_words(key: str, unit: str, value: Value | None) -> str:
     if value is None:
         return "none"
     if isinstance(value, str):
-        return failures_words(value) if key == "failure_at" else ", ".join(value.split("+"))
+        if key == "failure_at":
+            return failures_words(value)
+        return MISHAP_WORDS.get(value, value) if key == "mishaps" else ", ".join(value.split("+"))
     if unit == "x":
         return factor_words(value)
     if unit in ("s", "h"):
@@ -68,7 +78,7 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
         return "days resampled"
     if key == "failures" and value is not None:
         return f"failures (each node every {duration(HOUR_S * float(value))})"
-    if key == "failure_at":
+    if key in ("failure_at", "mishaps"):
         return value_words(key, unit, value)
     if key == "vm_types":
         return f"only the VM types {listed(str(value).split('+'))}"

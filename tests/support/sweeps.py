@@ -11,6 +11,7 @@ Draws = Sequence[float | None]
 NODES = Axis(key="nodes", label="Nodes", unit="nodes", values=(4.0, 8.0), present=8.0)
 ARRIVALS = Axis(key="arrivals", label="Arrivals", unit="x", values=(0.8, 1.2), present=1.0)
 FAILS = Axis(key="failure_at", label="Failures at given times", unit="", values=("0@5for2+1@5for2",))
+MISHAPS = Axis(key="mishaps", label="Mishaps", unit="", values=("own", "mishaps"), present="own")
 LABELS = {"fifo": "FIFO", "sjf": "SJF", "modelarts-greedy": "ModelArts, greedy"}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import ValidationError
 from scipy.special import ndtri
 
-from dlsched.domain.cluster import Cluster, VmType
+from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.names import names_hint
 from dlsched.domain.randomness import job_uniforms
@@ -23,8 +23,8 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.domain.workload import Floats, Workload
 from dlsched.studies.design.failures import REPAIR_S, failures_at, with_failures
-from dlsched.studies.pool_sizes import scenario_at
 from dlsched.wording.settings import setting_words
+from dlsched.workload.studies.modelarts import VARIANTS
 
 Kind = Literal["whole", "number", "names"]
 Turn = Literal["first", "usual", "last"]
@@ -34,6 +34,11 @@ Edit = Callable[[Scenario, Any, int], Scenario]
 """From a scenario, a checked value and the seed of the draw to the changed scenario."""
 
 NODES_OF = "nodes."
+OWN = "own"
+MISHAPS = (OWN, *VARIANTS)
+"""What goes wrong: as in the scenario, or as in one of the simulations of the ModelArts study."""
+_WRONG = ("estimate_error", "bug_share", "bug_within_s", "cancel_share", "restart_s", "restart_mode")
+"""The rules that say what goes wrong; the others stay as they are."""
 _FACTOR_LOW, _FACTOR_HIGH = 0.01, 100.0
 _MOST = 1e12
 
@@ -172,9 +177,38 @@ def _drawn(scenario: Scenario, seed: int) -> Scenario:
 
 def _nodes(scenario: Scenario, value: int, _: int) -> Scenario:
     cluster = scenario.cluster
-    if not cluster.free_slots:
-        return scenario_at(scenario, value)
-    return scenario.replace(cluster=Cluster(slots=value, catalogue=cluster.catalogue, absences=cluster.absences))
+    if cluster.free_slots:
+        return scenario.replace(cluster=Cluster(slots=value, catalogue=cluster.catalogue, absences=cluster.absences))
+    pool = pool_of(scenario)
+    beyond = [absence.node for absence in cluster.absences if absence.node >= value]
+    if beyond:
+        why = f"{value:,} is too few: an absence is planned or a failure set for node {max(beyond):,}"
+        raise InputError("nodes", why, f"Take {max(beyond) + 1:,} nodes or more, or remove the absences")
+    if value == cluster.num_nodes:
+        return scenario
+    return scenario.replace(
+        cluster=Cluster(pools=(pool.model_copy(update={"count": value}),), absences=cluster.absences)
+    )
+
+
+def pool_of(scenario: Scenario) -> Pool:
+    """Return the one pool of equal nodes that can have another size.
+
+    Pools of equal nodes count as one. InputError where nodes differ, or policies choose the machines.
+    """
+    cluster = scenario.cluster
+    if cluster.free_slots:
+        raise InputError(
+            "cluster",
+            f"has {cluster.slots:,} free slots on which policies choose the machines; a size is one of fixed nodes",
+            "Make it fixed nodes on the page Cluster",
+        )
+    kinds = {pool.model_dump_json(exclude={"count"}) for pool in cluster.pools if pool.count}
+    if len(kinds) > 1:
+        why = f"has {len(kinds)} pools of different nodes; which of them should grow is not said"
+        raise InputError("cluster", why, "Leave one pool on the page Cluster")
+    count = sum(pool.count for pool in cluster.pools)
+    return next(pool for pool in cluster.pools if pool.count).model_copy(update={"count": count})
 
 
 def _nodes_of(name: str) -> Factor:
@@ -256,6 +290,13 @@ def _failures(scenario: Scenario, hours: float, seed: int) -> Scenario:
 
 def _failure_at(scenario: Scenario, value: str, _: int) -> Scenario:
     return failures_at(scenario, _names(value))
+
+
+def _mishaps(scenario: Scenario, value: str, _: int) -> Scenario:
+    if value not in MISHAPS:
+        raise InputError("mishaps", f"there is no variant {value!r:.80}", names_hint(value, MISHAPS))
+    rules = {} if value == OWN else {name: getattr(VARIANTS[value], name) for name in _WRONG}
+    return scenario.replace(options=scenario.options.model_copy(update=rules))
 
 
 # ---- the jobs ----------------------------------------------------------------------------------------
@@ -391,6 +432,14 @@ FACTORS: tuple[Factor, ...] = (
         "The work of every job times a random factor with mean 1 and this coefficient of variation (0.3: most within "
         "0.6x and 1.5x), drawn for each job and draw. Log-normal: an assumption of ours.",
         _run_time_spread, of_jobs=True, per_draw=True,
+    ),
+    Factor(
+        "mishaps", "Mishaps", "", "names", 0, 0,
+        "What goes wrong, in place of the scenario's own estimate errors, bug jobs, cancelled jobs and restarts: own "
+        "(as in the scenario), baseline (nothing), estimates (off by up to 10%), mishaps (those estimates, 15% bug "
+        "jobs and 10% cancelled, each job independently), delay (15 s before a start or a scale-up takes effect). As "
+        "in the ModelArts study (Figs 9 to 15), where the shares of jobs add up to 100%.",
+        _mishaps, own=lambda _: OWN,
     ),
     Factor(
         "vm_types", "VM types", "", "names", 0, 0,

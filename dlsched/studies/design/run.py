@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from dlsched.domain.errors import DlschedError, InputError
@@ -16,6 +17,7 @@ from dlsched.metrics.summary import Metrics
 from dlsched.store.record import CellRecord
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design.factors import changed, differs_by_seed, draws_differ, is_drawn, without_neutral
+from dlsched.studies.design.measures import JobTimes, paired_measures, times_of
 from dlsched.studies.design.variants import Replications, Value, Variant
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, ResolvedPolicy, resolve_policy, simulate
@@ -47,18 +49,23 @@ class EditedScenarios:
 
 @dataclass(frozen=True, eq=False)
 class VariantTask:
-    """One run as it travels: the scenario before its changes, which all tasks share, and what to change."""
+    """One run as it travels: the scenario before its changes, which all tasks share, and what to change.
+
+    ``reference``: key and parameters of the policy whose run of the same jobs it is compared with, job by job.
+    """
 
     scenario: Scenario
     changes: Mapping[str, Value]
     policy: str
     params: Mapping[str, Any]
     seed: int
+    reference: tuple[str, Mapping[str, Any]] | None = None
 
     @property
     def key(self) -> str:
         """Hash of everything that decides the result, the code among it."""
         question = [self.scenario.content_hash, dict(self.changes), self.policy, dict(self.params), self.seed]
+        question += [] if self.reference is None else [self.reference[0], dict(self.reference[1])]
         text = json.dumps([*question, code_version(SOURCES)], sort_keys=True)
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -72,17 +79,23 @@ class ResolvedVariant:
     """A variant that can be run: ``changes`` with those of its draws, its policy with all parameters.
 
     ``first``: the scenario with the changes, for the first draw. ``differs``: whether draws differ in anything.
+    ``reference``: the policy it is compared with, job by job.
     """
 
     changes: Mapping[str, Value]
     policy: ResolvedPolicy
     first: Scenario
     differs: bool
+    reference: ResolvedPolicy | None = None
 
     def tasks(self, scenario: Scenario, seeds: Sequence[int]) -> list[VariantTask]:
         """Return the run of every seed; where nothing differs all are that of the first one."""
         key, params = self.policy.spec.key, self.policy.values
-        return [VariantTask(scenario, self.changes, key, params, seed if self.differs else seeds[0]) for seed in seeds]
+        reference = None if self.reference is None else (self.reference.spec.key, self.reference.values)
+        return [
+            VariantTask(scenario, self.changes, key, params, seed if self.differs else seeds[0], reference)
+            for seed in seeds
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +140,14 @@ def run_variants(
     executor: Executor | None = None,
     store: Store | None = None,
     progress: Progress | None = None,
+    references: Sequence[Variant] = (),
 ) -> BatchResult:
     """Return the result of every variant at every seed.
 
     Parameters
     ----------
+    references
+        For each variant the one that it is compared with, job by job; see :func:`plan_of`.
     executor
         Where to compute, a task for each run; None = here, one after the other.
     store
@@ -147,7 +163,7 @@ def run_variants(
 
     A run that fails has its error; the others go on.
     """
-    return run_plan(plan_of(scenario, variants, draws), executor, store, progress)
+    return run_plan(plan_of(scenario, variants, draws, references), executor, store, progress)
 
 
 def run_plan(
@@ -163,10 +179,13 @@ def run_plan(
     return BatchResult(plan.results(by_key), len(todo), stored)
 
 
-def plan_of(scenario: Scenario, variants: Sequence[Variant], draws: Replications) -> Plan:
+def plan_of(
+    scenario: Scenario, variants: Sequence[Variant], draws: Replications, references: Sequence[Variant] = ()
+) -> Plan:
     """Return what has to be run, before anything is computed.
 
-    Where nothing is random all seeds ask the same; so do variants that differ in nothing that matters.
+    Where nothing is random all seeds ask the same; so do variants that differ in nothing that matters. ``references``
+    hold for each variant the one that it is compared with: the same changes under another policy.
 
     Raises
     ------
@@ -176,8 +195,8 @@ def plan_of(scenario: Scenario, variants: Sequence[Variant], draws: Replications
     tasks: dict[str, VariantTask] = {}
     keys: list[str] = []
     exact = True
-    for variant in variants:
-        resolved = resolve_variant(EditedScenarios(scenario), variant, draws)
+    for variant, reference in zip_longest(variants, references):
+        resolved = resolve_variant(EditedScenarios(scenario), variant, draws, reference)
         exact = exact and not resolved.differs
         for task in resolved.tasks(scenario, draws.seeds):
             keys.append(key := task.key)
@@ -185,8 +204,13 @@ def plan_of(scenario: Scenario, variants: Sequence[Variant], draws: Replications
     return Plan(tasks, tuple(keys), len(draws.seeds), exact)
 
 
-def resolve_variant(edited: EditedScenarios, variant: Variant, draws: Replications) -> ResolvedVariant:
-    """Return a variant with everything that decides its runs; InputError as :func:`run_variants`."""
+def resolve_variant(
+    edited: EditedScenarios, variant: Variant, draws: Replications, reference: Variant | None = None
+) -> ResolvedVariant:
+    """Return a variant with everything that decides its runs; InputError as :func:`run_variants`.
+
+    ``reference``: the variant it is compared with, of the same changes.
+    """
     scenario = edited.scenario
     for key in draws.vary:
         if not is_drawn(scenario, (key,)):
@@ -198,8 +222,10 @@ def resolve_variant(edited: EditedScenarios, variant: Variant, draws: Replicatio
     changes = without_neutral(scenario, variant.changes) | dict(draws.vary)
     first = edited.at(changes, draws.seeds[0])
     policy = resolve_policy(first, variant.policy, variant.params)
+    other = None if reference is None else resolve_policy(first, reference.policy, reference.params)
     is_drawn_anew = scenario.generator is not None or draws_differ(scenario, changes) or is_random(first)
-    return ResolvedVariant(changes, policy, first, is_drawn_anew or policy.spec.draws)
+    differs = is_drawn_anew or policy.spec.draws or (other is not None and other.spec.draws)
+    return ResolvedVariant(changes, policy, first, differs, other)
 
 
 def check_variant(scenario: Scenario, variant: Variant, draws: Replications) -> ResolvedVariant:
@@ -216,9 +242,33 @@ def carry_out(task: VariantTask, progress: Progress | None = None) -> RunResult:
     """Run, audit and summarise one task; an error of the input or of the policy becomes its text."""
     try:
         run = simulate(task.changed(), task.policy, task.params, task.seed, progress)
-        return RunResult(run.metrics, tuple(run.audit()))
+        metrics = run.metrics
+        if task.reference is not None:
+            times = times_of(run)
+            metrics = metrics | paired_measures(run, times, _reference_times(task, times))
+        return RunResult(metrics, tuple(run.audit()))
     except DlschedError as error:
         return RunResult(error=str(error))
+
+
+MOST_LATEST = 100
+_LATEST: dict[str, JobTimes] = {}
+"""Job times of the latest runs of reference policies in this process, by key: variants of one draw share them."""
+
+
+def _reference_times(task: VariantTask, ours: JobTimes) -> JobTimes:
+    """Return the job times of the reference policy's run, which is ``ours`` where the task asks for that itself."""
+    assert task.reference is not None
+    policy, params = task.reference
+    key = replace(task, policy=policy, params=params).key
+    if key == task.key:
+        _LATEST[key] = ours
+    elif key not in _LATEST:
+        _LATEST[key] = times_of(simulate(task.changed(), policy, params, task.seed))
+    times = _LATEST[key]
+    while len(_LATEST) > MOST_LATEST:
+        del _LATEST[next(iter(_LATEST))]
+    return times
 
 
 def known(store: Store, tasks: Mapping[str, VariantTask]) -> dict[str, RunResult]:

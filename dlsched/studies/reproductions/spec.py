@@ -50,7 +50,7 @@ STUDY = Study(
     run=compute_figure,
     estimate_s=lambda spec, scenario=None: find(spec.key).time.of(quick=spec.quick),
     words=lambda outcome: outcome.ours,
-    sources=("studies/reproductions", "studies/steady", "studies/pool_sizes", "workload"),
+    sources=("studies/reproductions", "studies/steady", "studies/design", "workload"),
     about=None,
     shared_out=True,
 )

@@ -13,9 +13,10 @@ from pydantic import Field
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.names import names_hint
-from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.kpi import KPI
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 from dlsched.metrics.stats.knee import knee_of
+from dlsched.studies.design.measures import MEASURES
 
 Value = float | str
 Point = tuple[Value | None, ...]
@@ -146,7 +147,7 @@ MOVES_WINDOW = ("arrivals", "days", "horizon_s")
 def metrics_of(sweep: Sweep) -> list[str]:
     """Return the metrics that can be better or worse and have a number somewhere, in the order asked for."""
     there = {key for cell in sweep.cells for key, value in cell.values.items() if value is not None}
-    return [key for key in sweep.metrics if key in there and KPIS[key].better != "neutral"]
+    return [key for key in sweep.metrics if key in there and MEASURES[key].better != "neutral"]
 
 
 def costs_of(sweep: Sweep) -> list[str]:
@@ -246,11 +247,11 @@ def _none_if_nan(value: float) -> float | None:
 
 def kpi_of(metric: str) -> KPI:
     """Return the entry of a metric that has a better side; InputError where it has none."""
-    if metric not in KPIS:
-        raise InputError(f"metric {metric!r:.80}", "there is none of this name", names_hint(metric, KPIS))
-    if KPIS[metric].better == "neutral":
+    if metric not in MEASURES:
+        raise InputError(f"metric {metric!r:.80}", "there is none of this name", names_hint(metric, MEASURES))
+    if MEASURES[metric].better == "neutral":
         raise InputError(f"metric {metric}", "is neither better nor worse when larger", "Take one that is")
-    return KPIS[metric]
+    return MEASURES[metric]
 
 
 def _sign(metric: str) -> float:
@@ -300,7 +301,7 @@ def frontier(sweep: Sweep, cost: str, service: str, among: Sequence[int] | None 
 
 CIRCUMSTANCES = (
     "arrivals", "durations", "due_slack", "weights", "prices", "failures", "failure_at", "days", "run_time_spread",
-    "restart_s", "estimate_error", "bug_share", "bug_within_s", "cancel_share",
+    "restart_s", "estimate_error", "bug_share", "bug_within_s", "cancel_share", "mishaps",
 )  # fmt: skip
 """Changes that nobody chooses: what they do to cost and service is no offer that could dominate another."""
 
@@ -371,6 +372,26 @@ def rows_of(sweep: Sweep) -> list[dict[str, Any]]:
         }
         for cell in sweep.cells
     ]
+
+
+def mean_rows(sweep: Sweep) -> list[dict[str, Any]]:
+    """Return the means of all points and policies as rows, each with its half width of 95% and the number of draws."""
+    rows = []
+    for point, values in enumerate(sweep.points):
+        for policy in sweep.policies:
+            row: dict[str, Any] = {axis.key: shown(value) for axis, value in zip(sweep.axes, values, strict=True)}
+            row |= {"policy": policy, "draws": len(sweep.seeds)}
+            for key in sweep.metrics:
+                of = mean_at(sweep, point, policy, key)
+                row |= {key: None if of is None else of.mean, f"{key} ±": None if of is None else of.half_width}
+            row["audit"] = "; ".join(text for cell in sweep.at(point, policy) for text in cell.audit) or "ok"
+            rows.append(row)
+    return rows
+
+
+def oversize_points(sweep: Sweep) -> list[int]:
+    """Return the points at which jobs were dropped or cut in width because they can never fit."""
+    return sorted({cell.point for cell in sweep.cells if cell.values.get("oversize")})
 
 
 def failed(sweep: Sweep) -> list[Cell]:

@@ -36,6 +36,7 @@ class CellSpec(FrozenModel):
     policy: str
     params: dict[str, Any]
     seed: int
+    reference: tuple[str, dict[str, Any]] | None = None
 
 
 class CellsSpec(FrozenModel):
@@ -68,7 +69,7 @@ def spec_of(tasks: Mapping[str, VariantTask]) -> dict[str, Any]:
     first = next(iter(tasks.values()))
     cells = [
         {"key": key, "changes": dict(task.changes), "policy": task.policy, "params": dict(task.params),
-         "seed": task.seed}
+         "seed": task.seed, "reference": task.reference}
         for key, task in tasks.items()
     ]  # fmt: skip
     return {"scenario": first.scenario.content_hash, "cells": cells}
@@ -96,7 +97,7 @@ def check(spec: CellsSpec, scenario: Scenario) -> None:
 
 
 def _task(cell: CellSpec, scenario: Scenario) -> VariantTask:
-    return VariantTask(scenario, cell.changes, cell.policy, cell.params, cell.seed)
+    return VariantTask(scenario, cell.changes, cell.policy, cell.params, cell.seed, cell.reference)
 
 
 def _part(progress: Progress | None, done: int, cells: int) -> Progress:

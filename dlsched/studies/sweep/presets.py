@@ -12,7 +12,17 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.placement import can_ever_fit
-from dlsched.studies.design.factors import NODES_OF, Factor, Value, changed, factor_of, factors_for
+from dlsched.studies.design.factors import (
+    MISHAPS,
+    NODES_OF,
+    OWN,
+    Factor,
+    Value,
+    changed,
+    factor_of,
+    factors_for,
+    pool_of,
+)
 from dlsched.studies.sweep.spec import AxisSpec
 from dlsched.workload.import_report import arrival_window_s
 
@@ -45,15 +55,27 @@ SHARE_THAT_FAILS, FAILS_FOR = 0.25, 0.25
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A question that is asked often."""
+    """A question that is asked often.
 
-    key: Literal["size", "load", "assumptions", "situations"]
+    ``policies``: those it is asked about, the last as the reference that others are compared with job by job; empty =
+    any.
+    """
+
+    key: Literal["size", "pool-size", "load", "assumptions", "situations"]
     label: str
     help: str
+    policies: tuple[str, ...] = ()
 
 
 PRESETS = (
     Preset("size", "How many nodes?", "From half to twice as many nodes, under each policy"),
+    Preset(
+        "pool-size",
+        "Size of an elastic pool?",
+        "The gain of the optimal ModelArts allocator over the greedy one, job by job, on fewer and on more nodes, with "
+        "and without mishaps",
+        ("modelarts-optimal", "modelarts-greedy"),
+    ),
     Preset("load", "What if load grows?", "The same jobs arriving up to 1.6 times as fast, under each policy"),
     Preset(
         "assumptions",
@@ -72,6 +94,9 @@ def preset(key: str, scenario: Scenario) -> tuple[Mode, tuple[AxisSpec, ...]]:
     """Return how and over what the scenario varies; InputError where it has nothing of the kind."""
     if key == "size":
         return "grid", (_sizes(scenario),)
+    if key == "pool-size":
+        pool_of(scenario)
+        return "grid", (_sizes(scenario), AxisSpec(key="mishaps", values=(OWN, "mishaps")))
     if key == "load":
         return "grid", (_needed(scenario, "arrivals", LOADS),)
     if key == "assumptions":
@@ -87,6 +112,8 @@ def preset(key: str, scenario: Scenario) -> tuple[Mode, tuple[AxisSpec, ...]]:
 def low_and_high(scenario: Scenario, change: Factor) -> tuple[Value, ...]:
     """Return one value below and one above what the scenario has, in the bounds of the change."""
     own = change.own(scenario)
+    if change.key == "mishaps":
+        return MISHAPS
     if change.kind == "names":
         return (_named(scenario, change),)
     if own is None or own == 0 or isinstance(own, str):

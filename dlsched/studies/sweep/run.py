@@ -58,7 +58,7 @@ def check(spec: SweepSpec, scenario: Scenario) -> bool:
 def planned(spec: SweepSpec, scenario: Scenario) -> Plan:
     """Return what has to be run; InputError as :func:`check`."""
     check_question(spec, scenario)
-    return plan_of(scenario, spec.variants, spec.draws)
+    return plan_of(scenario, spec.variants, spec.draws, spec.references)
 
 
 def check_question(spec: SweepSpec, scenario: Scenario) -> None:

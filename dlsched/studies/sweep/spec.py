@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel, Key
 from dlsched.domain.names import names_hint
-from dlsched.metrics.kpi import KPIS
 from dlsched.policies import registry
+from dlsched.studies.design.measures import MEASURES, is_paired
 from dlsched.studies.design.variants import Replications, Value, Variant
 
 MOST_RUNS = 5000
@@ -50,6 +50,7 @@ class SweepSpec(FrozenModel):
     ``mode``: a grid has every pair of values; one-at-a-time has the scenario as it is, then each value by itself. The
     first point is the baseline. ``params``: parameters by policy that differ from their defaults at every point.
     ``vary``: see :class:`Replications`. ``reference``: the policy that others are compared with; empty = the first.
+    With a metric of ``design.measures.PAIRED`` each run is compared with the reference's, job by job.
     """
 
     scenario: str = Field(min_length=1, description="Hash of the scenario.")
@@ -81,8 +82,8 @@ class SweepSpec(FrozenModel):
         if self.mode == "grid" and len(self.axes) > 2:
             raise ValueError(f"a grid has at most 2 axes, got {len(self.axes)}; vary more one at a time")
         for metric in self.metrics:
-            if metric not in KPIS:
-                raise ValueError(f"there is no metric {metric!r:.80}. {names_hint(metric, KPIS)}")
+            if metric not in MEASURES:
+                raise ValueError(f"there is no metric {metric!r:.80}. {names_hint(metric, MEASURES)}")
             if metric in NOT_REPEATABLE:
                 raise ValueError(f"{metric} differs from machine to machine and from run to run")
         if self.reference not in self.policies:
@@ -120,6 +121,13 @@ class SweepSpec(FrozenModel):
     def variants(self) -> tuple[Variant, ...]:
         """All variants: points first, then policies."""
         return tuple(self.variant(point, policy) for point in self.points for policy in self.policies)
+
+    @property
+    def references(self) -> tuple[Variant, ...]:
+        """For each of ``variants`` the one of the reference policy; empty where no metric compares job by job."""
+        if not is_paired(self.metrics):
+            return ()
+        return tuple(self.variant(point, self.reference) for point in self.points for _ in self.policies)
 
     @property
     def runs(self) -> int:

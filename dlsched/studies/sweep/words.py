@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlsched.domain.units import HOUR_S
-from dlsched.metrics.kpi import KPIS
 from dlsched.policies.registry import spoken
+from dlsched.studies.design.measures import MEASURES, is_paired
 from dlsched.studies.sweep.answer import (
     Axis,
     Regret,
@@ -20,6 +20,7 @@ from dlsched.studies.sweep.answer import (
     mean_at,
     mean_completed,
     metrics_of,
+    oversize_points,
     regrets,
     swings,
     unequal_points,
@@ -125,7 +126,7 @@ def finding(sweep: Sweep, metric: str) -> str:
     text = _of_policies(sweep, metric) if len(sweep.policies) > 1 else _of_one(sweep, metric)
     safe = [one for one in regrets(sweep, metric) if one.safest] if len(sweep.policies) > 1 else []
     fewer = next((words for one in safe if (words := fewer_words(sweep, one))), "")
-    return f"{KPIS[metric].label}: {text}{fewer and f'. But {fewer}'} ({certainty(sweep)})."
+    return f"{MEASURES[metric].label}: {text}{fewer and f'. But {fewer}'} ({certainty(sweep)})."
 
 
 def fewer_words(sweep: Sweep, regret: Regret) -> str:
@@ -163,7 +164,7 @@ def _of_policies(sweep: Sweep, metric: str) -> str:
         return first
     worst = max(others, key=lambda one: one.worst or 0.0)
     at = worst_point(worst)
-    more = "worse" if KPIS[metric].kind != "share" or worst.percents[at] is not None else "more"
+    more = "worse" if MEASURES[metric].kind != "share" or worst.percents[at] is not None else "more"
     return (
         f"{first}; {_name(sweep, worst.policy)} can be {_loss_words(sweep, worst, metric)} {more}, {_where(sweep, at)}"
     )
@@ -183,8 +184,8 @@ def _loss_words(sweep: Sweep, regret: Regret, metric: str) -> str:
     percent, size = regret.percents[at], regret.losses[at] or 0.0
     if percent is None or loss is None or percent > MOST_PERCENT:
         half = None if loss is None else loss.half_width
-        return show_size(KPIS[metric].kind, size) + (
-            f" {PLUS_MINUS} {show_size(KPIS[metric].kind, half)}" if half else ""
+        return show_size(MEASURES[metric].kind, size) + (
+            f" {PLUS_MINUS} {show_size(MEASURES[metric].kind, half)}" if half else ""
         )
     half = None if loss.half_width is None or not size else loss.half_width * percent / size
     return percent_words(percent, half)
@@ -198,7 +199,7 @@ def percent_words(percent: float, half: float | None) -> str:
 
 def _of_one(sweep: Sweep, metric: str) -> str:
     """Return what moves the only policy: over a range its ends, one at a time what moves it most."""
-    policy, kpi = sweep.policies[0], KPIS[metric]
+    policy, kpi = sweep.policies[0], MEASURES[metric]
     label = _name(sweep, policy)
     if sweep.mode == "one-at-a-time":
         moves = swings(sweep, policy, metric)
@@ -240,7 +241,7 @@ def cards_of(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
         value = label if len(safe) == 1 else f"{label} + {len(safe) - 1}"
         fewer = next((words for one in safe if (words := fewer_words(sweep, one))), "")
         title = "Best of jobs it completed" if fewer else "Safe choice"
-        found.append((title, value, f"{f'{fewer}. ' if fewer else ''}{KPIS[metric].label}. {REGRET}"))
+        found.append((title, value, f"{f'{fewer}. ' if fewer else ''}{MEASURES[metric].label}. {REGRET}"))
         at = point_words(sweep, worst_point(safe[0]))
         worst = "none" if safe[0].worst == 0 else _loss_words(sweep, safe[0], metric)
         found.append(("Its worst loss", worst, f"To the best policy, where it loses most: {at}. {certainty(sweep)}."))
@@ -248,8 +249,8 @@ def cards_of(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
     bend = None if cost is None else knee(sweep, cost, metric, choice_points(sweep, 0))
     if cost is not None and bend is not None:
         where = f"{_name(sweep, bend.policy)} at {point_words(sweep, bend.point)}"
-        text = f"{where}: {KPIS[metric].show(bend.service)}. {KNEE}"
-        found.append(("Knee", KPIS[cost].show(bend.cost), text))
+        text = f"{where}: {MEASURES[metric].show(bend.service)}. {KNEE}"
+        found.append(("Knee", MEASURES[cost].show(bend.cost), text))
     found.append(
         ("Completed jobs", _completed(sweep), "Least and most over all runs; rejected and unfinished are not.")
     )
@@ -273,6 +274,10 @@ def cautions_of(sweep: Sweep, *, stale: bool = False, elsewhere: bool = False) -
         found.append(Caution("orange", text))
     if words := unequal_words(sweep):
         found.append(Caution("orange", words))
+    if cut := oversize_points(sweep):
+        points = f"{amount(len(cut), 'situation')}, first {point_words(sweep, cut[0])}"
+        text = f"Jobs are too large in {points}: they were dropped or cut in width."
+        found.append(Caution("orange", text, "Take larger sizes"))
     found += origin_cautions(sweep.scenario_name, stale=stale, elsewhere=elsewhere)
     return [*found, *one_draw_cautions(len(sweep.seeds), exact=sweep.exact)]
 
@@ -307,6 +312,8 @@ def premises_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Pre
     """Return what the answer takes for granted beyond its scenario; ``helps``: labels and words of what varies."""
     draws = exact_premise() if sweep.exact else Premise(amount(len(sweep.seeds), "paired draw"), PAIRED)
     own = [Premise("default parameters", DEFAULTS), draws, *draw_premises(sweep.vary)]
+    if is_paired(sweep.metrics):
+        own.append(Premise(f"gain over {_name(sweep, sweep.reference)}", MEASURES["gain"].tooltip))
     return own + [Premise(label, why) for label, why in helps]
 
 

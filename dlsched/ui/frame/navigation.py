@@ -26,7 +26,6 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ("plan/what_if.py", "What if", "🔀", "whatif"),
         ("plan/sweep.py", "Sweep", "🌊", "sweep"),
         ("plan/size.py", "Size", "📏", "size"),
-        ("plan/pool_size.py", "Pool size", "📐", "pool-size"),
         ("plan/report.py", "Report", "📝", "report"),
     ),
     "Lab": (
@@ -45,7 +44,10 @@ FOLDER = "pages"
 SCRIPTS = {title: f"{FOLDER}/{script}" for entries in PAGES.values() for script, title, _, _ in entries}
 """Title of a page -> its script."""
 
-OLD_ADDRESSES: dict[str, tuple[str, Mapping[str, str]]] = {"start": ("", {})}
+OLD_ADDRESSES: dict[str, tuple[str, Mapping[str, str]]] = {
+    "start": ("", {}),
+    "pool-size": ("sweep", {"preset": "pool-size"}),
+}
 """Addresses of earlier versions -> (url path of today, what is added to the query of the link)."""
 
 

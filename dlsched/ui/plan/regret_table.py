@@ -8,7 +8,7 @@ import numpy as np
 
 from dlsched.figures.palette import Theme
 from dlsched.figures.sweep_map import blended, ink_over
-from dlsched.metrics.kpi import KPIS
+from dlsched.studies.design.measures import MEASURES
 from dlsched.studies.sweep.answer import Regret, Sweep, best_at, loss_at, regrets, worst_point
 from dlsched.studies.sweep.words import MOST_PERCENT, percent_words, point_words
 from dlsched.wording.formats import PLUS_MINUS, show_interval
@@ -35,7 +35,7 @@ def regret_table(sweep: Sweep, metric: str, theme: Theme) -> str:
     found, columns = regrets(sweep, metric), situations(sweep, metric)
     heads = "".join(f"<th scope='col'>{escape(point_words(sweep, at))}</th>" for at in columns)
     rows = "".join(_row(sweep, metric, one, columns, theme) for one in found)
-    caption = f"{KPIS[metric].label}: loss to the best policy of each situation"
+    caption = f"{MEASURES[metric].label}: loss to the best policy of each situation"
     if len(columns) < len(sweep.points):
         caption += f"; of {len(sweep.points)} situations the {len(columns)} with the largest losses"
     style = STYLE % {"muted": theme.muted, "ground": theme.ground}
@@ -89,7 +89,7 @@ def loss_words(sweep: Sweep, metric: str, found: Regret, at: int) -> tuple[str, 
     loss = loss_at(sweep, at, found.policy, metric)
     half = None if loss is None else loss.half_width
     if percent is None or percent > MOST_PERCENT:
-        return show_interval(KPIS[metric].kind, size, half, signed=True), FULL_AT_PERCENT
+        return show_interval(MEASURES[metric].kind, size, half, signed=True), FULL_AT_PERCENT
     return f"+{percent_words(percent, None if half is None else half * percent / size)}", percent
 
 

@@ -11,8 +11,9 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import POLICIES, find, unmet_needs
 from dlsched.studies.design.factors import Value, factors_for
+from dlsched.studies.design.measures import PAIRED, is_paired
 from dlsched.studies.sweep import SweepSpec, read_spec
-from dlsched.studies.sweep.presets import PRESETS, low_and_high, preset, range_of
+from dlsched.studies.sweep.presets import PRESETS, Preset, low_and_high, preset, range_of
 from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
 from dlsched.ui.fields import futures
 from dlsched.ui.fields.factor import label_of_values
@@ -35,6 +36,8 @@ METRICS = (
 DRAWS = 5
 """Draws of a new question: each is a run at every point of every policy."""
 NOTHING = ""
+PRESET = "preset"
+"""Parameter of a link that names a question that is asked often."""
 VALUES_HELP = "Values with commas, as 4, 8, 16; or from:to:how many, as 0.8:1.4:7"
 
 
@@ -44,17 +47,32 @@ def presets(scenario: Scenario) -> None:
         for one in PRESETS:
             if st.button(one.label, key=f"sweep-preset-{one.key}", help=one.help):
                 with mistakes_shown():
-                    mode, axes = preset(one.key, scenario)
-                    tag = scenario.content_hash[:8]
-                    _set(tag, mode, {axis.key: axis.values for axis in axes})
-                    draws = f"sweep-draws-{tag}"
-                    st.session_state[draws] = max(DRAWS, st.session_state.get(draws, DRAWS))
+                    _take(one, scenario)
                     fold("sweep", is_open=True)
                     st.rerun()
 
 
+def _take(one: Preset, scenario: Scenario) -> None:
+    """Fill the form with a question that is asked often."""
+    mode, axes = preset(one.key, scenario)
+    tag = scenario.content_hash[:8]
+    _set(tag, mode, {axis.key: axis.values for axis in axes})
+    st.session_state[f"sweep-draws-{tag}"] = max(DRAWS, st.session_state.get(f"sweep-draws-{tag}", DRAWS))
+    st.session_state[f"sweep-gain-{tag}"] = one.policies[-1] if one.policies else NOTHING
+    if one.policies:
+        st.session_state[f"sweep-policies-{tag}"] = list(one.policies)
+
+
 def fields(scenario: Scenario, _: SweepSpec | None) -> Asked[SweepSpec]:
-    """Show the fields and return what they ask; InputError where that cannot be computed."""
+    """Show the fields and return what they ask; InputError where that cannot be computed.
+
+    A link may name one of the questions that are asked most: ?preset=pool-size.
+    """
+    if (named := st.query_params.get(PRESET)) is not None:
+        del st.query_params[PRESET]
+        for one in PRESETS:
+            if one.key == named:
+                _take(one, scenario)
     ready = sweep_runs.prepare(_spec(scenario, scenario.content_hash[:8]), scenario)
     if ready.plan.exact and len(ready.spec.seeds) > 1:  # every draw would be the same
         ready = sweep_runs.prepare(ready.spec.model_copy(update={"seeds": ready.spec.seeds[:1]}), scenario)
@@ -96,6 +114,7 @@ def fill(scenario: Scenario, asked: SweepSpec | None) -> None:
         _set(tag, asked.mode, {axis.key: axis.values for axis in asked.axes})
         st.session_state[f"sweep-policies-{tag}"] = list(asked.policies)
         futures.fill("sweep", tag, Futures(len(asked.seeds), asked.vary))
+        st.session_state[f"sweep-gain-{tag}"] = asked.reference if is_paired(asked.metrics) else NOTHING
     elif f"sweep-mode-{tag}" not in st.session_state:
         try:
             mode, axes = preset("size", scenario)
@@ -147,6 +166,7 @@ def _spec(scenario: Scenario, tag: str) -> SweepSpec:
     names = _names(scenario, policies)
     axes = _grid(scenario, tag, names) if mode == "grid" else _alone(scenario, tag, names)
     policies = _policies(scenario, tag)
+    reference = _gain(scenario, tag, policies)
     drawn = futures.fields("sweep", tag, scenario, without=axes)
     typed = {key: read_values(key, text) for key, text in axes.items()}
     refuse_too_many(
@@ -160,7 +180,8 @@ def _spec(scenario: Scenario, tag: str) -> SweepSpec:
             "policies": policies,
             "seeds": list(range(drawn.draws)),
             "vary": drawn.vary,
-            "metrics": METRICS,
+            "metrics": (*METRICS, *PAIRED) if reference else METRICS,
+            "reference": reference,
         }
     )
 
@@ -260,3 +281,22 @@ def _lacking(scenario: Scenario) -> list[str]:
         if needs := unmet_needs(spec, scenario):
             by_need.setdefault(" and ".join(need.value for need in needs), []).append(spec.spoken)
     return [f"{listed(names)}: needs {need}" for need, names in by_need.items()]
+
+
+def _gain(scenario: Scenario, tag: str, policies: list[str]) -> str:
+    """Return the policy that the others are compared with job by job; "" for none."""
+    key = f"sweep-gain-{tag}"
+    if st.session_state.get(key) not in policies:
+        st.session_state[key] = NOTHING
+    chosen = st.selectbox(
+        "Gain over", [NOTHING, *policies], key=key, persist_state="session", width=300,
+        format_func=lambda one: LABELS.get(one, "nobody"),
+        help="Compares every run job by job with that of this policy: gain, additional jobs, and the time that "
+        "decisions of solvers take. Numbers of runs that were kept without it are computed again",
+    )  # fmt: skip
+    if chosen and scenario.speed.kind == "rigid":
+        st.markdown(
+            ":gray[Every job has one fixed width here: policies can only choose who starts when. For elastic training "
+            "put the jobs on whole nodes, or open the sample of it, on the page Workload.]"
+        )
+    return str(chosen)

@@ -9,11 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.figures.sweep import cost_against_service, is_numeric, lines
+from dlsched.figures.sweep import cost_against_service, decision_times, is_numeric, lines
 from dlsched.figures.sweep_map import value_map
 from dlsched.figures.sweep_tornado import tornado
-from dlsched.metrics.kpi import KPIS
 from dlsched.studies.design.factors import factors_for
+from dlsched.studies.design.measures import MEASURES
 from dlsched.studies.sweep.answer import Sweep, choice_points, costs_of, mean_at, metrics_of, rows_of
 from dlsched.studies.sweep.words import (
     KNEE,
@@ -39,6 +39,8 @@ from dlsched.wording.formats import amount, show_interval
 from dlsched.workload.import_report import in_seconds, offered_load
 
 AT = "sweep-at"
+EACH = "each of them"
+"""In place of a value of the other thing that varies: a line for each."""
 Part = Callable[[Sweep, str], None]
 HOW = (
     "Every policy runs at every point with every draw, and each run is audited; a run that fails is counted and shown, "
@@ -69,7 +71,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     cards(cards_of(answer, metric))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
-            "Number", offered, key="sweep-metric", width=260, format_func=lambda key: KPIS[key].label,
+            "Number", offered, key="sweep-metric", width=260, format_func=lambda key: MEASURES[key].label,
             help="What sentence, cards and pictures are about",
         )  # fmt: skip
         st.badge(certainty(answer), color="gray", help="All points and policies see the same draws")
@@ -117,6 +119,8 @@ def _parts(answer: Sweep, metric: str) -> None:
         parts["Regret"] = _regret
     if costs_of(answer):
         parts["Cost against service"] = _cost
+    if any(cell.values.get("solve_p50_s") is not None for cell in answer.cells) and is_numeric(answer, 0):
+        parts["Time of decisions"] = _decisions
     parts["Table"] = _table
     if answer.mode != "grid" and len(answer.policies) > 1 and all(len(axis.values) == 1 for axis in answer.axes):
         parts = {"Regret": parts.pop("Regret"), **parts}  # single situations are asked for this table
@@ -141,10 +145,11 @@ def _lines(answer: Sweep, metric: str) -> None:
             axis = st.selectbox("Along", usable, key=f"sweep-along-{usable}", width=220,
                                 format_func=lambda place: answer.axes[place].label)  # fmt: skip
             beside = answer.axes[1 - axis]
-            other = st.selectbox(f"At {beside.label.lower()}", list(beside.values), width=220,
+            other = st.selectbox(f"At {beside.label.lower()}", [*beside.values, EACH], width=220,
                                  key=f"sweep-beside-{axis}-{beside.values}",
-                                 format_func=lambda value: value_words(beside, value))  # fmt: skip
-    chart = lines(answer, metric, charts.page_theme(), axis, other)
+                                 format_func=lambda one: EACH if one == EACH else value_words(beside, one))  # fmt: skip
+    policy = _policy(answer, "each") if other == EACH else ""
+    chart = lines(answer, metric, charts.page_theme(), axis, other, policy)
     if chart is None:
         st.info("No point has this number yet.")
     charts.show(chart, "sweep-lines", caption=True, on_point=_clicked)
@@ -164,6 +169,19 @@ def _map(answer: Sweep, metric: str) -> None:
     charts.show(value_map(answer, metric, charts.page_theme(), policy), "sweep-map", caption=True, on_point=_clicked)
     if answer.num_missing:
         st.markdown(":gray[• not run yet]")
+
+
+def _decisions(answer: Sweep, _: str) -> None:
+    other = None
+    if len(answer.axes) == 2:
+        beside = answer.axes[1]
+        other = st.selectbox(f"At {beside.label.lower()}", list(beside.values), width=220,
+                             key=f"sweep-decided-{beside.values}",
+                             format_func=lambda value: value_words(beside, value))  # fmt: skip
+    chart = decision_times(answer, charts.page_theme(), 0, other)
+    if chart is None:
+        st.info("No decision here took a solver.")
+    charts.show(chart, "sweep-decisions", caption=True, on_point=_clicked)
 
 
 def _tornado(answer: Sweep, metric: str) -> None:
@@ -188,14 +206,14 @@ def _cost(answer: Sweep, metric: str) -> None:
     point = situations[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         cost = st.selectbox("Cost", offered, key=f"sweep-cost-{offered}", width=220,
-                            format_func=lambda key: KPIS[key].label,
+                            format_func=lambda key: MEASURES[key].label,
                             help="Per month alone where jobs arrive over different times")  # fmt: skip
         if len(situations) > 1:
             point = st.selectbox("Situation", situations, key=f"sweep-situation-{situations}", width=320,
                                  format_func=lambda at: _situation(answer, at),
                                  help="What nobody chooses is held: only choices are compared")  # fmt: skip
     among = choice_points(answer, point)
-    service = metric if metric != cost and not KPIS[metric].kind.startswith("usd") else _service(answer)
+    service = metric if metric != cost and not MEASURES[metric].kind.startswith("usd") else _service(answer)
     chart = None if service is None else cost_against_service(answer, str(cost), service, charts.page_theme(), among)
     if chart is None:
         st.info("No choice has both numbers yet.")
@@ -204,7 +222,7 @@ def _cost(answer: Sweep, metric: str) -> None:
 
 
 def _service(answer: Sweep) -> str | None:
-    return next((key for key in metrics_of(answer) if not KPIS[key].kind.startswith("usd")), None)
+    return next((key for key in metrics_of(answer) if not MEASURES[key].kind.startswith("usd")), None)
 
 
 def _situations(answer: Sweep) -> list[int]:
@@ -244,7 +262,7 @@ def _means(answer: Sweep) -> list[dict[str, str]]:
             "Situation": point_words(answer, point),
             "Policy": answer.labels[policy],
             **{
-                KPIS[key].label: "–" if of is None else show_interval(KPIS[key].kind, of.mean, of.half_width)
+                MEASURES[key].label: "–" if of is None else show_interval(MEASURES[key].kind, of.mean, of.half_width)
                 for key in answer.metrics
                 for of in [mean_at(answer, point, policy, key)]
             },

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE, Theme
-from dlsched.figures.sweep import MOST_LINES, cost_against_service, is_numeric, lines, scale_of
+from dlsched.figures.sweep import MOST_LINES, cost_against_service, decision_times, is_numeric, lines, scale_of
 from dlsched.figures.sweep_map import FAILED, NOT_RUN, blended, ink_over, luminance, value_map
 from dlsched.figures.sweep_tornado import tornado
 from dlsched.metrics.kpi import KPIS
+from dlsched.studies.sweep.answer import Sweep
 from tests.support.known import known
-from tests.support.sweeps import ARRIVALS, FAILS, MIN, NODES, made, two_policies
+from tests.support.sweeps import ARRIVALS, FAILS, MIN, MISHAPS, NODES, made, two_policies
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 
@@ -47,6 +48,56 @@ def test_lines_of_a_grid_hold_the_other_value() -> None:
     assert list(trace.x) == pytest.approx([-20, 20])
     assert list(trace.y) == pytest.approx([1 / 60, 2 / 60])
     assert "exact for this trace" in along_load.figure.layout.title.text
+
+
+def pool() -> Sweep:
+    """Gains of a policy over FIFO on 4 and 8 nodes with and without mishaps, and the decisions of its solver."""
+    none: list[list[float | None]] = [[None, None]] * 4
+    return made(
+        {
+            "gain": {"fifo": [[0.0, 0.0]] * 4, "opt": [[0.2, 0.22], [0.1, 0.14], [-0.02, 0.02], [-0.1, -0.12]]},
+            "solve_p50_s": {"fifo": none, "opt": [[0.01, 0.03]] * 4},
+            "solve_p95_s": {"fifo": none, "opt": [[0.1, 0.3]] * 4},
+            "solve_longest_s": {"fifo": none, "opt": [[1.0, 2.0]] * 4},
+            "solved": {"fifo": none, "opt": [[40, 60]] * 4},
+            "proven": {"fifo": none, "opt": [[40, 35]] * 4},
+        },
+        (NODES, MISHAPS),
+    )
+
+
+def test_gains_may_lie_below_zero_with_their_bands() -> None:
+    chart = known(lines(pool(), "gain", LIGHT, 0, "mishaps"))
+    assert list(named(chart.figure, "OPT").y) == pytest.approx([12, -11])
+    bands = [trace for trace in chart.figure.data if trace.fill == "toself"]
+    assert min(bands[-1].y) < -11
+    assert list(named(chart.figure, "FIFO").y) == [0, 0]
+
+
+def test_a_line_for_each_value_of_the_other_axis_tells_the_paired_change() -> None:
+    chart = known(lines(pool(), "gain", LIGHT, 0, None, "opt"))
+    own, worse = (named(chart.figure, name) for name in ("mishaps as in the scenario", chart.figure.data[3].name))
+    assert list(own.y) == pytest.approx([21, 0])
+    assert list(worse.y) == pytest.approx([12, -11])
+    assert "against" not in own.customdata[0][1]
+    assert "\N{MINUS SIGN}9 pp" in worse.customdata[0][1]  # 20 to 10 and 22 to 14
+    assert "of OPT" in chart.figure.layout.title.text
+
+
+def test_the_time_of_decisions_by_size_is_that_of_solvers() -> None:
+    chart = known(decision_times(pool(), LIGHT, 0, "own"))
+    assert [trace.name for trace in chart.figure.data] == ["OPT: median", "OPT: p95", "OPT: longest"]
+    assert [list(trace.y) for trace in chart.figure.data] == [[0.02, 0.02], [0.2, 0.2], [2, 2]]
+    assert chart.figure.layout.yaxis.type == "log"
+    assert "75% of 200 proven" in chart.alt
+    assert chart.table["decisions"].tolist() == [100, 100]
+    assert decision_times(two_policies_with_gain(), LIGHT) is None
+
+
+def two_policies_with_gain() -> Sweep:
+    """A sweep whose policies have no solver."""
+    none: list[list[float | None]] = [[None], [None]]
+    return made({"gain": {"fifo": [[0.0], [0.0]]}, "solve_p50_s": {"fifo": none}})
 
 
 def test_numbers_far_apart_stand_on_a_log_axis_that_says_so() -> None:

@@ -10,7 +10,7 @@ from dlsched.domain.errors import DlschedError
 from dlsched.domain.units import MINUTE_S
 from dlsched.domain.workload import Floats
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
-from dlsched.studies.pool_sizes.outcome import by_last_submission, common, gain_percent, solved
+from dlsched.studies.design.measures import common, gain_percent, solved, times_of
 from dlsched.studies.reproductions.claims import as_numbers
 from dlsched.studies.reproductions.paired import PairedStudy, by_cell, compute_all
 from dlsched.studies.reproductions.reproduction import Paper, Setting
@@ -113,11 +113,12 @@ def compared(optimal: Run, greedy: Run) -> TraceResult:
     DlschedError
         If no job completed under both.
     """
-    both, (cpu_s, unproven) = common(optimal, greedy), solved(optimal)
+    ours, theirs = times_of(optimal), times_of(greedy)
+    both, (cpu_s, unproven) = common(ours, theirs), solved(optimal)
     return TraceResult(
         both.total_s,
         both.wait_s,
-        (by_last_submission(optimal), by_last_submission(greedy)),
+        (ours.by_last_submission, theirs.by_last_submission),
         (int(optimal.metrics["completed"] or 0), int(greedy.metrics["completed"] or 0)),
         both.compared,
         cpu_s,
