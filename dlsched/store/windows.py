@@ -48,13 +48,9 @@ def rows(cursor: Any, table: str, run_no: int, window: RowFilter) -> pd.DataFram
             values[name] = value
     query = f"SELECT {column_list(table)} FROM {table} WHERE {' AND '.join(terms)} ORDER BY row_no"
     frame: pd.DataFrame = cursor.sql(query, params=values).df()
-    return frame.drop(columns=_not_saved(frame, table))
-
-
-def _not_saved(frame: pd.DataFrame, table: str) -> list[str]:
-    """Return the text columns the saved table did not have: a text that is there is never null, at most empty."""
+    # Text columns that the saved table did not have: a text that is there is never null, at most empty.
     texts = [column for column, kind in TABLES[table].items() if kind == "text"]
-    return [column for column in texts if len(frame) and frame[column].isna().all()]
+    return frame.drop(columns=[column for column in texts if len(frame) and frame[column].isna().all()])
 
 
 def _on_nodes(table: str) -> str:

@@ -180,8 +180,10 @@ def steps(current: Scenario) -> None:
     runs = session.runs_of(current.content_hash)
     policies = runs.drop_duplicates(["policy", "params"])
     st.subheader("Where you are", anchor=False)
+    cluster = current.cluster
+    machines = amount(cluster.slots, "free slot") if cluster.free_slots else amount(cluster.num_nodes, "node")
     done = (
-        (f"1 Scenario: {amount(len(current.workload), 'job')} on {_machines(current)}", True),
+        (f"1 Scenario: {amount(len(current.workload), 'job')} on {machines}", True),
         (f"2 Simulate: {amount(len(runs), 'run')} of {amount(len(policies), 'policy', 'policies')}", len(runs) > 0),
         ("3 Results: results to look at and compare", len(policies) > 1),
     )
@@ -190,8 +192,3 @@ def steps(current: Scenario) -> None:
     with st.container(horizontal=True, gap="small"):
         for title in (title for title in DECIDE if title in SCRIPTS):
             st.page_link(SCRIPTS[title], label=title, query_params=session.url_params())
-
-
-def _machines(current: Scenario) -> str:
-    cluster = current.cluster
-    return amount(cluster.slots, "free slot") if cluster.free_slots else amount(cluster.num_nodes, "node")

@@ -88,13 +88,10 @@ def headline(scenario: Scenario, shown: Shown) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if old := age_words(shown.prices, price_lists.today()):
             st.badge(old, color="orange", icon="🕰️", help="More than 90 days: check them against the list of today")
-        st.markdown(_standing(scenario, shown))
-
-
-def _standing(scenario: Scenario, shown: Shown) -> str:
-    if (wrong := shown.mistake) is not None:
-        return f":red[⛔ **{safe(wrong.what, 120)}**: {safe(wrong.why, 200)}. {safe(wrong.do, 120)}.]"
-    return f":gray[{dollars(what_use_does(scenario.cluster, len(shown.prices.used)))}]"
+        if (wrong := shown.mistake) is not None:
+            st.markdown(f":red[⛔ **{safe(wrong.what, 120)}**: {safe(wrong.why, 200)}. {safe(wrong.do, 120)}.]")
+        else:
+            st.markdown(f":gray[{dollars(what_use_does(scenario.cluster, len(shown.prices.used)))}]")
 
 
 def table(prices: PriceList, scenario: Scenario) -> Shown:

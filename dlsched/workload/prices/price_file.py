@@ -38,6 +38,7 @@ _PRICE = re.compile(
 )
 _NO = ("no", "false", "0")
 _FORMULA = re.compile(r"^'(?=[=+\-@\t\r])")
+"""The apostrophe that tames what a spreadsheet would run as a formula."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,12 @@ def _lines(text: TraceText) -> tuple[dict[str, str], list[tuple[int, dict[str, s
             if line > MAX_LINES:
                 raise InputError(f"file {text.name}", f"it has more than {MAX_LINES:,} lines", "Give a shorter list")
             if any(cell.strip() for cell in cells):
-                found.append((line, {field: _plain(cells[at]) for field, at in place.items() if at < len(cells)}))
+                found.append(
+                    (
+                        line,
+                        {field: _FORMULA.sub("", cells[at].strip()) for field, at in place.items() if at < len(cells)},
+                    )
+                )
     except csv.Error as error:
         raise InputError(f"file {text.name}", f"its lines cannot be read: {error}", "Check the quotes") from None
     if not found:
@@ -139,11 +145,6 @@ def _fields(header: Sequence[str]) -> dict[str, str]:
 
 def _bare(text: str) -> str:
     return "".join(letter for letter in text.lower() if letter.isalnum())
-
-
-def _plain(cell: str) -> str:
-    """Return a cell without blanks around it and without the apostrophe that tames formulas."""
-    return _FORMULA.sub("", cell.strip())
 
 
 def _one_currency(lines: Sequence[tuple[int, dict[str, str]]]) -> None:

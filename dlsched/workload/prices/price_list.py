@@ -192,11 +192,11 @@ def price_notes(vm_types: Iterable[VmType], prices: PriceList, of: int = 0) -> t
         offer = offers.get(vm.name)
         if offer is not None and vm.usd_per_h == price_paid(offer, prices):
             groups.setdefault(_words(offer, prices), []).append(vm.name)
-    return tuple(words if len(names) == of else f"{_named(names)}: {words}" for words, names in groups.items())
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} types"
+    notes = []
+    for words, names in groups.items():
+        named = ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} types"
+        notes.append(words if len(names) == of else f"{named}: {words}")
+    return tuple(notes)
 
 
 def _words(offer: Offer, prices: PriceList) -> str:

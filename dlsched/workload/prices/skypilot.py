@@ -14,7 +14,7 @@ import pandas as pd
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Texts
-from dlsched.workload.import_report import Bools, Ledger
+from dlsched.workload.import_report import Ledger
 from dlsched.workload.prices.price_file import SKYPILOT, PriceRead
 from dlsched.workload.prices.price_list import LARGEST_PRICE, Offer, check_names
 from dlsched.workload.readers.convert import clean_texts, numbers
@@ -60,19 +60,16 @@ def read_skypilot(text: TraceText, region: str | None = None) -> PriceRead:
     _take_region(ledger, rows["region"], region, regions, text.name)
     _cheapest(ledger, rows)
     if table.rows and not ledger.alive.any():
-        raise InputError(f"file {text.name}", _nothing_left(ledger), "Give the vms.csv of a provider of GPU machines")
+        drops = sorted((f for f in ledger.findings if f.kind == "dropped"), key=lambda f: -f.count)
+        reasons = "; ".join(f"{f.count:,} x {f.reason}" for f in drops[:3])
+        why = f"it has no machine with GPUs that can be rented: {reasons}"
+        raise InputError(f"file {text.name}", why, "Give the vms.csv of a provider of GPU machines")
     report = ledger.report()
     where = f"region {region}" if region else "cheapest region of each type"
     source = f"SkyPilot {text.name[:100]}, {where}"[:200]
     offers = tuple(_offers(rows[ledger.alive], source))
     check_names(offers)
     return PriceRead(offers, report, SKYPILOT, dict(regions.most_common()))
-
-
-def _nothing_left(ledger: Ledger) -> str:
-    drops = sorted((f for f in ledger.findings if f.kind == "dropped"), key=lambda f: -f.count)
-    told = "; ".join(f"{f.count:,} x {f.reason}" for f in drops[:3])
-    return f"it has no machine with GPUs that can be rented: {told}"
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -86,7 +83,8 @@ def _machines(table: Table, ledger: Ledger) -> pd.DataFrame:
     ledger.drop(name == "", "no InstanceType: a TPU, or a GPU priced apart", rule, gpu_type, unreadable=False)
     infos = _infos(table)
     gpu_type, gpus = _accelerators(table, ledger, gpu_type, infos)
-    ledger.drop(_is_tpu(gpu_type), "a TPU", rule, gpu_type, unreadable=False)
+    is_tpu = np.array([kind.lower().startswith("tpu") for kind in gpu_type], dtype=bool)
+    ledger.drop(is_tpu, "a TPU", rule, gpu_type, unreadable=False)
     ledger.drop(gpu_type == "", "no accelerator: CPU only", rule, unreadable=False)
     _whole_gpus(ledger, gpus)
     _check_infos(table, ledger, gpus, infos)
@@ -166,10 +164,6 @@ def gpu_info(text: str) -> tuple[str, int] | None:
         return None
     printable = "".join(letter for letter in name if letter.isprintable())
     return (printable, gpus) if printable and 0 < gpus <= MOST_GPUS else None
-
-
-def _is_tpu(gpu_type: Texts) -> Bools:
-    return np.array([name.lower().startswith("tpu") for name in gpu_type], dtype=bool)
 
 
 def _whole_gpus(ledger: Ledger, gpus: Floats) -> None:

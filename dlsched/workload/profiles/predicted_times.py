@@ -84,7 +84,9 @@ def predict_on(
     for gpu_type, most in widths.items():
         features = np.tile(given, (most, 1))
         features[:, GPUS] = np.arange(1, most + 1)
-        features[:, GFLOPS] = _gflops(fit, gpu_type)
+        # as it was measured, else as in the bundled table; NaN when not known
+        own = fit.runs.features[fit.runs.gpu_type == gpu_type, GFLOPS]
+        features[:, GFLOPS] = float(np.median(own)) if len(own) else gflops_of(gpu_type) or np.nan
         if DISK in fit.ranges and disk_s is None and gpu_type in fit.gpu_types:
             features[:, DISK] = np.median(fit.runs.features[fit.runs.gpu_type == gpu_type, DISK])
         seconds = fit.predict(features)
@@ -97,12 +99,6 @@ def predict_on(
         if end < most:
             lacking[gpu_type] = reason or _ended(end, fit.fixed.get(GPUS))
     return Prediction(fit.network, rows, outside, lacking)
-
-
-def _gflops(fit: NetworkFit, gpu_type: str) -> float:
-    """Return GFLOPS of a type as it was measured, else as in the bundled table; NaN when not known."""
-    own = fit.runs.features[fit.runs.gpu_type == gpu_type, GFLOPS]
-    return float(np.median(own)) if len(own) else gflops_of(gpu_type) or np.nan
 
 
 def _cannot(fit: NetworkFit, gpu_type: str) -> str:
@@ -175,7 +171,8 @@ def fill_times(
     rows = {prediction.network: prediction.rows for prediction in predictions}
     most = max(len(row) for name in set(network) for row in rows[name].values())
     gpus = np.minimum(jobs.gpus, most).astype(np.int64)
-    profile = np.array([_profile(name, width) for name, width in zip(network, gpus, strict=True)], dtype=object)
+    named = [f"{name}, {width} {'GPU' if width == 1 else 'GPUs'}" for name, width in zip(network, gpus, strict=True)]
+    profile = np.array(named, dtype=object)
     wanted = {name: (str(net), int(width)) for name, net, width in zip(profile, network, gpus, strict=True)}
     table = TimeTable(
         rows={name: _scaled(rows[net], net, measured_on, width) for name, (net, width) in sorted(wanted.items())}
@@ -193,10 +190,6 @@ def fill_times(
         generator=None,
         assumptions=(*notes, words),
     )
-
-
-def _profile(network: str, gpus: int) -> str:
-    return f"{network}, {gpus} {'GPU' if gpus == 1 else 'GPUs'}"
 
 
 def _check_jobs(jobs: Workload, network: Texts, predictions: Sequence[Prediction]) -> None:

@@ -288,7 +288,7 @@ def _workload(draft: Draft, cleaned: Mapping[str, Texts]) -> Workload:
         "workers": draft.workers[alive],
         "gpus_per_worker": draft.gpus_per_worker[alive],
         "order": np.flatnonzero(alive),
-        **{name: values for name, values in floats.items() if _says_something(values)},
+        **{name: values for name, values in floats.items() if np.isfinite(values).any()},
         **{name: values[alive] for name, values in cleaned.items() if name == "job_id" or (values[alive] != "").any()},
     }
     meta = dict(draft.meta)
@@ -296,10 +296,6 @@ def _workload(draft: Draft, cleaned: Mapping[str, Texts]) -> Workload:
         meta.setdefault("time_zone", "as recorded")
         meta["time_zero"] = iso_time(zero)
     return Workload.from_columns(columns, meta)
-
-
-def _says_something(values: Floats) -> bool:
-    return bool(np.isfinite(values).any())
 
 
 def iso_time(seconds: float) -> str:

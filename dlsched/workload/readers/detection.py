@@ -116,16 +116,14 @@ def _philly(head: bytes) -> Candidate | None:
 def _swf(head: bytes) -> Candidate | None:
     lines = [line for line in head.split(b"\n")[:200] if line.strip()]
     data = [line.split() for line in lines if not line.lstrip().startswith(b";")][:50]
-    numeric = [row for row in data if len(row) >= 18 and all(_is_number(cell) for cell in row[:18])]
+    numeric = [
+        row for row in data if len(row) >= 18 and all(re.fullmatch(rb"-?\d+(\.\d*)?", cell) for cell in row[:18])
+    ]
     if not numeric or len(numeric) < 0.5 * len(data):
         return None
     known = {"Version", "Computer", "MaxJobs", "MaxProcs", "MaxNodes", "UnixStartTime"}
     comments = any(line.lstrip().startswith(b";") for line in lines)
     return Candidate("swf", 2 + bool(known & set(header_of(head))), 2 + comments)
-
-
-def _is_number(cell: bytes) -> bool:
-    return re.fullmatch(rb"-?\d+(\.\d*)?", cell) is not None
 
 
 def _sacct(head: bytes) -> Candidate | None:

@@ -298,7 +298,8 @@ def _unit_of(target: Target, name: str, values: Sequence[str]) -> tuple[Unit, bo
     if numeric:
         default: Unit = "s"
         if target.kind == "time" and np.isfinite(read.values).any():
-            default = _epoch_unit(float(np.nanmedian(read.values)))
+            median = float(np.nanmedian(read.values))
+            default = "us" if median > 1e14 else "ms" if median > 1e11 else "s"  # a date of this century
         return _suffix(name, _SUFFIX_UNIT, default), True
     if target.kind == "time":
         dates = _mostly_read(timestamps(column))
@@ -309,11 +310,6 @@ def _unit_of(target: Target, name: str, values: Sequence[str]) -> tuple[Unit, bo
 
 def _mostly_read(read: Read) -> bool:
     return not len(read.values) or bool(np.isfinite(read.values).sum() >= read.bad.sum())
-
-
-def _epoch_unit(median: float) -> Unit:
-    """Return the unit in which a time around ``median`` is a date of this century."""
-    return "us" if median > 1e14 else "ms" if median > 1e11 else "s"
 
 
 def _suffix(name: str, units: Sequence[tuple[str, Unit]], default: Unit) -> Unit:

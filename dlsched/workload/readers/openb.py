@@ -49,6 +49,9 @@ def read_openb(text: TraceText, options: ReadOptions) -> Draft:
     share = np.where(gpus == 1, np.where(milli > 0, milli / 1000, 1.0), 1.0)
     ledger.drop((gpus == 1) & (milli > 1000), "gpu_milli above 1000", "Dropped: more than a whole GPU", milli)
     hint = None if options.openb_nodes is None else read_openb_nodes(open_trace(options.openb_nodes, "node list"))
+    assumptions = ["A pod is one worker: all its GPUs are on one node"]
+    if options.censored == "keep" and (phase == "running").any():
+        assumptions.append("Pods still running when the trace ended run as long as they were seen")
     return Draft(
         ledger, submit_s, end_s - start_s, np.ones(table.rows), gpus * share,
         texts={"job_id": columns["name"], "job_class": columns["qos"], "gpu_types": columns["gpu_spec"],
@@ -58,7 +61,7 @@ def read_openb(text: TraceText, options: ReadOptions) -> Draft:
             "mem_gib_per_worker": _optional(ledger, columns, "memory_mib") / 1024,
             "recorded_start_s": start_s, "recorded_end_s": end_s,
         },
-        assumptions=["A pod is one worker: all its GPUs are on one node", *_censored_note(phase, options)],
+        assumptions=assumptions,
         cluster_hint=hint,
     )  # fmt: skip
 
@@ -74,12 +77,6 @@ def _drop_never_ran(ledger: Ledger, phase: Texts, columns: dict[str, Any], optio
     else:
         rule = "Kept with the time seen so far, which is a lower bound"
         ledger.flag(running, "pod was still running when the trace ended", rule, columns["deletion_time"])
-
-
-def _censored_note(phase: Texts, options: ReadOptions) -> list[str]:
-    if options.censored == "drop" or not (phase == "running").any():
-        return []
-    return ["Pods still running when the trace ended run as long as they were seen"]
 
 
 def _optional(ledger: Ledger, columns: dict[str, Any], name: str) -> Floats:

@@ -95,16 +95,12 @@ def _refuse_unclear(name: str, header: Sequence[str], guess: ColumnMapping) -> N
     if missing := guess.missing():
         why = f"no column was recognised for {', '.join(missing)}; it has: {shown}"
         do = "Map the columns, or rename them to job_id, submit_time_s, num_gpus, duration_s"
-        if sum(map(_is_number, header)) > len(header) / 2:
+        if sum(re.fullmatch(NUMBER, name.strip()) is not None for name in header) > len(header) / 2:
             why, do = f"its first line holds numbers, not column names: {shown}", "Add a header line"
         raise MappingNeeded(f"file {name}", why, do, guess)
     if guess.confidence < CONFIDENT:
         pairs = ", ".join(f"{f.column!r} for {k}" for k, f in guess.fields.items() if f.confidence < CONFIDENT)
         raise MappingNeeded(f"file {name}", f"the columns are not clear: perhaps {pairs}", "Confirm the mapping", guess)
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(NUMBER, text.strip()) is not None
 
 
 # ---- reading through a mapping -------------------------------------------------------------------
@@ -120,16 +116,10 @@ def read_mapped(text: TraceText, mapping: ColumnMapping) -> Draft:
     """
     if missing := mapping.missing():
         raise MappingNeeded(f"file {text.name}", f"the mapping lacks {', '.join(missing)}", "Map them too", mapping)
-    table = parquet_table(text, mapping.columns) if text.is_parquet else _text_table(text, mapping)
+    table = (
+        parquet_table(text, mapping.columns) if text.is_parquet else read_table(text, sniff(text.data), mapping.columns)
+    )
     return _Mapped(table, mapping).draft()
-
-
-def _text_table(text: TraceText, mapping: ColumnMapping) -> Table:
-    return read_table(text, sniff(text.data), mapping.columns)
-
-
-def _is_date(column: Any) -> bool:
-    return bool(pa.types.is_timestamp(column.type) or pa.types.is_date(column.type))
 
 
 def _looks_like_epoch(values: Floats) -> bool:
@@ -169,7 +159,7 @@ class _Mapped:
     def _instants(self, key: str) -> tuple[Read, bool]:
         """Return times in seconds and whether they are dates."""
         unit, column = self.fields[key].unit, self._column(key)
-        if unit == "timestamp" or _is_date(column):
+        if unit == "timestamp" or pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
             return timestamps(column), True
         read = self._numbers(key)
         return Read(read.values * SECONDS[unit or "s"], read.missing, read.bad), False

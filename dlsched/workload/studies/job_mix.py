@@ -164,7 +164,9 @@ def draw_job_mix(spec: JobMixSpec, seed: int) -> Workload:
     for number, job_class in enumerate(spec.classes):
         rows = np.flatnonzero(class_of == number)
         for name, values in _class_columns(job_class, submit_s[rows], uniforms[rows]).items():
-            columns.setdefault(name, _empty(name, spec.jobs))[rows] = values
+            empty = "" if name in _TEXT_COLUMNS else 0.0 if name in _ZERO_COLUMNS else np.nan
+            whole = np.full(spec.jobs, empty, dtype=object if name in _TEXT_COLUMNS else float)
+            columns.setdefault(name, whole)[rows] = values
     for name in {"min_workers", "max_workers"} & set(columns):
         columns[name] = np.where(columns[name] > 0, columns[name], columns["workers"])
     return made_from(columns, seed)
@@ -172,12 +174,6 @@ def draw_job_mix(spec: JobMixSpec, seed: int) -> Workload:
 
 _TEXT_COLUMNS = ("job_class", "user", "group", "model", "partition", "gpu_types")
 _ZERO_COLUMNS = ("cpus_per_worker", "mem_gib_per_worker", "min_workers", "max_workers")
-
-
-def _empty(name: str, length: int) -> Any:
-    if name in _TEXT_COLUMNS:
-        return np.full(length, "", dtype=object)
-    return np.full(length, 0.0 if name in _ZERO_COLUMNS else np.nan)
 
 
 def _class_columns(job_class: JobClass, submit_s: Floats, uniforms: Floats) -> dict[str, Any]:

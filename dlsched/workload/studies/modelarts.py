@@ -124,7 +124,8 @@ def draw_modelarts(spec: ModelArtsSpec, seed: int) -> Workload:
     InputError
         With ``only_long``, when none of the jobs is long.
     """
-    uniforms = _uniforms(spec.jobs, seed)
+    in_blocks = math.ceil(spec.jobs / TRACE_JOBS) * TRACE_JOBS
+    uniforms = job_uniforms(seed, "workload", _job_ids(in_blocks), _NODES + 1)
     run_s = whole_ms(_run_s(uniforms, spec.sigma)[: spec.jobs])
     rows = np.flatnonzero(run_s >= LONG_S) if spec.only_long else np.arange(spec.jobs)
     if not len(rows):
@@ -159,12 +160,6 @@ def node_hours(run_s: Floats, nodes: Ints) -> Floats:
 
 def _job_ids(jobs: int) -> list[str]:
     return [f"j{number:04d}" for number in range(1, jobs + 1)]
-
-
-def _uniforms(jobs: int, seed: int) -> Floats:
-    """Return the uniforms of at least ``jobs`` jobs, whole blocks of 1,252, shape (blocks x 1,252, 3)."""
-    whole = math.ceil(jobs / TRACE_JOBS) * TRACE_JOBS
-    return job_uniforms(seed, "workload", _job_ids(whole), _NODES + 1)
 
 
 def _run_s(uniforms: Floats, sigma: float) -> Floats:
