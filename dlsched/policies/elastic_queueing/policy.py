@@ -122,8 +122,8 @@ class ElasticPolicy:
         hand_out(placing, self.kernel_rule, queues)
         for row, shares in placing.shares.items():
             self._width[row] = sum(share.workers for share in shares)
-        told = [self._explain(state, placing, queue) for queue in queues]
-        waiting, codes = np.concatenate([part[0] for part in told]), np.concatenate([part[1] for part in told])
+        parts = [self._explain(state, placing, queue) for queue in queues]
+        waiting, codes = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         vms = self._capacity.vm_changes(state, placing)
         reasons = self._wait_reasons.of(waiting, codes, rows[placing.runs(rows)])
         return Plan(placing.allocations(), vms=vms, wake_at_s=wake_at_s(state, vms, len(waiting)), reasons=reasons)

@@ -46,18 +46,18 @@ def allocations(state: State, rows: Ints, given: Ints) -> dict[int, Allocation]:
     free = state.nodes.up.copy()
     for nodes in held.values():
         free[nodes] = False
-    kept: dict[int, list[int]] = {}
+    nodes_of: dict[int, list[int]] = {}
     wants: list[tuple[int, int]] = []
     for row, width in zip(rows.tolist(), given.tolist(), strict=True):
         nodes = held.get(row, [])
         if len(nodes) == width:
             continue
-        kept[row] = nodes[:width]
+        nodes_of[row] = nodes[:width]
         free[nodes[width:]] = True
         if width > len(nodes):
             wants.append((row, width - len(nodes)))
     spare = np.flatnonzero(free).tolist()
     for row, more in wants:
-        kept[row] = sorted([*kept[row], *spare[:more]])
+        nodes_of[row] = sorted([*nodes_of[row], *spare[:more]])
         del spare[:more]
-    return {row: run_on(tuple(Share(node, 1) for node in nodes)) if nodes else () for row, nodes in kept.items()}
+    return {row: run_on(tuple(Share(node, 1) for node in nodes)) if nodes else () for row, nodes in nodes_of.items()}

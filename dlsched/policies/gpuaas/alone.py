@@ -58,8 +58,8 @@ class Offers:
 
     def run_cost(self, instance: Instance) -> Floats:
         """The whole residual run with its lateness, t x c_v + omega tau, (J, K); infinity where the job cannot run."""
-        known = np.where(np.isfinite(self.times), self.times, 0.0)
-        late = np.maximum(0.0, known - instance.slack[:, None])
+        finite = np.where(np.isfinite(self.times), self.times, 0.0)
+        late = np.maximum(0.0, finite - instance.slack[:, None])
         return np.asarray(self.cost + instance.weight[:, None] * late)
 
     def put(self, schedule: Schedule, job: int, offer: int, node: int) -> None:

@@ -70,8 +70,8 @@ def _best(
 
 def _executed(instance: Instance, times: Floats, price: Floats, until: float) -> Floats:
     """Return the terms of an executed job: omega x the tardiness after at most ``until`` + c_v Delta t."""
-    known = np.where(np.isfinite(times), times, 0.0)
-    late = np.maximum(0.0, np.minimum(known, until) - instance.slack[:, None])
+    finite = np.where(np.isfinite(times), times, 0.0)
+    late = np.maximum(0.0, np.minimum(finite, until) - instance.slack[:, None])
     cost = instance.weight[:, None] * late + price * instance.period
     return np.asarray(np.where(np.isfinite(times), cost, np.inf))
 

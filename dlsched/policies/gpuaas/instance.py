@@ -92,8 +92,8 @@ class Instance:
     @cached_property
     def slowest(self) -> Floats:
         """Largest finite residual time of each job, (J,): M_j of the paper; 0 = it can run nowhere."""
-        known = np.where(np.isfinite(self.config_times), self.config_times, 0.0)
-        return np.asarray(known.max(axis=(1, 2), initial=0.0))
+        finite_times = np.where(np.isfinite(self.config_times), self.config_times, 0.0)
+        return np.asarray(finite_times.max(axis=(1, 2), initial=0.0))
 
     @cached_property
     def postponed_cost(self) -> Floats:
@@ -174,29 +174,29 @@ def proxy(instance: Instance, schedule: Schedule) -> float:
 
 def violations(instance: Instance, schedule: Schedule) -> list[str]:
     """Return what is wrong with a schedule, in words; empty = feasible for (P1)."""
-    found = []
+    violations = []
     for job in range(instance.num_jobs):
         node, gpus = int(schedule.node[job]), int(schedule.gpus[job])
         if node < 0:
             if gpus:
-                found.append(f"job {job} waits and holds {gpus} GPUs")
+                violations.append(f"job {job} waits and holds {gpus} GPUs")
             continue
         vm = int(schedule.vm[node])
         if vm < 0:
-            found.append(f"job {job} runs on node {node}, which is closed")
+            violations.append(f"job {job} runs on node {node}, which is closed")
         elif not 1 <= gpus <= instance.vm_gpus[vm]:
-            found.append(f"job {job} holds {gpus} of {instance.vm_gpus[vm]} GPUs of node {node}")
+            violations.append(f"job {job} holds {gpus} of {instance.vm_gpus[vm]} GPUs of node {node}")
         elif not np.isfinite(instance.times[job, instance.vm_family[vm], gpus - 1]):
-            found.append(f"job {job} cannot run with {gpus} GPUs on machine type {vm}")
+            violations.append(f"job {job} cannot run with {gpus} GPUs on machine type {vm}")
     for node in range(instance.num_nodes):
         vm, used = int(schedule.vm[node]), int(schedule.used[node])
         if vm >= 0 and used > instance.vm_gpus[vm]:
-            found.append(f"node {node} has {instance.vm_gpus[vm]} GPUs, {used} are given out")
+            violations.append(f"node {node} has {instance.vm_gpus[vm]} GPUs, {used} are given out")
         if instance.node_vm[node] >= 0 and vm != instance.node_vm[node]:
-            found.append(f"node {node} is machine type {instance.node_vm[node]}, the schedule makes it {vm}")
+            violations.append(f"node {node} is machine type {instance.node_vm[node]}, the schedule makes it {vm}")
         if instance.node_vm[node] < 0 and vm >= 0 and used == 0:
-            found.append(f"node {node} is open and empty")
+            violations.append(f"node {node} is open and empty")
     num_open = int((schedule.vm >= 0).sum())
     if instance.exactly and num_open != min(instance.num_nodes, instance.num_jobs):
-        found.append(f"{num_open} nodes are open, {min(instance.num_nodes, instance.num_jobs)} must be")
-    return found
+        violations.append(f"{num_open} nodes are open, {min(instance.num_nodes, instance.num_jobs)} must be")
+    return violations

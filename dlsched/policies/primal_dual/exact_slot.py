@@ -87,9 +87,9 @@ def exact(job: Job, workers: Ints, offer: Offer) -> SlotCosts:
     """Return the least cost of each level in each slot: one integer program each, equal slots solved once."""
     cost = np.full((len(offer.free), len(workers)), np.inf)
     bookings: dict[tuple[int, int], Booking] = {}
-    known: dict[tuple[bytes, ...], int] = {}
+    same_as: dict[tuple[bytes, ...], int] = {}
     for slot in range(len(cost)):
-        same = known.setdefault(_looks(offer, slot), slot)
+        same = same_as.setdefault(_looks(offer, slot), slot)
         for level in np.flatnonzero(workers <= job.batch).tolist():
             if same < slot:
                 cost[slot, level] = cost[same, level]
@@ -98,7 +98,7 @@ def exact(job: Job, workers: Ints, offer: Offer) -> SlotCosts:
             if found is None:
                 break  # more workers do not fit either
             cost[slot, level], bookings[slot, level] = found
-    return SlotCosts(cost, lambda slot, level: bookings[known[_looks(offer, slot)], level])
+    return SlotCosts(cost, lambda slot, level: bookings[same_as[_looks(offer, slot)], level])
 
 
 def _best(job: Job, workers: int, offer: Offer, slot: int) -> tuple[float, Booking] | None:

@@ -107,37 +107,37 @@ def utility_of(jobs: Sequence[Job], schedules: Sequence[Schedule | None]) -> flo
 
 def violations(instance: Instance, schedules: Sequence[Schedule | None]) -> list[str]:
     """Return what is wrong: capacity, time, batch, servers, work left; one message each, empty = legal."""
-    found: list[str] = []
+    violations: list[str] = []
     used = np.zeros((instance.slots, *instance.capacity.shape))
     for job, schedule in zip(instance.jobs, schedules, strict=True):
         if schedule is not None:
-            found += _of_job(instance, job, schedule, used)
+            violations += _of_job(instance, job, schedule, used)
     over = used > instance.capacity * (1 + ROOM) + ROOM
     for slot, machine, resource in np.argwhere(over).tolist():
-        found.append(
+        violations.append(
             f"slot {slot}, machine {machine}: {used[slot, machine, resource]:.10g} {instance.resources[resource]} are "
             f"held, it has {instance.capacity[machine, resource]:.10g}"
         )
-    return found
+    return violations
 
 
 def _of_job(instance: Instance, job: Job, schedule: Schedule, used: Floats) -> list[str]:
     """Return what is wrong with one job's schedule; add what it holds to ``used``."""
-    found = []
+    violations = []
     for slot, booking in schedule.items():
         workers, servers = int(booking.workers.sum()), int(booking.servers.sum())
         where = f"job {job.name}, slot {slot}"
         if not job.first <= slot < instance.slots:
-            found.append(f"{where}: it may use slots {job.first} to {instance.slots - 1}")
+            violations.append(f"{where}: it may use slots {job.first} to {instance.slots - 1}")
             continue
         if (booking.workers < 0).any() or (booking.servers < 0).any() or workers < 1:
-            found.append(f"{where}: {workers} workers and {servers} servers are no booking")
+            violations.append(f"{where}: {workers} workers and {servers} servers are no booking")
         if workers > job.batch:
-            found.append(f"{where}: {workers} workers, its batch has {job.batch} samples")
+            violations.append(f"{where}: {workers} workers, its batch has {job.batch} samples")
         if servers * job.ratio < workers - ROOM:
-            found.append(f"{where}: {servers} servers are too few for {workers} workers")
+            violations.append(f"{where}: {servers} servers are too few for {workers} workers")
         used[slot, booking.machine] += job.held(booking)
     done = math.fsum(job.samples(booking) for booking in schedule.values())
     if done < job.work * (1 - ROOM):
-        found.append(f"job {job.name}: {done:.10g} of {job.work:.10g} samples are trained")
-    return found
+        violations.append(f"job {job.name}: {done:.10g} of {job.work:.10g} samples are trained")
+    return violations

@@ -76,10 +76,16 @@ def read(given: Mapping[str, Any]) -> ElasticTask:
 
 def solve(task: ElasticTask) -> dict[str, Any]:
     """Return nodes now and at every step, objective, proven bound, status, method; where infeasible, the reason."""
-    found = solver.solve(task.problem, task.method)
-    if found.status == "infeasible":
-        answer: dict[str, Any] = {"nodes_now": [], "plan": [], "objective": None, "bound": None, "reason": found.reason}
+    solution = solver.solve(task.problem, task.method)
+    if solution.status == "infeasible":
+        answer: dict[str, Any] = {
+            "nodes_now": [],
+            "plan": [],
+            "objective": None,
+            "bound": None,
+            "reason": solution.reason,
+        }
     else:
-        plan = {"nodes_now": found.nodes_now.tolist(), "plan": found.plan.tolist()}
-        answer = plan | {"objective": found.objective, "bound": found.bound}
-    return answer | {"status": found.status, "method": found.method, "cpu_s": found.cpu_s}
+        plan = {"nodes_now": solution.nodes_now.tolist(), "plan": solution.plan.tolist()}
+        answer = plan | {"objective": solution.objective, "bound": solution.bound}
+    return answer | {"status": solution.status, "method": solution.method, "cpu_s": solution.cpu_s}

@@ -43,7 +43,7 @@ def num_states(widths: int, steps: int) -> int:
 
 @lru_cache(maxsize=8)
 def _levels(widths: int, steps: int) -> tuple[_Level, ...]:
-    found = []
+    levels = []
     states: list[tuple[int, ...]] = [(0,) * widths]
     for _ in range(steps):
         place: dict[tuple[int, ...], int] = {}
@@ -51,9 +51,9 @@ def _levels(widths: int, steps: int) -> tuple[_Level, ...]:
             [place.setdefault((*had[:k], had[k] + 1, *had[k + 1 :]), len(place)) for k in range(widths)]
             for had in states
         ]
-        found.append(_Level(np.array(states), np.array(successor)))
+        levels.append(_Level(np.array(states), np.array(successor)))
         states = list(place)
-    return (*found, _Level(np.array(states), np.zeros((0, widths), dtype=np.int64)))
+    return (*levels, _Level(np.array(states), np.zeros((0, widths), dtype=np.int64)))
 
 
 @dataclass(frozen=True, eq=False)

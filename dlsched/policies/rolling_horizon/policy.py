@@ -80,8 +80,8 @@ class AllocatorPolicy:
         _carry_out(placing, verdicts)
         for pool in shared:
             self._start(placing, pool)
-        told = [self._told(placing, pool) for pool in shared]
-        waiting, codes = np.concatenate([rows for rows, _ in told]), np.concatenate([codes for _, codes in told])
+        waits = [self._who_waits(placing, pool) for pool in shared]
+        waiting, codes = np.concatenate([rows for rows, _ in waits]), np.concatenate([codes for _, codes in waits])
         vms = self._capacity.vm_changes(state, placing)
         plan = Plan(
             placing.allocations(),
@@ -89,7 +89,7 @@ class AllocatorPolicy:
             wake_at_s=wake_at_s(state, vms, len(waiting)),
             reasons=self._wait_reasons.of(waiting, codes, state.active[placing.runs(state.active)]),
         )
-        return _told_of(plan, verdicts)
+        return _with_answer(plan, verdicts)
 
     def _decides(self, state: State) -> bool:
         """Whether this call is a decision: the timer of a multiple of the period, once each."""
@@ -117,7 +117,7 @@ class AllocatorPolicy:
         if not placing.runs(pool.rows).any():  # else all would wait for the head, and nobody would make room
             placing.first_fit(rows, np.arange(len(rows)), take)
 
-    def _told(self, placing: Placing, pool: Pool) -> tuple[Ints, Ints]:
+    def _who_waits(self, placing: Placing, pool: Pool) -> tuple[Ints, Ints]:
         """Return the rows of a pool that wait and why, by what is free after the decision."""
         rows, can = self._queue(placing, pool)
         room, smallest = placing.rooms(rows), self._book.smallest(rows)
@@ -200,7 +200,7 @@ def _carry_out(placing: Placing, verdicts: list[Verdict]) -> None:
             placing.grow(int(pool.rows[job]), int(workers[job]))
 
 
-def _told_of(plan: Plan, verdicts: list[Verdict]) -> Plan:
+def _with_answer(plan: Plan, verdicts: list[Verdict]) -> Plan:
     """Return a plan with what the decision says of itself: sums over the pools, the weakest status, the notes."""
     solutions = [verdict.solution for verdict in verdicts if verdict.solution]
     note = ", ".join(dict.fromkeys(verdict.note for verdict in verdicts if verdict.note))

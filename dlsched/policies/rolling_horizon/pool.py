@@ -46,18 +46,18 @@ class Pool:
         return _whole(workers * self.units[job])
 
 
-def pools(state: State, facts: JobFacts, found: Amounts, workers: Ints) -> list[Pool]:
+def pools(state: State, facts: JobFacts, amounts: Amounts, workers: Ints) -> list[Pool]:
     """Return the active jobs by what they share; ``workers`` is what each active row holds."""
     rows = state.active
     kinds = facts.kind_of(rows)
-    group = found.group[kinds]
+    group = amounts.group[kinds]
     answer = []
     for number in np.flatnonzero(np.bincount(group)).tolist():
         here = group == number
-        cost = found.cost[kinds[here]]
+        cost = amounts.cost[kinds[here]]
         parts = parts_of(cost)
-        nodes = int(found.capacity[number] * parts + ROUNDING)
-        answer.append(Pool(rows[here], workers[here], cost * parts, found.most[kinds[here]], nodes))
+        nodes = int(amounts.capacity[number] * parts + ROUNDING)
+        answer.append(Pool(rows[here], workers[here], cost * parts, amounts.most[kinds[here]], nodes))
     return answer
 
 
@@ -134,11 +134,11 @@ def workers_of(pool: Pool, book: WidthBook, nodes: Ints) -> Ints:
 
 def seconds_left(state: State, pool: Pool, book: WidthBook) -> Floats:
     """Return when each running job of a pool ends at the width it holds, as believed; infinity for who waits."""
-    found = np.full(len(pool.rows), np.inf)
+    s_per_work = np.full(len(pool.rows), np.inf)
     for job in np.flatnonzero(pool.workers > 0).tolist():
         row, at = int(pool.rows[job]), pool.workers[job]
-        found[job] = 1 / book.rates(row)[np.searchsorted(book.widths(row), at)]
-    return np.where(np.isfinite(found), found * state.remaining(pool.rows), np.inf)
+        s_per_work[job] = 1 / book.rates(row)[np.searchsorted(book.widths(row), at)]
+    return np.where(np.isfinite(s_per_work), s_per_work * state.remaining(pool.rows), np.inf)
 
 
 def _is_whole(values: Floats) -> bool:

@@ -187,15 +187,15 @@ def violations(problem: Problem, plan: Ints) -> list[str]:
     shape = (problem.num_jobs, problem.steps)
     if plan.shape != shape:
         return [f"the plan has the shape {plan.shape}, not {shape}"]
-    found = []
+    violations = []
     place = np.minimum(np.searchsorted(problem.widths, plan), len(problem.widths) - 1)
     legal = (problem.widths[place] == plan) & np.take_along_axis(problem.legal, place, axis=1)
     for job, step in np.argwhere(~legal).tolist():
-        found.append(f"job {job} has {plan[job, step]} nodes at step {step}, which is not legal")
+        violations.append(f"job {job} has {plan[job, step]} nodes at step {step}, which is not legal")
     used = plan.sum(axis=0)
     for step in np.flatnonzero(used > problem.nodes).tolist():
-        found.append(f"{used[step]} nodes are in use at step {step} of {problem.nodes}")
-    return found
+        violations.append(f"{used[step]} nodes are in use at step {step} of {problem.nodes}")
+    return violations
 
 
 def _per_job(name: str, values: ArrayLike, jobs: int) -> Ints:

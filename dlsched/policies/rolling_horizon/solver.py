@@ -84,18 +84,18 @@ def _found(problem: Problem, method: Method) -> tuple[Ints, float, str]:
         return np.zeros((0, problem.steps), dtype=np.int64), 0.0, "direct"
     if method == "columns" and not can_price(problem):
         raise InputError("method columns", "has too many jobs x widths x steps to price", "Choose x-model")
-    found: Ints | None
+    answer: Ints | None
     if method == "columns":
-        found, bound = solve_columns(problem)
+        answer, bound = solve_columns(problem)
     elif method == "x-model":
-        found, bound = solve_x_model(problem)
+        answer, bound = solve_x_model(problem)
     elif method == "enumerate":
-        found, bound = enumerate_plans(problem)
+        answer, bound = enumerate_plans(problem)
     else:
-        found, bound = solve_printed(problem, "cbc" if method == "printed" else "highs")
-    if found is None:  # stopped before the first plan: the fewest nodes always fit
-        found = np.repeat(problem.widths[problem.smallest][:, None], problem.steps, axis=1)
-    return found, bound, method
+        answer, bound = solve_printed(problem, "cbc" if method == "printed" else "highs")
+    if answer is None:  # stopped before the first plan: the fewest nodes always fit
+        answer = np.repeat(problem.widths[problem.smallest][:, None], problem.steps, axis=1)
+    return answer, bound, method
 
 
 def _without_solver(problem: Problem) -> Ints | None:

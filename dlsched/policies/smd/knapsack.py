@@ -191,22 +191,22 @@ def _exact(items: _Items, work_limit: float) -> tuple[Mask, float]:
     best = _by_density(items)
     bound = inf
     while work_limit > 0:
-        found = whole_packing(value, weight, capacity, hint=best, work_limit=work_limit)
-        bound = min(bound, (found.bound + hidden) / units * worth)
-        if found.taken is None or items.fits(found.taken):
-            return _better(items, best, found), bound
-        work_limit -= max(found.work, LEAST_WORK)
-        cover = _cover(items, found.taken)
+        packing = whole_packing(value, weight, capacity, hint=best, work_limit=work_limit)
+        bound = min(bound, (packing.bound + hidden) / units * worth)
+        if packing.taken is None or items.fits(packing.taken):
+            return _better(items, best, packing), bound
+        work_limit -= max(packing.work, LEAST_WORK)
+        cover = _cover(items, packing.taken)
         weight = np.vstack([weight, cover.astype(np.int64)])
         capacity = np.append(capacity, cover.sum() - 1)
     return best, min(bound, fractional_bound(items.value, items.share))
 
 
-def _better(items: _Items, best: Mask, found: WholePacking) -> Mask:
+def _better(items: _Items, best: Mask, packing: WholePacking) -> Mask:
     """Return what was found, filled up with what is worth less than a unit, or ``best`` if that is worth more."""
-    if found.taken is None:
+    if packing.taken is None:
         return best
-    taken = _filled(items, found.taken)
+    taken = _filled(items, packing.taken)
     return taken if items.value[taken].sum() >= items.value[best].sum() else best
 
 

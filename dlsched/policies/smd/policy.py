@@ -124,9 +124,9 @@ class IntervalPolicy:
 
     def _offers(self, state: State, waiting: Ints) -> tuple[Offers, Ints]:
         """Return the jobs of which the nodes that are up could hold a gang, and the rows of the others."""
-        found = {row: offer for row in waiting.tolist() if (offer := self._book.of(state, row)) is not None}
-        rows = np.array(list(found), dtype=np.int64)
-        asks, gangs = [ask for ask, _ in found.values()], [gang for _, gang in found.values()]
+        offered = {row: offer for row in waiting.tolist() if (offer := self._book.of(state, row)) is not None}
+        rows = np.array(list(offered), dtype=np.int64)
+        asks, gangs = [ask for ask, _ in offered.values()], [gang for _, gang in offered.values()]
         jobs = state.jobs
         workers, servers = (np.array([gang[part] for gang in gangs], dtype=float)[:, None] for part in (0, 1))
         used = workers * jobs.demand[rows] + servers * jobs.server_demand[rows]

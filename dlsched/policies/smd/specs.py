@@ -36,9 +36,9 @@ def _worthless(params: Any, scenario: Scenario) -> str:
 
 def _beside_smd(params: RivalParams, scenario: Scenario) -> str:
     """Return what Optimus' distance to SMD comes from; measured with :mod:`benchmarks.admission`."""
-    told = _worthless(params, scenario)
-    if told or params.admission != "first-come":
-        return told
+    remark = _worthless(params, scenario)
+    if remark or params.admission != "first-come":
+        return remark
     return (
         "Nearly all of its distance to SMD is who gets in: with the same admission rule Optimus is within 0.5% of SMD "
         "in total utility (60 batches of 50 jobs as in the study: 0.1% at most)."

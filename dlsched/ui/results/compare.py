@@ -17,8 +17,9 @@ from dlsched.metrics.fairness_change import fairness_change
 from dlsched.metrics.job_classes import groupings_of
 from dlsched.metrics.limits import LIMITS, Limit, common_bound, limited_runs
 from dlsched.metrics.savings import RunCost, Savings, run_costs, saving_words, savings, savings_sentence
-from dlsched.metrics.stats.compare import Cell, Comparison, Row, what_differs
+from dlsched.metrics.stats.compare import Cell, Comparison, what_differs
 from dlsched.metrics.stats.intervals import Interval
+from dlsched.metrics.summary import Metrics
 from dlsched.metrics.winners import winners
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series, shared_seeds
@@ -39,6 +40,8 @@ MONEY_ROWS = ("completed", "total_cost", "vm_cost", "tardiness_cost", "late_shar
 a policy that rents little then and runs the jobs later."""
 COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not distinguishable": "gray", "rough": "gray"}
 QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
+SAME_SHARE = 5e-4
+"""A smaller part of the cost is no saving."""
 MOST_COLUMNS = 6
 """Runs up to which charts are drawn and the table is set as text."""
 
@@ -59,34 +62,28 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     keys = [key for key in TABLE_ROWS if key not in MONEY_ROWS and key != "cost_month"] if money_first else TABLE_ROWS
     keys = [*MONEY_ROWS, *keys] if money_first else keys
     rows = [row for key in keys if (row := comparison.row(key)) is not None]
-    shown = [row for row in rows if row.kpi.key == "completed" or not _is_same(row)]
+    same = [
+        row for row in rows
+        if row.kpi.key != "completed" and all(cell.verdict in ("same", "baseline") for cell in row.cells)
+    ]  # fmt: skip
+    differ = [row for row in rows if row not in same]
+    headings = {name: safe(name, 40) for name in comparison.names}
+    headings[comparison.baseline] += " (B)"
     records = [
-        {"Number": row.kpi.label, **{_heading(cell.name, comparison): _cell_words(cell) for cell in row.cells}}
-        for row in shown
+        {"Number": row.kpi.label} | {headings[cell.name]: _cell_words(cell) for cell in row.cells} for row in differ
     ]
-    alt = f"{count(len(shown))} numbers of {amount(len(comparison.names), 'run')}; differences from the baseline"
+    alt = f"{count(len(differ))} numbers of {amount(len(comparison.names), 'run')}; differences from the baseline"
     if len(comparison.names) <= MOST_COLUMNS:
         st.table(pd.DataFrame(records), hide_index=True, border="horizontal", alt=alt)
     else:
         st.dataframe(pd.DataFrame(records), hide_index=True, key="compare-table", alt=alt)
-    same = [f"{row.kpi.label} {row.cells[0].text}" for row in rows if row not in shown]
-    folded = f" The same in all runs: {dollars(' · '.join(same))}." if same else ""
-    star = "★ best of its row, shared where the draws do not tell runs apart." if _has_star(shown) else ""
+    folded = " · ".join(f"{row.kpi.label} {row.cells[0].text}" for row in same)
+    folded = f" The same in all runs: {dollars(folded)}." if same else ""
+    has_star = any(cell.best for row in differ for cell in row.cells)
+    star = "★ best of its row, shared where the draws do not tell runs apart." if has_star else ""
     st.markdown(
         f":gray[(B) is the baseline, the others show their difference; {comparison.interval_note}. {star}{folded}]"
     )
-
-
-def _is_same(row: Row) -> bool:
-    return all(cell.verdict in ("same", "baseline") for cell in row.cells)
-
-
-def _has_star(rows: list[Row]) -> bool:
-    return any(cell.best for row in rows for cell in row.cells)
-
-
-def _heading(name: str, comparison: Comparison) -> str:
-    return f"{safe(name, 40)} (B)" if name == comparison.baseline else safe(name, 40)
 
 
 def _cell_words(cell: Cell) -> str:
@@ -211,9 +208,15 @@ def follow_runs() -> None:
         except StoreError:
             continue
     looked_at = st.query_params.get("scenario") or st.session_state.get(session.SCENARIO) or "none"
-    if hashes and not any(known.startswith(looked_at) for known in hashes):
+    if hashes and not any(scenario_hash.startswith(looked_at) for scenario_hash in hashes):
         st.query_params.pop("scenario", None)
         st.session_state[session.SCENARIO] = hashes[0]
+
+
+def _metrics_by_draw(chosen: Sequence[Series]) -> list[tuple[str, list[Metrics]]]:
+    """Return label and metrics of each draw that all series have."""
+    seeds = shared_seeds(list(chosen))
+    return [(series.label, [loaders.metrics(series.run_of(seed)) for seed in seeds]) for series in chosen]
 
 
 def limits_of(chosen: Sequence[Series]) -> list[Limit]:
@@ -235,9 +238,7 @@ def bounds_tab(comparison: Comparison, chosen: list[Series]) -> None:
                                help="Numbers of which no policy can pass a known bound",
                                format_func=lambda key: limits[keys.index(key)].kpi.label)  # fmt: skip
     limit = limits[keys.index(str(key))]
-    seeds = runs_of.shared_seeds(chosen)
-    draws = [(series.label, [loaders.metrics(series.run_of(seed)) for seed in seeds]) for series in chosen]
-    runs = limited_runs(limit, draws, exact=runs_of.are_exact(chosen))
+    runs = limited_runs(limit, _metrics_by_draw(chosen), exact=runs_of.are_exact(chosen))
     if not runs:
         st.info(f"No run has {limit.kpi.label} in every draw.")
         return
@@ -254,9 +255,6 @@ def bounds_tab(comparison: Comparison, chosen: list[Series]) -> None:
     st.markdown(f":gray[{' '.join(notes)}]")
 
 
-SAME_SHARE = 5e-4
-
-
 @dataclass(frozen=True, slots=True)
 class Costs:
     """What the runs that have prices cost, and what each saves against each other."""
@@ -270,9 +268,7 @@ class Costs:
 
 def costs_of(chosen: Sequence[Series]) -> Costs:
     """Return the costs over the draws that all series have; empty where fewer than two have prices."""
-    seeds = runs_of.shared_seeds(list(chosen))
-    draws = [(series.label, [loaders.metrics(series.run_of(seed)) for seed in seeds]) for series in chosen]
-    exact = runs_of.are_exact(chosen)
+    draws, exact = _metrics_by_draw(chosen), runs_of.are_exact(chosen)
     return Costs(run_costs(draws, exact=exact), savings(draws, exact=exact))
 
 
@@ -301,10 +297,8 @@ def savings_tab(comparison: Comparison, chosen: list[Series]) -> None:
     st.subheader("What the run of a row saves against the one of a column", anchor=False)
     alt = f"Share of the total cost that each of {amount(len(costs.runs), 'run')} saves against the others"
     st.table(saving_table(costs), hide_index=True, border="horizontal", alt=alt)
-    colours = (
-        "" if comparison.draws == 1 else "; blue saves, orange costs more, grey: the draws do not tell the two apart"
-    )
-    sure = f"{capital(comparison.interval_note)}{colours}."
+    colours = " Blue saves, orange costs more, grey: the draws do not tell the two apart."
+    sure = f"{capital(comparison.interval_note)}.{colours if comparison.draws > 1 else ''}"
     st.markdown(f":gray[Share of the other run's total cost, machines and lateness. {sure}]")
 
 

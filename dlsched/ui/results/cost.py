@@ -16,6 +16,7 @@ from dlsched.metrics.savings import COST_PARTS, RunCost, gain_words, run_costs
 from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.text import dollars, safe
+from dlsched.ui.results.gantt import to_story
 from dlsched.wording.formats import amount, count, money, number, price, share, show_interval
 from dlsched.workload.notes import is_price_note
 
@@ -141,7 +142,7 @@ def _late_jobs(jobs: pd.DataFrame, theme: Theme) -> None:
     order = "dearest" if weighed else "latest"
     top = late.head(MAX_LATE)
     st.subheader(f"{amount(len(late), 'late job')}, {order} first", anchor=False)
-    charts.show(rented.tardiness_bars(late, theme), "tardiness", on_point=_to_story)
+    charts.show(rented.tardiness_bars(late, theme), "tardiness", on_point=to_story)
     columns = {"Job": top["job_id"], "Due (h)": top["due_s"] / HOUR_S, "Late by (h)": top["tardiness_s"] / HOUR_S}
     if weighed:
         columns["Weight ($/h)"] = top["tardiness_usd"] / top["tardiness_s"] * HOUR_S
@@ -153,9 +154,3 @@ def _late_jobs(jobs: pd.DataFrame, theme: Theme) -> None:
                  alt=f"The first {count(len(top))} of {amount(len(late), 'late job')}")  # fmt: skip
     if len(late) > len(top):
         st.markdown(f":gray[First {count(len(top))}; the download of jobs on Numbers has all.]")
-
-
-def _to_story(mark: list[str] | None) -> None:
-    """Open the story of the job of a clicked bar."""
-    if mark and mark[0]:
-        st.session_state["open_job"] = str(mark[0])

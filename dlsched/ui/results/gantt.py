@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ ORDERS = {
 }
 MAX_JOB_ROWS = 60
 MAX_OFFERED = 500
+PROBLEM = "gantt-problem"
 
 
 def whole_of(run_id: str, scenario: Scenario) -> Window:
@@ -104,7 +104,7 @@ def gantt_tab(run_id: str, scenario: Scenario) -> None:
     raster = raster_of(run_id, scenario, shown, colour_by)
     alt = in_words(run_id, raster, shown)
     chart = gantt.overview(raster, charts.page_theme(), alt=alt, highlight=highlight)
-    charts.show(chart, "gantt", on_box=partial(_to_box, run_id, raster, shown, whole))
+    charts.show(chart, "gantt", on_box=lambda box: window.show(run_id, boxed(box, raster, shown), whole))
     st.markdown(f":gray[Drag a box over the picture to look closer, click a bar to read its job. {safe(alt, 600)}]")
     if rows == "users":
         _user_detail(run_id, shown, whole, scenario)
@@ -150,10 +150,6 @@ def _rows(run_id: str, scenario: Scenario) -> str:
     return str(rows)
 
 
-def _to_box(run_id: str, raster: Raster, shown: Window, whole: Window, box: charts.Box) -> None:
-    window.show(run_id, boxed(box, raster, shown), whole)
-
-
 def boxed(box: charts.Box, raster: Raster, shown: Window) -> Window:
     """Return the window of a box dragged on the overview."""
     part = gantt.box_window(raster, box["x"][:2], box["y"][:2])
@@ -162,7 +158,7 @@ def boxed(box: charts.Box, raster: Raster, shown: Window) -> Window:
     return Window(part.from_s, part.to_s, first, min(last, shown.last_node))
 
 
-def _to_story(mark: Any) -> None:
+def to_story(mark: Any) -> None:
     """Open the story of the job of a clicked bar; bars carry the job's id first."""
     if mark and mark[0]:
         st.session_state["open_job"] = str(mark[0])
@@ -221,7 +217,7 @@ def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, 
         gpus_of_node={node: float(sizes[node]) for node in range(shown.first_node, shown.last_node + 1)},
         leases=leases,
     )
-    charts.show(chart, "bars", on_point=_to_story)
+    charts.show(chart, "bars", on_point=to_story)
     if len(inside):
         _open_job(list(dict.fromkeys(inside["job_id"])))
 
@@ -259,7 +255,7 @@ def _job_detail(run_id: str, shown: Window, scenario: Scenario, *, by_machine: b
     chart = job_rows.job_bars(
         top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines, node_gpus=one_size(scenario)
     )
-    charts.show(chart, "job-bars", on_point=_to_story)
+    charts.show(chart, "job-bars", on_point=to_story)
     _open_job(list(top["job_id"]))
 
 
@@ -288,10 +284,7 @@ def _open_job(job_ids: list[str]) -> None:
             st.session_state.pop("gantt-job", None)
         more = f"; the first {MAX_OFFERED} of {count(len(job_ids))}" if len(job_ids) > MAX_OFFERED else ""
         chosen = st.selectbox("Job in this picture", offered, key="gantt-job", width=260, help=f"Its whole story{more}")
-        st.button("Read its story", key="gantt-open-job", on_click=_to_story, args=[[chosen]])
-
-
-PROBLEM = "gantt-problem"
+        st.button("Read its story", key="gantt-open-job", on_click=to_story, args=[[chosen]])
 
 
 def moves(run_id: str, shown: Window, whole: Window) -> None:
@@ -312,8 +305,10 @@ def moves(run_id: str, shown: Window, whole: Window) -> None:
             "Worst queue": ("worst", shown.around(worst_queue_s(loaders.series(run_id))), "Where most jobs wait"),
         }
         for label, (key, to, hint) in steps.items():
-            st.button(label, on_click=_move, args=[run_id, to, whole], key=f"g-{key}", help=hint)
-        late_s = next_late_s(loaders.jobs(run_id), _late_so_far(shown))
+            st.button(label, on_click=window.show, args=[run_id, to, whole], key=f"g-{key}", help=hint)
+        last_s = st.session_state.get("g-late-at")  # the one that was jumped to last, if it is still in the picture
+        after_s = last_s if last_s is not None and shown.from_s <= last_s <= shown.to_s else shown.from_s
+        late_s = next_late_s(loaders.jobs(run_id), after_s)
         st.button(
             "Next late", on_click=_to_late, args=[run_id, late_s, shown, whole], disabled=late_s is None,
             key="g-late", help="Where the next late job was due" if late_s is not None else "No job was late",
@@ -327,21 +322,17 @@ def moves(run_id: str, shown: Window, whole: Window) -> None:
 def _fill_inputs(run_id: str, shown: Window) -> float:
     """Let the inputs say what is shown, unless they just did; return their unit in seconds."""
     unit_s = TimeAxis.over(shown.from_s, shown.to_s).unit_s
-    if st.session_state.get("g-said") != (run_id, shown) or "g-from" not in st.session_state:
+    if st.session_state.get("g-filled") != (run_id, shown) or "g-from" not in st.session_state:
         st.session_state["g-from"], st.session_state["g-to"] = shown.from_s / unit_s, shown.to_s / unit_s
         st.session_state["g-nodes"] = f"{shown.first_node}-{shown.last_node}"
-        st.session_state["g-said"] = (run_id, shown)
+        st.session_state["g-filled"] = (run_id, shown)
     return unit_s
-
-
-def _move(run_id: str, to: Window, whole: Window) -> None:
-    window.show(run_id, to, whole)
 
 
 def _typed(run_id: str, whole: Window, unit_s: float) -> None:
     nodes = window.parse_nodes(st.session_state["g-nodes"])
     from_s, to_s = st.session_state["g-from"] * unit_s, st.session_state["g-to"] * unit_s
-    st.session_state.pop("g-said", None)
+    st.session_state.pop("g-filled", None)
     if nodes is None:
         st.session_state[PROBLEM] = "Nodes are written first-last, as 0-7."
     elif to_s <= from_s:
@@ -364,12 +355,6 @@ def next_late_s(jobs: pd.DataFrame, after_s: float) -> float | None:
     return float(after.min() if len(after) else late.min())
 
 
-def _late_so_far(shown: Window) -> float:
-    """Return the due time that was jumped to last, if it is still in the picture; else the begin of the window."""
-    last_s = st.session_state.get("g-late-at")
-    return last_s if last_s is not None and shown.from_s <= last_s <= shown.to_s else shown.from_s
-
-
 def _to_late(run_id: str, late_s: float, shown: Window, whole: Window) -> None:
     st.session_state["g-late-at"] = late_s
     window.show(run_id, shown.around(late_s), whole)
@@ -380,11 +365,11 @@ def _find(run_id: str, shown: Window, whole: Window) -> None:
     if not wanted:
         return
     jobs = loaders.jobs(run_id)
-    found = jobs[jobs["job_id"] == wanted]
-    if found.empty:
+    job = jobs[jobs["job_id"] == wanted]
+    if job.empty:
         st.session_state[PROBLEM] = f"No job is called {safe(wanted)} in this run."
         return
-    start_s = found["first_start_s"].iloc[0]
-    at_s = float(found["submit_s"].iloc[0] if pd.isna(start_s) else start_s)
+    start_s = job["first_start_s"].iloc[0]
+    at_s = float(job["submit_s"].iloc[0] if pd.isna(start_s) else start_s)
     window.show(run_id, shown.around(at_s), whole)
     st.session_state["gantt-job"] = wanted

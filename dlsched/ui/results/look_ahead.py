@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dlsched.domain.scenario import Scenario
 from dlsched.figures.bars import REASONS
 from dlsched.figures.look_ahead import decision_times, plan_chart, widths_over_time
 from dlsched.studies.inspect.look_ahead import STUDY, LookAheadSpec, StoredRun, StoredWidths
@@ -167,14 +166,12 @@ def _whole_run(run: OpenedRun, rows: pd.DataFrame, row: pd.Series) -> None:
     if look_at == "time":
         chart = decision_times(rows, charts.page_theme(), float(row["cpu_s"]))
     else:
-        pieces, most = _pieces_of(run.info.run_id), _capacity(run.scenario, unit)
-        chart = widths_over_time(pieces, most, charts.page_theme(), float(row["time_s"]), unit=unit)
+        cluster = run.scenario.cluster
+        most = cluster.num_nodes if unit == "node" and not cluster.free_slots else None
+        chart = widths_over_time(
+            _pieces_of(run.info.run_id), most, charts.page_theme(), float(row["time_s"]), unit=unit
+        )
     charts.show(chart, f"look-{look_at}", caption=True)
-
-
-def _capacity(scenario: Scenario, unit: str) -> int | None:
-    """Return how many nodes there are; None where a worker is less than a node or nodes are rented."""
-    return scenario.cluster.num_nodes if unit == "node" and not scenario.cluster.free_slots else None
 
 
 HOW = """
