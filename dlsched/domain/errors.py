@@ -69,9 +69,9 @@ def from_validation(what: str, error: ValidationError) -> InputError:
     """Return the first complaint of a parameter model as one plain sentence."""
     first = error.errors(include_url=False)[0]
     cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, InputError):  # it names the thing itself
-        return cause
     where = ".".join(str(part) for part in first["loc"])
+    if isinstance(cause, InputError):  # it names the thing itself, but not which of several it is in
+        return InputError(f"{what}, {where}, {cause.what}", cause.why, cause.do) if len(first["loc"]) > 1 else cause
     given = first.get("input")
     value = "" if isinstance(given, (dict, list, tuple)) else f", got {given!r:.80}"
     message = first["msg"].removeprefix("Value error, ")
