@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlsched.domain.errors import DlschedError
 from dlsched.runner import worker
-from dlsched.runner.executor import Pool, open_pool
+from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.runner.progress import Channel, cancel_file, read_progress
 from dlsched.runner.queue import QueueItem, RunItem, RunTask, StudyItem, StudyTask, TaskState, item_of
 from dlsched.runner.retrying import PoolLost
@@ -66,15 +66,15 @@ class Runner:
         Opens the pool at the first run, and again after it was lost.
     """
 
-    def __init__(self, store: Store | None = None, make_pool: Callable[[], Pool] = open_pool) -> None:
+    def __init__(self, store: Store | None = None, make_pool: Callable[[], WorkerPool] = open_pool) -> None:
         self._store, self._make_pool = store, make_pool
-        self._opened: tuple[Pool, Channel] | None = None
+        self._opened: tuple[WorkerPool, Channel] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="dlsched-"))
         self._lock = threading.RLock()
         self._entries: dict[str, QueueItem] = {}
         self._waiting: deque[QueueItem] = deque()
         self._in_flight: dict[str, QueueItem] = {}
-        self._events: queue.SimpleQueue[tuple[str, Pool, Future[Any]] | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[str, WorkerPool, Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -241,14 +241,14 @@ class Runner:
         while self._waiting and len(self._in_flight) < pool.width:
             self._start(self._waiting.popleft(), pool, channel)
 
-    def _open(self) -> tuple[Pool, Channel]:
+    def _open(self) -> tuple[WorkerPool, Channel]:
         """Return the pool and the way its workers tell progress; opened where there is none. The lock is held."""
         if self._opened is None:
             pool = self._make_pool()
             self._opened = pool, pool.channel(self._folder)
         return self._opened
 
-    def _start(self, entry: QueueItem, pool: Pool, channel: Channel) -> None:
+    def _start(self, entry: QueueItem, pool: WorkerPool, channel: Channel) -> None:
         entry.state, entry.started_s = TaskState.RUNNING, time.monotonic()
         self._in_flight[entry.id] = entry
         entry.future = entry.send(pool, channel, self._folder)
@@ -269,7 +269,7 @@ class Runner:
             for path in self._folder.glob(f"{task_id}.*"):
                 path.unlink(missing_ok=True)
 
-    def _outcome(self, entry: QueueItem, pool: Pool, future: Future[Any]) -> Any:
+    def _outcome(self, entry: QueueItem, pool: WorkerPool, future: Future[Any]) -> Any:
         """Return what a worker made, None when it made nothing; say so in the entry."""
         try:
             outcome = future.result()

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from dlsched.domain.errors import InputError
 from dlsched.runner.dask_worker import TopicChannel, answer, check_worker, identity
-from dlsched.runner.executor import Pool
+from dlsched.runner.executor import WorkerPool
 from dlsched.runner.progress import Channel, FileChannel
 from dlsched.runner.retrying import PoolLost, RetryingExecutor, WorkerDied
 from dlsched.wording.formats import amount
@@ -26,8 +26,8 @@ _HOW = "Start some with: dask worker {} --nworkers -1 --nthreads 1"
 
 
 @dataclass(frozen=True)
-class DaskPool(Pool):
-    """The pool of a Dask cluster; see :class:`Pool`."""
+class DaskPool(WorkerPool):
+    """The pool of a Dask cluster; see :class:`WorkerPool`."""
 
     client: Any = field(kw_only=True)
 
@@ -47,7 +47,7 @@ class DaskPool(Pool):
         return TopicChannel(topic)
 
 
-class Cluster:
+class DaskCluster:
     """See :class:`dlsched.runner.retrying.Place`. Dask itself gives tasks of a dead worker to another one."""
 
     def __init__(self, client: Any, address: str, width: int) -> None:
@@ -150,7 +150,7 @@ def open_dask(address: str) -> DaskPool:
     except BaseException:
         client.close()
         raise
-    return DaskPool(RetryingExecutor(Cluster(client, address, width)), width, remote=True, client=client)
+    return DaskPool(RetryingExecutor(DaskCluster(client, address, width)), width, remote=True, client=client)
 
 
 def _checked(client: Any, address: str) -> int:

@@ -25,7 +25,7 @@ _WATCH_EVERY_S = 0.5
 
 
 @dataclass(frozen=True)
-class Pool:
+class WorkerPool:
     """An executor, how many runs it computes at once, and whether its workers see other files than this process."""
 
     executor: Executor
@@ -82,7 +82,7 @@ def executor(address: str | None = None, workers: int | None = None) -> Executor
     return open_pool(address, workers).executor
 
 
-def open_pool(address: str | None = None, workers: int | None = None) -> Pool:
+def open_pool(address: str | None = None, workers: int | None = None) -> WorkerPool:
     """Return where to compute.
 
     Parameters
@@ -107,7 +107,7 @@ def open_pool(address: str | None = None, workers: int | None = None) -> Pool:
 
         return open_dask(address)
     width = num_workers() if workers is None else workers
-    return Pool(RetryingExecutor(Processes(width)), width, remote=False)
+    return WorkerPool(RetryingExecutor(Processes(width)), width, remote=False)
 
 
 def num_workers() -> int:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from dlsched.domain.scenario import Scenario
 from dlsched.runner import worker
-from dlsched.runner.executor import Pool
+from dlsched.runner.executor import WorkerPool
 from dlsched.runner.progress import Channel
 from dlsched.store.record import ExperimentRecord, RunLabel, RunRecord, experiment_key, run_key
 from dlsched.studies import registry
@@ -91,7 +91,7 @@ class QueueItem(ABC):
         """Find out key, name, guess and whether the store has the answer; DlschedError when it cannot be computed."""
 
     @abstractmethod
-    def send(self, pool: Pool, channel: Channel, folder: Path) -> Future[Any]:
+    def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
         """Give it to a worker, which tells by the channel how far it is."""
 
     @abstractmethod
@@ -126,7 +126,7 @@ class RunItem(QueueItem):
         self.kept_id = store.find_run(self.key) if store is not None else None
         self.guess_s = estimate_s(task.scenario, task.policy, store).seconds
 
-    def send(self, pool: Pool, channel: Channel, folder: Path) -> Future[Any]:
+    def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`QueueItem`; tasks of one scenario share its file."""
         task, key = self.task, self.task.scenario.content_hash
         path = worker.scenario_file(folder, key)
@@ -162,7 +162,7 @@ class StudyItem(QueueItem):
         self.kept_id = store.find_experiment(self.key) if store is not None and found.keep is None else None
         self.guess_s = found.estimate_s(found.read_spec(self.spec))
 
-    def send(self, pool: Pool, channel: Channel, folder: Path) -> Future[Any]:
+    def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`QueueItem`."""
         order = worker.StudyOrder(self.id, channel, self.task.kind, self.spec, self.name, self.task.subject)
         return pool.executor.submit(worker.carry_out_study, order)

@@ -34,7 +34,7 @@ def interval_note(draws: int, *, exact: bool, of_days: bool = False) -> str:
     return f"± is 95% over {draws:,} paired draws{' of these days' if of_days else ''}"
 
 
-class Interval(Protocol):
+class MeanWithHalf(Protocol):
     """A mean with half the width of its interval, None where there is none."""
 
     @property
@@ -46,7 +46,7 @@ class Interval(Protocol):
         """Half the width of the interval around it."""
 
 
-def with_half(interval: Interval) -> tuple[str, str]:
+def with_half(interval: MeanWithHalf) -> tuple[str, str]:
     """Return mean and half width with decimals alike, two figures of the half width; "" where there is none."""
     half = interval.half_width
     if half is None or not half > 0:
@@ -55,7 +55,7 @@ def with_half(interval: Interval) -> tuple[str, str]:
     return decimal(interval.mean, decimals), decimal(half, decimals)
 
 
-def hours(interval: Interval) -> str:
+def hours(interval: MeanWithHalf) -> str:
     """Return a mean in hours with its half width: 75.8 h ± 2.9."""
     mean, half = with_half(interval)
     return f"{mean} h ± {half}" if half else f"{mean} h"

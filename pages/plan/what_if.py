@@ -34,12 +34,12 @@ with right:
         st.button("Take it back", type="primary", key="whatif-back", on_click=what_if_state.undo,
                   disabled=not what_if_state.can_undo())  # fmt: skip
         st.stop()
-    shown = what_if_state.known(spec)
+    shown = what_if_state.answered(spec)
     seconds = what_if_state.about_s(plan) if shown is None else 0.0
     if shown is None and not what_if_state.is_asked(spec):
         what_if_state.ask_by_itself(plan, seconds)
         work.wait_shortly()
-        shown = what_if_state.known(spec)
+        shown = what_if_state.answered(spec)
     if shown is not None:
         what_if_state.note_shown(shown)
         with row_end:
@@ -47,7 +47,7 @@ with right:
         what_if_view.show(shown, plan)
     else:
         statuses = work.under_way() if what_if_state.is_asked(spec) else []
-        if what_if_state.is_asked(spec) and not statuses and what_if_state.known(spec):
+        if what_if_state.is_asked(spec) and not statuses and what_if_state.answered(spec):
             st.rerun()  # it has just ended
         if statuses:
             places = work.board([status for status in statuses if not status.state.is_over])
@@ -60,7 +60,7 @@ with right:
             st.button(words, type="primary" if plan.moved else "secondary", key="whatif-apply",  # else a first change
                       on_click=what_if_state.ask, args=(plan, seconds),
                       help="Every draw of both sides, in the background")  # fmt: skip
-        rough = what_if_state.known(spec.first_draw)
+        rough = what_if_state.answered(spec.first_draw)
         last = rough or what_if_state.last_shown(current)
         if last is not None:
             if rough is None:

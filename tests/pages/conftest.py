@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dlsched.runner.background import Runner
-from dlsched.runner.executor import Pool
+from dlsched.runner.executor import WorkerPool
 from dlsched.store import Store
 from dlsched.ui.frame import session
 from dlsched.ui.frame.navigation import FOLDER
@@ -54,6 +54,6 @@ def open_page(store: Store) -> Callable[..., AppTest]:
 def runner(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
     """Background work in a thread of this process."""
     threads = ThreadPoolExecutor(1)
-    monkeypatch.setattr(session, "Runner", partial(Runner, make_pool=lambda: Pool(threads, 1, remote=False)))
+    monkeypatch.setattr(session, "Runner", partial(Runner, make_pool=lambda: WorkerPool(threads, 1, remote=False)))
     yield session.runner()
     threads.shutdown(cancel_futures=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dlsched.studies.growth.answer import Growth, Month, Step
+from dlsched.studies.growth.answer import Growth, GrowthStep, Month
 from dlsched.studies.sizing.answer import Counts, Headroom, Load, Size, Sizing, VmRange
 from dlsched.studies.sizing.rule import Replicate, Rule
 from dlsched.studies.sizing.targets import Target
@@ -74,6 +74,6 @@ def growth(**changes: Any) -> Growth:
     plain: dict[str, Any] = {
         "scenario": "a" * 32, "scenario_name": "by hand", "policy": "fifo", "label": "FIFO", "params": {}, "vary": {},
         "rule": Rule(targets=(WAIT,)), "types": (NODES,), "percent": 10.0, "lead_months": 1, "begin": "2026-11",
-        "steps": (Step(month=4, key="nodes", nodes=2),), "seeds": (0, 1, 2), "months": months,
+        "steps": (GrowthStep(month=4, key="nodes", nodes=2),), "seeds": (0, 1, 2), "months": months,
     }  # fmt: skip
     return Growth(**plain | changes)

@@ -108,7 +108,7 @@ class RunResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class VariantPlan:
     """Each different run by its key, and the key of every variant at every one of ``draws`` seeds, variants first.
 
     ``exact``: nothing is random in any variant, so that one draw says all.
@@ -167,10 +167,10 @@ def run_variants(
 
 
 def run_plan(
-    plan: Plan, executor: Executor | None = None, store: Store | None = None, progress: Progress | None = None
+    plan: VariantPlan, executor: Executor | None = None, store: Store | None = None, progress: Progress | None = None
 ) -> BatchResult:
     """Return the results of a plan; parameters as :func:`run_variants`."""
-    by_key = {} if store is None else known(store, plan.tasks)
+    by_key = {} if store is None else stored_results(store, plan.tasks)
     stored, todo = len(by_key), [key for key in plan.tasks if key not in by_key]
     tasks = [plan.tasks[key] for key in todo]
     with _keeping(store) as keep:
@@ -181,7 +181,7 @@ def run_plan(
 
 def plan_of(
     scenario: Scenario, variants: Sequence[Variant], draws: Replications, references: Sequence[Variant] = ()
-) -> Plan:
+) -> VariantPlan:
     """Return what has to be run, before anything is computed.
 
     Where nothing is random all seeds ask the same; so do variants that differ in nothing that matters. ``references``
@@ -201,7 +201,7 @@ def plan_of(
         for task in resolved.tasks(scenario, draws.seeds):
             keys.append(key := task.key)
             tasks.setdefault(key, task)
-    return Plan(tasks, tuple(keys), len(draws.seeds), exact)
+    return VariantPlan(tasks, tuple(keys), len(draws.seeds), exact)
 
 
 def resolve_variant(
@@ -271,7 +271,7 @@ def _reference_times(task: VariantTask, ours: JobTimes) -> JobTimes:
     return times
 
 
-def known(store: Store, tasks: Mapping[str, VariantTask]) -> dict[str, RunResult]:
+def stored_results(store: Store, tasks: Mapping[str, VariantTask]) -> dict[str, RunResult]:
     """Return what the store knows of these tasks, by key."""
     return {key: RunResult(dict(cell.metrics), cell.audit) for key, cell in store.find_cells(list(tasks)).items()}
 

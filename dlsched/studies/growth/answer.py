@@ -15,7 +15,7 @@ from dlsched.wording.formats import number
 Found = Literal["breaks", "unsure", "holds"]
 
 
-class Step(FrozenModel):
+class GrowthStep(FrozenModel):
     """Nodes that come (``nodes`` above 0) or are retired (below 0) from the begin of a month on.
 
     ``key``: the change of their VM type; ``month``: 0 is today's month.
@@ -58,7 +58,7 @@ class Growth(Answer):
     percent: float
     lead_months: int
     begin: str = ""
-    steps: tuple[Step, ...]
+    steps: tuple[GrowthStep, ...]
     seeds: tuple[int, ...]
     months: tuple[Month, ...] = Field(min_length=1)
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel, Key
 from dlsched.studies.design.variants import Replications, Value
-from dlsched.studies.growth.answer import Step
+from dlsched.studies.growth.answer import GrowthStep
 from dlsched.studies.sizing.rule import Claim
 from dlsched.studies.sizing.targets import Target
 
@@ -35,7 +35,7 @@ class GrowthSpec(FrozenModel):
     months: int = Field(12, ge=1, le=60, description="How many months ahead.")
     begin: str = Field("", pattern=r"^$|^[1-9]\d{3}-(0[1-9]|1[0-2])$")
     lead_months: int = Field(3, ge=0, le=60, description="Months from an order to nodes that run jobs.")
-    steps: tuple[Step, ...] = Field((), max_length=100)
+    steps: tuple[GrowthStep, ...] = Field((), max_length=100)
     seeds: tuple[int, ...] = Field(tuple(range(10)), min_length=1, max_length=1000)
     vary: dict[Key, Value] = Field(default_factory=dict, max_length=10)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlsched.studies.growth.answer import Growth, Step, breaks_at, first_of, order_by, recovers_at
+from dlsched.studies.growth.answer import Growth, GrowthStep, breaks_at, first_of, order_by, recovers_at
 from dlsched.studies.growth.spec import GrowthSpec
 from dlsched.studies.sizing.words import VERDICTS, reached_words, without_empty
 from dlsched.wording.assumptions import Premise
@@ -91,7 +91,7 @@ def nodes_words(growth: Growth, month: int) -> str:
     return ", ".join(f"{count:,} {vm.name}" for count, vm in zip(counts, growth.types, strict=True))
 
 
-def step_words(growth: Growth, step: Step) -> str:
+def step_words(growth: Growth, step: GrowthStep) -> str:
     """Return what comes or goes: "+4 A100"."""
     name = next((vm.name for vm in growth.types if vm.key == step.key), "") or "nodes"
     return f"{signed(step.nodes)} {name}"

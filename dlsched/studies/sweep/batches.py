@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dlsched.domain.policy import ListRule
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
-from dlsched.studies.design.run import Plan
+from dlsched.studies.design.run import VariantPlan
 from dlsched.studies.estimate import LIST_RUN_S
 from dlsched.studies.estimate import estimate_s as run_estimate
 from dlsched.studies.sweep.spec import SweepSpec
@@ -38,7 +38,7 @@ def estimate_s(spec: SweepSpec, scenario: Scenario | None = None) -> float:
     return sum(spec.runs / len(spec.policies) * _both_s(scenario, policy, None)[0] for policy in spec.policies)
 
 
-def run_seconds(plan: Plan, scenario: Scenario, store: Store | None = None) -> dict[str, float]:
+def run_seconds(plan: VariantPlan, scenario: Scenario, store: Store | None = None) -> dict[str, float]:
     """Return about how many seconds each run of a plan takes, by key; rough.
 
     Of list policies from the number of jobs, of others from earlier runs of the policy in the store.

@@ -11,7 +11,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.design import RunResult, factor_of, plan_of
-from dlsched.studies.design.run import Plan, run_plan
+from dlsched.studies.design.run import VariantPlan, run_plan
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import require_scenario
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
@@ -55,7 +55,7 @@ def check(spec: SweepSpec, scenario: Scenario) -> bool:
     return planned(spec, scenario).exact
 
 
-def planned(spec: SweepSpec, scenario: Scenario) -> Plan:
+def planned(spec: SweepSpec, scenario: Scenario) -> VariantPlan:
     """Return what has to be run; InputError as :func:`check`."""
     check_question(spec, scenario)
     return plan_of(scenario, spec.variants, spec.draws, spec.references)

@@ -14,7 +14,7 @@ from dlsched.figures.growth import by_month
 from dlsched.metrics.kpi import KPIS
 from dlsched.studies.design import Variant
 from dlsched.studies.growth import GrowthSpec, check, read_spec
-from dlsched.studies.growth.answer import Growth, Step, month_name
+from dlsched.studies.growth.answer import Growth, GrowthStep, month_name
 from dlsched.studies.growth.words import (
     ASSUMED,
     asked_words,
@@ -116,7 +116,7 @@ def steps_frame(spec: GrowthSpec) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[MONTH, TYPE, NODES], dtype=object)
 
 
-def _steps(scenario: Scenario, begin: str) -> list[Step]:
+def _steps(scenario: Scenario, begin: str) -> list[GrowthStep]:
     keys, tag = keys_of(scenario), tag_of(scenario)
     columns = {
         MONTH: st.column_config.TextColumn(help=TABLE_HELP),
@@ -146,7 +146,7 @@ def _from_size_found(scenario: Scenario, frame: pd.DataFrame) -> None:
     )  # fmt: skip
 
 
-def read_steps(frame: pd.DataFrame, keys: list[str], begin: str) -> list[Step]:
+def read_steps(frame: pd.DataFrame, keys: list[str], begin: str) -> list[GrowthStep]:
     """Return the steps of the table's rows; empty rows are left out.
 
     Raises
@@ -163,7 +163,7 @@ def read_steps(frame: pd.DataFrame, keys: list[str], begin: str) -> list[Step]:
             got = text_of(row.get(NODES)) or "nothing"
             raise InputError(f"Deliveries, row {place}", f"nodes must be a whole number, got {got}", "Write +4 or -4")
         steps.append(
-            Step(month=_month(text_of(row.get(MONTH)), begin, place), key=text_of(row.get(TYPE)) or keys[0],
+            GrowthStep(month=_month(text_of(row.get(MONTH)), begin, place), key=text_of(row.get(TYPE)) or keys[0],
                  nodes=int(nodes))
         )  # fmt: skip
     return steps

@@ -138,7 +138,7 @@ def runs_fit(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> bool:
 
 def answer_of(one: Kept, frame: WhatIfSpec) -> Shown | None:
     """Return the stored answer about an option on the draws of a frame; None where it is to be computed."""
-    return what_if_state.known(aligned(one, frame))
+    return what_if_state.answered(aligned(one, frame))
 
 
 def missing(kept: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> list[Kept]:
@@ -171,7 +171,7 @@ def ask_about_size(experiment_id: str, scenario: Scenario) -> None:
     """Keep a size as an option, and have it compared with today so that a memo has all its numbers."""
     shortlist.keep(scenario.content_hash, experiment_id)
     with_size = [one for one in kept_of(scenario) if one.experiment_id == experiment_id]
-    lacking = [one for one in with_size if what_if_state.known(one.spec) is None]
+    lacking = [one for one in with_size if what_if_state.answered(one.spec) is None]
     if lacking:
         session.runner().ask_all([question(one.spec, one.name, scenario) for one in lacking])
 

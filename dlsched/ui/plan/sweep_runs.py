@@ -16,7 +16,7 @@ from dlsched.runner.background import RunTask, StudyTask, TaskState, TaskStatus
 from dlsched.runner.executor import num_workers
 from dlsched.store.record import ExperimentRecord
 from dlsched.studies.design import changed
-from dlsched.studies.design.run import Plan, RunResult, known
+from dlsched.studies.design.run import RunResult, VariantPlan, stored_results
 from dlsched.studies.sweep import STUDY, SweepSpec, answer_of, planned, read_spec
 from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.sweep.batches import batches, run_seconds
@@ -39,7 +39,7 @@ class Ready:
 
     spec: SweepSpec
     scenario: Scenario
-    plan: Plan
+    plan: VariantPlan
     found: Mapping[str, RunResult]
     each_s: Mapping[str, float]
 
@@ -129,7 +129,7 @@ class Sweeps(Answers[SweepSpec, Sweep]):
         runner = session.runner()
         statuses = runner.status(begun.ids)
         tasks = begun.ready.plan.tasks
-        found = dict(known(session.store(), tasks))
+        found = dict(stored_results(session.store(), tasks))
         for task_id in begun.ids:
             rest = runner.answer(task_id)
             found |= {} if rest is None else outcomes_of(rest)
@@ -209,17 +209,17 @@ def forget_interrupted(current: Scenario) -> None:
 def prepare(spec: SweepSpec, scenario: Scenario) -> Ready:
     """Return what there is to run for a question; InputError where it cannot be run."""
     plan = _planned(spec.model_dump_json(), spec, scenario)
-    found = known(session.store(), plan.tasks)
+    found = stored_results(session.store(), plan.tasks)
     each_s = run_seconds(plan, scenario, session.store())
     return Ready(spec, scenario, plan, found, each_s)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _planned(question: str, _spec: SweepSpec, _scenario: Scenario) -> Plan:
+def _planned(question: str, _spec: SweepSpec, _scenario: Scenario) -> VariantPlan:
     return planned(_spec, _scenario)
 
 
-def _outcomes(plan: Plan, spec: SweepSpec, found: Mapping[str, RunResult]) -> list[list[RunResult | None]]:
+def _outcomes(plan: VariantPlan, spec: SweepSpec, found: Mapping[str, RunResult]) -> list[list[RunResult | None]]:
     draws = len(spec.seeds)
     return [[found.get(key) for key in plan.keys[at : at + draws]] for at in range(0, len(plan.keys), draws)]
 

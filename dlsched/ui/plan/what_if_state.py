@@ -187,7 +187,7 @@ def plan_of(spec: WhatIfSpec, scenario: Scenario) -> WhatIfPlan:
 # ---- its answer --------------------------------------------------------------------------------------
 
 
-def known(spec: WhatIfSpec) -> Shown | None:
+def answered(spec: WhatIfSpec) -> Shown | None:
     """Return the stored answer to a question; None when it was not asked yet."""
     shown = WHAT_IFS.answer_to(spec)
     if shown is not None and shown.answer.run_cpu_s:
@@ -217,7 +217,7 @@ def ask_by_itself(plan: WhatIfPlan, seconds: float) -> None:
         ask(plan, seconds)
         return
     first = plan_of(plan.spec.first_draw, plan.edited.scenario)
-    if about_s(first) <= SLOW_S and known(first.spec) is None:
+    if about_s(first) <= SLOW_S and answered(first.spec) is None:
         ask(first, 0.0)
 
 

@@ -1,6 +1,6 @@
 """Trace readers, one module a format."""
 
-from dlsched.workload.readers.detection import Candidate, FormatUnsure, detect
+from dlsched.workload.readers.detection import FormatCandidate, FormatUnsure, detect
 from dlsched.workload.readers.mapping import (
     TARGETS,
     ColumnMapping,
@@ -16,9 +16,9 @@ from dlsched.workload.readers.tabular import MappingNeeded, table_head
 
 __all__ = [
     "TARGETS",
-    "Candidate",
     "ColumnMapping",
     "FieldMap",
+    "FormatCandidate",
     "FormatKey",
     "FormatUnsure",
     "MappingNeeded",

@@ -26,7 +26,7 @@ LABELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FormatCandidate:
     """A format a file may be in: how many of its signs are there."""
 
     format_key: str
@@ -50,9 +50,9 @@ class Candidate:
 class FormatUnsure(InputError):
     """Two formats are about equally likely; ``candidates`` is what a page offers, best first."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[FormatCandidate, ...]
 
-    def __init__(self, what: str, why: str, do: str = "", candidates: tuple[Candidate, ...] = ()) -> None:
+    def __init__(self, what: str, why: str, do: str = "", candidates: tuple[FormatCandidate, ...] = ()) -> None:
         super().__init__(what, why, do)
         self.candidates = candidates
 
@@ -60,15 +60,15 @@ class FormatUnsure(InputError):
         return type(self), (self.what, self.why, self.do, self.candidates)
 
 
-def detect(head: bytes, name: str = "") -> list[Candidate]:
+def detect(head: bytes, name: str = "") -> list[FormatCandidate]:
     """Return the formats the first bytes of a (decompressed, decoded) file suit, likeliest first.
 
     ``name`` only breaks ties. Empty list: nothing suits. InputError when it cannot even be cut into columns.
     """
     if head.startswith(b"PAR1"):
-        return [Candidate("native", 1, 1)]
+        return [FormatCandidate("native", 1, 1)]
     head = head[:HEAD_BYTES]
-    found, problem = list[Candidate](), None
+    found, problem = list[FormatCandidate](), None
     for count in _COUNTERS:
         try:
             candidate = count(head)
@@ -82,7 +82,7 @@ def detect(head: bytes, name: str = "") -> list[Candidate]:
     return sorted(found, key=lambda c: (-c.certainty, -c.of, c.format_key not in name.lower()))
 
 
-def choose(candidates: list[Candidate], name: str) -> str:
+def choose(candidates: list[FormatCandidate], name: str) -> str:
     """Return the key of the clear winner.
 
     Raises
@@ -106,14 +106,14 @@ def choose(candidates: list[Candidate], name: str) -> str:
 # ---- signs of each format ------------------------------------------------------------------------
 
 
-def _philly(head: bytes) -> Candidate | None:
+def _philly(head: bytes) -> FormatCandidate | None:
     if not head.lstrip().startswith(b"["):
         return None
     keys = (b'"jobid"', b'"attempts"', b'"submitted_time"', b'"vc"', b'"status"')
-    return Candidate("philly", sum(key in head for key in keys), len(keys))
+    return FormatCandidate("philly", sum(key in head for key in keys), len(keys))
 
 
-def _swf(head: bytes) -> Candidate | None:
+def _swf(head: bytes) -> FormatCandidate | None:
     lines = [line for line in head.split(b"\n")[:200] if line.strip()]
     data = [line.split() for line in lines if not line.lstrip().startswith(b";")][:50]
     numeric = [
@@ -123,10 +123,10 @@ def _swf(head: bytes) -> Candidate | None:
         return None
     known = {"Version", "Computer", "MaxJobs", "MaxProcs", "MaxNodes", "UnixStartTime"}
     comments = any(line.lstrip().startswith(b";") for line in lines)
-    return Candidate("swf", 2 + bool(known & set(header_of(head))), 2 + comments)
+    return FormatCandidate("swf", 2 + bool(known & set(header_of(head))), 2 + comments)
 
 
-def _sacct(head: bytes) -> Candidate | None:
+def _sacct(head: bytes) -> FormatCandidate | None:
     delimiter = delimiter_of(head)
     first = head.lstrip().split(b"\n")[0].decode("utf-8", "replace")
     names = {part.strip().lower() for part in first.split(delimiter)}
@@ -134,7 +134,7 @@ def _sacct(head: bytes) -> Candidate | None:
              {"reqtres", "alloctres", "reqgres", "allocgres"})  # fmt: skip
     if not signs[0] & names or (delimiter != "|" and not signs[-1] & names):
         return None  # a table of another scheduler can share the rest
-    return Candidate("sacct", sum(bool(sign & names) for sign in signs), len(signs))
+    return FormatCandidate("sacct", sum(bool(sign & names) for sign in signs), len(signs))
 
 
 # Names that few other tables use; the rest of a format's columns say little about where it comes from.
@@ -145,38 +145,38 @@ _PECULIAR = {
 }
 
 
-def _of_columns(key: str) -> Callable[[bytes], Candidate | None]:
+def _of_columns(key: str) -> Callable[[bytes], FormatCandidate | None]:
     columns = _PECULIAR[key]
 
-    def count(head: bytes) -> Candidate | None:
+    def count(head: bytes) -> FormatCandidate | None:
         header = {normal_name(name) for name in sniff(head).header}
-        return Candidate(key, sum(column in header for column in columns), len(columns))
+        return FormatCandidate(key, sum(column in header for column in columns), len(columns))
 
     return count
 
 
-def _capacity(head: bytes) -> Candidate | None:
+def _capacity(head: bytes) -> FormatCandidate | None:
     header = sniff(head).header
     fits = len(header) >= 3 and header[0] == "date" and header[-1] == "total"
-    return Candidate("helios-capacity", 2, 2) if fits else None
+    return FormatCandidate("helios-capacity", 2, 2) if fits else None
 
 
-def _native(head: bytes) -> Candidate | None:
+def _native(head: bytes) -> FormatCandidate | None:
     header = set(sniff(head).header)
     signs = ({"job_id"}, {"submit_time_s", "submit_s", "submit_time"},
              {"num_gpus", "workers", "gpus_per_worker"}, {"duration_s", "work"})  # fmt: skip
-    return Candidate("native", len(signs), len(signs)) if all(sign & header for sign in signs) else None
+    return FormatCandidate("native", len(signs), len(signs)) if all(sign & header for sign in signs) else None
 
 
-def _csv(head: bytes) -> Candidate | None:
+def _csv(head: bytes) -> FormatCandidate | None:
     dialect = sniff(head)
     if head.lstrip().startswith((b"[", b"{", b"<", b";")) or not any(name for name in dialect.header):
         return None
     found = 3 - len(guess_mapping(dialect.header, dialect.sample).missing())
-    return Candidate("csv", 1 + found, 4)
+    return FormatCandidate("csv", 1 + found, 4)
 
 
-_COUNTERS: tuple[Callable[[bytes], Candidate | None], ...] = (
+_COUNTERS: tuple[Callable[[bytes], FormatCandidate | None], ...] = (
     _philly,
     _swf,
     _sacct,

@@ -35,7 +35,7 @@ _DUE = ("due", "due_time", "deadline", "ddl", "deadline_s", "due_date")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class FieldMeaning:
     """One thing a column can mean. ``exact`` names are those of the native table; ``near`` ones are synonyms."""
 
     key: str
@@ -45,8 +45,8 @@ class Target:
     help: str
 
 
-def _t(key: str, kind: Kind, exact: str, near: str, text: str) -> Target:
-    return Target(key, kind, tuple(exact.split()), tuple(near.split()), text)
+def _t(key: str, kind: Kind, exact: str, near: str, text: str) -> FieldMeaning:
+    return FieldMeaning(key, kind, tuple(exact.split()), tuple(near.split()), text)
 
 
 TARGETS = (
@@ -267,7 +267,7 @@ def guess_mapping(header: Sequence[str], sample: Sequence[Sequence[str]]) -> Col
     return ColumnMapping(fields={key: fields[key] for key in TARGET if key in fields})
 
 
-def _name_confidence(name: str, target: Target) -> float:
+def _name_confidence(name: str, target: FieldMeaning) -> float:
     if name in target.exact:
         return 1.0
     if not target.near:
@@ -284,7 +284,7 @@ def _name_confidence(name: str, target: Target) -> float:
     return 0.6 if alike and len(name) >= 5 and difflib.get_close_matches(name, alike, 1, 0.85) else 0.0
 
 
-def _unit_of(target: Target, name: str, values: Sequence[str]) -> tuple[Unit, bool]:
+def _unit_of(target: FieldMeaning, name: str, values: Sequence[str]) -> tuple[Unit, bool]:
     """Return the unit of a column and whether its values suit the meaning."""
     if target.kind == "text":
         return "", True

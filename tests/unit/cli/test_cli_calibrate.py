@@ -12,7 +12,7 @@ import pytest
 from dlsched.cli import calibrate
 from dlsched.cli.arguments import GROUPINGS as TYPED
 from dlsched.cli.main import main
-from dlsched.runner.executor import Pool
+from dlsched.runner.executor import WorkerPool
 from dlsched.studies.calibration.answer import GROUPINGS, Calibration
 from dlsched.studies.simulation import Run
 from dlsched.workload.scenario_file import write_scenario
@@ -23,7 +23,7 @@ SACCT = "data/samples/slurm-sacct.txt"
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate, "open_pool", lambda: Pool(ThreadPoolExecutor(1), 1, remote=False))
+    monkeypatch.setattr(calibrate, "open_pool", lambda: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from dlsched.cli import compute
 from dlsched.cli.main import main
 from dlsched.metrics.stats.intervals import mean_interval
-from dlsched.runner.executor import Pool
+from dlsched.runner.executor import WorkerPool
 from dlsched.studies.design import changed
 from dlsched.studies.design.measures import common, times_of
 from dlsched.studies.simulation import Run, simulate
@@ -30,7 +30,7 @@ OPTIMAL, GREEDY = "modelarts-optimal", "modelarts-greedy"
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compute, "open_pool", lambda *_: Pool(ThreadPoolExecutor(1), 1, remote=False))
+    monkeypatch.setattr(compute, "open_pool", lambda *_: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from dlsched.domain.scenario import SimulationRules
 from dlsched.runner import worker
 from dlsched.runner.background import Runner, RunTask, TaskState
-from dlsched.runner.executor import Pool, open_pool
+from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.runner.progress import FileChannel, Reporter, cancel_file, progress_file, read_progress
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
@@ -60,7 +60,7 @@ class Kept:
 
 @pytest.fixture
 def runner(pool, store):
-    made = Runner(store, lambda: Pool(cast("Any", Kept(pool.executor)), 1, remote=False))
+    made = Runner(store, lambda: WorkerPool(cast("Any", Kept(pool.executor)), 1, remote=False))
     yield made
     made.wait(20)
     made.close()
@@ -145,7 +145,7 @@ def test_cancel_all_empties_the_queue(runner, store):
 
 
 def test_without_a_store_the_records_stay_in_memory(pool):
-    runner = Runner(None, lambda: Pool(cast("Any", Kept(pool.executor)), 1, remote=False))
+    runner = Runner(None, lambda: WorkerPool(cast("Any", Kept(pool.executor)), 1, remote=False))
     (task_id,) = runner.submit([RunTask(short(), "fifo")])
     assert runner.wait(30)
     assert states(runner, [task_id]) == [TaskState.DONE]
@@ -219,7 +219,7 @@ class Scripted:
 
 
 def scripted(store, answers):
-    pool = Pool(cast("Any", Scripted(answers)), 1, remote=False)
+    pool = WorkerPool(cast("Any", Scripted(answers)), 1, remote=False)
     return Runner(store, lambda: pool)
 
 

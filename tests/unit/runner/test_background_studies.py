@@ -10,7 +10,7 @@ from dlsched.domain.model import Answer, FrozenModel
 from dlsched.policies.registry import find
 from dlsched.runner import queue
 from dlsched.runner.background import Runner, RunTask, StudyTask, TaskState
-from dlsched.runner.executor import Pool, open_pool
+from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
 from dlsched.studies import registry
@@ -106,7 +106,7 @@ class Here:
 
 
 def here(store):
-    return Runner(store, lambda: Pool(cast("Any", Here()), 1, remote=False))
+    return Runner(store, lambda: WorkerPool(cast("Any", Here()), 1, remote=False))
 
 
 class ToySpec(FrozenModel):
@@ -183,7 +183,7 @@ def test_cancelling_the_runs_leaves_a_waiting_question(store, monkeypatch):
         def submit(self, function, order):
             return Future()  # never done
 
-    runner = Runner(store, lambda: Pool(cast("Any", Nobody()), 1, remote=False))
+    runner = Runner(store, lambda: WorkerPool(cast("Any", Nobody()), 1, remote=False))
     (run,) = runner.submit([RunTask(small_scenario(), "fifo")])
     asked = runner.ask(StudyTask("steady", SMALL))
     runner.cancel()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.runner.executor import Pool, open_pool
+from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.runner.retrying import RetryingExecutor, WorkerDied
 from dlsched.studies.run_all import run_all
 
@@ -172,7 +172,7 @@ def test_one_that_was_never_used_closes_its_place_once() -> None:
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Pool]:
+def two() -> Iterator[WorkerPool]:
     pool = open_pool(workers=2)
     with pool.executor:
         yield pool
@@ -189,7 +189,7 @@ def _dies_once(task: tuple[int, str]) -> int:
     return number * number
 
 
-def test_cells_of_a_dead_process_are_redone_and_counted_once(two: Pool, tmp_path: Path) -> None:
+def test_cells_of_a_dead_process_are_redone_and_counted_once(two: WorkerPool, tmp_path: Path) -> None:
     told: list[float] = []
     kept: list[int] = []
 
@@ -209,7 +209,7 @@ def _always_dies(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_task_that_kills_every_process_ends_in_one_message(two: Pool) -> None:
+def test_a_task_that_kills_every_process_ends_in_one_message(two: WorkerPool) -> None:
     executor: Executor = two.executor
     with pytest.raises(WorkerDied, match=r"^The worker process died, probably for lack of memory\.$"):
         run_all([1], _always_dies, executor)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.runner.executor import Pool, open_pool
+from dlsched.runner.executor import WorkerPool, open_pool
 from tests.support.dask_cluster import Cluster, snapshot
 
 
@@ -33,7 +33,7 @@ def apart(tmp_path: Path, code: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def pool(cluster: Cluster) -> Iterator[Pool]:
+def pool(cluster: Cluster) -> Iterator[WorkerPool]:
     opened = open_pool(cluster.address)
     with opened.executor:
         yield opened

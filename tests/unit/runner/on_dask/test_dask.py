@@ -20,7 +20,7 @@ from dlsched.cli.main import main
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import SimulationRules
 from dlsched.runner import dask_pool, dask_worker
-from dlsched.runner.executor import Pool, open_pool
+from dlsched.runner.executor import WorkerPool, open_pool
 from dlsched.runner.retrying import PoolLost, WorkerDied
 from dlsched.sim.simulate import Cancelled
 from dlsched.studies.run_all import run_all
@@ -48,7 +48,7 @@ def swept_on(**where: Any) -> Swept:
 # ---- the same answers ----------------------------------------------------------------------------------
 
 
-def test_one_process_two_processes_and_dask_give_the_same_answer(pool: Pool) -> None:
+def test_one_process_two_processes_and_dask_give_the_same_answer(pool: WorkerPool) -> None:
     here = run_sweep(asked(), SCENARIO)
     two = swept_on(workers=2)
     remote = run_sweep(asked(), SCENARIO, pool.executor)
@@ -62,7 +62,7 @@ def _worker_pid(_: int) -> int:
     return os.getpid()
 
 
-def test_both_workers_compute_and_none_of_it_is_done_here(pool: Pool, cluster: Cluster) -> None:
+def test_both_workers_compute_and_none_of_it_is_done_here(pool: WorkerPool, cluster: Cluster) -> None:
     pids = set(run_all(list(range(20)), _worker_pid, pool.executor))
     assert pids == {worker.pid for worker in cluster.workers if worker.poll() is None}
 
@@ -71,7 +71,7 @@ def _mark(folder: str) -> None:
     (Path(folder) / str(os.getpid())).touch()
 
 
-def test_every_worker_is_warmed_up(pool: Pool, cluster: Cluster, tmp_path: Path) -> None:
+def test_every_worker_is_warmed_up(pool: WorkerPool, cluster: Cluster, tmp_path: Path) -> None:
     pool.warm_up(partial(_mark, str(tmp_path)))
     alive = {str(worker.pid) for worker in cluster.workers if worker.poll() is None}
     until(lambda: {path.name for path in tmp_path.iterdir()} == alive)
@@ -81,7 +81,7 @@ def _echo(content: bytes) -> bytes:
     return content[::-1]
 
 
-def test_large_tasks_and_answers_travel(pool: Pool) -> None:
+def test_large_tasks_and_answers_travel(pool: WorkerPool) -> None:
     contents = [bytes([number]) * 20_000_000 + b"end" for number in range(3)]
     told: list[float] = []
     answers = run_all(contents, _echo, pool.executor, lambda share, _: told.append(share))
@@ -102,7 +102,7 @@ def _raises(kind: str) -> None:
     raise Unreadable("a", "b") if kind == "unreadable" else KeyError("oops")
 
 
-def test_errors_come_through_as_they_are(pool: Pool) -> None:
+def test_errors_come_through_as_they_are(pool: WorkerPool) -> None:
     with pytest.raises(InputError) as found:
         run_all(["input"], _raises, pool.executor)
     assert (found.value.what, found.value.why, found.value.do) == ("row 3", "is wrong", "Correct it")
@@ -122,7 +122,7 @@ def _slow_mark(task: tuple[int, str]) -> None:
     time.sleep(0.1)
 
 
-def test_what_progress_raises_stops_the_rest(pool: Pool, tmp_path: Path) -> None:
+def test_what_progress_raises_stops_the_rest(pool: WorkerPool, tmp_path: Path) -> None:
     def told(share: float, _: str) -> None:
         if share >= 3 / 40:
             raise Cancelled
@@ -268,7 +268,7 @@ def test_a_scheduler_without_workers_and_workers_that_differ_are_refused(
 
 
 def test_a_worker_that_differs_and_comes_later_is_refused_by_itself(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = dask_worker.identity() | {"numpy": "1.0"}
     monkeypatch.setattr(dask_pool, "identity", lambda: ours)

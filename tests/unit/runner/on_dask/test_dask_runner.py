@@ -11,7 +11,7 @@ import pytest
 
 from dlsched.domain.scenario import SimulationRules
 from dlsched.runner.background import Runner, RunTask, StudyTask, TaskState
-from dlsched.runner.executor import DASK_VARIABLE, Pool, open_pool
+from dlsched.runner.executor import DASK_VARIABLE, WorkerPool, open_pool
 from dlsched.store import Store
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import simulate
@@ -57,7 +57,7 @@ def test_the_runner_computes_runs_and_questions_there(runner: Runner) -> None:
     assert record.answer["points"][0]["jobs_simulated"] == 200
 
 
-def test_the_runner_shows_progress_and_stops_what_runs_there(runner: Runner, pool: Pool) -> None:
+def test_the_runner_shows_progress_and_stops_what_runs_there(runner: Runner, pool: WorkerPool) -> None:
     run = runner.submit([RunTask(LONG, "fifo-skip")])[0]
     question = runner.ask(StudyTask("steady", LARGE))
     both = [run, question]

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.runner.background import Runner, StudyTask, TaskState
-from dlsched.runner.executor import Pool
+from dlsched.runner.executor import WorkerPool
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
 from dlsched.studies import registry
 from dlsched.studies.design import run as cases_run
-from dlsched.studies.design.run import Plan, RunResult, VariantTask, known
+from dlsched.studies.design.run import RunResult, VariantPlan, VariantTask, stored_results
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sweep import SweepSpec, answer_of, planned, read_spec, run_sweep
 from dlsched.studies.sweep import cells as sweep_cells
@@ -50,19 +50,19 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def runner(store: Store) -> Iterator[Runner]:
     threads = ThreadPoolExecutor(1)
-    made = Runner(store, lambda: Pool(threads, 1, remote=False))
+    made = Runner(store, lambda: WorkerPool(threads, 1, remote=False))
     yield made
     made.close()
 
 
-def asked_in_parts(plan: Plan, size: int) -> list[StudyTask]:
+def asked_in_parts(plan: VariantPlan, size: int) -> list[StudyTask]:
     keys = list(plan.tasks)
     parts = [keys[at : at + size] for at in range(0, len(keys), size)]
     subject = next(iter(plan.tasks.values())).scenario
     return [StudyTask(KIND, spec_of({key: plan.tasks[key] for key in part}), "cells", subject) for part in parts]
 
 
-def answer(spec: SweepSpec, asked: Scenario, plan: Plan, found: dict[str, RunResult]) -> object:
+def answer(spec: SweepSpec, asked: Scenario, plan: VariantPlan, found: dict[str, RunResult]) -> object:
     return answer_of(spec, asked, plan.results(found), exact=plan.exact)
 
 
@@ -74,7 +74,7 @@ def test_batches_in_the_background_give_the_answer_of_one_sweep(store: Store, ru
     assert runner.wait(WAIT_S)
     assert len(ids) == 3
     assert [status.state for status in runner.status(ids)] == [TaskState.STORED] * 3
-    assert answer(spec, asked, plan, known(store, plan.tasks)) == run_sweep(spec, asked).answer
+    assert answer(spec, asked, plan, stored_results(store, plan.tasks)) == run_sweep(spec, asked).answer
     assert store.list_experiments() == []
     assert run_sweep(spec, asked, store=store).stored == len(plan.tasks)
     for one in ids:
@@ -115,7 +115,7 @@ def test_a_run_that_fails_is_told_and_those_beside_it_are_kept(
     (task_id,) = runner.ask_all(asked_in_parts(plan, 20))
     assert runner.wait(WAIT_S)
     rest = outcomes_of(there(runner.answer(task_id)))
-    found = known(store, plan.tasks)
+    found = stored_results(store, plan.tasks)
     assert len(found) == len(plan.tasks) - len(rest)
     made = answer_of(spec, asked, plan.results(found | rest))
     bad = failed(made)
@@ -131,7 +131,7 @@ def test_cancelling_keeps_finished_batches_and_what_is_missing_can_be_asked_for(
     runner.ask(first)
     assert runner.wait(WAIT_S)
     runner.close()
-    found = known(store, plan.tasks)
+    found = stored_results(store, plan.tasks)
     assert len(found) == 4
     missing = [key for key in plan.tasks if key not in found]
     assert [key for one in others for key in (cell["key"] for cell in one.spec["cells"])] == missing
