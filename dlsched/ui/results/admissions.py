@@ -24,7 +24,7 @@ from dlsched.studies.inspect.admissions.words import (
     useful_unit,
 )
 from dlsched.ui.answers import Answers
-from dlsched.ui.frame import charts, session
+from dlsched.ui.frame import charts, loaders, session
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
 from dlsched.wording.formats import amount
@@ -51,21 +51,28 @@ ADMISSIONS = DecisionInspector[Admission](
 def admissions_page() -> None:
     """Show the page."""
     run = ADMISSIONS.open_run()
-    rows = decisions(run.info.run_id)
+    run_id, rows = run.info.run_id, decisions(run.info.run_id)
     if rows.empty:
         st.info("Nobody waited at any interval of this run: there was nothing to decide.", icon="ℹ️")
         st.stop()
-    counts = counts_of(rows)
+    counts = _counts(str(session.store().path), run_id)
     most = busiest(counts)
     jump = Jump("Most jobs", most, f"Interval {most:,}: most jobs ask to get in")
     hint = "Jobs get in at intervals only; those in which nobody waited are not counted"
     number = ADMISSIONS.choose(run, rows, jump, hint)
     stored = float(rows["objective"].astype(float).iloc[number - 1])
     places = ADMISSIONS.bring(run, number, len(rows), lambda one: _interval(one, run, stored), lambda: run.scenario)
-    _whole_run(run.info.run_id, counts, number)
+    _whole_run(run_id, counts, number)
     ADMISSIONS.how(HOW)
     if places:
         ADMISSIONS.answers.work.follow(places)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _counts(_path: str, run_id: str) -> pd.DataFrame:
+    return counts_of(
+        decisions(run_id), loaders.jobs(run_id), session.store().segments(run_id), session.store().waits(run_id)
+    )
 
 
 def _interval(one: Admission, run: OpenedRun, stored: float) -> None:

@@ -17,7 +17,8 @@ ADMISSION_WORDS = {"first-come": "first come", "knapsack": "knapsack"}
 ONE_UNIT = {"gpus": "GPU", "cpus": "CPU", "mem_gib": "GiB", "disk_gib": "GiB"}
 """One unit of a resource, where the resource is named beside it."""
 
-_NOTE = r"^(?P<admitted>\d+) of (?P<asked>\d+) admitted(?:, (?P<rejected>\d+) rejected)?$"
+SAME_S = 1e-6
+"""Times this close are one instant."""
 
 
 class RuleOutcome(FrozenModel):
@@ -134,24 +135,33 @@ class Admission(InspectedDecision):
 Admissions = Decisions[Admission]
 
 
-def counts_of(decisions: pd.DataFrame) -> pd.DataFrame:
+def counts_of(decisions: pd.DataFrame, jobs: pd.DataFrame, pieces: pd.DataFrame, waits: pd.DataFrame) -> pd.DataFrame:
     """Return how many jobs got in, were carried over and rejected at each decision of a run.
 
-    ``decisions`` as ``look_ahead.answer.decisions_of`` makes them; the counts are in the policies' notes.
+    ``decisions`` as ``look_ahead.answer.decisions_of`` makes them; the others are tables of the run: who starts then,
+    leaves then as rejected, and waits on.
     """
-    found = decisions["note"].astype(str).str.extract(_NOTE).fillna("0").astype(np.int64)
+    times_s = decisions["time_s"].to_numpy(float)
+
+    def at_times(values_s: pd.Series) -> Ints:
+        """Return how many values are at each time, (D,)."""
+        values = np.sort(values_s.to_numpy(float))
+        return np.searchsorted(values, times_s + SAME_S, "right") - np.searchsorted(values, times_s - SAME_S, "left")
+
+    begun, over = (np.sort(waits[name].to_numpy(float)) for name in ("from_s", "to_s"))
+    on = np.searchsorted(begun, times_s + SAME_S, "right") - np.searchsorted(over, times_s + SAME_S, "right")
     return pd.DataFrame(
         {
             "number": decisions["number"].to_numpy(),
-            "time_s": decisions["time_s"].to_numpy(float),
-            "admitted": found["admitted"],
-            "carried over": found["asked"] - found["admitted"] - found["rejected"],
-            "rejected": found["rejected"],
+            "time_s": times_s,
+            "admitted": at_times(pieces.groupby("piece")["start_s"].first()),
+            "carried over": on,
+            "rejected": at_times(jobs.loc[jobs["status"] == "rejected", "left_s"]),
         }
     )
 
 
 def busiest(counts: pd.DataFrame) -> int:
     """Return the number of the decision at which most jobs asked to get in, the first of equals."""
-    asked = counts["admitted"] + counts["carried over"] + counts["rejected"]
-    return int(counts["number"].iloc[int(asked.to_numpy().argmax())])
+    asked_to_get_in = counts["admitted"] + counts["carried over"] + counts["rejected"]
+    return int(counts["number"].iloc[int(asked_to_get_in.to_numpy().argmax())])

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dlsched.domain.cluster import Absence
@@ -15,7 +16,7 @@ from dlsched.studies import registry
 from dlsched.studies.inspect.admissions.answer import Admission, Admissions, busiest, counts_of
 from dlsched.studies.inspect.look_ahead.answer import decisions_of
 from dlsched.studies.simulation import Run, simulate
-from tests.support.admission_runs import POLICIES, at, batch_run, batches, window
+from tests.support.admission_runs import POLICIES, at, batches, window
 from tests.support.known import known
 from tests.support.server_scenarios import machines, many, training, with_servers
 
@@ -51,7 +52,7 @@ def test_every_interval_comes_again_as_it_was_carried_out(case):
     assert [one.number for one in found] == decisions["number"].tolist()
     assert [one.time_s for one in found] == decisions["time_s"].tolist()
     np.testing.assert_array_equal([one.value for one in found], decisions["objective"])
-    counts = counts_of(decisions)
+    counts = counts_of(decisions, run.jobs, run.segments, run.waits)
     pieces, jobs = run.segments.groupby("piece").agg("first"), run.jobs.set_index("row")
     gangs = run.segments.groupby("piece")[["workers", "servers"]].sum()
     for one, (_, told) in zip(found, counts.iterrows(), strict=True):
@@ -183,8 +184,6 @@ def test_bad_questions_say_what_is_wrong():
         registry.compute("admissions", asked, subject=batches(jobs=5))
 
 
-def test_counts_are_read_from_the_notes_and_the_busiest_interval_is_the_first_of_equals():
-    decisions = decisions_of(batch_run("smd").decisions.head(3))
-    counts = counts_of(decisions.assign(note=["1 of 5 admitted", "2 of 9 admitted", "3 of 9 admitted, 4 rejected"]))
-    assert counts[["admitted", "carried over", "rejected"]].to_numpy().tolist() == [[1, 4, 0], [2, 7, 0], [3, 2, 4]]
-    assert busiest(counts) == 2
+def test_the_busiest_interval_is_the_first_of_equals():
+    counts = {"number": [1, 2, 3], "admitted": [1, 2, 3], "carried over": [4, 7, 2], "rejected": [0, 0, 4]}
+    assert busiest(pd.DataFrame(counts)) == 2
