@@ -25,7 +25,6 @@ from dlsched.studies.calibration.words import (
 )
 from dlsched.wording.formats import amount, duration, factor
 from dlsched.workload.load import load
-from dlsched.workload.notes import is_default_note
 
 GROUP_HEADER = (
     "group", "jobs", "wait, recorded", "wait, replayed", "ratio", "JCT, recorded", "JCT, replayed", "what-ifs",
@@ -71,8 +70,9 @@ def grouping(options: Namespace, answer: Calibration) -> str:
 def _show(answer: Calibration, by: str, scenario: Scenario) -> None:
     print(printable(sentence(answer, by=by)))
     print(f"{printable(answer.scenario_name)}: {printable(counted(answer))}")
-    for note in filter(is_default_note, scenario.assumptions):
-        print(f"Not the cluster of the recording: {printable(note)}.")
+    for one in scenario.assumptions:
+        if one.is_about_default_cluster:
+            print(f"Not the cluster of the recording: {printable(one.words)}.")
     print_table(POLICY_HEADER, policy_rows(answer))
     print(f"\nUnder {answer.best.label}, by {GROUPING_WORDS[by]}:")
     print_table(GROUP_HEADER, [_group(group) for group in answer.best.groups[by]])

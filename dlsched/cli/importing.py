@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
     answer = {
         "format": format_key,
         "report": report.as_dict(),
-        "assumptions": scenario.assumptions,
+        "assumptions": [one.words for one in scenario.assumptions],
         "cluster": scenario.cluster.model_dump(mode="json"),
         "load": fit.load,
         "never_fit": fit.never_fit,
@@ -49,7 +49,7 @@ def run(options: Namespace) -> int:
     print(f"{printable(path.name)}, format {format_key}. {report}")
     for finding in report.findings:
         print(f"  {printable(finding)}")
-    for note in (*report.notes, *scenario.assumptions):
+    for note in (*report.notes, *(one.words for one in scenario.assumptions)):
         print(f"  {printable(note)}")
     load = "unknown" if math.isnan(fit.load) else share(fit.load)
     print(

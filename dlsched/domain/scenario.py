@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.timetable import TimeTable
@@ -105,7 +106,7 @@ class Scenario:
 
     ``generator`` is the specification the workload was drawn from (None for a trace); a run with seed s draws the
     workload of ``seed + s``. ``read`` counts what a reader kept: rows, kept, repaired, dropped.
-    ``assumptions`` names the rules that filled missing columns, in words.
+    ``assumptions`` are the rules that filled what the data did not say.
     """
 
     workload: Workload
@@ -117,7 +118,7 @@ class Scenario:
     data_kind: Literal["example", "generated", "trace"] = "trace"
     generator: Mapping[str, Any] | None = None
     read: Mapping[str, int] = field(default_factory=dict)
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
     def replace(self, **changes: Any) -> Scenario:
         """Return a copy with these fields changed."""

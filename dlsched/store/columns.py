@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
@@ -58,7 +59,7 @@ def definition_of(scenario: Scenario) -> str:
             "generator": scenario.generator,
             "read": dict(scenario.read),
             "meta": dict(scenario.workload.meta),
-            "assumptions": list(scenario.assumptions),
+            "assumptions": [one.plain() for one in scenario.assumptions],
         },
         sort_keys=True,
     )
@@ -79,5 +80,5 @@ def scenario_of(jobs: bytes, definition: Mapping[str, Any], name: str, data_kind
         data_kind=data_kind,
         generator=definition["generator"],
         read=definition["read"],
-        assumptions=tuple(definition["assumptions"]),
+        assumptions=tuple(map(Assumption.model_validate, definition["assumptions"])),
     )

@@ -6,21 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import amount, duration, money, share
 from dlsched.wording.gangs import UPDATES_WORDS
 from dlsched.wording.settings import VARY_WHY, Value, vary_words
-from dlsched.workload.notes import (
-    is_default_note,
-    is_list_note,
-    is_price_note,
-    is_speed_note,
-    is_times_note,
-    price_day,
-    stale_days,
-)
+from dlsched.workload.prices.price_list import stale_days
 
 PLACEMENT = {
     "pool": ("placement: one pool", "Only totals limit jobs, nodes do not: waits come out too short."),
@@ -92,19 +85,19 @@ def _data(scenario: Scenario) -> list[Premise]:
                 f"generated, seed {scenario.seed}", "The jobs are drawn from a stated mix, not recorded.", "Workload"
             )
         )
-    return chips + [_filled(rule, drawn=scenario.generator is not None) for rule in scenario.assumptions]
+    return chips + [_filled(one, drawn=scenario.generator is not None) for one in scenario.assumptions]
 
 
-def _filled(rule: str, *, drawn: bool) -> Premise:
-    """Return the chip of a rule that filled what the data did not say; ``drawn`` jobs brought their speed with them."""
-    if is_times_note(rule):
+def _filled(one: Assumption, *, drawn: bool) -> Premise:
+    """Return a rule that filled what the data did not say; ``drawn`` jobs brought their speed with them."""
+    if one.kind == "predicted-times":
         why = "By a regression on profiling rows; the share is its mean error on rows it had not seen."
-        return Premise(rule, why, "Training time")
-    if is_speed_note(rule):
+        return Premise(one.words, why, "Training time")
+    if one.kind == "speed-curve":
         why = "How much faster a job is with more GPUs follows from this; the data did not say."
-        return Premise(rule, why, "Workload" if drawn else "Throughput")
-    where = "Cluster" if is_default_note(rule) or is_price_note(rule) else "Workload"
-    return Premise(rule, "The data did not say; it was filled by this rule.", where)
+        return Premise(one.words, why, "Workload" if drawn else "Throughput")
+    where = "Cluster" if one.is_about_cluster else "Workload"
+    return Premise(one.words, "The data did not say; it was filled by this rule.", where)
 
 
 def _policy(scenario: Scenario, *, uses_run_times: bool, clairvoyant: bool) -> list[Premise]:
@@ -130,7 +123,7 @@ def _prices(scenario: Scenario, today: date | None) -> list[Premise]:
         chips.append(Premise("no price set", f"Costs cannot be told without a price for {missing}.", "Cluster"))
     if not priced:
         return chips
-    if not any(map(is_list_note, scenario.assumptions)):
+    if not any(one.kind == "list-prices" for one in scenario.assumptions):
         chips.append(Premise("list prices", "Prices as typed in or listed, without discounts of yours.", "Cluster"))
     chips.extend(_stale(scenario, today))
     if scenario.options.billing == "hour":
@@ -146,7 +139,7 @@ def _prices(scenario: Scenario, today: date | None) -> list[Premise]:
 
 
 def _stale(scenario: Scenario, today: date | None) -> list[Premise]:
-    days = [day for text in scenario.assumptions if (day := price_day(text)) is not None]
+    days = [one.since for one in scenario.assumptions if one.is_about_prices and one.since is not None]
     age = stale_days(min(days), today) if days and today else 0
     why = f"The oldest price is of {min(days)}: check it against the list of today." if age else ""
     return [Premise(f"prices {age:,} days old", why, "Catalogue")] if age else []

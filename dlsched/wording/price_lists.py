@@ -6,9 +6,8 @@ from datetime import date
 
 from dlsched.domain.cluster import Cluster
 from dlsched.wording.formats import amount, price, share
-from dlsched.workload.notes import stale_days
 from dlsched.workload.prices.owned import OwnedNode
-from dlsched.workload.prices.price_list import Offer, PriceList, price_paid, usd_per_gpu_h
+from dlsched.workload.prices.price_list import Offer, PriceList, price_paid, stale_days, usd_per_gpu_h
 
 
 def price_sentence(prices: PriceList) -> str:

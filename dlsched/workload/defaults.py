@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pandas as pd
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.workload import Floats, Workload
 from dlsched.workload.import_report import Bools, arrival_window_s
-from dlsched.workload.notes import DEFAULT_CLUSTER
 
 TARGET_LOAD = 0.7
 NODE_GPUS = 8
@@ -40,12 +40,12 @@ def default_cluster(workload: Workload) -> Cluster:
     return Cluster(pools=tuple(pools))
 
 
-def describe_default(cluster: Cluster) -> str:
+def describe_default(cluster: Cluster) -> Assumption:
     """Return the assumption behind a default cluster: what it is, and the rule it follows."""
     parts = ", ".join(f"{pool.count} x {pool.vm.name}" for pool in cluster.pools)
     sizes = " and ".join(f"{size}-GPU" for size in sorted({pool.vm.gpus for pool in cluster.pools}))
     rule = f"the smallest number of {sizes} nodes that fits the widest job at load {TARGET_LOAD:g}"
-    return f"{DEFAULT_CLUSTER}: {parts}, {rule}"
+    return Assumption(kind="default-cluster", text=f"{parts}, {rule}")
 
 
 def _rows_by_type(workload: Workload) -> dict[str, Bools]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dlsched.domain.assumptions import Assumption, stated
 from dlsched.domain.cluster import VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.policy import Need
@@ -22,10 +23,10 @@ from dlsched.workload.generators.fill_rules import (
     is_missing,
     usd_text,
 )
-from dlsched.workload.notes import EXAMPLE_PRICE, is_speed_note
 from dlsched.workload.studies.registry import FilledSpec, canonical, parse
 
 EXAMPLE_USD_PER_GPU_H = 2.50
+EXAMPLE_PRICE = "example price, not a quote"
 """About what a data-centre GPU is rented for; shown as an example price wherever it is used."""
 
 STEP_TIMES = SpeedSpec(kind="parameter-server")
@@ -55,7 +56,7 @@ def fill(scenario: Scenario, rule: FillRule) -> Scenario:
     workload = apply_rule(rule, scenario.workload, scenario.seed)
     if workload is scenario.workload:
         return scenario
-    changes: dict[str, Any] = {"workload": workload, "assumptions": _with_words(scenario, rule.words)}
+    changes: dict[str, Any] = {"workload": workload, "assumptions": _with(scenario, Assumption(text=rule.words))}
     if scenario.generator is not None:
         spec = parse(scenario.generator)
         base, earlier = (spec.base, spec.rules) if isinstance(spec, FilledSpec) else (canonical(scenario.generator), ())
@@ -84,9 +85,9 @@ def fill_prices(scenario: Scenario, usd_per_gpu_h: float = EXAMPLE_USD_PER_GPU_H
 
     pools = tuple(pool.model_copy(update={"vm": priced(pool.vm)}) for pool in cluster.pools)
     catalogue = tuple(priced(vm) for vm in cluster.catalogue)
-    words = f"{usd_text(usd_per_gpu_h)} per GPU-hour ({EXAMPLE_PRICE})"
+    note = Assumption(kind="example-price", text=f"{usd_text(usd_per_gpu_h)} per GPU-hour ({EXAMPLE_PRICE})")
     filled = cluster.model_copy(update={"pools": pools, "catalogue": catalogue})
-    return scenario.replace(cluster=filled, assumptions=_with_words(scenario, words))
+    return scenario.replace(cluster=filled, assumptions=_with(scenario, note))
 
 
 def has_step_times(workload: Workload) -> bool:
@@ -107,9 +108,9 @@ def use_step_times(scenario: Scenario) -> Scenario:
         If a job has no parameter servers or no times.
     """
     build_speed(STEP_TIMES, scenario.workload)
-    notes = tuple(note for note in scenario.assumptions if not is_speed_note(note))
-    return scenario.replace(speed=STEP_TIMES, assumptions=(*notes, STEP_TIMES_RULE))
+    notes = [one for one in scenario.assumptions if not one.is_about_speed]
+    return scenario.replace(speed=STEP_TIMES, assumptions=stated(*notes, STEP_TIMES_RULE))
 
 
-def _with_words(scenario: Scenario, words: str) -> tuple[str, ...]:
-    return scenario.assumptions if words in scenario.assumptions else (*scenario.assumptions, words)
+def _with(scenario: Scenario, one: Assumption) -> tuple[Assumption, ...]:
+    return scenario.assumptions if one in scenario.assumptions else (*scenario.assumptions, one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dlsched.domain.assumptions import stated
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.workload.defaults import default_cluster, describe_default
@@ -64,7 +65,7 @@ def scenario_of(trace: TraceRead, name: str) -> Scenario:
         name=name or "trace",
         data_kind="trace",
         read=trace.report.counts,
-        assumptions=(*trace.assumptions, describe_default(cluster)),
+        assumptions=stated(*trace.assumptions, describe_default(cluster)),
     )
 
 

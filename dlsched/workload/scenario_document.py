@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from dlsched.domain.assumptions import Assumption, stated
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
@@ -61,7 +62,7 @@ class ScenarioDocument(FrozenModel):
     name: str = "scenario"
     data_kind: Literal["example", "generated", "trace"] = "trace"
     seed: int = Field(0, ge=-_LARGEST_INT, le=_LARGEST_INT)
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     options: SimulationRules = SimulationRules()
     speed: SpeedSpec = SpeedSpec()
     cluster: Cluster
@@ -79,7 +80,7 @@ def to_document(scenario: Scenario) -> dict[str, Any]:
         "name": scenario.name,
         "data_kind": scenario.data_kind,
         "seed": scenario.seed,
-        "assumptions": list(scenario.assumptions),
+        "assumptions": [one.plain() for one in scenario.assumptions],
         "options": scenario.options.model_dump(mode="json", exclude_none=True),
         "speed": scenario.speed.model_dump(mode="json", exclude_none=True),
         "cluster": scenario.cluster.model_dump(mode="json", exclude_none=True),
@@ -111,7 +112,7 @@ def from_document(document: Mapping[str, Any], base_dir: Path | None = None) -> 
         data_kind=parts.data_kind,
         generator=parts.workload.generator,
         read=parts.read or jobs.read,
-        assumptions=(*parts.assumptions, *(words for words in jobs.assumptions if words not in parts.assumptions)),
+        assumptions=tuple(dict.fromkeys([*parts.assumptions, *stated(*jobs.assumptions)])),
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.timetable import MOST_GPUS, TimeTable
 from dlsched.domain.workload import Floats, Ints, Texts, Workload
 from dlsched.speed import build_speed
-from dlsched.workload.notes import SPEED_CURVE, is_speed_note
 
 
 def seconds_per_work(rates: Floats, width: int = 1) -> tuple[float, ...]:
@@ -54,12 +54,12 @@ def give_curve(scenario: Scenario, rates_by_name: Mapping[str, Sequence[float]],
         [_row_name(str(name), int(width)) for name, width in zip(names, gpus, strict=True)], dtype=object
     )
     table = TimeTable(rows={name: dict.fromkeys(types, row) for name, row in rows.items()})
-    notes = tuple(note for note in scenario.assumptions if not is_speed_note(note))
+    notes = [one for one in scenario.assumptions if not one.is_about_speed]
     return scenario.replace(
         workload=jobs.with_columns(profile=profile, work=requested_run_s(scenario), min_workers=None, max_workers=None),
         speed=SpeedSpec(kind="table", times=table),
         generator=None,
-        assumptions=(*notes, f"{SPEED_CURVE}: {words}"),
+        assumptions=(*notes, Assumption(kind="speed-curve", text=words)),
     )
 
 

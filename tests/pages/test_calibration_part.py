@@ -19,6 +19,7 @@ from dlsched.studies import registry
 from dlsched.studies.calibration.answer import Calibration
 from dlsched.studies.calibration.words import trust_chip
 from dlsched.ui.scenario import calibration
+from tests.support.assumptions import read
 from tests.support.page_text import shown
 from tests.support.recorded_jobs import recorded_scenario
 from tests.support.runs_for_store import small_scenario
@@ -144,7 +145,7 @@ def test_answers_of_older_code_are_marked_and_unreadable_ones_are_none(
 
 
 def test_a_default_cluster_and_a_broken_replay_are_banners(store: Store, open_page: OpenPage) -> None:
-    scenario = recorded_scenario("fifo").replace(assumptions=("Default cluster: 2 nodes",))
+    scenario = recorded_scenario("fifo").replace(assumptions=read("Default cluster: 2 nodes"))
     record = registry.compute(
         "calibration", {"scenario": scenario.content_hash, "policies": ["fifo"]}, subject=scenario
     )

@@ -13,6 +13,7 @@ from dlsched.ui.frame import uploads
 from dlsched.ui.scenario import price_lists
 from dlsched.workload.catalogue import EXAMPLES, PAPER, price_list
 from dlsched.workload.prices.price_list import to_vm_types
+from tests.support.assumptions import words_of
 from tests.support.runs_for_store import small_scenario
 
 SKYPILOT = b"""Region,Price,SpotPrice,InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo
@@ -75,7 +76,7 @@ def test_use_makes_a_version_with_the_prices_frozen(page, store):
     scenario = newest(store)
     assert scenario.cluster.free_slots
     assert {vm.name: vm.usd_per_h for vm in scenario.cluster.catalogue}["8 x A100"] == 16.8
-    assert "list prices 2026-03-01 (example price, not a quote)" in scenario.assumptions
+    assert "list prices 2026-03-01 (example price, not a quote)" in words_of(scenario)
     assert app.button(key="use-prices").disabled
     app = edit(app, 0, usd_per_h=9.99)
     assert newest(store).cluster.catalogue[0].usd_per_h == 0.75  # the list changed, the scenario did not
@@ -144,7 +145,7 @@ def test_discount_spot_and_billing_reach_the_scenario(page, store):
     app = press(app, "use-prices")
     prices = {vm.name: vm.usd_per_h for vm in newest(store).cluster.catalogue}
     assert (prices["8 x A100"], prices["1 x T4"]) == (15.12, 0.75)
-    assert any("Cloud B 10% off list prices 2026-03-01" in note for note in newest(store).assumptions)
+    assert any("Cloud B 10% off list prices 2026-03-01" in note for note in words_of(newest(store)))
     app = app.segmented_control(key="prices-0-spot").set_value("Spot where known").run()
     app = app.segmented_control(key="billing-second").set_value("hour").run()
     app = press(app, "use-prices")

@@ -12,6 +12,7 @@ from dlsched.workload.load import scenario_of
 from dlsched.workload.prices.price_list import Offer, PriceList
 from dlsched.workload.readers import read_trace
 from dlsched.workload.studies.smd import sample_server_jobs
+from tests.support.assumptions import words_of
 from tests.support.page_text import kept
 
 TRACE = b"job_id,submit_time_s,num_gpus,duration_s\n" + b"".join(
@@ -78,7 +79,7 @@ def test_saving_makes_a_version_without_the_default_note_and_undo_brings_both_ba
     assert card(app, "Price") == "$240/h"
     newest = store.list_scenarios().iloc[0]
     assert (newest["version"], newest["nodes"]) == (2, 12)
-    assert not any("Default" in text for text in store.get_scenario(newest["scenario_hash"]).assumptions)
+    assert not any("Default" in text for text in words_of(store.get_scenario(newest["scenario_hash"])))
     app = app.button(key="bar-undo").click().run()
     assert "Default cluster" in shown(app)
     assert card(app, "Nodes") != "12"
@@ -148,7 +149,7 @@ def test_example_type_is_added_to_the_rows_and_its_price_called_an_example(page,
     assert not app.exception
     assert card(app, "Nodes") == "8"  # the typed 7 is still there
     app = app.button(key="save-cluster").click().run()
-    notes = store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0]).assumptions
+    notes = words_of(store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0]))
     assert any(note.startswith("8 x A100: ") and "example price, not a quote" in note for note in notes)
 
 
@@ -216,7 +217,7 @@ def test_free_machines_come_from_the_bundled_lists_with_their_prices(page, store
     assert not app.exception
     saved = store.get_scenario(store.list_scenarios()["scenario_hash"].iloc[0])
     assert [vm.name for vm in saved.cluster.catalogue][:3] == ["NC6", "NC12", "NC24"]
-    assert any("list prices 2022-07-05 (Table 2 of the path-relinking paper)" in note for note in saved.assumptions)
+    assert any("list prices 2022-07-05 (Table 2 of the path-relinking paper)" in note for note in words_of(saved))
 
 
 def test_free_machines_come_from_the_own_catalogue_first(page):

@@ -11,6 +11,7 @@ from dlsched.workload.studies.gpu_as_a_service import sample_gpuaas
 from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 from dlsched.workload.studies.pd_ors import sample_slotted_jobs
 from dlsched.workload.studies.smd import sample_server_jobs
+from tests.support.assumptions import words_of
 from tests.support.page_text import kept
 from tests.support.runs_for_store import small_scenario
 from tests.support.server_scenarios import training, with_servers
@@ -86,7 +87,7 @@ def test_given_step_times_are_used_when_asked_for(open_page, store):
     app = app.button(key="fill-who gets in-SERVERS").click().run()
     assert not app.exception
     assert kept(store).speed == SpeedSpec(kind="parameter-server", updates="sync")
-    assert kept(store).assumptions == (fill.STEP_TIMES_RULE,)
+    assert words_of(kept(store)) == (fill.STEP_TIMES_RULE,)
     # of the needs, utilities are left: once for all of SMD's study; PD-ORS and OASiS also lack steps of their own
     told = [part.value for part in app.markdown if "Needs utility functions" in part.value]
     assert len(told) == 3

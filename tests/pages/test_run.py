@@ -9,6 +9,7 @@ from dlsched.ui.fields import policy_and_params
 from dlsched.ui.frame import session
 from dlsched.ui.simulate import run
 from dlsched.workload.studies.smd import sample_server_jobs
+from tests.support.assumptions import words_of
 from tests.support.page_text import kept
 from tests.support.runs_for_store import record, small_scenario
 
@@ -167,7 +168,7 @@ def test_the_first_tenth_keeps_the_load(store):
     assert len(part.workload) == 10
     assert list(part.workload.submit_s) == [10.0 * number for number in range(10)]
     assert part.name == "four jobs, first tenth"
-    assert part.assumptions == ("first 10 of 100 jobs",)
+    assert words_of(part) == ("first 10 of 100 jobs",)
 
 
 def test_known_answers_take_no_time(store):

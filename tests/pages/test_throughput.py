@@ -14,6 +14,7 @@ from dlsched.ui.frame import session
 from dlsched.ui.lab import stream_network
 from dlsched.workload.profiles.demo_throughput import demo_csv
 from dlsched.workload.studies.hell_knee import TABLE_III
+from tests.support.assumptions import words_of
 from tests.support.page_text import shown
 
 PAGE = "lab/throughput.py"
@@ -233,7 +234,7 @@ def test_the_curve_goes_to_the_jobs_as_a_new_version(open_page, store):
     assert after.speed.kind == "table"
     assert after.workload.work.tolist() == [100, 100, 100]  # as long as before with what they ask for
     assert any(
-        note.startswith("speed curve: AlexNet, hybrid queueing network (worker 5.7 s") for note in after.assumptions
+        note.startswith("speed curve: AlexNet, hybrid queueing network (worker 5.7 s") for note in words_of(after)
     )
     row = after.speed.times.rows["AlexNet"]["K520"]
     assert len(row) == 8
@@ -253,7 +254,7 @@ def test_the_measured_curve_goes_to_the_jobs_and_is_refused_where_it_ends(drop, 
     assert not app.exception
     after = store.get_scenario(store.list_scenarios().iloc[0]["scenario_hash"])
     assert after.speed.times.rows["net"]["K520"] == pytest.approx([1, 1, 1 / 1.9, 1 / 2.5])
-    assert any("measurements at 3 numbers of workers, straight lines between" in note for note in after.assumptions)
+    assert any("measurements at 3 numbers of workers, straight lines between" in note for note in words_of(after))
     wide = keep((1, 8))
     app = drop(measured, scenario=wide.content_hash)
     curve = next(control for control in app.segmented_control if control.label == "Curve")

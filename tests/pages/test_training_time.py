@@ -9,6 +9,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
 from dlsched.ui.frame import session
 from dlsched.workload.catalogue import vm_examples
+from tests.support.assumptions import words_of
 from tests.support.page_text import shown
 
 HEAD = "network,gpu_type,gpus,batch_size,iterations,seconds\n"
@@ -166,7 +167,7 @@ def test_filling_makes_a_new_version_that_runs_by_table(drop, store):
     assert set(filled.workload.profile) == {"net, 1 GPU", "net, 2 GPUs", "net, 4 GPUs"}
     assert filled.workload.work.tolist() == [100, 200, 300]
     assert store.scenario_info(filled.content_hash).based_on == before.content_hash
-    assert any(note.startswith("times predicted, ± ") for note in filled.assumptions)
+    assert any(note.startswith("times predicted, ± ") for note in words_of(filled))
     assert app.button(key="times-to-run").label == "Next: run policies"
     assert app.button(key="fill-times").label == "Fill again"
 
@@ -178,7 +179,7 @@ def test_demo_filled_from_generated_rows_says_so(open_page, store):
     app = app.button(key="fill-times").click().run()
     assert not app.exception
     filled = store.get_scenario(store.list_scenarios().iloc[0]["scenario_hash"])
-    assert any(note.startswith("times predicted from generated rows, ± ") for note in filled.assumptions)
+    assert any(note.startswith("times predicted from generated rows, ± ") for note in words_of(filled))
     assert filled.data_kind == "example"
     assert app.title[0].value == "Training time"
 

@@ -14,6 +14,7 @@ from dlsched.workload.studies.gpu_as_a_service import (
     study_types,
 )
 from dlsched.workload.studies.registry import draw
+from tests.support.assumptions import words_of
 from tests.support.known import known
 from tests.support.page_text import kept, shown
 
@@ -69,7 +70,7 @@ def test_the_form_makes_a_whole_scenario(form, store):
     assert known(made.generator)["rate"] == "high"
     assert known(made.generator)["late_usd_per_s"] == pytest.approx([0.003, 0.02])
     assert made.workload == draw(known(made.generator), 1)
-    assert any(words.startswith("run time on one K80") for words in made.assumptions)
+    assert any(words.startswith("run time on one K80") for words in words_of(made))
 
 
 def test_applications_can_be_edited_and_left_out(form, store):

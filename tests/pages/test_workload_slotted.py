@@ -10,6 +10,7 @@ from dlsched.workload.studies.pd_ors import (
     slotted_jobs_scenario,
     with_arrivals_of,
 )
+from tests.support.assumptions import words_of
 from tests.support.page_text import kept, shown
 from tests.support.runs_for_store import small_scenario
 
@@ -65,7 +66,7 @@ def test_jobs_arrive_as_those_of_the_scenario_in_hand(open_page, store):
     wanted = with_arrivals_of(small_scenario(), SlottedJobsSpec(machines=30), 1)
     assert kept(store).content_hash == wanted.content_hash
     assert kept(store).generator is None
-    assert any("jobs arrive as those of" in text for text in kept(store).assumptions)
+    assert any("jobs arrive as those of" in text for text in words_of(kept(store)))
 
 
 def test_shares_above_all_are_refused_with_a_way_out(form):

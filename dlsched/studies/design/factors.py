@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import ValidationError
 from scipy.special import ndtri
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.names import names_hint
@@ -120,7 +121,7 @@ def changed(scenario: Scenario, values: Mapping[str, Value], seed: int = 0) -> S
     words = [setting_words(factor.key, factor.label, factor.unit, value) for factor, value in edits]
     return scenario.replace(
         name=", ".join((scenario.name, *words)),
-        assumptions=(*scenario.assumptions, *(f"varied: {one}" for one in words)),
+        assumptions=(*scenario.assumptions, *(Assumption(kind="varied", text=one) for one in words)),
     )
 
 

@@ -17,7 +17,6 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.lab.training_time import Models, times_csv
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import amount, count, share
-from dlsched.workload.notes import PREDICTED_TIMES, is_times_note
 from dlsched.workload.profiles.predicted_times import (
     Prediction,
     draw_networks,
@@ -76,7 +75,7 @@ def section(models: Models, current: Scenario, action: DeltaGenerator) -> None:
 
 def _pressed(action: DeltaGenerator, current: Scenario, *, ready: bool) -> bool:
     """Show the next step: fill the times, or run policies once they are filled; return whether to fill now."""
-    filled = any(is_times_note(note) for note in current.assumptions)
+    filled = any(one.kind == "predicted-times" for one in current.assumptions)
     with action.container(horizontal=True, vertical_alignment="center"):
         if filled:
             st.badge("times are filled", color="green")
@@ -96,7 +95,7 @@ def _words(models: Models, predictions: list[Prediction]) -> str:
     source = " from generated rows" if models.generated else ""
     num_times, outside = _num_times(predictions)
     beyond = f", {count(outside)} of {count(num_times)} extrapolated" if outside else ""
-    return f"{PREDICTED_TIMES}{source}, ± {share(_error(models, predictions))}{beyond}"
+    return f"times predicted{source}, ± {share(_error(models, predictions))}{beyond}"
 
 
 def _num_times(predictions: list[Prediction]) -> tuple[int, int]:

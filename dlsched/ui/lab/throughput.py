@@ -47,7 +47,6 @@ from dlsched.ui.lab.step_times import (
     study_network,
 )
 from dlsched.wording.formats import amount, count
-from dlsched.workload.notes import SPEED_CURVE
 from dlsched.workload.speed_curves import give_curve
 from dlsched.workload.studies.hell_knee import StreamSpec, TrainingNetwork
 
@@ -164,7 +163,7 @@ def next_steps(timings: TimingsInput, current: Scenario, action: DeltaGenerator)
     curves, source = timings.curves, timings.source
     with action.container(horizontal=True, vertical_alignment="bottom"):
         _simulate(curves, source)
-        used = any(note.startswith(SPEED_CURVE) for note in current.assumptions)
+        used = any(one.kind == "speed-curve" for one in current.assumptions)
         rates = rates_for(curves, current)
         reason = why_not(rates, current)
         pressed = st.button(

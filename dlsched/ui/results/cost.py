@@ -18,7 +18,6 @@ from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.results.gantt import to_story
 from dlsched.wording.formats import amount, count, money, number, price, share, show_interval
-from dlsched.workload.notes import is_price_note
 
 MAX_LATE = 200
 MOST_PRICES = 6
@@ -128,7 +127,7 @@ def _terms(run_id: str, scenario: Scenario) -> None:
     prices = sorted(loaders.info(run_id).prices.items(), key=lambda item: (item[1] is None, item[1] or 0.0))
     named = [f"{safe(name, 40)} {price(usd, 'h')}" for name, usd in prices[:MOST_PRICES]]
     more = f" and {count(len(prices) - MOST_PRICES)} more on Numbers" if len(prices) > MOST_PRICES else ""
-    notes = [safe(note, 200) for note in scenario.assumptions if is_price_note(note)]
+    notes = [safe(one.words, 200) for one in scenario.assumptions if one.is_about_prices]
     source = f" Source: {'; '.join(notes)}." if notes else " Source: as set on Cluster, no date given."
     listed = dollars(f"Prices of this run: {', '.join(named)}{more}.{source}")
     st.markdown(f":gray[{rule} {listed}]")

@@ -34,7 +34,6 @@ from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
 from dlsched.ui.frame.text import safe
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import amount, duration
-from dlsched.workload.notes import is_default_note
 
 CALIBRATIONS = Answers(STUDY)
 WORK = CALIBRATIONS.work
@@ -101,7 +100,7 @@ def _button_words(scenario: Scenario, policies: Sequence[str]) -> str:
 
 def _answer(shown: Shown[CalibrationSpec, Calibration], scenario: Scenario) -> None:
     answer, tag = shown.answer, shown.experiment_id[:8]
-    default_cluster = list(filter(is_default_note, scenario.assumptions))
+    default_cluster = [one for one in scenario.assumptions if one.is_about_default_cluster]
     guard_rails(cautions_of(answer, default_cluster=bool(default_cluster), stale=shown.stale))
     words = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -116,7 +115,7 @@ def _answer(shown: Shown[CalibrationSpec, Calibration], scenario: Scenario) -> N
             help="First the one whose groups differ most in how far the nearest replay is off (adjusted R²)",
         )  # fmt: skip
         why = "The trace does not say on which machines it was recorded; the replay has these."
-        chips([*(Premise(note, why, "Cluster") for note in default_cluster), *ASSUMPTIONS], "calibration")
+        chips([*(Premise(one.words, why, "Cluster") for one in default_cluster), *ASSUMPTIONS], "calibration")
     replay = answer.of(policy)
     words.markdown(f"**{safe(sentence(answer, policy, by), 600)}**")
     cards(cards_of(replay, by))

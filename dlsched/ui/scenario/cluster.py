@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.columns import DISK
 from dlsched.domain.errors import InputError, from_validation
@@ -29,7 +30,6 @@ from dlsched.wording.formats import amount, count, money, share
 from dlsched.wording.resources_asked import scarcest_card
 from dlsched.workload.catalogue import vm_examples
 from dlsched.workload.import_report import in_seconds, offered_load
-from dlsched.workload.notes import is_default_note, is_price_note
 from dlsched.workload.prices.price_list import PriceList, chosen, price_notes, to_vm_types
 
 FIXED, FREE = "Fixed nodes", "Free machine types"
@@ -62,9 +62,9 @@ def _standing(scenario: Scenario, unsaved: bool, mistake: InputError | None) -> 
         return f":red[⛔ **{safe(mistake.what, 120)}**: {safe(mistake.why, 200)}. {safe(mistake.do, 120)}.]"
     if unsaved:
         return ":violet[Not saved yet: runs still use the cluster as it was.]"
-    default = next(filter(is_default_note, scenario.assumptions), None)
+    default = next((one for one in scenario.assumptions if one.is_about_default_cluster), None)
     if default is not None:
-        return f"{safe(default, 300)}. Change it below, or go on with it."
+        return f"{safe(default.words, 300)}. Change it below, or go on with it."
     return ":gray[Saved. A change below shows its effect at once, and becomes a new version when you save it.]"
 
 
@@ -409,8 +409,8 @@ def _canonical(cluster: Cluster) -> Cluster:
 
 
 def notes_of(
-    assumptions: Sequence[str], before: Cluster, after: Cluster, lists: Sequence[PriceList]
-) -> tuple[str, ...]:
+    assumptions: Sequence[Assumption], before: Cluster, after: Cluster, lists: Sequence[PriceList]
+) -> tuple[Assumption, ...]:
     """Return the assumptions of a scenario whose cluster was edited.
 
     The note of the default cluster goes. Notes on prices stay while a price they may speak of is still there, and are
@@ -418,7 +418,8 @@ def notes_of(
     """
     had = {(vm.name, vm.usd_per_h) for vm in before.vm_types if vm.usd_per_h is not None}
     have = {(vm.name, vm.usd_per_h) for vm in after.vm_types if vm.usd_per_h is not None}
-    kept = [text for text in assumptions if not is_default_note(text) and not (is_price_note(text) and not had & have)]
+    gone = [one for one in assumptions if one.is_about_default_cluster or (one.is_about_prices and not had & have)]
+    kept = [one for one in assumptions if one not in gone]
     came = [vm for vm in after.vm_types if (vm.name, vm.usd_per_h) in have - had]
     notes = [price_notes(came, prices, len(after.vm_types)) for prices in lists]
     return tuple(dict.fromkeys([*kept, *next(filter(None, notes), ())]))
@@ -438,6 +439,6 @@ def renting(scenario: Scenario, prices: PriceList) -> Scenario:
     catalogue = to_vm_types(prices, {vm.name: vm.speed for vm in before.vm_types})
     absences = before.absences if before.free_slots else ()
     cluster = Cluster(slots=before.num_nodes, catalogue=catalogue, absences=absences)
-    kept = [text for text in scenario.assumptions if not is_default_note(text) and not is_price_note(text)]
+    kept = [one for one in scenario.assumptions if not one.is_about_cluster]
     notes = price_notes(catalogue, prices, len(catalogue))
     return scenario.replace(cluster=cluster, assumptions=tuple(dict.fromkeys([*kept, *notes])))

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
+from dlsched.domain.assumptions import with_other_jobs
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.units import MINUTE_S
@@ -18,7 +19,6 @@ from dlsched.domain.workload import Workload
 from dlsched.ui.frame import tables
 from dlsched.workload.generators.arrivals import gaps_of, hourly_rates_of
 from dlsched.workload.generators.drawing import plain
-from dlsched.workload.notes import cluster_notes
 from dlsched.workload.studies.job_mix import JobClass, JobMixSpec, scale_to_load
 from dlsched.workload.studies.registry import draw
 
@@ -97,7 +97,7 @@ def generate(current: Scenario) -> Scenario:
     speed = SpeedSpec() if current.speed.kind in ("table", "parameter-server") else current.speed
     return current.replace(
         workload=drawn, generator=plain_spec, seed=int(seed), data_kind="generated", name="Job mix", read={},
-        assumptions=cluster_notes(current.assumptions), speed=speed,
+        assumptions=with_other_jobs(current.assumptions), speed=speed,
     )  # fmt: skip
 
 

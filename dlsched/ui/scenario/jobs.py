@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dlsched.domain.assumptions import with_other_jobs
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.scenario import Scenario
@@ -21,7 +22,6 @@ from dlsched.wording.formats import amount, count, duration, number, share
 from dlsched.wording.gangs import RESOURCE_UNITS
 from dlsched.wording.resources_asked import amounts_of, asked_of, comes_at_once, scarcest, scarcest_card, servers_words
 from dlsched.workload.import_report import Finding, Report, arrival_window_s, fit_of, in_seconds
-from dlsched.workload.notes import cluster_notes, is_default_note
 
 MAX_ROWS = 1000
 KINDS = (
@@ -69,8 +69,8 @@ def on_cluster(
     )  # fmt: skip
     if chosen == "default":
         return made
-    own = tuple(text for text in made.assumptions if not is_default_note(text))
-    kept = cluster_notes(current.assumptions) if chosen == "current" else ()
+    own = tuple(one for one in made.assumptions if not one.is_about_default_cluster)
+    kept = with_other_jobs(current.assumptions) if chosen == "current" else ()
     return made.replace(cluster=offers[chosen][1], assumptions=(*own, *kept))
 
 

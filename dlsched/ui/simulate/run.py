@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 from pydantic import ValidationError
 
+from dlsched.domain.assumptions import stated
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.policy import PolicySpec
@@ -183,7 +184,7 @@ def first_tenth(scenario: Scenario) -> Scenario:
         workload=jobs.head(count),
         generator=None,
         name=f"{scenario.name}, first tenth",
-        assumptions=(*scenario.assumptions, f"first {count:,} of {len(jobs):,} jobs"),
+        assumptions=stated(*scenario.assumptions, f"first {count:,} of {len(jobs):,} jobs"),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.domain.assumptions import Assumption, stated
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms
@@ -30,7 +31,7 @@ def drawn(
     workload: Workload,
     cluster: Cluster,
     name: str,
-    assumptions: Sequence[str],
+    assumptions: Sequence[str | Assumption],
     *,
     speed: SpeedSpec | None = None,
     options: SimulationRules | None = None,
@@ -45,7 +46,7 @@ def drawn(
         name=name,
         data_kind="generated",
         generator=plain(spec),
-        assumptions=tuple(assumptions),
+        assumptions=stated(*assumptions),
     )
 
 

@@ -12,16 +12,17 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.domain.timetable import TimeTable
-from dlsched.workload.notes import LIST_PRICES
 from dlsched.workload.prices.owned import OwnedNode
 
 MOST_OFFERS = 2_000
 MOST_NAMED = 3
+STALE_DAYS = 90
 LARGEST_PRICE = 1e6
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -180,30 +181,37 @@ def without_times(
 # ---- where prices came from ----------------------------------------------------------------------
 
 
-def price_notes(vm_types: Iterable[VmType], prices: PriceList, of: int = 0) -> tuple[str, ...]:
-    """Return in words where the prices of machine types came from, one note for each kind, day and source.
+def price_notes(vm_types: Iterable[VmType], prices: PriceList, of: int = 0) -> tuple[Assumption, ...]:
+    """Return where the prices of machine types came from, one note for each kind, day and source.
 
     A type counts as taken from the list when its name and the price paid are the list's. A note names its types,
     unless it speaks of all ``of`` there are.
     """
     offers = {offer.name: offer for offer in prices.offers}
-    groups: dict[str, list[str]] = {}
+    groups: dict[tuple[str, date | None], list[str]] = {}
     for vm in vm_types:
         offer = offers.get(vm.name)
         if offer is not None and vm.usd_per_h == price_paid(offer, prices):
-            groups.setdefault(_words(offer, prices), []).append(vm.name)
+            groups.setdefault((_words(offer, prices), offer.as_of), []).append(vm.name)
     notes = []
-    for words, names in groups.items():
+    for (words, day), names in groups.items():
         named = ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} types"
-        notes.append(words if len(names) == of else f"{named}: {words}")
+        text = words if len(names) == of else f"{named}: {words}"
+        notes.append(Assumption(kind="list-prices", since=day, text=text))
     return tuple(notes)
+
+
+def stale_days(day: date | None, today: date) -> int:
+    """Return how old prices are, days, when that is more than STALE_DAYS; else 0."""
+    age = (today - day).days if day is not None else 0
+    return age if age > STALE_DAYS else 0
 
 
 def _words(offer: Offer, prices: PriceList) -> str:
     day = offer.as_of.isoformat() if offer.as_of else "without a date"
     source = f" ({offer.source})" if offer.source else ""
     if prices.use_spot and offer.spot_usd_per_h is not None:
-        return f"spot {LIST_PRICES} {day}{source}"
+        return f"spot list prices {day}{source}"
     off = prices.discounts.get(offer.provider, 0.0)
     less = f"{offer.provider} {off * 100:g}% off " if off else ""
-    return f"{less}{LIST_PRICES} {day}{source}"
+    return f"{less}list prices {day}{source}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.randomness import job_uniforms
@@ -18,7 +19,6 @@ from dlsched.speed import build_speed
 from dlsched.speed.regression import NetworkFit
 from dlsched.speed.terms import BATCH, DISK, FEATURES, GFLOPS, GPUS, ITERATIONS
 from dlsched.workload.import_report import in_seconds
-from dlsched.workload.notes import is_speed_note
 from dlsched.workload.profiles.gpu_types import gflops_of
 from dlsched.workload.profiles.profiling import TOO_GOOD
 
@@ -182,13 +182,13 @@ def fill_times(
         if (values := getattr(jobs, name)) is not None:
             changes[name] = values / jobs.gpus_per_worker
     changes |= {"min_workers": None, "max_workers": None, "work": _run_s(scenario, measured_on) * jobs.gpus / gpus}
-    notes = tuple(note for note in scenario.assumptions if not is_speed_note(note))
+    notes = [one for one in scenario.assumptions if not one.is_about_speed]
     return scenario.replace(
         workload=jobs.with_columns(**changes),
         cluster=_without_speeds(scenario.cluster),
         speed=SpeedSpec(kind="table", times=table),
         generator=None,
-        assumptions=(*notes, words),
+        assumptions=(*notes, Assumption(kind="predicted-times", text=words)),
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from scipy.special import ndtr, ndtri
 
+from dlsched.domain.assumptions import Assumption, stated
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.randomness import job_uniforms, stream
@@ -29,7 +30,6 @@ from dlsched.workload.generators.drawing import (
     pick,
     whole_ms,
 )
-from dlsched.workload.notes import SPEED_CURVE
 from dlsched.workload.speed_curves import seconds_per_work
 
 K520_TFLOPS = 1.229
@@ -252,19 +252,19 @@ def sample_stream() -> Scenario:
     return stream_scenario(spec, 1, f"Training jobs, {spec.nodes} nodes").replace(data_kind="example")
 
 
-def assumptions_of(spec: StreamSpec) -> tuple[str, ...]:
-    """Return what a drawn stream takes for granted, in words."""
+def assumptions_of(spec: StreamSpec) -> tuple[Assumption, ...]:
+    """Return what a drawn stream takes for granted."""
     published = {(one.name, one.times, one.steps_per_epoch) for one in TABLE_III}
     from_table = [one.name for one in spec.networks if (one.name, one.times, one.steps_per_epoch) in published]
     variances = sorted({one.epoch_variance for one in spec.networks})
     measured = [one.name for one in spec.networks if one.measured_per_s is not None]
-    words = []
+    curves, words = [], []
     if len(measured) < len(spec.networks):
-        words.append(f"{SPEED_CURVE}: closed queueing network, {LINKS[spec.network_model]}")
+        curves.append(f"closed queueing network, {LINKS[spec.network_model]}")
     if measured:
-        words.append(f"{SPEED_CURVE}: measured for {', '.join(measured)}, flat beyond the last number of nodes")
+        curves.append(f"measured for {', '.join(measured)}, flat beyond the last number of nodes")
+    curves.append(f"one node is a worker with its server; {_nodes_words(spec)}")
     words += [
-        f"{SPEED_CURVE}: one node is a worker with its server; {_nodes_words(spec)}",
         "the same steps on any number of nodes: what stale gradients cost is not modelled",
         f"epochs: normal, variance {' or '.join(f'{value:g}' for value in variances)}, at least {LEAST_EPOCHS:g}",
     ]
@@ -274,7 +274,7 @@ def assumptions_of(spec: StreamSpec) -> tuple[str, ...]:
             f"{K520_TFLOPS:g} TFLOP/s; links: model size over 1 Gbit/s; server: 0 s"
         )
     words.append(f"Poisson arrivals, load {spec.load:g} with each job on one node, in the mean of many draws")
-    return tuple(words)
+    return stated(*(Assumption(kind="speed-curve", text=one) for one in curves), *words)
 
 
 def _nodes_words(spec: StreamSpec) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
+from dlsched.domain.assumptions import Assumption, stated, with_other_jobs
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.errors import InputError
@@ -24,7 +25,6 @@ from dlsched.domain.workload import Floats, Ints, Workload
 from dlsched.workload.defaults import ANY_GPU, LARGEST_POOL, default_cluster, describe_default
 from dlsched.workload.generators.drawing import MILLISECOND_S, MOST_JOBS, drawn, made_from, pick, whole_ms
 from dlsched.workload.generators.durations import LognormalByMean
-from dlsched.workload.notes import SPEED_CURVE, cluster_notes, is_cluster_note, is_speed_note
 from dlsched.workload.speed_curves import requested_run_s
 
 NODE_GPUS = 8
@@ -202,7 +202,9 @@ VARIANTS = {
 In "mishaps" each job is a bug job with 15% and cancelled with 10%, independently; the study has shares of jobs that add
 up to 100%. Every estimate is off by up to 10%, also those of bug jobs.
 """
-_LAW = f"{SPEED_CURVE}: twice the nodes are {2 * EFFICIENCY:g} times as fast (ModelArts study, Fig. 6)"
+_LAW = Assumption(
+    kind="speed-curve", text=f"twice the nodes are {2 * EFFICIENCY:g} times as fast (ModelArts study, Fig. 6)"
+)
 
 
 def modelarts_scenario(
@@ -223,12 +225,12 @@ def sample_elastic() -> Scenario:
     return modelarts_scenario(spec, 1, f"Elastic training, {spec.nodes} nodes").replace(data_kind="example")
 
 
-def assumptions_of(spec: ModelArtsSpec) -> tuple[str, ...]:
-    """Return what a drawn trace takes for granted, in words."""
+def assumptions_of(spec: ModelArtsSpec) -> tuple[Assumption, ...]:
+    """Return what a drawn trace takes for granted."""
     shares = np.array(spec.requested) / sum(spec.requested)
     asked = [f"{share:.0%} for {2**power}" for power, share in enumerate(shares) if share > 0]
     everyone = f"every job asks for {2 ** int(np.argmax(shares))}"
-    return (
+    return stated(
         f"synthetic trace: of {TRACE_JOBS:,} jobs {LONG_JOBS} long, means and time span as published, the rest assumed",
         *(["jobs of less than 5 minutes left out"] if spec.only_long else []),
         "arrivals: Poisson, scaled to the published time span"
@@ -269,13 +271,13 @@ def on_whole_nodes(scenario: Scenario, nodes: int | None = None, most_nodes: int
     )
     cluster, about = _cluster_for(changed, scenario, nodes)
     fewer = int((jobs.gpus < asked * NODE_GPUS - 1e-9).sum())
-    notes = [note for note in scenario.assumptions if not (is_speed_note(note) or is_cluster_note(note))]
+    notes = [one for one in scenario.assumptions if not (one.is_about_speed or one.is_about_cluster)]
     return scenario.replace(
         workload=changed,
         cluster=cluster,
         speed=SpeedSpec(kind="scaling", efficiency=EFFICIENCY),
         generator=None,
-        assumptions=(
+        assumptions=stated(
             *notes,
             *about,
             f"whole nodes of {NODE_GPUS} GPUs, a power of two of them; "
@@ -287,12 +289,12 @@ def on_whole_nodes(scenario: Scenario, nodes: int | None = None, most_nodes: int
     )
 
 
-def _cluster_for(jobs: Workload, scenario: Scenario, nodes: int | None) -> tuple[Cluster, tuple[str, ...]]:
+def _cluster_for(jobs: Workload, scenario: Scenario, nodes: int | None) -> tuple[Cluster, tuple[Assumption, ...]]:
     """Return the cluster for jobs on whole nodes, and the assumptions about it."""
     if nodes is not None:
         return _nodes(nodes), ()
     if not scenario.cluster.free_slots and all(vm.gpus == NODE_GPUS for vm in scenario.cluster.vm_types):
-        return scenario.cluster, cluster_notes(scenario.assumptions)
+        return scenario.cluster, with_other_jobs(scenario.assumptions)
     cluster = default_cluster(jobs)
     return cluster, (describe_default(cluster),)
 

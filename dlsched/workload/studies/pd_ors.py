@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from dlsched.domain.assumptions import Assumption, stated
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
@@ -232,7 +233,7 @@ def with_arrivals_of(
     return made.replace(
         workload=made.workload.with_columns(submit_s=slot * spec.slot_s),
         generator=None,
-        assumptions=(*made.assumptions, note),
+        assumptions=stated(*made.assumptions, note),
     )
 
 
@@ -243,13 +244,16 @@ def sample_slotted_jobs() -> Scenario:
     )
 
 
-def assumptions_of(spec: SlottedJobsSpec) -> tuple[str, ...]:
-    """Return what the drawn jobs take for granted, in words."""
+def assumptions_of(spec: SlottedJobsSpec) -> tuple[Assumption, ...]:
+    """Return what the drawn jobs take for granted."""
     sensitive = 1 - spec.insensitive - spec.critical
-    return (
+    return stated(
         "jobs drawn evenly from the ranges of the PD-ORS study",
-        f"bandwidth between machines: {spec.slowest_mb_per_slot:g} to {spec.fastest_mb_per_slot:g} MB per slot, "
-        f"{spec.inside_factor:g} times as much inside one; the study does not say",
+        Assumption(
+            kind="bandwidth",
+            text=f"bandwidth between machines: {spec.slowest_mb_per_slot:g} to {spec.fastest_mb_per_slot:g} MB per "
+            f"slot, {spec.inside_factor:g} times as much inside one; the study does not say",
+        ),
         f"time matters not to {spec.insensitive:.0%} of the jobs, somewhat to {sensitive:.0%}, critically to "
         f"{spec.critical:.0%}",
         f"a slot is {spec.slot_s / HOUR_S:g} h; utility counts slots from arrival to the last one used",

@@ -11,6 +11,7 @@ from dlsched.workload.studies.gpu_as_a_service import GpuaasSpec, gpuaas_scenari
 from dlsched.workload.studies.hell_knee import LARGE, StreamSpec, stream_scenario
 from dlsched.workload.studies.modelarts import ModelArtsSpec, modelarts_scenario
 from dlsched.workload.studies.pd_ors import SlottedJobsSpec, slotted_jobs_scenario
+from tests.support.assumptions import words_of
 
 TABLES = {
     "Lof_Selectjobs.csv": "UniqueJobsID,SubmissionTime,Deadline,Tardinessweight\na,0,900,0.01\nb,60,500,0.02\n",
@@ -112,7 +113,7 @@ def test_a_drawn_job_mix_gets_the_default_cluster(tmp_path):
     assert main(args) == 0
     made = dlsched.load(out)
     assert (len(made.workload), made.data_kind) == (20, "generated")
-    assert made.assumptions[0].startswith("Default cluster")
+    assert words_of(made)[0].startswith("Default cluster")
 
 
 @pytest.mark.parametrize(

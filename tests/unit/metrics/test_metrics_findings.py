@@ -11,6 +11,7 @@ from dlsched.metrics.findings import cluster_sentence, compare_sentence, headlin
 from dlsched.metrics.stats.compare import compare
 from dlsched.wording.assumptions import assumptions, is_random
 from dlsched.wording.cautions import cautions, comparison_cautions, overload_cautions
+from tests.support.assumptions import read
 
 A100 = VmType(name="a100", gpu_type="A100", gpus=8, usd_per_h=16.75)
 JOBS = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
@@ -243,7 +244,7 @@ def test_every_rule_that_is_not_neutral_has_a_chip():
         absences=[Absence(node=0, start_s=5)],
         data_kind="generated",
         seed=7,
-        assumptions=("due = submit + 1–3 x run time",),
+        assumptions=read("due = submit + 1–3 x run time"),
         billing="hour",
         rejection_usd=5,
         restart_s=15,
@@ -278,7 +279,7 @@ def test_every_rule_that_is_not_neutral_has_a_chip():
 
 
 def test_a_speed_curve_is_changed_where_it_was_made():
-    given = scenario(assumptions=("speed curve: AlexNet, one server",))
+    given = scenario(assumptions=read("speed curve: AlexNet, one server"))
     (chip,) = [chip for chip in assumptions(given) if chip.label.startswith("speed curve")]
     assert (chip.label, chip.where) == ("speed curve: AlexNet, one server", "Throughput")
     drawn = given.replace(generator={"kind": "training-stream"})

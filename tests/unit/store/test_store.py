@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dlsched.domain.assumptions import stated
 from dlsched.domain.cluster import Absence
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import SimulationRules, SpeedSpec
 from dlsched.store import Store, runs
 from dlsched.store.connection import PATH_VARIABLE, store_path
+from tests.support.assumptions import words_of
 from tests.support.runs_for_store import record, small_scenario, tables_of
 
 
@@ -36,7 +38,7 @@ def test_a_scenario_comes_back_whole(tmp_path):
         generator={"kind": "mix", "classes": [1, 2]},
         data_kind="generated",
         read={"rows": 5, "kept": 4, "repaired": 0, "dropped": 1},
-        assumptions=("due times made up",),
+        assumptions=stated("due times made up"),
     )
     with Store(tmp_path / "s.duckdb") as store:
         store.save_scenario(scenario)
@@ -45,7 +47,7 @@ def test_a_scenario_comes_back_whole(tmp_path):
     assert back.content_hash == scenario.content_hash
     assert back.workload.meta == {"source": "by hand", "time_zone": "UTC"}
     assert back.read == scenario.read
-    assert back.assumptions == scenario.assumptions
+    assert words_of(back) == words_of(scenario)
     assert (back.name, back.data_kind) == ("four jobs", "generated")
     np.testing.assert_array_equal(back.workload.due_s, [90.0, np.nan, 110.0, np.nan])
 

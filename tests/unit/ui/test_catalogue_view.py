@@ -13,8 +13,8 @@ from dlsched.ui.scenario.catalogue import columns, live_rows, new_row, offers_fr
 from dlsched.ui.scenario.cluster import renting
 from dlsched.ui.scenario.price_lists import of_cluster
 from dlsched.workload.catalogue import EXAMPLES, PRICE_LISTS, price_list
-from dlsched.workload.notes import is_price_note
 from dlsched.workload.prices.price_list import Offer, PriceList, to_vm_types
+from tests.support.assumptions import read, words_of
 from tests.support.runs_for_store import small_scenario
 
 TODAY = date(2026, 11, 21)
@@ -93,16 +93,16 @@ def test_fixed_nodes_become_slots_that_rent_the_ticked_types():
     pool = Pool(vm=VmType(name="8 x A100", speed=2.0, usd_per_h=1.0), count=5)
     old = small_scenario().replace(
         cluster=Cluster(pools=(pool,), absences=(Absence(node=0, end_s=9.0),)),
-        assumptions=("restart 15 s", "Default cluster: 5 nodes", "$1.00 per GPU-hour (example price, not a quote)"),
+        assumptions=read("restart 15 s", "Default cluster: 5 nodes", "$1.00 per GPU-hour (example price, not a quote)"),
     )
     new = renting(old, PRICES)
     assert (new.cluster.slots, len(new.cluster.catalogue), new.cluster.absences) == (5, 13, ())
     (vm,) = [vm for vm in new.cluster.catalogue if vm.name == "8 x A100"]
     assert (vm.usd_per_h, vm.speed) == (16.8, 2.0)
-    assert new.assumptions == ("restart 15 s", "list prices 2026-03-01 (example price, not a quote)")
+    assert words_of(new) == ("restart 15 s", "list prices 2026-03-01 (example price, not a quote)")
     assert renting(new, PRICES).content_hash == new.content_hash
     dearer = renting(new, PRICES.model_copy(update={"discounts": {"Cloud B": 0.1}}))
-    assert sum(map(is_price_note, dearer.assumptions)) == 2
+    assert sum(one.is_about_prices for one in dearer.assumptions) == 2
     assert dearer.content_hash != new.content_hash
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlsched.domain.assumptions import stated
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.ui.scenario.cluster import (
@@ -95,10 +96,8 @@ def test_empty_rows_do_not_count_and_equal_names_must_be_equal_types():
 
 
 def test_the_default_note_ends_when_the_cluster_is_described():
-    notes = ("restart 15 s", describe_default(CLUSTER))
-    assert notes_of(notes, CLUSTER, CLUSTER.model_copy(update={"pools": (Pool(vm=NODE, count=9),)}), LISTS) == (
-        "restart 15 s",
-    )
+    notes = stated("restart 15 s", describe_default(CLUSTER))
+    assert notes_of(notes, CLUSTER, CLUSTER.model_copy(update={"pools": (Pool(vm=NODE, count=9),)}), LISTS) == notes[:1]
 
 
 def test_the_note_of_example_prices_stays_as_long_as_one_of_them():
@@ -118,7 +117,7 @@ def test_example_types_bring_the_note_of_their_price():
     vm = vm_examples()[0]
     after = Cluster(pools=(*CLUSTER.pools, Pool(vm=vm, count=1)))
     (note,) = notes_of((), CLUSTER, after, LISTS)
-    assert note == f"{vm.name}: list prices 2026-03-01 (example price, not a quote)"
+    assert note.words == f"{vm.name}: list prices 2026-03-01 (example price, not a quote)"
     assert notes_of((note,), after, after, LISTS) == (note,)
 
 

@@ -16,8 +16,8 @@ from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.workload import fill
 from dlsched.workload.generators.fill_rules import DueRule, PriorityRule, UserRule, WeightRule
-from dlsched.workload.notes import SPEED_CURVE
 from dlsched.workload.studies.registry import canonical, draw
+from tests.support.assumptions import read, words_of
 from tests.support.server_scenarios import training, with_servers
 
 NODES = Cluster(pools=(Pool(vm=VmType(name="gpu", gpus=8), count=2), Pool(vm=VmType(name="cpu", gpus=0), count=1)))
@@ -74,8 +74,8 @@ def test_filled_once_and_said_once(rule, need):
     assert need in fill.missing(before)
     assert need not in fill.missing(once)
     assert rule(once) is once
-    assert len(once.assumptions) == 1
-    assert before.assumptions == ()
+    assert len(words_of(once)) == 1
+    assert words_of(before) == ()
 
 
 @each_rule
@@ -148,7 +148,7 @@ def test_weights_priorities_and_prices_by_hand():
     assert column(fill.fill(scenario, PriorityRule(first="same")).workload, "priority").tolist() == [0, 0, 0]
     priced = fill.fill_prices(scenario)
     assert [pool.vm.usd_per_h for pool in priced.cluster.pools] == [20, 2.5]
-    assert priced.assumptions == ("$2.50 per GPU-hour (example price, not a quote)",)
+    assert words_of(priced) == ("$2.50 per GPU-hour (example price, not a quote)",)
 
 
 def test_given_prices_stay_and_catalogues_are_priced_too():
@@ -180,8 +180,8 @@ def test_a_bad_price_is_refused():
 def test_step_times_are_used_only_where_every_job_has_them():
     given = with_servers(training((0, 10, 2, 1)), speed=SpeedSpec())
     assert fill.has_step_times(given.workload)
-    filled = fill.use_step_times(given.replace(assumptions=(f"{SPEED_CURVE}: of somebody", "kept")))
-    assert (filled.speed.kind, filled.assumptions) == ("parameter-server", ("kept", fill.STEP_TIMES_RULE))
+    filled = fill.use_step_times(given.replace(assumptions=read("speed curve: of somebody", "kept")))
+    assert (filled.speed.kind, words_of(filled)) == ("parameter-server", ("kept", fill.STEP_TIMES_RULE))
     lacking = given.replace(workload=training((0, 10, 2, 0)))
     assert not fill.has_step_times(lacking.workload)
     with pytest.raises(InputError, match="no parameter servers"):

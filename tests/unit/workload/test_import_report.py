@@ -104,7 +104,7 @@ def test_gpu_types_get_pools():
     workload = jobs([0, 1, 2], [9, 9, 9], [1, 9, 1], gpu_types=["A|B", "B", ""])
     pools = default_cluster(workload).pools
     assert {p.vm.gpu_type: p.count for p in pools} == {"B": 2, "GPU": 1}
-    assert "1 x 8-GPU node" in describe_default(Cluster(pools=pools))
+    assert "1 x 8-GPU node" in describe_default(Cluster(pools=pools)).text
 
 
 def test_the_largest_pool_ends_the_search():

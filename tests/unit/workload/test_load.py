@@ -6,6 +6,7 @@ from dlsched.domain.errors import InputError
 from dlsched.workload.load import load, load_trace
 from dlsched.workload.readers import ReadOptions
 from dlsched.workload.scenario_file import write_scenario
+from tests.support.assumptions import words_of
 
 TRACE = "job_id,submit_time_s,num_gpus,duration_s,vc\na,0,1,60,v\nb,1000,17,0,v\nc,1000,17,70,v\n"
 
@@ -16,7 +17,7 @@ def test_a_trace_gets_the_default_cluster(tmp_path):
     assert (scenario.name, scenario.data_kind) == ("week", "trace")
     assert scenario.read == {"rows": 3, "kept": 2, "repaired": 0, "dropped": 1}
     assert [p.count for p in scenario.cluster.pools] == [3]
-    assert scenario.assumptions[-1].startswith("Default cluster: 3 x 8-GPU node")
+    assert words_of(scenario)[-1].startswith("Default cluster: 3 x 8-GPU node")
     kept_all = load_trace(tmp_path / "week.csv", ReadOptions(zero_run="one-second"))
     assert kept_all.read["repaired"] == 1
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlsched.domain.assumptions import stated
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
@@ -123,7 +124,7 @@ scenarios = st.builds(
     name=texts,
     data_kind=st.sampled_from(["example", "generated", "trace"]),
     read=st.dictionaries(st.sampled_from(["rows", "kept"]), st.integers(0, 10**9)),
-    assumptions=st.lists(texts, max_size=3).map(tuple),
+    assumptions=st.lists(texts, max_size=3).map(lambda given: stated(*dict.fromkeys(given))),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
 from dlsched.policies.primal_dual.reach import CANNOT_FINISH
 from dlsched.studies.inspect.dual_prices.answer import EndingThen, Hindsight, JobDecision, PricedRun
@@ -117,12 +118,11 @@ OURS = (
         "",
     ),
 )
-BANDWIDTH = "bandwidth"
 
 
-def chips_of(assumptions: tuple[str, ...]) -> list[Premise]:
+def chips_of(assumptions: tuple[Assumption, ...]) -> list[Premise]:
     """Return what the page takes for granted; ``assumptions`` of the scenario, of which bandwidths matter here."""
-    ours = [Premise("bandwidths are ours", text, "Workload") for text in assumptions if text.startswith(BANDWIDTH)]
+    ours = [Premise("bandwidths are ours", one.words, "Workload") for one in assumptions if one.kind == "bandwidth"]
     return [*ours, *OURS]
 
 

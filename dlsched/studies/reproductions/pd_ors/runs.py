@@ -220,7 +220,7 @@ def sample_of(study: PolicyStudy) -> str:
 
 def assumed(case: JobsOnMachines, policies: Sequence[Policy], more: Sequence[str] = ()) -> str:
     """Return what the numbers take for granted."""
-    drawn_from, bandwidth, mix, _, machine, fixed = assumptions_of(case.spec)
+    drawn_from, bandwidth, mix, _, machine, fixed = (one.words for one in assumptions_of(case.spec))
     given = [
         *more,
         drawn_from,

@@ -20,6 +20,7 @@ from dlsched.studies.design.failures import MOST_FAILURES, REPAIR_S, failure_tim
 from dlsched.studies.simulation import simulate
 from dlsched.workload.load import load
 from dlsched.workload.studies.registry import draw
+from tests.support.assumptions import words_of
 from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
 
@@ -66,7 +67,7 @@ def test_durations_due_slack_and_weights_times_a_factor() -> None:
     assert np.array_equal(known(jobs.due_s), [190, np.nan, 520], equal_nan=True)
     assert np.array_equal(known(jobs.weight_usd_per_s), [4, np.nan, 2], equal_nan=True)
     assert all_three.name == "three, run times −50%, due slack 3x, weights of being late 4x"
-    assert all_three.assumptions[0] == "varied: run times −50%"
+    assert words_of(all_three)[0] == "varied: run times −50%"
 
 
 def test_prices_times_a_factor_leave_unset_prices_unset() -> None:
@@ -212,7 +213,7 @@ def test_failures_at_given_times_come_on_top_after_all_else() -> None:
         Absence(node=4, start_s=first_s + 48 * 3600, end_s=first_s + 54 * 3600),
     )
     assert {absence.cause for absence in found.cluster.absences[1:]} == {"fails"}
-    assert found.assumptions == ("varied: 5 nodes", "varied: 2 failures")
+    assert words_of(found) == ("varied: 5 nodes", "varied: 2 failures")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from dlsched.studies.inspect.dual_prices.words import (
     reckoning_of,
     sentence_of,
 )
+from tests.support.assumptions import read
 from tests.support.models import replaced
 from tests.support.priced_runs import four_priced
 
@@ -121,7 +122,9 @@ def test_banners() -> None:
 
 
 def test_bandwidths_are_told_where_they_are_ours() -> None:
-    labels = [chip.label for chip in chips_of(("a slot is 1 h", "bandwidth between machines: 2e5 to 1e6 MB per slot"))]
+    labels = [
+        chip.label for chip in chips_of(read("a slot is 1 h", "bandwidth between machines: 2e5 to 1e6 MB per slot"))
+    ]
     assert labels == ["bandwidths are ours", "price bounds from the jobs seen so far", "lowest price: a floor of ours"]
     assert len(chips_of(())) == 2
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from dlsched.domain.assumptions import Assumption
 from dlsched.domain.errors import InputError
 from dlsched.domain.timetable import TimeTable
 from dlsched.workload.catalogue import EXAMPLES, PAPER, price_list
-from dlsched.workload.notes import is_list_note, is_price_note, price_day, stale_days
 from dlsched.workload.prices.price_list import (
     MOST_OFFERS,
     Offer,
@@ -20,6 +20,7 @@ from dlsched.workload.prices.price_list import (
     merged,
     price_notes,
     price_paid,
+    stale_days,
     stamped,
     to_vm_types,
     usd_per_gpu_h,
@@ -30,6 +31,10 @@ DAY = date(2026, 3, 1)
 A = Offer(name="a", provider="P", gpu_type="A100", gpus=8, cpus=96, mem_gib=1152, usd_per_h=10.0, spot_usd_per_h=4.0,
           source="list", as_of=DAY)  # fmt: skip
 B = Offer(name="b", provider="Q", gpu_type="T4", gpus=1, usd_per_h=0.5, source="list", as_of=DAY)
+
+
+def texts(notes: tuple[Assumption, ...]) -> tuple[str, ...]:
+    return tuple(note.words for note in notes)
 
 
 def test_prices_are_frozen_into_the_types():
@@ -112,26 +117,22 @@ def test_price_of_one_gpu():
 def test_notes_name_list_day_and_what_is_paid():
     prices = PriceList(offers=(A, B))
     types = to_vm_types(prices)
-    assert price_notes(types, prices, len(types)) == ("list prices 2026-03-01 (list)",)
-    assert price_notes(types[:1], prices, 3) == ("a: list prices 2026-03-01 (list)",)
+    assert texts(price_notes(types, prices, len(types))) == ("list prices 2026-03-01 (list)",)
+    assert texts(price_notes(types[:1], prices, 3)) == ("a: list prices 2026-03-01 (list)",)
     off = prices.model_copy(update={"discounts": {"P": 0.125}})
-    assert price_notes(to_vm_types(off), off, 2) == (
+    assert texts(price_notes(to_vm_types(off), off, 2)) == (
         "a: P 12.5% off list prices 2026-03-01 (list)", "b: list prices 2026-03-01 (list)",
     )  # fmt: skip
     spot = prices.model_copy(update={"use_spot": True})
-    assert price_notes(to_vm_types(spot), spot, 2)[0] == "a: spot list prices 2026-03-01 (list)"
-    assert price_notes(types, off, 2) == ("b: list prices 2026-03-01 (list)",)  # a is no longer the list's price
+    assert texts(price_notes(to_vm_types(spot), spot, 2))[0] == "a: spot list prices 2026-03-01 (list)"
+    assert texts(price_notes(types, off, 2)) == ("b: list prices 2026-03-01 (list)",)  # a is no longer the list's price
     undated = PriceList(offers=(A.model_copy(update={"as_of": None, "source": ""}),))
-    assert price_notes(to_vm_types(undated), undated, 1) == ("list prices without a date",)
+    assert texts(price_notes(to_vm_types(undated), undated, 1)) == ("list prices without a date",)
 
 
-def test_notes_are_known_again_with_their_day():
+def test_notes_bear_their_day() -> None:
     for note in price_notes(to_vm_types(price_list(EXAMPLES)), price_list(EXAMPLES), 13):
-        assert is_price_note(note)
-        assert is_list_note(note)
-        assert price_day(note) == DAY
-    assert price_day("restart 15 s from 2026-03-01") is None
-    assert price_day("list prices 2026-13-99") is None
+        assert (note.kind, note.since) == ("list-prices", DAY)
 
 
 def test_prices_are_stale_after_90_days():

@@ -27,6 +27,7 @@ from dlsched.workload.profiles.predicted_times import (
     typical,
     widths_of,
 )
+from tests.support.assumptions import words_of
 
 A100, T4, ODD = (VmType(name=f"4 x {name}", gpu_type=name, gpus=4) for name in ("A100", "T4", "odd"))
 
@@ -122,7 +123,7 @@ def test_filling_again_keeps_times_on_the_chosen_type_and_replaces_the_note():
     other = prediction(A100=(9.0, 8.0, 7.0, 6.0), T4=(20.0, 11.0, 9.0, 8.0))
     twice = fill_times(once, [other], network, "T4", "times predicted, ± 9%")
     assert twice.workload.work == pytest.approx([100 * 40 / 10, 200 * 22 / 6, 300 * 16 / 4])  # what they took on T4
-    assert twice.assumptions == ("times predicted, ± 9%",)
+    assert words_of(twice) == ("times predicted, ± 9%",)
     chip = next(chip for chip in assumptions(twice) if chip.label == "times predicted, ± 9%")
     assert chip.where == "Training time"
 

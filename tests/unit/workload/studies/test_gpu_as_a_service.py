@@ -15,6 +15,7 @@ from dlsched.workload.studies.gpu_as_a_service import (
     sample_gpuaas,
     study_types,
 )
+from tests.support.assumptions import words_of
 from tests.support.known import known
 
 
@@ -24,14 +25,14 @@ def test_a_scenario_has_slots_machines_times_and_says_what_is_assumed():
     assert (scenario.data_kind, scenario.seed, scenario.options.placement) == ("generated", 3, "best-fit")
     assert known(scenario.speed.times).gpu_types == ("K80", "M60")
     assert set(known(scenario.workload.profile)) <= set(known(scenario.speed.times).profiles)
-    words = "\n".join(scenario.assumptions)
+    words = "\n".join(words_of(scenario))
     assert "run time on one K80: 40–160 h (assumed" in words
     assert "rate high: fitted" in words
     assert "due = submit + 1–3 x fastest time" in words
     assert "a second late costs $0.003–$0.015" in words
     assert "list prices 2022-07-05 (Table 2" in words
     dear = tuple(vm.model_copy(update={"usd_per_h": 9.0}) for vm in study_types())
-    assert "list prices" not in "\n".join(gpuaas_scenario(GpuaasSpec(nodes=4), 3, dear).assumptions)
+    assert "list prices" not in "\n".join(words_of(gpuaas_scenario(GpuaasSpec(nodes=4), 3, dear)))
 
 
 def test_table_2():
@@ -87,7 +88,7 @@ def test_files_hold_the_time_table(tmp_path, kind, suffix):
     for back in (load(tmp_path / f"s.{suffix}"), read_scenario(scenario_bytes(scenario, suffix))):
         assert back.content_hash == scenario.content_hash
         assert back.speed == scenario.speed
-        assert back.assumptions == scenario.assumptions
+        assert words_of(back) == words_of(scenario)
         assert np.array_equal(known(back.workload.due_s), known(scenario.workload.due_s))
     assert ("columns" in to_document(scenario)["workload"]) == (kind == "frozen")
 

@@ -21,11 +21,11 @@ from dlsched.workload.fill import fill
 from dlsched.workload.generators.fill_rules import DueRule
 from dlsched.workload.import_report import fit_of, offered_load
 from dlsched.workload.load import load
-from dlsched.workload.notes import SPEED_CURVE
 from dlsched.workload.scenario_file import read_scenario, scenario_bytes, to_document, write_scenario
 from dlsched.workload.speed_curves import give_curve
 from dlsched.workload.studies.hell_knee import StreamSpec, mean_alone_s, sample_stream, stream_scenario
 from dlsched.workload.studies.registry import drawn_scenario
+from tests.support.assumptions import read, words_of
 from tests.support.known import known
 from tests.support.sim_fakes import Fake, script, simulate
 
@@ -54,7 +54,7 @@ def test_a_scenario_has_nodes_curves_and_says_what_is_assumed():
     assert (pool.count, pool.vm) == (40, VmType(name="K520 node", gpu_type="K520", gpus=1))
     assert (scenario.data_kind, scenario.seed, scenario.name) == ("generated", 3, "Training jobs")
     assert known(scenario.speed.times).most_gpus == 40
-    words = "\n".join(scenario.assumptions)
+    words = "\n".join(words_of(scenario))
     assert "closed queueing network, links between shared and one at a time" in words
     assert "one node is a worker with its server; of several, one is the server" in words
     assert "epochs: normal, variance 2, at least 0.01" in words
@@ -65,13 +65,13 @@ def test_a_scenario_has_nodes_curves_and_says_what_is_assumed():
 
 
 def test_assumptions_follow_the_specification():
-    words = "\n".join(stream_scenario(ONE).assumptions)
+    words = "\n".join(words_of(stream_scenario(ONE)))
     assert "links shared (exact)" in words
     assert "Table III" not in words
     servers = StreamSpec(jobs=2, servers=2)
-    assert "of several, 2 are servers" in "\n".join(stream_scenario(servers).assumptions)
+    assert "of several, 2 are servers" in "\n".join(words_of(stream_scenario(servers)))
     shared = servers.model_copy(update={"shared_server": True})
-    assert "on several, 2 servers beside the workers" in "\n".join(stream_scenario(shared).assumptions)
+    assert "on several, 2 servers beside the workers" in "\n".join(words_of(stream_scenario(shared)))
 
 
 def test_the_sample():
@@ -116,7 +116,7 @@ def test_rigid_and_elastic_policies_run_it(policy):
 def test_a_generator_named_on_the_command_line_makes_the_same_scenario():
     made = drawn_scenario({"kind": "training-stream", "nodes": "20", "jobs": "40"}, 5)
     assert made.content_hash == stream_scenario(SMALL, 5).content_hash
-    assert made.assumptions == stream_scenario(SMALL, 5).assumptions
+    assert words_of(made) == words_of(stream_scenario(SMALL, 5))
 
 
 def test_another_run_seed_draws_other_jobs_for_the_same_curves():
@@ -153,7 +153,7 @@ def test_files_and_store_hold_it(tmp_path, frozen, suffix):
     for back in (load(tmp_path / f"s.{suffix}"), read_scenario(scenario_bytes(scenario, suffix)), stored):
         assert back.content_hash == scenario.content_hash
         assert back.speed == scenario.speed
-        assert back.assumptions == scenario.assumptions
+        assert words_of(back) == words_of(scenario)
     assert ("columns" in to_document(scenario)["workload"]) == frozen
 
 
@@ -169,7 +169,7 @@ def trace(workers=(1, 2, 3), speeds=(1.0,), **columns) -> Scenario:
         Pool(vm=VmType(name=f"n{number}", gpu_type="AB"[number], gpus=1, speed=speed), count=5)
         for number, speed in enumerate(speeds)
     )
-    return Scenario(jobs, Cluster(pools=pools), assumptions=("default", f"{SPEED_CURVE}: earlier"))
+    return Scenario(jobs, Cluster(pools=pools), assumptions=read("default", "speed curve: earlier"))
 
 
 def rates_of(scenario: Scenario, row: int, vm: int = 0) -> list[float]:
@@ -189,7 +189,7 @@ def test_jobs_get_the_curve_and_keep_their_run_times():
     assert rates_of(after, 2) == pytest.approx([0.5, 0.75, 1, 1, 1.25])
     assert rates_of(after, 2, vm=1) == pytest.approx([0.25, 0.375, 0.5, 0.5, 0.625])  # the machine's own speed stays
     assert offered_load(after.workload, after.cluster) == offered_load(before.workload, before.cluster)
-    assert after.assumptions == ("default", f"{SPEED_CURVE}: made up")
+    assert words_of(after) == ("default", "speed curve: made up")
     assert run_policy(after, "fifo").audit() == []
 
 
@@ -214,7 +214,7 @@ def test_several_curves_go_by_profile_and_can_be_exchanged():
     assert list(known(again.workload.profile)) == ["a", "b, 2 GPUs", "a, 3 GPUs"]
     assert rates_of(again, 1)[:3] == pytest.approx([1 / 1.5, 1, 2 / 1.5])
     assert again.workload.work.tolist() == [100] * 3
-    assert again.assumptions == ("default", f"{SPEED_CURVE}: second")
+    assert words_of(again) == ("default", "speed curve: second")
 
 
 def test_drawn_jobs_stay_as_they_are_drawn_now():
@@ -224,7 +224,7 @@ def test_drawn_jobs_stay_as_they_are_drawn_now():
     assert after.workload.work.tolist() == before.workload.work.tolist()
     assert list(known(after.workload.profile)) == list(known(before.workload.profile))
     assert prepare(after, 7).scenario.workload == after.workload
-    assert [words for words in after.assumptions if words.startswith(SPEED_CURVE)] == [f"{SPEED_CURVE}: flat"]
+    assert [words for words in words_of(after) if words.startswith("speed curve")] == ["speed curve: flat"]
 
 
 def test_run_times_of_a_table_are_those_of_the_fastest_gpu_type_at_hand():
@@ -273,5 +273,5 @@ def test_a_measured_curve_takes_the_place_of_the_times():
     rows = np.zeros(5, dtype=np.int64)
     assert speed.rates(rows, np.arange(1, 6)).tolist() == pytest.approx([1, 0.8, 1.6, 1.6, 1.6])
     assert mean_alone_s(spec) == 100  # 50 steps at 0.5 a second
-    assert any("measured for" in note for note in scenario.assumptions)
-    assert not any("queueing network" in note for note in scenario.assumptions)
+    assert any("measured for" in note for note in words_of(scenario))
+    assert not any("queueing network" in note for note in words_of(scenario))

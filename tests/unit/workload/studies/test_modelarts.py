@@ -32,6 +32,7 @@ from dlsched.workload.studies.modelarts import (
     sample_elastic,
 )
 from dlsched.workload.studies.registry import drawn_scenario
+from tests.support.assumptions import read, words_of
 from tests.support.known import known
 from tests.support.server_scenarios import training, with_servers
 from tests.support.sim_fakes import Fake, script, simulate
@@ -61,7 +62,7 @@ def test_a_scenario_has_nodes_a_law_and_says_what_is_assumed():
     assert (scenario.data_kind, scenario.seed, scenario.name) == ("generated", 3, "Elastic training")
     assert (scenario.speed.kind, scenario.speed.efficiency) == ("scaling", 0.8)
     assert scenario.options == SimulationRules()
-    words = "\n".join(scenario.assumptions)
+    words = "\n".join(words_of(scenario))
     assert "synthetic trace: of 1,252 jobs 447 long, means and time span as published, the rest assumed" in words
     assert "scaled to the published time span, 2 times as dense" in words
     assert "a lognormal tail, sigma 1.5" in words
@@ -70,7 +71,7 @@ def test_a_scenario_has_nodes_a_law_and_says_what_is_assumed():
     assert "twice the nodes are 1.6 times as fast" in words
     assert "left out" not in words
     assert modelarts_scenario(SMALL, name="mine").name == "mine"
-    baseline = "\n".join(modelarts_scenario(ModelArtsSpec(only_long=True)).assumptions)
+    baseline = "\n".join(words_of(modelarts_scenario(ModelArtsSpec(only_long=True))))
     assert "jobs of less than 5 minutes left out" in baseline
     assert "every job asks for 1" in baseline
     assert "times as dense" not in baseline
@@ -139,7 +140,7 @@ def test_variants_are_the_shares_of_the_study():
 def test_a_generator_named_on_the_command_line_makes_the_same_scenario():
     made = drawn_scenario({"kind": "modelarts", "nodes": "6", "jobs": "40"}, 5)
     assert made.content_hash == modelarts_scenario(SMALL, 5).content_hash
-    assert made.assumptions == modelarts_scenario(SMALL, 5).assumptions
+    assert words_of(made) == words_of(modelarts_scenario(SMALL, 5))
 
 
 def test_another_run_seed_draws_other_jobs():
@@ -155,7 +156,7 @@ def test_files_hold_the_whole_scenario(tmp_path, kind):
     path.write_bytes(scenario_bytes(scenario, kind))
     again = read_scenario(path)
     assert again.content_hash == scenario.content_hash
-    assert (again.assumptions, again.name) == (scenario.assumptions, scenario.name)
+    assert (words_of(again), again.name) == (words_of(scenario), scenario.name)
 
 
 def test_due_times_are_filled_by_the_widest_width():
@@ -187,25 +188,25 @@ def test_a_trace_on_whole_nodes_by_hand():
     alone_s = jobs.work / build_speed(made.speed, jobs).rates(np.arange(6), np.ones(6, np.int64))
     assert alone_s.sum() == pytest.approx(node_hours_of(made) * 3600)
     assert made.cluster == BIG_NODES
-    assert "whole nodes of 8 GPUs, a power of two of them; 4 of 6 jobs ask for fewer GPUs" in made.assumptions
+    assert "whole nodes of 8 GPUs, a power of two of them; 4 of 6 jobs ask for fewer GPUs" in words_of(made)
 
 
 def test_what_does_not_concern_nodes_stays():
     columns = {"gpus_per_worker": [1, 0, 0.5], "cpus_per_worker": [4, 4, 4], "user": ["a", "b", "a"]}
     given_trace = trace([2, 1, 3], [60.0, 70, 80], **columns)
-    made = on_whole_nodes(given_trace.replace(seed=7, name="mine", assumptions=("kept",)))
+    made = on_whole_nodes(given_trace.replace(seed=7, name="mine", assumptions=read("kept")))
     assert known(made.workload.user).tolist() == ["a", "b", "a"]
     assert made.workload.workers.tolist() == [1, 1, 1]
     assert made.workload.cpus_per_worker is None
-    assert (made.seed, made.name, made.data_kind, made.assumptions[0]) == (7, "mine", "trace", "kept")
+    assert (made.seed, made.name, made.data_kind, words_of(made)[0]) == (7, "mine", "trace", "kept")
 
 
 def test_other_clusters_are_replaced():
     small = Cluster(pools=(Pool(vm=VmType(name="4 x T4", gpu_type="T4", gpus=4), count=50),))
     given_trace = trace([16, 4], [600.0, 600.0], small)
-    made = on_whole_nodes(given_trace.replace(assumptions=("Default cluster: 50 x 4 x T4",)))
+    made = on_whole_nodes(given_trace.replace(assumptions=read("Default cluster: 50 x 4 x T4")))
     assert (made.cluster.num_nodes, made.cluster.num_gpus) == (3, 24)
-    (about,) = [note for note in made.assumptions if "Default cluster" in note]
+    (about,) = [note for note in words_of(made) if "Default cluster" in note]
     assert "3 x 8-GPU node" in about
     assert on_whole_nodes(given_trace, nodes=9).cluster.num_nodes == 9
 
@@ -216,11 +217,11 @@ def test_a_stream_keeps_its_run_times_and_loses_its_curves():
     assert made.speed == SpeedSpec(kind="scaling", efficiency=0.8)
     np.testing.assert_allclose(made.workload.work, before.workload.work)
     assert (made.generator, made.workload.profile) == (None, None)
-    assert sum("speed curve" in note for note in made.assumptions) == 1
+    assert sum("speed curve" in note for note in words_of(made)) == 1
     assert run_policy(made, "fifo").audit() == []
     # and the other way round: curves of the user replace the law
     curved = give_curve(on_whole_nodes(trace([8], [60.0])), {"c": [1.0] * 8}, "mine")
-    assert [note for note in curved.assumptions if "speed curve" in note] == ["speed curve: mine"]
+    assert [note for note in words_of(curved) if "speed curve" in note] == ["speed curve: mine"]
 
 
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=8))

@@ -15,6 +15,7 @@ from dlsched.workload.studies.pd_ors import (
     with_arrivals_of,
 )
 from dlsched.workload.studies.registry import canonical, draw, drawn_scenario
+from tests.support.assumptions import words_of
 from tests.support.sim_fakes import jobs, scenario
 
 
@@ -134,7 +135,7 @@ def test_arrivals_of_another_scenario_are_scaled_to_the_slots():
             assert getattr(made.workload, name).tolist() == values[same].tolist(), name
     assert made.generator is None
     assert (made.cluster, made.options, made.speed) == (drawn.cluster, drawn.options, drawn.speed)
-    assert made.assumptions[-1] == "jobs arrive as those of “scenario” do, its 0.111 h scaled to 4 slots"
+    assert words_of(made)[-1] == "jobs arrive as those of “scenario” do, its 0.111 h scaled to 4 slots"
 
 
 @pytest.mark.parametrize(("count", "expected"), [(2, [0, 9]), (10, [0] * 5 + [9] * 5), (1, [9])])
