@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from argparse import Namespace
-from typing import Any
+from argparse import ArgumentParser, Namespace
 
-from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
+from dlsched.cli.arguments import GROUPINGS, add_csv, add_json
+from dlsched.cli.output import print_table, printable
+from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
-from dlsched.runner.executor import open_pool
-from dlsched.studies.calibration import CalibrationSpec, check, default_policies, read_spec, run_calibration
+from dlsched.studies.calibration import STUDY, CalibrationSpec, default_policies
 from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, ComparedGroup
 from dlsched.studies.calibration.words import (
     POLICY_HEADER,
@@ -31,32 +30,26 @@ GROUP_HEADER = (
 )  # fmt: skip
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the flags."""
+    parser.add_argument("file", metavar="FILE", help="trace with recorded starts, or scenario file of one")
+    add_flags(parser, CalibrationSpec, {"policies": "A,B", "seed": "S"})
+    parser.add_argument(
+        "--by", choices=GROUPINGS, help="what tells groups apart (the one that says best where the replay is off)"
+    )
+    add_csv(parser, "every policy and group")
+    add_json(parser)
+
+
 def run(options: Namespace) -> int:
     """Carry out the command; 1 when the audit found a violation."""
     scenario = load(options.file)
-    spec = asked(options, scenario)
-    check(spec, scenario)
-    with open_pool().executor as executor:
-        answer = run_calibration(spec, scenario, executor, progress=progress_line(options.json))
+    usual = {"scenario": scenario.content_hash, "policies": list(default_policies(scenario))}
+    answer = answer_to(STUDY, STUDY.read_spec(usual | typed(options, CalibrationSpec)), scenario, options)
     by = grouping(options, answer)
-    if options.csv:
-        write_csv(rows_of(answer), options.csv)
-    if options.json:
-        print_json(answer.to_plain())
-    else:
-        clear_line()
-        _show(answer, by, scenario)
+    tell(options, answer.to_plain(), lambda: _show(answer, by, scenario), lambda: rows_of(answer))
     found = [f"{replay.policy}, {text}" for replay in answer.replays for text in replay.audit]
-    if found:
-        print(f"dlsched: the audit found {amount(len(found), 'violation')}, first {found[0]}", file=sys.stderr)
-    return 1 if found else 0
-
-
-def asked(options: Namespace, scenario: Scenario) -> CalibrationSpec:
-    """Return the question that was typed; without policies the usual ones."""
-    policies = options.policies or list(default_policies(scenario))
-    spec: dict[str, Any] = {"scenario": scenario.content_hash, "policies": policies, "seed": options.seed}
-    return read_spec(spec)
+    return complain(f"the audit found {amount(len(found), 'violation')}, first {found[0]}" if found else "")
 
 
 def grouping(options: Namespace, answer: Calibration) -> str:

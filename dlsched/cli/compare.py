@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from dlsched.cli.compute import opened
 from dlsched.cli.goal import read_vary
 from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
 from dlsched.cli.simulate import parse_params, with_options
+from dlsched.cli.study_command import opened
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import compare_sentence

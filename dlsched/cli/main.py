@@ -13,23 +13,8 @@ from importlib import import_module
 
 from dlsched.cli.arguments import build_parser
 
-_MODULES = {
-    "simulate": "dlsched.cli.simulate",
-    "policies": "dlsched.cli.policies",
-    "import": "dlsched.cli.importing",
-    "runs": "dlsched.cli.runs",
-    "scenario": "dlsched.cli.scenario",
-    "solve": "dlsched.cli.solve",
-    "reproduce": "dlsched.cli.reproduce",
-    "steady": "dlsched.cli.steady",
-    "pool-sizes": "dlsched.cli.sweep",
-    "sweep": "dlsched.cli.sweep",
-    "size": "dlsched.cli.size",
-    "growth": "dlsched.cli.growth",
-    "compare": "dlsched.cli.compare",
-    "report": "dlsched.cli.report",
-    "calibrate": "dlsched.cli.calibrate",
-}
+_MODULES = {"import": "importing"}
+"""Commands whose module is not called as they are."""
 
 
 def main(args: Sequence[str]) -> int:
@@ -37,7 +22,7 @@ def main(args: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not end the run
-    parser = build_parser()
+    parser = build_parser(next((text for text in args if not text.startswith("-")), ""))
     options = parser.parse_args(args)
     if options.version:
         import dlsched
@@ -73,8 +58,9 @@ def _answers_only() -> Iterator[None]:
 def _carry_out(options: Namespace) -> int:
     from dlsched.domain.errors import DlschedError, InputError
 
+    module = _MODULES.get(options.command, options.command.replace("-", "_"))
     try:
-        status: int = import_module(_MODULES[options.command]).run(options)
+        status: int = import_module(f"dlsched.cli.{module}").run(options)
         sys.stdout.flush()
         return status
     except InputError as error:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from dlsched.cli.compute import kept_and_opened
-from dlsched.cli.goal import goal_of
-from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line
+from dlsched.cli.arguments import add_compute_options, add_file, add_json, add_keep_numbers
+from dlsched.cli.goal import add_goal, goal_of
+from dlsched.cli.output import print_table, printable
+from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
-from dlsched.domain.scenario import Scenario
-from dlsched.studies.sizing import SizeSpec, check, read_spec, run_size
+from dlsched.studies.sizing import STUDY, SizeSpec
 from dlsched.studies.sizing.answer import Counts, Sizing, check_at, cost_at, one_more, reversals
 from dlsched.studies.sizing.words import (
     VERDICTS,
@@ -31,31 +30,32 @@ from dlsched.wording.formats import MISSING, amount, show_interval
 from dlsched.workload.load import load
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the flags."""
+    add_file(parser)
+    add_goal(parser, SizeSpec)
+    parser.add_argument(
+        "--types",
+        dest="ranges",
+        metavar="A=N:M,B=N:M",
+        help="VM types that vary, from N to M nodes; nodes=N:M for all (up to four times today's)",
+    )
+    flags = {"draws": "N", "confirm": "N", "lack_percent": "%", "headroom": "", "most_runs": "N"}
+    add_flags(parser, SizeSpec, flags, lack_percent="lack")
+    add_keep_numbers(parser)
+    add_compute_options(parser)
+    add_json(parser)
+
+
 def run(options: Namespace) -> int:
     """Carry out the command; 0 also where no size meets the targets: that is an answer. 1 when the audit complains."""
     scenario = load(options.file)
-    spec = asked(options, scenario)
-    check(spec, scenario)
-    answer = computed(spec, scenario, options)
-    if options.json:
-        print_json(answer.to_plain())
-    else:
-        clear_line()
-        _show(answer)
-    return _complaints(answer)
-
-
-def asked(options: Namespace, scenario: Scenario) -> SizeSpec:
-    """Return the question that was typed."""
-    typed = {
-        "draws": options.draws,
-        "confirm": options.confirm,
-        "lack_percent": options.lack,
-        "most_runs": options.most_runs,
-        "types": None if options.types is None else [_range(text) for text in options.types.split(",")],
-    }
-    spec = goal_of(options, scenario) | {"headroom": options.headroom}
-    return read_spec(spec | {name: value for name, value in typed.items() if value is not None})
+    types = [] if options.ranges is None else [_range(text) for text in options.ranges.split(",")]
+    spec = STUDY.read_spec(typed(options, SizeSpec) | goal_of(options, scenario) | {"types": types})
+    answer = answer_to(STUDY, spec, scenario, options)
+    tell(options, answer.to_plain(), lambda: _show(answer))
+    found = violations(answer)
+    return complain(violation_words(found) if found else "")
 
 
 def _range(text: str) -> dict[str, Any]:
@@ -65,12 +65,6 @@ def _range(text: str) -> dict[str, Any]:
         raise InputError(f"--types {text}", "is not of the form TYPE=LEAST:MOST", "Write it as in --types nodes=4:20")
     key = name.strip()
     return {"key": key if key == "nodes" else f"nodes.{key}", "least": int(least), "most": int(most)}
-
-
-def computed(spec: SizeSpec, scenario: Scenario, options: Namespace) -> Sizing:
-    """Return the answer; runs are taken from the store and kept there where one is given."""
-    with kept_and_opened(options) as (store, executor):
-        return run_size(spec, scenario, executor, store, progress_line(options.json))
 
 
 def _show(answer: Sizing) -> None:
@@ -102,10 +96,3 @@ def _row(answer: Sizing, counts: Counts) -> tuple[str, ...]:
         *(f"{count:,}" for count in counts), ", ".join(marks), usd, *map(reached_words, found.targets),
         VERDICTS[found.verdict], held,
     )  # fmt: skip
-
-
-def _complaints(answer: Sizing) -> int:
-    found = violations(answer)
-    if found:
-        print(f"dlsched: {printable(violation_words(found))}", file=sys.stderr)
-    return 1 if found else 0

@@ -3,45 +3,47 @@
 from __future__ import annotations
 
 import json
-import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from dlsched.cli.output import clear_line, print_json, print_table, progress_line
+from dlsched.cli.arguments import add_json, names, numbers, whole
+from dlsched.cli.output import print_table
+from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
-from dlsched.studies.registry import compute
-from dlsched.studies.steady import Pair, SteadyAnswer, SteadyPoint
+from dlsched.studies.steady import STUDY, Pair, SteadyAnswer, SteadyPoint, SteadySpec
 from dlsched.wording.formats import amount, show_interval
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the flags."""
+    parser.add_argument("file", metavar="SPEC", nargs="?", help="JSON file with the experiment; options go before it")
+    parser.add_argument("--policies", type=names, metavar="A,B", dest="keys", help="policies, as listed by: policies")
+    parser.add_argument("--loads", type=numbers, metavar="X,Y", help="loads, each above 0 and below 1")
+    parser.add_argument("--nodes", type=whole(1), metavar="N", help="nodes of one GPU (100)")
+    add_flags(parser, SteadySpec, {"most_jobs": "N", "target": "T", "seed": "S"}, most_jobs="jobs_most")
+    add_json(parser)
 
 
 def run(options: Namespace) -> int:
     """Carry out the command; 1 when the audit found a violation."""
-    record = compute("steady", asked(options), progress_line(options.json))
-    answer = SteadyAnswer.from_plain(record.answer)
+    answer = answer_to(STUDY, STUDY.read_spec(question_of(options)), None, options)
+    tell(options, answer.to_plain(), lambda: _show(answer))
     found = [f"{point.label} at load {point.load:g}, {text}" for point in answer.points for text in point.audit]
-    if options.json:
-        print_json(record.answer)
-    else:
-        clear_line()
-        _show(answer)
-    if found:
-        print(f"dlsched: the audit found {amount(len(found), 'violation')}, first {found[0]}", file=sys.stderr)
-    return 1 if found else 0
+    return complain(f"the audit found {amount(len(found), 'violation')}, first {found[0]}" if found else "")
 
 
-def asked(options: Namespace) -> dict[str, Any]:
-    """Return the specification: that of the file, if any, with what was typed."""
+def question_of(options: Namespace) -> dict[str, Any]:
+    """Return the question: that of the file, if any, with what was typed."""
     spec = _read(Path(options.file)) if options.file else {}
-    if options.policies is not None:
-        spec["policies"] = [{"key": key} for key in options.policies]
+    if options.keys is not None:
+        spec["policies"] = [{"key": key} for key in options.keys]
     if options.nodes:
         stream = spec.get("stream", {})
         spec["stream"] = {**(stream if isinstance(stream, dict) else {}), "nodes": options.nodes}
-    typed = {"loads": options.loads, "most_jobs": options.jobs_most, "target": options.target, "seed": options.seed}
-    spec |= {name: value for name, value in typed.items() if value is not None}
-    if options.jobs_most is not None and "first_jobs" not in spec:
-        spec["first_jobs"] = min(4000, options.jobs_most)
+    spec |= typed(options, SteadySpec)
+    if options.most_jobs is not None and "first_jobs" not in spec:
+        spec["first_jobs"] = min(4000, options.most_jobs)
     return spec
 
 

@@ -1,20 +1,20 @@
-"""``sweep`` and ``pool-sizes``: one or two things changed over a range, under several policies, on the same draws."""
+"""``sweep``: one or two things changed over a range, under several policies, on the same draws."""
 
 from __future__ import annotations
 
-import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dlsched.cli.compute import kept_and_opened
-from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
-from dlsched.cli.whole_nodes import on_asked_nodes
+from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_json, add_keep_numbers, whole
+from dlsched.cli.output import print_table, printable, progress_line
+from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import delta_words, judge
-from dlsched.studies.design.factors import OWN, factors_for
-from dlsched.studies.design.measures import MEASURES, PAIRED, is_paired
-from dlsched.studies.sweep import SweepSpec, Swept, check, read_spec, run_sweep
+from dlsched.studies.design.factors import factors_for
+from dlsched.studies.design.measures import MEASURES, is_paired
+from dlsched.studies.sweep import STUDY, SweepSpec, Swept, check, run_sweep
 from dlsched.studies.sweep.answer import (
     Regret,
     Sweep,
@@ -22,12 +22,10 @@ from dlsched.studies.sweep.answer import (
     choice_points,
     frontier,
     mean_at,
-    mean_rows,
     regrets,
     rows_of,
     shown,
 )
-from dlsched.studies.sweep.presets import PRESETS, preset
 from dlsched.studies.sweep.spec import read_values
 from dlsched.studies.sweep.words import failed_words, point_words, unequal_words, violations
 from dlsched.wording.cautions import violation_words
@@ -38,70 +36,63 @@ COSTS = ("cost_month", "vm_cost", "total_cost")
 METRICS = ("wait_mean", "wait_p95", "jct_mean", "late_share", "cost_month", "completed")
 NOT_IN_TABLE = ("compared", "oversize", "solve_p50_s", "solve_p95_s", "solve_longest_s")
 """They are in JSON and CSV."""
-POOL_METRICS = ("jct_mean", "wait_mean", "jct_p95", "completed", "allocation_ratio", *PAIRED)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the flags."""
+    add_file(parser, nargs="?")
+    parser.add_argument(
+        "--vary",
+        dest="axes_typed",
+        action="append",
+        default=[],
+        metavar="KEY=VALUES",
+        help="what varies: nodes=4,8,16 or arrivals=0.8:1.2:5 (from, to, how many); twice for two; ? lists the keys",
+    )
+    parser.add_argument(
+        "--one-at-a-time", action="store_true", help="each value by itself beside the scenario as it is"
+    )
+    add_flags(parser, SweepSpec, {"policies": "A,B", "reference": "A", "metrics": "A,B"})
+    parser.set_defaults(metrics=METRICS)
+    parser.add_argument("--draws", type=whole(1), default=1, metavar="N", help="draws of what is random (1)")
+    add_keep_numbers(parser)
+    add_csv(parser, "a line for each run")
+    add_compute_options(parser)
+    add_json(parser)
 
 
 def run(options: Namespace) -> int:
     """Carry out the command; 1 when a run failed or the audit found a violation."""
-    is_of_pool = options.command == "pool-sizes"
-    if is_of_pool:
-        scenario = on_asked_nodes(load(options.file), options)
-        spec = pool_sizes(options, scenario)
-    elif options.file is None or not options.vary:
+    if options.file is None or not options.axes_typed:
         raise InputError("sweep", "needs a file and --vary", "Write it as in: sweep FILE --vary nodes=4,8,16")
-    else:
-        scenario = load(options.file)
-        if any(text in ("?", "help") for text in options.vary):
-            _show_changes(scenario)
-            return 0
-        spec = asked(options, scenario)
-    check(spec, scenario)
-    swept = computed(spec, scenario, options)
-    answer = swept.answer
-    if options.csv:
-        write_csv(mean_rows(answer) if is_of_pool else rows_of(answer), options.csv)
-    if options.json:
-        means = {"means": mean_rows(answer)} if is_of_pool else {}
-        print_json(answer.to_plain() | means | {"computed": swept.computed, "stored": swept.stored})
-    else:
-        clear_line()
-        _show(swept)
-    return _complaints(answer)
-
-
-def asked(options: Namespace, scenario: Scenario) -> SweepSpec:
-    """Return the question that was typed."""
-    typed = {"policies": options.policies, "reference": options.reference}
-    spec: dict[str, Any] = {
+    scenario = load(options.file)
+    if any(text in ("?", "help") for text in options.axes_typed):
+        _show_factors(scenario)
+        return 0
+    own = {
         "scenario": scenario.content_hash,
-        "axes": [_axis(text) for text in options.vary],
+        "axes": [_axis(text) for text in options.axes_typed],
         "mode": "one-at-a-time" if options.one_at_a_time else "grid",
         "seeds": list(range(options.draws)),
-        "metrics": options.metrics or METRICS,
     }
-    return read_spec(spec | {name: value for name, value in typed.items() if value is not None})
+    swept = computed(STUDY.read_spec(typed(options, SweepSpec) | own), scenario, options)
+    return told(swept, options, swept.answer.to_plain(), lambda: rows_of(swept.answer))
 
 
-def pool_sizes(options: Namespace, scenario: Scenario) -> SweepSpec:
-    """Return the sweep over sizes of the pool and mishaps that was typed, compared job by job with a reference."""
-    one = next(one for one in PRESETS if one.key == "pool-size")
-    mode, (sizes, _) = preset(one.key, scenario)
-    policies = list(options.policies or one.policies)
-    greedy = one.policies[-1]
-    return read_spec(
-        {
-            "scenario": scenario.content_hash,
-            "axes": [
-                {"key": sizes.key, "values": options.nodes or sizes.values},
-                {"key": "mishaps", "values": options.variants or (OWN,)},
-            ],
-            "mode": mode,
-            "policies": policies,
-            "reference": options.reference or (greedy if greedy in policies else policies[-1]),
-            "seeds": list(range(options.draws)),
-            "metrics": POOL_METRICS,
-        }
-    )
+def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
+    """Return the answer; runs are taken from the store and kept there where one is given."""
+    check(spec, scenario)
+    with kept(options) as store, opened(options) as executor:
+        return run_sweep(spec, scenario, executor, store, progress_line(options.json))
+
+
+def told(
+    swept: Swept, options: Namespace, plain: Mapping[str, Any], rows: Callable[[], Sequence[Mapping[str, Any]]]
+) -> int:
+    """Print the answer as the options say; return the exit status."""
+    tell(options, {**plain, "computed": swept.computed, "stored": swept.stored}, lambda: _show(swept), rows)
+    found = violations(swept.answer)
+    return complain(failed_words(swept.answer), violation_words(found) if found else "")
 
 
 def _axis(text: str) -> dict[str, Any]:
@@ -111,14 +102,8 @@ def _axis(text: str) -> dict[str, Any]:
     return {"key": key.strip(), "values": read_values(key.strip(), values)}
 
 
-def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
-    """Return the answer; runs are taken from the store and kept there where one is given."""
-    with kept_and_opened(options) as (store, executor):
-        return run_sweep(spec, scenario, executor, store, progress_line(options.json))
-
-
-def _show_changes(scenario: Scenario) -> None:
-    rows = [(change.key, change.unit or change.kind, change.help) for change in factors_for(scenario)]
+def _show_factors(scenario: Scenario) -> None:
+    rows = [(factor.key, factor.unit or factor.kind, factor.help) for factor in factors_for(scenario)]
     print_table(("key", "value", "what"), [*rows, ("POLICY.PARAMETER", "", "A parameter of a policy; see: policies")])
 
 
@@ -211,10 +196,3 @@ def _offers(sweep: Sweep) -> list[tuple[int, ...]]:
     """Return the points that compete: those that differ in what can be chosen; of single ones only the baseline."""
     groups = dict.fromkeys(tuple(choice_points(sweep, point)) for point in range(len(sweep.points)))
     return [group for group in groups if len(group) > 1] or [next(iter(groups))]
-
-
-def _complaints(sweep: Sweep) -> int:
-    ended, found = failed_words(sweep), violations(sweep)
-    for text in filter(None, (ended, violation_words(found) if found else "")):
-        print(f"dlsched: {printable(text)}", file=sys.stderr)
-    return 1 if ended or found else 0

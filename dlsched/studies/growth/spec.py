@@ -29,11 +29,13 @@ class GrowthSpec(FrozenModel):
     policy: Key
     params: dict[Key, Any] = Field(default_factory=dict, max_length=100)
     targets: tuple[Target, ...] = Field(min_length=1, max_length=8)
-    claim: Claim = "average"
+    claim: Claim = Field("average", description="What holds: the mean over draws, or nearly every draw.")
     level: float = Field(0.95, gt=0, lt=1)
     percent: float = Field(3.0, ge=-50, le=100, description="Growth of arrivals a month, %.")
     months: int = Field(12, ge=1, le=60, description="How many months ahead.")
-    begin: str = Field("", pattern=r"^$|^[1-9]\d{3}-(0[1-9]|1[0-2])$")
+    begin: str = Field(
+        "", pattern=r"^$|^[1-9]\d{3}-(0[1-9]|1[0-2])$", description="Today's month; without it months are numbered."
+    )
     lead_months: int = Field(3, ge=0, le=60, description="Months from an order to nodes that run jobs.")
     steps: tuple[GrowthStep, ...] = Field((), max_length=100)
     seeds: tuple[int, ...] = Field(tuple(range(10)), min_length=1, max_length=1000)

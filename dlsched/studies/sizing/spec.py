@@ -44,7 +44,7 @@ class SizeSpec(FrozenModel):
     targets: tuple[Target, ...] = Field(min_length=1, max_length=8)
     policy: Key = "fifo"
     params: dict[Key, Any] = Field(default_factory=dict, max_length=100)
-    claim: Claim = "average"
+    claim: Claim = Field("average", description="What holds: the mean over draws, or nearly every draw.")
     level: float = Field(0.95, ge=0.5, le=0.999, description="Share of draws that must meet the targets.")
     types: tuple[TypeRange, ...] = Field((), max_length=MOST_TYPES)
     draws: int = Field(10, ge=2, le=200, description="Draws of each size in the search.")

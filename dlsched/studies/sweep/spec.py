@@ -56,12 +56,14 @@ class SweepSpec(FrozenModel):
     scenario: str = Field(min_length=1, description="Hash of the scenario.")
     axes: tuple[AxisSpec, ...] = Field(min_length=1, max_length=MOST_AXES)
     mode: Literal["grid", "one-at-a-time"] = "grid"
-    policies: tuple[Key, ...] = Field(("fifo",), min_length=1, max_length=40)
+    policies: tuple[Key, ...] = Field(("fifo",), min_length=1, max_length=40, description="Keys of policies.")
     params: dict[Key, dict[Key, Any]] = Field(default_factory=dict, max_length=40)
     seeds: tuple[int, ...] = Field((0,), min_length=1, max_length=1000)
     vary: dict[Key, Value] = Field(default_factory=dict, max_length=10)
-    metrics: tuple[Key, ...] = Field(METRICS, min_length=1)
-    reference: str = Field("", max_length=80)
+    metrics: tuple[Key, ...] = Field(
+        METRICS, min_length=1, description="Metrics; regret and frontier are of the first."
+    )
+    reference: str = Field("", max_length=80, description="Policy that others are compared with; else the first.")
 
     @model_validator(mode="before")
     @classmethod

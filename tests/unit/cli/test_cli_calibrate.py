@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.cli import calibrate
+from dlsched.cli import study_command
 from dlsched.cli.arguments import GROUPINGS as TYPED
 from dlsched.cli.main import main
 from dlsched.runner.executor import WorkerPool
@@ -23,7 +23,7 @@ SACCT = "data/samples/slurm-sacct.txt"
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate, "open_pool", lambda: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
+    monkeypatch.setattr(study_command, "open_pool", lambda *_: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from dlsched.cli.growth import read_step
 from dlsched.cli.main import main
 from dlsched.domain.scenario import SimulationRules
 from dlsched.studies.design import changed
-from dlsched.studies.growth import run_growth
+from dlsched.studies.growth import STUDY, run_growth
 from dlsched.studies.growth.answer import Growth
 from dlsched.studies.simulation import simulate
 from dlsched.workload.scenario_file import write_scenario
@@ -36,7 +38,7 @@ def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureF
     assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (exact for this trace")
     assert "They hold again from 2027-01." in first
     assert "No queue is carried over" in assumed
-    assert header.split()[:3] == ["month", "arrivals", "nodes"]
+    assert header.split()[:3] == ["Month", "Arrivals", "Nodes"]
     assert "draws" not in header
     assert [line.split()[:3] for line in months if line.startswith("20")] == [
         ["2026-11", "1x", "2"], ["2026-12", "1.5x", "2"], ["2027-01", "2.25x", "10"], ["2027-02", "3.38x", "10"],
@@ -73,14 +75,14 @@ def test_runs_are_kept_and_taken_from_the_store(
 def test_a_violation_ends_with_one(
     file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*args: object) -> Growth:
-        found = run_growth(*args)  # type: ignore[arg-type]
+    def broken(*args: Any, **more: Any) -> Growth:
+        found = run_growth(*args, **more)
         month = found.months[1]
         draw = month.draws[0].model_copy(update={"audit": ("node 0 held twice",)})
         months = (found.months[0], month.model_copy(update={"draws": (draw,)}), *found.months[2:])
         return found.model_copy(update={"months": months})
 
-    monkeypatch.setattr("dlsched.cli.growth.run_growth", broken)
+    monkeypatch.setattr("dlsched.cli.growth.STUDY", replace(STUDY, run=broken))
     assert main(["growth", file, *TYPED, "--begin", "2026-11"]) == 1
     assert "violations in 1 run. First, 2026-12: node 0 held twice" in capsys.readouterr().err
 

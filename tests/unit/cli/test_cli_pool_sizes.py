@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dlsched.cli import compute
+from dlsched.cli import study_command
 from dlsched.cli.main import main
 from dlsched.metrics.stats.intervals import mean_interval
 from dlsched.runner.executor import WorkerPool
@@ -30,7 +30,7 @@ OPTIMAL, GREEDY = "modelarts-optimal", "modelarts-greedy"
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compute, "open_pool", lambda *_: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
+    monkeypatch.setattr(study_command, "open_pool", lambda *_: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
 
 
 @pytest.fixture

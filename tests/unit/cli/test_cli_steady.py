@@ -1,10 +1,13 @@
 """``dlsched steady``: the table, the JSON, the file, and one line for what is wrong."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from dlsched.cli import study_command
 from dlsched.cli.main import main
+from dlsched.runner.executor import WorkerPool
 from dlsched.studies.steady import SteadyAnswer
 from dlsched.studies.steady import point as point_module
 
@@ -46,6 +49,7 @@ def test_a_file_holds_the_experiment_and_options_go_before_it(capsys, tmp_path):
 
 
 def test_a_violation_is_told_and_is_a_failure(capsys, monkeypatch):
+    monkeypatch.setattr(study_command, "open_pool", lambda *_: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
     monkeypatch.setattr(point_module, "audit", lambda *args: ["node 1 holds 2 of 1"])
     assert main([*SMALL, "--loads", "0.2", "--policies", "waterfill"]) == 1
     assert "the audit found 1 violation, first Waterfill at load 0.2, 400 jobs: node 1" in capsys.readouterr().err
