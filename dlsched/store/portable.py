@@ -267,13 +267,13 @@ def insert(cursor: Any, bundle: Bundle, now: datetime) -> ImportReport:
     """Write what is new in a bundle; the caller holds the transaction."""
     for entry in bundle.manifest.scenarios:
         _insert_scenario(cursor, entry, bundle.scenarios[entry.scenario_hash], now)
-    added, known = [], []
+    added, present = [], []
     for run in bundle.manifest.runs:
         if (found := runs.find(cursor, run.run_key)) is not None:
-            known.append(found)
+            present.append(found)
         else:
             added.append(runs.insert(cursor, _row_of(run), run.metrics, bundle.tables[run.run_key]))
-    return ImportReport(tuple(added), tuple(known))
+    return ImportReport(tuple(added), tuple(present))
 
 
 def _insert_scenario(cursor: Any, entry: ScenarioEntry, scenario: Scenario, now: datetime) -> None:

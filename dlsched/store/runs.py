@@ -236,8 +236,8 @@ def mark_deleted(cursor: Any, run_ids: Sequence[str], when: datetime | None) -> 
 
 def purge(cursor: Any, condition: str, values: Sequence[Any]) -> int:
     """Remove the runs that meet a condition, with all their rows; return how many."""
-    found = cursor.execute(f"SELECT run_no FROM runs WHERE {condition}", list(values)).fetchall()
-    numbers = [number for (number,) in found]
+    rows = cursor.execute(f"SELECT run_no FROM runs WHERE {condition}", list(values)).fetchall()
+    numbers = [number for (number,) in rows]
     if numbers:
         for table in ("runs", "metrics", *TABLES):
             cursor.execute(f"DELETE FROM {table} WHERE list_contains(?, run_no)", [numbers])

@@ -38,10 +38,10 @@ class ScenarioInfo:
 
 def save(cursor: Any, scenario: Scenario, based_on: str | None, now: datetime) -> ScenarioInfo:
     """Keep a scenario; one that is there already keeps its name and version, a deleted one comes back."""
-    known = info(cursor, scenario.content_hash, deleted_too=True)
-    if known is not None:
-        cursor.execute("UPDATE scenarios SET deleted_at = NULL WHERE scenario_hash = ?", [known.scenario_hash])
-        return known
+    existing = info(cursor, scenario.content_hash, deleted_too=True)
+    if existing is not None:
+        cursor.execute("UPDATE scenarios SET deleted_at = NULL WHERE scenario_hash = ?", [existing.scenario_hash])
+        return existing
     parent = info(cursor, based_on, deleted_too=True) if based_on else None
     lineage = parent.lineage if parent else scenario.content_hash
     newest = one(cursor, "SELECT max(version) FROM scenarios WHERE lineage = ?", [lineage])

@@ -156,15 +156,15 @@ def migrate(cursor: Any, steps: tuple[tuple[str, ...], ...] | None = None) -> in
         If the file was written by a newer dlsched.
     """
     steps = STEPS if steps is None else steps
-    found = version_of(cursor)
-    if found > len(steps):
+    version = version_of(cursor)
+    if version > len(steps):
         raise StoreError(
-            f"This store has format {found}, this version of dlsched knows formats up to {len(steps)}. "
+            f"This store has format {version}, this version of dlsched knows formats up to {len(steps)}. "
             "Update dlsched, or give another file with --store or DLSCHED_STORE."
         )
-    for number in range(found, len(steps)):
+    for number in range(version, len(steps)):
         _carry_out(cursor, steps[number], number + 1)
-    return found
+    return version
 
 
 def _carry_out(cursor: Any, statements: tuple[str, ...], version: int) -> None:

@@ -364,7 +364,7 @@ class Store:
     def list_settings(self, prefix: str) -> dict[str, Any]:
         """Return all remembered values whose key starts with ``prefix``."""
         with self._reading() as cursor:
-            found = cursor.execute(
+            rows = cursor.execute(
                 "SELECT key, value FROM settings WHERE starts_with(key, ?) ORDER BY key", [prefix]
             ).fetchall()
-        return {key: json.loads(value) for key, value in found}
+        return {key: json.loads(value) for key, value in rows}

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import first_of
 from dlsched.domain.workload import RESOURCES, Workload
 from dlsched.speed.layered_step import step_columns, transfer_seconds
 from dlsched.speed.pipeline import Layers, Overlap, pipeline
@@ -143,13 +144,13 @@ def read_layers(content: bytes, name: str) -> pd.DataFrame:
     bare = {str(column).lower().split("(")[0].split("_")[0].strip(): column for column in reversed(table.columns)}
     lacks = [kind for kind in KINDS if kind not in bare]
     if lacks:
-        why = f"no column {lacks[0]!r}; it has: {', '.join(map(str, table.columns[:12]))}"
+        why = f"no column {lacks[0]!r}; it has: {first_of([*map(str, table.columns)])}"
         raise InputError(f"file {name}", why, "Name the columns forward, backward, transfer; times in ms")
-    found = {}
+    layers = {}
     for column, kind in zip(COLUMNS, KINDS, strict=True):
         texts = table[bare[kind]]
-        found[column] = pd.to_numeric(texts, errors="coerce").astype(float)
-        for row in np.flatnonzero(found[column].isna() & texts.notna())[:1].tolist():
+        layers[column] = pd.to_numeric(texts, errors="coerce").astype(float)
+        for row in np.flatnonzero(layers[column].isna() & texts.notna())[:1].tolist():
             why = f"must be a number of ms, got {texts[row]!r:.40}"
             raise InputError(f"file {name}, line {row + 2}, {kind}", why, "Correct the cell")
-    return pd.DataFrame(found)
+    return pd.DataFrame(layers)

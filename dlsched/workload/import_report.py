@@ -131,14 +131,14 @@ class Ledger:
     def _note(
         self, kind: FindingKind, mask: Bools, reason: str, rule: str, values: Any, unreadable: bool = False
     ) -> None:
-        found = np.flatnonzero(mask)
-        if not found.size:
+        rows = np.flatnonzero(mask)
+        if not rows.size:
             return
-        first = found[:EXAMPLES]
-        shown = self._names if values is None else values
-        texts = ["" if shown is None else example_text(shown[int(row)]) for row in first]
+        first = rows[:EXAMPLES]
+        values_of_rows = self._names if values is None else values
+        texts = ["" if values_of_rows is None else example_text(values_of_rows[int(row)]) for row in first]
         examples = tuple(Example(int(line), text) for line, text in zip(self._line_of(first), texts, strict=True))
-        self._findings.append(Finding(kind, reason, rule, int(found.size), examples, unreadable))
+        self._findings.append(Finding(kind, reason, rule, int(rows.size), examples, unreadable))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -158,10 +158,10 @@ class Ledger:
         worst = max(drops, key=lambda f: f.count, default=None)
         if worst is not None and (kept == 0 or unreadable > LARGEST_UNREADABLE_SHARE * rows):
             about = "no row can be used" if kept == 0 else f"most rows cannot be read: {unreadable:,} of {rows:,}"
-            shown = (
+            example = (
                 f", for example line {worst.examples[0].line}: {worst.examples[0].value!r}" if worst.examples else ""
             )
-            why = f"{about}; most often ({worst.count:,} times): {worst.reason}{shown}"
+            why = f"{about}; most often ({worst.count:,} times): {worst.reason}{example}"
             raise InputError(what, why, way_out)
         return Report(
             rows=rows,
@@ -219,8 +219,8 @@ def offered_load(workload: Workload, cluster: Cluster) -> float:
     come at once the window is the longest run time. Above 1 the queue grows for as long as jobs arrive.
     """
     possible = cluster.num_gpus * arrival_window_s(workload)
-    asked = float(workload.gpus @ workload.work)
-    return asked / possible if possible > 0 else float("nan")
+    asked_gpu_s = float(workload.gpus @ workload.work)
+    return asked_gpu_s / possible if possible > 0 else float("nan")
 
 
 def loads_of(workload: Workload, cluster: Cluster) -> dict[str, float]:

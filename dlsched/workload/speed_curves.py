@@ -93,12 +93,12 @@ def _names(jobs: Workload, gpus: Ints, curves: Sequence[str]) -> Texts:
         raise InputError("workload", f"has no column 'profile' to choose from {len(curves)} speed curves", way_out)
     curve_of = {(_row_name(name, width), width): name for name in curves for width in set(gpus.tolist())}
     curve_of |= {(name, width): name for name in curves for width in set(gpus.tolist())}
-    found = [curve_of.get((str(name), int(width))) for name, width in zip(jobs.profile, gpus, strict=True)]
-    if None in found:
-        row = found.index(None)
+    names = [curve_of.get((str(name), int(width))) for name, width in zip(jobs.profile, gpus, strict=True)]
+    if None in names:
+        row = names.index(None)
         what = f"job {jobs.job_id[row]!s:.60}, column profile"
         raise InputError(what, f"{str(jobs.profile[row])[:60]!r} has no speed curve", way_out)
-    return np.array(found, dtype=object)
+    return np.array(names, dtype=object)
 
 
 def _check_widths(jobs: Workload, gpus: Ints, names: Texts, curves: Mapping[str, Floats]) -> None:

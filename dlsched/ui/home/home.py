@@ -112,7 +112,7 @@ class Recent:
 
 def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED) -> list[Recent]:
     """Return the newest runs of a frame of Store.list_runs, the draws of one policy as one line."""
-    found = []
+    lines = []
     stored = runs[runs["state"] == "stored"]
     for _, group in stored.groupby(["scenario_hash", "policy", "params"], sort=False):
         draws = group[group["code_version"] == group["code_version"].iloc[0]].sort_values("seed", kind="stable")
@@ -126,10 +126,10 @@ def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED)
             age((now - draws["created_at"].max()).total_seconds()),
         ]
         title = f"{policy_label(str(row['policy']))} on {row['scenario_name']}{version}"
-        found.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
-        if len(found) == most:
+        lines.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
+        if len(lines) == most:
             break
-    return found
+    return lines
 
 
 def age(seconds: float) -> str:
@@ -153,12 +153,12 @@ def has_own_runs(runs: pd.DataFrame) -> bool:
 def recent(runs: pd.DataFrame, *, primary: bool) -> None:
     """List the newest runs with open and compare."""
     st.subheader("Recent runs", anchor=False)
-    found = recent_of(runs, datetime.now(UTC).replace(tzinfo=None))
-    if not found:
+    lines = recent_of(runs, datetime.now(UTC).replace(tzinfo=None))
+    if not lines:
         st.markdown("No run yet. The demo takes a few seconds.")
         return
     with st.container(gap=None, key="recent"):
-        for line in found[:MOST_SHOWN]:
+        for line in lines[:MOST_SHOWN]:
             run = {"scenario": line.scenario_hash[: session.HASH_DIGITS], "run": line.run_id}
             st.page_link(
                 SCRIPTS["Result"],
@@ -167,7 +167,7 @@ def recent(runs: pd.DataFrame, *, primary: bool) -> None:
                 help="Open its result",
             )
             st.markdown(f":gray[{dollars(line.numbers)}]")
-    alike = same_question(found)
+    alike = same_question(lines)
     kind = "primary" if primary else "secondary"
     if len(alike) > 1 and st.button(f"Compare the {len(alike)}", key="start-compare", type=kind):  # type: ignore[arg-type]
         session.tick([line.run_id for line in alike])

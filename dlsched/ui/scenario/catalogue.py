@@ -53,14 +53,14 @@ class Shown:
 
 def begin() -> PriceList:
     """Return the list of the store; the table begins anew where another tab has changed it meanwhile."""
-    kept = price_lists.own()
+    stored = price_lists.own()
     before: PriceList | None = st.session_state.get(BASE)
-    if before is not None and before != kept:
+    if before is not None and before != stored:
         tables.forget(TABLE)
         if price_lists.saved() is not None:
             st.toast("The catalogue was changed elsewhere; this is what it is now.")
-    st.session_state[BASE] = kept
-    return kept
+    st.session_state[BASE] = stored
+    return stored
 
 
 def keep(prices: PriceList) -> None:
@@ -364,16 +364,16 @@ def importing(*, disabled: bool) -> None:
 
 
 def _read(file: File, region: str | None) -> PriceRead | DlschedError:
-    known: dict[tuple[str, str | None], PriceRead | DlschedError] = st.session_state.setdefault(READ, {})
-    if (file.tag, region) not in known:
-        for key in [key for key in known if key[0] != file.tag or key[1] is not None]:
-            del known[key]
+    reads: dict[tuple[str, str | None], PriceRead | DlschedError] = st.session_state.setdefault(READ, {})
+    if (file.tag, region) not in reads:
+        for key in [key for key in reads if key[0] != file.tag or key[1] is not None]:
+            del reads[key]
         try:
             with st.spinner("Reading"):
-                known[file.tag, region] = read_prices(file.content, file.name, region=region)
+                reads[file.tag, region] = read_prices(file.content, file.name, region=region)
         except DlschedError as error:
-            known[file.tag, region] = error
-    return known[file.tag, region]
+            reads[file.tag, region] = error
+    return reads[file.tag, region]
 
 
 def _region(file: File, read: PriceRead) -> str | None:

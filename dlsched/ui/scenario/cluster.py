@@ -85,12 +85,12 @@ def _cards(cluster: Cluster, load: float, scarce: tuple[str, str, str] | None) -
         if hourly is None
         else "All nodes together, while they are up."
     )
-    asked = "GPU time asked for over GPU time there is while jobs arrive. Above 100% the queue only grows."
+    why_load = "GPU time asked for over GPU time there is while jobs arrive. Above 100% the queue only grows."
     return [
         ("Nodes", count(cluster.num_nodes), "Nodes of all pools."),
         ("GPUs", count(cluster.num_gpus), "GPUs of all nodes."),
         ("Price", "no price set" if hourly is None else f"{money(hourly)}/h", why),
-        scarce or ("Load", share(load), asked),
+        scarce or ("Load", share(load), why_load),
     ]  # fmt: skip
 
 
@@ -250,8 +250,8 @@ def _pool_row(vm: VmType, nodes: int, partition: str) -> tuple[Any, ...]:
 def shows_disk(scenario: Scenario) -> bool:
     """Whether disk says anything here: a machine type states it, or a job asks for it."""
     jobs = scenario.workload
-    asked = (jobs.demand[:, DISK] > 0) | (jobs.server_demand[:, DISK] > 0)
-    return bool(asked.any()) or any(vm.disk_gib is not None for vm in scenario.cluster.vm_types)
+    wanted = (jobs.demand[:, DISK] > 0) | (jobs.server_demand[:, DISK] > 0)
+    return bool(wanted.any()) or any(vm.disk_gib is not None for vm in scenario.cluster.vm_types)
 
 
 def pool_columns(*, disk: bool = True) -> dict[str, Any]:
@@ -419,10 +419,10 @@ def notes_of(
     had = {(vm.name, vm.usd_per_h) for vm in before.vm_types if vm.usd_per_h is not None}
     have = {(vm.name, vm.usd_per_h) for vm in after.vm_types if vm.usd_per_h is not None}
     gone = [one for one in assumptions if one.is_about_default_cluster or (one.is_about_prices and not had & have)]
-    kept = [one for one in assumptions if one not in gone]
+    standing = [one for one in assumptions if one not in gone]
     came = [vm for vm in after.vm_types if (vm.name, vm.usd_per_h) in have - had]
     notes = [price_notes(came, prices, len(after.vm_types)) for prices in lists]
-    return tuple(dict.fromkeys([*kept, *next(filter(None, notes), ())]))
+    return tuple(dict.fromkeys([*standing, *next(filter(None, notes), ())]))
 
 
 def renting(scenario: Scenario, prices: PriceList) -> Scenario:
@@ -439,6 +439,6 @@ def renting(scenario: Scenario, prices: PriceList) -> Scenario:
     catalogue = to_vm_types(prices, {vm.name: vm.speed for vm in before.vm_types})
     absences = before.absences if before.free_slots else ()
     cluster = Cluster(slots=before.num_nodes, catalogue=catalogue, absences=absences)
-    kept = [one for one in scenario.assumptions if not one.is_about_cluster]
+    standing = [one for one in scenario.assumptions if not one.is_about_cluster]
     notes = price_notes(catalogue, prices, len(catalogue))
-    return scenario.replace(cluster=cluster, assumptions=tuple(dict.fromkeys([*kept, *notes])))
+    return scenario.replace(cluster=cluster, assumptions=tuple(dict.fromkeys([*standing, *notes])))

@@ -70,8 +70,8 @@ def on_cluster(
     if chosen == "default":
         return made
     own = tuple(one for one in made.assumptions if not one.is_about_default_cluster)
-    kept = with_other_jobs(current.assumptions) if chosen == "current" else ()
-    return made.replace(cluster=offers[chosen][1], assumptions=(*own, *kept))
+    notes = with_other_jobs(current.assumptions) if chosen == "current" else ()
+    return made.replace(cluster=offers[chosen][1], assumptions=(*own, *notes))
 
 
 def size_of(cluster: Cluster) -> str:
@@ -114,18 +114,18 @@ def profile(scenario: Scenario) -> None:
 def _load_card(load: float | None, cluster: Cluster) -> tuple[str, str, str]:
     if load is None:
         return ("Load", share(load), "Load needs fixed nodes with GPUs; here the policy rents the machines.")
-    asked = "GPU time asked for over GPU time of the cluster while jobs arrive; CPUs, memory and disk do not count."
-    return ("Load", share(load), f"{asked} Cluster: {amount(cluster.num_gpus, 'GPU')}.")
+    why = "GPU time asked for over GPU time of the cluster while jobs arrive; CPUs, memory and disk do not count."
+    return ("Load", share(load), f"{why} Cluster: {amount(cluster.num_gpus, 'GPU')}.")
 
 
 def _charts(scenario: Scenario) -> None:
     theme, jobs, gpus = charts.page_theme(), in_seconds(scenario), scenario.cluster.num_gpus
-    shown = figures.profile(jobs, theme)
-    for left in range(0, len(shown), 2):
+    pictures = figures.profile(jobs, theme)
+    for left in range(0, len(pictures), 2):
         for column, place in zip(st.columns(2), (left, left + 1), strict=True):
-            if place < len(shown):
+            if place < len(pictures):
                 with column:
-                    charts.show(shown[place], f"profile-{place}")
+                    charts.show(pictures[place], f"profile-{place}")
     if (scarce := scarcest(scenario)) is not None:
         capacity = float(scenario.cluster.nodes.capacity[:, RESOURCES.index(scarce[0])].sum())
         unit, amounts = RESOURCE_UNITS[scarce[0]], amounts_of(scenario, scarce[0])
@@ -181,21 +181,21 @@ def label_of(column: str) -> str:
 
 def shown_columns(scenario: Scenario) -> dict[str, str]:
     """Return the columns to show with their headings; those of parameter servers only where they say something."""
-    found = {
+    headings = {
         name: label_of(name)
         for name, values in scenario.workload.columns().items()
         if name not in GANG_NAMES or bool(np.nan_to_num(values.astype(float)).any())
     }
     if scenario.speed.kind == "parameter-server":
-        found["work"] = STEPS
-    return found
+        headings["work"] = STEPS
+    return headings
 
 
 def _named(scenario: Scenario, text: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return which jobs have the text in a name."""
-    found = np.zeros(len(scenario.workload), dtype=bool)
+    is_named = np.zeros(len(scenario.workload), dtype=bool)
     for name in ("job_id", "user", "group", "job_class"):
         values = getattr(scenario.workload, name)
         if values is not None:
-            found |= pd.Series(values).astype(str).str.contains(text, case=False, regex=False).to_numpy()
-    return found
+            is_named |= pd.Series(values).astype(str).str.contains(text, case=False, regex=False).to_numpy()
+    return is_named

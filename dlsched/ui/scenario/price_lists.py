@@ -43,11 +43,11 @@ def first_list(cluster: Cluster) -> PriceList:
 
 def saved() -> PriceList | None:
     """Return the list of this store; None when none was kept, or one that this version cannot read."""
-    kept = session.store().get_setting(SAVED)
-    if kept is None:
+    stored = session.store().get_setting(SAVED)
+    if stored is None:
         return None
     try:
-        return PriceList.model_validate(kept)
+        return PriceList.model_validate(stored)
     except ValidationError:
         return None
 
@@ -70,10 +70,10 @@ def of_cluster(cluster: Cluster) -> PriceList:
 
 def types_to_rent(cluster: Cluster) -> dict[str, tuple[VmType, ...]]:
     """Return the machine types that free slots may rent, by the list they come from; the scenario's own come first."""
-    found = {SCENARIO: cluster.catalogue} if cluster.free_slots else {}
+    own_types = {SCENARIO: cluster.catalogue} if cluster.free_slots else {}
     speeds = {vm.name: vm.speed for vm in cluster.vm_types}
     lists = {OWN: saved()} | {bundled.label: price_list(bundled) for bundled in PRICE_LISTS}
-    return found | {label: to_vm_types(prices, speeds) for label, prices in lists.items() if prices and prices.used}
+    return own_types | {label: to_vm_types(prices, speeds) for label, prices in lists.items() if prices and prices.used}
 
 
 def all_lists() -> list[PriceList]:

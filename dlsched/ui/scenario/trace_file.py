@@ -197,19 +197,22 @@ def _mapping(file: File, *, needed: bool) -> None:
 
 
 def _choose_format(unsure: FormatUnsure, file: File) -> None:
-    for shown in preview(file.content, file.name, [candidate.format_key for candidate in unsure.candidates]):
+    for candidate_rows in preview(file.content, file.name, [candidate.format_key for candidate in unsure.candidates]):
         with st.container(border=True):
-            st.markdown(f"**Read as {shown.label}**")
-            if shown.problem:
-                st.markdown(safe(shown.problem, 300))
+            st.markdown(f"**Read as {candidate_rows.label}**")
+            if candidate_rows.problem:
+                st.markdown(safe(candidate_rows.problem, 300))
                 continue
-            rows = pd.DataFrame(shown.rows, columns=[*shown.header])
+            rows = pd.DataFrame(candidate_rows.rows, columns=[*candidate_rows.header])
             st.dataframe(
-                rows, hide_index=True, key=f"preview-{file.tag}-{shown.format_key}", alt="The first jobs read so"
+                rows,
+                hide_index=True,
+                key=f"preview-{file.tag}-{candidate_rows.format_key}",
+                alt="The first jobs read so",
             )
             st.button(
-                f"Read as {shown.label}", key=f"as-{file.tag}-{shown.format_key}",
-                on_click=st.session_state.__setitem__, args=(_key("format", file.tag), shown.format_key),
+                f"Read as {candidate_rows.label}", key=f"as-{file.tag}-{candidate_rows.format_key}",
+                on_click=st.session_state.__setitem__, args=(_key("format", file.tag), candidate_rows.format_key),
             )  # fmt: skip
 
 

@@ -113,14 +113,14 @@ def _lines(text: TraceText) -> tuple[dict[str, str], list[tuple[int, dict[str, s
     need_columns(list(header), NEEDED, f"price list {text.name}")
     place = {field: dialect.header.index(heading) for field, heading in header.items()}
     reader = csv.reader(io.StringIO(text.data[dialect.offset :].decode()), delimiter=dialect.delimiter)
-    found: list[tuple[int, dict[str, str]]] = []
+    rows: list[tuple[int, dict[str, str]]] = []
     try:
         for cells in reader:
             line = dialect.header_line + reader.line_num
             if line > MAX_LINES:
                 raise InputError(f"file {text.name}", f"it has more than {MAX_LINES:,} lines", "Give a shorter list")
             if any(cell.strip() for cell in cells):
-                found.append(
+                rows.append(
                     (
                         line,
                         {field: _FORMULA.sub("", cells[at].strip()) for field, at in place.items() if at < len(cells)},
@@ -128,19 +128,19 @@ def _lines(text: TraceText) -> tuple[dict[str, str], list[tuple[int, dict[str, s
                 )
     except csv.Error as error:
         raise InputError(f"file {text.name}", f"its lines cannot be read: {error}", "Check the quotes") from None
-    if not found:
+    if not rows:
         raise InputError(f"file {text.name}", "it has no rows besides the header", "Add a line for each machine type")
-    return header, found
+    return header, rows
 
 
 def _fields(header: Sequence[str]) -> dict[str, str]:
-    known = {_bare(word): field for field in COLUMNS for word in (field, *_ALSO[field])}
-    found: dict[str, str] = {}
+    field_of = {_bare(word): field for field in COLUMNS for word in (field, *_ALSO[field])}
+    headings: dict[str, str] = {}
     for heading in header:
-        field = known.get(_bare(heading))
+        field = field_of.get(_bare(heading))
         if field:
-            found.setdefault(field, heading)
-    return found
+            headings.setdefault(field, heading)
+    return headings
 
 
 def _bare(text: str) -> str:
@@ -149,15 +149,15 @@ def _bare(text: str) -> str:
 
 def _one_currency(lines: Sequence[tuple[int, dict[str, str]]]) -> None:
     """Raise InputError where prices are in several currencies, or not in dollars."""
-    found: dict[str, list[int]] = {}
+    lines_of: dict[str, list[int]] = {}
     for line, record in lines:
         for currency in _currencies(record):
-            found.setdefault(currency, []).append(line)
-    if len(found) > 1:
-        rows = "; ".join(f"{currency} in {_line_list(numbers)}" for currency, numbers in sorted(found.items()))
+            lines_of.setdefault(currency, []).append(line)
+    if len(lines_of) > 1:
+        rows = "; ".join(f"{currency} in {_line_list(numbers)}" for currency, numbers in sorted(lines_of.items()))
         raise InputError("price list, currencies", f"they are mixed: {rows}", "Convert all prices to USD")
-    if found and CURRENCY not in found:
-        why = f"all prices are in {next(iter(found))}, the planner counts in {CURRENCY}"
+    if lines_of and CURRENCY not in lines_of:
+        why = f"all prices are in {next(iter(lines_of))}, the planner counts in {CURRENCY}"
         raise InputError("price list, currencies", why, f"Convert them, and write {CURRENCY} as the currency")
 
 
@@ -171,17 +171,17 @@ def _currencies(record: Mapping[str, str]) -> set[str]:
     """Return the currencies of a row's prices: by its own column, else by signs; dollars where nothing is said."""
     signs = {_split(record.get(field, ""))[1] for field in ("usd_per_h", "spot_usd_per_h") if record.get(field)}
     named = record.get("currency", "").upper()
-    said = {sign for sign in signs if sign} | ({_SIGNS.get(named, named)} if named else set())
-    return said or {CURRENCY}
+    stated = {sign for sign in signs if sign} | ({_SIGNS.get(named, named)} if named else set())
+    return stated or {CURRENCY}
 
 
 def _split(price: str) -> tuple[str, str]:
     """Return the number and the currency of a price as text; the currency is "" where none is written."""
-    found = _PRICE.match(price.strip())
-    if found is None:
+    parts = _PRICE.match(price.strip())
+    if parts is None:
         return price, ""
-    sign = (found["before"] or found["after"] or "").strip()
-    return found["number"], _SIGNS.get(sign, sign.upper())
+    sign = (parts["before"] or parts["after"] or "").strip()
+    return parts["number"], _SIGNS.get(sign, sign.upper())
 
 
 def _offer(where: str, record: Mapping[str, str]) -> Offer:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import first_of
 from dlsched.domain.workload import Floats, Texts
 from dlsched.workload.import_report import Ledger
 from dlsched.workload.prices.price_file import SKYPILOT, PriceRead
@@ -111,13 +112,13 @@ def _accelerators(table: Table, ledger: Ledger, named: Texts, infos: Infos) -> t
     """Return GPU type and GPUs of each row; GpuInfo fills what the columns do not say."""
     count = numbers(table.columns["AcceleratorCount"])
     ledger.drop(count.bad, "AcceleratorCount is not a number", "Dropped", table.columns["AcceleratorCount"])
-    known = np.array([info is not None for info in infos], dtype=bool)
-    no_name, no_count = known & (named == ""), known & count.missing
+    has_info = np.array([info is not None for info in infos], dtype=bool)
+    no_name, no_count = has_info & (named == ""), has_info & count.missing
     ledger.repair(no_name, "AcceleratorName is empty", "Taken from GpuInfo")
     ledger.repair(no_count, "AcceleratorCount is empty", "Taken from GpuInfo")
     names = [info[0] if info and lacking else name for name, info, lacking in zip(named, infos, no_name, strict=True)]
-    told = _told(infos)
-    return np.array(names, dtype=object), np.where(no_count, told, count.values)
+    stated = _told(infos)
+    return np.array(names, dtype=object), np.where(no_count, stated, count.values)
 
 
 def _infos(table: Table) -> Infos:
@@ -138,12 +139,12 @@ def _check_infos(table: Table, ledger: Ledger, gpus: Floats, infos: Infos) -> No
     """Hold the columns against GpuInfo."""
     if "GpuInfo" not in table.columns:
         return
-    told = _told(infos)
-    ledger.flag(~np.isnan(told) & (told != gpus), "GpuInfo states another number of GPUs", "AcceleratorCount is taken",
-                told)  # fmt: skip
+    stated = _told(infos)
+    differs = ~np.isnan(stated) & (stated != gpus)
+    ledger.flag(differs, "GpuInfo states another number of GPUs", "AcceleratorCount is taken", stated)
     given = ~numbers(table.columns["GpuInfo"]).missing
     rule = "Not used: the other columns say what is needed"
-    ledger.flag(np.isnan(told) & given, "GpuInfo cannot be read", rule, table.columns["GpuInfo"])
+    ledger.flag(np.isnan(stated) & given, "GpuInfo cannot be read", rule, table.columns["GpuInfo"])
 
 
 @lru_cache(maxsize=MOST_INFOS)
@@ -186,9 +187,9 @@ def _prices(table: Table, ledger: Ledger) -> tuple[Floats, Floats]:
     spot = numbers(table.columns["SpotPrice"])
     wrong = spot.bad | (spot.values < 0) | (spot.values > LARGEST_PRICE)
     ledger.repair(wrong, "SpotPrice cannot be used", "Taken as not known", table.columns["SpotPrice"])
-    known = np.where(wrong | (spot.values == 0), np.nan, spot.values)
-    ledger.flag(known > price.values, "spot is dearer than on demand", "Kept as it is", known)
-    return price.values, known
+    spot_usd = np.where(wrong | (spot.values == 0), np.nan, spot.values)
+    ledger.flag(spot_usd > price.values, "spot is dearer than on demand", "Kept as it is", spot_usd)
+    return price.values, spot_usd
 
 
 def _optional(table: Table, ledger: Ledger, column: str) -> Floats:
@@ -203,12 +204,17 @@ def _optional(table: Table, ledger: Ledger, column: str) -> Floats:
 # ---- which rows ----------------------------------------------------------------------------------
 
 
-def _take_region(ledger: Ledger, regions: Any, region: str | None, known: Mapping[str, int], file: str) -> None:
+def _take_region(
+    ledger: Ledger, regions: Any, region: str | None, regions_of_file: Mapping[str, int], file: str
+) -> None:
     if region is None:
         return
-    if region not in known:
-        shown = ", ".join(list(known)[:8]) or "none"
-        raise InputError(f"region {region!r:.80}", f"is not in {file}", f"Regions with GPU machines: {shown}")
+    if region not in regions_of_file:
+        raise InputError(
+            f"region {region!r:.80}",
+            f"is not in {file}",
+            f"Regions with GPU machines: {first_of(list(regions_of_file), 8)}",
+        )
     ledger.drop((regions != region).to_numpy(), "in another region", f"Dropped: only {region} was asked for", regions,
                 unreadable=False)  # fmt: skip
 
@@ -216,9 +222,9 @@ def _take_region(ledger: Ledger, regions: Any, region: str | None, known: Mappin
 def _cheapest(ledger: Ledger, rows: pd.DataFrame) -> None:
     """Keep one row of each machine type: the cheapest on demand, then the cheapest on spot, then the first."""
     alive = rows[ledger.alive].sort_values(["usd", "spot"], kind="stable", na_position="last")
-    kept = alive.drop_duplicates(["name", "gpu_type", "gpus"]).index
+    cheapest = alive.drop_duplicates(["name", "gpu_type", "gpus"]).index
     twice = ledger.alive.copy()
-    twice[kept] = False
+    twice[cheapest] = False
     rule = "Dropped: the cheapest on demand counts, then the cheapest on spot"
     ledger.drop(twice, "the same type in another region or zone", rule, rows["region"], unreadable=False)
 

@@ -66,6 +66,6 @@ def type_ratio(application: ServiceApplication, gpu_type: str) -> float:
 
 
 def _gflops(gpu_type: str) -> float:
-    found = gflops_of(gpu_type)
-    assert found is not None, "the demo's GPU types are in the bundled table"
-    return found
+    gflops = gflops_of(gpu_type)
+    assert gflops is not None, "the demo's GPU types are in the bundled table"
+    return gflops

@@ -53,6 +53,6 @@ class MeasuredRows:
         digits = np.array([text.isascii() and text.isdigit() and "0" not in text for text in written], dtype=bool)
         rule = "Dropped: it must be digits, the GPUs on each node"
         self.ledger.drop(~digits, "placement cannot be read", rule, written)
-        kept = [text if good else "" for text, good in zip(written, digits, strict=True)]
-        gpus = np.array([sum(map(int, text)) if text else np.nan for text in kept], dtype=np.float64)
-        return gpus, np.array([len(text) for text in kept], dtype=np.float64)
+        usable = [text if good else "" for text, good in zip(written, digits, strict=True)]
+        gpus = np.array([sum(map(int, text)) if text else np.nan for text in usable], dtype=np.float64)
+        return gpus, np.array([len(text) for text in usable], dtype=np.float64)

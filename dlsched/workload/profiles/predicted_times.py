@@ -41,11 +41,11 @@ class Prediction:
 
 def typical(fit: NetworkFit) -> Floats:
     """Return a middle value of each feature that was measured, shape (features,); NaN where none is known."""
-    known = np.full(len(FEATURES), np.nan)
+    middle = np.full(len(FEATURES), np.nan)
     for feature in range(len(FEATURES)):
         if feature not in fit.unknown:
-            known[feature] = np.percentile(fit.runs.features[:, feature], 50, method="lower")
-    return known
+            middle[feature] = np.percentile(fit.runs.features[:, feature], 50, method="lower")
+    return middle
 
 
 def widths_of(cluster: Cluster) -> dict[str, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import first_of
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import Floats, Texts
 from dlsched.speed.regression import Runs
@@ -82,21 +83,22 @@ def read_profiling(source: Path | bytes, name: str = "", network: str = "", gpu_
     """
     text = open_trace(source, name)
     header, _ = table_head(text)
-    found = find_columns(header, NAMES)
-    _check_columns(text.name, header, found)
+    column_of = find_columns(header, NAMES)
+    _check_columns(text.name, header, column_of)
     table = (
-        parquet_table(text, found.values()) if text.is_parquet else read_table(text, sniff(text.data), found.values())
+        parquet_table(text, column_of.values())
+        if text.is_parquet
+        else read_table(text, sniff(text.data), column_of.values())
     )
     if table.rows > MOST_ROWS:
         why = f"it has {table.rows:,} rows, at most {MOST_ROWS:,} are used"
         raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
     given = network or (source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0])
     names = {"network": given or "network", "gpu_type": gpu_type or ONE_TYPE}
-    return _Reading(table, found, names, list(text.notes)).result()
+    return _Reading(table, column_of, names, list(text.notes)).result()
 
 
 def _check_columns(file: str, header: tuple[str, ...], found: Mapping[str, str]) -> None:
-    shown = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
     lacks = []
     if not {"seconds", "hours", "step_s"} & set(found):
         lacks.append("the training time (seconds)")
@@ -105,7 +107,7 @@ def _check_columns(file: str, header: tuple[str, ...], found: Mapping[str, str])
     if "step_s" in found and "batch" not in found and not {"seconds", "hours"} & set(found):
         lacks.append("the batch size that step times need (batch_size)")
     if lacks:
-        why = f"no column was recognised for {' and '.join(lacks)}; it has: {shown}"
+        why = f"no column was recognised for {' and '.join(lacks)}; it has: {first_of(header)}"
         raise InputError(
             f"file {file}", why, "Name the columns network, gpu_type, gpus, batch_size, iterations, seconds"
         )
@@ -193,14 +195,14 @@ class _Reading(MeasuredRows):
         if "gflops" not in self.found:
             given = 1000.0 * self.positive("tflops", "TFLOPS")
         types = sorted(set(gpu_type[np.isnan(given) & self.ledger.alive]))
-        known = {name: value for name in types if (value := gflops_of(name)) is not None}
-        if known:
-            listed = ", ".join(f"{name} {value:,.0f}" for name, value in list(known.items())[:8])
+        nominal = {name: value for name in types if (value := gflops_of(name)) is not None}
+        if nominal:
+            listed = ", ".join(f"{name} {value:,.0f}" for name, value in list(nominal.items())[:8])
             self.notes.append(f"GFLOPS were filled from makers' nominal figures: {listed}")
-        unknown = [name for name in types if name not in known and name != ONE_TYPE]
+        unknown = [name for name in types if name not in nominal and name != ONE_TYPE]
         if unknown:
             self.notes.append(f"GFLOPS not known: {', '.join(unknown[:8])}; give a column gflops")
-        filled = np.array([known.get(name, np.nan) for name in gpu_type], dtype=np.float64)
+        filled = np.array([nominal.get(name, np.nan) for name in gpu_type], dtype=np.float64)
         return np.where(np.isnan(given), filled, given)
 
     def _drop_half_known(self, network: Texts, features: Floats) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import first_of
 from dlsched.domain.workload import Floats, Texts
 from dlsched.speed.measurements import (
     LEAST_PER_S,
@@ -80,31 +81,31 @@ def read_measurements(source: Path | bytes, name: str = "") -> MeasurementRead:
     header, _ = table_head(text)
     stations = _stations(header)
     used = {column for column, _ in stations.values()}
-    found = find_columns(tuple(column for column in header if column not in used), NAMES)
+    column_of = find_columns(tuple(column for column in header if column not in used), NAMES)
     profiled = len(stations) == len(STATIONS)
     if not profiled:
-        _check_columns(text.name, header, found, stations)
-    wanted = [*found.values(), *used]
+        _check_columns(text.name, header, column_of, stations)
+    wanted = [*column_of.values(), *used]
     table = parquet_table(text, wanted) if text.is_parquet else read_table(text, sniff(text.data), wanted)
     if table.rows > MOST_ROWS:
         why = f"it has {table.rows:,} rows, at most {MOST_ROWS:,} are used"
         raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
     given = source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0]
-    reading = _Reading(table, found, list(text.notes), given or "measured", f"file {text.name}")
+    reading = _Reading(table, column_of, list(text.notes), given or "measured", f"file {text.name}")
     return reading.times(stations) if profiled else reading.curves()
 
 
 def _stations(header: tuple[str, ...]) -> dict[str, tuple[str, float]]:
     """Return station -> (its column, seconds in its unit), for columns like "worker_s", "Worker (ms)", "upload [s]"."""
     plain = {re.sub(r"[^a-z0-9]+", "_", column.lower()).strip("_"): column for column in reversed(header)}
-    known = {
+    names = {
         station: f"{word}_{unit}"
         for station in STATIONS
         for unit in reversed(_UNITS)
         for word in reversed((station, *_STATION_ALSO.get(station, ())))
         if f"{word}_{unit}" in plain
     }
-    return {station: (plain[column], _UNITS[column.rpartition("_")[2]]) for station, column in known.items()}
+    return {station: (plain[column], _UNITS[column.rpartition("_")[2]]) for station, column in names.items()}
 
 
 def _check_columns(
@@ -119,8 +120,7 @@ def _check_columns(
         return
     if stations:
         lacks = [f"{station} ({station}_s)" for station in STATIONS if station not in stations]
-    shown = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
-    why = f"no column was recognised for {' and '.join(lacks)}; it has: {shown}"
+    why = f"no column was recognised for {' and '.join(lacks)}; it has: {first_of(header)}"
     way_out = "Name the columns workers, throughput; or worker_s, uplink_s, server_s, downlink_s"
     raise InputError(f"file {file}", why, way_out)
 

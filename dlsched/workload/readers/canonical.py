@@ -210,8 +210,8 @@ def _gpu_types(values: Texts) -> Texts:
     def tidy(text: str) -> str:
         return "|".join(sorted({part.strip()[:MAX_GPU_TYPE] for part in text.split("|")} - {""}))
 
-    known = {text: tidy(text) for text in set(values)}
-    return np.array([known[text] for text in values], dtype=object)
+    tidied = {text: tidy(text) for text in set(values)}
+    return np.array([tidied[text] for text in values], dtype=object)
 
 
 def _unique_ids(draft: Draft, ids: Texts | None, options: ReadOptions) -> Texts:

@@ -90,13 +90,13 @@ def choose(candidates: list[FormatCandidate], name: str) -> str:
     InputError
         Nothing suits; FormatUnsure when the best is not sure, or barely ahead of another.
     """
-    known = [candidate for candidate in candidates if candidate.format_key != "csv"]
-    if not known:
+    recognised = [candidate for candidate in candidates if candidate.format_key != "csv"]
+    if not recognised:
         if candidates:
             return "csv"
         why = "no known format was recognised (Philly, openb, Helios, SWF, sacct, a table with a header line)"
         raise InputError(f"file {name}", why, "Give a CSV with a header line, or choose the format")
-    best, rivals = known[0], [c for c in known[1:] if known[0].certainty - c.certainty < CLEAR_LEAD]
+    best, rivals = recognised[0], [c for c in recognised[1:] if recognised[0].certainty - c.certainty < CLEAR_LEAD]
     if best.certainty >= SURE and (best.certainty == 1 or not rivals):
         return best.format_key
     listed = " or ".join(str(c) for c in candidates[:3])
@@ -121,9 +121,9 @@ def _swf(head: bytes) -> FormatCandidate | None:
     ]
     if not numeric or len(numeric) < 0.5 * len(data):
         return None
-    known = {"Version", "Computer", "MaxJobs", "MaxProcs", "MaxNodes", "UnixStartTime"}
+    header_keys = {"Version", "Computer", "MaxJobs", "MaxProcs", "MaxNodes", "UnixStartTime"}
     comments = any(line.lstrip().startswith(b";") for line in lines)
-    return FormatCandidate("swf", 2 + bool(known & set(header_of(head))), 2 + comments)
+    return FormatCandidate("swf", 2 + bool(header_keys & set(header_of(head))), 2 + comments)
 
 
 def _sacct(head: bytes) -> FormatCandidate | None:
@@ -172,8 +172,8 @@ def _csv(head: bytes) -> FormatCandidate | None:
     dialect = sniff(head)
     if head.lstrip().startswith((b"[", b"{", b"<", b";")) or not any(name for name in dialect.header):
         return None
-    found = 3 - len(guess_mapping(dialect.header, dialect.sample).missing())
-    return FormatCandidate("csv", 1 + found, 4)
+    needed = 3 - len(guess_mapping(dialect.header, dialect.sample).missing())
+    return FormatCandidate("csv", 1 + needed, 4)
 
 
 _COUNTERS: tuple[Callable[[bytes], FormatCandidate | None], ...] = (

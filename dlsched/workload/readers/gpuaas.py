@@ -116,12 +116,12 @@ class _File:
 
     def distinct_names(self, column: str) -> Texts:
         """Return texts that are all different."""
-        found = self.names(column)
-        again = np.flatnonzero(pd.Series(found, dtype=object).duplicated().to_numpy())
+        names = self.names(column)
+        again = np.flatnonzero(pd.Series(names, dtype=object).duplicated().to_numpy())
         if again.size:
             row = int(again[0])
-            raise self.refusal(row, column, f"must be unique, {found[row][:60]!r} is there twice", "Drop one of them")
-        return found
+            raise self.refusal(row, column, f"must be unique, {names[row][:60]!r} is there twice", "Drop one of them")
+        return names
 
     def labels(self, column: str) -> Texts | None:
         """Return the texts of a column that may be missing."""
@@ -231,23 +231,23 @@ def _times_of(times: _File, fleet: _Fleet, job_id: Texts, notes: list[str]) -> F
 
 def _by_gpu_type(times: Floats, fleet: _Fleet, job_id: Texts) -> dict[str, Floats]:
     """Return GPU type -> times with 1, 2, ... GPUs, shape (jobs, GPUs); they may not differ by machine type."""
-    found: dict[str, Floats] = {}
+    by_type: dict[str, Floats] = {}
     for vm, start in zip(fleet.catalogue, fleet.first.tolist(), strict=True):
         here = times[:, start : start + vm.gpus]
-        known = found.setdefault(vm.gpu_type, here)
-        both = min(known.shape[1], vm.gpus)
-        differ = np.argwhere(known[:, :both] != here[:, :both])
+        earlier = by_type.setdefault(vm.gpu_type, here)
+        both = min(earlier.shape[1], vm.gpus)
+        differ = np.argwhere(earlier[:, :both] != here[:, :both])
         if len(differ):
             job, column = differ[0]
             why = (
                 f"with {column + 1} of the GPUs of {vm.name!r} it takes {here[job, column]:.12g} s, with as many on "
-                f"another machine type {known[job, column]:.12g} s"
+                f"another machine type {earlier[job, column]:.12g} s"
             )
             what = f"{TIMES}, job {job_id[job][:60]!r} on {vm.gpu_type!r}"
             raise InputError(what, why, "Give one time for each GPU type and number of GPUs")
-        if vm.gpus > known.shape[1]:
-            found[vm.gpu_type] = here
-    return found
+        if vm.gpus > earlier.shape[1]:
+            by_type[vm.gpu_type] = here
+    return by_type
 
 
 def _profiles(

@@ -249,7 +249,7 @@ def guess_mapping(header: Sequence[str], sample: Sequence[Sequence[str]]) -> Col
     sample
         First rows, as strings.
     """
-    found: list[tuple[float, int, int, str, Unit]] = []
+    guesses: list[tuple[float, int, int, str, Unit]] = []
     for position, name in enumerate(map(normal_name, header)):
         for rank, target in enumerate(TARGETS):
             sure = _name_confidence(name, target)
@@ -257,10 +257,10 @@ def guess_mapping(header: Sequence[str], sample: Sequence[Sequence[str]]) -> Col
                 values = [row[position] for row in sample if position < len(row)]
                 unit, suits = _unit_of(target, name, values)
                 if suits or sure == 1:  # a native name is meant; the doctor speaks about its values
-                    found.append((-sure, rank, position, target.key, unit))
+                    guesses.append((-sure, rank, position, target.key, unit))
     fields: dict[str, FieldMap] = {}
     taken: set[int] = set()
-    for minus_sure, _, position, key, unit in sorted(found):
+    for minus_sure, _, position, key, unit in sorted(guesses):
         if key not in fields and position not in taken:
             fields[key] = FieldMap(column=header[position], unit=unit, confidence=round(-minus_sure, 2))
             taken.add(position)

@@ -180,15 +180,15 @@ def _width(attempt: Mapping[str, Any], machines: dict[str, int]) -> int:
 
 def _sum_of_attempts(jobs: _Jobs) -> Floats:
     parts = timestamps(from_python(jobs.part_ends)).values - timestamps(from_python(jobs.part_starts)).values
-    known = ~np.isnan(parts)
+    is_timed = ~np.isnan(parts)
     part_job = np.array(jobs.part_job, dtype=np.int64)
-    return np.bincount(part_job[known], parts[known], minlength=len(jobs.lines)).astype(np.float64)
+    return np.bincount(part_job[is_timed], parts[is_timed], minlength=len(jobs.lines)).astype(np.float64)
 
 
 def _ambiguous(*times: Floats) -> Bools:
     first, last = DST_END
-    found = [(values >= first) & (values < last) for values in times]
-    return np.asarray(np.any(found, axis=0))
+    in_hour = [(values >= first) & (values < last) for values in times]
+    return np.asarray(np.any(in_hour, axis=0))
 
 
 def _hint(machines: Mapping[str, int]) -> Cluster | None:

@@ -174,14 +174,14 @@ def _flag_peculiar(ledger: Ledger, column: dict[str, Any], state: Texts) -> None
 
 
 def _assumptions(options: ReadOptions, state: Texts) -> list[str]:
-    said = []
+    notes = []
     if options.sacct_submit == "eligible":
-        said.append("Jobs arrive when dependencies and holds let them run (Eligible), not when submitted")
+        notes.append("Jobs arrive when dependencies and holds let them run (Eligible), not when submitted")
     if options.cancelled == "keep" and (state == "cancelled").any():
-        said.append("Cancelled jobs keep their run time as service")
+        notes.append("Cancelled jobs keep their run time as service")
     if options.censored == "keep" and (state == "running").any():
-        said.append("Jobs still running at the export run as long as they were seen")
-    return said
+        notes.append("Jobs still running at the export run as long as they were seen")
+    return notes
 
 
 # ---- demand ----------------------------------------------------------------------------------------
@@ -195,10 +195,10 @@ def parse_tres(text: str) -> tuple[float, float, float, str]:
     total, typed, cpus, gib = None, dict[str, float](), 0.0, 0.0
     for part in text.split(","):
         key, _, value = part.partition("=")
-        found = _QUANTITY.fullmatch(value.strip())
-        if not found:
+        quantity = _QUANTITY.fullmatch(value.strip())
+        if not quantity:
             continue
-        amount, name = float(found[1][:15]), key.strip().lower()
+        amount, name = float(quantity[1][:15]), key.strip().lower()
         if name == "gres/gpu":
             total = amount
         elif name.startswith("gres/gpu:"):
@@ -206,24 +206,24 @@ def parse_tres(text: str) -> tuple[float, float, float, str]:
         elif name == "cpu":
             cpus = amount
         elif name == "mem":
-            gib = amount * _TRES_MEMORY[found[2]]
+            gib = amount * _TRES_MEMORY[quantity[2]]
     return sum(typed.values()) if total is None else total, cpus, gib, "|".join(sorted(typed))
 
 
 def _demand(ledger: Ledger, column: dict[str, Any]) -> tuple[Floats, Floats, dict[str, Floats], list[str]]:
     """Return workers, GPUs per worker, CPUs and memory per worker, and the GPU types asked for."""
-    given, asked = _parsed(column["alloctres"]), _parsed(column["reqtres"])
+    given, requested = _parsed(column["alloctres"]), _parsed(column["reqtres"])
     blank = bools(pc.equal(strings(column["alloctres"]), ""))
-    gpus, cpus, gib = (np.where(blank, asked[i], given[i]) for i in range(3))
+    gpus, cpus, gib = (np.where(blank, requested[i], given[i]) for i in range(3))
     ncpus = np.nan_to_num(optional(ledger, numbers(column["ncpus"]), "NCPUS", column["ncpus"]))
     cpus = np.where(cpus > 0, cpus, ncpus)
     nodes = np.nan_to_num(numbers(column["nnodes"]).values, nan=1.0)
     workers, per_worker = split_gpus(gpus)
     workers = np.where(gpus == 0, np.maximum(1.0, nodes), workers)
-    ledger.flag((given[3] != "") & (asked[3] == ""), "GPU type given but not asked for",
+    ledger.flag((given[3] != "") & (requested[3] == ""), "GPU type given but not asked for",
                 "Not a constraint: the job may run on any type", given[3])  # fmt: skip
     floats = {"cpus_per_worker": cpus / workers, "mem_gib_per_worker": gib / workers}
-    return workers, per_worker, floats, list(asked[3])
+    return workers, per_worker, floats, list(requested[3])
 
 
 def _parsed(column: Any) -> tuple[Floats, Floats, Floats, Texts]:

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import first_of
 
 MAX_BYTES = 200 * 1024**2
 CHUNK_BYTES = 1 << 20
@@ -170,8 +171,7 @@ def _unzip(data: bytes, name: str) -> bytes:
         if "[Content_Types].xml" in names:
             raise InputError(f"file {name}", "it is an Office document", "Save the sheet as CSV and give that")
         if len(inside) != 1:
-            shown = ", ".join(sorted(names)[:10]) + (", …" if len(names) > 10 else "") if names else "none"
-            why = f"the archive must hold exactly one file, it holds {len(names)} ({shown})"
+            why = f"the archive must hold exactly one file, it holds {len(names)} ({first_of(sorted(names), 10)})"
             raise InputError(f"file {name}", why, "Unpack it and give one of them")
         if inside[0].flag_bits & 1:
             raise InputError(f"file {name}", "the archive is protected by a password", "Unpack it first")

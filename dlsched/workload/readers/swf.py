@@ -67,10 +67,10 @@ def read_swf(text: TraceText, options: ReadOptions) -> Draft:
 
 def header_of(data: bytes) -> dict[str, str]:
     """Return the "; Key: value" lines at the head of a log, the first of each key."""
-    found: dict[str, str] = {}
+    header: dict[str, str] = {}
     for key, value in _HEADER.findall(data[: 1 << 16]):
-        found.setdefault(key.decode("ascii"), value.decode("utf-8", "replace").strip()[:200])
-    return found
+        header.setdefault(key.decode("ascii"), value.decode("utf-8", "replace").strip()[:200])
+    return header
 
 
 # ---- parsing -------------------------------------------------------------------------------------
@@ -186,14 +186,14 @@ def _meta(header: dict[str, str]) -> dict[str, str]:
 def _assumptions(options: ReadOptions, value: dict[str, Floats]) -> list[str]:
     if options.cores_per_gpu:
         listed = ", ".join(f"partition {name}: {cores:g}" for name, cores in options.cores_per_gpu.items())
-        said = [f"Processors counted as GPUs by cores per GPU ({listed}); others x {options.gpus_per_processor:g}"]
+        notes = [f"Processors counted as GPUs by cores per GPU ({listed}); others x {options.gpus_per_processor:g}"]
     elif options.gpus_per_processor != 1:
-        said = [f"One processor counted as {options.gpus_per_processor:g} GPU"]
+        notes = [f"One processor counted as {options.gpus_per_processor:g} GPU"]
     else:
-        said = ["Processors counted as GPUs, one for one: SWF logs record cores"]
+        notes = ["Processors counted as GPUs, one for one: SWF logs record cores"]
     if (value["requested_time"] > 0).any():
-        said.append("Requested times are not used: policies see the real run time, or one with the estimate error")
-    return said
+        notes.append("Requested times are not used: policies see the real run time, or one with the estimate error")
+    return notes
 
 
 def _hint(header: dict[str, str]) -> Cluster | None:

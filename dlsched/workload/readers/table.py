@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import first_of
 from dlsched.domain.workload import Ints
 from dlsched.workload.import_report import EXAMPLES, Example, Ledger, example_text
 from dlsched.workload.readers.source import MAX_BYTES, TraceText
@@ -199,7 +200,7 @@ class _Parsed:
     @cached_property
     def _line_numbers(self) -> Ints:
         """Line numbers of the data lines that are not blank."""
-        found: list[Ints] = []
+        numbers_of_blocks: list[Ints] = []
         line, offset, size = self.dialect.header_line, self.dialect.offset, len(self.text)
         while offset < size:
             stop = min(size, max(_line_end(self.text, offset), offset + BLOCK_BYTES))
@@ -209,9 +210,9 @@ class _Parsed:
             ends = ends if len(ends) and ends[-1] == len(block) - 1 else np.append(ends, len(block))
             starts = np.append(0, ends[:-1] + 1)
             only_cr = (ends - starts == 1) & (block[starts.clip(max=len(block) - 1)] == 13)
-            found.append(line + 1 + np.flatnonzero((ends > starts) & ~only_cr))
+            numbers_of_blocks.append(line + 1 + np.flatnonzero((ends > starts) & ~only_cr))
             line, offset = line + len(ends), stop
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
+        return np.concatenate(numbers_of_blocks) if numbers_of_blocks else np.zeros(0, np.int64)
 
     @property
     def lines(self) -> int:
@@ -333,6 +334,5 @@ def need_columns(header: Sequence[str], needed: Iterable[str], what: str) -> Non
         return
     hints = [f"{near[0]!r} for {name!r}" for name in missing if (near := difflib.get_close_matches(name, header, 1))]
     did = f"Did you mean {', '.join(hints)}? " if hints else ""
-    have = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
     why = f"missing columns: {', '.join(missing)}"
-    raise InputError(what, why, f"{did}The file has: {have}")
+    raise InputError(what, why, f"{did}The file has: {first_of(header)}")

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from dlsched.domain.columns import GANG_COLUMNS
 from dlsched.domain.errors import InputError
+from dlsched.domain.names import first_of
 from dlsched.domain.workload import Floats
 from dlsched.workload.readers.canonical import Draft, optional, required
 from dlsched.workload.readers.convert import NUMBER, Read, clock_spans, numbers, split_gpus, timestamps
@@ -86,17 +87,16 @@ def _read_guessed(text: TraceText) -> Draft:
             draft.assumptions.append(f"Column {found.column!r} was read as: {TARGET[key].help.rstrip('.').lower()}")
     unused = [name for name in header if name and name not in sure.columns]
     if unused:
-        draft.ledger.notes.append(f"Columns not used: {', '.join(unused[:20])}" + (", …" if len(unused) > 20 else ""))
+        draft.ledger.notes.append(f"Columns not used: {first_of(unused, 20)}")
     return draft
 
 
 def _refuse_unclear(name: str, header: Sequence[str], guess: ColumnMapping) -> None:
-    shown = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
     if missing := guess.missing():
-        why = f"no column was recognised for {', '.join(missing)}; it has: {shown}"
+        why = f"no column was recognised for {', '.join(missing)}; it has: {first_of(header)}"
         do = "Map the columns, or rename them to job_id, submit_time_s, num_gpus, duration_s"
         if sum(re.fullmatch(NUMBER, name.strip()) is not None for name in header) > len(header) / 2:
-            why, do = f"its first line holds numbers, not column names: {shown}", "Add a header line"
+            why, do = f"its first line holds numbers, not column names: {first_of(header)}", "Add a header line"
         raise MappingNeeded(f"file {name}", why, do, guess)
     if guess.confidence < CONFIDENT:
         pairs = ", ".join(f"{f.column!r} for {k}" for k, f in guess.fields.items() if f.confidence < CONFIDENT)
@@ -178,8 +178,8 @@ class _Mapped:
         """Return a time column on the clock of the submissions."""
         read, dates = self._instants(key)
         values = optional(self.ledger, read, key, self._column(key))
-        known = np.isfinite(values).any()
-        if known and absolute != (dates or (absolute and _looks_like_epoch(values))):
+        has_times = np.isfinite(values).any()
+        if has_times and absolute != (dates or (absolute and _looks_like_epoch(values))):
             is_date, is_plain = ("submissions", key) if absolute else (key, "submissions")
             why = f"the {is_date} are dates but the {is_plain} are plain seconds"
             raise InputError(f"column {self.fields[key].column!r}", why, "Give both the same way")
@@ -216,7 +216,7 @@ class _Mapped:
         return np.ones(self.table.rows), have["gpus_per_worker"]
 
     def _demands(self, workers: Floats) -> dict[str, Floats]:
-        found: dict[str, Floats] = {}
+        demands: dict[str, Floats] = {}
         for name, whole, each, scale in (
             ("cpus_per_worker", "cpus", "cpus_per_worker", dict[str, float]()),
             ("mem_gib_per_worker", "mem", "mem_per_worker", GIB),
@@ -225,5 +225,5 @@ class _Mapped:
             if key in self.fields:
                 values = optional(self.ledger, self._numbers(key), key, self._column(key))
                 values = values * scale.get(self.fields[key].unit or "gib", 1.0)
-                found[name] = values if key == each else values / np.maximum(workers, 1)
-        return found
+                demands[name] = values if key == each else values / np.maximum(workers, 1)
+        return demands

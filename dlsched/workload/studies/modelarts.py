@@ -96,17 +96,17 @@ class ModelArtsSpec(FrozenModel):
     def _widths_agree(self) -> Self:
         if not sum(self.requested) > 0:
             raise ValueError("requested: at least one share must be above 0")
-        asked = [2**power for power, share in enumerate(self.requested) if share > 0]
+        requested = [2**power for power, share in enumerate(self.requested) if share > 0]
         if self.min_nodes > self.max_nodes:
             raise ValueError(f"min_nodes {self.min_nodes} must be at most max_nodes {self.max_nodes}")
-        if asked[0] < self.min_nodes or asked[-1] > self.max_nodes:
-            wrong = asked[0] if asked[0] < self.min_nodes else asked[-1]
+        if requested[0] < self.min_nodes or requested[-1] > self.max_nodes:
+            wrong = requested[0] if requested[0] < self.min_nodes else requested[-1]
             raise ValueError(
                 f"requested: jobs ask for {wrong} nodes, widths are {self.min_nodes} to {self.max_nodes}: change the "
                 "shares or the widths"
             )
-        if asked[-1] > self.nodes:
-            raise ValueError(f"requested: jobs ask for {asked[-1]} nodes, the cluster has {self.nodes}")
+        if requested[-1] > self.nodes:
+            raise ValueError(f"requested: jobs ask for {requested[-1]} nodes, the cluster has {self.nodes}")
         return self
 
 
@@ -228,7 +228,7 @@ def sample_elastic() -> Scenario:
 def assumptions_of(spec: ModelArtsSpec) -> tuple[Assumption, ...]:
     """Return what a drawn trace takes for granted."""
     shares = np.array(spec.requested) / sum(spec.requested)
-    asked = [f"{share:.0%} for {2**power}" for power, share in enumerate(shares) if share > 0]
+    sizes = [f"{share:.0%} for {2**power}" for power, share in enumerate(shares) if share > 0]
     everyone = f"every job asks for {2 ** int(np.argmax(shares))}"
     return stated(
         f"synthetic trace: of {TRACE_JOBS:,} jobs {LONG_JOBS} long, means and time span as published, the rest assumed",
@@ -236,7 +236,7 @@ def assumptions_of(spec: ModelArtsSpec) -> tuple[Assumption, ...]:
         "arrivals: Poisson, scaled to the published time span"
         + ("" if spec.load_scale == 1 else f", {spec.load_scale:g} times as dense"),
         f"run times of long jobs: 5 minutes and a lognormal tail, sigma {spec.sigma:g}",
-        f"nodes asked for: {everyone if len(asked) == 1 else ', '.join(asked)}",
+        f"nodes asked for: {everyone if len(sizes) == 1 else ', '.join(sizes)}",
         f"widths: powers of two from {spec.min_nodes} to {spec.max_nodes} nodes",
         _LAW,
     )
@@ -257,20 +257,20 @@ def on_whole_nodes(scenario: Scenario, nodes: int | None = None, most_nodes: int
     """
     _check_sizes(nodes, most_nodes)
     jobs = scenario.workload
-    asked = nodes_asked(scenario)
+    nodes_wanted = nodes_asked(scenario)
     changed = jobs.with_columns(
         work=requested_run_s(scenario),
-        workers=asked,
+        workers=nodes_wanted,
         gpus_per_worker=np.full(len(jobs), float(NODE_GPUS)),
         min_workers=np.ones(len(jobs), np.int64),
-        max_workers=np.maximum(asked, most_nodes),
+        max_workers=np.maximum(nodes_wanted, most_nodes),
         cpus_per_worker=None,
         mem_gib_per_worker=None,
         profile=None,
         **dict.fromkeys(column.name for column in GANG_COLUMNS),
     )
     cluster, about = _cluster_for(changed, scenario, nodes)
-    fewer = int((jobs.gpus < asked * NODE_GPUS - 1e-9).sum())
+    fewer = int((jobs.gpus < nodes_wanted * NODE_GPUS - 1e-9).sum())
     notes = [one for one in scenario.assumptions if not (one.is_about_speed or one.is_about_cluster)]
     return scenario.replace(
         workload=changed,
