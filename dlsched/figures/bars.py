@@ -152,7 +152,8 @@ def node_bars(
     lanes_of = {n: max(float(used.get(n, 0.0)), float(np.ceil(size_of[n])), 1.0) for n in nodes}
     size = np.array([lanes_of[n] for n in node], dtype=float)
     row = np.array([nodes.index(n) for n in node], dtype=float)
-    row_px = _row_px(max(lanes_of.values(), default=1.0), len(nodes))
+    # Rows are taller than usual where nodes have many GPUs and there are few of them.
+    row_px = max(float(ROW_PX), min(LANE_PX * max(lanes_of.values(), default=1.0), ROWS_PX / max(len(nodes), 1)))
     bars = bars_of(drawn, axis, row - 0.45 + 0.9 * (lane + height / 2) / size, 0.9 * height / size, row_px, colour_by)
 
     figure = go.Figure()
@@ -186,11 +187,6 @@ def _seen(segments: pd.DataFrame, size_of: Mapping[int, float]) -> pd.DataFrame:
     size = np.array([size_of[node] for node in segments["node"]], dtype=float)
     least = np.where(column(segments, "gpus") > 0, 1.0, np.maximum(np.ceil(size / LANES_SEEN), 1.0))
     return segments.assign(least_lanes=least)
-
-
-def _row_px(most_lanes: float, rows: int) -> float:
-    """Return how tall a node's row is: taller than usual where it has many GPUs and there are few rows."""
-    return max(float(ROW_PX), min(LANE_PX * most_lanes, ROWS_PX / max(rows, 1)))
 
 
 def in_window(segments: pd.DataFrame, axis: TimeAxis) -> pd.DataFrame:

@@ -26,7 +26,11 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
     values = 100 * np.array([one.value for one in found]) / largest
     bounds = 100 * np.array([one.bound for one in found]) / largest
     rows = list(range(len(found)))
-    told = [[one.limit.kpi.label, one.limit.kpi.show(one.value), _bound_words(one), one.short] for one in found]
+    told = [
+        [one.limit.kpi.label, one.limit.kpi.show(one.value),
+         f"{'most' if one.limit.most else 'least'} possible {one.limit.kpi.show(one.bound)}", one.short]
+        for one in found
+    ]  # fmt: skip
     figure = go.Figure()
     figure.add_bar(
         x=values,
@@ -154,10 +158,6 @@ def _nearest_words(limit: Limit, runs: Sequence[LimitedRun], *, own: bool) -> st
         best = (max if limit.most else min)(runs, key=lambda run: run.value.mean)
     to = " to its own" if own and gaps else ""
     return f"{plain(best.name, 30)} is nearest{to} with {show(limit.kpi.kind, best.value.mean)}"
-
-
-def _bound_words(one: Limited) -> str:
-    return f"{'most' if one.limit.most else 'least'} possible {one.limit.kpi.show(one.bound)}"
 
 
 def _add_lines(figure: go.Figure, theme: Theme, at: Sequence[float], *, name: str) -> None:

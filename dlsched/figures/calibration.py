@@ -42,11 +42,13 @@ def wait_by_group(answer: Calibration, policy: str, by: str, theme: Theme) -> Ch
         shown = [group for group in groups if verdict_of(group) in verdicts]
         if shown:
             ground = theme.muted if colour is None else theme.marks[colour]
+            # The area of a dot grows with the jobs.
+            sizes_px = [max(SMALLEST_PX, LARGEST_PX * np.sqrt(group.wait.jobs / largest)) for group in shown]
             figure.add_scatter(
                 x=[max(group.wait.recorded.mean_s, LEAST_S) for group in shown],
                 y=[max(group.wait.replayed.mean_s, LEAST_S) for group in shown],
                 mode="markers", name=name, showlegend=True,
-                marker={"color": ground, "symbol": symbol, "size": [_diameter_px(group, largest) for group in shown],
+                marker={"color": ground, "symbol": symbol, "size": sizes_px,
                         "opacity": 0.85, "line": {"color": theme.ground if colour is not None else ground,
                                                   "width": 1.5}},
                 customdata=[_hover(group) for group in shown], hovertemplate="%{customdata}<extra></extra>",
@@ -80,11 +82,6 @@ def _same_axes(figure: go.Figure) -> None:
     ticks = {"tickvals": list(kept), "ticktext": list(kept.values())}
     figure.update_xaxes(**ticks)
     figure.update_yaxes(type="log", range=axis.range, **ticks)
-
-
-def _diameter_px(group: ComparedGroup, largest: int) -> float:
-    """Return the diameter of a group's dot: its area grows with the jobs."""
-    return max(SMALLEST_PX, LARGEST_PX * float(np.sqrt(group.wait.jobs / largest)))
 
 
 def _band(figure: go.Figure, theme: Theme, low_s: float, high_s: float) -> None:

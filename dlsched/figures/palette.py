@@ -116,11 +116,7 @@ def ink_on(colour: str, palette: Theme) -> str:
 
 def policy_colour(key: str, palette: Theme) -> str:
     """Return a policy's colour, the same on all pages: its place in the registry decides."""
-    return palette.marks[_policy_place(key) % len(palette.marks)]
-
-
-def _policy_place(key: str) -> int:
     from dlsched.policies.registry import POLICIES
 
     places = {spec.key: place for place, spec in enumerate(POLICIES)}
-    return places.get(key, len(places))
+    return palette.marks[places.get(key, len(places)) % len(palette.marks)]

@@ -30,11 +30,15 @@ def price_dots(prices: PriceList, theme: Theme) -> Chart | None:
         return None
     rows = table.head(MOST_ROWS)
     figure = go.Figure()
-    _lines(figure, rows, theme)
-    for family, colour in _families(rows, theme).items():
+    has_spot = np.flatnonzero(rows["spot"].notna())
+    ends = (list(zip(rows[name].iloc[has_spot], has_spot.tolist(), strict=True)) for name in ("spot", "paid"))
+    add_strokes(figure, *ends, line={"color": theme.muted, "width": 2}, showlegend=False)
+    named = colours([family for family in rows["family"] if family != OTHER], theme)
+    others = {OTHER: theme.other} if (rows["family"] == OTHER).any() else {}
+    for family, colour in {**named, **others}.items():
         mine = rows[rows["family"] == family]
         _marks(figure, mine, family, colour, theme)
-    if rows["spot"].notna().any():
+    if len(has_spot):
         ring = {"symbol": "circle-open", "size": 11, "color": theme.ink, "line": {"width": 2}}
         legend_mark(figure, "ring: spot", **ring)
     left_out = f" (the cheapest {MOST_ROWS} of {len(table):,})" if len(table) > MOST_ROWS else ""
@@ -77,21 +81,10 @@ def _on_demand(offer: Offer, prices: PriceList) -> float:
     return spot_or_discounted(offer.usd_per_h, None, off, use_spot=False) / offer.gpus
 
 
-def _families(rows: pd.DataFrame, theme: Theme) -> dict[str, str]:
-    named = colours([family for family in rows["family"] if family != OTHER], theme)
-    return {**named, **({OTHER: theme.other} if (rows["family"] == OTHER).any() else {})}
-
-
 def _legend_rows(rows: pd.DataFrame) -> int:
     """Return how many lines the legend takes beside a table in a narrow window."""
     names = [*rows["family"].unique(), *["ring: spot"] * bool(rows["spot"].notna().any())]
     return 1 + sum(LEGEND_ENTRY_PX + LETTER_PX * len(name) for name in names) // NARROW_PX
-
-
-def _lines(figure: go.Figure, rows: pd.DataFrame, theme: Theme) -> None:
-    has_spot = np.flatnonzero(rows["spot"].notna())
-    ends = (list(zip(rows[name].iloc[has_spot], has_spot.tolist(), strict=True)) for name in ("spot", "paid"))
-    add_strokes(figure, *ends, line={"color": theme.muted, "width": 2}, showlegend=False)
 
 
 def _marks(figure: go.Figure, mine: pd.DataFrame, family: str, colour: str, theme: Theme) -> None:

@@ -237,8 +237,11 @@ def headroom(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     load has a number.
     """
     target = next(one for one in sizing.rule.targets if one.metric == metric)
-    curves = [(room, _curve(sizing, room, metric)) for room in sizing.headroom]
-    curves = [(room, curve) for room, curve in curves if curve]
+    curves: list[tuple[Headroom, list[tuple[float, Interval, Verdict]]]] = []
+    for room in sizing.headroom:
+        checks = [(load.factor, check_load(sizing, load)) for load in room.loads]
+        curve = [(load, mean, check.verdict) for load, check in checks if (mean := check.of(metric).mean) is not None]
+        curves += [(room, curve)] if curve else []
     if not curves:
         return None
     level, figure = Level(target, [mean for _, curve in curves for _, mean, _ in curve]), go.Figure()
@@ -270,14 +273,6 @@ def headroom(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
             tint = _look(sizing, room, theme)[1].colour
             figure.add_vrect(x0=room.last, x1=room.first, fillcolor=tint, opacity=0.25, line_width=0, layer="below")
     return Chart(figure, f"{target.kpi.label} over the load. {'; '.join(notes)}.", pd.DataFrame(rows))
-
-
-_Point = tuple[float, Interval, Verdict]
-
-
-def _curve(sizing: Sizing, room: Headroom, metric: str) -> list[_Point]:
-    checks = [(load.factor, check_load(sizing, load)) for load in room.loads]
-    return [(load, mean, check.verdict) for load, check in checks if (mean := check.of(metric).mean) is not None]
 
 
 def _look(sizing: Sizing, room: Headroom, theme: Theme) -> tuple[str, Look]:

@@ -85,7 +85,8 @@ def _add_cells(
             xs.append(x)
             ys.append(y)
             texts.append(mark if of is None else kpi.show(of.mean) if printed else "")
-            inks.append(theme.ink if of is None else _ink(float(tint[y, x]), theme))
+            ground = theme.ground if of is None else blended(theme.ground, theme.marks[0], float(tint[y, x]))
+            inks.append(theme.ink if of is None else ink_over(ground))
             why = "not run yet" if mark == NOT_RUN else "no number: a run failed, or it is undefined here"
             words = why if of is None else said(kpi, of)
             told.append([at, f"{plain(sweep.labels[who])}, {point_words(sweep, at)}: {words}"])
@@ -109,10 +110,6 @@ def _tints(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
     shown = np.log10(values) if is_log else values
     low, high = (np.nanmin(shown), np.nanmax(shown)) if known.size else (0.0, 0.0)
     return (shown - low) / (high - low if high > low else 1.0), is_log
-
-
-def _ink(tint: float, theme: Theme) -> str:
-    return ink_over(blended(theme.ground, theme.marks[0], tint))
 
 
 def blended(ground: str, mark: str, share: float) -> str:

@@ -32,7 +32,9 @@ def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | Non
     for row, move in enumerate(moves):
         one_sided = len(move.ends) == 2 and move.ends[0][1].mean * move.ends[1][1].mean > 0
         for place, (at, change) in enumerate(move.ends):
-            verdict = judge(kpi, _sure(change, exact=sweep.exact), abs(base.mean))
+            # A single draw of something that is not random has no uncertainty.
+            is_sure = sweep.exact and change.n == 1
+            verdict = judge(kpi, Interval(change.mean, 0.0, 1) if is_sure else change, abs(base.mean))
             axis, value = sweep.axes[move.axis], sweep.points[at][move.axis]
             assert value is not None
             seen.add(verdict)
@@ -70,17 +72,9 @@ def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | Non
     return Chart(figure, f"{kpi.label} of {sweep.labels[policy]}, {now} as it is. {told}.", pd.DataFrame(rows))
 
 
-def _sure(change: Interval, *, exact: bool) -> Interval:
-    """Return the change; a single draw of something that is not random has no uncertainty."""
-    return Interval(change.mean, 0.0, 1) if exact and change.n == 1 else change
-
-
-def _is_gain(change: Interval, kpi: KPI) -> bool:
-    return (change.mean < 0) == (kpi.better == "lower")
-
-
 def _bar_look(verdict: str, change: Interval, kpi: KPI, theme: Theme) -> dict[str, object]:
-    colour, shape = (theme.better, "") if _is_gain(change, kpi) else (theme.worse, "/")
+    is_gain = (change.mean < 0) == (kpi.better == "lower")
+    colour, shape = (theme.better, "") if is_gain else (theme.worse, "/")
     if verdict in ("not distinguishable", "rough", "same"):
         return {**hatched(CLEAR, "", theme.ink), "line": {"color": colour, "width": 2}}
     return hatched(colour, shape, theme.ink)

@@ -42,7 +42,10 @@ def changes(answer: Winners, theme: Theme) -> Chart | None:
     size, unit = _unit(answer, shown)
     kind, figure = QUANTITIES[answer.quantity], go.Figure()
     if answer.draws == 1:
-        _add_bands(figure, shown, size, theme)
+        quartiles = [(row, group.quartiles) for row, group in enumerate(shown) if group.quartiles is not None]
+        low, high = ([(of_jobs[end] / size, row) for row, of_jobs in quartiles] for end in (0, 2))
+        look = {"color": theme.other, "width": 6}
+        add_strokes(figure, low, high, line=look, name="middle half of its jobs", showlegend=True)
     rows_by = {verdict: [row for row, group in enumerate(shown) if group.verdict == verdict] for verdict in SHAPE_WORDS}
     for rows in filter(None, rows_by.values()):
         _add_dots(figure, answer, shown, rows, size, theme)
@@ -118,11 +121,3 @@ def _add_dots(
         hovertemplate="<b>%{customdata[0]}</b>, jobs: %{customdata[1]}<br>%{customdata[2]}"
         "<br>middle half of its jobs: %{customdata[3]}<extra></extra>",
     )  # fmt: skip
-
-
-def _add_bands(figure: go.Figure, shown: list[Group], size: float, theme: Theme) -> None:
-    """Draw from the lower to the upper quartile of the jobs' own changes."""
-    quartiles = [(row, group.quartiles) for row, group in enumerate(shown) if group.quartiles is not None]
-    low, high = ([(found[end] / size, row) for row, found in quartiles] for end in (0, 2))
-    look = {"color": theme.other, "width": 6}
-    add_strokes(figure, low, high, line=look, name="middle half of its jobs", showlegend=True)

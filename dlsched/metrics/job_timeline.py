@@ -252,15 +252,12 @@ def _waited(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> s
     if main in (REASONS[key] for key in HELD_BY_OTHERS) and holders.count:
         # Others may have held the GPUs after those who held them when the wait began.
         throughout = holders.until_s >= max(span.to_s for span in waits)
-        why = f"because its {_gpus(job['gpus'])} held{'' if throughout else ', at first'} by {holders.text}"
+        gpus = "GPU was" if job["gpus"] == 1 else f"{job['gpus']:g} GPUs were"
+        why = f"because its {gpus} held{'' if throughout else ', at first'} by {holders.text}"
     else:
         why = f"because: {main}"
     mostly = "mostly " if len(by_reason) > 1 else ""
     return f"{text}, {mostly}{why}" if mostly else f"{text} {why}"
-
-
-def _gpus(number_of: float) -> str:
-    return "GPU was" if number_of == 1 else f"{number_of:g} GPUs were"
 
 
 def _running(job: dict[str, Any], spans: tuple[Span, ...]) -> str:

@@ -83,22 +83,18 @@ def use(facts: RunFacts) -> Metrics:
     """Return how much of the GPU-time was held, and how much of that moved work forward."""
     up, held, useful = facts.gpu_s_up, facts.gpu_s_held, facts.gpu_s_useful
     spare = facts.gpu_s_paid - held
+    other = facts.log.piece_workers != facts.jobs.workers[facts.log.piece_row]
+    run_s = float(facts.piece_length_s.sum())
     return {
         "allocation_ratio": held / up if up > 0 else None,
         "goodput": useful / held if held > 0 else None,
-        "other_width_share": _other_width_share(facts),
+        "other_width_share": float(facts.piece_length_s[other].sum()) / run_s if run_s > 0 else None,
         "used_of_reserved": _used_of_reserved(facts),
         "gpu_hours_up": up / HOUR_S,
         "gpu_hours_held": held / HOUR_S,
         # Rounding of the sums must not show as 1e-12 hours.
         "gpu_hours_idle": spare / HOUR_S if spare > SAME_NUMBER * held else 0.0,
     }
-
-
-def _other_width_share(facts: RunFacts) -> float | None:
-    other = facts.log.piece_workers != facts.jobs.workers[facts.log.piece_row]
-    run_s = float(facts.piece_length_s.sum())
-    return float(facts.piece_length_s[other].sum()) / run_s if run_s > 0 else None
 
 
 def _used_of_reserved(facts: RunFacts) -> float | None:

@@ -274,28 +274,22 @@ def series_of(facts: RunFacts, most_points: int = MOST_POINTS) -> pd.DataFrame:
     waiting = count_after(jobs.submit_s, at_s) - count_after(log.job_end_s, at_s) - running
     states = {"gpus_held": np.round(held, 9), "gpus_up": up, "waiting": waiting, "running": running}
     # The last instant shows the state just before the run ended, not machines that are given back.
-    states = {name: _hold_last(values) for name, values in states.items()}
+    if len(at_s) > 1:
+        states = {name: np.append(values[:-1], values[-2]) for name, values in states.items()}
     keep = thin(at_s, list(states.values()), most_points)
     at_s = at_s[keep]
+    cost_usd = np.full(len(at_s), np.nan)
+    if facts.bill is not None:
+        cost_usd = accrued(facts.stays.start_s, facts.stays.end_s, facts.bill.stay_usd, at_s)
     return pd.DataFrame(
         {
             "time_s": at_s,
             **{name: values[keep] for name, values in states.items()},
-            "cost_usd": _cost_usd(facts, at_s),
+            "cost_usd": cost_usd,
             "tardiness_usd": _at_leaving(facts, facts.tardiness_usd, at_s),
             "utility": _at_leaving(facts, facts.utility, at_s),
         }
     )
-
-
-def _hold_last(values: np.ndarray) -> np.ndarray:
-    return np.append(values[:-1], values[-2:-1]) if len(values) > 1 else values
-
-
-def _cost_usd(facts: RunFacts, at_s: np.ndarray) -> np.ndarray:
-    if facts.bill is None:
-        return np.full(len(at_s), np.nan)
-    return accrued(facts.stays.start_s, facts.stays.end_s, facts.bill.stay_usd, at_s)
 
 
 def _at_leaving(facts: RunFacts, amount: np.ndarray | None, at_s: np.ndarray) -> np.ndarray:

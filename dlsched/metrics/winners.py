@@ -182,7 +182,7 @@ def winners(
     limit = kind.noticed[0] if noticed is None else noticed
     frame = _joined(pairs, by, quantity)
     labels, order = _labels(frame["of"], by)
-    code = _codes(labels, order)
+    code: Ints = np.asarray(pd.Categorical(labels, categories=list(order)).codes, dtype=np.int64)
     small = np.flatnonzero(np.bincount(code, minlength=len(order)) < LEAST_GROUP * len(pairs)).tolist()
     folded = small if len(small) > 1 else []
     shown = [place for place in range(len(order)) if place not in set(folded)]
@@ -261,10 +261,6 @@ def _labels(of: NDArray[Any], by: Grouping) -> tuple[Names, list[str]]:
         return length_classes(of.astype(float))
     named = np.where(of == "", NO_NAME, of).astype(object)
     return named, sorted(set(named.tolist()))
-
-
-def _codes(labels: Names, order: Sequence[str]) -> Ints:
-    return np.asarray(pd.Categorical(labels, categories=list(order)).codes, dtype=np.int64)
 
 
 # ---- numbers of the groups -----------------------------------------------------------------------------

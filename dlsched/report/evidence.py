@@ -104,17 +104,14 @@ class Sensitivity:
         """Return in how many situations an option is best; "" where a single draw of something random cannot tell."""
         if name not in self.names or (self.draws == 1 and not self.exact):
             return ""
-        lost = [each for each in self.situations if not _holds(each.row, name)]
+        # Where nobody is marked best all tie.
+        decided = [each for each in self.situations if any(cell.best for cell in each.row.cells)]
+        lost = [each for each in decided if not each.row.of(name).best]
         total = amount(len(self.situations), "situation")
         if not lost:
             return f"{name} is best, or not distinguishable from the best, in all {total}."
         kept = count(len(self.situations) - len(lost))
         return f"{name} is best, or not distinguishable from the best, in {kept} of {total}; not at: {lost[0].words}."
-
-
-def _holds(row: Row, name: str) -> bool:
-    """Whether an option is among the best; where nobody is marked best all tie."""
-    return row.of(name).best or not any(cell.best for cell in row.cells)
 
 
 def of_sweep(sweep: Sweep, metric: str, *, exact: bool = False) -> Sensitivity | None:

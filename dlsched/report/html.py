@@ -9,13 +9,12 @@ from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.compare import Cell, Row, what_differs
 from dlsched.metrics.winner_words import change_words, many_words, notes, quartiles_words, sentence
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
-from dlsched.report.choice import Point
 from dlsched.report.evidence import Frontier, Sensitivity, asked_words, ends, noun
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import FEW_OPTIONS, Memo
 from dlsched.report.rerun import file_name, seeds_words, settings
 from dlsched.report.svg import Mark, scatter
-from dlsched.studies.sizing.answer import FrontierPoint, check_at
+from dlsched.studies.sizing.answer import check_at
 from dlsched.studies.sizing.words import hits_words, neighbour_words, reached_words, sure_words
 from dlsched.studies.sizing.words import sentence as sentence_of_size
 from dlsched.wording.certainty import interval_note
@@ -108,13 +107,10 @@ def _table(memo: Memo) -> str:
     names = [f"{sign} {said(option.name, 40)}" for sign, option in zip(signs, memo.options, strict=True)]
     head = [f"How sure: {said(memo.certainty)}", *names]
     head[1] += " <small>(baseline)</small>"
-    rows = [[said(row.kpi.label), *(_cell(cell) for cell in row.cells)] for row in _shown_rows(memo)]
+    shown = memo.rows[: DENSE_ROWS[len(memo.options) > FEW_OPTIONS]] if _is_dense(memo) else memo.rows
+    rows = [[said(row.kpi.label), *(_cell(cell) for cell in row.cells)] for row in shown]
     same = f"The same under all options: {said(memo.same)}." if memo.same else ""
     return table(head, rows, caption=same)
-
-
-def _shown_rows(memo: Memo) -> tuple[Row, ...]:
-    return memo.rows[: DENSE_ROWS[len(memo.options) > FEW_OPTIONS]] if _is_dense(memo) else memo.rows
 
 
 def _cell(cell: Cell) -> str:
@@ -142,8 +138,12 @@ def _chart(memo: Memo) -> str:
         return size_chart(memo.sizes)
     if not memo.points:
         return ""
-    service = KPIS[memo.service]
-    marks = [_mark(memo, point) for point in memo.points]
+    cost, service = KPIS[memo.cost], KPIS[memo.service]
+    marks = [
+        Mark(f"{point.name}: {cost.show(point.cost.mean)}, {service.show(point.service.mean)}",
+             sign_of(memo, point.name), *memo.at(point), hollow=point.beaten)
+        for point in memo.points
+    ]  # fmt: skip
     hollow = any(point.beaten for point in memo.points)
     words = "; ".join(mark.name for mark in marks)
     picture = scatter(marks, memo.cost_title, memo.service_title, f"Cost against service. {words}.")
@@ -152,11 +152,6 @@ def _chart(memo: Memo) -> str:
     better = "Up" if service.better == "higher" else "Down"
     note = f"{better} and to the left is better; {bars}{beaten}."
     return f'<h2>Cost against service</h2>{picture}<p class="small">{note}</p>'
-
-
-def _mark(memo: Memo, point: Point) -> Mark:
-    words = f"{KPIS[memo.cost].show(point.cost.mean)}, {KPIS[memo.service].show(point.service.mean)}"
-    return Mark(f"{point.name}: {words}", sign_of(memo, point.name), *memo.at(point), hollow=point.beaten)
 
 
 def _winners(memo: Memo) -> str:
@@ -316,15 +311,12 @@ def _situations(found: Sensitivity | None) -> str:
 def size_chart(found: Frontier) -> str:
     """Return the sizes that were tried in cost against service, with a line that says how to read it."""
     last = sorted(found.points, key=lambda point: (point.answer, point.today))  # on top of their neighbours
-    marks = [_size_mark(found, point) for point in last]
+    marks = [
+        Mark(found.words(point), found.sign(point), *found.at(point), not point.answer, point.today) for point in last
+    ]
     alt = f"Cost against service of the sizes tried. {'; '.join(mark.name for mark in marks)}."
     picture = scatter(marks, found.cost_title, found.service_title, alt, found.limit)
     return f'<h2>Cost against service</h2>{picture}<p class="small">{said(found.note)}</p>'
-
-
-def _size_mark(found: Frontier, point: FrontierPoint) -> Mark:
-    x, y, x_half, y_half = found.at(point)
-    return Mark(found.words(point), found.sign(point), x, y, x_half, y_half, not point.answer, point.today)
 
 
 def _sizes(found: Frontier | None) -> str:

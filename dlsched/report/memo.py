@@ -173,9 +173,10 @@ def build(
     comparison = compare(drawn, options[0].name, exact=exact, of_days=of_days)
     cost, service = cost_key(options, rents=rents), service_key(comparison)
     rows, same = _rows(comparison, cost)
+    names = [option.name for option in options]
     bounds = {option.name: _bound_words(option) for option in options}
     return Memo(
-        question.strip() or f"Which should we use: {_either([option.name for option in options])}?",
+        question.strip() or f"Which should we use: {', '.join(names[:-1])} or {names[-1]}?",
         recommended.strip() or recommendation(comparison, options),
         note.strip(),
         _needed_labels(comparison, options),
@@ -201,10 +202,6 @@ def _bound_words(option: Alternative) -> str:
     """Return what proven bounds leave to gain at most, by the means over draws; "" without a bound."""
     keys = [key for limit in LIMITS for key in (limit.key, limit.bound_key)]
     return "; ".join(f"{each.limit.kpi.label}: {each.words}" for each in all_limited({k: option.mean(k) for k in keys}))
-
-
-def _either(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _check(options: Sequence[Alternative]) -> None:

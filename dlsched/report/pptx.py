@@ -82,14 +82,11 @@ def _slide(deck: Any, memo: Memo, title: str) -> Any:
         run = foot.text_frame.paragraphs[0].add_run()
         run.text = f" · {labels}"
         run.font.size, run.font.bold, run.font.color.rgb = Pt(11), True, colour(LIGHT.worse_text)
-    slide.notes_slide.notes_text_frame.text = "\n".join(_notes(memo))
+    notes = [f"Scenario {origin.words}, hash {origin.scenario_hash}, code {memo.code_version or 'unknown'}."]
+    notes += [f"How sure: {memo.certainty}.", *(f"Mind: {label}." for label in memo.labels)]
+    notes += ["To compute it again:", *memo.commands]
+    slide.notes_slide.notes_text_frame.text = "\n".join(cut(line, 1_000) for line in notes)
     return slide
-
-
-def _notes(memo: Memo) -> list[str]:
-    lines = [f"Scenario {memo.origin.words}, hash {memo.origin.scenario_hash}, code {memo.code_version or 'unknown'}."]
-    lines += [f"How sure: {memo.certainty}.", *(f"Mind: {label}." for label in memo.labels)]
-    return [cut(line, 1_000) for line in (*lines, "To compute it again:", *memo.commands)]
 
 
 def _advice(slide: Any, memo: Memo) -> None:

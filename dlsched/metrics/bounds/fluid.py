@@ -133,13 +133,9 @@ def _by_table(speed: Tabled, weight: Floats, at_hand: Ints) -> tuple[Floats, Flo
     rows, workers = np.repeat(first, len(widths)), np.tile(widths, len(first))
     time_s, worker_s = np.full(len(first), np.inf), np.full(len(first), np.inf)
     for vm in at_hand.tolist():
-        per_work_s = _seconds(speed, rows, workers, vm)
+        rate = speed.rates_on(rows, workers, vm)
+        per_work_s = np.divide(1.0, rate, out=np.full(len(rate), np.inf), where=rate > 0)
         weighed = per_work_s * workers * weight[vm]
         np.minimum(time_s, per_work_s.reshape(-1, len(widths)).min(axis=1), out=time_s)
         np.minimum(worker_s, weighed.reshape(-1, len(widths)).min(axis=1), out=worker_s)
     return time_s[kind], worker_s[kind]
-
-
-def _seconds(speed: Tabled, rows: Ints, workers: Ints, vm: int) -> Floats:
-    rate = speed.rates_on(rows, workers, vm)
-    return np.asarray(np.divide(1.0, rate, out=np.full(len(rate), np.inf), where=rate > 0))

@@ -137,9 +137,13 @@ def compare(
     """
     draws = {name: [given] if isinstance(given, Mapping) else list(given) for name, given in runs}
     _check(runs, baseline, {name: len(each) for name, each in draws.items()})
-    rows = (_row(KPIS[key], draws, baseline, exact=exact) for key in keys)
-    there = tuple(row for row in rows if any(cell.value is not None for cell in row.cells))
-    return Comparison(baseline, tuple(draws), there, len(draws[baseline]), exact, of_days)
+    there = []
+    for kpi in (KPIS[key] for key in keys):
+        values = {name: _values(each, kpi.key) for name, each in draws.items()}
+        best = _best(kpi, values, exact=exact)
+        cells = tuple(_cell(kpi, name, values, baseline, best, exact=exact) for name in draws)
+        there += [Row(kpi, cells)] if any(cell.value is not None for cell in cells) else []
+    return Comparison(baseline, tuple(draws), tuple(there), len(draws[baseline]), exact, of_days)
 
 
 def comparison_table(comparison: Comparison) -> pd.DataFrame:
@@ -205,12 +209,6 @@ def _check(runs: Sequence[tuple[str, Any]], baseline: str, draws: Mapping[str, i
                 f"has {count(number_of)} draws, the baseline {baseline!r} has {count(draws[baseline])}",
                 "Run both with the same draws",
             )
-
-
-def _row(kpi: KPI, draws: Mapping[str, Sequence[Numbers]], baseline: str, *, exact: bool) -> Row:
-    values = {name: _values(each, kpi.key) for name, each in draws.items()}
-    best = _best(kpi, values, exact=exact)
-    return Row(kpi, tuple(_cell(kpi, name, values, baseline, best, exact=exact) for name in draws))
 
 
 def _values(draws: Sequence[Numbers], key: str) -> list[float] | None:
