@@ -1,4 +1,4 @@
-"""``import``: read a trace, print the doctor's report, and keep it as a scenario unless only checked."""
+"""``import``: read a trace, print its import report, and keep it as a scenario unless only checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trace doctor: what a reader read, kept, repaired and dropped, and how the jobs suit a cluster."""
+"""Import report: what a reader read, kept, repaired and dropped, and how the jobs suit a cluster."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def never_fit(workload: Workload, cluster: Cluster, rule: PlacementRule = "best-
 
 
 def fit_of(workload: Workload, cluster: Cluster, rule: PlacementRule = "best-fit") -> Fit:
-    """Return the part of the doctor's report that depends on the cluster."""
+    """Return the part of an import report that depends on the cluster."""
     return Fit(offered_load(workload, cluster), never_fit(workload, cluster, rule), _not_followed(workload, cluster))
 
 

@@ -1,28 +1,82 @@
 """Scenario files: JSON and TOML with one content, written whole or not at all.
 
-JSON has null for a missing value in a column; TOML has no null and uses the empty text "". Infinity and NaN are in
-neither. Workloads of more than ``INLINE_JOBS`` jobs go to a Parquet table beside the file.
+``docs/scenario-format.md`` describes it for users. A scenario becomes plain data first (dicts, lists, texts, numbers):
+a missing value is None in a column and a left-out key elsewhere. JSON has null for it; TOML has no null and uses the
+empty text "". Infinity and NaN are in neither. Workloads of more than ``INLINE_JOBS`` jobs go to a Parquet table beside
+the file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from dlsched.domain.errors import InputError
-from dlsched.domain.scenario import Scenario
-from dlsched.workload.scenario_document import from_document, to_document
-from dlsched.workload.sidecar import sha256_of, table_bytes
+import numpy as np
+from pydantic import Field, model_validator
 
-__all__ = ["from_document", "read_scenario", "scenario_bytes", "to_document", "write_scenario"]
+from dlsched.domain.assumptions import Assumption, stated
+from dlsched.domain.cluster import Cluster
+from dlsched.domain.errors import InputError, validated
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.names import names_hint
+from dlsched.domain.scenario import FORMAT_VERSION, Scenario, SimulationRules, SpeedSpec
+from dlsched.domain.workload import COLUMN, Ints, Workload
+from dlsched.workload.sidecar import read_beside, sha256_of, table_bytes, table_columns
+from dlsched.workload.studies.registry import draw, parse
 
 INLINE_JOBS = 5_000
 Format = Literal["json", "toml"]
+MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""Format version -> function that turns such a document into one of the next version."""
+
+_LARGEST_INT = 2**63 - 1
+_DEEPEST = 50
+
+
+class WorkloadPart(FrozenModel):
+    """Where the jobs come from. With a generator, columns or a table are that draw after edits by hand."""
+
+    generator: dict[str, Any] | None = None
+    columns: dict[str, list[Any]] | None = None
+    order: list[int] | None = None
+    table: str | None = Field(None, min_length=1)
+    file: str | None = Field(None, min_length=1)
+    read_options: dict[str, Any] = Field(default_factory=dict)
+    sha256: str | None = Field(None, pattern=r"^[0-9a-fA-F]{64}$")
+    meta: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = [name for name in ("columns", "table", "file") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{given[0]} and {given[1]} exclude each other")
+        if not given and self.generator is None:
+            raise ValueError("needs one of: columns, table, file, generator")
+        if self.generator is not None and self.file is not None:
+            raise ValueError("file and generator exclude each other")
+        return self
+
+
+class ScenarioDocument(FrozenModel):
+    """All keys of a scenario file."""
+
+    format_version: int
+    name: str = "scenario"
+    data_kind: Literal["example", "generated", "trace"] = "trace"
+    seed: int = Field(0, ge=-_LARGEST_INT, le=_LARGEST_INT)
+    assumptions: tuple[Assumption, ...] = ()
+    options: SimulationRules = SimulationRules()
+    speed: SpeedSpec = SpeedSpec()
+    cluster: Cluster
+    read: dict[str, int] = Field(default_factory=dict)
+    workload: WorkloadPart
 
 
 def read_scenario(source: Path | str | bytes, base_dir: Path | None = None) -> Scenario:
@@ -77,7 +131,179 @@ def scenario_bytes(scenario: Scenario, kind: Format = "json") -> bytes:
     return _text(to_document(scenario), kind).encode()
 
 
+def to_document(scenario: Scenario) -> dict[str, Any]:
+    """Return a scenario as plain data that holds everything.
+
+    A generated workload that nobody edited is written as its generator, other jobs as columns.
+    """
+    return {
+        "format_version": FORMAT_VERSION,
+        "name": scenario.name,
+        "data_kind": scenario.data_kind,
+        "seed": scenario.seed,
+        "assumptions": [one.plain() for one in scenario.assumptions],
+        "options": scenario.options.model_dump(mode="json", exclude_none=True),
+        "speed": scenario.speed.model_dump(mode="json", exclude_none=True),
+        "cluster": scenario.cluster.model_dump(mode="json", exclude_none=True),
+        "read": {name: int(count) for name, count in scenario.read.items()},
+        "workload": _workload_part(scenario),
+    }
+
+
+def from_document(document: Mapping[str, Any], base_dir: Path | None = None) -> Scenario:
+    """Return the scenario of a document; files it names are looked for below ``base_dir``.
+
+    Raises
+    ------
+    InputError
+        Naming the place in the document, the rule and the value.
+    """
+    if not isinstance(document, Mapping):
+        raise InputError("scenario", "must be an object with keys such as format_version", "Choose a scenario file")
+    _check_numbers(document, "")
+    parts = validated(ScenarioDocument, _migrated(dict(document)), "scenario")
+    jobs = _read_jobs(parts, base_dir)
+    return Scenario(
+        workload=jobs.workload,
+        cluster=parts.cluster,
+        options=parts.options,
+        speed=parts.speed,
+        seed=parts.seed,
+        name=parts.name,
+        data_kind=parts.data_kind,
+        generator=parts.workload.generator,
+        read=parts.read or jobs.read,
+        assumptions=tuple(dict.fromkeys([*parts.assumptions, *stated(*jobs.assumptions)])),
+    )
+
+
+# ---- writing ---------------------------------------------------------------------------------------
+
+
+def _workload_part(scenario: Scenario) -> dict[str, Any]:
+    workload = scenario.workload
+    part: dict[str, Any] = {}
+    if scenario.generator is not None:
+        part["generator"] = _without_none(scenario.generator)
+        if draw(scenario.generator, scenario.seed) == workload:
+            return part
+    part["meta"] = dict(workload.meta)
+    part["columns"] = {name: _plain_values(values) for name, values in workload.columns().items()}
+    if not np.array_equal(workload.order, np.arange(len(workload))):
+        part["order"] = workload.order.tolist()
+    return part
+
+
+def _plain_values(values: np.ndarray[Any, Any]) -> list[Any]:
+    if values.dtype == np.float64 and np.isnan(values).any():
+        return [None if math.isnan(value) else value for value in values.tolist()]
+    plain: list[Any] = values.tolist()
+    return plain
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _without_none(part) for key, part in value.items() if part is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_none(part) for part in value]
+    return value
+
+
 # ---- reading ---------------------------------------------------------------------------------------
+
+
+def _check_numbers(value: Any, path: str, depth: int = 0) -> None:
+    """Raise InputError at the first number that is not finite or too large, or at nesting that is too deep."""
+    if depth > _DEEPEST:
+        raise InputError(f"scenario, {path[:80]}…", f"is nested more than {_DEEPEST} deep", "Choose a scenario file")
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            _check_numbers(part, f"{path}.{key}" if path else str(key), depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for number, part in enumerate(value):
+            _check_numbers(part, f"{path}.{number}", depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"scenario, {path}", f"must be a finite number, got {value}", "Leave missing values out")
+    elif isinstance(value, int) and abs(value) > _LARGEST_INT:
+        raise InputError(f"scenario, {path}", f"must be at most {_LARGEST_INT:,}", "Correct the value")
+
+
+def _migrated(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document in the current format."""
+    version = document.get("format_version")
+    if version is None:
+        what, why = "scenario, format_version", "is missing, so this may not be a scenario file"
+        raise InputError(what, why, f"Add format_version = {FORMAT_VERSION}")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise InputError("scenario, format_version", f"must be a whole number, got {version!r:.60}", "Correct it")
+    if version > FORMAT_VERSION:
+        why = f"is {version}: written by a newer dlsched; this one reads up to {FORMAT_VERSION}"
+        raise InputError("scenario, format_version", why, "Update dlsched")
+    while version < FORMAT_VERSION:
+        if version not in MIGRATIONS:
+            raise InputError("scenario, format_version", f"{version} was never in use", f"Use {FORMAT_VERSION}")
+        document = {**MIGRATIONS[version](document), "format_version": version + 1}
+        version += 1
+    return document
+
+
+@dataclass(frozen=True)
+class _Jobs:
+    """Jobs; where a trace reader was used, its counts and what it assumed."""
+
+    workload: Workload
+    read: Mapping[str, int] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+
+def _read_jobs(parts: ScenarioDocument, base_dir: Path | None) -> _Jobs:
+    part = parts.workload
+    if part.generator is not None:
+        parse(part.generator)
+    if part.file is not None:
+        return _read_trace(part, base_dir)
+    if part.table is not None:
+        columns = table_columns(read_beside(part.table, part.sha256, base_dir), part.table)
+        return _Jobs(Workload.from_columns(columns, part.meta))
+    if part.columns is not None:
+        columns = {name: _column(name, values) for name, values in part.columns.items()}
+        if part.order is not None:
+            columns["order"] = _order(part.order, columns)
+        return _Jobs(Workload.from_columns(columns, part.meta))
+    return _Jobs(draw(part.generator or {}, parts.seed))
+
+
+def _read_trace(part: WorkloadPart, base_dir: Path | None) -> _Jobs:
+    from dlsched.workload.readers import ReadOptions, read_trace  # kept local: readers are slow to import
+
+    name = part.file or ""
+    options = validated(ReadOptions, part.read_options, "scenario, workload.read_options")
+    trace = read_trace(read_beside(name, part.sha256, base_dir), name, options)
+    return _Jobs(trace.workload, trace.report.counts, trace.assumptions)
+
+
+def _column(name: str, values: list[Any]) -> list[Any]:
+    """Return the values with None for missing ones; say which one has the wrong type."""
+    if name not in COLUMN:
+        raise InputError(f"scenario, workload.columns.{name[:60]}", "is not a column", names_hint(name, COLUMN))
+    is_text = COLUMN[name].kind == "text"
+    allowed: tuple[type, ...] = (str, int) if is_text else (int, float)
+    for number, value in enumerate(values):
+        missing = value is None or (not is_text and value == "")
+        if not missing and (not isinstance(value, allowed) or isinstance(value, bool)):
+            what = f"scenario, workload.columns.{name}.{number}"
+            raise InputError(what, f"must be a {'text' if is_text else 'number'}, got {value!r:.60}", "Correct it")
+    return values if is_text else [None if value == "" else value for value in values]
+
+
+def _order(order: list[int], columns: Mapping[str, list[Any]]) -> Ints:
+    jobs = len(columns.get("job_id", ()))
+    if len(order) != jobs:
+        raise InputError("scenario, workload.order", f"has {len(order)} numbers for {jobs} jobs", "Leave it out")
+    return np.array(order, dtype=np.int64)
+
+
+# ---- text to document ---------------------------------------------------------------------------------------
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
@@ -97,7 +323,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
         raise InputError("scenario", why, "Correct the file there") from error
 
 
-# ---- writing ---------------------------------------------------------------------------------------
+# ---- document to text ---------------------------------------------------------------------------------------
 
 
 def _text(document: Mapping[str, Any], kind: Format) -> str:

@@ -246,7 +246,7 @@ def test_philly_log_as_json(drop):
 
 
 @pytest.mark.parametrize("sample", range(len(SAMPLES)), ids=[one.label for one in SAMPLES])
-def test_samples_are_examples_and_name_their_doctor(open_page, store, sample):
+def test_samples_are_examples_with_an_import_report(open_page, store, sample):
     app = open_page("scenario/workload.py", source="Sample")
     app = app.radio(key="sample").set_value(SAMPLES[sample].label).run()
     assert not app.exception

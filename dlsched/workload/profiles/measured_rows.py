@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dlsched.domain.errors import InputError
 from dlsched.domain.workload import LARGEST_NUMBER, Floats
 from dlsched.workload.import_report import Ledger
 from dlsched.workload.readers.convert import numbers, strings, texts
-from dlsched.workload.readers.table import Table
+from dlsched.workload.readers.source import TraceText
+from dlsched.workload.readers.table import Table, parquet_table, read_table, sniff
 
 
 def find_columns(header: tuple[str, ...], names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -19,6 +22,24 @@ def find_columns(header: tuple[str, ...], names: Mapping[str, tuple[str, ...]]) 
     return {
         key: bare[known[0]] for key, known_as in names.items() if (known := [name for name in known_as if name in bare])
     }
+
+
+MOST_ROWS = 10_000
+
+
+def measured_table(text: TraceText, columns: Iterable[str]) -> Table:
+    """Return these columns of a file of measurements; InputError where it has more rows than measurements have."""
+    wanted = [*columns]
+    table = parquet_table(text, wanted) if text.is_parquet else read_table(text, sniff(text.data), wanted)
+    if table.rows > MOST_ROWS:
+        why = f"it has {table.rows:,} rows, at most {MOST_ROWS:,} are used"
+        raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
+    return table
+
+
+def stem_of(source: Path | bytes, text: TraceText) -> str:
+    """Return what rows without a name are called: as the folder of a path, as the file that was uploaded."""
+    return source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0]
 
 
 class MeasuredRows:

@@ -16,13 +16,13 @@ from dlsched.speed.regression import Runs
 from dlsched.speed.terms import BATCH, DISK, FEATURES, GFLOPS, GPUS, ITERATIONS
 from dlsched.workload.import_report import Bools, Report
 from dlsched.workload.profiles.gpu_types import gflops_of
-from dlsched.workload.profiles.measured_rows import MeasuredRows, find_columns
+from dlsched.workload.profiles.measured_rows import MeasuredRows, find_columns, measured_table, stem_of
 from dlsched.workload.readers.convert import clean_texts
 from dlsched.workload.readers.source import open_trace
-from dlsched.workload.readers.table import Table, parquet_table, read_table, sniff
+from dlsched.workload.readers.table import Table
 from dlsched.workload.readers.tabular import table_head
 
-MOST_ROWS, MOST_NETWORKS, MOST_GPUS = 10_000, 200, 1024
+MOST_NETWORKS, MOST_GPUS = 200, 1024
 ONE_TYPE = "GPU"
 STEP_SAMPLES = 1000
 """A file of step times becomes the time for so many samples, which more GPUs make shorter."""
@@ -85,15 +85,8 @@ def read_profiling(source: Path | bytes, name: str = "", network: str = "", gpu_
     header, _ = table_head(text)
     column_of = find_columns(header, NAMES)
     _check_columns(text.name, header, column_of)
-    table = (
-        parquet_table(text, column_of.values())
-        if text.is_parquet
-        else read_table(text, sniff(text.data), column_of.values())
-    )
-    if table.rows > MOST_ROWS:
-        why = f"it has {table.rows:,} rows, at most {MOST_ROWS:,} are used"
-        raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
-    given = network or (source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0])
+    table = measured_table(text, column_of.values())
+    given = network or stem_of(source, text)
     names = {"network": given or "network", "gpu_type": gpu_type or ONE_TYPE}
     return _Reading(table, column_of, names, list(text.notes)).result()
 

@@ -22,13 +22,13 @@ from dlsched.speed.measurements import (
 )
 from dlsched.speed.queueing import LARGEST_S, STATIONS
 from dlsched.workload.import_report import Bools, Report
-from dlsched.workload.profiles.measured_rows import MeasuredRows, find_columns
+from dlsched.workload.profiles.measured_rows import MeasuredRows, find_columns, measured_table, stem_of
 from dlsched.workload.readers.convert import clean_texts, numbers, strings, texts
 from dlsched.workload.readers.source import open_trace
-from dlsched.workload.readers.table import Table, parquet_table, read_table, sniff
+from dlsched.workload.readers.table import Table
 from dlsched.workload.readers.tabular import table_head
 
-MOST_ROWS, MOST_SERIES = 10_000, 200
+MOST_SERIES = 200
 LONGEST_NAME = 80
 WAY_OUT = "Correct these rows, or leave them out; a curve needs 2 numbers of workers with a throughput above 0"
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -85,13 +85,9 @@ def read_measurements(source: Path | bytes, name: str = "") -> MeasurementRead:
     profiled = len(stations) == len(STATIONS)
     if not profiled:
         _check_columns(text.name, header, column_of, stations)
-    wanted = [*column_of.values(), *used]
-    table = parquet_table(text, wanted) if text.is_parquet else read_table(text, sniff(text.data), wanted)
-    if table.rows > MOST_ROWS:
-        why = f"it has {table.rows:,} rows, at most {MOST_ROWS:,} are used"
-        raise InputError(f"file {text.name}", why, "Give the mean of repeated measurements, or a sample")
-    given = source.parent.name if isinstance(source, Path) else Path(text.name).name.split(".")[0]
-    reading = _Reading(table, column_of, list(text.notes), given or "measured", f"file {text.name}")
+    table = measured_table(text, [*column_of.values(), *used])
+    default = stem_of(source, text) or "measured"
+    reading = _Reading(table, column_of, list(text.notes), default, f"file {text.name}")
     return reading.times(stations) if profiled else reading.curves()
 
 

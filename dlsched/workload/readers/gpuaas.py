@@ -34,7 +34,7 @@ _TIME_COLUMNS = ("UniqueJobsID", "VMtype", "GPUtype", "nGPUs", "max_nGPUs", "cos
 
 @dataclass(frozen=True)
 class InstanceRead:
-    """An instance as a scenario with free slots, and the doctor's report on its jobs."""
+    """An instance as a scenario with free slots, and the import report of its jobs."""
 
     scenario: Scenario
     report: Report

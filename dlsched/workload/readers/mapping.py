@@ -256,7 +256,7 @@ def guess_mapping(header: Sequence[str], sample: Sequence[Sequence[str]]) -> Col
             if sure > 0:
                 values = [row[position] for row in sample if position < len(row)]
                 unit, suits = _unit_of(target, name, values)
-                if suits or sure == 1:  # a native name is meant; the doctor speaks about its values
+                if suits or sure == 1:  # a native name is meant; the import report speaks of its values
                     guesses.append((-sure, rank, position, target.key, unit))
     fields: dict[str, FieldMap] = {}
     taken: set[int] = set()

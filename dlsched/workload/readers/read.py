@@ -35,7 +35,7 @@ READERS: dict[str, Callable[[TraceText, ReadOptions], Draft]] = {
 
 @dataclass(frozen=True)
 class TraceRead:
-    """A trace as a workload, the doctor's report, and what was assumed, in words.
+    """A trace as a workload, its import report, and what was assumed, in words.
 
     ``cluster_hint`` is the cluster the trace itself describes, where it does.
     """

@@ -12,7 +12,7 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.store.columns import definition_of, scenario_of
 from dlsched.workload.defaults import describe_default
-from dlsched.workload.scenario_document import from_document, to_document
+from dlsched.workload.scenario_file import from_document, to_document
 from dlsched.workload.sidecar import table_bytes
 from tests.support.runs_for_store import small_scenario
 

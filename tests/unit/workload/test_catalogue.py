@@ -118,7 +118,7 @@ def test_examples_of_the_document_work():
 def test_document_names_every_key():
     from dlsched.domain.scenario import SimulationRules
     from dlsched.domain.workload import COLUMN
-    from dlsched.workload.scenario_document import ScenarioDocument, WorkloadPart
+    from dlsched.workload.scenario_file import ScenarioDocument, WorkloadPart
     from dlsched.workload.studies.job_mix import JobClass
 
     text = DOCUMENT.read_text()

@@ -17,7 +17,7 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
-from dlsched.workload import scenario_document, scenario_file
+from dlsched.workload import scenario_file
 from dlsched.workload.fill import fill
 from dlsched.workload.generators.fill_rules import DueRule
 from dlsched.workload.scenario_file import (
@@ -331,7 +331,7 @@ def test_older_documents_are_migrated(monkeypatch):
     def rename(old: dict) -> dict:
         return {**{k: v for k, v in old.items() if k != "title"}, "name": old["title"]}
 
-    monkeypatch.setitem(scenario_document.MIGRATIONS, 0, rename)
+    monkeypatch.setitem(scenario_file.MIGRATIONS, 0, rename)
     old = {**document(format_version=0), "title": "from long ago"}
     del old["name"]
     assert from_document(old).name == "from long ago"

@@ -80,7 +80,7 @@ def test_the_sample():
     assert (len(scenario.workload), scenario.cluster.num_nodes, scenario.seed) == (400, 100, 1)
 
 
-def test_load_is_that_of_the_doctor():
+def test_load_is_that_of_the_import_report():
     scenario = stream_scenario(StreamSpec(jobs=20_000, load=0.6), 4)
     # run times vary by 1.2 times their mean, gaps by 1: four standard deviations of the ratio are 4.4%
     assert offered_load(scenario.workload, scenario.cluster) == pytest.approx(0.6, rel=0.044)
