@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 from dlsched.figures.base import Chart, TimeAxis, column, framed, hatched, reference_line, top_of
 from dlsched.figures.palette import BLUE, ORANGE, TEAL, Theme
 from dlsched.metrics.step_functions import thin
-from dlsched.studies.inspect.admissions.answer import ONE_UNIT, Admission
+from dlsched.studies.inspect.admissions.answer import Admission
 from dlsched.wording.formats import amount, number
-from dlsched.wording.gangs import RESOURCE_UNITS, RESOURCE_WORDS
+from dlsched.wording.gangs import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS
 
 ROW_PX, HEAD_PX = 64, 104
 WIDE, NARROW = 0.42, 0.16

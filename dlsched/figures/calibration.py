@@ -75,11 +75,11 @@ def _same_axes(figure: go.Figure) -> None:
     """Give y the axis of x, both with ticks far enough apart to be read."""
     axis = figure.layout.xaxis
     apart = (axis.range[1] - axis.range[0]) / MOST_TICKS
-    kept: dict[float, str] = {}
+    text_at: dict[float, str] = {}
     for at, text in zip(axis.tickvals, axis.ticktext, strict=True):
-        if not kept or np.log10(at / max(kept)) >= apart:
-            kept[at] = text
-    ticks = {"tickvals": list(kept), "ticktext": list(kept.values())}
+        if not text_at or np.log10(at / max(text_at)) >= apart:
+            text_at[at] = text
+    ticks = {"tickvals": list(text_at), "ticktext": list(text_at.values())}
     figure.update_xaxes(**ticks)
     figure.update_yaxes(type="log", range=axis.range, **ticks)
 

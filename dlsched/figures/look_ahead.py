@@ -23,6 +23,7 @@ from dlsched.figures.base import (
     top_of,
 )
 from dlsched.figures.palette import BLACK, WHITE, Theme
+from dlsched.metrics.step_functions import count_after
 from dlsched.studies.inspect.look_ahead.answer import LookAhead
 from dlsched.wording.formats import MINUS, amount, duration, number, short_time
 
@@ -37,12 +38,13 @@ CARRIED_OUT = "carried out"
 
 
 class _Column(NamedTuple):
-    """A column of the picture: its place, heading, and number of workers of each job; None = differences."""
+    """A column of the picture: its place, two lines of heading, and number of workers of each job, or differences."""
 
     x: float
-    heading: str
+    heading: tuple[str, str]
     workers: Sequence[int]
     is_difference: bool = False
+    is_carried_out: bool = False
 
 
 def plan_chart(one: LookAhead, rows: Sequence[int], theme: Theme, *, unit: str = "node", follows_plan: bool) -> Chart:
@@ -61,12 +63,13 @@ def plan_chart(one: LookAhead, rows: Sequence[int], theme: Theme, *, unit: str =
     framed(figure, theme, title=title, x="", y="", height=HEAD_PX + ROW_PX * max(len(rows), 1))
     named_rows(figure, [plain(one.jobs[row], WIDEST_NAME) for row in rows])
     figure.update_xaxes(
-        tickvals=[place.x for place in columns], ticktext=[place.heading for place in columns], side="top",
+        tickvals=[place.x for place in columns], side="top",
+        ticktext=["<br> ".join(filter(None, place.heading)) for place in columns],
         range=[-0.6, columns[-1].x + 0.6], showgrid=False, zeroline=False, tickangle=0, fixedrange=True,
     )  # fmt: skip
     figure.update_yaxes(range=[len(rows) - 0.45, -0.55], fixedrange=True)
     figure.update_layout(margin_t=86, showlegend=False)
-    at = next(place.x for place in columns if CARRIED_OUT in place.heading)
+    at = next(place.x for place in columns if place.is_carried_out)
     figure.add_shape(
         type="rect", x0=at - 0.5, x1=at + 0.5, y0=-0.5, y1=len(rows) - 0.5, line={"color": theme.worse, "width": 3}
     )
@@ -87,19 +90,23 @@ def plan_table(one: LookAhead, rows: Sequence[int], follows_plan: bool) -> pd.Da
 
 def _columns(one: LookAhead, rows: Sequence[int], follows_plan: bool) -> list[_Column]:
     as_decided = one.got == one.decided(follows_plan=follows_plan)
-    word = f" {CARRIED_OUT}" if as_decided else " decided"
-    columns = [_Column(0.0, "before", [one.held[row] for row in rows])]
+    word = CARRIED_OUT if as_decided else "decided"
+    columns = [_Column(0.0, ("before", ""), [one.held[row] for row in rows])]
     for step in range(one.steps):
-        heading = f"{step + 1}<br>{word if follows_plan and not step else ' plan'}"
-        columns.append(_Column(1 + GAP + step, heading, [one.plan[row][step] for row in rows]))
+        is_followed = follows_plan and not step
+        heading = (str(step + 1), word if is_followed else "plan")
+        widths = [one.plan[row][step] for row in rows]
+        columns.append(_Column(1 + GAP + step, heading, widths, is_carried_out=is_followed and as_decided))
     x = 1 + 2 * GAP + one.steps
-    heading = "greedy<br>" + (" instead" if follows_plan else word)
-    columns.append(_Column(x, heading, [one.greedy[row] for row in rows]))
+    greedy = [one.greedy[row] for row in rows]
+    is_followed = not follows_plan
+    heading = ("greedy", word if is_followed else "instead")
+    columns.append(_Column(x, heading, greedy, is_carried_out=is_followed and as_decided))
     if not as_decided:
         x += 1 + GAP
-        columns.append(_Column(x, f"got<br> {CARRIED_OUT}", [one.got[row] for row in rows]))
-    columns.append(_Column(x + 1, "change<br>now", [one.got[row] - one.held[row] for row in rows], True))
-    columns.append(_Column(x + 2, "greedy<br>− plan", [one.greedy[row] - one.plan[row][0] for row in rows], True))
+        columns.append(_Column(x, ("got", CARRIED_OUT), [one.got[row] for row in rows], is_carried_out=True))
+    columns.append(_Column(x + 1, ("change", "now"), [one.got[row] - one.held[row] for row in rows], True))
+    columns.append(_Column(x + 2, ("greedy", "− plan"), [one.greedy[row] - one.plan[row][0] for row in rows], True))
     return columns
 
 
@@ -112,10 +119,15 @@ def _cells(place: _Column, one: LookAhead, rows: Sequence[int], most: int, theme
     shades = [
         [None if place.is_difference or not width else _strength(width, most)] for width in place.workers
     ]  # fmt: skip
-    heading = place.heading.replace("<br>", " ")
+
+    def words(width: int) -> str:
+        if place.is_difference:
+            return f"{signed(width)} {unit}s"
+        return amount(width, unit) if width else "waits"
+
+    heading = " ".join(filter(None, place.heading))
     hover = [
-        [f"{plain(one.jobs[row])}, {heading}: {_said(width, unit, place.is_difference)}"]
-        for row, width in zip(rows, place.workers, strict=True)
+        [f"{plain(one.jobs[row])}, {heading}: {words(width)}"] for row, width in zip(rows, place.workers, strict=True)
     ]
     return go.Heatmap(
         x=[place.x], dx=1, y=list(range(len(rows))), z=shades, zmin=0, zmax=1, xgap=2, ygap=2, showscale=False,
@@ -123,19 +135,13 @@ def _cells(place: _Column, one: LookAhead, rows: Sequence[int], most: int, theme
     )  # fmt: skip
 
 
-def _said(width: int, unit: str, is_difference: bool) -> str:
-    if is_difference:
-        return f"{signed(width)} {unit}s"
-    return amount(width, unit) if width else "waits"
-
-
 def _numbers(place: _Column, most: int, theme: Theme) -> go.Scatter:
     if place.is_difference:
-        words, inks = [signed(width) if width else "·" for width in place.workers], theme.ink
-        return _texts(place, words, [inks] * len(words))
+        words = [signed(width) if width else "·" for width in place.workers]
+        return _texts(place, words, [theme.ink] * len(words))
     inks_of = [ink_at(_strength(width, most), theme) if width else theme.muted for width in place.workers]
-    bold = CARRIED_OUT in place.heading
-    return _texts(place, [f"<b>{width}</b>" if bold else str(width) for width in place.workers], inks_of)
+    words = [f"<b>{width}</b>" if place.is_carried_out else str(width) for width in place.workers]
+    return _texts(place, words, inks_of)
 
 
 def _texts(place: _Column, words: list[str], inks: list[str]) -> go.Scatter:
@@ -250,7 +256,8 @@ def widths_over_time(
     table = pd.DataFrame({f"time ({axis.unit})": times / axis.unit_s})
     for place, width in enumerate(widths):
         part = each[each["workers"] == width]
-        held = float(width) * _active(part["start_s"].to_numpy(float), part["end_s"].to_numpy(float), times)
+        begun, over = (count_after(part[name].to_numpy(float), times) for name in ("start_s", "end_s"))
+        held = float(width) * (begun - over)
         name = f"on {amount(width, unit)}"
         shade = shade_at(_strength(width, widths[-1]), theme)
         figure.add_scatter(
@@ -276,9 +283,3 @@ def widths_over_time(
     held_by = ", ".join(f"{number(mean[width])} by jobs on {amount(width, unit)}" for width in widths)
     alt = f"{unit.capitalize()}s held{of_all}, mean over the run: {held_by}."
     return Chart(figure, alt, table)
-
-
-def _active(start_s: Floats, end_s: Floats, times: Floats) -> Floats:
-    """Return how many of some pieces run at each time."""
-    begun = np.searchsorted(np.sort(start_s), times, side="right")
-    return np.asarray(begun - np.searchsorted(np.sort(end_s), times, side="right"), dtype=float)

@@ -6,6 +6,8 @@ from dlsched.wording.formats import amount
 
 RESOURCE_WORDS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "memory", "disk_gib": "disk"}
 RESOURCE_UNITS = {"gpus": "GPUs", "cpus": "CPUs", "mem_gib": "GiB of memory", "disk_gib": "GiB of disk"}
+ONE_UNIT = {"gpus": "GPU", "cpus": "CPU", "mem_gib": "GiB", "disk_gib": "GiB"}
+"""One unit of a resource, where the resource is named beside it."""
 UPDATES_WORDS = {"async": "asynchronous", "sync": "synchronous"}
 
 

@@ -15,7 +15,7 @@ from dlsched.studies.inspect.admissions.answer import Admission, busiest, counts
 from dlsched.studies.inspect.admissions.words import (
     besides_frame,
     cards_of,
-    guards_of,
+    cautions_of,
     in_unit,
     jobs_frame,
     named,
@@ -77,7 +77,7 @@ def _counts(_path: str, run_id: str) -> pd.DataFrame:
 
 def _interval(one: Admission, run: OpenedRun, stored: float) -> None:
     """Show one interval: banners, sentence, cards, resources, jobs, and what the other rules would do."""
-    guard_rails(guards_of(one, stored if stored == stored else None, run.scenario, stale=run.is_stale))
+    guard_rails(cautions_of(one, stored if stored == stored else None, run.scenario, stale=run.is_stale))
     if one.worthless:
         _other_unit(run.scenario)
     sentence(sentence_of(one))

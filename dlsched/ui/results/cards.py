@@ -59,9 +59,9 @@ def card_help(key: str, metrics: Metrics) -> str:
     hint = KPIS[key].tooltip
     if key == "total_cost":
         parts = (("machines", "vm_cost"), ("lateness", "tardiness_cost"), ("rejections", "rejection_cost"))
-        known = [f"{money(metrics[part])} {name}" for name, part in parts if metrics.get(part)]
+        costs = [f"{money(metrics[part])} {name}" for name, part in parts if metrics.get(part)]
         limit = f" {gain[0].upper()}{gain[1:]}." if (gain := gain_words(metrics)) else ""
-        return (f"{hint} Here: {' + '.join(known)}." if known else hint) + limit
+        return (f"{hint} Here: {' + '.join(costs)}." if costs else hint) + limit
     if key == "completed":
         words = ("rejected", "unfinished", "cancelled", "failed")
         return f"{hint} Here: {', '.join(f'{count(metrics.get(word) or 0)} {word}' for word in words)}."

@@ -87,8 +87,8 @@ def over_draws(run_id: str) -> RunCost | None:
     own = runs_of.holding(runs_of.series_of(session.runs_of(loaders.info(run_id).scenario_hash)), run_id)
     if own is None or len(own.seeds) < 2:
         return None
-    found = run_costs([(own.label, [loaders.metrics(run) for run in own.run_ids])])
-    return found[0] if found else None
+    means = run_costs([(own.label, [loaders.metrics(run) for run in own.run_ids])])
+    return means[0] if means else None
 
 
 def draw_words(mean: RunCost) -> str:

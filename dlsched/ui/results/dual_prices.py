@@ -13,8 +13,8 @@ from dlsched.studies.inspect.dual_prices import HINDSIGHT_STUDY, STUDY, DualPric
 from dlsched.studies.inspect.dual_prices.answer import Hindsight, JobDecision, PricedRun
 from dlsched.studies.inspect.dual_prices.words import (
     cards_of,
+    cautions_of,
     chips_of,
-    guards_of,
     hindsight_words,
     jobs_frame,
     more_of,
@@ -79,7 +79,7 @@ def _whole_run(run: PricedRun, opened: OpenedRun) -> None:
     info = opened.info
     one, jobs = _chosen(run, info), loaders.jobs(info.run_id)
     rejected = set(jobs.loc[jobs["status"] == "rejected", "row"].tolist())
-    guard_rails(guards_of(run, rejected, stale=opened.is_stale))
+    guard_rails(cautions_of(run, rejected, stale=opened.is_stale))
     sentence(sentence_of(run, one))
     cards(cards_of(run, loaders.metrics(info.run_id).get("utility_total")))
     _prices(run, one)

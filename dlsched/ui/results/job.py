@@ -40,16 +40,16 @@ def choose(scenario_hash: str, row: int) -> None:
 def choose_named(run_id: str, job_id: str) -> None:
     """Choose a job by its id."""
     jobs = loaders.jobs(run_id)
-    found = jobs.loc[jobs["job_id"] == job_id, "row"]
-    if len(found):
-        choose(loaders.info(run_id).scenario_hash, int(found.iloc[0]))
+    rows = jobs.loc[jobs["job_id"] == job_id, "row"]
+    if len(rows):
+        choose(loaders.info(run_id).scenario_hash, int(rows.iloc[0]))
 
 
 def chosen_row(scenario_hash: str) -> int | None:
     """Return the chosen job of this scenario: what the session remembers, else what the URL names."""
-    kept = st.session_state.get(CHOSEN)
-    if kept is not None and kept[0] == scenario_hash:
-        return int(kept[1])
+    chosen = st.session_state.get(CHOSEN)
+    if chosen is not None and chosen[0] == scenario_hash:
+        return int(chosen[1])
     named = st.query_params.get("job", "")
     return int(named) if named.isascii() and named.isdecimal() and len(named) < 10 else None
 
@@ -58,15 +58,15 @@ def job_tab(run_id: str, scenario: Scenario) -> None:
     """Show the chosen job's story and the filtered table of jobs."""
     row = chosen_row(loaders.info(run_id).scenario_hash)
     jobs = loaders.jobs(run_id)
-    found = jobs[jobs["row"] == row]
+    own = jobs[jobs["row"] == row]
     if row is None:
         sentence("Pick a job in the table to read its story: why it waited, where it ran, what it cost.")
-    elif found.empty:
+    elif own.empty:
         st.warning(f"This run has {amount(len(jobs), 'job')}, none with number {count(row)}. Pick one in the table.")
     else:
         if st.query_params.get("job") != str(row):
             st.query_params["job"] = str(row)
-        _story(run_id, found.iloc[0], rented=scenario.cluster.free_slots)
+        _story(run_id, own.iloc[0], rented=scenario.cluster.free_slots)
     _table(run_id, row)
 
 
@@ -155,9 +155,9 @@ def _under_other_runs(run_id: str, job: pd.Series) -> None:
         if info.seed not in series.seeds or len(outcomes) == MAX_RUNS:
             continue
         other = series.run_of(info.seed)
-        found = session.store().jobs(other, job=str(job["job_id"]))
-        if len(found):
-            row = found.iloc[0]
+        own = session.store().jobs(other, job=str(job["job_id"]))
+        if len(own):
+            row = own.iloc[0]
             left_s = float(row["left_s"] if pd.notna(row["left_s"]) else loaders.series(other)["time_s"].iloc[-1])
             outcomes.append(
                 JobOutcome(series.label, str(row["status"]), left_s - float(row["submit_s"]), float(row["run_s"]),

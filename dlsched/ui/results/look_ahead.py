@@ -12,7 +12,7 @@ from dlsched.studies.inspect.look_ahead import STUDY, LookAheadSpec, StoredRun, 
 from dlsched.studies.inspect.look_ahead.answer import LookAhead, changes_at, unit_of
 from dlsched.studies.inspect.look_ahead.words import (
     cards_of,
-    guards_of,
+    cautions_of,
     named_of,
     order_of,
     sentence_of,
@@ -85,7 +85,7 @@ def _busiest(_path: str, run_id: str) -> int:
 def _decision(one: LookAhead, run: OpenedRun, row: pd.Series) -> None:
     """Show one decision: banners, sentence, cards, the plan with greedy's widths beside it, and who waits."""
     follows, unit = run.info.policy == OPTIMAL, unit_of(run.scenario)
-    guard_rails(guards_of(one, _number(row["objective"]), stale=run.is_stale, follows_plan=follows))
+    guard_rails(cautions_of(one, _number(row["objective"]), stale=run.is_stale, follows_plan=follows))
     sentence(sentence_of(one, unit, follows_plan=follows))
     cards(cards_of(one, _number(row["cpu_s"]), follows_plan=follows))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

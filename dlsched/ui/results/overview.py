@@ -91,7 +91,7 @@ def numbers_tab(run_id: str, scenario: Scenario) -> None:
 
 def _settings(run_id: str, scenario: Scenario) -> list[tuple[str, str]]:
     info = loaders.info(run_id)
-    known: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "policy": info.policy,
         **{f"parameter {name}": value for name, value in info.params.items()},
         "seed of the draw": info.seed,
@@ -104,7 +104,7 @@ def _settings(run_id: str, scenario: Scenario) -> list[tuple[str, str]]:
         "made at (UTC)": f"{info.created_at:%Y-%m-%d %H:%M}",
         **{f"processor time, {name}": duration(value) for name, value in info.cpu_s.items()},
     }
-    return [(name, "–" if value is None else str(value)) for name, value in known.items()]
+    return [(name, "–" if value is None else str(value)) for name, value in settings.items()]
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
@@ -139,12 +139,12 @@ MOST_BADGES = 2
 def bounds_part(metrics: Mapping[str, Number]) -> None:
     """Show the numbers with a bound beside it, what is left to gain, and what the bounds rest on."""
     st.subheader("Bounds", anchor=False)
-    found = all_limited(metrics)
-    if not found:
+    limited = all_limited(metrics)
+    if not limited:
         st.markdown(":gray[No number of this run has a bound that says something.]")
         return
-    charts.show(bounds_of_run(found, charts.page_theme()), "bounds")
-    st.markdown(dollars("\n".join(f"- {one.limit.kpi.label}: {one.words} (proven)." for one in found)))
+    charts.show(bounds_of_run(limited, charts.page_theme()), "bounds")
+    st.markdown(dollars("\n".join(f"- {one.limit.kpi.label}: {one.words} (proven)." for one in limited)))
     left_out = int(metrics.get("jobs") or 0) - int(metrics.get("completed") or 0)
     jobs = ""
     if left_out:
@@ -160,6 +160,6 @@ def badges(metrics: Mapping[str, Number], *, without_cost: bool) -> list[Limited
 
     ``without_cost``: the sentence of the page tells it already.
     """
-    found = {one.limit.key: one for one in all_limited(metrics) if not (without_cost and one.limit == COST)}
+    limited = {one.limit.key: one for one in all_limited(metrics) if not (without_cost and one.limit == COST)}
     order = (COST.key, "utility_total", "tardiness_total", "jct_mean")
-    return [found[key] for key in order if key in found][:MOST_BADGES]
+    return [limited[key] for key in order if key in limited][:MOST_BADGES]

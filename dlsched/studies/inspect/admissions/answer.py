@@ -9,13 +9,12 @@ import pandas as pd
 
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.workload import Floats, Ints
+from dlsched.metrics.step_functions import count_after
 from dlsched.studies.inspect.re_execute import Decisions, InspectedDecision
 
 Fate = Literal["in", "carried over", "rejected", "running"]
 FATES: tuple[Fate, ...] = get_args(Fate)
 ADMISSION_WORDS = {"first-come": "first come", "knapsack": "knapsack"}
-ONE_UNIT = {"gpus": "GPU", "cpus": "CPU", "mem_gib": "GiB", "disk_gib": "GiB"}
-"""One unit of a resource, where the resource is named beside it."""
 
 SAME_S = 1e-6
 """Times this close are one instant."""
@@ -145,17 +144,16 @@ def counts_of(decisions: pd.DataFrame, jobs: pd.DataFrame, pieces: pd.DataFrame,
 
     def at_times(values_s: pd.Series) -> Ints:
         """Return how many values are at each time, (D,)."""
-        values = np.sort(values_s.to_numpy(float))
-        return np.searchsorted(values, times_s + SAME_S, "right") - np.searchsorted(values, times_s - SAME_S, "left")
+        values = values_s.to_numpy(float)
+        return np.asarray(count_after(values, times_s + SAME_S) - count_after(values, times_s - SAME_S))
 
-    begun, over = (np.sort(waits[name].to_numpy(float)) for name in ("from_s", "to_s"))
-    on = np.searchsorted(begun, times_s + SAME_S, "right") - np.searchsorted(over, times_s + SAME_S, "right")
+    begun, over = (count_after(waits[name].to_numpy(float), times_s + SAME_S) for name in ("from_s", "to_s"))
     return pd.DataFrame(
         {
             "number": decisions["number"].to_numpy(),
             "time_s": times_s,
             "admitted": at_times(pieces.groupby("piece")["start_s"].first()),
-            "carried over": on,
+            "carried over": begun - over,
             "rejected": at_times(jobs.loc[jobs["status"] == "rejected", "left_s"]),
         }
     )

@@ -10,12 +10,12 @@ import pandas as pd
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import HOUR_S
 from dlsched.policies.registry import find
-from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, ONE_UNIT, Admission
+from dlsched.studies.inspect.admissions.answer import ADMISSION_WORDS, Admission
 from dlsched.studies.inspect.words import objective_cautions, stale_cautions
 from dlsched.studies.speed_models.server_split import UNITS_S
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MISSING, amount, capital, duration, number, share
-from dlsched.wording.gangs import RESOURCE_WORDS, gang_words, resource_verb
+from dlsched.wording.gangs import ONE_UNIT, RESOURCE_WORDS, gang_words, resource_verb
 
 FIXED = "With the same admission rule Optimus is within 0.5% of SMD."
 WHERE_FIXED = "That is over whole runs of the study's kind of jobs (60 batches of 50 jobs: 0.1% at most)."
@@ -113,7 +113,7 @@ def _sure(one: Admission) -> str:
     return ", proven" if is_best(one) else f" of {worth(one.bound)}"
 
 
-def guards_of(one: Admission, objective: float | None, scenario: Scenario, *, stale: bool) -> list[Caution]:
+def cautions_of(one: Admission, objective: float | None, scenario: Scenario, *, stale: bool) -> list[Caution]:
     """Return the banners: worth 0 throughout, another code, another worth than stored, or a choice not proven.
 
     ``objective`` is what the run has stored.

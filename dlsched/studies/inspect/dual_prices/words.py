@@ -86,7 +86,7 @@ def cards_of(run: PricedRun, utility: float | None) -> list[tuple[str, str, str]
     ]
 
 
-def guards_of(run: PricedRun, rejected: set[int], *, stale: bool) -> list[Caution]:
+def cautions_of(run: PricedRun, rejected: set[int], *, stale: bool) -> list[Caution]:
     """Return the banners: other code, another outcome than stored (``rejected`` rows there), prices near 0."""
     found = stale_cautions("decision", stale=stale)
     ours = {one.row for one in run.first_decisions if not one.admitted}

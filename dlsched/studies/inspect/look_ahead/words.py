@@ -135,7 +135,7 @@ def gap_words(one: LookAhead) -> str:
     return f"at most {share(one.gap)} from best"
 
 
-def guards_of(one: LookAhead, objective: float | None, *, stale: bool, follows_plan: bool) -> list[Caution]:
+def cautions_of(one: LookAhead, objective: float | None, *, stale: bool, follows_plan: bool) -> list[Caution]:
     """Return the banners: another code, another objective than stored, no plan, or a plan not proven.
 
     ``objective`` is what the run has stored.

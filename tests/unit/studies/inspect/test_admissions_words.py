@@ -12,7 +12,7 @@ from dlsched.studies.inspect.admissions.words import (
     FIXED,
     besides_frame,
     cards_of,
-    guards_of,
+    cautions_of,
     in_unit,
     jobs_frame,
     optimus_words,
@@ -98,14 +98,14 @@ def test_nothing_is_said_of_shares_of_nothing():
 def test_guards_tell_worth_0_with_the_unit_that_helps_and_what_is_not_as_stored():
     given = batches()
     seconds = given.replace(options=given.options.model_copy(update={"utility_unit_s": 1.0}))
-    assert guards_of(ONE, 30.0, given, stale=False) == []
-    (guard,) = guards_of(replaced(ONE, worthless=True), 30.0, seconds, stale=False)
+    assert cautions_of(ONE, 30.0, given, stale=False) == []
+    (guard,) = cautions_of(replaced(ONE, worthless=True), 30.0, seconds, stale=False)
     assert (guard.level, guard.text) == ("red", "Every job is worth 0 in this time unit (seconds): use hours.")
-    (guard,) = guards_of(ONE, 31.0, given, stale=False)
+    (guard,) = cautions_of(ONE, 31.0, given, stale=False)
     assert "worth 30; in the run it was worth 31" in guard.text
-    (guard,) = guards_of(ONE, 30.0, given, stale=True)
+    (guard,) = cautions_of(ONE, 30.0, given, stale=True)
     assert "older version" in guard.text
-    (guard,) = guards_of(replaced(ONE, status="feasible", bound=40.0), 30.0, given, stale=False)
+    (guard,) = cautions_of(replaced(ONE, status="feasible", bound=40.0), 30.0, given, stale=False)
     assert guard.text == "Not proven to be the best choice: at most 25% is left to gain."
 
 

@@ -11,8 +11,8 @@ from dlsched.policies.primal_dual.online import NO_ROOM, NOT_WORTH
 from dlsched.studies.inspect.dual_prices.answer import Booked, EndingThen, Hindsight, JobDecision, PricedRun, packed
 from dlsched.studies.inspect.dual_prices.words import (
     cards_of,
+    cautions_of,
     chips_of,
-    guards_of,
     hindsight_words,
     jobs_frame,
     more_of,
@@ -113,12 +113,14 @@ def test_four_cards() -> None:
 
 def test_banners() -> None:
     run = a_run(decided(0), decided(1, NOT_WORTH))
-    assert guards_of(run, {1}, stale=False) == []
-    assert [guard.level for guard in guards_of(run, {1}, stale=True)] == ["orange"]
-    (differs,) = guards_of(run, {0, 1}, stale=False)
+    assert cautions_of(run, {1}, stale=False) == []
+    assert [guard.level for guard in cautions_of(run, {1}, stale=True)] == ["orange"]
+    (differs,) = cautions_of(run, {0, 1}, stale=False)
     assert (differs.level, "1 job has another outcome" in differs.text) == ("orange", True)
     free = a_run(decided(0, best=EndingThen(1, 5.0, 1e-9)))
-    assert guards_of(free, set(), stale=False)[0].text.startswith("1 of 1 admitted job paid under 0.1% of their worth")
+    assert cautions_of(free, set(), stale=False)[0].text.startswith(
+        "1 of 1 admitted job paid under 0.1% of their worth"
+    )
 
 
 def test_bandwidths_are_told_where_they_are_ours() -> None:

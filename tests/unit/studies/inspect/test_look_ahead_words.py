@@ -9,8 +9,8 @@ from dlsched.studies.inspect.look_ahead.answer import LookAhead, unit_of
 from dlsched.studies.inspect.look_ahead.words import (
     MOST_ROWS,
     cards_of,
+    cautions_of,
     gap_words,
-    guards_of,
     named_of,
     order_of,
     sentence_of,
@@ -84,18 +84,18 @@ def test_cards_say_how_sure_the_plan_is():
 
 def test_banners_tell_an_older_run_another_objective_and_what_is_not_proven():
     one = decided([1], [1], [1])
-    assert guards_of(one, 2.0, stale=False, follows_plan=True) == []
-    assert guards_of(one, 2.0 + 1e-9, stale=False, follows_plan=True) == []
-    (other,) = guards_of(one, 2.1, stale=False, follows_plan=True)
+    assert cautions_of(one, 2.0, stale=False, follows_plan=True) == []
+    assert cautions_of(one, 2.0 + 1e-9, stale=False, follows_plan=True) == []
+    (other,) = cautions_of(one, 2.1, stale=False, follows_plan=True)
     assert other.level == "orange"
     assert "the plan is worth 2; in the run it was worth 2.1" in other.text
-    assert guards_of(one, None, stale=False, follows_plan=False) == []
-    (old,) = guards_of(one, 2.0, stale=True, follows_plan=True)
+    assert cautions_of(one, None, stale=False, follows_plan=False) == []
+    (old,) = cautions_of(one, 2.0, stale=True, follows_plan=True)
     assert (old.level, "older version" in old.text) == ("orange", True)
-    (loose,) = guards_of(replaced(one, objective=1.99, status="feasible"), 1.99, stale=False, follows_plan=True)
+    (loose,) = cautions_of(replaced(one, objective=1.99, status="feasible"), 1.99, stale=False, follows_plan=True)
     assert loose.text == "Feasible, at most 0.5% from best: not proven to be the best plan."
     no_plan = replaced(one, objective=None, bound=None, status="infeasible", reason="too few nodes")
-    (none,) = guards_of(no_plan, 0.0, stale=False, follows_plan=True)
+    (none,) = cautions_of(no_plan, 0.0, stale=False, follows_plan=True)
     assert none.text == "No plan: too few nodes. Jobs keep what they have."
 
 
