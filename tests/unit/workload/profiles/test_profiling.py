@@ -11,7 +11,8 @@ import pytest
 from dlsched.domain.errors import InputError
 from dlsched.speed.regression import fit_all
 from dlsched.speed.terms import BATCH, DISK, GFLOPS, GPUS, ITERATIONS
-from dlsched.workload.profiles.profiling import MOST_ROWS, read_profiling, template_csv
+from dlsched.workload.profiles.measured_rows import MOST_ROWS
+from dlsched.workload.profiles.profiling import read_profiling, template_csv
 
 HEAD = "network,gpu_type,gpus,batch_size,iterations,seconds\n"
 

@@ -11,7 +11,8 @@ import pytest
 from dlsched.domain.errors import InputError
 from dlsched.speed.measurements import Measurements, ProfiledTimes
 from dlsched.speed.network_fit import fit_all, fit_times
-from dlsched.workload.profiles.throughput_file import MOST_ROWS, TEMPLATES, MeasurementRead, read_measurements
+from dlsched.workload.profiles.measured_rows import MOST_ROWS
+from dlsched.workload.profiles.throughput_file import TEMPLATES, MeasurementRead, read_measurements
 
 
 def read(text: str | bytes, name: str = "bench.csv") -> MeasurementRead:
