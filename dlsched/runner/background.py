@@ -87,23 +87,12 @@ class Runner:
                 with suppress(DlschedError):  # the first task will tell
                     self._open()[0].warm_up(worker.get_ready)
 
-    def submit(self, tasks: Iterable[RunTask]) -> list[str]:
-        """Queue tasks and return their ids, in order.
+    def submit(self, tasks: Iterable[RunTask | StudyTask]) -> list[str]:
+        """Queue runs and questions and return their ids, in order.
 
         One that was computed before is answered at once; one that is under way gets the id it has; one that cannot
-        be run is listed as failed with the reason, and the others go on.
+        be computed is listed as failed with the reason, and the others go on.
         """
-        return self._submit(tasks)
-
-    def ask(self, question: StudyTask) -> str:
-        """Queue a question and return its id; answered, shared and listed as failed as runs are."""
-        return self.ask_all([question])[0]
-
-    def ask_all(self, questions: Iterable[StudyTask]) -> list[str]:
-        """Queue questions and return their ids, in order."""
-        return self._submit(questions)
-
-    def _submit(self, tasks: Iterable[RunTask | StudyTask]) -> list[str]:
         entries: list[QueueItem] = []
         for task in tasks:
             entries.append(self._admit(task, entries))
@@ -118,32 +107,25 @@ class Runner:
             self._fill()
         return [entry.id for entry in entries]
 
+    def ask(self, question: StudyTask) -> str:
+        """Queue a question and return its id."""
+        return self.submit([question])[0]
+
     def status(self, ids: Sequence[str] | None = None) -> list[TaskStatus]:
         """Return how tasks are doing, oldest first; all runs without ``ids``."""
         with self._lock:
-            chosen = self._runs() if ids is None else [self._entries[i] for i in ids if i in self._entries]
-            ahead = {entry.id: place for place, entry in enumerate(self._waiting)}
-            return [self._status(entry, ahead) for entry in chosen]
+            return self._statuses(self._named(ids))
 
     def questions(self, kind: str | None = None) -> list[TaskStatus]:
         """Return how questions of a kind are doing, of all kinds without one, oldest first."""
         with self._lock:
-            ahead = {entry.id: place for place, entry in enumerate(self._waiting)}
-            asked = [entry for entry in self._entries.values() if isinstance(entry, StudyItem)]
-            return [self._status(entry, ahead) for entry in asked if kind in (None, entry.task.kind)]
+            questions = [entry for entry in self._entries.values() if isinstance(entry, StudyItem)]
+            return self._statuses([entry for entry in questions if kind in (None, entry.task.kind)])
 
     def cancel(self, ids: Sequence[str] | None = None) -> None:
         """Stop tasks, all runs without ``ids``; finished ones stay. Of a question that is stopped nothing is kept."""
         with self._lock:
-            named = self._runs() if ids is None else [self._entries[i] for i in ids]
-        self._cancel(named)
-
-    def _runs(self) -> list[RunItem]:
-        return [entry for entry in self._entries.values() if isinstance(entry, RunItem)]
-
-    def _cancel(self, named: Iterable[QueueItem]) -> None:
-        with self._lock:
-            chosen = [entry for entry in named if entry.state in {TaskState.QUEUED, TaskState.RUNNING}]
+            chosen = [entry for entry in self._named(ids) if entry.state in {TaskState.QUEUED, TaskState.RUNNING}]
             for entry in chosen:
                 if entry.state is TaskState.QUEUED:
                     self._waiting.remove(entry)
@@ -151,6 +133,13 @@ class Runner:
                     self._stop(entry)
                 entry.state, entry.message = TaskState.CANCELLED, "Cancelled"
         self._tell_store(chosen)
+
+    def _named(self, ids: Sequence[str] | None) -> Sequence[QueueItem]:
+        """Return the entries of these ids that are still on the list; without ids all runs."""
+        return self._runs() if ids is None else [self._entries[i] for i in ids if i in self._entries]
+
+    def _runs(self) -> list[RunItem]:
+        return [entry for entry in self._entries.values() if isinstance(entry, RunItem)]
 
     def _stop(self, entry: QueueItem) -> None:
         """Have a worker stop: one elsewhere does not see our files, one here learns nothing from its future."""
@@ -178,8 +167,7 @@ class Runner:
     def forget(self, ids: Sequence[str] | None = None) -> None:
         """Take finished tasks off the list; without ``ids`` all finished runs, as nobody is shown others unasked."""
         with self._lock:
-            named = self._runs() if ids is None else [self._entries[i] for i in ids if i in self._entries]
-            over = {entry.id for entry in named if entry.is_over}
+            over = {entry.id for entry in self._named(ids) if entry.is_over}
             self._entries = {i: entry for i, entry in self._entries.items() if i not in over}
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -195,7 +183,7 @@ class Runner:
 
     def close(self) -> None:
         """Cancel everything, end the workers and remove the temporary files."""
-        self._cancel([*self._entries.values()])
+        self.cancel([*self._entries])
         with self._lock:
             self._closed = True
             opened, thread = self._opened, self._thread
@@ -329,6 +317,10 @@ class Runner:
                 path.unlink(missing_ok=True)
 
     # ---- telling -------------------------------------------------------------------------------------
+
+    def _statuses(self, entries: Sequence[QueueItem]) -> list[TaskStatus]:
+        places = {entry.id: place for place, entry in enumerate(self._waiting)}
+        return [self._status(entry, places) for entry in entries]
 
     def _status(self, entry: QueueItem, places: Mapping[str, int]) -> TaskStatus:
         share, text, eta_s = 0.0, entry.message, None

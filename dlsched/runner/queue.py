@@ -1,4 +1,4 @@
-"""What waits in the queue of the background runner: runs of a scenario, and questions to a named computation."""
+"""What waits in the queue of the background runner: runs of a scenario, and questions to a study."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+from pydantic import BaseModel
 
 from dlsched.domain.scenario import Scenario
 from dlsched.runner import worker
@@ -55,13 +57,13 @@ class RunTask:
 
 @dataclass(frozen=True, eq=False)
 class StudyTask:
-    """A question to a named computation (``computations.COMPUTATIONS``), in JSON's own types.
+    """A question to a study (``registry.STUDIES``), as its spec or in JSON's own types.
 
     ``subject`` travels with it and is not kept: what is too large for the question, and named in it.
     """
 
     kind: str
-    spec: Mapping[str, Any]
+    spec: BaseModel | Mapping[str, Any]
     name: str = ""
     subject: Any = None
 
@@ -134,8 +136,8 @@ class RunItem(QueueItem):
         if not pool.remote and content is not None:
             path.write_bytes(content)
         sent = content if pool.remote else None
-        order = worker.Order(self.id, folder, channel, key, task.policy, self.params, task.seed, self.name, sent)
-        return pool.executor.submit(worker.carry_out, order)
+        order = worker.RunOrder(self.id, folder, channel, key, task.policy, self.params, task.seed, self.name, sent)
+        return pool.executor.submit(worker.carry_out_run, order)
 
     def result(self, outcome: Any) -> RunRecord:
         """See :class:`QueueItem`."""
@@ -148,22 +150,23 @@ class RunItem(QueueItem):
 
 @dataclass(eq=False)
 class StudyItem(QueueItem):
-    """A question to a named computation."""
+    """A question to a study."""
 
     task: StudyTask = field(kw_only=True)
-    spec: dict[str, Any] = field(default_factory=dict)
+    spec: BaseModel | None = None
 
     def admit(self, store: Store | None) -> None:
         """See :class:`QueueItem`."""
         found = registry.find(self.task.kind)
-        self.spec = found.canonical(self.task.spec)
+        spec = self.spec = found.question(self.task.spec)
         self.name = self.task.name or found.label
-        self.key = experiment_key(found.kind, self.spec, found.version)
+        self.key = experiment_key(found.kind, spec.model_dump(mode="json"), found.version)
         self.kept_id = store.find_experiment(self.key) if store is not None and found.keep is None else None
-        self.guess_s = found.estimate_s(found.read_spec(self.spec))
+        self.guess_s = found.estimate_s(spec)
 
     def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`QueueItem`."""
+        assert self.spec is not None
         order = worker.StudyOrder(self.id, channel, self.task.kind, self.spec, self.name, self.task.subject)
         return pool.executor.submit(worker.carry_out_study, order)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import DlschedError
@@ -31,7 +32,7 @@ WARMING = "Preparing fast code, once"
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class RunOrder:
     """A task as it travels: the scenario as a pickle file, or its bytes where the worker sees other files."""
 
     task_id: str
@@ -50,7 +51,7 @@ def scenario_file(folder: Path, scenario_key: str) -> Path:
     return folder / f"{scenario_key}.scenario"
 
 
-def carry_out(order: Order) -> Path | bytes:
+def carry_out_run(order: RunOrder) -> Path | bytes:
     """Compute, audit and summarise a task; return the file (or the bytes) of its pickled RunRecord.
 
     The record travels without its scenario: who asked has it.
@@ -86,13 +87,13 @@ def get_ready() -> None:
 
 
 def record_of(outcome: Path | bytes, scenario: Scenario) -> RunRecord:
-    """Return the record behind what :func:`carry_out` returned; written by our own worker, so unpickling is safe."""
+    """Return the record behind what :func:`carry_out_run` returned; our own worker wrote it, so unpickling is safe."""
     content = outcome if isinstance(outcome, bytes) else outcome.read_bytes()
     record: RunRecord = pickle.loads(content)
     return replace(record, scenario=scenario)
 
 
-def _scenario(order: Order) -> Scenario:
+def _scenario(order: RunOrder) -> Scenario:
     if order.scenario_bytes is not None:
         found: Scenario = pickle.loads(order.scenario_bytes)
         return found
@@ -155,7 +156,7 @@ class StudyOrder:
     task_id: str
     channel: Channel
     kind: str
-    spec: Mapping[str, Any]
+    spec: BaseModel
     name: str
     subject: Any = None
 

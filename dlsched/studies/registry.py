@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from concurrent.futures import Executor
 from typing import Any
 
+from pydantic import BaseModel
+
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.store.record import ExperimentRecord
@@ -43,7 +45,7 @@ def find(kind: str) -> Study[Any, Any]:
 
 def compute(
     kind: str,
-    spec: Mapping[str, Any],
+    spec: BaseModel | Mapping[str, Any],
     progress: Progress | None = None,
     name: str = "",
     subject: Any = None,

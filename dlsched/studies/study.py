@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -136,23 +136,30 @@ class Study(Generic[S, A]):
             raise StaleAnswer(self.label) from error
         return spec, self.read_answer(record.answer)
 
-    def canonical(self, plain: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the one plain form of a question; InputError for a bad one, and, without a scenario, as ``check``."""
-        spec = self.read_spec(plain)
+    def question(self, given: S | Mapping[str, Any]) -> S:
+        """Return a question, read where it is plain; InputError for a bad one, without a scenario also as ``check``."""
+        spec = self._read(given)
         if self.about is None:
             self.check(spec, None)
-        return spec.model_dump(mode="json")
+        return spec
+
+    def _read(self, given: S | Mapping[str, Any]) -> S:
+        return given if isinstance(given, self.spec) else self.read_spec(cast("Mapping[str, Any]", given))
+
+    def canonical(self, plain: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the one plain form of a question; InputError as :meth:`question`."""
+        return self.question(plain).model_dump(mode="json")
 
     def compute(
         self,
-        plain: Mapping[str, Any],
+        given: S | Mapping[str, Any],
         scenario: Any = None,
         progress: Progress | None = None,
         name: str = "",
         executor: Executor | None = None,
     ) -> ExperimentRecord:
         """Return question and answer, ready for the store; InputError for a bad question."""
-        spec = self.read_spec(plain)
+        spec = self._read(given)
         if self.about is not None and not isinstance(scenario, self.about):
             raise InputError(self.label, "asked without the scenario it is about", f"Ask on the page {self.page}")
         answer = self.run(spec, scenario, executor, progress=progress)

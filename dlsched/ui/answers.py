@@ -193,13 +193,13 @@ class Answers(Generic[Spec, Answer]):
 
         ``subject``: what a question names and is about, a scenario as a rule; ``name``: what the progress is called.
         """
-        ids = session.runner().ask_all(self.task(spec, subject, name) for spec in specs)
+        ids = session.runner().submit(self.task(spec, subject, name) for spec in specs)
         self.work.begin(ids)
         return ids
 
     def task(self, spec: Spec, subject: Any, name: str) -> StudyTask:
         """Return a question for the background runner."""
-        return StudyTask(self.kind, spec.model_dump(mode="json"), name, subject)
+        return StudyTask(self.kind, spec, name, subject)
 
     def begun(self, current: Scenario) -> Begun[Spec] | None:
         """Return the question under way about a scenario, or about jobs of its own, that a tab here has begun."""

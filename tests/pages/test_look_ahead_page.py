@@ -178,7 +178,7 @@ def test_a_computation_that_fails_is_told_and_can_be_tried_again(
 def test_cancelled_work_is_told_and_can_be_started_again(
     saved: dict[str, str], runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = runner.ask_all
+    real = runner.submit
 
     def cancelled(questions: Iterable[StudyTask]) -> list[str]:
         monkeypatch.setattr(runner, "_fill", lambda: None)  # they stay in the queue
@@ -186,11 +186,11 @@ def test_cancelled_work_is_told_and_can_be_started_again(
         runner.cancel(ids)
         return ids
 
-    monkeypatch.setattr(runner, "ask_all", cancelled)
+    monkeypatch.setattr(runner, "submit", cancelled)
     app = open_page(PAGE, run=saved[OPTIMAL], decision="1")
     assert not app.exception
     assert "Cancelled. Nothing was kept." in said(app)
-    monkeypatch.setattr(runner, "ask_all", real)
+    monkeypatch.setattr(runner, "submit", real)
     runner._fill = type(runner)._fill.__get__(runner)  # type: ignore[method-assign]
     app = app.button(key="look-again").click().run()
     assert not app.exception

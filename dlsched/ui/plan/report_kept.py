@@ -148,7 +148,7 @@ def missing(kept: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> list
 
 def ask(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> None:
     """Ask the background runner about options on the draws of the memo."""
-    WORK.begin(session.runner().ask_all([question(aligned(one, frame), one.name, scenario) for one in lacking]))
+    WORK.begin(session.runner().submit([question(aligned(one, frame), one.name, scenario) for one in lacking]))
 
 
 def ask_about_sizes(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> bool:
@@ -173,7 +173,7 @@ def ask_about_size(experiment_id: str, scenario: Scenario) -> None:
     with_size = [one for one in kept_of(scenario) if one.experiment_id == experiment_id]
     lacking = [one for one in with_size if what_if_state.answered(one.spec) is None]
     if lacking:
-        session.runner().ask_all([question(one.spec, one.name, scenario) for one in lacking])
+        session.runner().submit([question(one.spec, one.name, scenario) for one in lacking])
 
 
 def wait_shortly() -> None:

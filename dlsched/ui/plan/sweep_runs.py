@@ -116,7 +116,7 @@ class Sweeps(Answers[SweepSpec, Sweep]):
         session.store().set_setting(f"{INTERRUPTED}/{spec.scenario}", spec.model_dump(mode="json"))
         parts = batches(ready.missing, ready.each_s, num_workers())
         cells = [spec_of({key: ready.plan.tasks[key] for key in part}) for part in parts]
-        ids = session.runner().ask_all(StudyTask(CELLS, one, name, subject) for one in cells)
+        ids = session.runner().submit(StudyTask(CELLS, one, name, subject) for one in cells)
         runs_of = {one: len(part) for one, part in zip(ids, parts, strict=True)}
         self.note(RunsBegun(spec, tuple(ids), ready, runs_of))
 

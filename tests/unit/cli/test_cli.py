@@ -14,9 +14,10 @@ import pytest
 import dlsched
 from dlsched.cli import solve
 from dlsched.cli.main import main
-from dlsched.cli.output import plain, printable
+from dlsched.cli.output import printable
 from dlsched.domain.cluster import Absence, Pool, VmType
 from dlsched.domain.errors import InputError, PlanError
+from dlsched.domain.model import plain
 from dlsched.domain.scenario import SimulationRules
 from dlsched.store import Store
 from dlsched.workload.scenario_file import write_scenario

@@ -236,7 +236,7 @@ def test_an_unexpected_error_is_told_in_one_line(store, caplog):
 
 
 def test_a_result_that_cannot_be_kept_is_a_failure(store, monkeypatch, caplog):
-    runner = scripted(store, [worker.carry_out])
+    runner = scripted(store, [worker.carry_out_run])
     monkeypatch.setattr(store, "save_run", lambda record: (_ for _ in ()).throw(OSError("disk full")))
     (task_id,) = runner.submit([RunTask(short(), "fifo")])
     assert runner.wait(20)
@@ -246,7 +246,7 @@ def test_a_result_that_cannot_be_kept_is_a_failure(store, monkeypatch, caplog):
 
 
 def test_temporary_files_are_removed(store):
-    runner = scripted(store, [worker.carry_out])
+    runner = scripted(store, [worker.carry_out_run])
     runner.submit([RunTask(short(), "fifo")])
     assert runner.wait(20)
     until(lambda: list(runner._folder.iterdir()) == [], 2)

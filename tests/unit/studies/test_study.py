@@ -24,7 +24,6 @@ SPECS: Mapping[str, dict[str, Any]] = {
     "cells": {"scenario": "abc", "cells": [CELL]},
     "size": {"scenario": "abc", "targets": [TARGET]},
     "growth": {"scenario": "abc", "policy": "fifo", "targets": [TARGET]},
-    "pool-sizes": {"scenario": "abc", "nodes": [1, 2]},
     "calibration": {"scenario": "abc", "policies": ["fifo"]},
     "steady": {},
     "look-ahead": RUN | {"policy": "modelarts-optimal", "first": 1, "last": 2},

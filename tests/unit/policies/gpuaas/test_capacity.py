@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dlsched.cli.output import plain
 from dlsched.cli.solve import KINDS, answer
 from dlsched.domain.errors import InputError
+from dlsched.domain.model import plain
 from dlsched.policies.gpuaas.capacity import read, solve
 from dlsched.policies.gpuaas.instance import Schedule, violations
 from tests.support.gpuaas_oracle import least_cost
