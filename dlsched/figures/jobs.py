@@ -329,7 +329,8 @@ def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFra
     """Add the stretches without GPUs, one legend entry per reason, hatched differently."""
     for (what, reason), part in spans[spans["what"] != "running"].groupby(["what", "reason"], sort=False):
         start, end = column(part, "from_s"), column(part, "to_s")
-        words = f"{what}: {REASONS.get(str(reason), 'reason not known')}".replace("stopped: stopped", "stopped")
+        text = REASONS.get(str(reason), "reason not known")
+        words = text if (what, reason) == ("stopped", "preempted") else f"{what}: {text}"
         figure.add_bar(
             x=(end - start) / axis.unit_s,
             base=start / axis.unit_s,

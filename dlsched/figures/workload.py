@@ -73,19 +73,17 @@ def widths(jobs: Workload, theme: Theme) -> Chart:
     gpu_s = np.bincount(place, jobs.gpus * jobs.work, len(names))
     of_jobs, of_time = counts / counts.sum(), gpu_s / max(float(gpu_s.sum()), 1e-12)
     figure = go.Figure()
-    for name, values, mark, shape in (
-        ("share of the jobs", of_jobs, theme.marks[0], ""),
-        ("share of the GPU time", of_time, theme.marks[1], "/"),
+    for what, values, mark, shape in (
+        ("of the jobs", of_jobs, theme.marks[0], ""),
+        ("of the GPU time", of_time, theme.marks[1], "/"),
     ):
         figure.add_bar(
             x=names,
             y=100 * values,
-            name=name,
+            name=f"share {what}",
             marker=hatched(mark, shape, theme.ink),
             customdata=counts,
-            hovertemplate="%{x} GPUs, %{customdata:,} jobs: %{y:.1f}% "
-            + name.removeprefix("share ")
-            + "<extra></extra>",
+            hovertemplate="%{x} GPUs, %{customdata:,} jobs: %{y:.1f}% " + what + "<extra></extra>",
         )
     big, common = int(np.argmax(of_time)), int(np.argmax(counts))
     finding = f"jobs of {_gpu_words(names[big])} take {share(float(of_time[big]))} of GPU time"
@@ -105,13 +103,12 @@ def _width_classes(gpus: Floats) -> tuple[list[str], np.ndarray]:
         return [f"{size:g}" for size in sizes], place
     edges = np.concatenate([[0.0], 2.0 ** np.arange(0, 1 + np.ceil(np.log2(max(gpus.max(), 1.0))))])
     kept, place = np.unique(np.searchsorted(edges, gpus, side="left"), return_inverse=True)
-    return ["0" if i == 0 else f"to {edges[i]:g}" for i in kept], place
+    return ["0" if i == 0 else f"up to {edges[i]:g}" for i in kept], place
 
 
 def _gpu_words(width_class: str) -> str:
     """Return "1 GPU", "8 GPUs" or "up to 8 GPUs" for the name of a class of widths."""
-    size = width_class.replace("to ", "up to ")
-    return f"{size} GPU" if size in ("1", "up to 1") else f"{size} GPUs"
+    return f"{width_class} GPU" if width_class in ("1", "up to 1") else f"{width_class} GPUs"
 
 
 def run_times(jobs: Workload, theme: Theme) -> Chart:

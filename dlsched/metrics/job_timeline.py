@@ -241,12 +241,12 @@ def _waited(job: dict[str, Any], spans: tuple[Span, ...], holders: Holders) -> s
     waits = [span for span in spans if span.kind == "waited"]
     waited_s = sum(span.length_s for span in waits)
     if waited_s <= 0:
-        return "Turned away at once" if job["status"] == "rejected" else "Started at once"
+        return "turned away at once" if job["status"] == "rejected" else "started at once"
     by_reason: dict[str, float] = {}
     for span in waits:
         by_reason[span.reason] = by_reason.get(span.reason, 0.0) + span.length_s
     main = max(by_reason, key=lambda reason: by_reason[reason])
-    text = f"Waited {duration(waited_s)}"
+    text = f"waited {duration(waited_s)}"
     if main == REASONS[NOT_RECORDED]:
         return f"{text} ({main})"
     if main in (REASONS[key] for key in HELD_BY_OTHERS) and holders.count:

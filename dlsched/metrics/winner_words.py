@@ -10,7 +10,7 @@ from dlsched.metrics.job_classes import NAMED, NOUNS, letters
 from dlsched.metrics.stats.compare import delta_words
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.wording.certainty import certainty
-from dlsched.wording.formats import MISSING, amount, count, listed, show, show_delta, show_size
+from dlsched.wording.formats import MISSING, amount, capital, count, listed, show, show_delta, show_size
 
 MOST_FOLDED_NAMED = 8
 
@@ -80,7 +80,7 @@ def sentence(answer: Winners) -> str:
         else f"{amount(found.gain, one, many)} {'gains' if found.gain == 1 else 'gain'}"
     )
     lose = "none loses" if found.lose == 0 else f"{count(found.lose)} {'loses' if found.lose == 1 else 'lose'}"
-    first = f"{gain[0].upper()}{gain[1:]} and {lose} {counted_words(answer)}"
+    first = f"{capital(gain)} and {lose} {counted_words(answer)}"
     rest = found.groups - found.gain - found.lose - found.unsure
     others = [f"{count(rest)} {'changes' if rest == 1 else 'change'} less"] if rest else []
     if found.unsure:

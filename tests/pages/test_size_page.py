@@ -141,9 +141,9 @@ def test_claim_draws_and_what_varies_are_part_of_the_question(store: Store, open
 
 def test_nodes_are_asked_by_type_where_there_are_several(store: Store, open_page: OpenPage) -> None:
     app = opened(store, open_page, two_types())
-    assert "0 to 8 a nodes and 0 to 8 b nodes" in shown(app)
+    assert "0 to 8 nodes of a and 0 to 8 nodes of b" in shown(app)
     app = app.multiselect(key=f"size-types-{tag(two_types())}").set_value(["nodes.b"]).run()
-    assert "under FIFO; 0 to 8 b nodes" in shown(app)
+    assert "under FIFO; 0 to 8 nodes of b" in shown(app)
     app = app.number_input(key=f"size-least-nodes.b-{tag(two_types())}").set_value(9).run()
     assert "the least number must not be above the most, got 9 to 8" in shown(app)
     app = app.multiselect(key=f"size-types-{tag(two_types())}").set_value([]).run()

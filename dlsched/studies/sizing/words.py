@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dlsched.metrics.kpi import KPIS
@@ -14,6 +14,7 @@ from dlsched.studies.sizing.answer import (
     OneMore,
     Reversal,
     Sizing,
+    VmRange,
     check_at,
     check_load,
     cost_at,
@@ -25,6 +26,7 @@ from dlsched.studies.sizing.answer import (
     tightest,
 )
 from dlsched.studies.sizing.rule import CLAIMS, Check, Claim, Rule, TargetCheck, Verdict
+from dlsched.studies.sizing.spec import TypeRange
 from dlsched.studies.sizing.targets import Target
 from dlsched.wording.assumptions import Premise, draw_premises, exact_premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
@@ -41,7 +43,7 @@ from dlsched.wording.formats import (
     share,
     show_interval,
 )
-from dlsched.wording.settings import of_these_days
+from dlsched.wording.settings import NODES_OF, of_these_days
 
 BEFORE = "What is the cheapest cluster that meets my targets?"
 """What stands in the place of an answer before there is one."""
@@ -227,6 +229,12 @@ def left_out_words(sizing: Sizing) -> str:
     return f"With {sizing.words(sizing.answer)} {many}, about as many as with today's cluster or fewer."
 
 
+def ranges_words(types: Sequence[VmRange | TypeRange]) -> str:
+    """Return how many nodes may be tried: "1 to 32 nodes", "0 to 4 nodes of A100 and 1 to 8 nodes of H100"."""
+    kinds = [f" of {one.key.removeprefix(NODES_OF)}" if one.key.startswith(NODES_OF) else "" for one in types]
+    return listed([f"{one.least:,} to {one.most:,} nodes{kind}" for one, kind in zip(types, kinds, strict=True)])
+
+
 # ---- cards and tables --------------------------------------------------------------------------------
 
 
@@ -345,9 +353,8 @@ def violations(sizing: Sizing) -> list[tuple[str, str]]:
 def premises_of(sizing: Sizing) -> list[Premise]:
     """Return what the answer takes for granted beyond its scenario."""
     found = rule_premises(sizing.rule, sizing.vary)
-    ranges = "; ".join(f"{vm.name or 'nodes'} {vm.least:,} to {vm.most:,}" for vm in sizing.types)
     why = "Only these were tried, and of those not all: more nodes are supposed to serve better, and sizes that say "
-    found.append(Premise(f"sizes: {ranges}", why + "otherwise are told."))
+    found.append(Premise(f"sizes: {ranges_words(sizing.types)}", why + "otherwise are told."))
     if sizing.cost_by in ("gpus", "nodes"):
         found.append(Premise("no prices", NO_PRICES, "Cluster"))
     return found

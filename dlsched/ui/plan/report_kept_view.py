@@ -52,8 +52,8 @@ def lacking(missing: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> N
     """Say which options have no numbers on the draws of the others, with a way to compute them."""
     names = listed([one.name for one in missing])
     what = f"option {names}" if len(missing) == 1 else f"options {names}"
-    why = f"have no numbers on the draws of this memo (today {report_kept.frame_words(frame, scenario)})"
-    why = why.replace("have", "has", 1) if len(missing) == 1 else why
+    has = "has" if len(missing) == 1 else "have"
+    why = f"{has} no numbers on the draws of this memo (today {report_kept.frame_words(frame, scenario)})"
     parts.error_box(InputError(what, why, "Options can only be paired on the same draws: compute again, or untick"))
     draws = amount(len(frame.draws.seeds), "draw")
     words = f"Compute {amount(len(missing), 'option')} on {draws}"

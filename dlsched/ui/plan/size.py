@@ -25,6 +25,7 @@ from dlsched.studies.sizing.words import (
     notes_of,
     one_more_words,
     premises_of,
+    ranges_words,
     rows_of,
     sure_words,
     why_none,
@@ -44,7 +45,7 @@ from dlsched.ui.plan import report_kept, shortlist, size_state
 from dlsched.ui.plan.size_state import what_if_of
 from dlsched.ui.study_page import Asked
 from dlsched.wording.cautions import Caution, overload_cautions
-from dlsched.wording.formats import amount, listed
+from dlsched.wording.formats import amount
 from dlsched.workload.import_report import in_seconds, offered_load
 
 LACK_HELP = (
@@ -68,13 +69,7 @@ def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
         runs = usual_runs(spec, exact=goal.exact)
         return f"Find the cheapest size, {size_state.about(runs, scenario, goal.variant)}"
 
-    return Asked(spec, f"{goal.words}; {ranges_words(spec)}", f"Size, {scenario.name[:60]}", button)
-
-
-def ranges_words(spec: SizeSpec) -> str:
-    """Return the ranges of a question: "1 to 32 nodes"."""
-    return listed([f"{one.least:,} to {one.most:,} {one.key.removeprefix(NODES_OF)}".removesuffix(ALL).strip()
-                   + (" nodes" if one.key != ALL else f" {ALL}") for one in spec.types])  # fmt: skip
+    return Asked(spec, f"{goal.words}; {ranges_words(spec.types)}", f"Size, {scenario.name[:60]}", button)
 
 
 def fill(scenario: Scenario, shown: SizeSpec | None) -> None:

@@ -12,7 +12,7 @@ from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.savings import gain_words
 from dlsched.metrics.stats.compare import Comparison, Row, delta_parts
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.wording.formats import count, money, share
+from dlsched.wording.formats import capital, count, money, share
 
 Metrics = Mapping[str, float | int | None]
 STYLE = """<style>
@@ -60,7 +60,7 @@ def card_help(key: str, metrics: Metrics) -> str:
     if key == "total_cost":
         parts = (("machines", "vm_cost"), ("lateness", "tardiness_cost"), ("rejections", "rejection_cost"))
         costs = [f"{money(metrics[part])} {name}" for name, part in parts if metrics.get(part)]
-        limit = f" {gain[0].upper()}{gain[1:]}." if (gain := gain_words(metrics)) else ""
+        limit = f" {capital(gain)}." if (gain := gain_words(metrics)) else ""
         return (f"{hint} Here: {' + '.join(costs)}." if costs else hint) + limit
     if key == "completed":
         words = ("rejected", "unfinished", "cancelled", "failed")

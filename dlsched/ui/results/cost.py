@@ -17,7 +17,7 @@ from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.results.gantt import to_story
-from dlsched.wording.formats import amount, count, money, number, price, share, show_interval
+from dlsched.wording.formats import amount, capital, count, money, number, price, share, show_interval
 
 MAX_LATE = 200
 MOST_PRICES = 6
@@ -66,7 +66,7 @@ def _limits(run_id: str, metrics: Metrics) -> None:
     mean = over_draws(run_id)
     if mean is not None:
         lines.append(draw_words(mean))
-    text = ". ".join(line[0].upper() + line[1:] for line in lines if line)
+    text = ". ".join(capital(line) for line in lines if line)
     st.markdown(dollars(f"{text}."))
 
 

@@ -75,7 +75,7 @@ def _story(run_id: str, job: pd.Series, *, rented: bool) -> None:
     waits = session.store().waits(run_id, job=job_id)
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
     timeline = timeline_of(job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented)
-    sentence(f"Job {job_id}: {timeline.sentence[0].lower()}{timeline.sentence[1:]}")
+    sentence(f"Job {job_id}: {timeline.sentence}")
     cards(facts(timeline, rented=rented))
     machines = loaders.groups(run_id, "gpu_type") if rented else None
     own = pieces[pieces["row"] == job["row"]]

@@ -26,7 +26,7 @@ def test_a_gang_on_two_nodes():
     timeline = told({0.0: {0: run_on((Share(0, 3, 0), Share(1, 0, 2)))}})
     (span,) = timeline.spans
     assert (span.workers, span.servers, span.gpus, span.nodes) == (3, 2, 3, (0, 1))
-    assert timeline.sentence.startswith("Started at once; ran 45 s on n0, n1 with 3 workers and 2 servers; cost ")
+    assert timeline.sentence.startswith("started at once; ran 45 s on n0, n1 with 3 workers and 2 servers; cost ")
     entries = entries_of(timeline, rented=False)
     assert entries[["Workers", "Servers", "GPUs"]].to_numpy().tolist() == [[3, 2, 3.0]]
 

@@ -230,7 +230,7 @@ def test_story_of_a_job_that_waited(facts):
     ]
     assert timeline.holders.job_ids == ("a", "b")
     assert timeline.sentence == (
-        "Waited 10 s, mostly because its 2 GPUs were held by jobs a, b (users ann, bob); ran 50 s on n0, n1; "
+        "waited 10 s, mostly because its 2 GPUs were held by jobs a, b (users ann, bob); ran 50 s on n0, n1; "
         "cost $0.07."
     )
 
@@ -244,7 +244,7 @@ def test_story_of_a_job_that_was_stopped_and_late(facts):
     ]
     assert (timeline.paused_s, timeline.restarts, timeline.late_s) == (50, 1, 70)
     assert timeline.sentence == (
-        "Started at once; ran 1 min 50 s on n1; paused 1 time, 50 s in all; 1 min 10 s late; cost $0.11."
+        "started at once; ran 1 min 50 s on n1; paused 1 time, 50 s in all; 1 min 10 s late; cost $0.11."
     )
 
 
@@ -253,7 +253,7 @@ def test_story_of_a_rejected_job(facts):
     assert timeline.first_start_s is None
     assert (
         timeline.sentence
-        == "Waited 5 s because: held back by the policy; never started; rejected by the policy; cost $0.00."
+        == "waited 5 s because: held back by the policy; never started; rejected by the policy; cost $0.00."
     )
 
 
@@ -261,7 +261,7 @@ def test_a_wait_without_record_says_so_and_guesses_nothing(facts):
     silent = waits_of(facts).iloc[:0]
     timeline = timeline_of("c", jobs_of(facts), segments_of(facts), silent, facts.log.end_s)
     assert [s.reason for s in timeline.spans] == ["reason not recorded by this policy", ""]
-    assert timeline.sentence.startswith("Waited 10 s (reason not recorded by this policy); ran")
+    assert timeline.sentence.startswith("waited 10 s (reason not recorded by this policy); ran")
 
 
 def test_only_three_holders_are_named():
@@ -270,7 +270,7 @@ def test_only_three_holders_are_named():
     pieces = [Ran(row, 0, 9, {0: 1}) for row in range(4)] + [Ran(4, 0, 9, {1: 1}), Ran(5, 9, 18, {0: 1})]
     facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), pieces, waits=[(5, 1.0, WaitReason.NO_ROOM)]))
     sentence = story_of(facts, "f").sentence
-    assert sentence == "Waited 8 s because its GPU was held by jobs a, b, c and 1 more; ran 9 s on n0."
+    assert sentence == "waited 8 s because its GPU was held by jobs a, b, c and 1 more; ran 9 s on n0."
 
 
 def test_holders_that_went_before_the_job_could_start_held_only_at_first():
@@ -278,7 +278,7 @@ def test_holders_that_went_before_the_job_could_start_held_only_at_first():
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=1),))
     pieces = [Ran(0, 0, 5, {0: 1}), Ran(1, 5, 10, {0: 1}), Ran(2, 10, 15, {0: 1})]
     facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), pieces, waits=[(2, 1.0, WaitReason.NO_ROOM)]))
-    assert story_of(facts, "c").sentence == "Waited 9 s because its GPU was held, at first by job a; ran 5 s on n0."
+    assert story_of(facts, "c").sentence == "waited 9 s because its GPU was held, at first by job a; ran 5 s on n0."
 
 
 def test_story_of_a_job_that_changes_its_width_says_between_which():
@@ -286,7 +286,7 @@ def test_story_of_a_job_that_changes_its_width_says_between_which():
     cluster = Cluster(pools=(Pool(vm=VmType(name="box", gpus=1), count=5),))
     pieces = [Ran(0, 0, 5, {0: 1, 1: 1}), Ran(0, 5, 9, {2: 1, 3: 1, 4: 1}), Ran(0, 9, 17, {0: 1})]
     facts = RunFacts(*facts_inputs(Scenario(jobs, cluster), pieces))
-    assert story_of(facts, "a").sentence == "Started at once; ran 17 s on 1 to 3 nodes at a time."
+    assert story_of(facts, "a").sentence == "started at once; ran 17 s on 1 to 3 nodes at a time."
 
 
 def test_story_of_an_unknown_job(facts):
@@ -360,7 +360,7 @@ def test_story_of_a_job_on_rented_machines_names_them_and_both_costs():
     waits = pd.DataFrame(columns=["row", "from_s", "to_s", "reason"])
     timeline = timeline_of("a", jobs, pieces, waits, 7200.0, rented=True)
     assert timeline.sentence == (
-        "Started at once; ran 2 h on n0, n1 with K80 x8, then M60 x4; 1 h late; cost $9.00 and $25.00 for lateness."
+        "started at once; ran 2 h on n0, n1 with K80 x8, then M60 x4; 1 h late; cost $9.00 and $25.00 for lateness."
     )
     assert timeline.late_usd == 25.0
     often = pd.concat([pieces, pieces.assign(piece=pieces["piece"] + 3, start_s=9e3, end_s=9e3)])

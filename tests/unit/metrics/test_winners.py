@@ -146,7 +146,7 @@ def test_an_answer_survives_json() -> None:
     before = table("aaaaabbccd", [100, NAN, *[7] * 8])
     answer = winners([(before, before.assign(wait_s=3.3)), (before, before)], "user", names=("FIFO", "SJF"))
     assert Winners.from_plain(json.loads(json.dumps(answer.to_plain()))) == answer
-    with pytest.raises(InputError, match="winners and losers"):
+    with pytest.raises(InputError, match="answer"):
         Winners.from_plain({"by": "user"})
 
 

@@ -20,7 +20,7 @@ def test_the_story_of_a_job_says_that_it_is_booked_for_later():
     tables = (done.jobs, done.segments, done.waits)
     booked_for_later = REASON_TEXT[WaitReason.BOOKED]
     assert timeline_of("b", *tables, done.log.end_s).sentence.startswith(
-        f"Waited 2 min 30 s because: {booked_for_later}; "
+        f"waited 2 min 30 s because: {booked_for_later}; "
     )
     paused = [span for span in timeline_of("a", *tables, done.log.end_s).spans if span.kind == "paused"]
     assert [(span.from_s, span.to_s, span.reason) for span in paused] == [(60, 120, booked_for_later)]

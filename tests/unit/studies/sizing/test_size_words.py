@@ -31,8 +31,8 @@ from dlsched.studies.sizing.words import (
     rows_of,
     sentence,
 )
-from dlsched.ui.fields.goal import read_targets
-from dlsched.ui.plan.growth_form import MONTH, NODES, TYPE, read_steps
+from dlsched.ui.fields.targets import read_targets
+from dlsched.ui.plan.growth import MONTH, NODES, TYPE, read_steps
 from tests.support import sizings
 from tests.support.known import known
 from tests.support.sizings import HOUR_S, WAIT, draws, growth, sizing, waits
@@ -207,7 +207,7 @@ def test_chips_name_the_claim_the_sizes_and_what_is_drawn() -> None:
     chips = premises_of(sizing(vary={"days": 1.0, "run_time_spread": 0.3}))
     labels = [chip.label for chip in chips]
     assert ["other days" in chip.why for chip in chips] == [False, True, False, False]
-    assert labels == ["claim: the average month", "days resampled", "run times ± 30%", "sizes: nodes 1 to 8"]
+    assert labels == ["claim: the average month", "days resampled", "run times ± 30%", "sizes: 1 to 8 nodes"]
     nearly = Rule(targets=(WAIT,), claim="nearly-every", level=0.9)
     first = premises_of(sizing(rule=nearly))[0]
     assert first.label == "claim: nearly every month"
