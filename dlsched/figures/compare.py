@@ -125,7 +125,7 @@ def ecdf(values: Mapping[str, Floats], colour_of: Mapping[str, str], theme: Them
 
 
 def queues(series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], theme: Theme) -> Chart:
-    """Return jobs waiting over time, one line a run; frames as metrics.series_table, at most MAX_LINES are drawn."""
+    """Return jobs waiting over time, one line a run, at most MAX_LINES; frames as metrics.tables.series_of."""
     shown = dict(list(series.items())[:MAX_LINES])
     times = [column(frame, "time_s") for frame in shown.values()]
     axis = TimeAxis.over(min(float(t[0]) for t in times), max(float(t[-1]) for t in times))

@@ -22,7 +22,6 @@ from dlsched.figures.raster import (
     MAX_GROUPS,
     OPEN_IDLE,
     PARTLY,
-    PAST_DUE,
     Raster,
     bins_for,
     group_use,
@@ -63,12 +62,11 @@ def overview(
             continue  # machine types, lateness and absences that are not in the picture
         edge = {"color": theme.muted, "width": 1}
         legend_mark(figure, plain(name), symbol=_symbol(raster, name), size=12, color=tint, line=edge)
-    if raster.by != "job":
-        last = len(raster.legend) - 1
-        _strike(figure, raster, axis, last, {"color": theme.ground, "width": 2})
-        if raster.rented:
-            _strike(figure, raster, axis, last - 1, {"color": theme.ink, "width": 1.5, "dash": "dot"})
-    word = "Job" if raster.by == "job" else "Slot" if raster.rented else "Node"
+    last = len(raster.legend) - 1
+    _strike(figure, raster, axis, last, {"color": theme.ground, "width": 2})
+    if raster.rented:
+        _strike(figure, raster, axis, last - 1, {"color": theme.ink, "width": 1.5, "dash": "dot"})
+    word = "Slot" if raster.rented else "Node"
     framed(figure, theme, title=title or _title(raster), x=axis, y=word, height=height)
     lines = len(raster.row_labels)
     places = np.unique(np.linspace(0, lines - 1, min(lines, 9)).astype(int)).tolist()
@@ -87,8 +85,7 @@ def overview(
 
 def _heatmap(raster: Raster, tints: Sequence[str], axis: TimeAxis) -> go.Heatmap:
     carries_held = raster.cell.size <= MAX_HOVER_CELLS
-    what = "of the time running" if raster.by == "job" else "of its GPUs held"
-    more = f"<br>%{{customdata}}% {what}" if carries_held else ""
+    more = "<br>%{customdata}% of its GPUs held" if carries_held else ""
     return go.Heatmap(
         z=raster.cell,
         x0=(raster.from_s + raster.bin_s / 2) / axis.unit_s,
@@ -116,8 +113,6 @@ def _distinct(labels: Sequence[str]) -> list[str]:
 
 
 def _title(raster: Raster) -> str:
-    if raster.by == "job":
-        return f"What each job does: {amount(len(raster.row_labels), 'job')}, one row each"
     word, what = ("slots", "rented GPU time") if raster.rented else ("nodes", "GPU time")
     per_line = "" if raster.rows_per_line == 1 else f" (1 row = {raster.rows_per_line} {word})"
     return f"{word.capitalize()} over time, {share(raster.held_share)} of the {what} held{per_line}"
@@ -125,8 +120,6 @@ def _title(raster: Raster) -> str:
 
 def _tints(raster: Raster, theme: Theme, highlight: str = "") -> list[str]:
     """Return the colour of each entry of the legend."""
-    if raster.by == "job":
-        return [theme.card, theme.tint, theme.marks[0], theme.late]
     # Closed slots are ground and not card: nothing is paid for there.
     first = theme.ground if raster.rented else theme.card
     last = ([theme.faded] if raster.rented else []) + [theme.marks[BRICK]]
@@ -141,7 +134,7 @@ def _tints(raster: Raster, theme: Theme, highlight: str = "") -> list[str]:
 
 
 def _symbol(raster: Raster, name: str) -> str:
-    if raster.by != "job" and name == raster.legend[-1]:
+    if name == raster.legend[-1]:
         return "square-x"
     return "square-dot" if raster.rented and name == OPEN_IDLE else "square"
 
@@ -166,9 +159,6 @@ def _strike(figure: go.Figure, raster: Raster, axis: TimeAxis, code: int, line: 
 
 
 def _row_table(raster: Raster) -> pd.DataFrame:
-    if raster.by == "job":
-        parts = {f"{name}, % of the window": (raster.cell == i).mean(axis=1) for i, name in enumerate(raster.legend)}
-        return pd.DataFrame({"job": raster.row_labels} | {name: np.round(100 * of, 1) for name, of in parts.items()})
     last = len(raster.legend) - 1
     down = (raster.cell == last).mean(axis=1)
     columns = {
@@ -287,14 +277,8 @@ def window_alt(
     machines: str = "",
 ) -> str:
     """Return the picture of a window in words: how full, idle rows, machine types, the longest queue, late jobs."""
-    rows = amount(len(raster.row_labels), "job" if raster.by == "job" else "row")
-    window = f"{moment(raster.from_s)} to {moment(raster.to_s)}, {rows}"
+    window = f"{moment(raster.from_s)} to {moment(raster.to_s)}, {amount(len(raster.row_labels), 'row')}"
     held = raster.held_share
-    if raster.by == "job":
-        late_rows = int((raster.cell == PAST_DUE).any(axis=1).sum())
-        return (
-            f"{window}: {share(held)} of the time in the system is spent running; {amount(late_rows, 'job')} past due."
-        )
     idle_rows = int((raster.held.mean(axis=1) < 0.01).sum())
     if raster.rented:
         closed, idle = (raster.cell == 0).all(axis=1), (raster.cell == len(raster.legend) - 2).any(axis=1)

@@ -19,8 +19,6 @@ IDLE, PARTLY, BUSY, LATE, DOWN = range(5)
 STATE_TEXT = ("idle", "under half held", "held", "held past due", "not there")
 CLOSED, OPEN_IDLE = "closed, not paid for", "open, no job"
 """On free slots, in place of "idle": no machine is rented, or one is and stands idle."""
-AWAY, WAITING, RUNNING, PAST_DUE = range(4)
-JOB_STATE_TEXT = ("not in the system", "waiting or stopped", "running", "past due")
 TOUCHED = 1e-3
 """Share of a bin from which on rare states (late, down) are shown."""
 
@@ -34,9 +32,9 @@ Cover = Callable[[Mask], Floats]
 class Raster:
     """``cell`` (rows, bins) of uint8: index into ``legend``; ``held`` (rows, bins): share of the row's GPUs held.
 
-    ``held_share``: GPU time held out of the GPU time that was there, over the whole picture (jobs: time running out of
-    the time in the system). ``by`` is "state", "job" or the column that colours the cells. ``rented``: rows are free
-    slots; the legend begins with CLOSED and has OPEN_IDLE before its last entry.
+    ``held_share``: GPU time held out of the GPU time that was there, over the whole picture. ``by`` is "state" or
+    the column that colours the cells. ``rented``: rows are free slots; the legend begins with CLOSED and has OPEN_IDLE
+    before its last entry.
     """
 
     cell: NDArray[np.uint8]
@@ -244,41 +242,6 @@ def _labels(first_node: int, nodes: int, per_line: int) -> tuple[str, ...]:
         return tuple(f"n{node}" for node in range(first_node, first_node + nodes))
     last = first_node + nodes - 1
     return tuple(f"n{a}–n{min(a + per_line - 1, last)}" for a in range(first_node, last + 1, per_line))
-
-
-def job_raster(
-    jobs: pd.DataFrame, segments: pd.DataFrame, from_s: float, to_s: float, *, most_bins: int = MAX_BINS
-) -> Raster:
-    """Return jobs x time: not in the system, waiting or stopped, running, past due.
-
-    Parameters
-    ----------
-    jobs
-        Rows in drawing order, the first MAX_ROWS are shown: job_id, submit_s, left_s (NaN = not by ``to_s``), due_s.
-    segments
-        Pieces of these jobs: job_id, start_s, end_s; a piece on several nodes may have a row for each.
-    """
-    jobs = jobs.iloc[:MAX_ROWS]
-    to_s = max(to_s, from_s + 1.0)
-    count, bins = len(jobs), bins_for(from_s, to_s, most_bins)
-    place = {job: line for line, job in enumerate(jobs["job_id"])}
-    pieces = segments[segments["job_id"].isin(place)].drop_duplicates(["job_id", "start_s"])
-    line = np.array([place[job] for job in pieces["job_id"]], dtype=np.int64)
-    every = np.arange(count)
-
-    def share(of: NDArray[np.int64], start: Floats, end: Floats) -> Floats:
-        return overlap(of, start, end, np.ones(len(of)), count, bins, from_s, to_s)
-
-    submit, due = column(jobs, "submit_s"), column(jobs, "due_s")
-    left = np.where(np.isnan(column(jobs, "left_s")), to_s, column(jobs, "left_s"))
-    here = share(every, submit, left)
-    held = np.clip(share(line, column(pieces, "start_s"), column(pieces, "end_s")), 0, 1)
-    late = share(every, np.maximum(submit, np.where(np.isnan(due), np.inf, due)), left)
-    cell = np.where(here > TOUCHED, np.where(held > here / 2, RUNNING, WAITING), AWAY).astype(np.uint8)
-    cell[late > TOUCHED] = PAST_DUE
-    labels = tuple(cut(job, 24) for job in jobs["job_id"])
-    ran = float(held.sum()) / max(float(here.sum()), 1e-12)
-    return Raster(cell, held.astype(np.float32), JOB_STATE_TEXT, labels, from_s, to_s, 1, min(ran, 1.0), "job")
 
 
 def group_use(segments: pd.DataFrame, by: str, groups: Sequence[str], from_s: float, to_s: float, bins: int) -> Floats:

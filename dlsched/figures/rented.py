@@ -26,8 +26,8 @@ def rent_over_time(
 ) -> Chart:
     """Return the price of what is rented over time, $/h, stacked by machine.
 
-    ``stays`` as metrics.nodes_table with the column ``by``; ``groups`` are named in the order of their colours, others
-    are one area.
+    ``stays`` as metrics.tables.nodes_of with the column ``by``; ``groups`` are named in the order of their colours,
+    others are one area.
     """
     axis = TimeAxis.over(from_s, to_s)
     bins = bins_for(axis.from_s, axis.to_s, AREA_BINS)

@@ -26,7 +26,7 @@ CUMULATED = {
 def held_and_queue(
     series: pd.DataFrame, theme: Theme, held_share: float | None = None, *, rented: bool = False
 ) -> Chart:
-    """Return GPUs held against GPUs there, and below it the jobs waiting; ``series`` as metrics.series_table.
+    """Return GPUs held against GPUs there, and below it the jobs waiting; ``series`` as metrics.tables.series_of.
 
     ``held_share``: the run's allocation ratio; without it, it is estimated from the thinned series. ``rented``: what is
     there is what the policy rents, so the line moves.

@@ -149,11 +149,6 @@ KPIS: dict[str, KPI] = {kpi.key: kpi for kpi in _ENTRIES}
 """The dictionary, in the order in which metrics are listed."""
 
 
-def in_section(section: Section) -> tuple[KPI, ...]:
-    """Return the metrics of a section, in their order."""
-    return tuple(kpi for kpi in KPIS.values() if kpi.section == section)
-
-
 def kpis_among(keys: Iterable[str]) -> tuple[KPI, ...]:
     """Return the entries of these keys in the order of the dictionary."""
     wanted = set(keys)

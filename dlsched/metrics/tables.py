@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import EventKind
-from dlsched.domain.scenario import Scenario
-from dlsched.domain.truth import Truth
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import GPU
 from dlsched.metrics.billing import stay_usd, usd_per_h
@@ -21,11 +19,6 @@ from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
 from dlsched.sim.log import JobStatus, PieceEnd, RunLog
 
 JOB_TEXTS = ("user", "group", "job_class", "partition", "model")
-
-
-def jobs_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
-    """Return one row a job; see :func:`jobs_of`."""
-    return jobs_of(RunFacts(scenario, truth, log))
 
 
 def jobs_of(facts: RunFacts) -> pd.DataFrame:
@@ -65,11 +58,6 @@ def jobs_of(facts: RunFacts) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def segments_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
-    """Return one row for each share of each piece; see :func:`segments_of`."""
-    return segments_of(RunFacts(scenario, truth, log))
-
-
 def segments_of(facts: RunFacts) -> pd.DataFrame:
     """Return one row for each node a piece of a job holds: from, to, what, at which rate, why it ended."""
     log, piece = facts.log, facts.piece_of_share
@@ -89,11 +77,6 @@ def segments_of(facts: RunFacts) -> pd.DataFrame:
             "progress_from_s": log.piece_progress_from_s[piece],
         }
     )
-
-
-def nodes_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
-    """Return one row for each billed stay; see :func:`nodes_of`."""
-    return nodes_of(RunFacts(scenario, truth, log))
 
 
 def nodes_of(facts: RunFacts) -> pd.DataFrame:
@@ -129,11 +112,6 @@ def decisions_table(log: RunLog) -> pd.DataFrame:
     )
 
 
-def waits_table(scenario: Scenario, truth: Truth, log: RunLog) -> pd.DataFrame:
-    """Return the recorded waits; see :func:`waits_of`."""
-    return waits_of(RunFacts(scenario, truth, log))
-
-
 def waits_of(facts: RunFacts) -> pd.DataFrame:
     """Return one row for each span in which a job waited for a recorded reason.
 
@@ -163,31 +141,6 @@ def waits_of(facts: RunFacts) -> pd.DataFrame:
         }
     )
     return frame.sort_values(["row", "from_s"], ignore_index=True)
-
-
-def group_table(jobs: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return one row for each value of a column of the jobs table, most jobs first.
-
-    Columns: ``by``, jobs, completed, wait_mean, wait_p95, jct_mean, slowdown_mean, late_jobs, tardiness_s, cost,
-    gpu_hours. Means as in the metrics; NaN where undefined.
-    """
-    marked = jobs.assign(_done=jobs["status"] == "completed", _late=jobs["tardiness_s"] > 0)
-    groups = marked.groupby(by, sort=True)
-    frame = groups.agg(
-        jobs=("job_id", "size"),
-        completed=("_done", "sum"),
-        wait_mean=("wait_s", "mean"),
-        jct_mean=("jct_s", "mean"),
-        slowdown_mean=("slowdown", "mean"),
-        late_jobs=("_late", "sum"),
-        gpu_hours=("gpu_s", "sum"),
-    )
-    frame.insert(3, "wait_p95", groups["wait_s"].quantile(0.95))
-    frame["gpu_hours"] /= HOUR_S
-    # A group without any due time or price has no such number, rather than 0.
-    frame["tardiness_s"] = groups["tardiness_s"].sum(min_count=1)
-    frame["cost"] = groups["cost"].sum(min_count=1)
-    return frame.reset_index().sort_values("jobs", ascending=False, kind="stable", ignore_index=True)
 
 
 def names(kind: type[IntEnum], codes: NDArray[np.integer[Any]]) -> NDArray[np.object_]:
@@ -248,11 +201,6 @@ def late_by_cost(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 MOST_POINTS = 2_000
-
-
-def series_table(scenario: Scenario, truth: Truth, log: RunLog, most_points: int = MOST_POINTS) -> pd.DataFrame:
-    """Return the state after each event; see :func:`series_of`."""
-    return series_of(RunFacts(scenario, truth, log), most_points)
 
 
 def series_of(facts: RunFacts, most_points: int = MOST_POINTS) -> pd.DataFrame:

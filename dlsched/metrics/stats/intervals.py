@@ -119,30 +119,6 @@ def binomial_interval(hits: int, n: int, level: float = LEVEL) -> tuple[float, f
     return low, high
 
 
-def draws_needed(interval: Interval, half_width: float) -> int | None:
-    """Return about how many draws would give this half width; None where that cannot be told.
-
-    The half width shrinks with the square root of the draws; the interval's own t factor is kept, so that the
-    answer is rather too large than too small.
-    """
-    if interval.half_width is None or half_width <= 0:
-        return None
-    return max(2, math.ceil(interval.n * (interval.half_width / half_width) ** 2))
-
-
-def batch_means(series: Values, batches: int = 20, level: float = LEVEL) -> Interval:
-    """Return the mean of one long correlated series with the interval from the means of equal batches.
-
-    Values that do not fill the last batch are left out at the start, where the run warms up.
-
-    Raises
-    ------
-    ValueError
-        With fewer than 2 batches or fewer values than batches.
-    """
-    return mean_interval(means_of_batches(series, batches), level)
-
-
 def means_of_batches(series: Values, batches: int) -> NDArray[np.float64]:
     """Return the means of equal batches of consecutive values, shape (batches,); see :func:`batch_means`."""
     values = np.asarray(series, dtype=float)

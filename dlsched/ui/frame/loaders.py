@@ -43,7 +43,7 @@ def _jobs(_path: str, run_id: str) -> pd.DataFrame:
 
 
 def jobs(run_id: str) -> pd.DataFrame:
-    """Return one row a job, as metrics.jobs_table."""
+    """Return one row a job, as metrics.tables.jobs_of."""
     return _jobs(str(store().path), run_id)
 
 
@@ -78,7 +78,7 @@ def _stays(_path: str, run_id: str) -> pd.DataFrame:
 
 
 def stays(run_id: str) -> pd.DataFrame:
-    """Return the billed stays of machines, as metrics.nodes_table, with gpu_type and gpus of the machine."""
+    """Return the billed stays of machines, as metrics.tables.nodes_of, with gpu_type and gpus of the machine."""
     return _stays(str(store().path), run_id)
 
 
@@ -95,7 +95,7 @@ def with_machines(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
 def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> pd.Series:
     """Return the VM type of each piece: its node's, or what the free slot was then.
 
-    ``stays`` as metrics.nodes_table.
+    ``stays`` as metrics.tables.nodes_of.
     """
     if not scenario.cluster.free_slots:
         names = np.array([vm.name for vm in scenario.cluster.vm_types], dtype=object)
@@ -136,7 +136,7 @@ def _series(_path: str, run_id: str) -> pd.DataFrame:
 
 
 def series(run_id: str) -> pd.DataFrame:
-    """Return the run's series over time, as metrics.series_table."""
+    """Return the run's series over time, as metrics.tables.series_of."""
     return _series(str(store().path), run_id)
 
 

@@ -71,7 +71,7 @@ def _pieces(_path: str, run_id: str) -> pd.DataFrame:
 
 
 def _pieces_of(run_id: str) -> pd.DataFrame:
-    """Return the run's pieces, as metrics.segments_table."""
+    """Return the run's pieces, as metrics.tables.segments_of."""
     return _pieces(str(session.store().path), run_id)
 
 

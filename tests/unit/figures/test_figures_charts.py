@@ -174,7 +174,6 @@ def every_chart(theme):
     return {
         "overview": gantt.overview(nodes, theme),
         "overview by user": gantt.overview(by_user, theme, highlight="ben"),
-        "overview of jobs": gantt.overview(raster.job_raster(facts, pieces, 0, 5e5), theme),
         "overview of slots": gantt.overview(slots["state"], theme),
         "overview of slots by GPU type": gantt.overview(slots["gpu_type"], theme, highlight="K80"),
         "slot bars": bars.node_bars(on_slots, theme, 0, 5e5, colour_by="gpu_type", leases=leases),

@@ -108,25 +108,6 @@ def test_no_segments_at_all_is_an_idle_picture():
     assert got.held_share == 0
 
 
-def test_jobs_wait_run_stop_and_are_late():
-    jobs = pd.DataFrame(
-        {"job_id": ["a", "b"], "submit_s": [10.0, 0.0], "left_s": [60.0, np.nan], "due_s": [50, np.nan]}
-    )
-    work = pd.DataFrame({"job_id": ["a", "a", "a"], "start_s": [20, 20, 40], "end_s": [30, 30, 60]}, dtype=object)
-    got = raster.job_raster(jobs, work.assign(start_s=[20.0, 20, 40], end_s=[30.0, 30, 60]), 0, 80, most_bins=8)
-    away, waiting, running, late = range(4)
-    assert got.cell[0].tolist() == [away, waiting, running, waiting, running, late, away, away]
-    assert got.cell[1].tolist() == [waiting] * 8
-    assert got.held_share == pytest.approx(30 / (50 + 80))
-
-
-def test_a_job_that_mostly_waits_in_a_bin_is_shown_waiting():
-    jobs = pd.DataFrame({"job_id": ["a"], "submit_s": [0.0], "left_s": [20.0], "due_s": [np.nan]})
-    work = pd.DataFrame({"job_id": ["a"], "start_s": [7.0], "end_s": [20.0]})
-    got = raster.job_raster(jobs, work, 0, 20, most_bins=2)
-    assert got.cell[0].tolist() == [raster.WAITING, raster.RUNNING]
-
-
 def test_use_by_group_adds_up_to_all_that_is_held():
     work = pieces([(0, 0, 10, 4, np.nan, "a"), (1, 5, 20, 2, np.nan, "b"), (1, 0, 20, 1, np.nan, "c")])
     held = raster.group_use(work, "user", ["a"], 0, 20, 4)

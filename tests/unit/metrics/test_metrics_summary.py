@@ -11,10 +11,10 @@ from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.summary import summarise
-from dlsched.metrics.tables import jobs_table, nodes_table
 from dlsched.sim.audit import check_metrics
 from dlsched.sim.log import JobStatus, PieceEnd
 from tests.support.logs import Ran, facts_inputs
+from tests.support.tables import jobs_table, nodes_table
 
 CONTRACT = {
     "jobs", "completed", "rejected", "unfinished", "cancelled", "failed", "jct_mean", "jct_median", "jct_p95",

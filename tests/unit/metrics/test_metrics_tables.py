@@ -17,19 +17,11 @@ from dlsched.domain.plan import WaitReason
 from dlsched.domain.policy import EventKind
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
-from dlsched.metrics import (
-    RunFacts,
-    decisions_table,
-    group_table,
-    jobs_of,
-    nodes_table,
-    segments_of,
-    series_of,
-    summarise_facts,
-    timeline_of,
-    waits_of,
-)
+from dlsched.metrics.job_timeline import timeline_of
+from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.step_functions import accrued, count_after, sum_after, thin
+from dlsched.metrics.summary import summarise_facts
+from dlsched.metrics.tables import decisions_table, jobs_of, nodes_of, segments_of, series_of, waits_of
 from dlsched.sim.log import JobStatus, PieceEnd
 from tests.support.logs import Ran, facts_inputs
 
@@ -110,7 +102,7 @@ def test_segments_table_has_a_row_for_each_node_of_each_piece(facts):
 
 
 def test_nodes_table_adds_up_to_the_bill(facts):
-    table = nodes_table(facts.scenario, facts.truth, facts.log)
+    table = nodes_of(facts)
     assert table.to_numpy().tolist() == [[0, "box", 0, 160, 0.16, 3.6], [1, "box", 0, 160, 0.16, 3.6]]
 
 
@@ -139,18 +131,6 @@ def test_a_job_that_still_waits_when_the_run_ends_waits_until_then():
 
 def test_the_later_piece_is_the_restart(facts):
     assert facts.piece_is_restart.tolist() == [False, False, False, True]
-
-
-def test_group_table(facts):
-    table = group_table(jobs_of(facts), "user").set_index("user")
-    assert list(table.index) == ["ann", "bob", "cy"]
-    assert table.loc["ann"].to_dict() == pytest.approx(
-        {
-            "jobs": 2, "completed": 2, "wait_mean": 5, "wait_p95": 9.5, "jct_mean": 80, "slowdown_mean": 1.1,
-            "late_jobs": 0, "gpu_hours": 500 / 3600, "tardiness_s": 0, "cost": 0.092 + 0.068,
-        }
-    )  # fmt: skip
-    assert table["tardiness_s"].isna().to_dict() == {"ann": False, "bob": False, "cy": True}
 
 
 def test_tables_of_a_run_in_which_nothing_ran():
@@ -335,7 +315,6 @@ def test_a_large_run_is_fast():
     began = time.process_time()
     summarise_facts(facts)
     tables = [jobs_of(facts), segments_of(facts), waits_of(facts), series_of(facts), decisions_table(facts.log)]
-    group_table(tables[0], "user")
     timeline_of("job-500", tables[0], tables[1], tables[2], facts.log.end_s)
     assert time.process_time() - began < 1.5
     assert len(tables[3]) <= 2_000

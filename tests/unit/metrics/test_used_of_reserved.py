@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dlsched.domain.plan import Plan, Share, Step, run_on
-from dlsched.metrics import jobs_table, nodes_table, summarise
+from dlsched.metrics.summary import summarise
 from dlsched.sim.audit import check_metrics
 from dlsched.sim.prepare import prepare
 from tests.support.server_scenarios import machines, training, with_servers
 from tests.support.sim_fakes import Fake, simulate
+from tests.support.tables import jobs_table, nodes_table
 
 GANG = Share(0, 2, 1)
 """Holds 2 GPUs and 5 CPUs."""

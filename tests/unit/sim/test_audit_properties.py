@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import summarise
-from dlsched.metrics.tables import jobs_table, nodes_table
 from dlsched.sim.audit import audit, check_metrics
 from dlsched.sim.log import RunLog
 from dlsched.sim.prepare import Prepared, prepare
 from dlsched.sim.simulate import run_policy
 from tests.support.chaos import Chaos
 from tests.support.scenarios import scenarios
+from tests.support.tables import jobs_table, nodes_table
 
 STALL = "policy gave no start"
 

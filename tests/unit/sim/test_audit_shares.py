@@ -13,10 +13,10 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.truth import Truth, realise
 from dlsched.domain.workload import Workload
 from dlsched.metrics.summary import summarise
-from dlsched.metrics.tables import jobs_table, nodes_table
 from dlsched.sim.audit import check_metrics
 from dlsched.sim.log import PieceEnd, RunLog
 from tests.support.logs import Ran, make_log
+from tests.support.tables import jobs_table, nodes_table
 
 BY_HAND = {
     "vm_cost": 3.0,

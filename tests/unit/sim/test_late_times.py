@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlsched.metrics import summarise
+from dlsched.metrics.summary import summarise
 from dlsched.policies import registry
 from dlsched.sim.audit import audit
 from dlsched.sim.prepare import prepare

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dlsched.metrics.kpi import KPIS, in_section, kpis_among
+from dlsched.metrics.kpi import KPIS, kpis_among
 from dlsched.wording import formats
 from dlsched.wording.formats import (
     MINUS,
@@ -175,9 +175,6 @@ def test_every_entry_can_be_read_without_a_manual():
 
 def test_sections_and_selection_keep_the_order_of_the_dictionary():
     assert [kpi.key for kpi in kpis_among(["completed", "wait_p95"])] == ["wait_p95", "completed"]
-    assert {
-        kpi.key for section in ("Service", "Due times", "Cost", "Use", "Jobs", "Details") for kpi in in_section(section)
-    } == set(KPIS)
     assert KPIS["late_share"].show(0.061) == "6.1%"
 
 

@@ -79,7 +79,7 @@ def unit_of(scenario: Scenario) -> str:
 def decisions_of(calls: pd.DataFrame) -> pd.DataFrame:
     """Return the calls of a run's policy that decided about widths, with their ``number`` from 1.
 
-    ``calls`` as metrics.decisions_table. Only decisions leave a note; the calls between start jobs.
+    ``calls`` as metrics.tables.decisions_table. Only decisions leave a note; the calls between start jobs.
     """
     found = calls[calls["note"].fillna("") != ""].reset_index(drop=True)
     return found.assign(number=np.arange(1, len(found) + 1))
@@ -88,7 +88,7 @@ def decisions_of(calls: pd.DataFrame) -> pd.DataFrame:
 def changes_at(pieces: pd.DataFrame, times_s: Floats) -> Ints:
     """Return how many workers change hands at each of some times: of jobs that run, and of jobs that start.
 
-    ``pieces`` one row for each piece of a job on a node, as metrics.segments_table. What ends is not a change.
+    ``pieces`` one row for each piece of a job on a node, as metrics.tables.segments_of. What ends is not a change.
     """
     if not len(times_s) or pieces.empty:
         return np.zeros(len(times_s), dtype=np.int64)

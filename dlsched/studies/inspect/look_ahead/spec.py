@@ -33,7 +33,7 @@ class StoredWidths:
 
     @classmethod
     def of(cls, decisions: pd.DataFrame, pieces: pd.DataFrame) -> StoredWidths:
-        """Return what a stored run says: ``decisions`` of ``decisions_of``, ``pieces`` as metrics.segments_table."""
+        """Return what a stored run says: ``decisions`` of ``decisions_of``, ``pieces`` as tables.segments_of."""
         return cls(
             decisions["time_s"].to_numpy(float),
             pieces["row"].to_numpy(np.int64),

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from dlsched.metrics.stats.intervals import (
-    batch_means,
     binomial_interval,
-    draws_needed,
     mean_interval,
     paired_difference,
 )
@@ -56,8 +54,6 @@ def test_mistakes_are_named():
         paired_difference([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="got 3 of 2"):
         binomial_interval(3, 2)
-    with pytest.raises(ValueError, match="2 batches"):
-        batch_means([1.0], 1)
 
 
 @pytest.mark.parametrize(
@@ -70,20 +66,6 @@ def test_mistakes_are_named():
 )
 def test_exact_binomial(hits, n, low, high):
     assert list(binomial_interval(hits, n)) == pytest.approx([low, high], abs=1e-6)
-
-
-def test_draws_needed_grows_with_the_square():
-    interval = mean_interval([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert interval.half_width is not None
-    assert draws_needed(interval, interval.half_width / 2) == 20
-    assert draws_needed(mean_interval([1.0]), 0.1) is None
-
-
-def test_batch_means_by_hand():
-    # the first value is left out; batches (1, 3), (5, 7) -> 2 and 6: mean 4, s = 2 sqrt 2, t(0.975, 1) = 12.7062
-    interval = batch_means([99.0, 1.0, 3.0, 5.0, 7.0], 2)
-    assert interval.mean == 4
-    assert interval.half_width == pytest.approx(12.706205 * 2)
 
 
 def test_intervals_hold_as_often_as_they_say():

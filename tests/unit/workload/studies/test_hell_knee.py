@@ -11,7 +11,7 @@ from dlsched.domain.plan import Step
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
-from dlsched.metrics import summarise
+from dlsched.metrics.summary import summarise
 from dlsched.sim.prepare import prepare
 from dlsched.speed import build_speed
 from dlsched.store import Store

@@ -12,7 +12,7 @@ from dlsched.domain.plan import Step
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.truth import realise
 from dlsched.domain.workload import Workload
-from dlsched.metrics import summarise
+from dlsched.metrics.summary import summarise
 from dlsched.sim.prepare import prepare
 from dlsched.speed import build_speed
 from dlsched.studies.simulation import simulate as run_policy

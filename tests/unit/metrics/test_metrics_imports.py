@@ -1,19 +1,9 @@
-"""What the package offers, and what it does not load unasked."""
+"""What numbers of a run do not load unasked."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-
-import pytest
-
-import dlsched.metrics as metrics
-
-
-def test_everything_offered_is_there():
-    assert all(getattr(metrics, name) is not None for name in metrics.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        metrics.nonsense  # noqa: B018
 
 
 def test_numbers_and_sentences_do_not_load_pandas_or_scipy():
