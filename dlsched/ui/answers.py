@@ -176,7 +176,7 @@ class Answers(Generic[Spec, Answer]):
     def answer_to(self, spec: Spec) -> Shown[Spec, Answer] | None:
         """Return the stored answer to a question; None when it was not asked yet."""
         found = self.stored_id(spec)
-        return None if found is None else self.stored(found)
+        return None if found is None else _stored(str(session.store().path), found, self, spec)
 
     def start(self, spec: Spec, subject: Any, name: str) -> None:
         """Show the answer where the store has it, else ask for it and show it once it is there."""
@@ -273,10 +273,13 @@ def _all_begun(_path: str) -> dict[tuple[str, str], Begun[Any]]:
 
 
 @st.cache_resource(max_entries=4 * MOST_LOOKED_AT, show_spinner=False)
-def _stored(_path: str, experiment_id: str, _answers: Answers[Any, Any]) -> Shown[Any, Any]:
+def _stored(_path: str, experiment_id: str, _answers: Answers[Any, Any], _spec: Any = None) -> Shown[Any, Any]:
+    """Return a stored answer; ``_spec``: its question, where that is known."""
     record = session.store().get_experiment(experiment_id)
     if record.kind != _answers.kind:
         what = _answers.study.label.lower()
         raise StoreError(f"Experiment {experiment_id[:12]} is no {what}. Open it where it was made.")
     stale = record.code_version != _answers.study.version
+    if _spec is not None:
+        return Shown(_spec, _answers.study.read_answer(record.answer), experiment_id, stale=stale)
     return Shown(*_answers.study.read_record(record), experiment_id, stale=stale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,9 @@ from dlsched.domain.workload import Workload
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.studies import registry
-from dlsched.studies.design import Replications, Variant
+from dlsched.studies.design import Replications, Variant, factors, run
 from dlsched.studies.simulation import simulate
+from dlsched.studies.study import Study
 from dlsched.studies.what_if import WhatIfSpec, run_what_if
 from dlsched.studies.what_if.answer import comparison_of
 from dlsched.studies.what_if.words import sentence
@@ -364,3 +366,40 @@ def test_result_and_compare_lead_here_with_their_run_as_the_baseline(
         [] if page.endswith("result.py") else [f"nodes:{scenario.cluster.num_nodes + 2}"]
     )
     assert link(app)["with"] == ["quantum_s:120.0"]
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_moved_control_edits_the_scenario_once_and_reads_the_question_once(
+    store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edits: list[Any] = []
+    reads: list[Any] = []
+    edit, read = what_if_state.changed, Study.read_spec
+
+    def by_page() -> bool:  # and not by the worker, which is a thread here
+        return not threading.current_thread().name.startswith("ThreadPool")
+
+    def edited(scenario: Scenario, changes: Any, seed: int = 0) -> Scenario:
+        if by_page():
+            edits.append(dict(changes))
+        return edit(scenario, changes, seed)
+
+    def was_read(study: Any, plain: Any) -> Any:
+        if by_page():
+            reads.append(study.kind)
+        return read(study, plain)
+
+    app = opened(store, open_page, queued(), set=["nodes:3"])
+    for module in (what_if_state, factors, run):
+        monkeypatch.setattr(module, "changed", edited)
+    monkeypatch.setattr(Study, "read_spec", was_read)
+    app = app.slider(key="whatif-arrivals").set_value(1.5).run()
+    assert not app.exception
+    assert link(app)["set"] == ["nodes:3", "arrivals:1.5"]
+    assert edits == [{"nodes": 3, "arrivals": 1.5}]
+    assert reads.count("what-if") == 1
+    app = app.run()
+    assert said(app).startswith("One more node and arrivals +50% ")
+    assert (len(edits), len(reads)) == (1, 1)  # nothing is changed: nothing is edited
+    app = app.button(key="whatif-undo").click().run()
+    assert (len(edits), len(reads)) == (1, 1)  # nor what was seen before

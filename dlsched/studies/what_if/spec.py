@@ -90,7 +90,8 @@ class WhatIfPlan:
     @property
     def made(self) -> Scenario:
         """The scenario with the changes, before anything is drawn."""
-        return self.edited.at(self.spec.changed.changes, 0)
+        drawn = self.spec.draws.vary
+        return self.edited.at({key: value for key, value in self.changed.changes.items() if key not in drawn}, 0)
 
     @property
     def exact(self) -> bool:
