@@ -93,7 +93,7 @@ def framed(
     A time axis as ``x`` gives its range too. Call it after the traces are there: room for a legend is made only when
     there is one.
     """
-    axis: dict[str, Any] = {
+    axis = {
         "automargin": True,
         "gridcolor": theme.grid,
         "zerolinecolor": theme.grid,
@@ -101,17 +101,20 @@ def framed(
         "tickfont": {"size": 13, "color": theme.muted},
         "title": {"font": {"size": 13, "color": theme.muted}, "standoff": 8},
     }
+    ends = {"range": list(x.range)} if isinstance(x, TimeAxis) else {}
+    x_axis = _merged(axis, {"title": {"text": x.title if isinstance(x, TimeAxis) else x}, **ends})
+    y_axis = _merged(axis, {"title": {"text": y}})
     heading = {"text": title, "font": {"size": 15, "color": theme.ink}, "x": 0, "xanchor": "left", "yanchor": "top"}
     rows = _legend_rows(figure)
-    figure.update_layout(
-        template="none",
-        title={**heading, "y": 1, "yref": "container", "pad": {"t": 6, "l": 2}},
-        font={"family": FONT, "size": 13, "color": theme.ink},
-        paper_bgcolor=CLEAR,
-        plot_bgcolor=CLEAR,
-        height=height,
-        margin={"l": 8, "r": 16, "t": 40 + 24 * rows, "b": 8},
-        legend={
+    style = {
+        "template": "none",
+        "title": {**heading, "y": 1, "yref": "container", "pad": {"t": 6, "l": 2}},
+        "font": {"family": FONT, "size": 13, "color": theme.ink},
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "height": height,
+        "margin": {"l": 8, "r": 16, "t": 40 + 24 * rows, "b": 8},
+        "legend": {
             "orientation": "h",
             "x": 0,
             "xanchor": "left",
@@ -120,23 +123,29 @@ def framed(
             "entrywidth": 0,
             "font": {"size": 13},
         },
-        hoverlabel={
+        "hoverlabel": {
             "bgcolor": theme.card,
             "bordercolor": theme.muted,
             "font": {"family": FONT, "size": 13, "color": theme.ink},
             "align": "left",
         },
-        modebar={"bgcolor": CLEAR, "color": theme.muted, "activecolor": theme.ink},
-        bargap=0.08,
-    )
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
-    if isinstance(x, TimeAxis):
-        figure.update_xaxes(title_text=x.title, range=list(x.range))
-    else:
-        figure.update_xaxes(title_text=x)
-    figure.update_yaxes(title_text=y)
+        "modebar": {"bgcolor": CLEAR, "color": theme.muted, "activecolor": theme.ink},
+        "bargap": 0.08,
+    }
+    layout = figure.layout.to_plotly_json()
+    axes = {"xaxis", "yaxis", *(name for name in layout if name.startswith(("xaxis", "yaxis")))}
+    style |= {name: x_axis if name.startswith("x") else y_axis for name in axes}
+    figure.layout = _merged(layout, style)  # at once: Plotly takes four times as long to update a layout part by part
     return figure
+
+
+def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a nested mapping with the values of another one in it."""
+    both = dict(old)
+    for name, value in new.items():
+        inner = both.get(name)
+        both[name] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return both
 
 
 def _legend_rows(figure: go.Figure) -> int:
