@@ -25,7 +25,7 @@ from dlsched.figures.base import (
 from dlsched.figures.palette import BLACK, WHITE, Theme
 from dlsched.metrics.step_functions import count_after
 from dlsched.studies.inspect.look_ahead.answer import LookAhead
-from dlsched.wording.formats import MINUS, amount, duration, number, short_time
+from dlsched.wording.formats import amount, duration, number, short_time, signed
 
 ROW_PX, HEAD_PX = 26, 118
 GAP = 0.35
@@ -149,11 +149,6 @@ def _texts(place: _Column, words: list[str], inks: list[str]) -> go.Scatter:
         x=[place.x] * len(words), y=list(range(len(words))), mode="text", text=words, hoverinfo="skip",
         textfont={"size": 13, "color": inks},
     )  # fmt: skip
-
-
-def signed(difference: int) -> str:
-    """Return +2, −1, or 0."""
-    return f"+{difference:,}" if difference > 0 else f"{MINUS}{-difference:,}" if difference else "0"
 
 
 def weakest(theme: Theme) -> str:

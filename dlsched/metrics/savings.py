@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dlsched.metrics.limits import COST, NOTHING_LEFT, limited
 from dlsched.metrics.stats.intervals import Interval, mean_interval
-from dlsched.wording.formats import MINUS, MISSING, PLUS_MINUS, Number, listed, money, share
+from dlsched.wording.formats import MISSING, Number, listed, money, share, show_interval
 
 MOST_TOLD = 4
 TOTAL, MACHINES, LATENESS, BOUND = "total_cost", "vm_cost", "tardiness_cost", "total_cost_bound"
@@ -65,19 +65,9 @@ def _sure(of: Interval, *, exact: bool) -> Interval:
     return Interval(of.mean, 0.0, 1) if exact and of.n == 1 else of
 
 
-def size_words(of: Interval) -> str:
-    """Return the size of a saving without its sign: "38% ± 4 pp", "38%" without an interval."""
-    if not of.half_width:
-        return share(abs(of.mean))
-    decimals = 0 if of.half_width >= (0.01 if abs(of.mean) >= 0.1 else 0.1) else 1
-    return f"{100 * abs(of.mean):,.{decimals}f}% {PLUS_MINUS} {100 * of.half_width:,.{decimals}f} pp"
-
-
 def saving_words(of: Interval | None) -> str:
     """Return a saving for a table: "38% ± 4 pp", "−13% ± 2 pp" where the run costs more, a dash where there is none."""
-    if of is None:
-        return MISSING
-    return (MINUS if of.mean < 0 and size_words(of)[0] != "0" else "") + size_words(of)
+    return MISSING if of is None else show_interval("share", of.mean, of.half_width)
 
 
 def savings_sentence(
@@ -96,8 +86,11 @@ def savings_sentence(
     same = [name for name, of in pairs if of.half_width == 0 and abs(of.mean) < NOTHING_LEFT]
     vague = [name for name, of in pairs if of.half_width and not of.tells_apart()]
     unsure = [name for name in vague if name not in dollars]
-    sizes = {name: money(abs(dollars[name])) if name in vague else size_words(of) for name, of in pairs
-             if name not in same and name not in unsure}  # fmt: skip
+    sizes = {
+        name: money(abs(dollars[name])) if name in vague else show_interval("share", abs(of.mean), of.half_width)
+        for name, of in pairs
+        if name not in same and name not in unsure
+    }
     saves = {name: dollars[name] < 0 if name in vague else of.mean > 0 for name, of in pairs if name in sizes}
     told = [f"{name} saves {size}" if saves[name] else f"{name} costs {size} more" for name, size in sizes.items()]
     if len(told) > MOST_TOLD:

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.runner.background import TaskState, TaskStatus
 from dlsched.ui.frame import session
 from dlsched.ui.frame.text import safe
-from dlsched.wording.formats import duration
+from dlsched.wording.formats import about_seconds
 
 LOOK_EVERY_S = 0.3
 WAIT_S, GLANCE_EVERY_S = 1.2, 0.02
@@ -132,7 +132,7 @@ class PendingTasks:
 
 
 def _progress_words(status: TaskStatus) -> str:
-    left = "" if status.eta_s is None else f", about {duration(max(1.0, round(status.eta_s)))} left"
+    left = "" if status.eta_s is None else f", {about_seconds(status.eta_s)} left"
     return f"{status.name}: {status.text or 'waiting'}{left}"
 
 

@@ -281,8 +281,8 @@ def capital(text: str) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a number with its sign, + or a true minus, as it is: +3, −0.5, +0."""
-    return f"{value:+,g}".replace("-", MINUS)
+    """Return a number with its sign, + or a true minus, as it is: +3, −0.5, 0."""
+    return ("+" if value > 0 else "") + _true_minus(f"{value:,.12g}")
 
 
 def as_cell(value: Any) -> Any:

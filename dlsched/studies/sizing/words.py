@@ -42,6 +42,7 @@ from dlsched.wording.formats import (
     number,
     share,
     show_interval,
+    signed,
 )
 from dlsched.wording.settings import NODES_OF, of_these_days
 
@@ -292,8 +293,7 @@ def nodes_card(sizing: Sizing, counts: Counts) -> str:
         there = [f"{count:,} {vm.name}" for vm, count in zip(sizing.types, counts, strict=True) if count]
         return " + ".join(there) or "none"
     more = counts[0] - sizing.today[0]
-    sign = "as today" if not more else f"+{more:,}" if more > 0 else f"\N{MINUS SIGN}{-more:,}"
-    return f"{counts[0]:,} ({sign})"
+    return f"{counts[0]:,} ({signed(more) if more else 'as today'})"
 
 
 def rows_of(sizing: Sizing) -> list[dict[str, Any]]:
@@ -411,10 +411,8 @@ def headroom_card(room: Headroom) -> str:
     if room.last is None:
         return f"under {factor(room.first)} load"
     percent = round(100 * (room.last - 1))
-    at_least = "at least " if room.first is None else ""
-    if percent < 0:
-        return f"\N{MINUS SIGN}{-percent}% load"
-    return f"{at_least}+{percent}% load" if percent else "none"
+    at_least = "at least " if room.first is None and percent > 0 else ""
+    return f"{at_least}{signed(percent)}% load" if percent else "none"
 
 
 def headroom_cards(sizing: Sizing) -> list[tuple[str, str, str]]:

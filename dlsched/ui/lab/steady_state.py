@@ -31,7 +31,7 @@ from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, se
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab import stream_network
 from dlsched.ui.study_page import Asked
-from dlsched.wording.formats import amount, duration, load_words
+from dlsched.wording.formats import about_seconds, amount, load_words
 from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
 PREFIX = "steady-"
@@ -95,7 +95,7 @@ def fields(scenario: Scenario, shown: SteadySpec | None) -> Asked[SteadySpec]:
 
     def button(stored: bool) -> str:
         return (
-            f"Show {points} from the store" if stored else f"Compute {points}, about {duration(STUDY.estimate_s(spec))}"
+            f"Show {points} from the store" if stored else f"Compute {points}, {about_seconds(STUDY.estimate_s(spec))}"
         )
 
     return Asked(spec, question, f"Steady state, {question}", button)

@@ -27,7 +27,7 @@ from dlsched.ui import answers
 from dlsched.ui.answers import Answers, Begun
 from dlsched.ui.frame import run_state, session
 from dlsched.ui.pending import PendingTasks
-from dlsched.wording.formats import amount, duration
+from dlsched.wording.formats import about_seconds, amount
 
 INTERRUPTED = "sweep-interrupted"
 Shown = answers.Shown[SweepSpec, Sweep]
@@ -81,7 +81,7 @@ class PendingRuns(PendingTasks):
         if self.begun is None:
             return {}
         done, runs, left_s = progress_of(self.begun, statuses)
-        return {"runs": (done / runs, f"{done:,} of {amount(runs, 'run')}, about {duration(left_s)} left")}
+        return {"runs": (done / runs, f"{done:,} of {amount(runs, 'run')}, {about_seconds(left_s)} left")}
 
 
 class Sweeps(Answers[SweepSpec, Sweep]):
@@ -163,7 +163,7 @@ SWEEPS = Sweeps(STUDY)
 
 
 def progress_of(begun: RunsBegun, statuses: Sequence[TaskStatus]) -> tuple[int, int, float]:
-    """Return how many runs of a sweep are done, how many there are, and about how many seconds are left, 1 at least."""
+    """Return how many runs of a sweep are done, how many there are, and about how many seconds are left."""
     here = sum(
         begun.runs_of[status.id] * (1.0 if status.state in (TaskState.STORED, TaskState.DONE) else status.share)
         for status in statuses
@@ -172,7 +172,7 @@ def progress_of(begun: RunsBegun, statuses: Sequence[TaskStatus]) -> tuple[int, 
     runs, stored = len(begun.ready.plan.tasks), len(begun.ready.found)
     gone_s = time.monotonic() - begun.began_s
     left_s = gone_s * (runs - stored - here) / here if here >= 1 else begun.ready.seconds - gone_s
-    return stored + int(here), runs, max(1.0, round(left_s))
+    return stored + int(here), runs, left_s
 
 
 # ---- a sweep that was stopped ------------------------------------------------------------------------

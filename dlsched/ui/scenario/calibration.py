@@ -33,7 +33,7 @@ from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
 from dlsched.ui.frame.text import safe
 from dlsched.wording.assumptions import Premise
-from dlsched.wording.formats import amount, duration
+from dlsched.wording.formats import about_seconds, amount
 
 CALIBRATIONS = Answers(STUDY)
 WORK = CALIBRATIONS.work
@@ -94,8 +94,7 @@ def _form(scenario: Scenario, ticked: Sequence[str], *, busy: bool) -> None:
 def _button_words(scenario: Scenario, policies: Sequence[str]) -> str:
     """Return what the button says: Replay 4 policies, about 12 s."""
     about_s = sum(estimate_s(scenario, policy, session.store()).seconds for policy in policies)
-    rounded_s = 60 * round(about_s / 60) if about_s >= 90 else max(1, round(about_s))
-    return f"Replay {amount(len(policies), 'policy', 'policies')}, about {duration(rounded_s)}"
+    return f"Replay {amount(len(policies), 'policy', 'policies')}, {about_seconds(about_s)}"
 
 
 def _answer(shown: Shown[CalibrationSpec, Calibration], scenario: Scenario) -> None:

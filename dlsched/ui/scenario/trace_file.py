@@ -22,7 +22,7 @@ from dlsched.ui.frame.parts import error_box, mistakes_shown
 from dlsched.ui.frame.text import safe
 from dlsched.ui.frame.uploads import File, file_of, kept_file
 from dlsched.ui.scenario.jobs import import_report, on_cluster
-from dlsched.wording.formats import amount, count, duration
+from dlsched.wording.formats import about_seconds, amount, count
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import (
     TARGETS,
@@ -130,7 +130,7 @@ def _read(file: File, options: ReadOptions) -> TraceRead | DlschedError:
 
 
 def _read_now(file: File, options: ReadOptions) -> TraceRead | DlschedError:
-    wait = "Reading" if is_quick(file.content) else f"Reading, about {duration(about_s(file.content))}"
+    wait = "Reading" if is_quick(file.content) else f"Reading, {about_seconds(about_s(file.content))}"
     try:
         with st.spinner(wait):
             return read_upload(file.content, file.name, options)

@@ -15,7 +15,7 @@ from dlsched.runner.worker import WARMING
 from dlsched.studies.code_version import code_version
 from dlsched.ui.frame import run_state, session
 from dlsched.ui.frame.text import safe
-from dlsched.wording.formats import amount, duration
+from dlsched.wording.formats import about_seconds, amount
 
 LOOK_EVERY_S = 0.3
 
@@ -54,8 +54,8 @@ def summary(statuses: Sequence[TaskStatus]) -> str:
     done = len(statuses) - len(active)
     if active:
         at_once = max(1, sum(status.state is TaskState.RUNNING for status in active))
-        left_s = max(1.0, round(sum(status.eta_s or 0.0 for status in active) / at_once))
-        return f"{done} of {amount(len(statuses), 'run')} done, about {duration(left_s)} left. You can leave this page."
+        left = about_seconds(sum(status.eta_s or 0.0 for status in active) / at_once)
+        return f"{done} of {amount(len(statuses), 'run')} done, {left} left. You can leave this page."
     kept = sum(status.state is TaskState.STORED for status in statuses)
     known = sum(status.state is TaskState.STORED and "store" in status.message for status in statuses)
     stopped = sum(status.state is TaskState.CANCELLED for status in statuses)

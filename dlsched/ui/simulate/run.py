@@ -24,7 +24,7 @@ from dlsched.ui.frame.forms import field, label_of, model_fields
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
 from dlsched.wording.assumptions import is_random
-from dlsched.wording.formats import amount, duration
+from dlsched.wording.formats import about_seconds, amount, duration
 
 ASK_ABOVE_S = 60.0
 TENTH = 10
@@ -197,7 +197,7 @@ def facts(expected: Expected, num_tasks: int) -> str:
         return "tick at least one policy"
     parts = []
     if num_tasks > expected.stored:
-        parts.append(f"about {duration(expected.seconds)}")
+        parts.append(about_seconds(expected.seconds))
     if expected.stored:
         parts.append(f"{expected.stored} of {num_tasks} answered from the store")
     return ", ".join(parts)

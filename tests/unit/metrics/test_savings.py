@@ -74,11 +74,11 @@ def test_savings_and_costs_of_several_runs_in_one_sentence():
     found = savings(runs)
     # PS: -10% and -12.5%, mean -11.25%, t(1) = 12.7062: 12.7062 x 1.25 = 15.9 pp, which covers 0; so does RG
     assert savings_sentence(costs, found, "EDF", "95%, 2 paired draws") == (
-        "Against EDF ($150), PR saves 76% ± 6 pp; RG and PS are not distinguishable; "
+        "Against EDF ($150), PR saves 75.5% ± 6.4 pp; RG and PS are not distinguishable; "
         "nobody can save more than 86.7% (95%, 2 paired draws)."
     )
     in_dollars = savings_sentence(costs, found, "EDF", "95%", {"PS": 17.5, "PR": -113.0})
-    assert "PR saves 76% ± 6 pp and PS costs $17.50 more; RG is not distinguishable;" in in_dollars
+    assert "PR saves 75.5% ± 6.4 pp and PS costs $17.50 more; RG is not distinguishable;" in in_dollars
     assert saving_words(found["PS", "EDF"]) == "−11% ± 16 pp"
     assert saving_words(found["RG", "EDF"]) == "0% ± 127 pp"
 

@@ -91,7 +91,7 @@ def test_sentences_say_when_it_breaks_and_by_when_to_order() -> None:
     late = run_growth(asked(scenario, lead_months=broken + 2), scenario)
     assert sentence(late).endswith(f"With {broken + 2} months of delivery, the order is 2 months late.")
     calm = run_growth(asked(scenario, percent=0.0), scenario)
-    assert sentence(calm).startswith("The targets hold through month 6 at +0% a month, on average (")
+    assert sentence(calm).startswith("The targets hold through month 6 at 0% a month, on average (")
     assert [row["verdict"] for row in rows_of(calm)] == ["ok"] * 7
 
 
