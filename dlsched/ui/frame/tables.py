@@ -13,11 +13,13 @@ from dlsched.domain.errors import InputError, from_validation
 
 ROW_PX, TALL_PX = 40, 240
 
+Columns = Mapping[str, Any]
+"""Column of a table -> its settings, as Streamlit makes them."""
 Live = Callable[[pd.DataFrame, Mapping[int, Mapping[str, Any]]], pd.DataFrame]
 
 
 def editor(
-    start: pd.DataFrame, key: str, columns: dict[str, Any], *, alt: str, live: Live | None = None, height: int = TALL_PX
+    start: pd.DataFrame, key: str, columns: Columns, *, alt: str, live: Live | None = None, height: int = TALL_PX
 ) -> pd.DataFrame:
     """Show an editable table with rows to add and delete, and return what it holds now.
 
@@ -36,8 +38,8 @@ def editor(
         edited = st.session_state.get(widget, {}).get("edited_rows", {})
         begin = live(begin, {int(row): cells for row, cells in edited.items()})
     now: pd.DataFrame = st.data_editor(
-        begin, num_rows="dynamic" if live is None else "fixed", hide_index=True, column_config=columns, key=widget,
-        alt=alt, placeholder="–", height=height if ROW_PX * len(begin) > height else "auto",
+        begin, num_rows="dynamic" if live is None else "fixed", hide_index=True, column_config=dict(columns),
+        key=widget, alt=alt, placeholder="–", height=height if ROW_PX * len(begin) > height else "auto",
     )  # fmt: skip
     st.session_state[f"{key}-now"] = now
     return now
@@ -79,24 +81,29 @@ def filled_rows(table: pd.DataFrame) -> list[tuple[int, dict[Any, Any]]]:
     return [(row, record) for row, record in records if not all(is_empty(value) for value in record.values())]
 
 
-def need_filled(record: Mapping[Any, Any], names: Iterable[str], where: str, labels: Mapping[str, str]) -> None:
+def place(where: str, column: str, columns: Columns) -> str:
+    """Return a cell in words: the row as ``where``, the column as shown."""
+    return f"{where}, column {columns[column]['label']}"
+
+
+def need_filled(record: Mapping[Any, Any], names: Iterable[str], where: str, columns: Columns) -> None:
     """Raise InputError that names the first of the columns with an empty cell; ``where`` is the row in words."""
     for name in names:
         if is_empty(record[name]):
-            raise InputError(f"{where}, column {labels[name]}", "is empty", "Fill it in, or delete the row")
+            raise InputError(place(where, name, columns), "is empty", "Fill it in, or delete the row")
 
 
 def mistake_in(
-    error: ValidationError, where: str, labels: Mapping[str, str], column_of: Mapping[str, str] | None = None
+    error: ValidationError, where: str, columns: Columns, column_of: Mapping[str, str] | None = None
 ) -> InputError:
     """Return the first complaint about the record of a row, with the column as shown.
 
     ``column_of``: parts of the model -> their columns, where the names differ; the innermost part decides.
     """
     path = [str(part) for part in reversed(error.errors()[0]["loc"])]
-    columns = [column for part in path if (column := (column_of or {}).get(part, part)) in labels]
-    place = f"{where}, column {labels[columns[0]]}" if columns else where
-    return InputError(place, from_validation("", error).why, "Correct the value")
+    column = next((name for part in path if (name := (column_of or {}).get(part, part)) in columns), None)
+    what = where if column is None else place(where, column, columns)
+    return InputError(what, from_validation("", error).why, "Correct the value")
 
 
 def is_empty(value: Any) -> bool:

@@ -11,12 +11,12 @@ import pandas as pd
 import streamlit as st
 from pydantic import ValidationError
 
-from dlsched.domain.errors import DlschedError, InputError, validated
+from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.figures.prices import price_dots
 from dlsched.ui.frame import charts, tables
 from dlsched.ui.frame.forms import field, label_of
-from dlsched.ui.frame.parts import error_box, mistakes_shown, sentence
+from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.frame.uploads import File, kept_file
@@ -225,21 +225,41 @@ def _owned_form(before: OwnedNode | None) -> OwnedNode | None:
 
 # ---- the table and back ------------------------------------------------------------------------------
 
-LABELS = {
-    "use": "Use", "name": "Type", "gpu_type": "GPU", "gpus": "GPUs", "usd_per_h": "$/h", "usd_per_gpu_h": "$/GPU-h",
-    "spot_usd_per_h": "Spot $/h", "provider": "Provider", "cpus": "CPUs", "mem_gib": "GiB",
-    "disk_gib": "Disk GiB", "region": "Region",
-    "source": "Source", "as_of": "Date",
-}  # fmt: skip
 TYPED = "typed in"
 PRICES = ("usd_per_h", "spot_usd_per_h")
 _NUMBERS = ("gpus", "cpus", "mem_gib", "disk_gib", *PRICES)
 
 
+def _gpu_price_column(longest: float) -> Any:
+    return st.column_config.ProgressColumn(
+        "$/GPU-h", format="$%.2f", min_value=0.0, max_value=longest, width=105,
+        help="What is paid for one GPU for an hour: after the discount, or on spot",
+    )  # fmt: skip
+
+
+_number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
+COLUMNS: Mapping[str, Any] = {
+    "use": st.column_config.CheckboxColumn("Use", width=62, help="Ticked: scenarios may rent it"),
+    "name": _text("Type", max_chars=80, width=105, help="Name of the machine type; each its own"),
+    "gpu_type": _text("GPU", max_chars=80, width=70, help="GPU type, as jobs and run times name it"),
+    "gpus": _number("GPUs", min_value=0, max_value=1024, step=1, width=72, help="GPUs of one machine"),
+    "usd_per_h": _number("$/h", format="%.2f", width=70, help="List price of one machine, on demand"),
+    "usd_per_gpu_h": _gpu_price_column(1.0),
+    "spot_usd_per_h": _number("Spot $/h", format="%.2f", width=92, help="Empty = not known"),
+    "provider": _text("Provider", max_chars=80, width=95, help="Discounts are by provider"),
+    "cpus": _number("CPUs", min_value=0.0, width=75, help="CPU cores of one machine; empty = not a limit"),
+    "mem_gib": _number("GiB", min_value=0.0, width=60, help="Memory of one machine; empty = not a limit"),
+    "disk_gib": _number("Disk GiB", min_value=0.0, width=80, help="Disk of one machine; empty = not a limit"),
+    "region": _text("Region", max_chars=80, width=80, help="Region the price holds in"),
+    "source": _text("Source", max_chars=200, help="Where the price comes from"),
+    "as_of": st.column_config.DateColumn("Date", help="The day the price was true"),
+}  # fmt: skip
+
+
 def offers_frame(prices: PriceList) -> pd.DataFrame:
     """Return the offers as an editable table; the column $/GPU-h follows from the others."""
     rows = [offer.model_dump() for offer in prices.offers]
-    frame = pd.DataFrame(rows, columns=[*LABELS]).astype(object)
+    frame = pd.DataFrame(rows, columns=[*COLUMNS]).astype(object)
     return with_gpu_prices(frame.where(frame.notna(), None), prices)
 
 
@@ -248,7 +268,7 @@ def new_row(frame: pd.DataFrame, today: date) -> pd.DataFrame:
     names = set(frame["name"])
     name = next(name for number in range(1, len(names) + 2) if (name := f"new type {number}") not in names)
     row = {"use": True, "name": name, "gpu_type": "GPU", "gpus": 1, "source": TYPED, "as_of": today}
-    more = pd.DataFrame([row], columns=[*LABELS]).astype(object)
+    more = pd.DataFrame([row], columns=[*COLUMNS]).astype(object)
     return pd.concat([frame.astype(object), more.where(more.notna(), None)], ignore_index=True)
 
 
@@ -283,29 +303,9 @@ def _gpu_price(record: Mapping[Any, Any], prices: PriceList) -> float | None:
 
 def columns(frame: pd.DataFrame) -> dict[str, Any]:
     """Return the column settings of the table."""
-    number, text, label = st.column_config.NumberColumn, st.column_config.TextColumn, LABELS
     longest = max([value for value in frame["usd_per_gpu_h"] if value is not None], default=1.0)
-    return {
-        "use": st.column_config.CheckboxColumn(label["use"], width=62, help="Ticked: scenarios may rent it"),
-        "name": text(label["name"], max_chars=80, width=105, help="Name of the machine type; each its own"),
-        "gpu_type": text(label["gpu_type"], max_chars=80, width=70, help="GPU type, as jobs and run times name it"),
-        "gpus": number(label["gpus"], min_value=0, max_value=1024, step=1, width=72, help="GPUs of one machine"),
-        "usd_per_h": number(label["usd_per_h"], format="%.2f", width=70, help="List price of one machine, on demand"),
-        "usd_per_gpu_h": st.column_config.ProgressColumn(
-            label["usd_per_gpu_h"], format="$%.2f", min_value=0.0, max_value=longest, width=105,
-            help="What is paid for one GPU for an hour: after the discount, or on spot",
-        ),
-        "spot_usd_per_h": number(label["spot_usd_per_h"], format="%.2f", width=92, help="Empty = not known"),
-        "provider": text(label["provider"], max_chars=80, width=95, help="Discounts are by provider"),
-        "cpus": number(label["cpus"], min_value=0.0, width=75, help="CPU cores of one machine; empty = not a limit"),
-        "mem_gib": number(label["mem_gib"], min_value=0.0, width=60, help="Memory of one machine; empty = not a limit"),
-        "disk_gib": number(label["disk_gib"], min_value=0.0, width=80, help="Disk of one machine; empty = not a limit")
-        if frame["disk_gib"].notna().any()
-        else None,
-        "region": text(label["region"], max_chars=80, width=80, help="Region the price holds in"),
-        "source": text(label["source"], max_chars=200, help="Where the price comes from"),
-        "as_of": st.column_config.DateColumn(label["as_of"], help="The day the price was true"),
-    }  # fmt: skip
+    disk = COLUMNS["disk_gib"] if frame["disk_gib"].notna().any() else None
+    return {**COLUMNS, "usd_per_gpu_h": _gpu_price_column(longest), "disk_gib": disk}
 
 
 def offers_of(frame: pd.DataFrame) -> tuple[Offer, ...]:
@@ -322,7 +322,7 @@ def offers_of(frame: pd.DataFrame) -> tuple[Offer, ...]:
 
 
 def _offer(where: str, record: Mapping[Any, Any]) -> Offer:
-    tables.need_filled(record, ("name", "gpu_type", "gpus", "usd_per_h"), where, LABELS)
+    tables.need_filled(record, ("name", "gpu_type", "gpus", "usd_per_h"), where, COLUMNS)
     given: dict[str, Any] = {
         name: text_of(record[name]) for name in ("name", "gpu_type", "provider", "region", "source")
     }
@@ -331,12 +331,12 @@ def _offer(where: str, record: Mapping[Any, Any]) -> Offer:
     try:
         return Offer.model_validate(given)
     except ValidationError as error:
-        raise tables.mistake_in(error, where, LABELS) from error
+        raise tables.mistake_in(error, where, COLUMNS) from error
 
 
 # ---- import of a price list --------------------------------------------------------------------------
 
-FILE, READ = "price-file", "price-read"
+FILE = "price-file"
 CHEAPEST = "Cheapest of all regions"
 
 
@@ -351,29 +351,18 @@ def importing(*, disabled: bool) -> None:
             file = kept_file("Drop a CSV, also .gz .zip", FILE, "Nothing changes before you press a button")
         if file is None:
             return
-        read = _read(file, None)
-        with left:
-            if isinstance(read, PriceRead) and read.format == SKYPILOT:
-                read = _read(file, _region(file, read))
-            if isinstance(read, DlschedError):
-                error_box(read)
-                return
+        with left, mistakes_shown():
+            read = _read(file.tag, None, file)
+            if read.format == SKYPILOT:
+                read = _read(file.tag, _region(file, read), file)
             _take(_stamped(file, read) if read.format == SKYPILOT else read.offers, disabled=disabled)
-        with right:
-            import_report(read.report, read.format, "Price doctor")
+            with right:
+                import_report(read.report, read.format, "Price doctor")
 
 
-def _read(file: File, region: str | None) -> PriceRead | DlschedError:
-    reads: dict[tuple[str, str | None], PriceRead | DlschedError] = st.session_state.setdefault(READ, {})
-    if (file.tag, region) not in reads:
-        for key in [key for key in reads if key[0] != file.tag or key[1] is not None]:
-            del reads[key]
-        try:
-            with st.spinner("Reading"):
-                reads[file.tag, region] = read_prices(file.content, file.name, region=region)
-        except DlschedError as error:
-            reads[file.tag, region] = error
-    return reads[file.tag, region]
+@st.cache_resource(max_entries=4, show_spinner="Reading")
+def _read(tag: str, region: str | None, _file: File) -> PriceRead:
+    return read_prices(_file.content, _file.name, region=region)
 
 
 def _region(file: File, read: PriceRead) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ def fixed(current: Scenario) -> Cluster:
     picture = st.container()
     st.markdown("**Capacity over time** (optional): nodes that arrive, leave, are maintained, or fail")
     events = tables.editor(
-        events_frame(before), events_key, event_columns(), alt="Events: what happens to which nodes on which day"
+        events_frame(before), events_key, EVENT_COLUMNS, alt="Events: what happens to which nodes on which day"
     )
     cluster = before
     try:
@@ -217,15 +217,31 @@ def free(current: Scenario) -> Cluster:
 
 # ---- tables and back ---------------------------------------------------------------------------------
 
-POOL_LABELS = {
-    "vm": "VM type", "nodes": "Nodes", "gpu type": "GPU", "gpus": "GPUs each", "cpus": "CPUs each",
-    "mem_gib": "GiB each", "disk_gib": "Disk GiB each", "usd_per_h": "$/h each", "partition": "Partition",
-}  # fmt: skip
-EVENT_LABELS = {
-    "what": "What", "first node": "First node", "nodes": "Nodes", "from day": "Day", "to day": "Until day",
-    "billed": "Billed while away",
-}  # fmt: skip
 EVENTS = ("arrives", "leaves", "maintenance", "fails")
+_number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
+POOL_COLUMNS: Mapping[str, Any] = {
+    "vm": _text("VM type", max_chars=80, help="Name of the machine type; the same name is the same type"),
+    "nodes": _number("Nodes", min_value=0, max_value=100_000, step=1, default=1, help="How many of them"),
+    "gpu type": _text("GPU", max_chars=80, help="GPU type; jobs that demand a type look at this"),
+    "gpus": _number("GPUs each", min_value=0, max_value=1024, step=1, default=8, help="GPUs of one node"),
+    "cpus": _number("CPUs each", min_value=0.0, help="CPU cores of one node; empty = not a limit"),
+    "mem_gib": _number("GiB each", min_value=0.0, help="Memory of one node; empty = not a limit"),
+    "disk_gib": _number("Disk GiB each", min_value=0.0, help="Disk of one node; empty = not a limit"),
+    "usd_per_h": _number("$/h each", min_value=0.0, format="%.2f", help="Price of one node; empty = no price set"),
+    "partition": _text("Partition", max_chars=80, help="Only jobs of this partition may run here; empty = open to all"),
+}
+EVENT_COLUMNS: Mapping[str, Any] = {
+    "what": st.column_config.SelectboxColumn(
+        "What", options=list(EVENTS),
+        help="arrives: there from that day on. leaves: gone from that day on. "
+        "maintenance: away, known before. fails: away, a surprise.",
+    ),
+    "first node": _number("First node", min_value=0, step=1, help="Nodes count through the pools from 0"),
+    "nodes": _number("Nodes", min_value=1, step=1, default=1, help="That node and the next ones"),
+    "from day": _number("Day", min_value=0.0, help="When it happens, days from the trace's zero"),
+    "to day": _number("Until day", min_value=0.0, help="For maintenance and failures; empty = for good"),
+    "billed": st.column_config.CheckboxColumn("Billed while away", default=False, help="Paid for all the same"),
+}  # fmt: skip
 _COLUMN_OF = {"name": "vm", "count": "nodes", "gpu_type": "gpu type"}
 """Field of the model -> column of the pools table, where they differ."""
 
@@ -234,7 +250,7 @@ def pools_frame(cluster: Cluster) -> pd.DataFrame:
     """Return the pools as an editable table."""
     rows = [_pool_row(pool.vm, pool.count, pool.partition) for pool in cluster.pools]
     numbers = ("nodes", "gpus", "cpus", "mem_gib", "disk_gib", "usd_per_h")
-    return pd.DataFrame(rows, columns=[*POOL_LABELS]).astype(dict.fromkeys(numbers, float))
+    return pd.DataFrame(rows, columns=[*POOL_COLUMNS]).astype(dict.fromkeys(numbers, float))
 
 
 def with_pool(pools: pd.DataFrame, vm: VmType, nodes: int) -> pd.DataFrame:
@@ -256,24 +272,7 @@ def shows_disk(scenario: Scenario) -> bool:
 
 def pool_columns(*, disk: bool = True) -> dict[str, Any]:
     """Return the column settings of the pools table; without ``disk`` that column is there but hidden."""
-    number, text, label = st.column_config.NumberColumn, st.column_config.TextColumn, POOL_LABELS
-    return {
-        "vm": text(label["vm"], max_chars=80, help="Name of the machine type; the same name is the same type"),
-        "nodes": number(label["nodes"], min_value=0, max_value=100_000, step=1, default=1, help="How many of them"),
-        "gpu type": text(label["gpu type"], max_chars=80, help="GPU type; jobs that demand a type look at this"),
-        "gpus": number(label["gpus"], min_value=0, max_value=1024, step=1, default=8, help="GPUs of one node"),
-        "cpus": number(label["cpus"], min_value=0.0, help="CPU cores of one node; empty = not a limit"),
-        "mem_gib": number(label["mem_gib"], min_value=0.0, help="Memory of one node; empty = not a limit"),
-        "disk_gib": number(label["disk_gib"], min_value=0.0, help="Disk of one node; empty = not a limit")
-        if disk
-        else None,
-        "usd_per_h": number(
-            label["usd_per_h"], min_value=0.0, format="%.2f", help="Price of one node; empty = no price set"
-        ),
-        "partition": text(
-            label["partition"], max_chars=80, help="Only jobs of this partition may run here; empty = open to all"
-        ),
-    }
+    return {**POOL_COLUMNS, "disk_gib": POOL_COLUMNS["disk_gib"] if disk else None}
 
 
 def events_frame(cluster: Cluster) -> pd.DataFrame:
@@ -287,27 +286,10 @@ def events_frame(cluster: Cluster) -> pd.DataFrame:
             rows[-1][2] += 1
         else:
             rows.append([absence.cause, absence.node, 1, *days])
-    frame = pd.DataFrame(rows, columns=[*EVENT_LABELS])
+    frame = pd.DataFrame(rows, columns=[*EVENT_COLUMNS])
     return frame.astype(
         {"first node": float, "nodes": float, "from day": float, "to day": float, "billed": "boolean", "what": object}
     )
-
-
-def event_columns() -> dict[str, Any]:
-    """Return the column settings of the events table."""
-    number, label = st.column_config.NumberColumn, EVENT_LABELS
-    return {
-        "what": st.column_config.SelectboxColumn(
-            label["what"], options=list(EVENTS),
-            help="arrives: there from that day on. leaves: gone from that day on. "
-            "maintenance: away, known before. fails: away, a surprise.",
-        ),
-        "first node": number(label["first node"], min_value=0, step=1, help="Nodes count through the pools from 0"),
-        "nodes": number(label["nodes"], min_value=1, step=1, default=1, help="That node and the next ones"),
-        "from day": number(label["from day"], min_value=0.0, help="When it happens, days from the trace's zero"),
-        "to day": number(label["to day"], min_value=0.0, help="For maintenance and failures; empty = for good"),
-        "billed": st.column_config.CheckboxColumn(label["billed"], default=False, help="Paid for all the same"),
-    }  # fmt: skip
 
 
 def cluster_of(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Cluster:
@@ -333,7 +315,7 @@ def cluster_of(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Cl
 
 
 def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
-    tables.need_filled(record, ("vm", "nodes", "gpus"), where, POOL_LABELS)
+    tables.need_filled(record, ("vm", "nodes", "gpus"), where, POOL_COLUMNS)
     name, partition, gpu_type = text_of(record["vm"]), text_of(record["partition"]), text_of(record["gpu type"])
     alike = next((vm for vm in (*before.vm_types, *vm_examples()) if vm.name == name), None)
     twin = next((p for p in before.pools if (p.vm.name, p.partition) == (name, partition)), None)
@@ -348,7 +330,7 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
         )  # fmt: skip
         return Pool(vm=vm, count=record["nodes"], partition=partition, owned=twin.owned if twin else True)
     except ValidationError as error:
-        raise tables.mistake_in(error, where, POOL_LABELS, _COLUMN_OF) from error
+        raise tables.mistake_in(error, where, POOL_COLUMNS, _COLUMN_OF) from error
 
 
 def _absences(events: pd.DataFrame, num_nodes: int) -> Iterable[Absence]:
@@ -356,7 +338,7 @@ def _absences(events: pd.DataFrame, num_nodes: int) -> Iterable[Absence]:
         if all(is_empty(record[name]) for name in ("what", "first node", "from day", "to day")):
             continue
         where = f"event row {row}"
-        tables.need_filled(record, ("what", "first node", "from day"), where, EVENT_LABELS)
+        tables.need_filled(record, ("what", "first node", "from day"), where, EVENT_COLUMNS)
         first, nodes = int(record["first node"]), 1 if is_empty(record["nodes"]) else int(record["nodes"])
         _check_nodes(where, first, nodes, num_nodes)
         start_s, end_s = _span(where, str(record["what"]), float(record["from day"]), number_of(record["to day"]))
@@ -367,29 +349,29 @@ def _absences(events: pd.DataFrame, num_nodes: int) -> Iterable[Absence]:
 
 def _check_nodes(where: str, first: int, nodes: int, num_nodes: int) -> None:
     if nodes < 1 or first < 0:
-        column = EVENT_LABELS["nodes" if nodes < 1 else "first node"]
-        raise InputError(f"{where}, column {column}", "is too small", "Nodes count from 0, and at least one is away")
+        cell = tables.place(where, "nodes" if nodes < 1 else "first node", EVENT_COLUMNS)
+        raise InputError(cell, "is too small", "Nodes count from 0, and at least one is away")
     if first + nodes > num_nodes:
         last = num_nodes - 1
         why = f"names node {count(first + nodes - 1)}, but there are {amount(num_nodes, 'node')}: 0 to {count(last)}"
-        raise InputError(f"{where}, column {EVENT_LABELS['first node']}", why, "Name a node that there is")
+        raise InputError(tables.place(where, "first node", EVENT_COLUMNS), why, "Name a node that there is")
 
 
 def _span(where: str, cause: str, day: float, until: float | None) -> tuple[float, float | None]:
     """Return from when to when nodes are away, seconds."""
     start_s, end_s = round(day * DAY_S, 6), None if until is None else round(until * DAY_S, 6)
     if not 0 <= start_s < float("inf"):
-        raise InputError(f"{where}, column {EVENT_LABELS['from day']}", f"must be 0 or more, got {day:g}")
+        raise InputError(tables.place(where, "from day", EVENT_COLUMNS), f"must be 0 or more, got {day:g}")
     if cause == "arrives":
         if start_s == 0:
             why = "a node that arrives must come after day 0"
-            raise InputError(f"{where}, column {EVENT_LABELS['from day']}", why, "Delete the row: the node is there")
+            raise InputError(tables.place(where, "from day", EVENT_COLUMNS), why, "Delete the row: the node is there")
         return 0.0, start_s
     if cause == "leaves":
         return start_s, None
     if end_s is not None and end_s <= start_s:
         why = f"must be after day {day:g}, got {until:g}"
-        raise InputError(f"{where}, column {EVENT_LABELS['to day']}", why, "Correct one of the two days")
+        raise InputError(tables.place(where, "to day", EVENT_COLUMNS), why, "Correct one of the two days")
     return start_s, end_s
 
 

@@ -114,13 +114,27 @@ def _ask(kind: Kind[Any], current: Scenario) -> Scenario:
 RATES = {
     "exponential": "Base", "low": "Low", "mixed": "High and low in turn", "high450": "High", "high": "Very high",
 }  # fmt: skip
-LABELS = {
-    "name": "Application", "share": "Share", "parallel": "Speeds up (%)", "m60_ratio": "M60 time (x)",
-    "low": "One K80, from (h)", "high": "One K80, to (h)",
+_number = st.column_config.NumberColumn
+COLUMNS: Mapping[str, Any] = {
+    "name": st.column_config.TextColumn("Application", max_chars=80, help="Network and framework"),
+    "share": _number("Share", min_value=0.0, default=1.0, help="Of the jobs, on any scale; 0 = left out"),
+    "parallel": _number(
+        "Speeds up (%)", min_value=0.0, max_value=100.0, default=90.0,
+        help="Share of the run time that more GPUs divide; the rest stays",
+    ),
+    "m60_ratio": _number(
+        "M60 time (x)", min_value=0.0, default=1.0, help="Run time on an M60 over run time on a K80"
+    ),
+    "low": _number(
+        "One K80, from (h)", min_value=0.0, default=40.0, help="Least run time on one K80, hours, drawn evenly"
+    ),
+    "high": _number(
+        "One K80, to (h)", min_value=0.0, default=160.0, help="Largest run time on one K80, hours, drawn evenly"
+    ),
 }  # fmt: skip
 TABLE = pd.DataFrame(
     [(one.name, one.share, 100 * one.parallel, one.m60_ratio, *one.k80_hours) for one in APPLICATIONS],
-    columns=[*LABELS],
+    columns=[*COLUMNS],
 )
 
 
@@ -128,7 +142,7 @@ def _ask_service(kind: Kind[GpuaasSpec], current: Scenario) -> Scenario:
     values, seed = kind.fields()
     values["rate"] = _rate(values["nodes"])
     table = tables.editor(
-        TABLE, "service-applications", _application_columns(),
+        TABLE, "service-applications", COLUMNS,
         alt="Applications: share of the jobs, speed laws, run time",
     )  # fmt: skip
     st.markdown(
@@ -151,35 +165,17 @@ def _rate(nodes: int) -> str:
     )  # fmt: skip
 
 
-def _application_columns() -> dict[str, Any]:
-    number = st.column_config.NumberColumn
-    hours = "hours on one K80, drawn evenly from this range"
-    return {
-        "name": st.column_config.TextColumn(LABELS["name"], max_chars=80, help="Network and framework"),
-        "share": number(LABELS["share"], min_value=0.0, default=1.0, help="Of the jobs, on any scale; 0 = left out"),
-        "parallel": number(
-            LABELS["parallel"], min_value=0.0, max_value=100.0, default=90.0,
-            help="Share of the run time that more GPUs divide; the rest stays",
-        ),
-        "m60_ratio": number(
-            LABELS["m60_ratio"], min_value=0.0, default=1.0, help="Run time on an M60 over run time on a K80"
-        ),
-        "low": number(LABELS["low"], min_value=0.0, default=40.0, help=f"Least run time: {hours}"),
-        "high": number(LABELS["high"], min_value=0.0, default=160.0, help=f"Largest run time: {hours}"),
-    }  # fmt: skip
-
-
 def _application(row: int, record: Mapping[Any, Any]) -> ServiceApplication:
     """Return one checked application; InputError that names the row and the column."""
     where = f"application row {row}"
-    tables.need_filled(record, LABELS, where, LABELS)
+    tables.need_filled(record, COLUMNS, where, COLUMNS)
     try:
         return ServiceApplication(
             name=str(record["name"]).strip(), share=record["share"], parallel=float(record["parallel"]) / 100,
             m60_ratio=record["m60_ratio"], k80_hours=(record["low"], record["high"]),
         )  # fmt: skip
     except ValidationError as error:
-        raise tables.mistake_in(error, where, LABELS, {"0": "low", "k80_hours": "high"}) from error
+        raise tables.mistake_in(error, where, COLUMNS, {"0": "low", "k80_hours": "high"}) from error
 
 
 # ---- training jobs of the HELL/KNEE study ------------------------------------------------------------

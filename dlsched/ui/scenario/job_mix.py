@@ -35,9 +35,25 @@ PATTERNS: dict[str, dict[str, Any]] = {
 }
 DURATIONS = {"lognormal": "lognormal", "Pareto": "pareto", "as current jobs": "empirical"}
 MOST_RUN_TIMES = 5000
-LABELS = {
-    "class": "Class", "share": "Share", "gpus": "GPUs", "run time": "Run time", "median min": "Median (min)",
-    "p90 min": "p90 (min)", "users": "Users", "due from x": "Due from (x)", "due to x": "Due to (x)",
+_number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
+COLUMNS: Mapping[str, Any] = {
+    "class": _text("Class", max_chars=80, help="Name of the class"),
+    "share": _number("Share", min_value=0.0, default=10.0, help="On any scale; 0 = left out"),
+    "gpus": _text("GPUs", default="1", help="GPU counts to choose from, equally likely: 1, 2, 4"),
+    "run time": st.column_config.SelectboxColumn(
+        "Run time", options=list(DURATIONS), default="lognormal", help="Distribution; or theirs"
+    ),
+    "median min": _number(
+        "Median (min)", min_value=0.0, default=60.0, help="Half run shorter; for Pareto the shortest time"
+    ),
+    "p90 min": _number("p90 (min)", min_value=0.0, default=240.0, help="Nine of ten run shorter (lognormal)"),
+    "users": _text("Users", help="Names separated by commas; empty = nobody named"),
+    "due from x": _number(
+        "Due from (x)", min_value=0.0, help="Due = submission + at least this multiple of the run time"
+    ),
+    "due to x": _number(
+        "Due to (x)", min_value=0.0, help="… and at most this multiple; empty = no due times"
+    ),
 }  # fmt: skip
 _COLUMN_OF = {
     "name": "class", "share": "share", "gpus": "gpus", "run_time": "run time", "median_s": "median min",
@@ -50,7 +66,7 @@ CLASSES = pd.DataFrame(
         ("train", 37.0, "1, 2, 4, 8", "lognormal", 150.0, 900.0, "", 1.2, 3.0),
         ("large", 8.0, "16, 32", "lognormal", 480.0, 1800.0, "", 1.5, 3.0),
     ],
-    columns=[*LABELS],
+    columns=[*COLUMNS],
 )
 
 
@@ -84,7 +100,7 @@ def generate(current: Scenario) -> Scenario:
         "Lateness ($/h)", 0.0, 1e6, 5.0, key="gen-late", persist_state="session",
         help="Planning weight of each hour a job is late; 0 = none",
     )  # fmt: skip
-    table = tables.editor(CLASSES, "gen-classes", _columns(), alt="Classes of jobs: share, GPUs, run time, due time")
+    table = tables.editor(CLASSES, "gen-classes", COLUMNS, alt="Classes of jobs: share, GPUs, run time, due time")
     spec = spec_of(table, int(jobs), PATTERNS[pattern], float(late), current)
     if has_gpus:
         spec = scale_to_load(spec, current.cluster, rate / 100)
@@ -106,29 +122,6 @@ def _drawn(spec: str, seed: int) -> Workload:
     return draw(json.loads(spec), seed)
 
 
-def _columns() -> dict[str, Any]:
-    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    return {
-        "class": text(LABELS["class"], max_chars=80, help="Name of the class"),
-        "share": number(LABELS["share"], min_value=0.0, default=10.0, help="On any scale; 0 = left out"),
-        "gpus": text(LABELS["gpus"], default="1", help="GPU counts to choose from, equally likely: 1, 2, 4"),
-        "run time": st.column_config.SelectboxColumn(
-            LABELS["run time"], options=list(DURATIONS), default="lognormal", help="Distribution; or theirs"
-        ),
-        "median min": number(
-            LABELS["median min"], min_value=0.0, default=60.0, help="Half run shorter; for Pareto the shortest time"
-        ),
-        "p90 min": number(LABELS["p90 min"], min_value=0.0, default=240.0, help="Nine of ten run shorter (lognormal)"),
-        "users": text(LABELS["users"], help="Names separated by commas; empty = nobody named"),
-        "due from x": number(
-            LABELS["due from x"], min_value=0.0, help="Due = submission + at least this multiple of the run time"
-        ),
-        "due to x": number(
-            LABELS["due to x"], min_value=0.0, help="… and at most this multiple; empty = no due times"
-        ),
-    }  # fmt: skip
-
-
 def spec_of(
     table: pd.DataFrame, jobs: int, arrivals: Mapping[str, Any], late_usd_per_h: float, current: Scenario
 ) -> JobMixSpec:
@@ -137,10 +130,12 @@ def spec_of(
     if not filled:
         raise InputError("job mix", "has no class of jobs", "Add a row to the table of classes")
     for row, record in filled:
-        tables.need_filled(record, ["share"], _where(row), LABELS)
+        tables.need_filled(record, ["share"], _where(row), COLUMNS)
     used = [(row, record) for row, record in filled if record["share"] != 0]
     if not used:
-        raise InputError(f"job mix, column {LABELS['share']}", "all shares are 0", "Give one class a share above 0")
+        raise InputError(
+            tables.place("job mix", "share", COLUMNS), "all shares are 0", "Give one class a share above 0"
+        )
     classes = [_class(row, record, late_usd_per_h, current) for row, record in used]
     spec = {"jobs": jobs, "arrivals": _arrivals(arrivals, current), "classes": classes}
     return validated(JobMixSpec, spec, "generator")
@@ -177,7 +172,7 @@ def _class(row: int, record: Mapping[Any, Any], late_usd_per_h: float, current: 
     try:
         return JobClass.model_validate(values)
     except ValidationError as error:
-        raise tables.mistake_in(error, _where(row), LABELS, _COLUMN_OF) from error
+        raise tables.mistake_in(error, _where(row), COLUMNS, _COLUMN_OF) from error
 
 
 def _where(row: int) -> str:
@@ -191,7 +186,7 @@ def _run_time(row: int, record: Mapping[Any, Any], current: Scenario) -> dict[st
         evenly = np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_RUN_TIMES)).astype(np.int64)
         return {"kind": "empirical", "values_s": ordered[evenly].tolist()}
     needed = ("median min",) if kind == "pareto" else ("median min", "p90 min")
-    tables.need_filled(record, needed, _where(row), LABELS)
+    tables.need_filled(record, needed, _where(row), COLUMNS)
     if kind == "pareto":
         return {"kind": "pareto", "shortest_s": MINUTE_S * float(record["median min"])}
     return {
