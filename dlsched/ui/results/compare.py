@@ -1,31 +1,38 @@
-"""Compare runs: table with differences and the best marked, savings, bounds, distributions, over time, who wins."""
+"""The page Compare: table with differences and the best marked, savings, bounds, distributions, over time, who wins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
 from dlsched.domain.errors import StoreError
+from dlsched.domain.scenario import Scenario
 from dlsched.figures import compare as figures
 from dlsched.figures.bounds import runs_and_bound
 from dlsched.figures.costs import cost_split
 from dlsched.figures.palette import policy_colour
 from dlsched.metrics.fairness_change import fairness_change
+from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.job_classes import groupings_of
 from dlsched.metrics.limits import LIMITS, Limit, common_bound, limited_runs
 from dlsched.metrics.savings import RunCost, Savings, run_costs, saving_words, savings, savings_sentence
-from dlsched.metrics.stats.compare import Cell, Comparison, what_differs
+from dlsched.metrics.stats.compare import Cell, Comparison, check_same_workload, common_jobs, what_differs
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.metrics.summary import Metrics
 from dlsched.metrics.winners import winners
-from dlsched.ui.frame import charts, loaders, runs_of, session
+from dlsched.policies.registry import find
+from dlsched.ui.frame import charts, loaders, page, parts, runs_of, session
 from dlsched.ui.frame.runs_of import Series, shared_seeds
 from dlsched.ui.frame.text import dollars, safe
+from dlsched.ui.plan import what_if_form, what_if_state
 from dlsched.ui.results import winners as winners_view
+from dlsched.ui.results.result import premises_of_runs
+from dlsched.wording.cautions import cautions, comparison_cautions
 from dlsched.wording.formats import amount, capital, count
+from dlsched.workload.import_report import in_seconds, offered_load
 
 FOREST = (
     "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", "late_share", "cost_month", "total_cost", "allocation_ratio",
@@ -44,6 +51,144 @@ SAME_SHARE = 5e-4
 """A smaller part of the cost is no saving."""
 MOST_COLUMNS = 6
 """Runs up to which charts are drawn and the table is set as text."""
+
+
+TABLE_ONLY = ("Savings", "What differs")
+"""Parts that are shown of any number of runs."""
+
+
+def compare_page() -> None:
+    """Show the page."""
+    follow_runs()
+    current = page.begin("Compare", url=("scenario", "runs", "base"))
+    chosen = _chosen_runs(current)
+    scenarios = {series.label: loaders.scenario_of(series.run_ids[0]) for series in chosen}
+    is_same = len({scenario.workload.content_hash for scenario in scenarios.values()}) == 1
+    if not is_same:
+        _require_common_jobs(chosen, scenarios)
+    with parts.mistakes_shown():
+        _show_comparison(chosen, scenarios[chosen[0].label], is_same=is_same)
+
+
+def _chosen_runs(current: Scenario) -> list[Series]:
+    """Return the ticked runs, else one of each policy; stop the page, with a way on, where there are not two."""
+    ticked = session.ticked_runs()
+    if not ticked:
+        everything = runs_of.series_of(session.runs_of(current.content_hash))
+        if len(everything) > 1:
+            ticked = [series.run_ids[0] for series in everything][:MOST_COLUMNS]
+            session.tick(ticked)
+            session.write_url("runs", "base")
+    if len(ticked) < 2:
+        why = "A comparison needs two runs or more. Run several policies on this scenario, or tick runs on Runs."
+        parts.empty(why, "Go to Run", lambda: session.go("simulate/run.py"), "compare-empty")
+        st.stop()
+    try:
+        chosen = runs_of.chosen_of(ticked)
+    except StoreError as error:
+        parts.error_box(error)
+        with st.container(horizontal=True):
+            if st.button("Import an export file", key="compare-import"):
+                session.go("simulate/runs.py")
+            if st.button("Compare the runs of this scenario instead", type="primary", key="compare-instead"):
+                session.tick([])
+                st.rerun()
+        st.stop()
+    if len(chosen) < 2:
+        why = "These runs are draws of one policy. Run another policy on this scenario to compare them."
+        parts.empty(why, "Go to Run", lambda: session.go("simulate/run.py"), "compare-one")
+        st.stop()
+    return chosen
+
+
+def _require_common_jobs(chosen: Sequence[Series], scenarios: Mapping[str, Scenario]) -> None:
+    """Stop the page where the runs are of unlike jobs, unless the reader compares those that are in all of them."""
+    # Jobs that were drawn have the same ids in every draw, but are not the same jobs.
+    is_drawn = any(scenario.generator for scenario in scenarios.values())
+    common = 0 if is_drawn else common_jobs({series.label: loaders.jobs(series.run_ids[0]) for series in chosen})[0]
+    with parts.mistakes_shown():
+        workloads = {name: scenario.workload for name, scenario in scenarios.items()}
+        check_same_workload([(name, jobs.content_hash, len(jobs)) for name, jobs in workloads.items()], common)
+    if not common or not st.toggle(f"Compare the {amount(common, 'common job')}", key="only-common"):
+        if st.button("Choose other runs", type="primary", key="compare-choose"):
+            session.go("simulate/runs.py")
+        st.stop()
+
+
+def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool) -> None:
+    """Show banners, sentence, ways on, the table, and the parts; ``is_same``: the runs are of the same jobs."""
+    base, is_rented = chosen[0], scenario.cluster.free_slots
+    only_common = bool(st.session_state.get("only-common"))
+    comparison = runs_of.compared_common(chosen, base)[1] if only_common else runs_of.compared(chosen, base)
+    seed = shared_seeds(chosen)[0]
+    metrics = {series.label: loaders.metrics(series.run_of(seed)) for series in chosen}
+    common = common_jobs({series.label: loaders.jobs(series.run_of(seed)) for series in chosen})[0]
+    completed = {name: int(values["completed"] or 0) for name, values in metrics.items()}
+    warnings = comparison_cautions(completed, common, {name: of.get("makespan") for name, of in metrics.items()})
+    notes = [] if is_rented else [one for one in warnings if one.level == "info"]  # there a longer run costs no more
+    warnings = [] if only_common else [one for one in warnings if one.level != "info"]
+    overload = cautions(scenario, load=offered_load(in_seconds(scenario), scenario.cluster))
+    parts.guard_rails([*(one for one in overload if one.level != "info"), *warnings])
+    costs = costs_of(chosen)
+    saved = sentence_of_savings(comparison, costs) if is_rented and not only_common else ""
+    parts.sentence(saved or compare_sentence(comparison))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _choose_baseline(chosen)
+        if is_same and any(done != common for done in completed.values()):
+            st.toggle(f"Only the {amount(common, 'job')} all runs completed", key="only-common",
+                      help="Means over unlike sets of jobs mislead; this compares the same jobs")  # fmt: skip
+        policies = [find(series.policy) for series in chosen]
+        parts.chips(premises_of_runs(scenario, policies, list(metrics.values())), "compare")
+        st.space("stretch")
+        best = cheapest(costs) if saved else most_stars(comparison)
+        _ways_on(base, next((series for series in chosen if series.label == best), base), scenario)
+    table(comparison, money_first=bool(saved))
+    for one in notes:
+        st.markdown(f":gray[{one.text} {one.action}.]")
+    tabs = _tabs(comparison, len(chosen), only_common=only_common, money_first=bool(saved))
+    part = st.segmented_control("Part", list(tabs), default=next(iter(tabs)), required=True, key="ctab",
+                                bind="query-params", label_visibility="collapsed")  # fmt: skip
+    tabs[part](comparison, chosen)
+
+
+def _choose_baseline(chosen: Sequence[Series]) -> None:
+    labels, base = [series.label for series in chosen], chosen[0]
+    picked = st.selectbox("Baseline", labels, key=f"baseline-{base.run_ids[0]}", width=230,
+                          format_func=lambda label: f"Baseline: {label}", label_visibility="collapsed")  # fmt: skip
+    if picked != base.label:
+        first = chosen[labels.index(picked)].run_ids
+        session.tick(sorted(session.ticked_runs(), key=lambda run: run not in first))
+        st.rerun()
+
+
+def _ways_on(base: Series, best: Series, scenario: Scenario) -> None:
+    """Show the ways to What if, to the memo and to the run that is best."""
+    more = what_if_form.more_nodes(scenario, 2)
+    if st.button("What if: 2 more nodes" if more else "What if …", key="compare-whatif",
+                 help="Change nodes, arrivals and more under the baseline's policy"):  # fmt: skip
+        what_if_state.open_about(base.run_ids[0], more)
+    if st.button("Write memo", key="compare-memo", help="One page for the person who decides: HTML, PPTX, XLSX"):
+        session.go("plan/report.py")
+    if st.button(f"Why? Open {best.label}", type="primary", key="compare-next", help="The result of this run"):
+        session.look_at_run(best.run_ids[0])
+        session.go("results/result.py", run=best.run_ids[0])
+
+
+def _tabs(
+    comparison: Comparison, num_runs: int, *, only_common: bool, money_first: bool
+) -> dict[str, Callable[[Comparison, list[Series]], None]]:
+    """Return the parts that say something of these runs, in their order."""
+    tabs: dict[str, Callable[[Comparison, list[Series]], None]] = {
+        "Savings": savings_tab, "Differences": differences, "Bounds": bounds_tab, "Distributions": distributions,
+        "Over time": over_time, "Who wins, who loses": who_wins, "What differs": settings_that_differ,
+    }  # fmt: skip
+    if only_common or not comparison.row("total_cost"):
+        del tabs["Savings"]
+    elif not money_first:  # where machines are not rented, times come first
+        tabs["Savings"] = tabs.pop("Savings")
+    if only_common:  # a bound is about all jobs of a run
+        del tabs["Bounds"]
+    return {name: tab for name, tab in tabs.items() if num_runs <= MOST_COLUMNS or name in TABLE_ONLY}
 
 
 def colours_of(chosen: list[Series]) -> dict[str, str]:

@@ -1,0 +1,204 @@
+"""The page Result: which run, what it says in a sentence, and its parts; ways to compare it and to look inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dlsched.domain.errors import StoreError
+from dlsched.domain.policy import PolicySpec
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.findings import result_sentence
+from dlsched.metrics.stats.compare import Comparison
+from dlsched.metrics.summary import Metrics
+from dlsched.policies.registry import find
+from dlsched.store.runs import RunInfo
+from dlsched.ui.frame import loaders, page, parts, runs_of, session
+from dlsched.ui.frame.runs_of import Series
+from dlsched.ui.frame.text import dollars
+from dlsched.ui.plan import what_if_state
+from dlsched.ui.results import cards, cost, gantt, job, overview
+from dlsched.ui.results.admissions import ADMISSIONS
+from dlsched.ui.results.dual_prices import DUAL_PRICES
+from dlsched.ui.results.look_ahead import LOOK_AHEAD
+from dlsched.ui.scenario import price_lists
+from dlsched.wording.assumptions import Premise, assumptions
+from dlsched.wording.cautions import Caution, cautions
+from dlsched.wording.formats import capital
+from dlsched.workload.import_report import in_seconds, offered_load
+
+TABS = {
+    "Overview": overview.overview_tab,
+    "Gantt": gantt.gantt_tab,
+    "Job": job.job_tab,
+    "Cost": cost.cost_tab,
+    "Numbers": overview.numbers_tab,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """The run on the page; ``own`` draws of its policy, among ``everything`` there is of the scenario."""
+
+    info: RunInfo
+    metrics: Metrics
+    scenario: Scenario
+    own: Series | None
+    everything: list[Series]
+
+    @property
+    def policy(self) -> PolicySpec:
+        """What the registry says of the policy."""
+        return find(self.info.policy)
+
+
+def result_page() -> None:
+    """Show the page."""
+    page.begin("Result", url=("scenario", "run"))
+    run = _open_run()
+    _follow_requests(run.info.run_id)
+    tab = _header(run)
+    warnings, rents = _warnings(run), run.scenario.cluster.free_slots
+    parts.guard_rails([one for one in warnings if one.level != "info"])
+    if tab != "Job":
+        parts.sentence(result_sentence(run.policy.label, run.metrics, money_first=rents))
+    if tab == "Overview":
+        cards.show(run.metrics, _against_baseline(run), run.own.label if run.own else "", money_first=rents)
+        overview.main_picture(run.info.run_id, run.scenario)
+    if tab != "Job":
+        _badges(run, warnings)
+    with parts.mistakes_shown():
+        TABS[tab](run.info.run_id, run.scenario)
+
+
+def _open_run() -> _Opened:
+    """Return the run that is looked at; stop the page, with a way on, where there is none."""
+    run_id = session.run_id()
+    if run_id is None:
+        parts.empty(
+            "No run of this scenario yet. Choose policies and run them; the result opens here.",
+            "Go to Run", lambda: session.go("simulate/run.py"), "result-empty",
+        )  # fmt: skip
+        st.stop()
+    try:
+        info, metrics, scenario = loaders.info(run_id), loaders.metrics(run_id), loaders.scenario_of(run_id)
+    except StoreError as error:
+        parts.error_box(error)
+        with st.container(horizontal=True):
+            if st.button("Import an export file", key="result-import"):
+                session.look_at_run("")
+                session.go("simulate/runs.py")
+            if st.button("Show the newest run of this scenario", type="primary", key="result-newest"):
+                session.look_at_run("")
+                st.query_params.clear()
+                st.rerun()
+        st.stop()
+    st.query_params["run"] = run_id  # the newest run of a scenario, too: later there may be a newer one
+    everything = runs_of.series_of(session.runs_of(info.scenario_hash))
+    return _Opened(info, metrics, scenario, runs_of.holding(everything, run_id), everything)
+
+
+def _follow_requests(run_id: str) -> None:
+    """Open the tab that another page or a picture asked for."""
+    if job_id := st.session_state.pop("open_job", None):
+        job.choose_named(run_id, job_id)
+        st.session_state["tab"] = "Job"
+    if tab := st.session_state.pop("open_tab", None):
+        st.session_state["tab"] = tab
+
+
+def _header(run: _Opened) -> str:
+    """Show tabs, draws, and ways to other pages; return the tab that is open."""
+    run_id, own, ticked = run.info.run_id, run.own, session.ticked_runs()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        tab = st.segmented_control(
+            "Part", list(TABS), default="Overview", required=True, key="tab", bind="query-params",
+            label_visibility="collapsed",
+        )  # fmt: skip
+        st.space("stretch")
+        if own and len(own.seeds) > 1:
+            _choose_draw(run_id, own, run.info.seed)
+        for inspector in (LOOK_AHEAD, ADMISSIONS, DUAL_PRICES):
+            inspector.offer(run.info)
+        hint = "Change nodes, arrivals or the policy, and see what it does"
+        if st.button("What if …", key="result-whatif", help=hint):
+            what_if_state.open_about(run_id)
+        if st.button("Add to report", key="result-memo", help="An option of the memo for the person who decides"):
+            session.tick([*ticked, run_id])
+            session.go("plan/report.py")
+        others = [series.run_ids[0] for series in run.everything if series != own]
+        if not others:
+            if st.button("Run another policy to compare", type="primary", key="result-next"):
+                session.go("simulate/run.py")
+        elif st.button(f"Compare with the {len(others)} others" if len(others) > 1 else "Compare with the other run",
+                       type="primary", key="result-next"):  # fmt: skip
+            session.tick(ticked if run_id in ticked and len(ticked) > 1 else [run_id, *others])
+            session.go("results/compare.py")
+    return str(tab)
+
+
+def _choose_draw(run_id: str, own: Series, shown_seed: int) -> None:
+    names = {seed: f"Draw {place} of {len(own.seeds)}" for place, seed in enumerate(own.seeds, 1)}
+    seed = st.selectbox(
+        "Draw", list(names), index=own.seeds.index(shown_seed), key=f"draw-{run_id}", width=140,
+        format_func=names.__getitem__, label_visibility="collapsed",
+        help="One draw of the random jobs; this page shows this one.",
+    )  # fmt: skip
+    if own.run_of(seed) != run_id:
+        session.look_at_run(own.run_of(seed))
+        st.rerun()
+
+
+def _warnings(run: _Opened) -> list[Caution]:
+    scenario, policy = run.scenario, run.policy
+    left_out = 0 if scenario.generator else len(scenario.workload) - int(run.metrics.get("jobs") or 0)
+    return cautions(
+        scenario,
+        run.metrics,
+        audit=run.info.audit,
+        draws=len(run.own.seeds) if run.own else 1,
+        load=offered_load(in_seconds(scenario), scenario.cluster),
+        left_out=left_out,
+        policy_draws=policy.draws,
+        remark=policy.remark_on(dict(run.info.params), scenario),
+    )
+
+
+def _against_baseline(run: _Opened) -> Comparison | None:
+    """Return the run's policy against the first ticked run's, over the draws that both have; None without one."""
+    ticked, own = session.ticked_runs(), run.own
+    base = runs_of.holding(run.everything, ticked[0]) if ticked else None
+    if not base or not own or base == own or not set(base.seeds) & set(own.seeds):
+        return None
+    return runs_of.compared([base, own], base)
+
+
+def _badges(run: _Opened, warnings: Sequence[Caution]) -> None:
+    """Show audit, notes, bounds and assumptions in a line."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        is_clean = not run.info.audit
+        st.badge("audit ok" if is_clean else "audit failed", color="blue" if is_clean else "red",
+                 help="The log was re-checked by a program that shares no code with the simulator.")  # fmt: skip
+        for one in warnings:
+            if one.level == "info":
+                st.badge(dollars(one.text), color="gray", help=dollars(one.action))
+        # where machines are rented the sentence tells the bound on the cost
+        for limited in overview.badges(run.metrics, without_cost=run.scenario.cluster.free_slots):
+            st.badge(dollars(f"{limited.limit.kpi.label}: {limited.short}"), color="gray",
+                     help=dollars(f"{capital(limited.words)} (proven)."))  # fmt: skip
+        parts.chips(premises_of_runs(run.scenario, [run.policy], [run.metrics]), "result")
+
+
+def premises_of_runs(
+    scenario: Scenario, policies: Sequence[PolicySpec], metrics: Sequence[Mapping[str, object]]
+) -> list[Premise]:
+    """Return what runs of a scenario under these policies take for granted, whose numbers are ``metrics``."""
+    return assumptions(
+        scenario,
+        uses_run_times=any(policy.uses_run_times for policy in policies),
+        clairvoyant=any(policy.clairvoyant for policy in policies),
+        stops_jobs=any(values.get("preemptions") or values.get("resizes") for values in metrics),
+        today=price_lists.today(),
+    )
