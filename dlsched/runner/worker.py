@@ -63,7 +63,7 @@ def carry_out_run(order: RunOrder) -> Path | bytes:
         _warm_up(order.policy)
     report.force(0.0, "Starting")
     run = simulate(scenario, order.policy, order.params, order.seed, report)
-    report.force(1.0, "Checking the books")
+    report.force(1.0, "Auditing the run")
     record = packed(run.record(order.name))
     report.force(1.0, "Saving")
     content = pickle.dumps(record, protocol=5)

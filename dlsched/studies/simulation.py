@@ -65,35 +65,35 @@ class Run:
         return {"rows": rows, "kept": rows, "repaired": 0, "dropped": 0} | dict(self.scenario.read)
 
     @cached_property
-    def _books(self) -> RunFacts:
+    def _facts(self) -> RunFacts:
         return RunFacts(self.prepared.scenario, self.truth, self.log)
 
     @cached_property
     def metrics(self) -> Metrics:
         """The numbers of the run by metric key: seconds and dollars; None where a number is undefined."""
         with timed(self.cpu_s, "metrics"):
-            return summarise_facts(self._books)
+            return summarise_facts(self._facts)
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
         """One row a job."""
         from dlsched.metrics.tables import jobs_of  # the tables need pandas, which most command lines do not
 
-        return jobs_of(self._books)
+        return jobs_of(self._facts)
 
     @cached_property
     def segments(self) -> pd.DataFrame:
         """One row for each node a piece of a job held."""
         from dlsched.metrics.tables import segments_of
 
-        return segments_of(self._books)
+        return segments_of(self._facts)
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
         """One row for each billed stay of a node."""
         from dlsched.metrics.tables import nodes_of
 
-        return nodes_of(self._books)
+        return nodes_of(self._facts)
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
@@ -107,14 +107,14 @@ class Run:
         """One row for each span in which a job waited for a reason the policy gave."""
         from dlsched.metrics.tables import waits_of
 
-        return waits_of(self._books)
+        return waits_of(self._facts)
 
     @cached_property
     def series(self) -> pd.DataFrame:
         """Use, queue and money over time."""
         from dlsched.metrics.tables import series_of
 
-        return series_of(self._books)
+        return series_of(self._facts)
 
     @cached_property
     def _violations(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 POINT_S = 3.0
 """CPU seconds of a point with 64,000 jobs, about."""
-AUDITED = "The log of every run was audited; the books of money and tables were not, nothing here comes from them."
+AUDITED = "The log of every run was audited; sums of money and tables were not: nothing here comes from them."
 
 
 def run_steady(

@@ -14,10 +14,10 @@ from dlsched.studies.inspect.dual_prices.answer import Hindsight, JobDecision, P
 from dlsched.studies.inspect.dual_prices.words import (
     cards_of,
     cautions_of,
-    chips_of,
     hindsight_words,
     jobs_frame,
     more_of,
+    premises_of,
     reckoning_of,
     sentence_of,
 )
@@ -83,7 +83,7 @@ def _whole_run(run: PricedRun, opened: OpenedRun) -> None:
     sentence(sentence_of(run, one))
     cards(cards_of(run, loaders.metrics(info.run_id).get("utility_total")))
     _prices(run, one)
-    chips(chips_of(opened.scenario.assumptions), "prices")
+    chips(premises_of(opened.scenario.assumptions), "prices")
     _job(run, one, info)
     _bookings(run, one)
     _jobs(run, one, info)

@@ -120,7 +120,7 @@ OURS = (
 )
 
 
-def chips_of(assumptions: tuple[Assumption, ...]) -> list[Premise]:
+def premises_of(assumptions: tuple[Assumption, ...]) -> list[Premise]:
     """Return what the page takes for granted; ``assumptions`` of the scenario, of which bandwidths matter here."""
     ours = [Premise("bandwidths are ours", one.words, "Workload") for one in assumptions if one.kind == "bandwidth"]
     return [*ours, *OURS]

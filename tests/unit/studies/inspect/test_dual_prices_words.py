@@ -12,10 +12,10 @@ from dlsched.studies.inspect.dual_prices.answer import Booked, EndingThen, Hinds
 from dlsched.studies.inspect.dual_prices.words import (
     cards_of,
     cautions_of,
-    chips_of,
     hindsight_words,
     jobs_frame,
     more_of,
+    premises_of,
     reckoning_of,
     sentence_of,
 )
@@ -125,10 +125,10 @@ def test_banners() -> None:
 
 def test_bandwidths_are_told_where_they_are_ours() -> None:
     labels = [
-        chip.label for chip in chips_of(read("a slot is 1 h", "bandwidth between machines: 2e5 to 1e6 MB per slot"))
+        chip.label for chip in premises_of(read("a slot is 1 h", "bandwidth between machines: 2e5 to 1e6 MB per slot"))
     ]
     assert labels == ["bandwidths are ours", "price bounds from the jobs seen so far", "lowest price: a floor of ours"]
-    assert len(chips_of(())) == 2
+    assert len(premises_of(())) == 2
 
 
 def test_the_list_of_jobs() -> None:

@@ -1,4 +1,4 @@
-"""The books audited: right numbers pass, each wrong number is named, and the recomputation agrees with hand sums."""
+"""Metrics and tables audited: right numbers pass, each wrong number is named, and the recomputation agrees with hand sums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.logs import Ran, make_log
 from tests.support.tables import jobs_table, nodes_table
 
 
-class Books(NamedTuple):
+class AuditedRun(NamedTuple):
     """What is audited."""
 
     scenario: Scenario
@@ -68,19 +68,19 @@ def run(**options: Any) -> tuple[Scenario, Truth, RunLog]:
     return given, realise(given), log
 
 
-def books(**options: Any) -> Books:
-    return kept(*run(**options))
+def audited(**options: Any) -> AuditedRun:
+    return as_measured(*run(**options))
 
 
-def kept(scenario: Scenario, truth: Truth, log: RunLog) -> Books:
-    """Return the books as the metrics keep them."""
+def as_measured(scenario: Scenario, truth: Truth, log: RunLog) -> AuditedRun:
+    """Return a run with the metrics and tables of its log."""
     given = (scenario, truth, log)
-    return Books(*given, dict(summarise(*given)), jobs_table(*given), nodes_table(*given))
+    return AuditedRun(*given, dict(summarise(*given)), jobs_table(*given), nodes_table(*given))
 
 
 def test_hand_sums_agree() -> None:
     """VM 3.60 + 7.20 / 2, tardiness 400 s x 0.25 $/s, one rejection of 5 $; u(a) = 8 / (1 + e^4), u(b) = 10 / 2."""
-    told = books()
+    told = audited()
     by_hand = {
         "vm_cost": 7.2,
         "tardiness_total": 400.0,
@@ -108,7 +108,7 @@ def test_hand_sums_agree() -> None:
     ],
 )
 def test_clocks_and_billing(options: dict[str, Any], expected: dict[str, float]) -> None:
-    told = books(**options)
+    told = audited(**options)
     assert {key: told.metrics[key] for key in expected} == pytest.approx(expected)
     assert told.wrong() == []
 
@@ -122,7 +122,7 @@ def test_clocks_and_billing(options: dict[str, Any], expected: dict[str, float])
     ],
 )
 def test_wrong_metric_is_named(key: str) -> None:
-    told = books()
+    told = audited()
     wrong = told.wrong(**{key: told.metrics[key] * 1.00001 + 1e-5})
     assert [text.split(" is ")[0] for text in wrong] == [f"metric {key}"]
     assert told.wrong(**{key: None})[0].startswith(f"metric {key} is None")
@@ -139,24 +139,24 @@ def add(table: pd.DataFrame, row: int, column: str, amount: float) -> None:
 
 @pytest.mark.parametrize("column", ["wait_s", "jct_s", "tardiness_s", "utility", "completion_s"])
 def test_wrong_job_column_is_named(column: str) -> None:
-    told = books()
+    told = audited()
     add(told.jobs, 1, column, 0.01)
     (wrong,) = told.wrong()
     assert f"jobs table, job b: {column} is" in wrong
 
 
 def test_wrong_status_and_rows_are_named() -> None:
-    told = books()
+    told = audited()
     assert "4 jobs of the workload" in told._replace(jobs=told.jobs[:3]).wrong()[0]
     told.jobs.loc[2, "status"] = "failed"
     assert told.wrong() == ["at 250 s: jobs table, job c: status failed, log rejected"]
 
 
 def test_wrong_bills_are_named() -> None:
-    told = books()
+    told = audited()
     add(told.nodes, 1, "cost", 0.01)
     assert told.wrong() == ["nodes table, node 1: cost 3.61, recomputed 3.6"]
-    told = books()
+    told = audited()
     add(told.jobs, 0, "cost", -10.0)
     (wrong,) = told.wrong()
     # node 0 alone for 1000 s
@@ -167,7 +167,7 @@ def test_absences_that_are_billed() -> None:
     given, truth, log = run()
     absences = tuple(absence.model_copy(update={"billed": True}) for absence in given.cluster.absences)
     paid = given.replace(cluster=given.cluster.model_copy(update={"absences": absences}))
-    told = kept(paid, truth, log)
+    told = as_measured(paid, truth, log)
     assert told.metrics["vm_cost"] == pytest.approx(10.8)
     assert told.wrong() == []
 
@@ -176,7 +176,7 @@ def test_without_prices_there_is_no_bill() -> None:
     given, truth, log = run()
     free = [pool.vm.model_copy(update={"usd_per_h": None}) for pool in given.cluster.pools]
     pools = tuple(pool.model_copy(update={"vm": vm}) for pool, vm in zip(given.cluster.pools, free, strict=True))
-    told = kept(given.replace(cluster=given.cluster.model_copy(update={"pools": pools})), truth, log)
+    told = as_measured(given.replace(cluster=given.cluster.model_copy(update={"pools": pools})), truth, log)
     assert told.metrics["vm_cost"] is None
     assert told.wrong() == []
     assert "metric total_cost is 0" in told.wrong(total_cost=0.0)[0]
