@@ -132,9 +132,10 @@ class Answers(Generic[Spec, Answer]):
 
     def newest(self, scenario_hash: str) -> Shown[Spec, Answer] | None:
         """Return the newest answer about a scenario; None where there is none."""
-        return next((found for found in self._readable() if scenario_of(found.spec) == scenario_hash), None)
+        return next((found for found in self.readable() if scenario_of(found.spec) == scenario_hash), None)
 
-    def _readable(self) -> Iterator[Shown[Spec, Answer]]:
+    def readable(self) -> Iterator[Shown[Spec, Answer]]:
+        """Return the newest answers that the code of today can read, the newest first."""
         for experiment_id, _ in self.listed():
             try:
                 yield self.stored(experiment_id)

@@ -3,30 +3,30 @@ import streamlit as st
 from dlsched.domain.errors import InputError, StoreError
 from dlsched.report.memo import MOST_OPTIONS
 from dlsched.ui.frame import page, parts, runs_of, session
-from dlsched.ui.plan import report_kept, report_kept_view, report_view, report_work
+from dlsched.ui.plan import memo, memo_build, memo_options
 from dlsched.ui.results.compare import follow_runs
 from dlsched.wording.formats import amount
 
-if not report_kept.is_wanted():
+if not memo_options.is_wanted():
     follow_runs()
 current = page.begin("Report", url=("scenario", "runs", "base"))
 everything = runs_of.series_of(session.runs_of(current.content_hash))
 first_runs = [series.run_ids[0] for series in everything]
 ticked = session.ticked_runs()
-kept = report_kept.kept_of(current)
+kept = memo_options.kept_of(current)
 left, right = st.columns([1, 1.7], gap="medium")
 
 if kept:
-    frame = report_kept.frame_of(kept)
+    frame = memo_options.frame_of(kept)
     mine = [series for series in everything if set(series.run_ids) & set(ticked)]
-    beside = report_kept.beside(current, mine, frame)
-    fitting = [one.name for one in beside if report_kept.runs_fit(one, frame, current)]
+    beside = memo_options.beside(current, mine, frame)
+    fitting = [one.name for one in beside if memo_options.runs_fit(one, frame, current)]
     with left:
-        is_joined = report_kept_view.source(ticked, kept_first=len(fitting) == len(beside))
+        is_joined = memo.source(ticked, kept_first=len(fitting) == len(beside))
     if is_joined:
         with left:
-            options = report_kept_view.kept_options(kept, report_kept.beside(current, everything, frame), fitting)
-        report_kept_view.show(current, options, left, right)
+            options = memo.kept_options(kept, memo_options.beside(current, everything, frame), fitting)
+        memo.show_kept(current, options, left, right)
         st.stop()
 
 ticked = ticked or first_runs[:MOST_OPTIONS]
@@ -38,7 +38,7 @@ if not ticked:
     st.stop()
 try:
     with left:
-        chosen = report_view.options(ticked)
+        chosen = memo.options(ticked)
 except StoreError as error:
     parts.error_box(error)
     if st.button("Write about the runs of this scenario instead", type="primary", key="report-instead"):
@@ -51,19 +51,19 @@ if len(chosen) < 2:
     with left:
         parts.empty(
             f"A memo needs two options or more; here is only {chosen[0].label}.", way_on,
-            lambda: report_view.take([*ticked, *others]) if others else session.go("simulate/run.py"), "report-one",
+            lambda: memo.take([*ticked, *others]) if others else session.go("simulate/run.py"), "report-one",
         )  # fmt: skip
     st.stop()
 
 try:
-    plain = report_work.memo_of(chosen, report_work.Wanted())
+    plain = memo_build.memo_of_runs(chosen, memo_build.Wanted())
     with left:
         names = [run for series in chosen for run in series.run_ids]
-        wanted = report_view.form(names, plain, has_situations=plain.sensitivity is not None)
-    memo = report_work.memo_of(chosen, wanted)
+        wanted = memo.form(names, plain, has_situations=plain.sensitivity is not None)
+    written = memo_build.memo_of_runs(chosen, wanted)
     with right:
-        report_view.downloads(memo, report_work.scenario_of(chosen))
-        report_view.preview(memo)
+        memo.downloads(written, memo_build.scenario_of(chosen))
+        memo.preview(written)
 except InputError as error:
     parts.error_box(error)
-    report_view.ways_out(chosen)
+    memo.ways_out(chosen)

@@ -19,7 +19,8 @@ from dlsched.studies import registry
 from dlsched.studies.design import Replications, Variant, changed
 from dlsched.studies.simulation import simulate
 from dlsched.studies.what_if import WhatIfSpec
-from dlsched.ui.plan import report_kept_view, report_view, shortlist
+from dlsched.ui.plan import memo as memo_page
+from dlsched.ui.plan import memo_options
 from tests.support.page_text import shown
 
 PAGE = "plan/report.py"
@@ -67,8 +68,8 @@ def size(store: Store, **more: Any) -> str:
 
 def kept(store: Store, experiment_id: str, scenario: Scenario) -> str:
     store.save_scenario(scenario)
-    ids = store.get_setting(shortlist.PREFIX + scenario.content_hash, [])
-    store.set_setting(shortlist.PREFIX + scenario.content_hash, [*ids, experiment_id])
+    ids = store.get_setting(memo_options.PREFIX + scenario.content_hash, [])
+    store.set_setting(memo_options.PREFIX + scenario.content_hash, [*ids, experiment_id])
     return experiment_id
 
 
@@ -78,8 +79,7 @@ def memos(monkeypatch: pytest.MonkeyPatch) -> list[Memo]:
     seen: list[Memo] = []
     monkeypatch.setattr(st, "iframe", lambda *_, **__: None)
 
-    for view in (report_kept_view, report_view):
-        monkeypatch.setattr(view, "downloads", lambda memo, _: seen.append(memo))
+    monkeypatch.setattr(memo_page, "downloads", lambda memo, _: seen.append(memo))
     return seen
 
 
@@ -139,7 +139,7 @@ def test_other_draws_are_refused_and_computed_again(store: Store, open_page: Ope
     assert not app.error
     assert names(memos[-1]) == ["Today", "Two more nodes", "One more node"]
     assert len(memos[-1].options[2].draws) == 3
-    assert other in store.get_setting(shortlist.PREFIX + queued().content_hash)  # what was kept stays
+    assert other in store.get_setting(memo_options.PREFIX + queued().content_hash)  # what was kept stays
     runs = [simulate(changed(queued(), {"nodes": 3, **SPREAD}, seed), "fifo", seed=seed) for seed in range(3)]
     assert [draw["wait_mean"] for draw in memos[-1].options[2].draws] == pytest.approx(
         [run.metrics["wait_mean"] for run in runs]

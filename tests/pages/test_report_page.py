@@ -17,7 +17,7 @@ from dlsched.report.write import content
 from dlsched.store.record import ExperimentRecord
 from dlsched.studies.simulation import simulate
 from dlsched.studies.sweep import read_spec, run_sweep
-from dlsched.ui.plan import report_kept_view, report_view
+from dlsched.ui.plan import memo as memo_page
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
@@ -39,14 +39,13 @@ def pages(monkeypatch):
     """Collect what the preview shows, and the memos files are written from."""
     seen: dict[str, list[Any]] = {"html": [], "memo": []}
     monkeypatch.setattr(st, "iframe", lambda html, **_: seen["html"].append(html))
-    downloads = report_view.downloads
+    downloads = memo_page.downloads
 
     def noted(memo, of):
         seen["memo"].append(memo)
         downloads(memo, of)
 
-    monkeypatch.setattr(report_view, "downloads", noted)
-    monkeypatch.setattr(report_kept_view, "downloads", noted)
+    monkeypatch.setattr(memo_page, "downloads", noted)
     return seen
 
 
@@ -216,7 +215,7 @@ def test_who_gains_is_computed_once(store, scenario, open_page, pages, monkeypat
         asked.append(baseline)
         return winners_of(baseline, *jobs, **how)
 
-    monkeypatch.setattr("dlsched.ui.plan.report_work.winners_of", counted)
+    monkeypatch.setattr("dlsched.ui.plan.memo_build.winners_of", counted)
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     text_of(app, "Note").set_value("once").run()
     assert asked == ["FIFO"]

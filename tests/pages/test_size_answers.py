@@ -12,7 +12,7 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.studies import registry
-from dlsched.ui.plan import shortlist
+from dlsched.ui.plan import memo_options
 from tests.support.page_text import kept, shown
 from tests.support.size_page import (
     PAGE,
@@ -129,10 +129,10 @@ def test_an_answer_is_kept_as_an_option_and_taken_off_again(store: Store, open_p
     app = app.button(key="size-keep").click().run()
     (asked,) = runner.questions("what-if")  # so that a memo has all numbers of it
     assert asked.name.startswith("Option: ")
-    assert store.get_setting(shortlist.PREFIX + scenario().content_hash) == [experiment]
+    assert store.get_setting(memo_options.PREFIX + scenario().content_hash) == [experiment]
     assert primary(app) == ["size-memo"]
     app = app.button(key="size-unkeep").click().run()
-    assert store.get_setting(shortlist.PREFIX + scenario().content_hash) is None
+    assert store.get_setting(memo_options.PREFIX + scenario().content_hash) is None
     assert primary(app) == ["size-keep"]
 
 

@@ -41,7 +41,7 @@ from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, pick, sentence
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.plan import report_kept, shortlist, size_state
+from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.size_state import what_if_of
 from dlsched.ui.study_page import Asked
 from dlsched.wording.cautions import Caution, overload_cautions
@@ -205,21 +205,21 @@ def _table(answer: Sizing) -> None:
 def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_current: bool) -> None:
     """Offer what comes after an answer: keep it, write it down, change it, take it over."""
     answer, about = shown.answer, shown.spec.scenario
-    is_kept = shortlist.is_kept(about, shown.experiment_id)
+    is_kept = memo_options.is_kept(about, shown.experiment_id)
     as_today = answer.answer == answer.today
     why = "Today's cluster is the cheapest that does: there is nothing to choose" if as_today else ""
     first = {"keep": is_current and not is_kept, "memo": is_current and is_kept}
     if is_kept:
-        st.button("Kept as an option ✕", key="size-unkeep", on_click=shortlist.drop,
+        st.button("Kept as an option ✕", key="size-unkeep", on_click=memo_options.drop,
                   args=(about, shown.experiment_id), help="Take it off the options")  # fmt: skip
     else:
-        st.button("Keep as option", key="size-keep", on_click=report_kept.ask_about_size, disabled=as_today,
+        st.button("Keep as option", key="size-keep", on_click=memo_options.ask_about_size, disabled=as_today,
                   args=(shown.experiment_id, scenario), type="primary" if first["keep"] else "secondary",
                   help=why or "The report puts options side by side")  # fmt: skip
     if st.button("Write memo", key="size-memo", type="primary" if first["memo"] else "secondary", disabled=as_today,
                  help=why or "Keeps this as an option and opens the report"):  # fmt: skip
-        report_kept.ask_about_size(shown.experiment_id, scenario)
-        report_kept.want(shown.experiment_id)
+        memo_options.ask_about_size(shown.experiment_id, scenario)
+        memo_options.want(shown.experiment_id)
         session.go("plan/report.py")
     if answer.answer != answer.today and st.button(
         "Open in What if", key="size-what-if", help="This size against today on the same draws: who wins, who loses"

@@ -27,7 +27,7 @@ from dlsched.studies.what_if.words import (
 )
 from dlsched.ui.frame import charts, parts, session
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.plan import report_kept, shortlist
+from dlsched.ui.plan import memo_options
 from dlsched.ui.plan import what_if_form as form
 from dlsched.ui.plan import what_if_state as state
 from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
@@ -239,24 +239,24 @@ def _winners(answer: WhatIf) -> None:
 
 def _next_steps(shown: Shown) -> None:
     """Offer what comes after an answer: find a size, write it down."""
-    is_kept, usable = shortlist.is_kept(shown.spec.scenario, shown.experiment_id), is_usable(shown)
+    is_kept, usable = memo_options.is_kept(shown.spec.scenario, shown.experiment_id), is_usable(shown)
     if st.button("Find the cheapest size", key="whatif-size", help="The smallest cluster that meets a target"):
         session.go("plan/size.py")
     if st.button("Add to report", key="whatif-report", disabled=not usable, type="primary" if is_kept else "secondary",
                  help="Keeps this as an option and opens the report"):  # fmt: skip
-        shortlist.keep(shown.spec.scenario, shown.experiment_id)
-        report_kept.want(shown.experiment_id)
+        memo_options.keep(shown.spec.scenario, shown.experiment_id)
+        memo_options.want(shown.experiment_id)
         session.go("plan/report.py")
 
 
 def keep_button(shown: Shown) -> None:
     """Offer to keep an answer as an option, or to take it off again."""
     scenario_hash = shown.spec.scenario
-    if shortlist.is_kept(scenario_hash, shown.experiment_id):
-        st.button("Kept as option ✕", key="whatif-unkeep", on_click=shortlist.drop,
+    if memo_options.is_kept(scenario_hash, shown.experiment_id):
+        st.button("Kept as option ✕", key="whatif-unkeep", on_click=memo_options.drop,
                   args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
     elif shown.answer.is_changed:
-        st.button("Keep as option", key="whatif-keep", on_click=shortlist.keep, disabled=not is_usable(shown),
+        st.button("Keep as option", key="whatif-keep", on_click=memo_options.keep, disabled=not is_usable(shown),
                   type="primary", args=(scenario_hash, shown.experiment_id),
                   help="Remembered with this scenario, to look at again and for the report")  # fmt: skip
 
@@ -269,7 +269,7 @@ def is_usable(shown: Shown) -> bool:
 
 def kept_list(scenario_hash: str) -> None:
     """List the what-ifs that were kept, each with its sentence and a way back to it."""
-    found = [(one, answer) for one in shortlist.kept(scenario_hash) if (answer := _answer(one)) is not None]
+    found = [(one, answer) for one in memo_options.kept_ids(scenario_hash) if (answer := _answer(one)) is not None]
     if not found:
         return
     with st.popover(amount(len(found), "option"), key="whatif-kept", help="What was kept of this scenario"):
@@ -277,7 +277,7 @@ def kept_list(scenario_hash: str) -> None:
             st.markdown(safe(sentence(answer, comparison_of(answer)), 400))
             with st.container(horizontal=True, gap="small"):
                 st.button("Open", key=f"whatif-open-{experiment_id}", on_click=_open, args=(experiment_id,))
-                st.button("Remove", key=f"whatif-forget-{experiment_id}", on_click=shortlist.drop,
+                st.button("Remove", key=f"whatif-forget-{experiment_id}", on_click=memo_options.drop,
                           args=(scenario_hash, experiment_id), type="tertiary")  # fmt: skip
 
 

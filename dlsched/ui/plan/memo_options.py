@@ -22,17 +22,46 @@ from dlsched.studies.design import Variant
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, check, is_exact, moved, read_spec, unchanged
 from dlsched.studies.what_if.words import subject
+from dlsched.ui.fields.policy_and_params import variant_of
 from dlsched.ui.frame import loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.pending import PendingTasks
-from dlsched.ui.plan import shortlist, size_state, what_if_state
+from dlsched.ui.plan import size_state, what_if_state
 from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
 from dlsched.wording.formats import amount
 from dlsched.wording.settings import vary_words
 
 WORK = PendingTasks("report")
 TODAY = "Today"
+PREFIX = "options/"
+"""Begins the settings of the store that remember what was kept, by scenario."""
 WANTED, ASKED = "report-wanted", "report-asked"
+
+
+# ---- what is kept ------------------------------------------------------------------------------------
+
+
+def kept_ids(scenario_hash: str) -> list[str]:
+    """Return the ids of the experiments that were kept as options of a scenario, in the order in which they were."""
+    return [str(one) for one in session.store().get_setting(PREFIX + scenario_hash, [])]
+
+
+def is_kept(scenario_hash: str, experiment_id: str) -> bool:
+    """Whether an answer is among the options of a scenario."""
+    return experiment_id in kept_ids(scenario_hash)
+
+
+def keep(scenario_hash: str, experiment_id: str) -> None:
+    """Add an answer to the options of a scenario; one that is there stays where it is."""
+    others = kept_ids(scenario_hash)
+    if experiment_id not in others:
+        session.store().set_setting(PREFIX + scenario_hash, [*others, experiment_id])
+
+
+def drop(scenario_hash: str, experiment_id: str) -> None:
+    """Take an answer off the options of a scenario; one that is not there changes nothing."""
+    others = [one for one in kept_ids(scenario_hash) if one != experiment_id]
+    session.store().set_setting(PREFIX + scenario_hash, others or None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +85,7 @@ def kept_of(scenario: Scenario) -> list[Kept]:
     no size or today's.
     """
     found: list[Kept] = []
-    for experiment_id in shortlist.kept(scenario.content_hash):
+    for experiment_id in kept_ids(scenario.content_hash):
         try:
             one = _kept(experiment_id, scenario)
         except DlschedError:
@@ -98,11 +127,7 @@ def beside(scenario: Scenario, chosen: Sequence[Series], frame: WhatIfSpec) -> l
 
 def case_of(series: Series) -> Variant:
     """Return policy and parameters of runs, without those that are its defaults."""
-    defaults = find(series.policy).parse({}).model_dump(mode="json")
-    given = loaders.info(series.run_ids[0]).params
-    return Variant(
-        policy=series.policy, params={key: value for key, value in given.items() if value != defaults.get(key)}
-    )
+    return variant_of(loaders.info(series.run_ids[0]))
 
 
 # ---- the same draws for all --------------------------------------------------------------------------
@@ -169,16 +194,11 @@ def question(spec: WhatIfSpec, name: str, scenario: Scenario) -> StudyTask:
 
 def ask_about_size(experiment_id: str, scenario: Scenario) -> None:
     """Keep a size as an option, and have it compared with today so that a memo has all its numbers."""
-    shortlist.keep(scenario.content_hash, experiment_id)
+    keep(scenario.content_hash, experiment_id)
     with_size = [one for one in kept_of(scenario) if one.experiment_id == experiment_id]
     lacking = [one for one in with_size if what_if_state.answered(one.spec) is None]
     if lacking:
         session.runner().submit([question(one.spec, one.name, scenario) for one in lacking])
-
-
-def wait_shortly() -> None:
-    """Give quick questions the time to be answered before the page is drawn."""
-    WORK.wait_shortly()
 
 
 def want(experiment_id: str) -> None:

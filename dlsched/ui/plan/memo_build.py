@@ -1,34 +1,171 @@
-"""From kept answers, with runs beside them, to a memo: today first, every option on the same draws."""
+"""A memo from stored runs, or from kept answers with runs beside them: options, who gains, what could change it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+import streamlit as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.stats.compare import Numbers
+from dlsched.metrics.stats.compare import Numbers, common_jobs
 from dlsched.metrics.winner_words import with_letters
 from dlsched.metrics.winners import Winners
+from dlsched.policies.registry import find
 from dlsched.report.alternatives import Alternative, Origin, alternative_of, memo_cautions, origin_of, taken_for_granted
-from dlsched.report.evidence import Frontier, answer_words, frontier_of, winners_of
+from dlsched.report.evidence import Frontier, Sensitivity, answer_words, frontier_of, of_sweep, winners_of
 from dlsched.report.memo import Memo, build
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import Variant, changed
+from dlsched.studies.design.factors import is_drawn
 from dlsched.studies.sizing.answer import Sizing
+from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.what_if import WhatIfSpec, is_exact
 from dlsched.studies.what_if.answer import WhatIf
 from dlsched.ui.frame import loaders, runs_of, session
-from dlsched.ui.plan import report_kept, size_state
-from dlsched.ui.plan.report_kept import TODAY, Kept
-from dlsched.ui.plan.report_work import MOST_DRAWS, Wanted, stored_sensitivity
+from dlsched.ui.frame.runs_of import Series
+from dlsched.ui.plan import memo_options, size_state
+from dlsched.ui.plan.memo_options import TODAY, Kept
+from dlsched.ui.plan.sweep_runs import SWEEPS
 from dlsched.ui.scenario import price_lists
-from dlsched.wording.assumptions import draw_premises
+from dlsched.wording.assumptions import Premise, draw_premises, is_random
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.formats import count
 from dlsched.workload.import_report import in_seconds, offered_load
+
+Runs = tuple[tuple[str, tuple[str, ...]], ...]
+"""Label and runs, draw by draw, of each option, the baseline first."""
+MOST_DRAWS = 10
+"""Who gains is told over at most so many draws: each needs all jobs of all runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the reader typed and ticked; empty texts are replaced by ours."""
+
+    question: str = ""
+    recommended: str = ""
+    note: str = ""
+    who_loses: bool = True
+    situations: bool = True
+    hide_names: bool = False
+
+
+def _memo(
+    options: Sequence[Alternative],
+    scenario: Scenario,
+    wanted: Wanted,
+    *,
+    exact: bool,
+    find_winners: Callable[[], tuple[Winners, ...]],
+    find_cautions: Callable[[], list[Caution]],
+    drawn: Sequence[Premise] = (),
+    sizes: Frontier | None = None,
+) -> Memo:
+    """Return the memo of options; winners and cautions are looked for once it is sure that there is one."""
+    today = price_lists.today()
+    plain = build(options, made_on=today, exact=exact)  # refuses before anything large is loaded
+    return build(
+        options,
+        made_on=today,
+        question=wanted.question,
+        recommended=wanted.recommended,
+        note=wanted.note,
+        exact=exact,
+        rents=scenario.cluster.free_slots,
+        winners=find_winners() if wanted.who_loses else (),
+        sensitivity=stored_sensitivity(scenario, plain.service) if wanted.situations else None,
+        assumptions=[*drawn, *taken_for_granted(scenario, options, today)],
+        cautions=find_cautions(),
+        sizes=sizes,
+    )
+
+
+def stored_sensitivity(scenario: Scenario, metric: str) -> Sensitivity | None:
+    """Return what the newest stored sweep of one thing at a time says about this scenario; None without one."""
+    for shown in SWEEPS.readable():
+        sweep = shown.answer
+        if sweep.scenario == scenario.content_hash and sweep.mode == "one-at-a-time":
+            found = of_sweep(sweep, metric, exact=_is_exact(scenario, sweep))
+            if found is not None:
+                return found
+    return None
+
+
+def _is_exact(scenario: Scenario, sweep: Sweep) -> bool:
+    drawn = is_random(scenario) or any(find(policy).draws for policy in sweep.policies)
+    changes = [axis.key for axis in sweep.axes if axis.key.partition(".")[0] not in sweep.policies]
+    return not drawn and not is_drawn(scenario, changes)
+
+
+# ---- from runs ---------------------------------------------------------------------------------------
+
+
+def memo_of_runs(chosen: Sequence[Series], wanted: Wanted) -> Memo:
+    """Return the memo of runs, the first of which is the baseline.
+
+    Raises
+    ------
+    InputError
+        As :func:`report.memo.build`, and where the runs have no draw in common.
+    """
+    seeds = runs_of.shared_seeds(list(chosen))
+    if not seeds:
+        raise InputError("options", "have no draw in common", "Run them with the same draws")
+    options = [_run_option(series, seeds) for series in chosen]
+    scenario = scenario_of(chosen)
+    exact = runs_of.are_exact(chosen)
+
+    def find_cautions() -> list[Caution]:
+        jobs = {series.label: loaders.jobs(series.run_of(seeds[0])) for series in chosen}
+        return memo_cautions(scenario, options, common_jobs(jobs)[0])
+
+    return _memo(
+        options, scenario, wanted, exact=exact, find_cautions=find_cautions,
+        find_winners=lambda: _run_winners(chosen, seeds[:MOST_DRAWS], wanted.hide_names),
+    )  # fmt: skip
+
+
+def scenario_of(chosen: Sequence[Series]) -> Scenario:
+    """Return the scenario of the baseline."""
+    return loaders.scenario_of(chosen[0].run_ids[0])
+
+
+def _run_option(series: Series, seeds: Sequence[int]) -> Alternative:
+    infos = [loaders.info(series.run_of(seed)) for seed in seeds]
+    scenario = loaders.scenario_of(infos[0].run_id)
+    known = session.store().scenario_info(infos[0].scenario_hash)
+    name, version = (known.name, known.version) if known else (infos[0].scenario_name, 0)
+    return alternative_of(
+        series.label,
+        [loaders.metrics(info.run_id) for info in infos],
+        scenario,
+        series.policy,
+        infos[0].params,
+        seeds,
+        origin=origin_of(scenario, name, version),
+        audit=[complaint for info in infos for complaint in info.audit],
+        code_version=infos[0].code_version,
+    )
+
+
+def _run_winners(chosen: Sequence[Series], seeds: Sequence[int], hide_names: bool) -> tuple[Winners, ...]:
+    runs = tuple((series.label, tuple(series.run_of(seed) for seed in seeds)) for series in chosen)
+    return _kept_winners(str(session.store().path), runs, runs_of.are_exact(chosen), hide_names)
+
+
+@st.cache_resource(max_entries=20, show_spinner=False)
+def _kept_winners(_path: str, runs: Runs, exact: bool, hide_names: bool) -> tuple[Winners, ...]:
+    """Return who gains under each run against the first, computed once."""
+    (base, base_ids), *others = runs
+    after = {label: [loaders.jobs(run) for run in ids] for label, ids in others}
+    before = [loaders.jobs(run) for run in base_ids]
+    return winners_of(base, before, after, exact=exact, hide_names=hide_names)
+
+
+# ---- from kept answers -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +178,7 @@ class _Numbers:
     answer: WhatIf | None
 
 
-def memo_of(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wanted: Wanted) -> Memo:
+def memo_of_kept(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wanted: Wanted) -> Memo:
     """Return the memo of kept answers, all of them computed on the draws of the frame.
 
     Raises
@@ -55,33 +192,20 @@ def memo_of(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wanted:
         raise InputError("options", "have no answer of What if or Size among them", "Tick one, or take runs alone")
     options = _options(scenario, frame, found, answers[0])
     exact = all(answer.exact for answer in answers) and is_exact(frame, scenario)
-    plain = build(options, made_on=price_lists.today(), exact=exact)
-    return build(
-        options,
-        made_on=price_lists.today(),
-        question=wanted.question,
-        recommended=wanted.recommended,
-        note=wanted.note,
-        exact=exact,
-        rents=scenario.cluster.free_slots,
-        winners=_winners(scenario, frame, found, wanted.hide_names, exact=exact) if wanted.who_loses else (),
-        sensitivity=stored_sensitivity(scenario, plain.service) if wanted.situations else None,
-        assumptions=[
-            *draw_premises(frame.draws.vary, "What if"),
-            *taken_for_granted(scenario, options, price_lists.today()),
-        ],
-        cautions=_cautions(scenario, options),
-        sizes=_sizes(scenario, kept),
-    )
+    return _memo(
+        options, scenario, wanted, exact=exact, find_cautions=lambda: _cautions(scenario, options),
+        find_winners=lambda: _winners(scenario, frame, found, wanted.hide_names, exact=exact),
+        drawn=draw_premises(frame.draws.vary, "What if"), sizes=_sizes(scenario, kept),
+    )  # fmt: skip
 
 
 def _numbers(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> _Numbers:
-    if report_kept.runs_fit(one, frame, scenario) and one.series is not None:
+    if memo_options.runs_fit(one, frame, scenario) and one.series is not None:
         series = one.series
         runs = [series.run_of(seed) if seed in series.seeds else series.run_ids[0] for seed in frame.draws.seeds]
         audit = [complaint for run in runs for complaint in loaders.info(run).audit]
         return _Numbers(one, [loaders.metrics(run) for run in runs], audit, None)
-    shown = report_kept.answer_of(one, frame)
+    shown = memo_options.answer_of(one, frame)
     if shown is None:
         raise InputError(f"option {one.name}", "was not computed on the draws of this memo", "Compute it again")
     if shown.answer.errors:
@@ -157,7 +281,7 @@ def _today_jobs(scenario: Scenario, frame: WhatIfSpec) -> Mapping[int, pd.DataFr
     """Return the jobs tables of today's stored runs by seed, at most MOST_DRAWS; empty without all of them."""
     seeds = frame.draws.seeds[:MOST_DRAWS]
     for series in runs_of.series_of(session.runs_of(scenario.content_hash)):
-        if report_kept.case_of(series) == frame.baseline and set(seeds) <= {*series.seeds}:
+        if memo_options.case_of(series) == frame.baseline and set(seeds) <= {*series.seeds}:
             return {seed: loaders.jobs(series.run_of(seed)) for seed in seeds}
     return {}
 
