@@ -28,6 +28,7 @@ from dlsched.figures.base import (
 from dlsched.figures.hover import HOVER, hover_rows
 from dlsched.figures.lanes import lanes
 from dlsched.figures.leases import add_bands, add_brackets, machines_in_words
+from dlsched.figures.lines import add_spans
 from dlsched.figures.palette import Theme, ink_on
 from dlsched.figures.raster import top_groups
 from dlsched.wording.formats import amount, moment
@@ -246,17 +247,9 @@ def bars_of(
 
 def _add_bands(figure: go.Figure, theme: Theme, axis: TimeAxis, rows: int) -> None:
     """Add a ground per node, on which free GPUs are seen."""
-    low, high = axis.range
-    figure.add_bar(
-        x=np.full(rows, high - low),
-        base=np.full(rows, low),
-        y=np.arange(rows),
-        width=0.9,
-        orientation="h",
-        marker={"color": theme.card, "line": {"color": theme.grid, "width": 1}},
-        name="free GPUs",
-        hoverinfo="skip",
-    )
+    look = {"color": theme.card, "line": {"color": theme.grid, "width": 1}}
+    start_s, end_s = np.full(rows, axis.from_s), np.full(rows, axis.to_s)
+    add_spans(figure, axis, start_s, end_s, np.arange(rows), 0.9, marker=look, name="free GPUs", hoverinfo="skip")
 
 
 def add_groups(
@@ -295,16 +288,16 @@ def add_bar_set(
     """Add bars of one colour; labels only where they fit, edges only where they do not hide the bar."""
     if not len(bars):
         return
-    lasted = bars.end_s - bars.start_s
-    px = axis_px(axis, lasted)
+    px = axis_px(axis, bars.end_s - bars.start_s)
     longest_text = np.array([len(text) for text in bars.label]) * LETTER_PX + 8
     fits = (px >= np.maximum(longest_text, LABEL_PX)) & (bars.tall_px >= LABEL_TALL_PX)
-    figure.add_bar(
-        x=lasted / axis.unit_s,
-        base=bars.start_s / axis.unit_s,
-        y=bars.y.astype(np.float32),
-        width=bars.height.astype(np.float32),
-        orientation="h",
+    add_spans(
+        figure,
+        axis,
+        bars.start_s,
+        bars.end_s,
+        bars.y.astype(np.float32),
+        bars.height.astype(np.float32),
         name=name,
         marker=hatched(colour, hatch, ink_on(colour, theme))
         | {"line": {"color": theme.ground, "width": np.where(px > 3, 1, 0).astype(np.uint8)}},
@@ -336,16 +329,8 @@ def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, du
     ]
     for name, who, start, end, marker in overlays:
         if who.any():
-            figure.add_bar(
-                x=(end - start)[who] / axis.unit_s,
-                base=start[who] / axis.unit_s,
-                y=bars.y[who],
-                width=bars.height[who],
-                orientation="h",
-                marker=marker,
-                name=name,
-                hoverinfo="skip",
-            )
+            where = bars.y[who], bars.height[who]
+            add_spans(figure, axis, start[who], end[who], *where, marker=marker, name=name, hoverinfo="skip")
     for name, ends, symbol in (("stopped for another", STOPPED, "triangle-right"), ("broken off", BROKEN, "x")):
         who = np.isin(bars.ended, ends) & room
         if who.any():
@@ -391,5 +376,5 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
     Workers and servers only where there are servers: elsewhere GPUs say it.
     """
     gangs = has_servers(frame)
-    known = [name for name in TABLE_NAMES if name in frame and (gangs or name not in ("workers", "servers"))]
-    return frame[known].rename(columns=TABLE_NAMES).reset_index(drop=True)
+    columns = [name for name in TABLE_NAMES if name in frame and (gangs or name not in ("workers", "servers"))]
+    return frame[columns].rename(columns=TABLE_NAMES).reset_index(drop=True)

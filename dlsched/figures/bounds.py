@@ -26,7 +26,7 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
     values = 100 * np.array([one.value for one in found]) / largest
     bounds = 100 * np.array([one.bound for one in found]) / largest
     rows = list(range(len(found)))
-    told = [
+    words_of = [
         [one.limit.kpi.label, one.limit.kpi.show(one.value),
          f"{'most' if one.limit.most else 'least'} possible {one.limit.kpi.show(one.bound)}", one.short]
         for one in found
@@ -40,7 +40,7 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
         name="this run",
         showlegend=True,
         marker={"color": theme.marks[0]},
-        customdata=told,
+        customdata=words_of,
         hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}; %{customdata[2]}"
         "<br>%{customdata[3]}<extra></extra>",
     )
@@ -53,24 +53,24 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
         y="Number",
         height=120 + ROW_PX * len(found),
     )
-    named_rows(figure, [words[0] for words in told])
-    for row, words in zip(rows, told, strict=True):
+    named_rows(figure, [words[0] for words in words_of])
+    for row, words in zip(rows, words_of, strict=True):
         figure.add_annotation(
             x=0, y=row, yshift=26, xanchor="left", showarrow=False, font={"size": 13, "color": theme.ink},
             text=f"{words[1]}; {words[2]}; {words[3]}",
         )  # fmt: skip
     figure.update_xaxes(range=[0, 104])
-    said = [f"{words[0]} {words[1]}, {words[2]}, {words[3]}" for words in told]
+    sentences = [f"{words[0]} {words[1]}, {words[2]}, {words[3]}" for words in words_of]
     table = pd.DataFrame(
         {
-            "number": [words[0] for words in told],
+            "number": [words[0] for words in words_of],
             "value": [one.limit.kpi.show(one.value, exact=True) for one in found],
             "bound": [one.limit.kpi.show(one.bound, exact=True) for one in found],
             "kind": ["most possible" if one.limit.most else "least possible" for one in found],
             "left to gain at most, %": [100 * one.left for one in found],
         }
     )
-    return Chart(figure, "; ".join(said) + ".", table)
+    return Chart(figure, "; ".join(sentences) + ".", table)
 
 
 def runs_and_bound(
@@ -123,7 +123,7 @@ def runs_and_bound(
     if shared is not None:
         words = f"{'most' if limit.most else 'least'} possible {show(kind, shared)}"
         reference_line(figure, theme, x=shared / scale, text=words, before=limit.most)
-    said = [f"{cut(run.name)} {text}, {left}" for run, text, left in zip(runs, texts, lefts, strict=True)]
+    sentences = [f"{cut(run.name)} {text}, {left}" for run, text, left in zip(runs, texts, lefts, strict=True)]
     table = pd.DataFrame(
         {
             "run": [run.name for run in runs],
@@ -135,7 +135,7 @@ def runs_and_bound(
             "draws": [run.value.n for run in runs],
         }
     )
-    return Chart(figure, f"{label}: {'; '.join(said)}.", table)
+    return Chart(figure, f"{label}: {'; '.join(sentences)}.", table)
 
 
 def left_words(limit: Limit, run: LimitedRun) -> str:

@@ -104,34 +104,34 @@ def _add_dots(figure: go.Figure, of_run: Sequence[Change], y: Sequence[float], c
 
 def ecdf(values: Mapping[str, Floats], colour_of: Mapping[str, str], theme: Theme, *, quantity: str) -> Chart:
     """Return the share of jobs at or below each value (seconds), one line a run, log time axis; NaN is left out."""
-    known = {name: np.sort(raw[np.isfinite(raw)]) for name, raw in values.items()}
-    known = {name: sorted_s for name, sorted_s in known.items() if len(sorted_s)}
+    times_s = {name: np.sort(raw[np.isfinite(raw)]) for name, raw in values.items()}
+    times_s = {name: sorted_s for name, sorted_s in times_s.items() if len(sorted_s)}
     figure = go.Figure()
-    for place, (name, sorted_s) in enumerate(list(known.items())[:MAX_LINES]):
+    for place, (name, sorted_s) in enumerate(list(times_s.items())[:MAX_LINES]):
         ranks = np.unique(np.linspace(0, len(sorted_s) - 1, min(len(sorted_s), ECDF_POINTS)).astype(int))
         line = look_at(place, colour_of[name]).line(shape="hv")
         add_share_line(figure, sorted_s[ranks], 100 * (ranks + 1) / len(sorted_s), name, line)
-    less = f" (first {MAX_LINES} of {len(known)} runs)" if len(known) > MAX_LINES else ""
-    longest_s = max((float(sorted_s[-1]) for sorted_s in known.values()), default=1.0)
+    less = f" (first {MAX_LINES} of {len(times_s)} runs)" if len(times_s) > MAX_LINES else ""
+    longest_s = max((float(sorted_s[-1]) for sorted_s in times_s.values()), default=1.0)
     frame_shares(figure, theme, quantity, longest_s, less)
     notes = [
         f"{cut(name)} p95 {duration(float(np.percentile(sorted_s, 95)))} ({amount(len(sorted_s), 'job')})"
-        for name, sorted_s in known.items()
+        for name, sorted_s in times_s.items()
     ]
     percent = np.arange(101)
-    quantiles = {f"{name}, s": np.percentile(sorted_s, percent) for name, sorted_s in known.items()}
+    quantiles = {f"{name}, s": np.percentile(sorted_s, percent) for name, sorted_s in times_s.items()}
     alt = f"{quantity}: " + ("; ".join(notes) if notes else "0 jobs have a value") + "."
     return Chart(figure, alt, pd.DataFrame({"share of jobs, %": percent} | quantiles))
 
 
 def queues(series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], theme: Theme) -> Chart:
     """Return jobs waiting over time, one line a run, at most MAX_LINES; frames as metrics.tables.series_of."""
-    shown = dict(list(series.items())[:MAX_LINES])
-    times = [column(frame, "time_s") for frame in shown.values()]
+    frames = dict(list(series.items())[:MAX_LINES])
+    times = [column(frame, "time_s") for frame in frames.values()]
     axis = TimeAxis.over(min(float(t[0]) for t in times), max(float(t[-1]) for t in times))
-    peak_of = {name: float(column(frame, "waiting").max()) for name, frame in shown.items()}
+    peak_of = {name: float(column(frame, "waiting").max()) for name, frame in frames.items()}
     figure = go.Figure()
-    for place, (name, frame) in enumerate(shown.items()):
+    for place, (name, frame) in enumerate(frames.items()):
         keep = thin(column(frame, "time_s"), [column(frame, "waiting")], QUEUE_POINTS)
         figure.add_scatter(
             x=column(frame, "time_s")[keep] / axis.unit_s,
@@ -144,11 +144,11 @@ def queues(series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], the
         )
     best, worst = min(peak_of, key=lambda n: peak_of[n]), max(peak_of, key=lambda n: peak_of[n])
     span = f"{count(peak_of[best])} ({plain(best, 24)}) to {count(peak_of[worst])} ({plain(worst, 24)})"
-    title = f"Longest queue: {span} jobs" if len(shown) > 1 else f"Longest queue: {count(peak_of[best])} jobs"
+    title = f"Longest queue: {span} jobs" if len(frames) > 1 else f"Longest queue: {count(peak_of[best])} jobs"
     framed(figure, theme, title=title, x=axis, y="Jobs waiting", height=320)
     figure.update_yaxes(range=top_of(np.array(list(peak_of.values()))))
     table = pd.concat(
-        [pd.DataFrame({"run": n, "time, s": f["time_s"], "jobs waiting": f["waiting"]}) for n, f in shown.items()],
+        [pd.DataFrame({"run": n, "time, s": f["time_s"], "jobs waiting": f["waiting"]}) for n, f in frames.items()],
         ignore_index=True,
     )
     peaks = "; ".join(f"{cut(name)} at most {count(peak)}" for name, peak in peak_of.items())

@@ -88,21 +88,22 @@ def add_numbers(
     end = np.minimum(column(pieces, "end_s"), axis.to_s)
     words = np.array([scale.words(held) for held in gpus], dtype=object)
     wide = (end - begin) / (axis.to_s - axis.from_s) * plot_px
-    shown = changes(pieces, row) & (wide >= DIGIT_PX * np.array([len(word) for word in words], dtype=float))
-    if not shown.any():
+    is_told = changes(pieces, row) & (wide >= DIGIT_PX * np.array([len(word) for word in words], dtype=float))
+    if not is_told.any():
         return
     height = scale.heights(gpus)
     above = (2 * FOOT + 0.1 - height) * row_px >= NUMBER_TALL_PX
     figure.add_scatter(
-        x=begin[shown] / axis.unit_s,
-        y=(row + FOOT - height)[shown],
+        x=begin[is_told] / axis.unit_s,
+        y=(row + FOOT - height)[is_told],
         mode="text",
-        text=words[shown],
-        textposition=np.where(above, "top right", "bottom right")[shown],
+        text=words[is_told],
+        textposition=np.where(above, "top right", "bottom right")[is_told],
         textfont={
             "size": 11,
             "color": [
-                theme.ink if up else ink_on(tint, theme) for up, tint in zip(above[shown], tints[shown], strict=True)
+                theme.ink if up else ink_on(tint, theme)
+                for up, tint in zip(above[is_told], tints[is_told], strict=True)
             ],
         },
         name=f"{scale.unit} held",
@@ -136,16 +137,16 @@ def add_requests(
     Requests too low to be seen on the scale are left out, like those that are not known.
     """
     wanted = np.array([asked[job] for job in pieces["job_id"]], dtype=float)
-    known = TALLEST * wanted / scale.widest >= LEAST
-    if not known.any():
+    is_seen = TALLEST * wanted / scale.widest >= LEAST
+    if not is_seen.any():
         return
     begin = np.maximum(column(pieces, "start_s"), axis.from_s) / axis.unit_s
     end = np.minimum(column(pieces, "end_s"), axis.to_s) / axis.unit_s
     low, high = row + FOOT, row + FOOT - np.minimum(TALLEST * wanted / scale.widest, 1.0)
     gap = np.full(len(row), np.nan)
     figure.add_scatter(
-        x=np.column_stack([begin, begin, end, end, gap])[known].ravel(),
-        y=np.column_stack([low, high, high, low, gap])[known].ravel(),
+        x=np.column_stack([begin, begin, end, end, gap])[is_seen].ravel(),
+        y=np.column_stack([low, high, high, low, gap])[is_seen].ravel(),
         mode="lines",
         line={"color": theme.ink, "width": 1, "dash": "dash"},
         name="requested width",

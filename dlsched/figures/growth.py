@@ -27,25 +27,25 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
     upright line. None where no month has a number.
     """
     target = next(one for one in growth.rule.targets if one.metric == metric)
-    found = [
+    points = [
         (one.month, mean, check.verdict)
         for one in growth.months
         for check in [growth.check(one.month)]
         if (mean := check.of(metric).mean) is not None
     ]
-    if not found:
+    if not points:
         return None
-    level, figure = Level(target, [mean for _, mean, _ in found]), go.Figure()
-    means = [mean for _, mean, _ in found]
+    level, figure = Level(target, [mean for _, mean, _ in points]), go.Figure()
+    means = [mean for _, mean, _ in points]
     if all(mean.half_width is not None for mean in means) and any(mean.half_width for mean in means):
         low, high = ([level.at(getattr(mean, end)) for mean in means] for end in ("low", "high"))
-        add_band(figure, [month for month, _, _ in found], low, high, theme.marks[BLUE], opacity=0.15)
+        add_band(figure, [month for month, _, _ in points], low, high, theme.marks[BLUE], opacity=0.15)
     figure.add_scatter(
-        x=[month for month, _, _ in found], y=[level.at(mean.mean) for _, mean, _ in found], mode="lines",
+        x=[month for month, _, _ in points], y=[level.at(mean.mean) for _, mean, _ in points], mode="lines",
         line={"color": theme.marks[BLUE], "width": 2}, showlegend=False, hoverinfo="skip",
     )  # fmt: skip
     for verdict, symbol in SYMBOLS.items():
-        _add_verdict(figure, growth, [one for one in found if one[2] == verdict], level, theme, symbol)
+        _add_verdict(figure, growth, [one for one in points if one[2] == verdict], level, theme, symbol)
     _add_steps(figure, growth, level, theme)
     sure = certainty(growth) if growth.rule.exact else f"{certainty(growth)}, band 95%"
     framed(figure, theme, title=f"{target.kpi.label} by month, {sure}", y=level.title, height=HEIGHT,
@@ -61,8 +61,8 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
     if by is not None and by >= first:
         is_late = by > months[-1] / 2
         reference_line(figure, theme, x=by, text=f"order by {growth.name_of(by)}", before=is_late, ink=theme.ink)
-    rows = [_row(growth, month, mean, verdict, target) for month, mean, verdict in found]
-    return Chart(figure, _alt(growth, target, found), pd.DataFrame(rows))
+    rows = [_row(growth, month, mean, verdict, target) for month, mean, verdict in points]
+    return Chart(figure, _alt(growth, target, points), pd.DataFrame(rows))
 
 
 _Found = tuple[int, Interval, Verdict]
@@ -121,7 +121,7 @@ def _row(growth: Growth, month: int, mean: Interval, verdict: Verdict, target: T
 
 def _alt(growth: Growth, target: Target, found: list[_Found]) -> str:
     ends = [found[0], found[-1]] if len(found) > 1 else found
-    told = " to ".join(
+    words = " to ".join(
         f"{show_interval(target.kpi.kind, mean.mean, mean.half_width)} in {growth.name_of(month)}"
         for month, mean, _ in ends
     )
@@ -129,4 +129,4 @@ def _alt(growth: Growth, target: Target, found: list[_Found]) -> str:
     more = "" if broken is None else f" The targets break in {growth.name_of(broken)}."
     more += "" if by is None else f" Order by {growth.name_of(by)}." if by >= 0 else " The order is late."
     steps = ", ".join(f"{step_words(growth, step)} in {growth.name_of(step.month)}" for step in growth.steps)
-    return f"{target.kpi.label} from {told}.{more}{f' {steps}.' if steps else ''}"
+    return f"{target.kpi.label} from {words}.{more}{f' {steps}.' if steps else ''}"

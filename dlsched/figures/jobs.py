@@ -38,6 +38,7 @@ from dlsched.figures.base import (
     reference_line,
     texts,
 )
+from dlsched.figures.lines import add_spans
 from dlsched.figures.palette import Theme
 from dlsched.wording.formats import amount, cut, duration, moment
 from dlsched.wording.gangs import gang_words
@@ -159,12 +160,13 @@ def _add_waits(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFra
     begin, end = np.maximum(submit, axis.from_s), np.minimum(until, axis.to_s)
     seen = np.flatnonzero(end > begin)
     ids = texts(jobs, "job_id")
-    figure.add_bar(
-        x=(end - begin)[seen] / axis.unit_s,
-        base=begin[seen] / axis.unit_s,
-        y=seen + (elastic.FOOT - WAIT_HEIGHT / 2 if at_foot else 0.0),
-        width=WAIT_HEIGHT,
-        orientation="h",
+    add_spans(
+        figure,
+        axis,
+        begin[seen],
+        end[seen],
+        seen + (elastic.FOOT - WAIT_HEIGHT / 2 if at_foot else 0.0),
+        WAIT_HEIGHT,
         name="waiting",
         marker={"color": CLEAR, "line": {"color": theme.muted, "width": 1}},
         customdata=[[ids[i], plain(ids[i]), duration(until[i] - submit[i])] for i in seen],
@@ -239,8 +241,8 @@ def _by_reason(low: float, high: float, waits: pd.DataFrame) -> list[tuple[float
     """Return a gap cut where the recorded reason changes; stretches without a record are "not_recorded"."""
     spans: list[tuple[float, float, str]] = []
     at = low
-    known = zip(column(waits, "from_s").tolist(), column(waits, "to_s").tolist(), texts(waits, "reason"), strict=True)
-    for begin, end, reason in sorted(known):
+    times_s = column(waits, "from_s").tolist(), column(waits, "to_s").tolist()
+    for begin, end, reason in sorted(zip(*times_s, texts(waits, "reason"), strict=True)):
         begin, end = max(begin, at), min(end, high)
         if end <= begin:
             continue
@@ -331,15 +333,16 @@ def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFra
         start, end = column(part, "from_s"), column(part, "to_s")
         text = REASONS.get(str(reason), "reason not known")
         words = text if (what, reason) == ("stopped", "preempted") else f"{what}: {text}"
-        figure.add_bar(
-            x=(end - start) / axis.unit_s,
-            base=start / axis.unit_s,
-            y=np.full(len(part), height / 2),
-            width=height,
-            orientation="h",
+        look = hatched(CLEAR, HATCH.get(str(reason), ""), theme.muted) | {"line": {"color": theme.muted, "width": 1}}
+        add_spans(
+            figure,
+            axis,
+            start,
+            end,
+            np.full(len(part), height / 2),
+            height,
             name=words,
-            marker=hatched(CLEAR, HATCH.get(str(reason), ""), theme.muted)
-            | {"line": {"color": theme.muted, "width": 1}},
+            marker=look,
             customdata=[[duration(length)] for length in end - start],
             hovertemplate=words + "<br>for %{customdata[0]}<extra></extra>",
         )

@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Floats, TimeAxis, column, plain, texts
+from dlsched.figures.lines import add_spans
 from dlsched.figures.palette import Theme
 from dlsched.wording.formats import amount, duration, moment, money
 
@@ -25,12 +26,13 @@ def add_bands(figure: go.Figure, theme: Theme, axis: TimeAxis, leases: pd.DataFr
     """Add a band per lease, as tall as its GPUs: what no bar covers is paid for and held by no job."""
     start, end = np.maximum(column(leases, "start_s"), axis.from_s), np.minimum(column(leases, "end_s"), axis.to_s)
     low, high = _lanes(leases, rows)
-    figure.add_bar(
-        x=(end - start) / axis.unit_s,
-        base=start / axis.unit_s,
-        y=(low + high) / 2,
-        width=high - low,
-        orientation="h",
+    add_spans(
+        figure,
+        axis,
+        start,
+        end,
+        (low + high) / 2,
+        high - low,
         name="rented, no job",
         marker={
             "color": theme.card,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Floats, area_hatch, duration_axis, framed, legend_mark, plain, reference_line
+from dlsched.figures.base import Floats, TimeAxis, area_hatch, duration_axis, framed, legend_mark, plain, reference_line
 from dlsched.figures.palette import DASHES, Theme, policy_colour
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.wording.formats import duration
@@ -127,6 +127,15 @@ def add_area(
         fillpattern=area_hatch(place, colour, theme.ground), stackgroup="stack", name=plain(name), showlegend=True,
         hovertemplate=f"%{{fullData.name}}: {hover}<extra></extra>",
     )  # fmt: skip
+
+
+def add_spans(
+    figure: go.Figure, axis: TimeAxis, start_s: Floats, end_s: Floats, y: Any, height: Any, **look: Any
+) -> None:
+    """Draw bars from one time to another on rows ``y``, of these heights in rows."""
+    figure.add_bar(
+        x=(end_s - start_s) / axis.unit_s, base=start_s / axis.unit_s, y=y, width=height, orientation="h", **look
+    )
 
 
 def add_strokes(

@@ -59,15 +59,15 @@ def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = (
 
     The colour is the GPU type, as on all pages: ``gpu_types`` are those of the cluster in the order of their colours.
     """
-    shown = machines.head(MOST_TYPES)
-    cost = column(shown, "cost")
+    dearest = machines.head(MOST_TYPES)
+    cost = column(dearest, "cost")
     kinds = list(dict.fromkeys([*gpu_types, *sorted(set(machines["gpu_type"]))]))
     tints = {kind: theme.marks[i] if i < len(theme.marks) else theme.other for i, kind in enumerate(kinds)}
     hatches = {kind: SHADES[i % len(SHADES)] for i, kind in enumerate(kinds)}
-    texts = [_label(shown.iloc[i]) for i in range(len(shown))]
+    texts = [_label(dearest.iloc[i]) for i in range(len(dearest))]
     figure = go.Figure()
     for kind in kinds:
-        mine = np.flatnonzero((shown["gpu_type"] == kind).to_numpy())
+        mine = np.flatnonzero((dearest["gpu_type"] == kind).to_numpy())
         if not len(mine):
             continue
         figure.add_bar(
@@ -78,18 +78,18 @@ def bill_bars(machines: pd.DataFrame, theme: Theme, gpu_types: Sequence[str] = (
             name=plain(kind or "no GPU"),
             showlegend=len(set(machines["gpu_type"])) > 1,
             marker=hatched(tints[kind], hatches[kind], theme.ground),
-            customdata=[[plain(shown["vm_type"].iloc[i]), _hover(shown.iloc[i])] for i in mine],
+            customdata=[[plain(dearest["vm_type"].iloc[i]), _hover(dearest.iloc[i])] for i in mine],
             hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<extra></extra>",
             **end_labels([texts[i] for i in mine], theme),
         )
     hours, held = float(machines["gpu_hours"].sum()), float(machines["gpu_hours_held"].sum())
     finding = f"{money(float(machines['cost'].sum()))} for {number(hours)} GPU-hours"
     framed(figure, theme, title=f"Machine cost by type: {finding}", x="Cost ($)", y="Machine type",
-           height=int(np.clip(130 + 26 * len(shown), 190, 420)))  # fmt: skip
-    named_rows(figure, [f"{plain(name, 22)}" for name in shown["vm_type"]])
+           height=int(np.clip(130 + 26 * len(dearest), 190, 420)))  # fmt: skip
+    named_rows(figure, [f"{plain(name, 22)}" for name in dearest["vm_type"]])
     figure.update_layout(barmode="overlay")
     figure.update_xaxes(range=top_of(cost, room=0.75))
-    first = f"; most for {cut(shown['vm_type'].iloc[0])} with {money(float(cost[0]))}" if len(shown) else ""
+    first = f"; most for {cut(dearest['vm_type'].iloc[0])} with {money(float(cost[0]))}" if len(dearest) else ""
     idle = f"; {number(max(hours - held, 0.0))} GPU-hours were paid for and not held" if hours else ""
     return Chart(figure, f"{finding}{first}{idle}.", _machine_table(machines))
 
@@ -132,8 +132,8 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     weighed = bool(late["tardiness_usd"].notna().any())
     hours = column(late, "tardiness_s") / HOUR_S
     values = np.nan_to_num(column(late, "tardiness_usd")) if weighed else hours
-    shown = late.head(MOST_JOBS)
-    top = values[: len(shown)]
+    dearest = late.head(MOST_JOBS)
+    top = values[: len(dearest)]
 
     def said(value: float) -> str:
         return money(value) if weighed else f"{number(value)} h"
@@ -144,33 +144,33 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     figure = go.Figure(
         go.Bar(
             x=top,
-            base=np.zeros(len(shown)),
-            y=np.arange(len(shown)),
+            base=np.zeros(len(dearest)),
+            y=np.arange(len(dearest)),
             orientation="h",
             width=0.7,
             marker=hatched(theme.late, "/", theme.ink),
-            customdata=[[job, plain(job)] for job in shown["job_id"]],
+            customdata=[[job, plain(job)] for job in dearest["job_id"]],
             hovertemplate="<b>%{customdata[1]}</b><br>%{text}<extra></extra>",
             **end_labels(labels, theme),
         )
     )
     total = float(values.sum())
-    part = (
-        f", the first {len(shown)} carry {share(float(top.sum()) / total)}" if len(late) > len(shown) and total else ""
-    )
+    part = ""
+    if len(late) > len(dearest) and total:
+        part = f", the first {len(dearest)} carry {share(float(top.sum()) / total)}"
     costs = "costs" if len(late) == 1 else "cost"
     finding = (
         f"{amount(len(late), 'late job')} {costs} {said(total)}" if weighed else f"{amount(len(late), 'late job')}"
     )
     title = f"{finding}{part}" if weighed else f"{finding}, {said(total)} in all{part}"
     framed(figure, theme, title=title, x="Cost of lateness ($)" if weighed else "Late by (h)", y="Job",
-           height=int(np.clip(100 + 24 * len(shown), 170, 460)))  # fmt: skip
-    named_rows(figure, [plain(job, 18) for job in shown["job_id"]])
+           height=int(np.clip(100 + 24 * len(dearest), 170, 460)))  # fmt: skip
+    named_rows(figure, [plain(job, 18) for job in dearest["job_id"]])
     figure.update_xaxes(range=top_of(top, room=0.45))
     columns = {"job": late["job_id"], "late by, h": hours.round(4)}
     if weighed:
         usd_per_h = np.divide(values, hours, out=np.zeros(len(late)), where=hours > 0)
         columns |= {"weight, $/h": usd_per_h.round(4), "cost of lateness, $": values}
-    worst = f"; the dearest is {cut(shown['job_id'].iloc[0])} with {said(float(top[0]))}" if weighed else (
-        f"; the latest is {cut(shown['job_id'].iloc[0])} with {said(float(top[0]))}")  # fmt: skip
+    worst = f"; the dearest is {cut(dearest['job_id'].iloc[0])} with {said(float(top[0]))}" if weighed else (
+        f"; the latest is {cut(dearest['job_id'].iloc[0])} with {said(float(top[0]))}")  # fmt: skip
     return Chart(figure, f"{title}{worst}.", pd.DataFrame(columns))

@@ -154,16 +154,16 @@ def group_bars(groups: pd.Series, theme: Theme, *, title: str, x: str, y: str, u
     values = np.asarray(ordered, dtype=float)[:MOST_GROUPS]
     names = [str(name) or "(none)" for name in ordered.index[:MOST_GROUPS]]
     labels = [plain(name, 20) for name in names]
-    shown = [money(value) if unit == "$" else f"{number(value)} {unit}".strip() for value in values]
+    labels_at_ends = [money(value) if unit == "$" else f"{number(value)} {unit}".strip() for value in values]
     figure = go.Figure(
         go.Bar(
             x=values,
             y=np.arange(len(values)),
             orientation="h",
             marker={"color": theme.marks[0]},
-            customdata=np.column_stack([labels, shown]) if labels else None,
+            customdata=np.column_stack([labels, labels_at_ends]) if labels else None,
             hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
-            **end_labels(shown, theme),
+            **end_labels(labels_at_ends, theme),
         )
     )
     height = int(np.clip(100 + 24 * len(values), 160, 340))
@@ -172,6 +172,6 @@ def group_bars(groups: pd.Series, theme: Theme, *, title: str, x: str, y: str, u
     figure.update_xaxes(range=top_of(values, room=0.12))
     rest = len(groups) - len(values)
     more = f"; {amount(rest, 'more group')} in the table" if rest else ""
-    largest = f"the largest is {cut(names[0])} with {shown[0]}" if names else "0 groups"
+    largest = f"the largest is {cut(names[0])} with {labels_at_ends[0]}" if names else "0 groups"
     table = pd.DataFrame({y: list(ordered.index), x: np.asarray(ordered, dtype=float)})
     return Chart(figure, f"{title}: {largest}{more}.", table)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import DURATION_TICKS, LEAST_TICKS, Chart, framed, legend_mark, plain, reference_line
+from dlsched.figures.base import Chart, framed, legend_mark, log_times, plain, reference_line
 from dlsched.figures.lines import Look, add_means, bars, halves, look_at
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.sweep import Scale, scale_of
@@ -18,7 +18,7 @@ from dlsched.studies.sizing.answer import CostBy, FrontierPoint, Headroom, Sizin
 from dlsched.studies.sizing.rule import Verdict
 from dlsched.studies.sizing.targets import Target
 from dlsched.studies.sizing.words import VERDICTS
-from dlsched.wording.formats import amount, duration, number, short, show_interval
+from dlsched.wording.formats import amount, number, short, show_interval
 
 HEIGHT = 380
 LOG_FROM = 10.0
@@ -79,9 +79,10 @@ class Level:
         """Set the range and ticks, and draw the target; call it after ``framed``."""
         if self.log:
             low, high = self.low / 1.25, self.high * 1.35
-            ticks = _times(low, high) if self.in_words else _numbers(low, high, self.scale.prefix)
-            figure.update_yaxes(type="log", range=[math.log10(low), math.log10(high)])
-            figure.update_yaxes(tickvals=list(ticks), ticktext=list(ticks.values()))
+            ticks = _numbers(low, high, self.scale.prefix)
+            axis = {"type": "log", "range": [math.log10(low), math.log10(high)], "tickvals": list(ticks),
+                    "ticktext": list(ticks.values())}  # fmt: skip
+            figure.update_yaxes(**(log_times(low, high) if self.in_words else axis))
         else:
             room = 0.08 * (self.high - self.low or 1.0)
             figure.update_yaxes(range=[self.low, self.high + room])
@@ -95,15 +96,6 @@ class Level:
     def title(self) -> str:
         """The axis title with the unit."""
         return f"{self.scale.title} (log scale, 0 at its foot)" if self.log else self.scale.title
-
-
-def _times(low_s: float, high_s: float) -> dict[float, str]:
-    """Return places and words of ticks between two times."""
-    found = {at: text for at, text in DURATION_TICKS.items() if low_s <= at <= high_s}
-    if len(found) < LEAST_TICKS:
-        steps = [unit * step for unit in (1, 60, 3600, 86_400) for step in (1, 2, 5, 10, 20, 30)]
-        found |= {float(at): duration(at) for at in steps if low_s <= at <= high_s}
-    return dict(sorted(found.items()))
 
 
 def _numbers(low: float, high: float, prefix: str) -> dict[float, str]:
@@ -127,11 +119,11 @@ def cost_and_service(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
         return None
     target = next(one for one in sizing.rule.targets if one.metric == metric)
     level, figure = Level(target, [point.service for point in points]), go.Figure()
-    kept = [point for point in points if point.efficient]
-    if len(kept) > 1:
+    efficient = [point for point in points if point.efficient]
+    if len(efficient) > 1:
         figure.add_scatter(
-            x=[point.cost.mean for point in kept], y=[level.at(point.service.mean) for point in kept], mode="lines",
-            line={"color": theme.muted, "width": 1.5, "dash": "dot"}, name="frontier",
+            x=[point.cost.mean for point in efficient], y=[level.at(point.service.mean) for point in efficient],
+            mode="lines", line={"color": theme.muted, "width": 1.5, "dash": "dot"}, name="frontier",
             showlegend=True, hoverinfo="skip",
         )  # fmt: skip
     for verdict, symbol in SYMBOLS.items():
@@ -149,10 +141,10 @@ def cost_and_service(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     if sizing.cost_by in ("price", "runs"):
         figure.update_xaxes(tickprefix="$", separatethousands=True)
     rows = [_row(sizing, point, target) for point in points]
-    told = "; ".join(_said(sizing, point, target) for point in points if point.answer or point.today)
+    words = "; ".join(_said(sizing, point, target) for point in points if point.answer or point.today)
     reach = min(points, key=lambda one: one.cost.mean), max(points, key=lambda one: one.cost.mean)
     ends = f"from {sizing.words(reach[0].counts)} to {sizing.words(reach[1].counts)}"
-    alt = f"{target.kpi.label} of {amount(len(points), 'size')} {ends}. {told}."
+    alt = f"{target.kpi.label} of {amount(len(points), 'size')} {ends}. {words}."
     return Chart(figure, alt, pd.DataFrame(rows))
 
 
@@ -249,12 +241,12 @@ def headroom(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     for room, curve in curves:
         name, look = _look(sizing, room, theme)
         means = [mean for _, mean, _ in curve]
-        told = [
+        hover = [
             f"{number(load)}x the load: {_mean(target, mean)}, {VERDICTS[verdict]}" for load, mean, verdict in curve
         ]
         marker = {"symbol": [SYMBOLS[verdict] for _, _, verdict in curve], "size": 10,
                   "line": {"width": 2, "color": look.colour}}  # fmt: skip
-        add_means(figure, [load for load, _, _ in curve], [level.at(mean.mean) for mean in means], look, name, told,
+        add_means(figure, [load for load, _, _ in curve], [level.at(mean.mean) for mean in means], look, name, hover,
                   marker=marker, **level.bars(means))  # fmt: skip
         rows += [
             {"size": name, "load": load, target.kpi.label: _mean(target, mean), "all targets": VERDICTS[verdict],

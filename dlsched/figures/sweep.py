@@ -84,10 +84,10 @@ def lines(
     """
     kpi, along = MEASURES[metric], sweep.axes[axis]
     drawn = _lines_of(sweep, metric, axis, other, policy, theme)
-    shown = [of for line in drawn for _, of in line.means]
-    if not shown:
+    means = [of for line in drawn for _, of in line.means]
+    if not means:
         return None
-    scale, figure = scale_of(kpi, [of.mean for of in shown]), go.Figure()
+    scale, figure = scale_of(kpi, [of.mean for of in means]), go.Figure()
     parts, rows = [], []
     for line in drawn:
         xs = [_position(sweep, axis, at) for at, _ in line.means]
@@ -96,8 +96,8 @@ def lines(
             lows = [of.low or 0.0 if metric in SIGNED else max(of.low or 0.0, of.mean / 100) for _, of in line.means]
             add_band(figure, xs, [scale.factor * low for low in lows],
                      [scale.factor * (of.high or 0.0) for _, of in line.means], line.look.colour)  # fmt: skip
-        told = [[at, f"{point_words(sweep, at)}: {said(kpi, of)}{line.changes.get(at, '')}"] for at, of in line.means]
-        add_means(figure, xs, [scale.factor * of.mean for _, of in line.means], line.look, line.label, told,
+        hover = [[at, f"{point_words(sweep, at)}: {said(kpi, of)}{line.changes.get(at, '')}"] for at, of in line.means]
+        add_means(figure, xs, [scale.factor * of.mean for _, of in line.means], line.look, line.label, hover,
                   hover="%{customdata[1]}")  # fmt: skip
         ends = [line.means[0], line.means[-1]] if len(line.means) > 1 else line.means
         words = [f"{said(kpi, of)} at {point_words(sweep, at)}" for at, of in ends]
@@ -109,7 +109,7 @@ def lines(
            height=HEIGHT)  # fmt: skip
     figure.update_yaxes(tickprefix=scale.prefix, separatethousands=True)
     if metric not in SIGNED:
-        log_axis(figure, scale, [of.mean for of in shown])
+        log_axis(figure, scale, [of.mean for of in means])
     _value_ticks(figure, sweep, axis, theme)
     return Chart(figure, f"{kpi.label}: {'; '.join(parts)}.", pd.DataFrame(rows))
 
@@ -134,15 +134,15 @@ def _lines_of(sweep: Sweep, metric: str, axis: int, other: Value | None, policy:
 
     if not policy:
         looks, best = policy_looks(sweep.policies, theme), _best(sweep, metric, axis, other)
-        found = [_Line(sweep.labels[who], looks[who], who, means(who, other)) for who in best]
+        drawn = [_Line(sweep.labels[who], looks[who], who, means(who, other)) for who in best]
     else:
         beside = sweep.axes[1 - axis]
-        found = [
+        drawn = [
             _Line(value_words(beside, value), look_at(place, theme.marks[place % len(theme.marks)]), policy,
                   means(policy, value), _changes(sweep, metric, axis, value, policy))
             for place, value in enumerate(beside.values)
         ]  # fmt: skip
-    return [line for line in found if line.means]
+    return [line for line in drawn if line.means]
 
 
 def _changes(sweep: Sweep, metric: str, axis: int, value: Value, policy: str) -> dict[int, str]:
@@ -169,8 +169,8 @@ def _best(sweep: Sweep, metric: str, axis: int, other: Value | None) -> list[str
         means = [of.mean for at in points if (of := mean_at(sweep, at, policy, metric)) is not None]
         return sign * float(np.mean(means)) if means else np.inf
 
-    kept = set(sorted(sweep.policies, key=rank)[:MOST_LINES])
-    return [policy for policy in sweep.policies if policy in kept]
+    best = set(sorted(sweep.policies, key=rank)[:MOST_LINES])
+    return [policy for policy in sweep.policies if policy in best]
 
 
 def _position(sweep: Sweep, axis: int, point: int) -> float:
@@ -220,20 +220,20 @@ def decision_times(sweep: Sweep, theme: Theme, axis: int = 0, other: Value | Non
         p95_s = [of.mean if (of := mean_at(sweep, at, line.policy, "solve_p95_s")) else np.nan for at in points]
         solved, proven = ([sum(cell.values.get(key) or 0.0 for cell in cells[at]) for at in points]
                           for key in ("solved", "proven"))  # fmt: skip
-        told = [
+        hover = [
             f"{point_words(sweep, at)}: half of {amount(int(many), 'decision')} up to {short_time(of.mean)}, 95 of 100 "
             f"up to {short_time(p95)}, longest {short_time(most)}; {int(sure):,} proven"
             for (at, of), many, p95, most, sure in zip(line.means, solved, p95_s, longest_s, proven, strict=True)
         ]
         xs, colour = [_position(sweep, axis, at) for at in points], line.look.colour
-        add_means(figure, xs, [of.mean for _, of in line.means], line.look, f"{line.label}: median", told)
+        add_means(figure, xs, [of.mean for _, of in line.means], line.look, f"{line.label}: median", hover)
         figure.add_scatter(x=xs, y=p95_s, mode="lines", name=f"{plain(line.label)}: p95", showlegend=True,
                            line={"color": colour, "width": 1.5, "dash": "dot"}, hoverinfo="skip")  # fmt: skip
         figure.add_scatter(x=xs, y=longest_s, mode="markers", name=f"{plain(line.label)}: longest", showlegend=True,
                            marker={"symbol": "line-ew", "size": 11, "line": {"width": 2.5, "color": colour}},
                            hoverinfo="skip")  # fmt: skip
         share_proven = sum(proven) / sum(solved) if sum(solved) else 0.0
-        parts.append(f"{line.label} {told[0]}; {share(share_proven)} of {int(sum(solved)):,} proven in all")
+        parts.append(f"{line.label} {hover[0]}; {share(share_proven)} of {int(sum(solved)):,} proven in all")
         rows += [
             {"situation": point_words(sweep, at), "policy": line.label, "decisions": int(many), "proven": int(sure),
              "median, s": of.mean, "p95, s": p95, "longest, s": most}
@@ -264,10 +264,11 @@ def cost_against_service(
     across, up = scale_of(paid, [c.cost for c in choices]), scale_of(served, [c.service for c in choices])
     figure, rows = go.Figure(), []
     named: set[str] = set()
-    kept = sorted((one for one in choices if not one.dominated), key=lambda one: one.cost)
+    efficient = sorted((one for one in choices if not one.dominated), key=lambda one: one.cost)
     figure.add_scatter(
-        x=[across.factor * one.cost for one in kept], y=[up.factor * one.service for one in kept], mode="lines",
-        line={"color": theme.muted, "width": 1.5, "dash": "dot", "shape": "hv"}, name="frontier", showlegend=True,
+        x=[across.factor * one.cost for one in efficient], y=[up.factor * one.service for one in efficient],
+        mode="lines", line={"color": theme.muted, "width": 1.5, "dash": "dot", "shape": "hv"}, name="frontier",
+        showlegend=True,
         hoverinfo="skip",
     )  # fmt: skip
     for policy in sweep.policies:
@@ -277,7 +278,7 @@ def cost_against_service(
                 (one, mean_at(sweep, one.point, policy, cost), mean_at(sweep, one.point, policy, service))
                 for one in mine
             ]
-            told = [
+            hover = [
                 [one.point, f"{point_words(sweep, one.point)}<br>{said(paid, x)}<br>{served.label} {said(served, y)}"
                  + ("<br>dominated: another is no worse in both" if beaten else "")]
                 for one, x, y in means
@@ -291,7 +292,7 @@ def cost_against_service(
             figure.add_scatter(
                 x=[across.factor * one.cost for one in mine], y=[up.factor * one.service for one in mine],
                 mode="markers", name=plain(sweep.labels[policy]), legendgroup=policy, opacity=FAINT if beaten else 1.0,
-                showlegend=policy not in named and bool(mine), customdata=told,
+                showlegend=policy not in named and bool(mine), customdata=hover,
                 marker={"symbol": look[policy].symbol, "size": 8 if beaten else 11, "color": look[policy].colour},
                 hovertemplate=f"<b>{plain(sweep.labels[policy])}</b>, %{{customdata[1]}}<extra></extra>", **bars,
             )  # fmt: skip
@@ -302,13 +303,13 @@ def cost_against_service(
             x=[across.factor * bend.cost], y=[up.factor * bend.service], mode="markers", name="knee", showlegend=True,
             marker={"symbol": "circle-open", "size": 22, "color": theme.ink, "line": {"width": 2.5}}, hoverinfo="skip",
         )  # fmt: skip
-    title = f"{amount(len(kept), 'choice')} of {len(choices)} not dominated, {certainty(sweep)}"
+    title = f"{amount(len(efficient), 'choice')} of {len(choices)} not dominated, {certainty(sweep)}"
     framed(figure, theme, title=title, x=across.title, y=up.title, height=HEIGHT)
     figure.update_xaxes(tickprefix=across.prefix, separatethousands=True)
     figure.update_yaxes(tickprefix=up.prefix, separatethousands=True)
     log_axis(figure, up, [one.service for one in choices])
-    names = [f"{sweep.labels[one.policy]} at {point_words(sweep, one.point)}" for one in kept[:6]]
-    more = f" and {len(kept) - 6} more" if len(kept) > 6 else ""
+    names = [f"{sweep.labels[one.policy]} at {point_words(sweep, one.point)}" for one in efficient[:6]]
+    more = f" and {len(efficient) - 6} more" if len(efficient) > 6 else ""
     ringed = "" if bend is None else f" Knee: {sweep.labels[bend.policy]} at {point_words(sweep, bend.point)}."
     alt = f"Not dominated in {paid.label} and {served.label}, by means over draws: {listed(names)}{more}.{ringed}"
     return Chart(figure, alt, pd.DataFrame(rows))
@@ -318,9 +319,9 @@ def _bars(
     xs: Sequence[Interval | None], ys: Sequence[Interval | None], across: Scale, up: Scale
 ) -> dict[str, dict[str, object]]:
     """Return the 95% bars of points, where there are draws."""
-    found = {}
+    bars_by_axis = {}
     for name, of, scale in (("error_x", xs, across), ("error_y", ys, up)):
         halves = [scale.factor * ((one.half_width if one else None) or 0.0) for one in of]
         if any(halves):
-            found[name] = bars(halves, thickness=1, width=3)
-    return found
+            bars_by_axis[name] = bars(halves, thickness=1, width=3)
+    return bars_by_axis

@@ -107,9 +107,9 @@ def _tints(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
     """Return values from 0 (least) to 1 (most), NaN where there is none, and whether by their logarithms."""
     known = values[np.isfinite(values)]
     is_log = bool(known.size and known.min() > 0 and known.max() > WIDE * known.min())
-    shown = np.log10(values) if is_log else values
-    low, high = (np.nanmin(shown), np.nanmax(shown)) if known.size else (0.0, 0.0)
-    return (shown - low) / (high - low if high > low else 1.0), is_log
+    scaled = np.log10(values) if is_log else values
+    low, high = (np.nanmin(scaled), np.nanmax(scaled)) if known.size else (0.0, 0.0)
+    return (scaled - low) / (high - low if high > low else 1.0), is_log
 
 
 def blended(ground: str, mark: str, share: float) -> str:
@@ -136,14 +136,14 @@ def _map_alt(
     policy: str,
 ) -> str:  # fmt: skip
     pairs = zip(grid, means, strict=True)
-    known = [(place, of) for line, row in pairs for place, of in zip(line, row, strict=True) if of]
-    if not known:
+    numbers = [(place, of) for line, row in pairs for place, of in zip(line, row, strict=True) if of]
+    if not numbers:
         return f"{kpi.label}: no number yet."
-    low, high = min(known, key=lambda one: one[1].mean), max(known, key=lambda one: one[1].mean)
+    low, high = min(numbers, key=lambda one: one[1].mean), max(numbers, key=lambda one: one[1].mean)
     ends = [
         f"{said(kpi, of)} ({'' if policy else sweep.labels[who] + ', '}{point_words(sweep, at)})"
         for (at, who), of in (low, high)
     ]
-    missing = sum(map(len, grid)) - len(known)
+    missing = sum(map(len, grid)) - len(numbers)
     gaps = f" {amount(missing, 'cell')} without a number." if missing else ""
     return f"{kpi.label}{' of ' + sweep.labels[policy] if policy else ''}: from {ends[0]} to {ends[1]}.{gaps}"

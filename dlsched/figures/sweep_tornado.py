@@ -68,8 +68,8 @@ def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | Non
     edge = 1.3 * max(reach) or 1.0
     figure.update_xaxes(range=[-edge, edge], tickprefix=scale.prefix, separatethousands=True)
     figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
-    told = "; ".join(f"{one['what']} {one['value']}: {one['change']}, {one['verdict']}" for one in rows[:8])
-    return Chart(figure, f"{kpi.label} of {sweep.labels[policy]}, {now} as it is. {told}.", pd.DataFrame(rows))
+    words_of_rows = "; ".join(f"{one['what']} {one['value']}: {one['change']}, {one['verdict']}" for one in rows[:8])
+    return Chart(figure, f"{kpi.label} of {sweep.labels[policy]}, {now} as it is. {words_of_rows}.", pd.DataFrame(rows))
 
 
 def _bar_look(verdict: str, change: Interval, kpi: KPI, theme: Theme) -> dict[str, object]:

@@ -60,24 +60,24 @@ def _change(row: Row) -> compare.Change:
 
 def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
     """Return the share of jobs at or below each time of the first draw, log time axis; None where no job has one."""
-    known = {name: (side, np.array(getattr(side, quantity))) for name, side in _sides(answer)}
-    known = {name: pair for name, pair in known.items() if len(pair[1])}
-    if not known:
+    sides = {name: (side, np.array(getattr(side, quantity))) for name, side in _sides(answer)}
+    sides = {name: pair for name, pair in sides.items() if len(pair[1])}
+    if not sides:
         return None
     figure, colour_of = go.Figure(), colours(theme)
-    for name, (_, times_s) in known.items():
+    for name, (_, times_s) in sides.items():
         line = {"color": colour_of[name], "width": 2.5, "dash": DASH_OF[name], "shape": "vh"}
         add_share_line(figure, times_s, np.array(LEVELS_PERCENT), name, line)
     label = QUANTITIES[quantity]
     of_first = "" if answer.draws == 1 else f" (first of {answer.draws} draws)"
-    frame_shares(figure, theme, label, max(float(times_s[-1]) for _, times_s in known.values()), of_first)
+    frame_shares(figure, theme, label, max(float(times_s[-1]) for _, times_s in sides.values()), of_first)
     notes = []
-    for name, (side, times_s) in known.items():
+    for name, (side, times_s) in sides.items():
         p95_s = float(times_s[LEVELS_PERCENT.index(95)])
         jobs = side.started if quantity == "waits_s" else side.completed
         notes.append(f"{name} p95 {duration(p95_s)} ({amount(jobs, 'job')})")
     table = pd.DataFrame(
-        {"share of jobs, %": LEVELS_PERCENT} | {f"{name}, s": values for name, (_, values) in known.items()}
+        {"share of jobs, %": LEVELS_PERCENT} | {f"{name}, s": values for name, (_, values) in sides.items()}
     )
     return Chart(figure, f"{label}: {'; '.join(notes)}.", table)
 

@@ -35,32 +35,32 @@ def changes(answer: Winners, theme: Theme) -> Chart | None:
     A whisker is the 95% interval over draws. In one draw there is none; a band shows the middle half of the group's
     jobs, which says how unlike they fare, not how sure the mean is. None where no job is compared.
     """
-    there = [group for group in ordered(answer) if group.change is not None]
-    if not there:
+    compared = [group for group in ordered(answer) if group.change is not None]
+    if not compared:
         return None
-    shown = there if len(there) <= 2 * MOST_ENDS else [*there[:MOST_ENDS], *there[-MOST_ENDS:]]
-    size, unit = _unit(answer, shown)
+    drawn = compared if len(compared) <= 2 * MOST_ENDS else [*compared[:MOST_ENDS], *compared[-MOST_ENDS:]]
+    size, unit = _unit(answer, drawn)
     kind, figure = QUANTITIES[answer.quantity], go.Figure()
     if answer.draws == 1:
-        quartiles = [(row, group.quartiles) for row, group in enumerate(shown) if group.quartiles is not None]
+        quartiles = [(row, group.quartiles) for row, group in enumerate(drawn) if group.quartiles is not None]
         low, high = ([(of_jobs[end] / size, row) for row, of_jobs in quartiles] for end in (0, 2))
         look = {"color": theme.other, "width": 6}
         add_strokes(figure, low, high, line=look, name="middle half of its jobs", showlegend=True)
-    rows_by = {verdict: [row for row, group in enumerate(shown) if group.verdict == verdict] for verdict in SHAPE_WORDS}
+    rows_by = {verdict: [row for row, group in enumerate(drawn) if group.verdict == verdict] for verdict in SHAPE_WORDS}
     for rows in filter(None, rows_by.values()):
-        _add_dots(figure, answer, shown, rows, size, theme)
+        _add_dots(figure, answer, drawn, rows, size, theme)
     marks = {verdict: (SHAPES.get(verdict, HOLLOW), _colour(verdict, theme)) for verdict in SHAPE_WORDS}
     verdict_marks(figure, [verdict for verdict, rows in rows_by.items() if rows], SHAPE_WORDS, marks)
     noun = NOUNS[answer.by][0]
-    sure = ", with 95% intervals" if any(group.half_width for group in shown) else ""
+    sure = ", with 95% intervals" if any(group.half_width for group in drawn) else ""
     title = f"Mean {kind.noun} by {noun}: {plain(answer.other, 24)} against {plain(answer.baseline, 24)}{sure}"
     side = "left" if kind.kpi.better == "lower" else "right"
-    height = int(np.clip(130 + 24 * len(shown), 220, 820))
+    height = int(np.clip(130 + 24 * len(drawn), 220, 820))
     axis = f"Change of mean {kind.noun} ({unit}), {side} is better"
     framed(figure, theme, title=title, x=axis, y=f"{noun.capitalize()} (jobs)", height=height)
-    labels = [f"{plain(group.name, LONGEST_NAME)} ({many_words(group.compared)})" for group in shown]
+    labels = [f"{plain(group.name, LONGEST_NAME)} ({many_words(group.compared)})" for group in drawn]
     named_rows(figure, labels)
-    figure.update_xaxes(range=_range(answer, shown, size))
+    figure.update_xaxes(range=_range(answer, drawn, size))
     figure.add_vline(x=0, line={"color": theme.muted, "width": 1.5})
     named = answer.model_copy(update={"baseline": cut(answer.baseline), "other": cut(answer.other)})
     return Chart(figure, sentence(named), pd.DataFrame(rows_of(answer)))

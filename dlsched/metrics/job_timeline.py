@@ -111,10 +111,10 @@ def timeline_of(
     InputError
         If the run has no such job.
     """
-    found = jobs[jobs["job_id"] == job_id]
-    if found.empty:
+    rows = jobs[jobs["job_id"] == job_id]
+    if rows.empty:
         raise InputError(f"job {job_id!r}", "is not in this run", "Pick a job of the table")
-    job = {str(name): value for name, value in found.iloc[0].items()}
+    job = {str(name): value for name, value in rows.iloc[0].items()}
     left_s = end_s if pd.isna(job["left_s"]) else float(job["left_s"])
     ran = _ran(segments[segments["row"] == job["row"]])
     recorded = waits[waits["row"] == job["row"]]

@@ -185,10 +185,10 @@ def winners(
     code: Ints = np.asarray(pd.Categorical(labels, categories=list(order)).codes, dtype=np.int64)
     small = np.flatnonzero(np.bincount(code, minlength=len(order)) < LEAST_GROUP * len(pairs)).tolist()
     folded = small if len(small) > 1 else []
-    shown = [place for place in range(len(order)) if place not in set(folded)]
-    titles = [order[place] for place in shown] + ([f"{len(folded)} small groups"] if folded else [])
-    place_of = np.full(len(order), len(shown))
-    place_of[shown] = np.arange(len(shown))
+    unfolded = [place for place in range(len(order)) if place not in set(folded)]
+    titles = [order[place] for place in unfolded] + ([f"{len(folded)} small groups"] if folded else [])
+    place_of = np.full(len(order), len(unfolded))
+    place_of[unfolded] = np.arange(len(unfolded))
     jobs = _Jobs(frame["draw"], place_of[code], frame["before"], frame["after"], len(pairs))
     groups = list(_groups(jobs, titles, kind, limit, exact=exact))
     if folded:

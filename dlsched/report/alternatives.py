@@ -141,14 +141,15 @@ def memo_cautions(scenario: Scenario, options: Sequence[Alternative], common: in
 
     ``common``: jobs that all options completed in the first draw; None where that is not known.
     """
-    found = cautions(scenario, load=offered_load(in_seconds(scenario), scenario.cluster))
+    banners = cautions(scenario, load=offered_load(in_seconds(scenario), scenario.cluster))
     for option in options:
         stalled = cautions(scenario, option.draws[0]) if option.mean("stalled") else []
-        found += [Caution("red", f"{option.name}: {each.text}", each.action) for each in stalled if each.level == "red"]
+        worst = [each for each in stalled if each.level == "red"]
+        banners += [Caution("red", f"{option.name}: {each.text}", each.action) for each in worst]
         if option.policy and (remark := registry.find(option.policy).remark_on(dict(option.params), scenario)):
-            found.append(Caution("orange", f"{option.name}: {remark}"))
+            banners.append(Caution("orange", f"{option.name}: {remark}"))
     if common is not None:
         completed = {option.name: int(option.draws[0].get("completed") or 0) for option in options}
         spans = {option.name: option.draws[0].get("makespan") for option in options}
-        found += comparison_cautions(completed, common, spans)
-    return sorted(found, key=lambda guard: ORDER[guard.level])
+        banners += comparison_cautions(completed, common, spans)
+    return sorted(banners, key=lambda guard: ORDER[guard.level])

@@ -158,12 +158,12 @@ def _beside(comparison: Comparison, options: Sequence[Alternative], best: str) -
     service = service_key(comparison)
     others = [name for name in _plainly_better(comparison, options) if name != best]
     tied = _tied_in(comparison, service, [name for name in others if not (caveats[best] and caveats[name])])
-    known = f" Mind that {caveats[best]}." if caveats[best] else ""
+    caveat = f" Mind that {caveats[best]}." if caveats[best] else ""
     if not tied or not _tied_in(comparison, service, [best]):
-        return known
+        return caveat
     word = HEADLINES.get(service, KPIS[service].label.lower())
     needs = ", without that" if caveats[best] else ""
-    return f"{known} {listed(tied)} {'is' if len(tied) == 1 else 'are'} not distinguishable from it in {word}{needs}."
+    return f"{caveat} {listed(tied)} {'is' if len(tied) == 1 else 'are'} not distinguishable from it in {word}{needs}."
 
 
 def _verdicts(comparison: Comparison, name: str) -> set[str]:

@@ -45,11 +45,11 @@ def winners_of(
         Show A, B, C in place of names that somebody gave.
     """
     by = groupings_of(before[0])[0]
-    found = [
+    answers = [
         winners(list(zip(before, jobs, strict=True)), by, names=(baseline, name), exact=exact)
         for name, jobs in after.items()
     ]
-    return tuple(with_letters(answer) if hide_names else answer for answer in found)
+    return tuple(with_letters(answer) if hide_names else answer for answer in answers)
 
 
 def has_names(answer: Winners) -> bool:
@@ -136,8 +136,8 @@ def _row(sweep: Sweep, point: int, key: str, *, exact: bool) -> Row | None:
         sweep.labels[policy]: [{key: cell.values.get(key)} for cell in sweep.at(point, policy)]
         for policy in sweep.policies
     }
-    found = compare(list(draws.items()), sweep.labels[sweep.reference], exact=exact, keys=(key,))
-    return found.row(key)
+    comparison = compare(list(draws.items()), sweep.labels[sweep.reference], exact=exact, keys=(key,))
+    return comparison.row(key)
 
 
 # ---- a search for a size ------------------------------------------------------------------------------

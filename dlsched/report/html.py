@@ -107,8 +107,8 @@ def _table(memo: Memo) -> str:
     names = [f"{sign} {said(option.name, 40)}" for sign, option in zip(signs, memo.options, strict=True)]
     head = [f"How sure: {said(memo.certainty)}", *names]
     head[1] += " <small>(baseline)</small>"
-    shown = memo.rows[: DENSE_ROWS[len(memo.options) > FEW_OPTIONS]] if _is_dense(memo) else memo.rows
-    rows = [[said(row.kpi.label), *(_cell(cell) for cell in row.cells)] for row in shown]
+    page_rows = memo.rows[: DENSE_ROWS[len(memo.options) > FEW_OPTIONS]] if _is_dense(memo) else memo.rows
+    rows = [[said(row.kpi.label), *(_cell(cell) for cell in row.cells)] for row in page_rows]
     same = f"The same under all options: {said(memo.same)}." if memo.same else ""
     return table(head, rows, caption=same)
 
@@ -157,10 +157,11 @@ def _chart(memo: Memo) -> str:
 def _winners(memo: Memo) -> str:
     if not memo.winners:
         return ""
-    shown = next((found for found in memo.winners if found.other == memo.best), memo.winners[0])
-    few = memo.winners if len(memo.options) <= FEW_OPTIONS else (shown,)
+    winners = next((found for found in memo.winners if found.other == memo.best), memo.winners[0])
+    few = memo.winners if len(memo.options) <= FEW_OPTIONS else (winners,)
     words = listing(said(sentence(found)) for found in few)
-    return f"<h2>Who gains, who loses</h2>{words}{_ends(shown, MOST_GROUPS_DENSE if _is_dense(memo) else MOST_GROUPS)}"
+    groups = _ends(winners, MOST_GROUPS_DENSE if _is_dense(memo) else MOST_GROUPS)
+    return f"<h2>Who gains, who loses</h2>{words}{groups}"
 
 
 def _ends(shown: Winners, most: int) -> str:
@@ -176,10 +177,10 @@ def _ends(shown: Winners, most: int) -> str:
 
 
 def _sensitivity(memo: Memo) -> str:
-    found = memo.sensitivity
-    if found is None:
+    changes = memo.sensitivity
+    if changes is None:
         return ""
-    words = found.words(memo.best) or f"{found.label} in {len(found.situations)} situations: see the appendix."
+    words = changes.words(memo.best) or f"{changes.label} in {len(changes.situations)} situations: see the appendix."
     return f"<h2>What could change this</h2><p>{said(words)}</p>"
 
 
@@ -241,11 +242,11 @@ def _again(memo: Memo) -> str:
 
 
 def _differs(memo: Memo) -> str:
-    found = what_differs(settings(memo.options))
+    differences = what_differs(settings(memo.options))
     names = [option.name for option in memo.options]
     rows = [
         [said(entry["setting"]), *(MISSING if entry[name] is None else said(entry[name], 120) for name in names)]
-        for entry in found
+        for entry in differences
     ]
     shown = table(["Setting", *(said(name, 60) for name in names)], rows)
     return f"<h2>What differs between the options</h2>{shown}" if shown else ""

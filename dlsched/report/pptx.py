@@ -117,14 +117,14 @@ def _cell(cell: Cell) -> tuple[str, str]:
 
 def _changes(memo: Memo) -> tuple[list[str], dict[str, list[float | None]], dict[str, list[float]]]:
     """Return the numbers of the page, and by option their change and its half width in % of the baseline."""
-    shown = [row for row in memo.rows if (base := row.of(memo.baseline).value) is not None and base.mean]
+    page_rows = [row for row in memo.rows if (base := row.of(memo.baseline).value) is not None and base.mean]
     changes: dict[str, list[float | None]] = {}
     halves: dict[str, list[float]] = {}
-    for name in memo.comparison.names[1:] if shown else ():
-        cells = [(row.of(name).delta, abs(row.of(memo.baseline).value.mean)) for row in shown]  # type: ignore[union-attr]
+    for name in memo.comparison.names[1:] if page_rows else ():
+        cells = [(row.of(name).delta, abs(row.of(memo.baseline).value.mean)) for row in page_rows]  # type: ignore[union-attr]
         changes[name] = [None if delta is None else 100 * delta.mean / size for delta, size in cells]
         halves[name] = [0.0 if delta is None else 100 * (delta.half_width or 0.0) / size for delta, size in cells]
-    return [row.kpi.label for row in shown], changes, halves
+    return [row.kpi.label for row in page_rows], changes, halves
 
 
 def _change_chart(slide: Any, memo: Memo) -> None:
@@ -140,17 +140,17 @@ def _frontier(slide: Any, memo: Memo) -> None:
 
 def _sizes(slide: Any, memo: Memo) -> None:
     """Draw the sizes that were tried: each other one, today's, the answer and the knee as series of their own."""
-    found = memo.sizes
-    assert found is not None
+    sizes = memo.sizes
+    assert sizes is not None
     left, top, width, height = BODY
     dots: dict[str, list[Dot]] = {}
-    for point in found.points:
-        kind = found.kind(point)
-        name = "Sizes tried" if kind == "tried" else f"{kind.capitalize()}: {found.sizing.words(point.counts)}"
-        dots.setdefault(name, []).append(found.at(point))
-    scatter_chart(slide, (left, top, width, height - 0.6), dots, found.cost_title, found.service_title)
-    said = f"Asked: {asked_words(found.sizing)}. {sure_words(found.sizing)}"
-    text_box(slide, (left, top + height - 0.5, width, 0.5), [said], 12, LIGHT.muted)
+    for point in sizes.points:
+        kind = sizes.kind(point)
+        name = "Sizes tried" if kind == "tried" else f"{kind.capitalize()}: {sizes.sizing.words(point.counts)}"
+        dots.setdefault(name, []).append(sizes.at(point))
+    scatter_chart(slide, (left, top, width, height - 0.6), dots, sizes.cost_title, sizes.service_title)
+    question = f"Asked: {asked_words(sizes.sizing)}. {sure_words(sizes.sizing)}"
+    text_box(slide, (left, top + height - 0.5, width, 0.5), [question], 12, LIGHT.muted)
 
 
 def _behind(slide: Any, memo: Memo) -> None:
@@ -158,11 +158,11 @@ def _behind(slide: Any, memo: Memo) -> None:
     who = [sentence(found) for found in memo.winners]
     change = memo.sensitivity.words(memo.best) if memo.sensitivity is not None else ""
     bound = memo.bounds.get(memo.best)
-    said = [*who, *([change] if change else []), *([f"{memo.best}: {bound} (proven)."] if bound else [])]
+    findings = [*who, *([change] if change else []), *([f"{memo.best}: {bound} (proven)."] if bound else [])]
     labels = [chip.label for chip in memo.assumptions]
     more = f" · and {len(labels) - MOST_ASSUMPTIONS} more" if len(labels) > MOST_ASSUMPTIONS else ""
     taken = [f"Assumptions: {' · '.join(labels[:MOST_ASSUMPTIONS])}{more}"] if labels else []
-    lines = [*said, *taken]
+    lines = [*findings, *taken]
     text_box(slide, (left, top, width, 3.4), lines, 16 if sum(map(len, lines)) < LONG_BEHIND else 12)
     again = ["To compute it again:", *memo.commands[:3], f"Scenario {memo.origin.scenario_hash}"]
     text_box(slide, (left, top + 3.7, width, 1.6), again, 11, LIGHT.muted)

@@ -102,8 +102,8 @@ def _digits(value: float) -> str:
 def commands(options: Sequence[Alternative], sizing: Sizing | None = None) -> tuple[str, ...]:
     """Return the command for all options at once, if there is one, that of a search for a size, of each option."""
     searched = () if sizing is None else (size_command(sizing, options[0].origin.name),)
-    found = (compare_command(options), *searched, *(simulate_command(option) for option in options))
-    return tuple(dict.fromkeys(command for command in found if command))
+    typed = (compare_command(options), *searched, *(simulate_command(option) for option in options))
+    return tuple(dict.fromkeys(command for command in typed if command))
 
 
 def settings(options: Sequence[Alternative]) -> dict[str, Mapping[str, Any]]:

@@ -65,6 +65,18 @@ class _Sheet:
         """Leave a row empty."""
         self.row += 1
 
+    def draw(
+        self, chart: Any, at: tuple[int, int], alt: str, x: dict[str, Any], y: dict[str, Any],
+        size_px: tuple[int, int] = (640, 400), title: str = "",
+    ) -> None:  # fmt: skip
+        """Place a chart with its text alternative at a row and column."""
+        if title:
+            chart.set_title({"name": title, "name_font": {"size": 11}})
+        chart.set_x_axis(x)
+        chart.set_y_axis(y)
+        chart.set_size({"width": size_px[0], "height": size_px[1]})
+        self.page.insert_chart(*at, chart, {"description": alt})
+
     def finish(self) -> None:
         """Set the widths of the columns."""
         for column, width in self._widths.items():
@@ -154,11 +166,8 @@ def _differences(sheet: _Sheet, book: Any, memo: Memo) -> None:
         for row in rest:
             _difference(sheet, row, row.of(name), memo.baseline)
     title = f"Change against {clean(memo.baseline)[:60]}"
-    chart.set_title({"name": title, "name_font": {"size": 11}})
-    chart.set_x_axis({"name": "Change (% of the baseline)"})
-    chart.set_y_axis({"reverse": True})
-    chart.set_size({"width": 640, "height": 420})
-    sheet.page.insert_chart(first_row, 11, chart, {"description": f"{title}, first numbers of each option"})
+    sheet.draw(chart, (first_row, 11), f"{title}, first numbers of each option", {"name": "Change (% of the baseline)"},
+               {"reverse": True}, (640, 420), title)  # fmt: skip
 
 
 def _difference(sheet: _Sheet, row: Row, cell: Cell, baseline: str) -> int:
@@ -209,11 +218,9 @@ def _frontier(sheet: _Sheet, book: Any, memo: Memo) -> None:
         if point.service.half_width:
             series["y_error_bars"] = _error_bars(_cells(sheet, [at], "E"))
         chart.add_series(series)
-    chart.set_title({"name": "Cost against service, 95% intervals", "name_font": {"size": 11}})
-    chart.set_x_axis({"name": memo.cost_title, "num_format": paid.number_format})
-    chart.set_y_axis({"name": memo.service_title})
-    chart.set_size({"width": 640, "height": 400})
-    sheet.page.insert_chart(len(memo.points) + 2, 0, chart, {"description": "Cost against service of each option"})
+    sheet.draw(chart, (len(memo.points) + 2, 0), "Cost against service of each option",
+               {"name": memo.cost_title, "num_format": paid.number_format}, {"name": memo.service_title},
+               title="Cost against service, 95% intervals")  # fmt: skip
 
 
 def _winners(sheet: _Sheet, book: Any, memo: Memo) -> None:
@@ -245,12 +252,8 @@ def _winners_chart(sheet: _Sheet, book: Any, option: str, rows: Sequence[int], p
         "name": clean(option)[:200], "categories": _cells(sheet, rows, "B"),
         "values": _cells(sheet, rows, "E"), "fill": {"color": SHADES[(place + 1) % len(SHADES)]},
     })  # fmt: skip
-    chart.set_x_axis({"name": "Change of the mean (h), left is sooner"})
-    chart.set_y_axis({"reverse": True})
-    chart.set_size({"width": 520, "height": 320})
-    sheet.page.insert_chart(
-        1 + 17 * place, 10, chart, {"description": f"Who gains and who loses: {clean(option)[:80]}"}
-    )
+    sheet.draw(chart, (1 + 17 * place, 10), f"Who gains and who loses: {clean(option)[:80]}",
+               {"name": "Change of the mean (h), left is sooner"}, {"reverse": True}, (520, 320))  # fmt: skip
 
 
 def _sizes(sheet: _Sheet, book: Any, found: Frontier) -> None:
@@ -274,11 +277,8 @@ def _sizes(sheet: _Sheet, book: Any, found: Frontier) -> None:
             "marker": {"type": "diamond" if special else "circle", "size": 10 if special else 6,
                        "fill": {"color": SHADES[place % len(SHADES)]}},
         })  # fmt: skip
-    chart.set_title({"name": "Cost against service of the sizes tried", "name_font": {"size": 11}})
-    chart.set_x_axis({"name": found.cost_title, "num_format": "#,##0"})
-    chart.set_y_axis({"name": found.service_title})
-    chart.set_size({"width": 640, "height": 400})
-    sheet.page.insert_chart(len(found.points) + 5, 0, chart, {"description": found.note})
+    sheet.draw(chart, (len(found.points) + 5, 0), found.note, {"name": found.cost_title, "num_format": "#,##0"},
+               {"name": found.service_title}, title="Cost against service of the sizes tried")  # fmt: skip
 
 
 def _assumptions(sheet: _Sheet, _book: Any, memo: Memo) -> None:
