@@ -27,12 +27,12 @@ def lanes(segments: pd.DataFrame) -> pd.DataFrame:
     wanted = [max(int(low), int(np.ceil(held - 1e-9))) for held, low in zip(gpus, least, strict=True)]
     taken: list[list[int]] = [[]] * len(nodes)
     rooms = np.where(np.isnan(room := column(ordered, "vm_gpus")), np.inf, room).tolist()
-    desk = _Desk()
+    node_lanes = _NodeLanes()
     for group in _together(nodes, starts):
-        desk = desk if desk.node == nodes[group[0]] else _Desk(nodes[group[0]])
+        node_lanes = node_lanes if node_lanes.node == nodes[group[0]] else _NodeLanes(nodes[group[0]])
         names = [None if jobs is None else jobs[i] for i in group]
         asked = [_Asked(names[k], ends[i], wanted[i], rooms[i]) for k, i in enumerate(group)]
-        places = desk.seat(starts[group[0]], asked)
+        places = node_lanes.seat(starts[group[0]], asked)
         for i, place in zip(group, places, strict=True):
             taken[i] = place
     runs = [(i, first, size) for i, place in enumerate(taken) for first, size in _runs(place)]
@@ -60,7 +60,7 @@ class _Asked(NamedTuple):
     room: float
 
 
-class _Desk:
+class _NodeLanes:
     """Who sits on which lanes of one node: ``until`` by lane, and the lanes each job had last, with their end."""
 
     def __init__(self, node: int = -1) -> None:

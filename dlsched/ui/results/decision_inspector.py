@@ -129,8 +129,11 @@ class Inspector(Generic[Answer]):
         tasks = [RunTask(sample, key, {}, 0, find(key).label) for key in policies]
         self.answers.work.begin(session.runner().submit(tasks))
 
-    def choose_run(self, run: OpenedRun) -> None:
-        """Show the runs there are where there are several; start the page anew when another one is picked."""
+    def choose_run(self, run: OpenedRun, *url_params: str) -> None:
+        """Show the runs there are where there are several; start the page anew when another one is picked.
+
+        ``url_params``: what in the address was of this run alone.
+        """
         run_id, runs = run.info.run_id, run.runs
         labels = {
             one: f"{find(policy).label}{f', draw {seed}' if seed else ''} ({one[:4]})"
@@ -142,8 +145,8 @@ class Inspector(Generic[Answer]):
         picked = st.selectbox("Run", ids, index=ids.index(run_id), key=key, width=270, format_func=labels.__getitem__)
         if picked != run_id:
             session.look_at_run(str(picked))
-            st.query_params.pop("decision", None)
-            st.query_params.pop("interval", None)
+            for name in url_params:
+                st.query_params.pop(name, None)
             st.rerun()
 
     def gantt_button(self, run_id: str) -> None:
@@ -197,7 +200,7 @@ class DecisionInspector(Inspector[Any], Generic[Kept]):
             (jump.label, "largest", jump.number, number == jump.number, jump.why),
         )
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            self.choose_run(run)
+            self.choose_run(run, self.spec.noun)
             st.number_input(f"{self.spec.noun.capitalize()}, of {last:,}", 1, last, key=self.number_key(run_id),
                             width=170, help=hint)  # fmt: skip
             for label, key, to, disabled, why in steps:

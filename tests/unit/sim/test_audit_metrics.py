@@ -1,4 +1,4 @@
-"""Metrics and tables audited: right numbers pass, each wrong number is named, and the recomputation agrees with hand sums."""
+"""Metrics and tables audited: right numbers pass, each wrong one is named; the recomputation agrees with hand sums."""
 
 from __future__ import annotations
 
