@@ -22,7 +22,8 @@ from dlsched.studies.calibration.words import (
     sentence,
     verdict_of,
 )
-from dlsched.wording.formats import amount, duration, factor
+from dlsched.wording.cautions import audit_words
+from dlsched.wording.formats import duration, factor
 from dlsched.workload.load import load
 
 GROUP_HEADER = (
@@ -49,7 +50,7 @@ def run(options: Namespace) -> int:
     by = grouping(options, answer)
     tell(options, answer.to_plain(), lambda: _show(answer, by, scenario), lambda: rows_of(answer))
     found = [f"{replay.policy}, {text}" for replay in answer.replays for text in replay.audit]
-    return complain(f"the audit found {amount(len(found), 'violation')}, first {found[0]}" if found else "")
+    return complain(audit_words(found) if found else "")
 
 
 def grouping(options: Namespace, answer: Calibration) -> str:

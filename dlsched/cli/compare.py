@@ -26,6 +26,7 @@ from dlsched.studies.design.variants import Value
 from dlsched.studies.simulation import resolve_policy
 from dlsched.studies.what_if import WhatIfSpec, moved
 from dlsched.studies.what_if.words import subject
+from dlsched.wording.cautions import violation_words
 from dlsched.wording.formats import amount
 from dlsched.workload.load import load
 
@@ -192,8 +193,7 @@ def complaints(found: Compared) -> int:
         first = f"{found.failed[0].policy} at seed {found.failed[0].seed}: {found.failed[0].error}"
         print(f"dlsched: {amount(len(found.failed), 'run')} failed, the first {printable(first)}", file=sys.stderr)
     if found.violations:
-        first = f"{found.violations[0].policy} at seed {found.violations[0].seed}: {found.violations[0].audit[0]}"
-        text = f"the audit found violations in {amount(len(found.violations), 'run')}, first {first}"
+        text = violation_words([(f"{one.policy} at seed {one.seed}", one.audit[0]) for one in found.violations])
         print(f"dlsched: {printable(text)}", file=sys.stderr)
     return 1 if found.failed or found.violations else 0
 

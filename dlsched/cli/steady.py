@@ -12,6 +12,7 @@ from dlsched.cli.output import print_table
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.studies.steady import STUDY, Pair, SteadyAnswer, SteadyPoint, SteadySpec
+from dlsched.wording.cautions import audit_words
 from dlsched.wording.formats import amount, show_interval
 
 
@@ -30,7 +31,7 @@ def run(options: Namespace) -> int:
     answer = answer_to(STUDY, STUDY.read_spec(question_of(options)), None, options)
     tell(options, answer.to_plain(), lambda: _show(answer))
     found = [f"{point.label} at load {point.load:g}, {text}" for point in answer.points for text in point.audit]
-    return complain(f"the audit found {amount(len(found), 'violation')}, first {found[0]}" if found else "")
+    return complain(audit_words(found) if found else "")
 
 
 def question_of(options: Namespace) -> dict[str, Any]:

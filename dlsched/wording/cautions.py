@@ -61,7 +61,7 @@ def cautions(
     remark
         What the policy says of itself on this scenario.
     """
-    found = [*_scenario_guards(scenario, load, never_fit, widest_gpus), *_audit_guards(audit)]
+    found = [*_scenario_cautions(scenario, load, never_fit, widest_gpus), *_audit_cautions(audit)]
     if remark:
         found.append(Caution("orange", remark))
     if left_out:
@@ -70,7 +70,7 @@ def cautions(
                   "Add a node type that holds them, or cap their width")
         )  # fmt: skip
     if metrics is not None:
-        found += [*_unfinished_guards(metrics), *_certainty_guards(scenario, draws, policy_draws)]
+        found += [*_unfinished_cautions(metrics), *_certainty_cautions(scenario, draws, policy_draws)]
     return sorted(found, key=lambda guard: ORDER[guard.level])
 
 
@@ -114,6 +114,11 @@ def overload_cautions(
 # ---- of any answer -----------------------------------------------------------------------------------
 
 
+def audit_words(audit: Sequence[str]) -> str:
+    """Return what the audit found of one run or answer; at least one violation."""
+    return f"The audit found {amount(len(audit), 'violation')}. First: {audit[0]}"
+
+
 def violation_words(found: Sequence[tuple[str, str]], noun: str = "run") -> str:
     """Return what the audit found, as pairs of where and what, one for each run (``noun``) with a violation."""
     where, what = found[0]
@@ -143,7 +148,7 @@ def one_draw_cautions(draws: int, *, exact: bool) -> list[Caution]:
 # ---- of a scenario and a run -------------------------------------------------------------------------
 
 
-def _scenario_guards(scenario: Scenario, load: float | None, never_fit: int, widest_gpus: float) -> list[Caution]:
+def _scenario_cautions(scenario: Scenario, load: float | None, never_fit: int, widest_gpus: float) -> list[Caution]:
     cluster = scenario.cluster
     found = overload_cautions(load, cluster)
     if never_fit:
@@ -155,14 +160,13 @@ def _scenario_guards(scenario: Scenario, load: float | None, never_fit: int, wid
     return found
 
 
-def _audit_guards(audit: Sequence[str]) -> list[Caution]:
+def _audit_cautions(audit: Sequence[str]) -> list[Caution]:
     if not audit:
         return []
-    text = f"The audit found {amount(len(audit), 'violation')}. The first: {audit[0]}"
-    return [Caution("red", text, "Do not use this run; it cannot enter a report")]
+    return [Caution("red", audit_words(audit), "Do not use this run; it cannot enter a report")]
 
 
-def _unfinished_guards(metrics: Mapping[str, Number]) -> list[Caution]:
+def _unfinished_cautions(metrics: Mapping[str, Number]) -> list[Caution]:
     unfinished, jobs = int(metrics.get("unfinished") or 0), int(metrics.get("jobs") or 0)
     if not unfinished:
         return []
@@ -173,7 +177,7 @@ def _unfinished_guards(metrics: Mapping[str, Number]) -> list[Caution]:
     return [Caution("orange", f"{left}; times are means over the others.", "Run for longer, or add nodes")]
 
 
-def _certainty_guards(scenario: Scenario, draws: int, policy_draws: bool) -> list[Caution]:
+def _certainty_cautions(scenario: Scenario, draws: int, policy_draws: bool) -> list[Caution]:
     if policy_draws and draws == 1 and not is_random(scenario):
         text = "1 draw of a policy that decides with random numbers: rough."
         return [Caution("info", text, "Run 10 draws to see how far it moves on the same jobs")]

@@ -235,7 +235,7 @@ def _limit_words(curves: SpeedCurves) -> str:
     return f"the {where} {verb} the limit ({factor(curves.limit)})"
 
 
-def fit_guards(fits: NetworkFits) -> list[Caution]:
+def fit_cautions(fits: NetworkFits) -> list[Caution]:
     """Return what must be read with care before a fit is used: a bad one, few points, measurements no network has."""
     best, measured = fits.best, fits.best.measured
     guards = [Caution("orange", f"{best.finding}.")] if best.finding else []

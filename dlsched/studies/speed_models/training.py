@@ -46,7 +46,7 @@ def unseen_error(fits: Fits) -> float | None:
     return float(np.mean(unseen)) if unseen else None
 
 
-def training_guards(fits: Fits) -> list[Caution]:
+def training_cautions(fits: Fits) -> list[Caution]:
     """Return what must be read with care before the numbers are used."""
     guards = []
     poor = [model for model in fits.models if model.mape > POOR]

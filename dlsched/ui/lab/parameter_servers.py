@@ -186,7 +186,7 @@ def _asks_for_sample() -> bool:
 def show(described: DescribedInput) -> None:
     """Show banners, sentence, cards, the table of times, assumptions, then workers alone and the layers."""
     split, theme = described.split, charts.page_theme()
-    guard_rails(_guards(described))
+    guard_rails(_cautions(described))
     sentence(split_sentence(split))
     cards(split_cards(split))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -205,7 +205,7 @@ def show(described: DescribedInput) -> None:
     _layers(described)
 
 
-def _guards(described: DescribedInput) -> list[Caution]:
+def _cautions(described: DescribedInput) -> list[Caution]:
     problem, best_s = described.split.problem, described.split.best.time
     worthless = worthless_words(described.jobs, described.options, problem.mode, described.row, best_s)
     texts = (unlimited_words(problem), worthless)

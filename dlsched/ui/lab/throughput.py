@@ -24,7 +24,7 @@ from dlsched.studies.speed_models.throughput import (
     Source,
     SpeedCurves,
     curve_words,
-    fit_guards,
+    fit_cautions,
     generated_why,
     measured_curve,
     throughput_assumptions,
@@ -128,7 +128,7 @@ def _network(source: Source) -> str:
 def show(timings: TimingsInput) -> None:
     """Show banners, sentence, cards, assumptions, the two charts and how well measurements fit."""
     curves, source = timings.curves, timings.source
-    guard_rails(fit_guards(source.fits) if source.fits is not None else [])
+    guard_rails(fit_cautions(source.fits) if source.fits is not None else [])
     sentence(throughput_sentence(curves))
     cards(throughput_cards(curves))
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -21,7 +21,7 @@ from dlsched.studies.speed_models.training import (
     left_out,
     training_assumptions,
     training_cards,
-    training_guards,
+    training_cautions,
     training_sentence,
 )
 from dlsched.ui.frame import charts
@@ -167,7 +167,7 @@ MOST_LISTED = 30
 def show(models: Models) -> None:
     """Show banners, sentence, cards and the two charts."""
     fits = models.fits
-    guard_rails(training_guards(fits))
+    guard_rails(training_cautions(fits))
     sentence(training_sentence(fits))
     cards(training_cards(fits))
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -98,7 +98,7 @@ def test_a_violation_found_by_the_audit_fails_the_command(
 ) -> None:
     monkeypatch.setattr(Run, "audit", lambda self: ["node 0 holds too much"])
     assert main(["calibrate", file, "--policies", "fifo"]) == 1
-    assert "1 violation, first fifo, node 0 holds too much" in capsys.readouterr().err
+    assert "1 violation. First: fifo, node 0 holds too much" in capsys.readouterr().err
 
 
 def test_the_groupings_that_can_be_typed_are_those_there_are() -> None:

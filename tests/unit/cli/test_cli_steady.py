@@ -52,7 +52,7 @@ def test_a_violation_is_told_and_is_a_failure(capsys, monkeypatch):
     monkeypatch.setattr(study_command, "open_pool", lambda *_: WorkerPool(ThreadPoolExecutor(1), 1, remote=False))
     monkeypatch.setattr(point_module, "audit", lambda *args: ["node 1 holds 2 of 1"])
     assert main([*SMALL, "--loads", "0.2", "--policies", "waterfill"]) == 1
-    assert "the audit found 1 violation, first Waterfill at load 0.2, 400 jobs: node 1" in capsys.readouterr().err
+    assert "The audit found 1 violation. First: Waterfill at load 0.2, 400 jobs: node 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_savings_and_costs_of_several_runs_in_one_sentence():
     )
     in_dollars = savings_sentence(costs, found, "EDF", "95%", {"PS": 17.5, "PR": -113.0})
     assert "PR saves 75.5% ± 6.4 pp and PS costs $17.50 more; RG is not distinguishable;" in in_dollars
-    assert saving_words(found["PS", "EDF"]) == "−11% ± 16 pp"
+    assert saving_words(found["PS", "EDF"]) == "−11.2% ± 15.9 pp"
     assert saving_words(found["RG", "EDF"]) == "0% ± 127 pp"
 
 

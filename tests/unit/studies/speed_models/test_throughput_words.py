@@ -13,7 +13,7 @@ from dlsched.studies.speed_models.throughput import (
     MEASURED,
     Layout,
     SpeedCurves,
-    fit_guards,
+    fit_cautions,
     fit_table,
     last_worth,
     measured_curve,
@@ -165,14 +165,14 @@ def test_station_shares_sum_to_all():
 
 def test_guards_of_a_bad_fit_too_few_points_and_falling_measurements():
     good = fit_all(Measurements(np.arange(1, 11), throughput(PAPER, 10, "hybrid")))
-    assert fit_guards(good) == []
+    assert fit_cautions(good) == []
     bad = fit_all(Measurements(np.array([1, 2, 3, 4]), np.array([1.0, 9.0, 1.0, 9.0]), synchronous=True))
-    texts = [guard.text for guard in fit_guards(bad)]
+    texts = [guard.text for guard in fit_cautions(bad)]
     assert texts[0].startswith("An asynchronous model misses these synchronous measurements by ")
     assert texts[0].endswith("use the measured curve.")
     assert any("falls from 9 mini-batches/s at 2 workers" in text for text in texts)
     few = fit_all(Measurements(np.array([1, 2]), np.array([1.0, 1.8])))
-    assert [guard.text[:40] for guard in fit_guards(few)] == ["2 numbers of workers are too few to judg"]
+    assert [guard.text[:40] for guard in fit_cautions(few)] == ["2 numbers of workers are too few to judg"]
 
 
 def test_the_fit_table_has_times_and_errors():

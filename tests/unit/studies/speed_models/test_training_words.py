@@ -13,7 +13,7 @@ from dlsched.studies.speed_models.training import (
     error_table,
     formula,
     left_out,
-    training_guards,
+    training_cautions,
     training_sentence,
     unseen_error,
 )
@@ -54,18 +54,18 @@ def test_errors_come_worst_first_with_the_spread_of_their_folds():
 
 def test_large_errors_and_refused_networks_are_guarded():
     fits = replace(fits_of(good=0.05, bad=0.3), refused={"tiny": "it has one row"})
-    levels = {guard.level: guard.text for guard in training_guards(fits)}
+    levels = {guard.level: guard.text for guard in training_cautions(fits)}
     assert "bad 30%" in levels["orange"]
     assert "good" not in levels["orange"]
     assert "tiny: it has one row" in levels["info"]
-    assert training_guards(fits_of(good=0.05)) == []
+    assert training_cautions(fits_of(good=0.05)) == []
     assert unseen_error(fits) is None
 
 
 def test_an_error_on_types_left_out_is_guarded():
     fits = fits_of(good=0.05)
     blind = replace(fits.models[0], unseen={"K80": 0.1, "P600": 5.0})
-    (guard,) = training_guards(Fits((blind,), {}))
+    (guard,) = training_cautions(Fits((blind,), {}))
     assert "the mean error is 255%" in guard.text
 
 
