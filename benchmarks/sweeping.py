@@ -37,10 +37,10 @@ def lines(folder: Path) -> Iterator[Line]:
     yield Line("2 processes and 1, general engine, CPU on the way", "times", 1 / 1.7, _share_of_two(slower))
 
 
-def scenario() -> Scenario:
-    """Return the jobs of the demo, of which every draw has 1,000."""
+def scenario(jobs: int = JOBS) -> Scenario:
+    """Return the jobs of the demo, of which every draw has so many."""
     demo = load("data/demo.toml")
-    spec = {**(demo.generator or {}), "jobs": JOBS}
+    spec = {**(demo.generator or {}), "jobs": jobs}
     return demo.replace(generator=spec, workload=draw(spec, demo.seed))
 
 

@@ -1,4 +1,4 @@
-"""A what-if on 1,000 jobs under list policies: both sides with their audits, winners and curves, in a warm worker."""
+"""What-ifs under list policies in a warm worker: both sides with their audits, winners and curves; a control moved."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from pathlib import Path
 from benchmarks.measure import Line, cpu_ms
 from benchmarks.sweeping import JOBS, scenario
 from dlsched.studies.design import Replications, Variant
-from dlsched.studies.what_if import WhatIfSpec, run, run_what_if
+from dlsched.studies.what_if import STUDY, WhatIfSpec, run, run_what_if
 
 POLICIES = ("fifo", "easy-backfill", "las")
 TARGETS_S = {1: 1.0, 10: 3.0}
 """CPU seconds by number of draws."""
+TRACE_JOBS = 9383
+MOVED_S = {1: 0.25, 10: 1.5}
+"""CPU seconds of a control that is moved on as many jobs as a trace of six weeks has, by number of draws of its days."""
 
 
 def lines(_: Path) -> Iterator[Line]:
     """Yield each promise about what-ifs, measured."""
+    yield from _moved_control()
     made = scenario()
     for policy in POLICIES:
         for draws, target_s in TARGETS_S.items():
@@ -38,3 +42,22 @@ def lines(_: Path) -> Iterator[Line]:
             ask()
             what = f"what-if, {JOBS:,} jobs, {policy}, {draws} draw{'' if draws == 1 else 's'}"
             yield Line(what, "CPU s", target_s, cpu_ms(ask, 3) / 1000)
+
+
+def _moved_control() -> Iterator[Line]:
+    """Yield what the worker spends on a control that is moved on and on; the baseline is known from the moves before."""
+    trace = scenario(TRACE_JOBS).replace(generator=None)
+    baseline = Variant(policy="fifo")
+    for draws, target_s in MOVED_S.items():
+        run.forget_runs()
+        factors = iter(range(1000))
+
+        def move(draws: int = draws, factors: Iterator[int] = factors) -> None:
+            changed = Variant(policy="fifo", changes={"arrivals": 1.1 + next(factors) / 1000})
+            replications = Replications(seeds=tuple(range(draws)), vary={"days": 1})
+            spec = WhatIfSpec(scenario=trace.content_hash, baseline=baseline, changed=changed, draws=replications)
+            STUDY.compute(spec, trace)
+
+        move()
+        what = f"a control of What if moved, {TRACE_JOBS:,} jobs, {draws} draw{'' if draws == 1 else 's'} of days"
+        yield Line(what, "CPU s", target_s, cpu_ms(move, 5) / 1000)

@@ -101,6 +101,7 @@ def _digest(
 ) -> RunDigest:
     """Return what is needed of one run, from what this process remembers where that is known."""
     if key in _recent:
+        _recent[key] = _recent.pop(key)  # the baseline, asked for again and again, is the last to be forgotten
         return _recent[key]
     begun_s = time.process_time()
     try:
@@ -114,7 +115,7 @@ def _digest(
 
 
 def _remember(key: str, digest: RunDigest) -> None:
-    """Keep a run for the next question; the oldest go where there are too many."""
+    """Keep a run for the next question; those asked for longest ago go where there are too many."""
     _recent[key] = digest
     sizes = {key: len(kept.jobs) for key, kept in _recent.items() if kept.jobs is not None}
     while sum(sizes.values()) > JOBS_KEPT and sizes:

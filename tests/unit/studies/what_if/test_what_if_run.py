@@ -29,6 +29,7 @@ from dlsched.studies.what_if import (
     run_what_if,
     unchanged,
 )
+from dlsched.studies.what_if import run as what_if_run
 from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, WhatIf, card_rows, comparison_of, cost_key
 from dlsched.studies.what_if.spec import num_days
 from dlsched.workload.load import load
@@ -212,6 +213,25 @@ def test_one_control_moved_edits_the_scenario_once_a_draw_and_reads_each_policy_
     no_draws = asked(scenario, Variant(policy="fifo", changes={"nodes": 3, "estimate_error": 0.5}), seeds=seeds)
     STUDY.run(no_draws, scenario)
     assert edits == [((), 0), (("estimate_error", "nodes"), 0)]  # only runs draw something: the edits are the same
+
+
+def test_the_baseline_is_run_once_however_many_controls_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"job_id": ["a", "b", "c"], "submit_s": [0.5 * DAY_S, 1.5 * DAY_S, 2.1 * DAY_S], "work": [9.0] * 3}
+    scenario = by_hand(workload=Workload.from_columns(columns), name="remembered")
+    monkeypatch.setattr(what_if_run, "JOBS_KEPT", 21 * 3)  # room for little more than both sides of one question
+    ran: list[int] = []
+    real = what_if_run.run_resolved
+
+    def counted(made: Scenario, *args: Any) -> Any:
+        ran.append(made.cluster.num_nodes)
+        return real(made, *args)
+
+    monkeypatch.setattr(what_if_run, "run_resolved", counted)
+    for nodes in (2, 3, 4, 5):
+        changes = {"nodes": nodes}
+        draws = {"seeds": tuple(range(10)), "vary": {"run_time_spread": 0.3}}
+        run_what_if(asked(scenario, Variant(policy="fifo", changes=changes), **draws), scenario)
+    assert ran == [1] * 10 + [2] * 10 + [3] * 10 + [4] * 10 + [5] * 10
 
 
 def test_the_usual_draws_are_what_is_random_else_the_days_of_the_trace_else_nothing() -> None:
