@@ -118,6 +118,6 @@ def rename(cursor: Any, scenario_hash: str, name: str) -> None:
     cursor.execute("UPDATE scenarios SET name = ? WHERE lineage = ?", [name.strip()[:MAX_NAME], line.lineage])
 
 
-def mark_deleted(cursor: Any, scenario_hash: str, when: datetime | None) -> None:
-    """Hide a scenario (or show it again with None); its runs stay."""
+def mark_deleted(cursor: Any, scenario_hash: str, when: datetime) -> None:
+    """Hide a scenario; its runs stay."""
     cursor.execute("UPDATE scenarios SET deleted_at = ? WHERE scenario_hash = ?", [when, scenario_hash])

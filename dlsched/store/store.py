@@ -145,11 +145,6 @@ class Store:
         with self._writing() as cursor:
             scenarios.mark_deleted(cursor, scenario_hash, _now())
 
-    def restore_scenario(self, scenario_hash: str) -> None:
-        """Undo :meth:`delete_scenario`."""
-        with self._writing() as cursor:
-            scenarios.mark_deleted(cursor, scenario_hash, None)
-
     # ---- runs ----------------------------------------------------------------------------------------
 
     def find_run(self, key: str) -> str | None:

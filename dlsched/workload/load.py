@@ -8,7 +8,7 @@ from dlsched.domain.assumptions import stated
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.workload.defaults import default_cluster, describe_default
-from dlsched.workload.readers import ReadOptions, TraceRead, read_trace
+from dlsched.workload.readers import TraceRead, read_trace
 from dlsched.workload.readers.gpuaas_files import (
     is_instance_folder,
     is_instance_zip,
@@ -49,11 +49,6 @@ def load(path: str | Path) -> Scenario:
     if file.suffix.lower() == ".zip" and is_instance_zip(file):
         return read_instance_zip(file, file.name).scenario
     return scenario_of(read_trace(file), file.stem)
-
-
-def load_trace(path: str | Path, options: ReadOptions | None = None) -> Scenario:
-    """Return the scenario of a trace read with options, on the default cluster."""
-    return scenario_of(read_trace(Path(path).expanduser(), options=options), Path(path).stem)
 
 
 def scenario_of(trace: TraceRead, name: str) -> Scenario:

@@ -3,8 +3,8 @@
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.workload.load import load, load_trace
-from dlsched.workload.readers import ReadOptions
+from dlsched.workload.load import load, scenario_of
+from dlsched.workload.readers import ReadOptions, read_trace
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.assumptions import words_of
 
@@ -18,7 +18,7 @@ def test_a_trace_gets_the_default_cluster(tmp_path):
     assert scenario.read == {"rows": 3, "kept": 2, "repaired": 0, "dropped": 1}
     assert [p.count for p in scenario.cluster.pools] == [3]
     assert words_of(scenario)[-1].startswith("Default cluster: 3 x 8-GPU node")
-    kept_all = load_trace(tmp_path / "week.csv", ReadOptions(zero_run="one-second"))
+    kept_all = scenario_of(read_trace(tmp_path / "week.csv", options=ReadOptions(zero_run="one-second")), "week")
     assert kept_all.read["repaired"] == 1
 
 

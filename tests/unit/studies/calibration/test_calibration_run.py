@@ -150,12 +150,12 @@ def test_offered_policies_are_those_whose_needs_are_met() -> None:
 
 def test_openb_with_its_own_nodes(shared_data: Path) -> None:
     """The first pods that asked for GPUs: most started at once, in the record and on the nodes of the record."""
-    from dlsched.workload.load import load_trace
-    from dlsched.workload.readers import ReadOptions
+    from dlsched.workload.load import scenario_of
+    from dlsched.workload.readers import ReadOptions, read_trace
 
     folder = shared_data / "openb"
     options = ReadOptions(openb_nodes=(folder / "openb_node_list_all_node.csv").read_bytes())
-    trace = load_trace(folder / "openb_pod_list_default.csv", options)
+    trace = scenario_of(read_trace(folder / "openb_pod_list_default.csv", options=options), "openb")
     few = trace.replace(workload=trace.workload.head(800))
     answer = answered(few, ["fifo-skip"])
     assert answer.recorded == 800
