@@ -14,7 +14,7 @@ from dlsched.wording.formats import amount, share
 from dlsched.workload.import_report import Report, fit_of
 from dlsched.workload.load import scenario_of
 from dlsched.workload.readers import read_trace
-from dlsched.workload.readers.gpuaas_files import (
+from dlsched.workload.readers.gpuaas import (
     is_instance_folder,
     is_instance_zip,
     read_instance_folder,

@@ -9,7 +9,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.workload.defaults import default_cluster, describe_default
 from dlsched.workload.readers import TraceRead, read_trace
-from dlsched.workload.readers.gpuaas_files import (
+from dlsched.workload.readers.gpuaas import (
     is_instance_folder,
     is_instance_zip,
     read_instance_folder,

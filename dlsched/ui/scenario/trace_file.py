@@ -40,8 +40,7 @@ from dlsched.workload.readers import (
     template_csv,
 )
 from dlsched.workload.readers.detection import LABELS
-from dlsched.workload.readers.gpuaas import InstanceRead
-from dlsched.workload.readers.gpuaas_files import is_instance_zip, read_instance_zip
+from dlsched.workload.readers.gpuaas import InstanceRead, is_instance_zip, read_instance_zip
 from dlsched.workload.readers.mapping import UNITS, Unit
 from dlsched.workload.readers.source import open_trace
 

@@ -10,7 +10,7 @@ import pytest
 from dlsched.domain.errors import InputError
 from dlsched.speed import build_speed
 from dlsched.workload.load import load
-from dlsched.workload.readers import gpuaas_files
+from dlsched.workload.readers import gpuaas
 from dlsched.workload.readers.gpuaas import FILES, JOBS, NODES, TIMES
 from tests.support.known import known
 
@@ -99,7 +99,7 @@ def test_however_it_is_encoded(instance, encode):
 
 def test_times_of_jobs_that_are_not_in_the_list_are_left_out(instance):
     without_c = "".join(line for line in JOB_TABLE.splitlines(keepends=True) if ",c," not in line)
-    read = gpuaas_files.read_instance_folder(instance(f0=without_c))
+    read = gpuaas.read_instance_folder(instance(f0=without_c))
     assert list(read.scenario.workload.job_id) == ["b", "a"]
     assert read.report.notes == (f"{TIMES}: 4 lines are of jobs that are not in {JOBS}",)
 
@@ -173,16 +173,16 @@ def test_a_zip_of_the_folder_is_the_same(instance, tmp_path, prefix):
     extra = [("notes.txt", "x"), (f"__MACOSX/{JOBS}", "junk"), ("more.zip", zipped([(JOBS, "x")]))]
     data = zipped([(prefix + name, text) for name, text in GOOD.items()] + extra)
     (tmp_path / "packed.zip").write_bytes(data)
-    assert gpuaas_files.is_instance_zip(data)
+    assert gpuaas.is_instance_zip(data)
     scenario = load(tmp_path / "packed.zip")
     assert scenario.content_hash == load(instance()).content_hash
     assert scenario.name == "packed"
 
 
 def test_zips_that_are_no_instance():
-    assert not gpuaas_files.is_instance_zip(zipped([("trace.csv", "x")]))
-    assert not gpuaas_files.is_instance_zip(b"PK\x03\x04damaged")
-    assert not gpuaas_files.is_instance_zip(b"job_id,submit")
+    assert not gpuaas.is_instance_zip(zipped([("trace.csv", "x")]))
+    assert not gpuaas.is_instance_zip(b"PK\x03\x04damaged")
+    assert not gpuaas.is_instance_zip(b"job_id,submit")
 
 
 def damaged(data):
@@ -199,13 +199,13 @@ def damaged(data):
 )
 def test_bad_zips(data, message):
     with pytest.raises(InputError, match=message):
-        gpuaas_files.read_instance_zip(data, "x.zip")
+        gpuaas.read_instance_zip(data, "x.zip")
 
 
 def test_a_zip_bomb_never_unfolds(monkeypatch):
-    monkeypatch.setattr(gpuaas_files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(gpuaas, "MAX_BYTES", 1000)
     with pytest.raises(InputError, match="is too large when decompressed"):
-        gpuaas_files.read_instance_zip(zipped([(JOBS, b"0" * 5000)]), "x.zip")
+        gpuaas.read_instance_zip(zipped([(JOBS, b"0" * 5000)]), "x.zip")
 
 
 # ---- the study's own folders ---------------------------------------------------------------------
