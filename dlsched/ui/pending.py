@@ -101,7 +101,11 @@ class PendingTasks:
 
     def bars(self, statuses: Sequence[TaskStatus]) -> Mapping[str, tuple[float, str]]:
         """Return share done and text of each progress bar, by task."""
-        return {status.id: (status.share, _progress_words(status)) for status in statuses}
+        texts = {}
+        for status in statuses:
+            left = "" if status.eta_s is None else f", {about_seconds(status.eta_s)} left"
+            texts[status.id] = (status.share, f"{status.name}: {status.text or 'waiting'}{left}")
+        return texts
 
     def board(self, statuses: Sequence[TaskStatus]) -> dict[str, DeltaGenerator]:
         """Show progress with one way to cancel all; return where progress goes."""
@@ -129,11 +133,6 @@ class PendingTasks:
                     _show(places[name], *bar)
             time.sleep(LOOK_EVERY_S)
         st.rerun()
-
-
-def _progress_words(status: TaskStatus) -> str:
-    left = "" if status.eta_s is None else f", {about_seconds(status.eta_s)} left"
-    return f"{status.name}: {status.text or 'waiting'}{left}"
 
 
 def _show(place: DeltaGenerator, share: float, text: str) -> None:

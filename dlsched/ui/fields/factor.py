@@ -33,7 +33,7 @@ def control(
         Told the value the reader chooses, before the page is drawn anew; None for an emptied field.
     """
     now = own if value is None else value
-    scale = _scale(factor)
+    scale = MINUTE_S if factor.unit == "s" else 1  # times are typed in minutes
 
     def moved() -> None:
         typed = st.session_state[key]
@@ -54,11 +54,6 @@ def control(
         st.session_state[key] = None if now is None else float(now) / scale
         st.number_input(label, factor.low / scale, factor.high / scale, value=None, format="%g", placeholder="none",
                         **common)  # fmt: skip
-
-
-def _scale(factor: Factor) -> float:
-    """Return by what a field's number is multiplied: times are typed in minutes."""
-    return MINUTE_S if factor.unit == "s" else 1
 
 
 def _label(factor: Factor, own: Value | None, *, is_moved: bool) -> str:

@@ -80,18 +80,17 @@ def _picture(
     )  # fmt: skip
 
 
-def csv_button(frame: pd.DataFrame, name: str) -> None:
+def csv_button(frame: pd.DataFrame, name: str, why: str | None = None) -> None:
     """Show a button that downloads a table as ``name``.csv."""
     st.download_button("CSV", lambda: csv(frame), file_name=f"{name}.csv", mime="text/csv", key=f"csv-{name}",
-                       type="tertiary", on_click="ignore")  # fmt: skip
+                       type="tertiary", on_click="ignore", help=why)  # fmt: skip
 
 
 def table(frame: pd.DataFrame, key: str, alt: str, *, file_name: str = "", csv_help: str = "") -> None:
     """Show a table, with its CSV where ``csv_help`` says what is in it."""
     st.dataframe(frame, hide_index=True, key=f"{key}-table", placeholder="–", alt=alt)
     if csv_help:
-        st.download_button("CSV", lambda: csv(frame), file_name=f"{file_name or key}.csv", mime="text/csv",
-                           key=f"{key}-csv", type="tertiary", on_click="ignore", help=csv_help)  # fmt: skip
+        csv_button(frame, file_name or key, csv_help)
 
 
 def csv(frame: pd.DataFrame) -> bytes:

@@ -77,7 +77,8 @@ def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
     values["begin"] = f"{price_lists.today():%Y-%m}"
     if shown is not None:
         values = {name: getattr(shown, name) for name in values}
-        tables.replace(f"growth-steps-{tag}", steps_frame(shown))
+        rows = [[str(step.month), step.key, step.nodes] for step in shown.steps]
+        tables.replace(f"growth-steps-{tag}", pd.DataFrame(rows, columns=[MONTH, TYPE, NODES], dtype=object))
     for name, value in values.items():
         if shown is not None or f"growth-{name}-{tag}" not in st.session_state:
             st.session_state[f"growth-{name}-{tag}"] = value
@@ -108,12 +109,6 @@ def _months(tag: str) -> dict[str, Any]:
 
 
 # ---- deliveries and retirements ----------------------------------------------------------------------
-
-
-def steps_frame(spec: GrowthSpec) -> pd.DataFrame:
-    """Return deliveries and retirements as the rows of the table."""
-    rows = [[str(step.month), step.key, step.nodes] for step in spec.steps]
-    return pd.DataFrame(rows, columns=[MONTH, TYPE, NODES], dtype=object)
 
 
 def _steps(scenario: Scenario, begin: str) -> list[GrowthStep]:

@@ -184,15 +184,10 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
     names = metric_names(answer)
     metric = pick("Target", names, "size-metric")
     charts.show(cost_and_service(answer, metric, charts.page_theme()), "size-frontier", caption=True)
-    _beside(answer)
-    _table(answer)
-
-
-def _beside(answer: Sizing) -> None:
-    """Say what lies beside the answer: sizes just below it, one node more, more nodes that do worse."""
     lines = [neighbour_words(answer), *(one_more_words(answer, more) for more in one_more(answer)), *notes_of(answer)]
     for line in filter(None, lines):
         st.markdown(safe(line, 500))
+    _table(answer)
 
 
 def _table(answer: Sizing) -> None:
@@ -225,7 +220,8 @@ def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_curren
         "Open in What if", key="size-what-if", help="This size against today on the same draws: who wins, who loses"
     ):  # fmt: skip
         with mistakes_shown():
-            _open_in_what_if(shown.spec, answer, scenario)
+            link = written_link(what_if_of(shown.spec, answer, scenario))
+            st.switch_page(SCRIPTS["What if"], query_params={**session.url_params(), **link})
     if answer.answer != answer.today and st.button(
         "Save as scenario", key="size-save", help="A new version of the scenario with these nodes; opens Run"
     ):  # fmt: skip
@@ -244,12 +240,6 @@ def _overload(answer: Sizing, scenario: Scenario) -> list[Caution]:
         return []
     load = offered_load(in_seconds(made), made.cluster)
     return overload_cautions(load, made.cluster, "On the size found", "Take a longer trace, or a tighter target")
-
-
-def _open_in_what_if(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> None:
-    """Open What if with the size found."""
-    link = written_link(what_if_of(spec, answer, scenario))
-    st.switch_page(SCRIPTS["What if"], query_params={**session.url_params(), **link})
 
 
 def _save_as_scenario(answer: Sizing, scenario: Scenario) -> None:

@@ -121,13 +121,9 @@ def fill(scenario: Scenario, asked: SweepSpec | None) -> None:
         except InputError:
             mode, axes = preset("situations", scenario)
         _set(tag, mode, {axis.key: axis.values for axis in axes})
-        st.session_state[f"sweep-policies-{tag}"] = _usual(scenario)
+        choices = offered(scenario)
+        st.session_state[f"sweep-policies-{tag}"] = [key for key in usual(scenario) if key in choices] or choices[:1]
         futures.fill("sweep", tag, Futures(DRAWS, {}))
-
-
-def _usual(scenario: Scenario) -> list[str]:
-    choices = offered(scenario)
-    return [key for key in usual(scenario) if key in choices] or choices[:1]
 
 
 def _set(tag: str, mode: str, axes: Mapping[str, tuple[Value, ...]]) -> None:

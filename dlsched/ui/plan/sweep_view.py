@@ -66,7 +66,9 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
         sentence("No run came to its end with a number to compare.")
         _table(answer, "")
         return
-    metric = _remembered("sweep-metric", offered)
+    if st.session_state.get("sweep-metric") not in offered:
+        st.session_state["sweep-metric"] = offered[0]
+    metric = str(st.session_state["sweep-metric"])
     sentence(finding(answer, metric))
     cards(cards_of(answer, metric))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -79,12 +81,6 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     _parts(answer, metric)
     if not shown.elsewhere:
         _in_full(shown, scenario, is_current=is_current)
-
-
-def _remembered(key: str, offered: list[str]) -> str:
-    if st.session_state.get(key) not in offered:
-        st.session_state[key] = offered[0]
-    return str(st.session_state[key])
 
 
 def _put_away(scenario: Scenario) -> None:
@@ -195,9 +191,7 @@ def _regret(answer: Sweep, metric: str) -> None:
     st.html(regret_table(answer, metric, charts.page_theme()))
     frame = pd.DataFrame(regret_rows(answer, metric))
     st.markdown(f":gray[{safe(REGRET, 600)} {certainty(answer)}.]")
-    st.download_button("CSV", lambda: charts.csv(frame), file_name="sweep-regret.csv", mime="text/csv",
-                       key="sweep-regret-csv", type="tertiary", on_click="ignore",
-                       help="Every loss in every situation")  # fmt: skip
+    charts.csv_button(frame, "sweep-regret", "Every loss in every situation")
 
 
 def _cost(answer: Sweep, metric: str) -> None:
@@ -213,16 +207,13 @@ def _cost(answer: Sweep, metric: str) -> None:
                                  format_func=lambda at: _situation(answer, at),
                                  help="What nobody chooses is held: only choices are compared")  # fmt: skip
     among = choice_points(answer, point)
-    service = metric if metric != cost and not MEASURES[metric].kind.startswith("usd") else _service(answer)
+    first = next((key for key in metrics_of(answer) if not MEASURES[key].kind.startswith("usd")), None)
+    service = metric if metric != cost and not MEASURES[metric].kind.startswith("usd") else first
     chart = None if service is None else cost_against_service(answer, str(cost), service, charts.page_theme(), among)
     if chart is None:
         st.info("No choice has both numbers yet.")
     charts.show(chart, "sweep-cost", caption=True, on_point=_clicked)
     st.markdown(f":gray[{KNEE}]")
-
-
-def _service(answer: Sweep) -> str | None:
-    return next((key for key in metrics_of(answer) if not MEASURES[key].kind.startswith("usd")), None)
 
 
 def _situations(answer: Sweep) -> list[int]:

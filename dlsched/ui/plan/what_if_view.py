@@ -33,7 +33,6 @@ from dlsched.ui.plan import what_if_state as state
 from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
 from dlsched.ui.results import cards, winners
 from dlsched.ui.scenario import calibration, price_lists
-from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import MISSING, amount, show_size
 
 PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
@@ -178,18 +177,15 @@ def _sure(shown: Shown, plan: WhatIfPlan, asked: WhatIfPlan, comparison: Compari
                       type="tertiary", help="10 draws tell how far the answer holds")  # fmt: skip
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
-        parts.chips(_premises(shown, plan), "whatif")
+        trust = calibration.known_trust(plan.edited.scenario.content_hash)
+        taken = premises_of(answer, plan, price_lists.today(), [trust] if trust else [])
+        parts.chips(taken, "whatif")
         if refining:  # in the place of what comes next, which would stay there greyed
             for _ in range(3):
                 st.empty()
         else:
             st.space("stretch")
             _next_steps(shown)
-
-
-def _premises(shown: Shown, plan: WhatIfPlan) -> list[Premise]:
-    trust = calibration.known_trust(plan.edited.scenario.content_hash)
-    return premises_of(shown.answer, plan, price_lists.today(), [trust] if trust else [])
 
 
 def _pictures(answer: WhatIf, comparison: Comparison) -> None:

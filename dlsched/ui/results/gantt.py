@@ -15,9 +15,10 @@ from dlsched.figures import jobs as job_rows
 from dlsched.figures.base import TimeAxis
 from dlsched.figures.leases import machines_in_words
 from dlsched.figures.raster import Raster, node_raster
-from dlsched.ui.frame import charts, loaders, window
+from dlsched.ui.frame import charts, loaders
 from dlsched.ui.frame.text import safe
-from dlsched.ui.frame.window import Window
+from dlsched.ui.results import window
+from dlsched.ui.results.window import Window
 from dlsched.wording.formats import amount, count, duration
 
 COLOURS = {"state": "State", "job_class": "Class", "user": "User", "group": "Group",

@@ -17,8 +17,8 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import COST, Limited, all_limited
 from dlsched.ui.frame import charts, loaders, session
 from dlsched.ui.frame.text import dollars
-from dlsched.ui.frame.window import show as show_window
 from dlsched.ui.results.gantt import boxed, in_words, raster_of, whole_of
+from dlsched.ui.results.window import show as show_window
 from dlsched.wording.formats import Number, amount, count, duration
 
 RENT = "rent"

@@ -10,7 +10,7 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.metrics.job_classes import letters
 from dlsched.metrics.stats.compare import Row, compare
 from dlsched.ui.frame.loaders import vm_types
-from dlsched.ui.frame.window import Window
+from dlsched.ui.results.window import Window
 from dlsched.ui.results import cards
 from dlsched.ui.results.compare import most_stars
 from dlsched.ui.results.cost import cost_parts

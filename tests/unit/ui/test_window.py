@@ -8,9 +8,9 @@ import streamlit as st
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dlsched.ui.frame import window
-from dlsched.ui.frame.window import Window, parse_nodes
+from dlsched.ui.results import window
 from dlsched.ui.results.gantt import next_late_s, worst_queue_s
+from dlsched.ui.results.window import Window, parse_nodes
 
 WHOLE = Window(100.0, 1_100.0, 0, 7)
 times = some.floats(-1e9, 1e9)
