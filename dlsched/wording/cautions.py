@@ -116,13 +116,13 @@ def overload_cautions(
 
 def audit_words(audit: Sequence[str]) -> str:
     """Return what the audit found of one run or answer; at least one violation."""
-    return f"The audit found {amount(len(audit), 'violation')}. First: {audit[0]}"
+    return f"The audit found {amount(len(audit), 'violation')}. First: {audit[0]}."
 
 
 def violation_words(found: Sequence[tuple[str, str]], noun: str = "run") -> str:
     """Return what the audit found, as pairs of where and what, one for each run (``noun``) with a violation."""
     where, what = found[0]
-    return f"The audit found violations in {amount(len(found), noun)}. First, {where}: {what}"
+    return f"The audit found violations in {amount(len(found), noun)}. First, {where}: {what}."
 
 
 def violation_cautions(found: Sequence[tuple[str, str]], noun: str = "run") -> list[Caution]:

@@ -167,9 +167,9 @@ def sure_words(sizing: Sizing) -> str:
     days = of_these_days(sizing.vary)
     if sizing.answer is None:
         return f"{amount(search, 'draw')}{days} of each size, {confirm:,} more where those met the targets."
-    check = check_at(sizing, sizing.answer)
+    check, found = check_at(sizing, sizing.answer), f"{amount(search, 'draw')}{days} found it"
     interval = "" if check.low == check.high else f" (95% interval {share(check.low)} to {share(check.high)})"
-    return f"Held in {hits_words(check)}{interval}; {search:,} draws{days} found it, {confirm:,} fresh ones confirm it."
+    return f"Held in {hits_words(check)}{interval}; {found}, {confirm:,} fresh ones confirm it."
 
 
 def hits_words(check: Check) -> str:

@@ -328,7 +328,7 @@ def test_worst_first():
     metrics = {"jobs": 100, "unfinished": 12, "stalled": 0}
     found = cautions(given, metrics, left_out=1, audit=["at 5 s: node 0 is overfull", "more"])
     assert [guard.level for guard in found] == ["red", "orange", "orange", "info", "info"]
-    assert found[0].text == "The audit found 2 violations. First: at 5 s: node 0 is overfull"
+    assert found[0].text == "The audit found 2 violations. First: at 5 s: node 0 is overfull."
     assert found[1].text == "1 job too large for the cluster was left out of this run."
     assert found[2].text == "12 of 100 jobs were not done at the end of the run; times are means over the others."
     assert found[3].text.startswith("No price set")

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
-from dlsched.domain.workload import Floats, Workload
+from dlsched.domain.workload import Floats
 from dlsched.studies.calibration import words
 from dlsched.studies.calibration.answer import (
     MOST_GROUPS,
     OTHERS,
     Calibration,
     RecordedTimes,
-    ReplayedTimes,
     calibrate,
     explained_of_groups,
     explained_share,
@@ -26,29 +25,9 @@ from dlsched.studies.calibration.answer import (
     has_record,
     record_of,
 )
+from tests.support.calibrations import HAND, jobs_of, replay
 from tests.support.known import known
-
-Waits = Sequence[float] | Floats
-
-
-def jobs_of(waits_s: Waits, **more: Any) -> Workload:
-    """Jobs submitted 10 s apart that started after these waits and ran 100 s; NaN = no recorded start."""
-    submit_s = 10.0 * np.arange(len(waits_s))
-    columns: dict[str, Any] = {
-        "job_id": [f"j{number}" for number in range(len(waits_s))], "submit_s": submit_s,
-        "work": np.full(len(waits_s), 100.0), "gpus_per_worker": np.ones(len(waits_s)),
-        "recorded_start_s": submit_s + waits_s, "recorded_end_s": submit_s + waits_s + 100,
-    }  # fmt: skip
-    return Workload.from_columns(columns | more)
-
-
-def replay(waits_s: Waits, policy: str = "fifo") -> ReplayedTimes:
-    waits = np.array(waits_s, dtype=float)
-    return ReplayedTimes(policy, policy.upper(), {}, waits, waits + 100)
-
-
-HAND = jobs_of([0, 60, 120, 180], group=["a", "a", "b", "b"])
-"""Mean recorded wait 90 s, sum of squares around it 18,000 s2."""
+from tests.support.wording import says
 
 
 def test_the_numbers_of_four_jobs_by_hand() -> None:
@@ -92,10 +71,8 @@ def test_jobs_that_are_not_comparable_are_counted_not_compared() -> None:
     assert answer.unlike_end == {"failed": 1, "running": 1}
     assert known(answer.best.jct).jobs == 1  # the end of a running job is that of the trace
     assert answer.of("sjf").not_started == 1
-    assert words.counted(answer) == (
-        "2 of 5 jobs compared; 2 without a recorded start; 1 did not start in every replay (1 under SJF); of those "
-        "compared 1 failed and 1 running."
-    )
+    text = words.counted(answer)
+    assert says(text, "2 of 5", "2 without a recorded start", "1 did not start", "1 under SJF", "1 failed", "1 running")
 
 
 def test_statuses_are_read_in_any_case_and_other_words_for_completed_are_known() -> None:

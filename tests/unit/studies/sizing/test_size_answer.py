@@ -40,6 +40,7 @@ from dlsched.studies.sizing.words import (
 )
 from tests.support.known import known
 from tests.support.size_runs import draws_of
+from tests.support.wording import says
 
 WAIT = Target(metric="wait_p95", limit=3600)
 NODES = VmRange(key="nodes", name="", least=1, most=9, today=4, usd_per_h=10.0, gpus=8)
@@ -149,9 +150,7 @@ def test_one_node_more_is_paired() -> None:
     assert more.counts == (7,)
     change = known(more.changes["wait_p95"])
     assert (change.mean, change.half_width, change.n) == (-100, 0, 4)
-    assert one_more_words(answer, more) == (
-        "One node more, $1,000/month, on 4 draws that both have: Wait, p95 −1 min 40 s, better, exact."
-    )
+    assert says(one_more_words(answer, more), "$1,000/month", "4 draws", "Wait, p95 −1 min 40 s", "better")
     assert known(cost_difference(answer, (6,), (4,))).mean == 2000
 
 
@@ -159,25 +158,18 @@ def test_reversals_are_told_of_next_larger_sizes_only() -> None:
     answer = random_sizing({2: 1000, 4: 3000, 6: 2500, 7: 2000})
     (found,) = reversals(answer)
     assert (found.smaller, found.larger) == ((2,), (4,))
-    assert reversal_words(answer, found) == (
-        "More nodes are not always better here: 4 nodes do worse than 2 nodes, Wait, p95 +33 min."
-    )
+    assert says(reversal_words(answer, found), "4 nodes do worse than 2 nodes", "Wait, p95 +33 min")
 
 
 # ---- words -------------------------------------------------------------------------------------------
 
 
 def test_the_sentence_names_size_claim_cost_and_today() -> None:
-    assert sentence(sizing()) == (
-        "6 nodes are the cheapest we tried that meet “Wait, p95 at most 1 h”: $6,000/month, "
-        "$2,000/month more than today."
-    )
-    assert sure_words(sizing()) == "Exact for this trace, not a forecast: nothing in it is random."
+    assert says(sentence(sizing()), "6 nodes", "cheapest", "“Wait, p95 at most 1 h”", "$6,000", "$2,000/month more")
+    assert says(sure_words(sizing()), "Exact", "not a forecast")
     drawn = random_sizing(WAITS)
     assert "meet “Wait, p95 at most 1 h” in the average month: $6,000/month" in sentence(drawn)
-    assert sure_words(drawn) == (
-        "Held in 4 of 4 draws (95% interval 39.8% to 100%); 2 draws found it, 2 fresh ones confirm it."
-    )
+    assert says(sure_words(drawn), "4 of 4 draws", "39.8% to 100%", "2 draws found it", "2 fresh ones confirm it")
     of_days = drawn.model_copy(update={"vary": {"days": 1.0}})
     assert sure_words(of_days).endswith("; 2 draws of these days found it, 2 fresh ones confirm it.")
     nearly = random_sizing(WAITS, rule=Rule(targets=(WAIT,), claim="nearly-every"))
@@ -185,15 +177,12 @@ def test_the_sentence_names_size_claim_cost_and_today() -> None:
     today = random_sizing(WAITS, today=(6,))
     assert sentence(today).startswith("Today's 6 nodes are the cheapest we tried that meet")
     unpriced = sizing(*(one.model_copy(update={"usd_month": None}) for one in sizing().sizes), cost_by="gpus")
-    assert sentence(unpriced) == (
-        "6 nodes are the smallest we tried that meet “Wait, p95 at most 1 h”. "
-        "No prices are set: the smallest has the fewest GPUs."
-    )
+    assert says(sentence(unpriced), "6 nodes", "smallest", "No prices are set", "fewest GPUs")
 
 
 def test_no_size_is_told_with_what_was_reached() -> None:
     none = random_sizing({2: 9000, 4: 7200, 5: 3602}, answer=None, status="none", reasons=("something is in the way",))
-    assert sentence(none) == "No size we tried, up to 5 nodes, meets “Wait, p95 at most 1 h” in the average month."
+    assert says(sentence(none), "No size", "up to 5 nodes", "“Wait, p95 at most 1 h”", "average month")
     assert why_none(none) == [
         "something is in the way",
         "Wait, p95: the lowest mean reached is 1 h ± 18 s, with 5 nodes",

