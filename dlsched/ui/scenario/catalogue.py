@@ -44,7 +44,7 @@ BILLING = {"second": "Per second", "hour": "Per started hour"}
 
 
 @dataclass(frozen=True)
-class Shown:
+class TableState:
     """The list as the page shows it, and what is wrong with its table; then the list is that before the mistake."""
 
     prices: PriceList
@@ -81,7 +81,7 @@ def _key(name: str) -> str:
     return f"{tables.widget_key(TABLE)}-{name}"
 
 
-def headline(scenario: Scenario, shown: Shown) -> None:
+def headline(scenario: Scenario, shown: TableState) -> None:
     """Show the sentence, how old prices are, and what using them does."""
     sentence(price_sentence(shown.prices))
     price_lists.times_warning(scenario, shown.prices.used)
@@ -94,7 +94,7 @@ def headline(scenario: Scenario, shown: Shown) -> None:
             st.markdown(f":gray[{dollars(what_use_does(scenario.cluster, len(shown.prices.used)))}]")
 
 
-def table(prices: PriceList, scenario: Scenario) -> Shown:
+def table(prices: PriceList, scenario: Scenario) -> TableState:
     """Show the table of offers; return the list with what it holds now."""
     start = offers_frame(prices)
     today = price_lists.today()
@@ -104,9 +104,9 @@ def table(prices: PriceList, scenario: Scenario) -> Shown:
         alt="Machine types: name, GPU, price, provider, source and date",
     )  # fmt: skip
     try:
-        shown = Shown(prices.model_copy(update={"offers": offers_of(now)}), None)
+        shown = TableState(prices.model_copy(update={"offers": offers_of(now)}), None)
     except InputError as mistake:
-        shown = Shown(prices, mistake)
+        shown = TableState(prices, mistake)
     with st.container(horizontal=True, gap="small"):
         if st.button("Add a type", key="price-add", help="A row to fill in"):
             tables.replace(TABLE, new_row(now, today))
@@ -188,7 +188,7 @@ def _discounts(prices: PriceList) -> dict[str, float]:
     return {provider: off for provider, off in chosen.items() if off}
 
 
-def with_own_hardware(shown: Shown) -> Shown:
+def with_own_hardware(shown: TableState) -> TableState:
     """Show the form for a machine of one's own; return the list with it.
 
     Raises
@@ -204,7 +204,7 @@ def with_own_hardware(shown: Shown) -> Shown:
             if st.button("Take it out of the chart", key="owned-away", type="tertiary"):
                 replace(prices.model_copy(update={"owned": None}))
                 st.rerun()
-    return Shown(prices, shown.mistake)
+    return TableState(prices, shown.mistake)
 
 
 def _owned_form(before: OwnedNode | None) -> OwnedNode | None:

@@ -36,8 +36,8 @@ KIND_KEY = "gen-kind"
 
 
 @dataclass(frozen=True)
-class Kind(Generic[Spec]):
-    """A kind of jobs: its name, the first part of its widgets' keys, and what its form shows of the specification.
+class DrawForm(Generic[Spec]):
+    """The form of a kind of jobs: its name, the first part of its widgets' keys, what it shows of the specification.
 
     ``hidden`` fields keep their defaults; ``choices`` names values; ``start`` holds what a form begins with where that
     is not the specification's default. ``ask`` shows the form and returns the scenario it makes.
@@ -46,7 +46,7 @@ class Kind(Generic[Spec]):
     label: str
     key: str
     spec: type[Spec]
-    ask: Callable[[Kind[Spec], Scenario], Scenario]
+    ask: Callable[[DrawForm[Spec], Scenario], Scenario]
     hidden: Collection[str] = ()
     choices: Mapping[str, Choices] = field(default_factory=dict)
     start: Mapping[str, Any] = field(default_factory=dict)
@@ -77,19 +77,19 @@ def generate(current: Scenario) -> Scenario:
         When the form does not make a workload; it names the field, or the row and the column.
     """
     label = st.segmented_control(
-        "Kind of jobs", (job_mix.LABEL, *(kind.label for kind in KINDS)), default=job_mix.LABEL, required=True,
+        "Kind of jobs", (job_mix.LABEL, *(form.label for form in FORMS)), default=job_mix.LABEL, required=True,
         key=KIND_KEY, persist_state="session",
         help="Classes of jobs on the current cluster, jobs with due times for rented machines of any type, or "
         "training jobs that speed up with the nodes they get: one GPU each and a parameter server, or 8 GPUs each; "
         "or jobs of workers and parameter servers that a full cluster lets in or not, at once or slot by slot",
     )  # fmt: skip
-    kind = next((kind for kind in KINDS if kind.label == label), None)
-    return job_mix.generate(current) if kind is None else kind.ask(kind, current)
+    chosen = next((form for form in FORMS if form.label == label), None)
+    return job_mix.generate(current) if chosen is None else chosen.ask(chosen, current)
 
 
-def open_form(kind: Kind[Any]) -> None:
+def open_form(form: DrawForm[Any]) -> None:
     """Open the page Workload at the form of a kind."""
-    st.session_state[KIND_KEY] = kind.label
+    st.session_state[KIND_KEY] = form.label
     session.go("scenario/workload.py", source="Generate")
 
 
@@ -103,10 +103,10 @@ def _cached_draw(spec: str, seed: int) -> Scenario:
     return drawn_scenario(json.loads(spec), seed)
 
 
-def _ask(kind: Kind[Any], current: Scenario) -> Scenario:
+def _ask(form: DrawForm[Any], current: Scenario) -> Scenario:
     """Show a form that is the specification and nothing else."""
-    values, seed = kind.fields()
-    return _drawn(kind.checked(values), seed)
+    values, seed = form.fields()
+    return _drawn(form.checked(values), seed)
 
 
 # ---- GPU as a service --------------------------------------------------------------------------------
@@ -138,8 +138,8 @@ TABLE = pd.DataFrame(
 )
 
 
-def _ask_service(kind: Kind[GpuaasSpec], current: Scenario) -> Scenario:
-    values, seed = kind.fields()
+def _ask_service(form: DrawForm[GpuaasSpec], current: Scenario) -> Scenario:
+    values, seed = form.fields()
     values["rate"] = _rate(values["nodes"])
     table = tables.editor(
         TABLE, "service-applications", COLUMNS,
@@ -152,7 +152,7 @@ def _ask_service(kind: Kind[GpuaasSpec], current: Scenario) -> Scenario:
     used = [_application(row, record) for row, record in tables.filled_rows(table) if record["share"] != 0]
     if not used:
         raise InputError("GPU as a service", "has no application with a share above 0", "Add a row or give it a share")
-    return _drawn(kind.checked({**values, "applications": used}), seed)
+    return _drawn(form.checked({**values, "applications": used}), seed)
 
 
 def _rate(nodes: int) -> str:
@@ -183,9 +183,9 @@ def _application(row: int, record: Mapping[Any, Any]) -> ServiceApplication:
 SHOWN_NODES = (4, 10, 40)
 
 
-def _ask_stream(kind: Kind[StreamSpec], current: Scenario) -> Scenario:
-    values, seed = kind.fields()
-    spec = kind.checked(values)
+def _ask_stream(form: DrawForm[StreamSpec], current: Scenario) -> Scenario:
+    values, seed = form.fields()
+    spec = form.checked(values)
     st.markdown(
         f"Alone on one node a job runs **{duration(mean_alone_s(spec))}** in the mean; "
         f"one comes every **{duration(mean_gap_s(spec))}** in the mean. "
@@ -218,7 +218,7 @@ VARIANT_LABELS = {
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def _ask_elastic(kind: Kind[ModelArtsSpec], current: Scenario) -> Scenario:
+def _ask_elastic(form: DrawForm[ModelArtsSpec], current: Scenario) -> Scenario:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = st.segmented_control(
             "Which jobs", (TRACE, OWN), default=TRACE, required=True, key="elastic-source", persist_state="session",
@@ -232,10 +232,10 @@ def _ask_elastic(kind: Kind[ModelArtsSpec], current: Scenario) -> Scenario:
                 help="Sets the rules of the simulation as in the study: its Figs. 9 to 12, 13, 14 and 15",
             )  # fmt: skip
     if source == TRACE:
-        values, seed = kind.fields()
-        made = _drawn(kind.checked(values), seed).replace(options=VARIANTS[variant])
+        values, seed = form.fields()
+        made = _drawn(form.checked(values), seed).replace(options=VARIANTS[variant])
     else:
-        made = _on_whole_nodes(kind, current)
+        made = _on_whole_nodes(form, current)
     hours = node_hours_of(made)
     busy = hours / (arrival_window_s(made.workload) / HOUR_S)
     st.markdown(
@@ -246,7 +246,7 @@ def _ask_elastic(kind: Kind[ModelArtsSpec], current: Scenario) -> Scenario:
     return made
 
 
-def _on_whole_nodes(kind: Kind[ModelArtsSpec], current: Scenario) -> Scenario:
+def _on_whole_nodes(form: DrawForm[ModelArtsSpec], current: Scenario) -> Scenario:
     """Return the scenario's jobs on whole nodes."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         nodes = st.number_input(
@@ -254,8 +254,8 @@ def _on_whole_nodes(kind: Kind[ModelArtsSpec], current: Scenario) -> Scenario:
             width=140, help="Nodes of the cluster, with 8 GPUs each; empty = the scenario's if its nodes have 8 GPUs, "
             "else the default for these jobs",
         )  # fmt: skip
-        others = set(kind.spec.model_fields) - {"max_nodes"}
-        most = model_fields(kind.spec, kind.key, hidden=others, choices=kind.choices, in_row=True)["max_nodes"]
+        others = set(form.spec.model_fields) - {"max_nodes"}
+        most = model_fields(form.spec, form.key, hidden=others, choices=form.choices, in_row=True)["max_nodes"]
     st.markdown(
         f"Jobs of **{safe(current.name)}**: GPUs become whole nodes of 8, rounded up to a power of two. A job runs on "
         "the nodes it asks for as long as before; on others as the law below says."
@@ -269,25 +269,25 @@ def _on_whole_nodes(kind: Kind[ModelArtsSpec], current: Scenario) -> Scenario:
 ARRIVALS = {"drawn": "as in the study", "current": "as the current jobs"}
 
 
-def _ask_slotted(kind: Kind[SlottedJobsSpec], current: Scenario) -> Scenario:
+def _ask_slotted(form: DrawForm[SlottedJobsSpec], current: Scenario) -> Scenario:
     arrivals = st.segmented_control(
         "Arrivals", list(ARRIVALS), default="drawn", required=True, key="slotted-arrivals", persist_state="session",
         format_func=ARRIVALS.__getitem__,
         help="As the current jobs: the time from the first to the last job of the current scenario is scaled to "
         "the slots; the jobs are then fixed, and every draw has the same",
     )  # fmt: skip
-    values, seed = kind.fields()
-    spec = kind.checked(values)
+    values, seed = form.fields()
+    spec = form.checked(values)
     return with_arrivals_of(current, spec, seed) if arrivals == "current" else _drawn(spec, seed)
 
 
 # ---- the kinds ---------------------------------------------------------------------------------------
 
-SERVICE = Kind(
+SERVICE = DrawForm(
     "GPU as a service", "service", GpuaasSpec, _ask_service,
     hidden=("rate", "gap_s", "applications", "in_turn", "most_gpus"),
 )  # fmt: skip
-STREAM = Kind(
+STREAM = DrawForm(
     "Training jobs on a cluster (HELL/KNEE study)", "stream", StreamSpec, _ask_stream,
     hidden=("servers", "shared_server", "gpu_type"), start={"networks": "table-iii"},
     choices={
@@ -295,12 +295,12 @@ STREAM = Kind(
         "network_model": {"hybrid": "hybrid", "exact": "shared (exact)", "fcfs": "one at a time (FCFS)"},
     },
 )  # fmt: skip
-ELASTIC = Kind(
+ELASTIC = DrawForm(
     "Elastic training (ModelArts study)", "elastic", ModelArtsSpec, _ask_elastic,
     hidden=("sigma", "requested", "min_nodes"),
     choices={"only_long": {False: "all", True: "5 minutes and more"}, "max_nodes": WIDTHS},
 )  # fmt: skip
-SERVERS = Kind(
+SERVERS = DrawForm(
     "Parameter-server jobs (SMD study)", "servers", ServerJobsSpec, _ask,
     choices={
         "updates": UPDATES_WORDS,
@@ -308,7 +308,7 @@ SERVERS = Kind(
         "forward_per": ("sample", "mini-batch"),
     },
 )  # fmt: skip
-SLOTTED = Kind(
+SLOTTED = DrawForm(
     "Jobs that book machines (PD-ORS study)", "slotted", SlottedJobsSpec, _ask_slotted, start={"machines": 30}
 )
-KINDS: tuple[Kind[Any], ...] = (SERVICE, STREAM, ELASTIC, SERVERS, SLOTTED)
+FORMS: tuple[DrawForm[Any], ...] = (SERVICE, STREAM, ELASTIC, SERVERS, SLOTTED)

@@ -78,7 +78,7 @@ def pick(uniforms: Floats, weights: Floats) -> Ints:
     return np.searchsorted(borders[:-1], uniforms, side="right").astype(np.int64)
 
 
-class Ranges:
+class JobUniforms:
     """Uniforms of all jobs and what is drawn from them, arrays of shape (jobs,); a job depends on (seed, its name).
 
     ``places``: which of a job's uniforms decides what, by name; ``count`` uniforms of each job in all.

@@ -18,7 +18,7 @@ from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.units import HOUR_S
 from dlsched.domain.workload import RESOURCES, Floats, Ints, Workload
-from dlsched.workload.generators.drawing import Ranges, drawn, made_from
+from dlsched.workload.generators.drawing import JobUniforms, drawn, made_from
 
 AT_BORDER = 1e-9
 """An arrival this part of a slot before a border is on it."""
@@ -122,7 +122,7 @@ def draw_slotted_jobs(spec: SlottedJobsSpec, seed: int) -> Workload:
     ``work`` counts samples. A job may have 1 to batch workers; what it asks for is drawn from 1 to 30, for policies
     with fixed widths.
     """
-    draws = _Drawn(spec, seed)
+    draws = _PdOrsDraws(spec, seed)
     batch, ratio = draws.whole("batch", 1, 200), draws.between("ratio", 1, 10)
     asked = np.minimum(draws.whole("asked", 1, MOST_AT_FIRST), batch)
     between = draws.between("bandwidth", spec.slowest_mb_per_slot, spec.fastest_mb_per_slot)
@@ -156,7 +156,7 @@ def speed_of_slotted_jobs(spec: SlottedJobsSpec) -> SpeedSpec:
     return SpeedSpec(kind="parameter-server", updates="async")
 
 
-class _Drawn(Ranges):
+class _PdOrsDraws(JobUniforms):
     """What is drawn from the uniforms of all jobs."""
 
     def __init__(self, spec: SlottedJobsSpec, seed: int) -> None:

@@ -41,7 +41,7 @@ def draw_filled(spec: FilledSpec, seed: int) -> Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class WorkloadKind:
     """A line of the table: the model that validates a specification and the function that draws from it.
 
     ``scenario`` returns the jobs on the machines they are for, with the speed model they need; None = on the default
@@ -59,13 +59,13 @@ class Kind:
 
 
 KINDS = (
-    Kind(JobMixSpec, draw_job_mix),
-    Kind(gpu_as_a_service.GpuaasSpec, gpu_as_a_service.draw_gpuaas, gpu_as_a_service.gpuaas_scenario),
-    Kind(hell_knee.StreamSpec, hell_knee.draw_stream, hell_knee.stream_scenario),
-    Kind(modelarts.ModelArtsSpec, modelarts.draw_modelarts, modelarts.modelarts_scenario),
-    Kind(smd.ServerJobsSpec, smd.draw_server_jobs, smd.server_jobs_scenario),
-    Kind(pd_ors.SlottedJobsSpec, pd_ors.draw_slotted_jobs, pd_ors.slotted_jobs_scenario),
-    Kind(FilledSpec, draw_filled),
+    WorkloadKind(JobMixSpec, draw_job_mix),
+    WorkloadKind(gpu_as_a_service.GpuaasSpec, gpu_as_a_service.draw_gpuaas, gpu_as_a_service.gpuaas_scenario),
+    WorkloadKind(hell_knee.StreamSpec, hell_knee.draw_stream, hell_knee.stream_scenario),
+    WorkloadKind(modelarts.ModelArtsSpec, modelarts.draw_modelarts, modelarts.modelarts_scenario),
+    WorkloadKind(smd.ServerJobsSpec, smd.draw_server_jobs, smd.server_jobs_scenario),
+    WorkloadKind(pd_ors.SlottedJobsSpec, pd_ors.draw_slotted_jobs, pd_ors.slotted_jobs_scenario),
+    WorkloadKind(FilledSpec, draw_filled),
 )
 
 
@@ -105,7 +105,7 @@ def canonical(spec: Mapping[str, Any]) -> dict[str, Any]:
     return plain(parse(spec))
 
 
-def _parse(spec: Mapping[str, Any]) -> tuple[Kind, FrozenModel]:
+def _parse(spec: Mapping[str, Any]) -> tuple[WorkloadKind, FrozenModel]:
     name, by_key = str(spec.get("kind", "")), {kind.key: kind for kind in KINDS}
     if name not in by_key:
         raise InputError("generator, kind", f"must be a known kind, got {name[:60]!r}", names_hint(name, by_key))

@@ -18,7 +18,7 @@ from dlsched.domain.units import DAY_S, HOUR_S
 from dlsched.domain.workload import RESOURCES, Floats, Workload
 from dlsched.speed.layered_step import step_columns, transfer_seconds
 from dlsched.speed.pipeline import Layers, pipeline
-from dlsched.workload.generators.drawing import Ranges, drawn, made_from
+from dlsched.workload.generators.drawing import JobUniforms, drawn, made_from
 
 UTILITY_UNIT_S = {"async": HOUR_S, "sync": DAY_S}
 """Unit of time of the utility by kind of updates: in seconds every job of the study would be worth 0."""
@@ -90,7 +90,7 @@ def draw_server_jobs(spec: ServerJobsSpec, seed: int) -> Workload:
     ``work`` counts iterations. The request is as many servers as workers, as many as the user's limit holds. A limit
     that does not hold one worker and one server is raised to it.
     """
-    draws = _Drawn(spec, seed)
+    draws = _SmdDraws(spec, seed)
     demand = np.column_stack([draws.amount(f"worker_{resource}") for resource in RESOURCES])
     of_server = np.column_stack([np.zeros(spec.jobs), *(draws.amount(f"server_{r}") for r in RESOURCES[1:])])
     instance = [getattr(spec, f"instance_{resource}") for resource in RESOURCES]
@@ -122,11 +122,11 @@ def speed_of_server_jobs(spec: ServerJobsSpec) -> SpeedSpec:
 
 def layers_of(spec: ServerJobsSpec, seed: int) -> dict[str, Layers]:
     """Return the layers of each job by its id, times per sample."""
-    draws = _Drawn(spec, seed)
+    draws = _SmdDraws(spec, seed)
     return dict(zip(draws.job_ids, draws.layers(), strict=True))
 
 
-class _Drawn(Ranges):
+class _SmdDraws(JobUniforms):
     """What is drawn from the uniforms of all jobs."""
 
     def __init__(self, spec: ServerJobsSpec, seed: int) -> None:
