@@ -14,8 +14,8 @@ POLICIES = ("fifo", "easy-backfill", "las")
 TARGETS_S = {1: 1.0, 10: 3.0}
 """CPU seconds by number of draws."""
 TRACE_JOBS = 9383
-MOVED_S = {1: 0.25, 10: 1.5}
-"""CPU seconds of a control that is moved on as many jobs as a trace of six weeks has, by number of draws of its days."""
+MOVED_S = {1: 0.4, 10: 2.0}
+"""CPU seconds of a control that is moved on a trace of six weeks, by number of draws of its days."""
 
 
 def lines(_: Path) -> Iterator[Line]:
@@ -45,7 +45,7 @@ def lines(_: Path) -> Iterator[Line]:
 
 
 def _moved_control() -> Iterator[Line]:
-    """Yield what the worker spends on a control that is moved on and on; the baseline is known from the moves before."""
+    """Yield what the worker spends on a control that is moved again; the baseline is known from the moves before."""
     trace = scenario(TRACE_JOBS).replace(generator=None)
     baseline = Variant(policy="fifo")
     for draws, target_s in MOVED_S.items():
