@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +10,16 @@ from typing import Any
 import pandas as pd
 
 from dlsched.cli.goal import read_vary
-from dlsched.cli.output import clear_line, print_json, print_table, printable, progress_line, write_csv
+from dlsched.cli.output import print_table, printable, progress_line
 from dlsched.cli.simulate import parse_params, with_options
-from dlsched.cli.study_command import opened
+from dlsched.cli.study_command import complain, opened, tell
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.stats.compare import Cell, Comparison, compare, comparison_table
 from dlsched.policies import registry
-from dlsched.studies.design import Replications, RunResult, Variant, run_variants
+from dlsched.studies.design import Replications, RunResult, Variant, plan_of, run_variants
 from dlsched.studies.design.factors import without_neutral
-from dlsched.studies.design.run import is_exact
 from dlsched.studies.design.variants import Value
 from dlsched.studies.simulation import resolve_policy
 from dlsched.studies.what_if import WhatIfSpec, moved
@@ -43,13 +41,13 @@ class Draw(RunResult):
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What was asked and computed. ``cases`` and ``draws`` by name, the baseline first; what failed is left out.
+    """What was asked and computed. ``variants`` and ``draws`` by name, the baseline first; what failed is left out.
 
     ``vary``: what differs between draws beside what the scenario draws.
     """
 
     scenario: Scenario
-    cases: Mapping[str, Variant]
+    variants: Mapping[str, Variant]
     seeds: tuple[int, ...]
     vary: Mapping[str, Value]
     draws: Mapping[str, Sequence[Draw]]
@@ -73,13 +71,8 @@ def run(options: Namespace) -> int:
     found = computed(options)
     comparison = found.comparison
     frame = comparison_table(comparison)
-    if options.csv:
-        write_csv(_table(frame), options.csv)
-    if options.json:
-        print_json(_plain(found, comparison, frame.to_dict("records")))
-    else:
-        clear_line()
-        _show(found, comparison)
+    plain = _plain(found, comparison, frame.to_dict("records"))
+    tell(options, plain, lambda: _show(found, comparison), lambda: _table(frame))
     return complaints(found)
 
 
@@ -98,24 +91,27 @@ def computed(options: Namespace) -> Compared:
     params = params_by_policy(options.param, list(dict.fromkeys([*policies, *(policy for policy, _ in sets)])))
     scenario = with_options(load(options.file), options)
     vary = dict(read_vary(text) for text in options.vary)
-    cases = _cases(scenario, policies, sets, params)
-    exact = all(is_exact(scenario, case, Replications(vary=vary)) for case in cases.values())
-    asked = Replications(seeds=tuple(range(1 if exact else options.draws)), vary=vary)
+    variants = _variants(scenario, policies, sets, params)
+    exact = plan_of(scenario, list(variants.values()), Replications(vary=vary)).exact
+    seeds = tuple(range(1 if exact else options.draws))
     with opened(options) as executor:
-        batch = run_variants(scenario, list(cases.values()), asked, executor, progress=progress_line(options.json))
+        batch = run_variants(
+            scenario, list(variants.values()), Replications(seeds=seeds, vary=vary), executor,
+            progress=progress_line(options.json),
+        )  # fmt: skip
     draws = {
-        name: [Draw(one.metrics, one.audit, one.error, case.policy, seed)
-               for seed, one in zip(asked.seeds, by_seed, strict=True)]
-        for (name, case), by_seed in zip(cases.items(), batch.results, strict=True)
+        name: [Draw(one.metrics, one.audit, one.error, variant.policy, seed)
+               for seed, one in zip(seeds, by_seed, strict=True)]
+        for (name, variant), by_seed in zip(variants.items(), batch.results, strict=True)
     }  # fmt: skip
     failed = tuple(draw for of in draws.values() for draw in of if draw.error)
     kept = {name: of for name, of in draws.items() if not any(draw.error for draw in of)}
-    if next(iter(cases)) not in kept or len(kept) < LEAST:
+    if next(iter(variants)) not in kept or len(kept) < LEAST:
         raise InputError(f"policy {failed[0].policy}", f"failed: {failed[0].error}", "Correct it, or leave it out")
-    return Compared(scenario, cases, asked.seeds, vary, kept, failed, exact)
+    return Compared(scenario, variants, seeds, vary, kept, failed, exact)
 
 
-def _cases(
+def _variants(
     scenario: Scenario,
     policies: Sequence[str],
     sets: Sequence[tuple[str, Mapping[str, str]]],
@@ -126,20 +122,20 @@ def _cases(
     for policy, given in params.items():
         values = resolve_policy(scenario, policy, given).values
         checked[policy] = {name: values[name] for name in given}
-    cases = {registry.find(policy).label: Variant(policy=policy, params=checked[policy]) for policy in policies}
-    base = next(iter(cases.values()))
+    variants = {registry.find(policy).label: Variant(policy=policy, params=checked[policy]) for policy in policies}
+    base = next(iter(variants.values()))
     for policy, typed in sets:
         changes = without_neutral(scenario, dict(typed))
-        case = Variant(policy=policy, changes=changes, params=checked[policy])
-        spec = WhatIfSpec(scenario=scenario.content_hash, baseline=base, changed=case)
+        variant = Variant(policy=policy, changes=changes, params=checked[policy])
+        spec = WhatIfSpec(scenario=scenario.content_hash, baseline=base, changed=variant)
         if not changes:
             why = "changes nothing of the scenario"
             raise InputError(f"--set {_typed(typed)}", why, "Give another value, or name a policy by --policies")
         name = subject(moved(spec, scenario)).words
-        if name in cases:
+        if name in variants:
             raise InputError(f"--set {_typed(typed)}", "is there twice", "Leave one out")
-        cases[name] = case
-    return cases
+        variants[name] = variant
+    return variants
 
 
 def _typed(changes: Mapping[str, str]) -> str:
@@ -189,13 +185,14 @@ def params_by_policy(given: Sequence[str], policies: Sequence[str]) -> dict[str,
 
 def complaints(found: Compared) -> int:
     """Say on standard error what failed and what the audit found; 1 if there is any."""
+    failed = violations = ""
     if found.failed:
-        first = f"{found.failed[0].policy} at seed {found.failed[0].seed}: {found.failed[0].error}"
-        print(f"dlsched: {amount(len(found.failed), 'run')} failed, the first {printable(first)}", file=sys.stderr)
+        first = found.failed[0]
+        at = f"{first.policy} at seed {first.seed}: {first.error}"
+        failed = f"{amount(len(found.failed), 'run')} failed, the first {at}"
     if found.violations:
-        text = violation_words([(f"{one.policy} at seed {one.seed}", one.audit[0]) for one in found.violations])
-        print(f"dlsched: {printable(text)}", file=sys.stderr)
-    return 1 if found.failed or found.violations else 0
+        violations = violation_words([(f"{one.policy} at seed {one.seed}", one.audit[0]) for one in found.violations])
+    return complain(failed, violations)
 
 
 def _cell(cell: Cell) -> str:
@@ -214,10 +211,10 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
         "scenario": found.scenario.name,
         "scenario_hash": found.scenario.content_hash,
         "baseline": comparison.baseline,
-        "policies": {case.policy: {"label": name, "params": case.params}
-                     for name, case in found.cases.items() if name in found.draws and not case.changes},
-        "changes": {name: {"policy": case.policy, "params": case.params, "set": case.changes}
-                    for name, case in found.cases.items() if name in found.draws and case.changes},
+        "policies": {variant.policy: {"label": name, "params": variant.params}
+                     for name, variant in found.variants.items() if name in found.draws and not variant.changes},
+        "changes": {name: {"policy": variant.policy, "params": variant.params, "set": variant.changes}
+                    for name, variant in found.variants.items() if name in found.draws and variant.changes},
         "vary": found.vary,
         "seeds": found.seeds,
         "exact": found.exact,

@@ -49,9 +49,9 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
     scenario = found.scenario
     origin, version = origin_of(scenario), code_version()
     compared = [
-        alternative_of(name, [draw.metrics or {} for draw in draws], scenario, found.cases[name].policy,
-                  found.cases[name].params, found.seeds, origin=origin, code_version=version,
-                  changes=found.cases[name].changes, vary=found.vary)
+        alternative_of(name, [draw.metrics or {} for draw in draws], scenario, found.variants[name].policy,
+                  found.variants[name].params, found.seeds, origin=origin, code_version=version,
+                  changes=found.variants[name].changes, vary=found.vary)
         for name, draws in found.draws.items()
     ]  # fmt: skip
     who, common = ((), None) if options.no_groups else _who(found, hide_names=options.hide_names)
@@ -74,9 +74,9 @@ def _who(found: Compared, *, hide_names: bool) -> tuple[tuple[Winners, ...], int
     seed = found.seeds[0]
     jobs = {}
     for name in found.draws:
-        case = found.cases[name]
-        made = changed(found.scenario, {**case.changes, **found.vary}, seed)
-        jobs[name] = simulate(made, case.policy, case.params, seed).jobs
+        variant = found.variants[name]
+        made = changed(found.scenario, {**variant.changes, **found.vary}, seed)
+        jobs[name] = simulate(made, variant.policy, variant.params, seed).jobs
     names = list(jobs)
     done = [set(table.loc[table["status"] == "completed", "job_id"]) for table in jobs.values()]
     after = {name: [jobs[name]] for name in names[1:]}

@@ -1,4 +1,4 @@
-"""A sweep: every policy at every point, as cases; and the answer made of their outcomes."""
+"""A sweep: every policy at every point, as variants; and the answer made of their results."""
 
 from __future__ import annotations
 

@@ -223,17 +223,17 @@ def completed_words(answer: WhatIf, comparison: Comparison) -> str:
 
 def cautions_of(answer: WhatIf, plan: WhatIfPlan) -> list[Caution]:
     """Return what must be known before the numbers are trusted, of the changed side."""
-    case, made = plan.spec.changed, plan.made
-    policy, metrics = find(case.policy), next((one for one in answer.changed.metrics if one), None)
+    variant, made = plan.spec.changed, plan.made
+    policy, metrics = find(variant.policy), next((one for one in answer.changed.metrics if one), None)
     return cautions(
         made, metrics, audit=answer.audit, draws=answer.draws, load=offered_load(in_seconds(made), made.cluster),
-        policy_draws=policy.draws, remark=policy.remark_on(dict(case.params), made),
+        policy_draws=policy.draws, remark=policy.remark_on(dict(variant.params), made),
     )  # fmt: skip
 
 
 def premises_of(answer: WhatIf, plan: WhatIfPlan, today: date, more: Sequence[Premise] = ()) -> list[Premise]:
     """Return what the answer takes for granted: what is drawn, ``more``, then the changed scenario's own."""
-    policies = [find(case.policy) for case in (plan.spec.baseline, plan.spec.changed)]
+    policies = [find(variant.policy) for variant in (plan.spec.baseline, plan.spec.changed)]
     runs = [one for side in (answer.baseline, answer.changed) for one in side.metrics]
     own = assumptions(
         plan.made,
