@@ -71,7 +71,7 @@ class Runner:
         self._opened: tuple[WorkerPool, Channel] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="dlsched-"))
         self._lock = threading.RLock()
-        self._entries: dict[str, QueueItem] = {}
+        self._items: dict[str, QueueItem] = {}
         self._waiting: deque[QueueItem] = deque()
         self._in_flight: dict[str, QueueItem] = {}
         self._events: queue.SimpleQueue[tuple[str, WorkerPool, Future[Any]] | None] = queue.SimpleQueue()
@@ -93,19 +93,19 @@ class Runner:
         One that was computed before is answered at once; one that is under way gets the id it has; one that cannot
         be computed is listed as failed with the reason, and the others go on.
         """
-        entries: list[QueueItem] = []
+        items: list[QueueItem] = []
         for task in tasks:
-            entries.append(self._admit(task, entries))
-        fresh = {e.id: e for e in entries if e.state is TaskState.QUEUED and e.id not in self._entries}
-        runs = [entry.label for entry in fresh.values() if isinstance(entry, RunItem)]
+            items.append(self._admit(task, items))
+        fresh = {e.id: e for e in items if e.state is TaskState.QUEUED and e.id not in self._items}
+        runs = [item.label for item in fresh.values() if isinstance(item, RunItem)]
         if self._store is not None and runs:
             self._store.mark_running(runs)
         with self._lock:
-            for entry in entries:
-                self._entries.setdefault(entry.id, entry)
+            for item in items:
+                self._items.setdefault(item.id, item)
             self._waiting.extend(fresh.values())
             self._fill()
-        return [entry.id for entry in entries]
+        return [item.id for item in items]
 
     def ask(self, question: StudyTask) -> str:
         """Queue a question and return its id."""
@@ -119,34 +119,34 @@ class Runner:
     def questions(self, kind: str | None = None) -> list[TaskStatus]:
         """Return how questions of a kind are doing, of all kinds without one, oldest first."""
         with self._lock:
-            questions = [entry for entry in self._entries.values() if isinstance(entry, StudyItem)]
-            return self._statuses([entry for entry in questions if kind in (None, entry.task.kind)])
+            questions = [item for item in self._items.values() if isinstance(item, StudyItem)]
+            return self._statuses([item for item in questions if kind in (None, item.task.kind)])
 
     def cancel(self, ids: Sequence[str] | None = None) -> None:
         """Stop tasks, all runs without ``ids``; finished ones stay. Of a question that is stopped nothing is kept."""
         with self._lock:
-            chosen = [entry for entry in self._named(ids) if entry.state in {TaskState.QUEUED, TaskState.RUNNING}]
-            for entry in chosen:
-                if entry.state is TaskState.QUEUED:
-                    self._waiting.remove(entry)
+            chosen = [item for item in self._named(ids) if item.state in {TaskState.QUEUED, TaskState.RUNNING}]
+            for item in chosen:
+                if item.state is TaskState.QUEUED:
+                    self._waiting.remove(item)
                 else:
-                    self._stop(entry)
-                entry.state, entry.message = TaskState.CANCELLED, "Cancelled"
+                    self._stop(item)
+                item.state, item.message = TaskState.CANCELLED, "Cancelled"
         self._tell_store(chosen)
 
     def _named(self, ids: Sequence[str] | None) -> Sequence[QueueItem]:
-        """Return the entries of these ids that are still on the list; without ids all runs."""
-        return self._runs() if ids is None else [self._entries[i] for i in ids if i in self._entries]
+        """Return the items of these ids that are still on the list; without ids all runs."""
+        return self._runs() if ids is None else [self._items[i] for i in ids if i in self._items]
 
     def _runs(self) -> list[RunItem]:
-        return [entry for entry in self._entries.values() if isinstance(entry, RunItem)]
+        return [item for item in self._items.values() if isinstance(item, RunItem)]
 
-    def _stop(self, entry: QueueItem) -> None:
+    def _stop(self, item: QueueItem) -> None:
         """Have a worker stop: one elsewhere does not see our files, one here learns nothing from its future."""
-        if self._opened is not None and self._opened[0].remote and entry.future is not None:
-            entry.future.cancel()
+        if self._opened is not None and self._opened[0].remote and item.future is not None:
+            item.future.cancel()
         else:
-            cancel_file(self._folder, entry.id).touch()
+            cancel_file(self._folder, item.id).touch()
 
     def record(self, task_id: str) -> RunRecord | None:
         """Return the record of a run when there is no store; None otherwise."""
@@ -154,28 +154,28 @@ class Runner:
 
     def answer(self, task_id: str) -> ExperimentRecord | None:
         """Return question and answer, or what of them the store does not hold; None when it holds all."""
-        entry = self._entries.get(task_id)
-        return entry.kept if isinstance(entry, StudyItem) else None
+        item = self._items.get(task_id)
+        return item.kept if isinstance(item, StudyItem) else None
 
     def task(self, task_id: str) -> RunTask:
         """Return which run was asked for; KeyError when it is no longer on the list."""
-        entry = self._entries[task_id]
-        if not isinstance(entry, RunItem):
+        item = self._items[task_id]
+        if not isinstance(item, RunItem):
             raise KeyError(task_id)
-        return entry.task
+        return item.task
 
     def forget(self, ids: Sequence[str] | None = None) -> None:
         """Take finished tasks off the list; without ``ids`` all finished runs, as nobody is shown others unasked."""
         with self._lock:
-            over = {entry.id for entry in self._named(ids) if entry.is_over}
-            self._entries = {i: entry for i, entry in self._entries.items() if i not in over}
+            over = {item.id for item in self._named(ids) if item.is_over}
+            self._items = {i: item for i, item in self._items.items() if i not in over}
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until nothing is queued or running; return whether that came true in time."""
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             with self._lock:
-                if all(entry.is_over for entry in self._entries.values()) and not self._in_flight:
+                if all(item.is_over for item in self._items.values()) and not self._in_flight:
                     return True
             if until is not None and time.monotonic() > until:
                 return False
@@ -183,7 +183,7 @@ class Runner:
 
     def close(self) -> None:
         """Cancel everything, end the workers and remove the temporary files."""
-        self.cancel([*self._entries])
+        self.cancel([*self._items])
         with self._lock:
             self._closed = True
             opened, thread = self._opened, self._thread
@@ -197,19 +197,19 @@ class Runner:
     # ---- taking in -----------------------------------------------------------------------------------
 
     def _admit(self, task: RunTask | StudyTask, batch: Sequence[QueueItem]) -> QueueItem:
-        """Return the entry of a task, which may be one that is under way or came before it in the same batch."""
-        entry = item_of(task)
+        """Return the item of a task, which may be one that is under way or came before it in the same batch."""
+        item = item_of(task)
         try:
-            entry.admit(self._store)
+            item.admit(self._store)
         except DlschedError as error:
-            entry.state, entry.message = TaskState.FAILED, str(error)
-            return entry
-        if entry.kept_id is not None:
-            entry.state, entry.message = TaskState.STORED, "Answered from the store"
-            return entry
+            item.state, item.message = TaskState.FAILED, str(error)
+            return item
+        if item.kept_id is not None:
+            item.state, item.message = TaskState.STORED, "Answered from the store"
+            return item
         with self._lock:
-            others = [*self._entries.values(), *batch]
-            return next((e for e in others if e.key == entry.key and not e.is_over), entry)
+            others = [*self._items.values(), *batch]
+            return next((e for e in others if e.key == item.key and not e.is_over), item)
 
     # ---- computing -----------------------------------------------------------------------------------
 
@@ -236,79 +236,79 @@ class Runner:
             self._opened = pool, pool.channel(self._folder)
         return self._opened
 
-    def _start(self, entry: QueueItem, pool: WorkerPool, channel: Channel) -> None:
-        entry.state, entry.started_s = TaskState.RUNNING, time.monotonic()
-        self._in_flight[entry.id] = entry
-        entry.future = entry.send(pool, channel, self._folder)
-        entry.future.add_done_callback(lambda done: self._events.put((entry.id, pool, done)))
+    def _start(self, item: QueueItem, pool: WorkerPool, channel: Channel) -> None:
+        item.state, item.started_s = TaskState.RUNNING, time.monotonic()
+        self._in_flight[item.id] = item
+        item.future = item.send(pool, channel, self._folder)
+        item.future.add_done_callback(lambda done: self._events.put((item.id, pool, done)))
 
     def _listen(self) -> None:
         """Take results as they come and put them into the store; the one thread that does."""
         while (event := self._events.get()) is not None:
             task_id, pool, future = event
             with self._lock:
-                entry = self._in_flight.pop(task_id)
-                entry.future = None  # an answer may be large, and a future keeps it
-                outcome = self._outcome(entry, pool, future)
+                item = self._in_flight.pop(task_id)
+                item.future = None  # an answer may be large, and a future keeps it
+                outcome = self._outcome(item, pool, future)
                 self._fill()
                 self._tidy()
             if outcome is not None:
-                self._keep(entry, outcome)
+                self._keep(item, outcome)
             for path in self._folder.glob(f"{task_id}.*"):
                 path.unlink(missing_ok=True)
 
-    def _outcome(self, entry: QueueItem, pool: WorkerPool, future: Future[Any]) -> Any:
-        """Return what a worker made, None when it made nothing; say so in the entry."""
+    def _outcome(self, item: QueueItem, pool: WorkerPool, future: Future[Any]) -> Any:
+        """Return what a worker made, None when it made nothing; say so in the item."""
         try:
             outcome = future.result()
         except (Cancelled, CancelledError):
-            self._end(entry, TaskState.CANCELLED, "Cancelled")
+            self._end(item, TaskState.CANCELLED, "Cancelled")
         except PoolLost as error:
-            self._end(entry, TaskState.FAILED, str(error))
+            self._end(item, TaskState.FAILED, str(error))
             if self._opened is not None and self._opened[0] is pool:
                 self._opened = None
                 pool.executor.shutdown(wait=False)
         except DlschedError as error:
-            self._end(entry, TaskState.FAILED, str(error))
+            self._end(item, TaskState.FAILED, str(error))
         except Exception as error:
-            log.exception("Task %s failed", entry.name, exc_info=error)
-            self._end(entry, TaskState.FAILED, f"Unexpected {type(error).__name__}: {error}. Details are in the log")
+            log.exception("Task %s failed", item.name, exc_info=error)
+            self._end(item, TaskState.FAILED, f"Unexpected {type(error).__name__}: {error}. Details are in the log")
         else:
-            if entry.state is TaskState.RUNNING:
-                entry.state = TaskState.DONE
+            if item.state is TaskState.RUNNING:
+                item.state = TaskState.DONE
                 return outcome
         return None
 
-    def _keep(self, entry: QueueItem, outcome: Any) -> None:
+    def _keep(self, item: QueueItem, outcome: Any) -> None:
         """Write a result into the store (seconds for a large one, so without the lock)."""
         try:
-            record = entry.result(outcome)
+            record = item.result(outcome)
             if self._store is None:
-                entry.kept = record
+                item.kept = record
                 return
-            entry.kept_id = entry.save(self._store, record)
+            item.kept_id = item.save(self._store, record)
         except Exception as error:
-            log.exception("Result of %s was not kept", entry.name, exc_info=error)
+            log.exception("Result of %s was not kept", item.name, exc_info=error)
             with self._lock:
-                self._end(entry, TaskState.FAILED, f"Computed, but not kept: {error}")
+                self._end(item, TaskState.FAILED, f"Computed, but not kept: {error}")
             return
-        entry.state = TaskState.STORED
+        item.state = TaskState.STORED
 
-    def _end(self, entry: QueueItem, state: TaskState, message: str) -> None:
-        if entry.state.is_over:
+    def _end(self, item: QueueItem, state: TaskState, message: str) -> None:
+        if item.state.is_over:
             return
-        entry.state, entry.message = state, message
-        self._tell_store([entry])
+        item.state, item.message = state, message
+        self._tell_store([item])
 
     def _tell_store(self, ended: Sequence[QueueItem]) -> None:
         """Take runs off the store's list of those under way, all in one transaction."""
-        runs = [entry for entry in ended if isinstance(entry, RunItem)]
+        runs = [item for item in ended if isinstance(item, RunItem)]
         if self._store is None or not runs:
             return
         try:
-            self._store.clear_running([entry.key for entry in runs])
+            self._store.clear_running([item.key for item in runs])
         except DlschedError:
-            log.warning("The store could not be told that %s ended", ", ".join(entry.name for entry in runs))
+            log.warning("The store could not be told that %s ended", ", ".join(item.name for item in runs))
 
     def _tidy(self) -> None:
         """Remove the scenario files when nothing is left to do."""
@@ -318,25 +318,25 @@ class Runner:
 
     # ---- telling -------------------------------------------------------------------------------------
 
-    def _statuses(self, entries: Sequence[QueueItem]) -> list[TaskStatus]:
-        places = {entry.id: place for place, entry in enumerate(self._waiting)}
-        return [self._status(entry, places) for entry in entries]
+    def _statuses(self, items: Sequence[QueueItem]) -> list[TaskStatus]:
+        places = {item.id: place for place, item in enumerate(self._waiting)}
+        return [self._status(item, places) for item in items]
 
-    def _status(self, entry: QueueItem, places: Mapping[str, int]) -> TaskStatus:
-        share, text, eta_s = 0.0, entry.message, None
-        if entry.state is TaskState.QUEUED:
-            ahead = places.get(entry.id, 0)
-            text, eta_s = f"Waiting, {ahead} before it" if ahead else "Waiting", entry.guess_s
-        elif entry.state is TaskState.RUNNING:
-            share, text = read_progress(self._folder, entry.id)
-            text, eta_s = text or "Starting a worker", self._seconds_left(entry, share)
-        elif entry.state in {TaskState.DONE, TaskState.STORED}:
+    def _status(self, item: QueueItem, places: Mapping[str, int]) -> TaskStatus:
+        share, text, eta_s = 0.0, item.message, None
+        if item.state is TaskState.QUEUED:
+            ahead = places.get(item.id, 0)
+            text, eta_s = f"Waiting, {ahead} before it" if ahead else "Waiting", item.guess_s
+        elif item.state is TaskState.RUNNING:
+            share, text = read_progress(self._folder, item.id)
+            text, eta_s = text or "Starting a worker", self._seconds_left(item, share)
+        elif item.state in {TaskState.DONE, TaskState.STORED}:
             share = 1.0
-        kept = (entry.kept_id, None) if isinstance(entry, RunItem) else (None, entry.kept_id)
-        return TaskStatus(entry.id, entry.name, entry.state, share, text, eta_s, entry.message, *kept)
+        kept = (item.kept_id, None) if isinstance(item, RunItem) else (None, item.kept_id)
+        return TaskStatus(item.id, item.name, item.state, share, text, eta_s, item.message, *kept)
 
-    def _seconds_left(self, entry: QueueItem, share: float) -> float | None:
-        gone_s = time.monotonic() - entry.started_s
+    def _seconds_left(self, item: QueueItem, share: float) -> float | None:
+        gone_s = time.monotonic() - item.started_s
         if share >= _SHARE_FOR_ETA:
             return gone_s * (1 - share) / share
-        return max(1.0, entry.guess_s - gone_s)
+        return max(1.0, item.guess_s - gone_s)

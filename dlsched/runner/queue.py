@@ -21,7 +21,7 @@ from dlsched.runner.progress import Channel
 from dlsched.store.record import ExperimentRecord, RunLabel, RunRecord, experiment_key, run_key
 from dlsched.studies import registry
 from dlsched.studies.code_version import code_version
-from dlsched.studies.estimate import estimate_s
+from dlsched.studies.estimate import estimate_run
 from dlsched.studies.simulation import resolve_policy
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class RunItem(QueueItem):
         self.name = task.name or spec.label + (f", draw {task.seed}" if task.seed else "")
         self.key = run_key(task.scenario.content_hash, spec.key, self.params, task.seed, code_version())
         self.kept_id = store.find_run(self.key) if store is not None else None
-        self.guess_s = estimate_s(task.scenario, task.policy, store).seconds
+        self.guess_s = estimate_run(task.scenario, task.policy, store).seconds
 
     def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`QueueItem`; tasks of one scenario share its file."""

@@ -28,7 +28,7 @@ class Estimate:
     source: Literal["earlier runs", "number of jobs"]
 
 
-def estimate_s(scenario: Scenario, policy: str, store: Store | None = None) -> Estimate:
+def estimate_run(scenario: Scenario, policy: str, store: Store | None = None) -> Estimate:
     """Return how long a run may take, from earlier runs of the policy in the store, else from the number of jobs."""
     jobs = len(scenario.workload)
     known = store.past_seconds(policy) if store else []

@@ -222,10 +222,10 @@ def test_a_run_that_fails_is_told_and_the_answer_is_complete(
 def test_when_a_batch_cannot_be_computed_one_box_says_so_and_the_page_stays_usable(
     store: Store, runner: Runner, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any) -> Progress:
+    def fail(*_: Any) -> None:
         raise InputError("runs of a sweep", "cannot be <b>computed</b>", "Ask again")
 
-    monkeypatch.setattr(cells, "_part", fail)
+    monkeypatch.setattr(cells, "_task", fail)
     app = done(opened(store, open_page).button(key="sweep-ask").click().run(), runner)
     assert not app.exception
     (box,) = app.error

@@ -15,8 +15,7 @@ from dlsched.domain.workload import Texts
 from dlsched.policies import registry
 from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calibrate, record_of
 from dlsched.studies.calibration.spec import CalibrationSpec
-from dlsched.studies.estimate import LIST_RUN_S
-from dlsched.studies.estimate import estimate_s as run_estimate
+from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, Run, resolve_policy, simulate
 from dlsched.studies.study import require_scenario
@@ -52,7 +51,7 @@ def default_policies(scenario: Scenario) -> tuple[str, ...]:
 
 def estimate_s(spec: CalibrationSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds the replays take."""
-    return sum(LIST_RUN_S if scenario is None else run_estimate(scenario, key).seconds for key in spec.policies)
+    return sum(LIST_RUN_S if scenario is None else estimate_run(scenario, key).seconds for key in spec.policies)
 
 
 def check(spec: CalibrationSpec, scenario: Scenario) -> None:

@@ -12,8 +12,7 @@ from dlsched.policies import registry
 from dlsched.studies.design import Replications, RunResult, Variant, check_variant, run_variants
 from dlsched.studies.design.factors import factor_of
 from dlsched.studies.design.run import is_exact
-from dlsched.studies.estimate import LIST_RUN_S
-from dlsched.studies.estimate import estimate_s as run_estimate
+from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.growth.answer import Growth, Month
 from dlsched.studies.growth.spec import GrowthSpec
 from dlsched.studies.simulation import Progress
@@ -96,7 +95,7 @@ def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
 
 def estimate_s(spec: GrowthSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds the answer takes."""
-    return spec.runs * (LIST_RUN_S if scenario is None else run_estimate(scenario, spec.policy).seconds)
+    return spec.runs * (LIST_RUN_S if scenario is None else estimate_run(scenario, spec.policy).seconds)
 
 
 def _kept(scenario: Scenario, key: str) -> TypeRange:

@@ -10,8 +10,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.design import Replications, Variant, check_variant
-from dlsched.studies.estimate import LIST_RUN_S
-from dlsched.studies.estimate import estimate_s as run_estimate
+from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing.answer import Counts, Headroom, Sizing, Status
 from dlsched.studies.sizing.headroom import headroom_of
@@ -71,7 +70,7 @@ def check(spec: SizeSpec, scenario: Scenario) -> Sizes:
 
 def estimate_s(spec: SizeSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds the answer takes."""
-    return usual_runs(spec) * (LIST_RUN_S if scenario is None else run_estimate(scenario, spec.policy).seconds)
+    return usual_runs(spec) * (LIST_RUN_S if scenario is None else estimate_run(scenario, spec.policy).seconds)
 
 
 def _start(trials: SizeTrials) -> None:

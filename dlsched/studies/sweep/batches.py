@@ -9,8 +9,7 @@ from dlsched.domain.policy import ListRule
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.design.run import VariantPlan
-from dlsched.studies.estimate import LIST_RUN_S
-from dlsched.studies.estimate import estimate_s as run_estimate
+from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.sweep.spec import SweepSpec
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def _both_s(scenario: Scenario, policy: str, store: Store | None) -> tuple[float
     spec, jobs = registry.find(policy), len(scenario.workload)
     rule = None if spec.clairvoyant else spec.build(spec.parse({})).kernel_rule
     if not isinstance(rule, ListRule):
-        seconds = run_estimate(scenario, policy, store).seconds
+        seconds = estimate_run(scenario, policy, store).seconds
         return seconds, seconds
     is_sliced = rule.quantum_s is not None
     fast = FIXED_S + jobs * (FAST_SLICED_S_PER_JOB if is_sliced else FAST_S_PER_JOB)

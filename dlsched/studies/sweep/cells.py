@@ -15,6 +15,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.sim.simulate import Cancelled
 from dlsched.store.record import CellRecord, ExperimentRecord
 from dlsched.studies.design.run import RunResult, VariantTask, carry_out
+from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import Study, one_piece
 from dlsched.wording.formats import amount
@@ -84,10 +85,8 @@ def run(spec: CellsSpec, scenario: Scenario, progress: Progress | None = None) -
         As :func:`check`.
     """
     check(spec, scenario)
-    results = []
-    for done, cell in enumerate(spec.cells):
-        results.append(_safely(_task(cell, scenario), _part(progress, done, len(spec.cells))))
-    return CellResults(tuple(results))
+    tasks = [_task(cell, scenario) for cell in spec.cells]
+    return CellResults(tuple(run_all(tasks, _safely, None, progress, noun="run")))
 
 
 def check(spec: CellsSpec, scenario: Scenario) -> None:
@@ -100,18 +99,7 @@ def _task(cell: CellSpec, scenario: Scenario) -> VariantTask:
     return VariantTask(scenario, cell.changes, cell.policy, cell.params, cell.seed, cell.reference)
 
 
-def _part(progress: Progress | None, done: int, cells: int) -> Progress:
-    """Return where one run tells how far it is, and is stopped."""
-
-    def tell(share: float, _: str) -> None:
-        if progress is not None:
-            progress((done + share) / cells, f"{done} of {cells} runs")
-
-    tell(0.0, "")
-    return tell
-
-
-def _safely(task: VariantTask, progress: Progress) -> RunResult:
+def _safely(task: VariantTask, progress: Progress | None = None) -> RunResult:
     try:
         return carry_out(task, progress)
     except Cancelled:

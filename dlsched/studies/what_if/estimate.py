@@ -10,8 +10,7 @@ from dlsched.domain.truth import realise
 from dlsched.sim import kernels
 from dlsched.sim.prepare import Prepared
 from dlsched.studies.design import ResolvedVariant
-from dlsched.studies.estimate import LIST_RUN_S
-from dlsched.studies.estimate import estimate_s as run_estimate
+from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.what_if.spec import WhatIfPlan, WhatIfSpec, planned
 
 if TYPE_CHECKING:
@@ -55,4 +54,4 @@ def _run_s(side: ResolvedVariant, store: Store | None) -> float:
                 return RUN_S + len(made.workload) * (PREEMPTED_JOB_S if rule.preemptive else JOB_S)
             if not rule.preemptive:
                 return RUN_S + len(made.workload) * ENGINE_JOB_S
-    return run_estimate(made, side.policy.spec.key, store).seconds
+    return estimate_run(made, side.policy.spec.key, store).seconds

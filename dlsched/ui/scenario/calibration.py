@@ -27,7 +27,7 @@ from dlsched.studies.calibration.words import (
     sentence,
     trust_chip,
 )
-from dlsched.studies.estimate import estimate_s
+from dlsched.studies.estimate import estimate_run
 from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
@@ -93,7 +93,7 @@ def _form(scenario: Scenario, ticked: Sequence[str], *, busy: bool) -> None:
 
 def _button_words(scenario: Scenario, policies: Sequence[str]) -> str:
     """Return what the button says: Replay 4 policies, about 12 s."""
-    about_s = sum(estimate_s(scenario, policy, session.store()).seconds for policy in policies)
+    about_s = sum(estimate_run(scenario, policy, session.store()).seconds for policy in policies)
     return f"Replay {amount(len(policies), 'policy', 'policies')}, {about_seconds(about_s)}"
 
 

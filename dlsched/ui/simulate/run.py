@@ -15,7 +15,7 @@ from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.runner.background import RunTask
 from dlsched.runner.executor import num_workers
-from dlsched.studies.estimate import estimate_s
+from dlsched.studies.estimate import estimate_run
 from dlsched.studies.simulation import key_of
 from dlsched.ui.fields.futures import varying
 from dlsched.ui.fields.policy_and_params import checked_params, has_params, param_fields
@@ -171,7 +171,7 @@ def expected(tasks: list[RunTask]) -> Expected:
     store = session.store()
     known = set(store.list_runs(metrics=()).query("state == 'stored'")["key"])
     fresh = [task for task in tasks if key_of(task.scenario, task.policy, task.params, task.seed) not in known]
-    each_s = {task.policy: estimate_s(task.scenario, task.policy, store).seconds for task in tasks}
+    each_s = {task.policy: estimate_run(task.scenario, task.policy, store).seconds for task in tasks}
     cores = max(1, min(num_workers(), len(fresh)))
     return Expected(len(tasks) - len(fresh), sum(each_s[task.policy] for task in fresh) / cores, cores)
 

@@ -16,7 +16,7 @@ from dlsched.sim.simulate import Cancelled
 from dlsched.studies import registry
 from dlsched.studies.design import Replications, Variant, changed
 from dlsched.studies.design import run as design_run
-from dlsched.studies.simulation import simulate
+from dlsched.studies.simulation import run_resolved, simulate
 from dlsched.studies.what_if import (
     STUDY,
     WhatIfSpec,
@@ -220,16 +220,15 @@ def test_the_baseline_is_run_once_however_many_controls_are_moved(monkeypatch: p
     scenario = by_hand(workload=Workload.from_columns(columns), name="remembered")
     monkeypatch.setattr(what_if_run, "JOBS_KEPT", 21 * 3)  # room for little more than both sides of one question
     ran: list[int] = []
-    real = what_if_run.run_resolved
 
     def counted(made: Scenario, *args: Any) -> Any:
         ran.append(made.cluster.num_nodes)
-        return real(made, *args)
+        return run_resolved(made, *args)
 
     monkeypatch.setattr(what_if_run, "run_resolved", counted)
     for nodes in (2, 3, 4, 5):
         changes = {"nodes": nodes}
-        draws = {"seeds": tuple(range(10)), "vary": {"run_time_spread": 0.3}}
+        draws: dict[str, Any] = {"seeds": tuple(range(10)), "vary": {"run_time_spread": 0.3}}
         run_what_if(asked(scenario, Variant(policy="fifo", changes=changes), **draws), scenario)
     assert ran == [1] * 10 + [2] * 10 + [3] * 10 + [4] * 10 + [5] * 10
 
