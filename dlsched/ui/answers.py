@@ -148,7 +148,7 @@ class Answers(Generic[Spec, Answer]):
 
     def stored(self, experiment_id: str) -> Shown[Spec, Answer]:
         """Return a stored answer; DlschedError where there is none of this kind."""
-        found: Shown[Spec, Answer] = _stored(str(session.store().path), experiment_id, self)
+        found: Shown[Spec, Answer] = _stored(experiment_id, self)
         return found
 
     def open(self, experiment_id: str | None) -> None:
@@ -177,7 +177,7 @@ class Answers(Generic[Spec, Answer]):
     def answer_to(self, spec: Spec) -> Shown[Spec, Answer] | None:
         """Return the stored answer to a question; None when it was not asked yet."""
         found = self.stored_id(spec)
-        return None if found is None else _stored(str(session.store().path), found, self, spec)
+        return None if found is None else _stored(found, self, spec)
 
     def start(self, spec: Spec, subject: Any, name: str) -> None:
         """Show the answer where the store has it, else ask for it and show it once it is there."""
@@ -210,16 +210,16 @@ class Answers(Generic[Spec, Answer]):
 
     def last_begun(self, current: Scenario) -> Begun[Spec] | None:
         """Return what was begun last, as :meth:`begun`, also where it is over."""
-        begun = _all_begun(str(session.store().path))
+        begun = _all_begun()
         return begun.get((self.kind, current.content_hash)) or begun.get((self.kind, ""))
 
     def note(self, begun: Begun[Spec]) -> None:
         """Let every tab on this server know what was begun."""
-        _all_begun(str(session.store().path))[self.kind, scenario_of(begun.spec)] = begun
+        _all_begun()[self.kind, scenario_of(begun.spec)] = begun
 
     def forget_begun(self, current: Scenario) -> None:
         """Forget what was begun last about a scenario."""
-        _all_begun(str(session.store().path)).pop((self.kind, current.content_hash), None)
+        _all_begun().pop((self.kind, current.content_hash), None)
 
     def rejoin(self, current: Scenario) -> None:
         """Wait for what is under way where this tab waits for nothing: who opens a tab anew finds his work again."""
@@ -268,13 +268,13 @@ def scenario_of(spec: object) -> str:
 
 
 @st.cache_resource(show_spinner=False)
-def _all_begun(_path: str) -> dict[tuple[str, str], Begun[Any]]:
+def _all_begun() -> dict[tuple[str, str], Begun[Any]]:
     """Return what was begun last on this server, by study and scenario."""
     return {}
 
 
 @st.cache_resource(max_entries=4 * MOST_LOOKED_AT, show_spinner=False)
-def _stored(_path: str, experiment_id: str, _answers: Answers[Any, Any], _spec: Any = None) -> Shown[Any, Any]:
+def _stored(experiment_id: str, _answers: Answers[Any, Any], _spec: Any = None) -> Shown[Any, Any]:
     """Return a stored answer; ``_spec``: its question, where that is known."""
     record = session.store().get_experiment(experiment_id)
     if record.kind != _answers.kind:

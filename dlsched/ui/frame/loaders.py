@@ -18,13 +18,9 @@ MOST_MACHINES = 8
 
 
 @st.cache_resource(max_entries=200, show_spinner=False)
-def _metrics(_path: str, run_id: str) -> dict[str, float | int | None]:
-    return store().metrics(run_id)
-
-
 def metrics(run_id: str) -> dict[str, float | int | None]:
     """Return the metrics of a run."""
-    return _metrics(str(store().path), run_id)
+    return store().metrics(run_id)
 
 
 def info(run_id: str) -> RunInfo:
@@ -34,52 +30,36 @@ def info(run_id: str) -> RunInfo:
 
 def scenario_of(run_id: str) -> Scenario:
     """Return the scenario a run was made with."""
-    return load_scenario(str(store().path), info(run_id).scenario_hash)
+    return load_scenario(info(run_id).scenario_hash)
 
 
 @st.cache_resource(max_entries=30, show_spinner=False)
-def _jobs(_path: str, run_id: str) -> pd.DataFrame:
+def jobs(run_id: str) -> pd.DataFrame:
+    """Return one row a job, as metrics.tables.jobs_of."""
     return store().jobs(run_id)
 
 
-def jobs(run_id: str) -> pd.DataFrame:
-    """Return one row a job, as metrics.tables.jobs_of."""
-    return _jobs(str(store().path), run_id)
-
-
 @st.cache_resource(max_entries=6, show_spinner=False)
-def _pieces(_path: str, run_id: str) -> pd.DataFrame:
-    pieces, due_s = store().segments(run_id), _jobs(_path, run_id)["due_s"].to_numpy(float)
+def pieces(run_id: str) -> pd.DataFrame:
+    """Return the little that the overview of a run needs of its segments: node, start_s, end_s, gpus, due_s."""
+    pieces, due_s = store().segments(run_id), jobs(run_id)["due_s"].to_numpy(float)
     return pieces[["node", "start_s", "end_s", "gpus"]].assign(due_s=due_s[pieces["row"].to_numpy()])
 
 
-def pieces(run_id: str) -> pd.DataFrame:
-    """Return the little that the overview of a run needs of its segments: node, start_s, end_s, gpus, due_s."""
-    return _pieces(str(store().path), run_id)
-
-
 @st.cache_resource(max_entries=6, show_spinner=False)
-def _segments(_path: str, run_id: str) -> pd.DataFrame:
-    scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
-    pieces = with_jobs(store().segments(run_id), _jobs(_path, run_id), store().waits(run_id))
+def segments(run_id: str) -> pd.DataFrame:
+    """Return the run's segments with what the charts tell of their jobs, and the machine they ran on."""
+    scenario = scenario_of(run_id)
+    pieces = with_jobs(store().segments(run_id), jobs(run_id), store().waits(run_id))
     return with_machines(pieces.assign(vm_type=vm_types(pieces, scenario, store().nodes(run_id))), scenario)
 
 
-def segments(run_id: str) -> pd.DataFrame:
-    """Return the run's segments with what the charts tell of their jobs, and the machine they ran on."""
-    return _segments(str(store().path), run_id)
-
-
 @st.cache_resource(max_entries=12, show_spinner=False)
-def _stays(_path: str, run_id: str) -> pd.DataFrame:
-    scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
-    stays = with_machines(store().nodes(run_id), scenario)
-    return stays.assign(gpus=stays["vm_gpus"])
-
-
 def stays(run_id: str) -> pd.DataFrame:
     """Return the billed stays of machines, as metrics.tables.nodes_of, with gpu_type and gpus of the machine."""
-    return _stays(str(store().path), run_id)
+    scenario = scenario_of(run_id)
+    stays = with_machines(store().nodes(run_id), scenario)
+    return stays.assign(gpus=stays["vm_gpus"])
 
 
 def with_machines(frame: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
@@ -107,21 +87,17 @@ def vm_types(pieces: pd.DataFrame, scenario: Scenario, stays: pd.DataFrame) -> p
 
 
 @st.cache_resource(max_entries=40, show_spinner=False)
-def _groups(_path: str, run_id: str, by: str) -> tuple[str, ...]:
-    if by in MACHINES:
-        scenario = load_scenario(_path, store().run_info(run_id).scenario_hash)
-        kinds = sorted({vm.name if by == "vm_type" else vm.gpu_type for vm in scenario.cluster.vm_types})
-        if len(kinds) <= MOST_MACHINES:
-            return tuple(kinds)
-    return top_groups(_segments(_path, run_id), by)
-
-
 def groups(run_id: str, by: str) -> tuple[str, ...]:
     """Return the largest groups of the whole run, so that a user keeps its colour when the window moves.
 
     Machine types are those of the cluster, so that they keep their colour in all runs.
     """
-    return _groups(str(store().path), run_id, by)
+    if by in MACHINES:
+        scenario = scenario_of(run_id)
+        kinds = sorted({vm.name if by == "vm_type" else vm.gpu_type for vm in scenario.cluster.vm_types})
+        if len(kinds) <= MOST_MACHINES:
+            return tuple(kinds)
+    return top_groups(segments(run_id), by)
 
 
 def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group", *MACHINES)) -> list[str]:
@@ -131,13 +107,9 @@ def groupings(run_id: str, names: tuple[str, ...] = ("job_class", "user", "group
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
-def _series(_path: str, run_id: str) -> pd.DataFrame:
-    return store().series(run_id)
-
-
 def series(run_id: str) -> pd.DataFrame:
     """Return the run's series over time, as metrics.tables.series_of."""
-    return _series(str(store().path), run_id)
+    return store().series(run_id)
 
 
 def absences(scenario: Scenario) -> pd.DataFrame:

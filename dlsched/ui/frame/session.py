@@ -114,11 +114,11 @@ def scenario() -> Scenario:
     if key is None:
         key = start_scenario().scenario_hash
         st.session_state[SCENARIO] = key
-    return load_scenario(str(store().path), key)
+    return load_scenario(key)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def load_scenario(_path: str, scenario_hash: str) -> Scenario:
+def load_scenario(scenario_hash: str) -> Scenario:
     """Return a stored scenario; frozen, so that sessions may share it."""
     return store().get_scenario(scenario_hash)
 

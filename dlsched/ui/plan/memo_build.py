@@ -153,11 +153,11 @@ def _run_option(series: Series, seeds: Sequence[int]) -> Alternative:
 
 def _run_winners(chosen: Sequence[Series], seeds: Sequence[int], hide_names: bool) -> tuple[Winners, ...]:
     runs = tuple((series.label, tuple(series.run_of(seed) for seed in seeds)) for series in chosen)
-    return _kept_winners(str(session.store().path), runs, runs_of.are_exact(chosen), hide_names)
+    return _kept_winners(runs, runs_of.are_exact(chosen), hide_names)
 
 
 @st.cache_resource(max_entries=20, show_spinner=False)
-def _kept_winners(_path: str, runs: Runs, exact: bool, hide_names: bool) -> tuple[Winners, ...]:
+def _kept_winners(runs: Runs, exact: bool, hide_names: bool) -> tuple[Winners, ...]:
     """Return who gains under each run against the first, computed once."""
     (base, base_ids), *others = runs
     after = {label: [loaders.jobs(run) for run in ids] for label, ids in others}

@@ -55,7 +55,7 @@ def admissions_page() -> None:
     if rows.empty:
         st.info("Nobody waited at any interval of this run: there was nothing to decide.", icon="ℹ️")
         st.stop()
-    counts = _counts(str(session.store().path), run_id)
+    counts = _counts(run_id)
     most = busiest(counts)
     jump = Jump("Most jobs", most, f"Interval {most:,}: most jobs ask to get in")
     hint = "Jobs get in at intervals only; those in which nobody waited are not counted"
@@ -69,7 +69,7 @@ def admissions_page() -> None:
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
-def _counts(_path: str, run_id: str) -> pd.DataFrame:
+def _counts(run_id: str) -> pd.DataFrame:
     return counts_of(
         decisions(run_id), loaders.jobs(run_id), session.store().segments(run_id), session.store().waits(run_id)
     )

@@ -245,10 +245,6 @@ class DecisionInspector(Inspector[Any], Generic[Kept]):
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
-def _decisions(_path: str, run_id: str) -> pd.DataFrame:
-    return decisions_of(session.store().decisions(run_id))
-
-
 def decisions(run_id: str) -> pd.DataFrame:
     """Return the decisions of a run, numbered from 1."""
-    return _decisions(str(session.store().path), run_id)
+    return decisions_of(session.store().decisions(run_id))

@@ -51,13 +51,13 @@ def look_ahead_page() -> None:
     if rows.empty:
         st.info("This run decided nothing about widths: it was over before the first decision.", icon="ℹ️")
         st.stop()
-    busiest = _busiest(str(session.store().path), run_id)
+    busiest = _busiest(run_id)
     jump = Jump("Largest change", busiest, f"Decision {busiest:,}: most nodes change hands")
     number = LOOK_AHEAD.choose(run, rows, jump, "Widths change every few minutes; between, jobs only start")
     row = rows.iloc[number - 1]
     places = LOOK_AHEAD.bring(
         run, number, len(rows), lambda one: _decision(one, run, row),
-        lambda: StoredRun(run.scenario, StoredWidths.of(rows, _pieces_of(run_id))),
+        lambda: StoredRun(run.scenario, StoredWidths.of(rows, _pieces(run_id))),
     )  # fmt: skip
     _whole_run(run, rows, row)
     LOOK_AHEAD.how(HOW)
@@ -66,19 +66,15 @@ def look_ahead_page() -> None:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _pieces(_path: str, run_id: str) -> pd.DataFrame:
+def _pieces(run_id: str) -> pd.DataFrame:
+    """Return the run's pieces, as metrics.tables.segments_of."""
     return session.store().segments(run_id)
 
 
-def _pieces_of(run_id: str) -> pd.DataFrame:
-    """Return the run's pieces, as metrics.tables.segments_of."""
-    return _pieces(str(session.store().path), run_id)
-
-
 @st.cache_resource(max_entries=12, show_spinner=False)
-def _busiest(_path: str, run_id: str) -> int:
+def _busiest(run_id: str) -> int:
     """Return the decision at which most workers change hands, the first of them."""
-    changes = changes_at(_pieces(_path, run_id), decisions(run_id)["time_s"].to_numpy(float))
+    changes = changes_at(_pieces(run_id), decisions(run_id)["time_s"].to_numpy(float))
     return int(np.argmax(changes)) + 1
 
 
@@ -168,9 +164,7 @@ def _whole_run(run: OpenedRun, rows: pd.DataFrame, row: pd.Series) -> None:
     else:
         cluster = run.scenario.cluster
         most = cluster.num_nodes if unit == "node" and not cluster.free_slots else None
-        chart = widths_over_time(
-            _pieces_of(run.info.run_id), most, charts.page_theme(), float(row["time_s"]), unit=unit
-        )
+        chart = widths_over_time(_pieces(run.info.run_id), most, charts.page_theme(), float(row["time_s"]), unit=unit)
     charts.show(chart, f"look-{look_at}", caption=True)
 
 

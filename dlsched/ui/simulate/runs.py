@@ -93,7 +93,7 @@ def again_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _task_of(row: pd.Series[Any]) -> RunTask:
-    scenario = session.load_scenario(str(session.store().path), str(row["scenario_hash"]))
+    scenario = session.load_scenario(str(row["scenario_hash"]))
     policy = str(row["policy"])
     return RunTask(scenario, policy, json.loads(row["params"]), int(row["seed"]), policy_label(policy))
 
