@@ -126,14 +126,9 @@ def alternative_of(
 
 def taken_for_granted(scenario: Scenario, options: Sequence[Alternative], today: date) -> list[Premise]:
     """Return the assumptions of the scenario and of the policies looked at."""
-    specs = [registry.find(option.policy) for option in options if option.policy]
-    return assumptions(
-        scenario,
-        uses_run_times=any(spec.uses_run_times for spec in specs),
-        clairvoyant=any(spec.clairvoyant for spec in specs),
-        stops_jobs=any(option.mean("preemptions") or option.mean("resizes") for option in options),
-        today=today,
-    )
+    policies = [registry.find(option.policy) for option in options if option.policy]
+    stops_jobs = any(option.mean("preemptions") or option.mean("resizes") for option in options)
+    return assumptions(scenario, policies, stops_jobs=stops_jobs, today=today)
 
 
 def memo_cautions(scenario: Scenario, options: Sequence[Alternative], common: int | None = None) -> list[Caution]:

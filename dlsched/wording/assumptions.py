@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from dlsched.domain.assumptions import Assumption
 from dlsched.domain.cluster import VmType
+from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import amount, duration, money, share
@@ -33,21 +34,16 @@ class Premise:
 
 
 def assumptions(
-    scenario: Scenario,
-    *,
-    uses_run_times: bool = False,
-    clairvoyant: bool = False,
-    stops_jobs: bool = False,
-    today: date | None = None,
+    scenario: Scenario, policies: Iterable[PolicySpec] = (), *, stops_jobs: bool = False, today: date | None = None
 ) -> list[Premise]:
-    """Return the assumptions behind any result of the scenario; with ``today`` also that its prices are old.
+    """Return the premises behind any result of the scenario under policies; with ``today`` also that prices are old.
 
-    ``uses_run_times`` and ``clairvoyant`` say that one of the policies looked at does so (see PolicySpec),
-    ``stops_jobs`` that jobs were stopped for others or changed their width.
+    ``stops_jobs``: jobs were stopped for others or changed their width.
     """
+    policies = tuple(policies)
     groups = (
         _data(scenario),
-        _policy(scenario, uses_run_times=uses_run_times, clairvoyant=clairvoyant),
+        _policy(scenario, policies),
         _prices(scenario, today),
         _machines(scenario),
         _running(scenario, stops_jobs=stops_jobs),
@@ -100,15 +96,15 @@ def _filled(one: Assumption, *, drawn: bool) -> Premise:
     return Premise(one.words, "The data did not say; it was filled by this rule.", where)
 
 
-def _policy(scenario: Scenario, *, uses_run_times: bool, clairvoyant: bool) -> list[Premise]:
+def _policy(scenario: Scenario, policies: Sequence[PolicySpec]) -> list[Premise]:
     chips, error = [], scenario.options.estimate_error
     if error > 0:
         why = "Policies that look at run times see each one wrong by up to this much."
         chips.append(Premise(f"estimates ± {share(error)}", why, "Run"))
-    elif uses_run_times:
+    elif any(policy.uses_run_times for policy in policies):
         why = "A policy here is told true run times, which nobody knows beforehand. Try estimates ± 50%."
         chips.append(Premise("perfect estimates", why, "Run"))
-    if clairvoyant:
+    if any(policy.clairvoyant for policy in policies):
         why = "A policy here is told jobs before they are submitted: a bound, not an option."
         chips.append(Premise("knows the future", why, "Run"))
     return chips

@@ -37,7 +37,6 @@ with right:
         st.markdown("First decide what happens to the jobs that can never fit (rule “Oversize”), or add nodes.")
     if not valid:
         st.markdown("First correct the parameters marked in red.")
-    informed = any(spec.uses_run_times for spec in specs)
-    parts.chips(assumptions(current, uses_run_times=informed, today=price_lists.today()), "run")
+    parts.chips(assumptions(current, specs, today=price_lists.today()), "run")
     st.subheader("Queue", anchor=False)
     queue.live_queue()

@@ -235,11 +235,6 @@ def premises_of(answer: WhatIf, plan: WhatIfPlan, today: date, more: Sequence[Pr
     """Return what the answer takes for granted: what is drawn, ``more``, then the changed scenario's own."""
     policies = [find(variant.policy) for variant in (plan.spec.baseline, plan.spec.changed)]
     runs = [one for side in (answer.baseline, answer.changed) for one in side.metrics]
-    own = assumptions(
-        plan.made,
-        uses_run_times=any(policy.uses_run_times for policy in policies),
-        clairvoyant=any(policy.clairvoyant for policy in policies),
-        stops_jobs=any(one.get("preemptions") or one.get("resizes") for one in runs),
-        today=today,
-    )
+    stops_jobs = any(one.get("preemptions") or one.get("resizes") for one in runs)
+    own = assumptions(plan.made, policies, stops_jobs=stops_jobs, today=today)
     return [*draw_premises(plan.spec.draws.vary, "What if"), *more, *own]

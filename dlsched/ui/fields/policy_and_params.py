@@ -91,13 +91,8 @@ def variant_of(info: RunInfo) -> Variant:
 
 def premises(scenario: Scenario, policies: Sequence[str]) -> list[Premise]:
     """Return what is taken for granted under policies: first how far a replay can be trusted, where it is known."""
-    specs, trust = [find(policy) for policy in policies], calibration.known_trust(scenario.content_hash)
-    own = assumptions(
-        scenario,
-        uses_run_times=any(spec.uses_run_times for spec in specs),
-        clairvoyant=any(spec.clairvoyant for spec in specs),
-        today=price_lists.today(),
-    )
+    trust = calibration.known_trust(scenario.content_hash)
+    own = assumptions(scenario, map(find, policies), today=price_lists.today())
     return [*([] if trust is None else [trust]), *own]
 
 

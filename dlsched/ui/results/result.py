@@ -195,10 +195,5 @@ def premises_of_runs(
     scenario: Scenario, policies: Sequence[PolicySpec], metrics: Sequence[Mapping[str, object]]
 ) -> list[Premise]:
     """Return what runs of a scenario under these policies take for granted, whose numbers are ``metrics``."""
-    return assumptions(
-        scenario,
-        uses_run_times=any(policy.uses_run_times for policy in policies),
-        clairvoyant=any(policy.clairvoyant for policy in policies),
-        stops_jobs=any(values.get("preemptions") or values.get("resizes") for values in metrics),
-        today=price_lists.today(),
-    )
+    stops_jobs = any(values.get("preemptions") or values.get("resizes") for values in metrics)
+    return assumptions(scenario, policies, stops_jobs=stops_jobs, today=price_lists.today())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
+from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.metrics.findings import cluster_sentence, compare_sentence, headline, result_sentence, workload_sentence
 from dlsched.metrics.stats.compare import compare
+from dlsched.policies.registry import find
 from dlsched.wording.assumptions import assumptions, is_random
 from dlsched.wording.cautions import cautions, comparison_cautions, overload_cautions
 from tests.support.assumptions import read
@@ -228,8 +232,8 @@ def test_two_clauses_at_most_and_a_lone_baseline():
 # ---- chips -----------------------------------------------------------------------------------------
 
 
-def labels(given: Scenario, **policy) -> list[str]:
-    return [chip.label for chip in assumptions(given, **policy)]
+def labels(given: Scenario, *policies: PolicySpec, stops_jobs: bool = False) -> list[str]:
+    return [chip.label for chip in assumptions(given, policies, stops_jobs=stops_jobs)]
 
 
 def test_a_plain_trace_has_only_prices_and_placement():
@@ -288,9 +292,11 @@ def test_a_speed_curve_is_changed_where_it_was_made():
 
 
 def test_what_a_policy_is_told():
-    assert "perfect estimates" in labels(scenario(), uses_run_times=True)
-    assert "knows the future" in labels(scenario(), clairvoyant=True)
-    assert "perfect estimates" not in labels(scenario(estimate_error=0.2), uses_run_times=True)
+    sjf = find("sjf")
+    assert "perfect estimates" in labels(scenario(), sjf)
+    assert "knows the future" in labels(scenario(), replace(sjf, clairvoyant=True))
+    assert "perfect estimates" not in labels(scenario(estimate_error=0.2), sjf)
+    assert "perfect estimates" not in labels(scenario(), find("fifo"))
     assert labels(scenario(data_kind="example"))[0] == "example data"
 
 
