@@ -60,7 +60,7 @@ def test_from_a_target_to_a_size_that_is_kept(server: Server, page: Any) -> None
     settle(page)
     assert page.get_by_text("1 delivery or retirement").first.is_visible()
     assert page.get_by_role("textbox", name="Wait, p95 at most").input_value() == "2 h"
-    press(page, "size-ask")
+    press(page, "growth-ask")
     page.locator(".st-key-chart-growth-months .js-plotly-plot").first.wait_for(timeout=ANSWER_LIMIT_MS)
     settle(page)
     assert "at +3% a month" in page.locator("h2").first.inner_text()

@@ -194,6 +194,10 @@ def test_a_search_says_which_size_is_under_way_and_can_be_cancelled(
         app = app.run()
     assert "Size, four jobs: 3 nodes: 4 of 10 runs" in _progress(app)
     assert app.button(key="size-ask").disabled
+    # A tab that is opened anew finds the search again.
+    other = opened(store, open_page)
+    assert "Size, four jobs: 3 nodes: 4 of 10 runs" in _progress(other)
+    assert other.button(key="size-ask").disabled
     app = app.button(key="size-cancel").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()

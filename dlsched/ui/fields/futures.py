@@ -101,8 +101,7 @@ def fields(
         if FAILURES in now.vary:
             _number(prefix, "fails", tag, "Each node fails every (days)", 0.01, 40_000.0, on_change,
                     "Mean time between two failures of one node")  # fmt: skip
-        _number(prefix, "draws", tag, label, least, MOST_DRAWS, on_change,
-                "All sides meet the same draws; more draws, narrower intervals", disabled=exact)  # fmt: skip
+        draws_field(_key(prefix, "draws", tag), label, exact=exact, least=least, on_change=on_change)
         if confirm:
             _number(prefix, "confirm", tag, "Fresh draws that confirm a size", 2, MOST_CONFIRM, on_change,
                     "The size found was chosen because it looked good: only draws it was not chosen by say if it is",
@@ -110,6 +109,22 @@ def fields(
         if exact:
             st.markdown(EXACT)
     return chosen(prefix, tag)
+
+
+def draws_field(
+    key: str,
+    label: str = "Draws",
+    *,
+    exact: bool,
+    least: int = 1,
+    on_change: Callable[[], None] | None = None,
+) -> int:
+    """Show the number of draws, which the session holds under a key; where one says all it cannot be chosen."""
+    return int(
+        st.number_input(label, least, MOST_DRAWS, key=key, persist_state="session", disabled=exact, on_change=on_change,
+                        help="How often everything random is drawn again. All sides meet the same draws; more draws, "
+                        "narrower intervals")
+    )  # fmt: skip
 
 
 def _number(

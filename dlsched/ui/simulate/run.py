@@ -17,7 +17,7 @@ from dlsched.runner.background import RunTask
 from dlsched.runner.executor import num_workers
 from dlsched.studies.estimate import estimate_run
 from dlsched.studies.simulation import key_of
-from dlsched.ui.fields.futures import varying
+from dlsched.ui.fields import futures
 from dlsched.ui.fields.policy_and_params import checked_params, has_params, param_fields
 from dlsched.ui.frame import run_state, session
 from dlsched.ui.frame.forms import field, label_of, model_fields
@@ -26,6 +26,8 @@ from dlsched.ui.frame.text import safe
 from dlsched.wording.assumptions import is_random
 from dlsched.wording.formats import about_seconds, amount, duration
 
+DRAWS = 5
+"""Draws of a new run: each is kept in full, with all its jobs."""
 ASK_ABOVE_S = 60.0
 TENTH = 10
 LEAST_JOBS_FOR_TENTH = 100
@@ -131,14 +133,11 @@ def _in_columns(model: type[FrozenModel], current: FrozenModel, key: str) -> dic
 def draws_box(scenario: Scenario) -> int:
     """Ask for the number of draws and say what varies; where nothing does, offer what could."""
     random = is_random(scenario)
-    draws = st.number_input(
-        "Draws", 1, 100, 5 if random else 1, key=f"draws-{random}", disabled=not random,
-        help="How often everything random is drawn again; all policies see the same draws. "
-        "More draws, narrower intervals.",
-    )  # fmt: skip
+    st.session_state.setdefault(f"draws-{random}", DRAWS if random else 1)
+    draws = futures.draws_field(f"draws-{random}", exact=not random)
     if random:
-        st.markdown(f":gray[Varies: {safe(varying(scenario), 300)}.]")
-        return int(draws)
+        st.markdown(f":gray[Varies: {safe(futures.varying(scenario), 300)}.]")
+        return draws
     st.markdown(":gray[Nothing varies: exact for this trace, not a forecast.]")
     with st.popover("Vary …", help="Make something random, so that draws tell how sure the answer is"):
         for label, change in VARIATIONS.items():
