@@ -75,8 +75,6 @@ class Study(Generic[S, A]):
         Key in the store.
     label
         What an answer is called: "Steady state".
-    page
-        Title of the page that asks it.
     spec, answer
         Types of question and answer.
     check
@@ -89,6 +87,8 @@ class Study(Generic[S, A]):
         The answer in one sentence.
     sources
         Folders of the package that decide the answer, beyond those that decide a run.
+    page
+        Title of the page that asks it, where that is not the label.
     about
         What a question travels with, as it is too large for it: a scenario, or None for a question that needs none.
         ``scenario`` in ``check``, ``run`` and ``estimate_s`` is one of these.
@@ -100,7 +100,6 @@ class Study(Generic[S, A]):
 
     kind: str
     label: str
-    page: str
     spec: type[S]
     answer: type[A]
     check: Callable[[S, Any], object]
@@ -108,6 +107,7 @@ class Study(Generic[S, A]):
     estimate_s: EstimateStudy[S]
     words: Callable[[A], str]
     sources: tuple[str, ...]
+    page: str = ""
     about: type[Any] | None = Scenario
     keep: Callable[[Store, ExperimentRecord], ExperimentRecord] | None = None
     shared_out: bool = False
@@ -161,7 +161,9 @@ class Study(Generic[S, A]):
         """Return question and answer, ready for the store; InputError for a bad question."""
         spec = self._read(given)
         if self.about is not None and not isinstance(scenario, self.about):
-            raise InputError(self.label, "asked without the scenario it is about", f"Ask on the page {self.page}")
+            raise InputError(
+                self.label, "asked without the scenario it is about", f"Ask on the page {self.page or self.label}"
+            )
         answer = self.run(spec, scenario, executor, progress=progress)
         return ExperimentRecord(
             self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.version, name or self.label

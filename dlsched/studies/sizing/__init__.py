@@ -23,7 +23,6 @@ __all__ = [
 STUDY = Study(
     kind="size",
     label="Size",
-    page="Size",
     spec=SizeSpec,
     answer=Sizing,
     check=check,

@@ -22,7 +22,6 @@ __all__ = [
 STUDY = Study(
     kind="steady",
     label="Steady state",
-    page="Steady state",
     spec=SteadySpec,
     answer=SteadyAnswer,
     check=check,

@@ -12,7 +12,6 @@ __all__ = ["STUDY", "AxisSpec", "SweepSpec", "Swept", "answer_of", "check", "pla
 STUDY = Study(
     kind="sweep",
     label="Sweep",
-    page="Sweep",
     spec=SweepSpec,
     answer=Sweep,
     check=check,

@@ -41,7 +41,6 @@ __all__ = [
 STUDY = Study(
     kind="what-if",
     label="What if",
-    page="What if",
     spec=WhatIfSpec,
     answer=WhatIf,
     check=check,

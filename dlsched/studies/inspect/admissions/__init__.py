@@ -14,7 +14,6 @@ REPLAY_S, INTERVAL_S = 2.0, 0.05
 STUDY = Study(
     kind="admissions",
     label="Admissions",
-    page="Admissions",
     spec=AdmissionsSpec,
     answer=Admissions,
     check=check_scenario,

@@ -14,7 +14,6 @@ REPLAY_S, DECISION_S = 2.0, 0.15
 STUDY = Study(
     kind="look-ahead",
     label="Look-ahead",
-    page="Look-ahead",
     spec=LookAheadSpec,
     answer=LookAheads,
     check=lambda spec, stored: check_scenario(spec, stored.scenario),
