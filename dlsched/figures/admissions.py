@@ -11,7 +11,7 @@ from dlsched.figures.palette import BLUE, ORANGE, TEAL, Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.studies.inspect.admissions.answer import Admission
 from dlsched.wording.formats import amount, number
-from dlsched.wording.gangs import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS
+from dlsched.wording.resources import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS
 
 ROW_PX, HEAD_PX = 64, 104
 WIDE, NARROW = 0.42, 0.16

@@ -15,7 +15,7 @@ from dlsched.figures.base import CLEAR, Chart, framed, named_rows, plain
 from dlsched.figures.palette import BLUE, ORANGE, Theme
 from dlsched.studies.inspect.dual_prices.answer import SAME_PRICE, JobDecision, PricedRun, peak_of
 from dlsched.wording.formats import amount, cut, small
-from dlsched.wording.gangs import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS, gang_words
+from dlsched.wording.resources import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS, gang_words
 
 ROW_PX, LEAST_ROW_PX, HEAD_PX = 18, 4, 120
 TALLEST_PX = 640

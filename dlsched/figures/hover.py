@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dlsched.figures.base import column, plain, texts
 from dlsched.wording.formats import duration, moment, money, number
-from dlsched.wording.gangs import gang_words
+from dlsched.wording.resources import gang_words
 
 HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}<br>%{customdata[4]}<extra></extra>"
 THEN: Mapping[str, str] = {

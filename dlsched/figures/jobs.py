@@ -41,7 +41,7 @@ from dlsched.figures.base import (
 from dlsched.figures.lines import add_spans
 from dlsched.figures.palette import Theme
 from dlsched.wording.formats import amount, cut, duration, moment
-from dlsched.wording.gangs import gang_words
+from dlsched.wording.resources import gang_words
 
 NOT_RECORDED = "not_recorded"
 TIMELINE_PX = 120

@@ -18,6 +18,7 @@ from dlsched.studies.sizing.answer import CostBy, FrontierPoint, Headroom, Sizin
 from dlsched.studies.sizing.rule import Verdict
 from dlsched.studies.sizing.targets import Target
 from dlsched.studies.sizing.words import VERDICTS
+from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import amount, number, short, show_interval
 
 HEIGHT = 380
@@ -215,7 +216,7 @@ def _row(sizing: Sizing, point: FrontierPoint, target: Target) -> dict[str, obje
 
 def _sure(sizing: Sizing) -> str:
     if sizing.rule.exact:
-        return "exact for this trace, not a forecast"
+        return EXACT
     return f"95% bars over {amount(len(sizing.search_seeds), 'draw')} or more"
 
 

@@ -12,7 +12,7 @@ from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import amount, duration, money, share
-from dlsched.wording.gangs import UPDATES_WORDS
+from dlsched.wording.resources import UPDATES_WORDS
 from dlsched.wording.settings import VARY_WHY, Value, vary_words
 from dlsched.workload.prices.price_list import stale_days
 

@@ -10,6 +10,7 @@ from dlsched.wording.formats import decimal, number
 
 EXACT = "exact for this trace, not a forecast"
 EXACT_WHY = "Exact for this trace, not a forecast: nothing in it is random."
+NOTHING_VARIES = "Nothing varies: exact for this trace, not a forecast. Vary something to get intervals."
 ROUGH = "rough, 1 draw"
 
 

@@ -46,7 +46,7 @@ def test_the_first_screen_asks_for_waits_and_late_jobs_on_up_to_four_times_the_n
     assert app.header[0].value == "What is the cheapest cluster that meets my targets?"
     text = shown(app)
     assert "Wait, p95 at most 1 h and Late jobs, share at most 5%, under FIFO; 1 to 8 nodes" in text
-    assert "the answer is exact for this trace, and no forecast" in text
+    assert "exact for this trace, not a forecast" in text
     assert app.button(key="size-ask").label.startswith("Find the cheapest size, about ")
     assert primary(app) == ["size-ask"]
 

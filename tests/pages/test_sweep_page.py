@@ -89,7 +89,7 @@ def test_the_first_screen_asks_how_many_nodes_with_the_count_of_runs(store: Stor
     app = opened(store, open_page)
     assert not app.exception
     assert "which policy is the safe choice?" in app.header[0].value
-    assert "20 runs, about 1 s. Nothing is random: one draw says all of this trace" in shown(app)
+    assert "20 runs, about 1 s, exact for this trace" in shown(app)
     assert app.button(key="sweep-ask").label == "Run 20 runs, about 1 s"
     assert not app.metric
     assert not app.warning

@@ -8,8 +8,15 @@ from dlsched.ui.scenario import samples
 from dlsched.ui.scenario.drawn import SERVERS
 from dlsched.ui.scenario.jobs import shown_columns
 from dlsched.wording.formats import duration, share
-from dlsched.wording.gangs import gang_words
-from dlsched.wording.resources_asked import amounts_of, asked_of, asked_words, scarcest, scarcest_card, servers_words
+from dlsched.wording.resources import (
+    amounts_of,
+    asked_of,
+    asked_words,
+    gang_words,
+    scarcest,
+    scarcest_card,
+    servers_words,
+)
 from dlsched.workload.studies.smd import ServerJobsSpec, sample_server_jobs, server_jobs_scenario
 from tests.support.known import known
 from tests.support.page_text import kept, shown

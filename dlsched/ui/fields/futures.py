@@ -11,6 +11,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.studies.design import Replications
 from dlsched.studies.design.variants import Value
 from dlsched.ui.frame.text import safe
+from dlsched.wording.certainty import NOTHING_VARIES
 from dlsched.wording.formats import amount, share
 from dlsched.wording.settings import VARY_LABELS, vary_help, vary_words
 
@@ -18,7 +19,6 @@ DRAWS, MOST_DRAWS, MOST_CONFIRM = 10, 200, 400
 SPREAD, FAILURES = "run_time_spread", "failures"
 USUAL: Mapping[str, Value] = {"days": 1.0, SPREAD: 0.3, FAILURES: 480.0}
 """Values of what varies, once it is chosen: run times ± 30%, each node fails every 20 days."""
-EXACT = "Nothing varies: exact for this trace, not a forecast. Vary something to get intervals."
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def fields(
                     "The size found was chosen because it looked good: only draws it was not chosen by say if it is",
                     disabled=exact)  # fmt: skip
         if exact:
-            st.markdown(EXACT)
+            st.markdown(NOTHING_VARIES)
     return chosen(prefix, tag)
 
 

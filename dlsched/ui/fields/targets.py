@@ -33,6 +33,7 @@ from dlsched.ui.frame import loaders, session
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario.fill import OFFERS
+from dlsched.wording.certainty import NOTHING_VARIES
 from dlsched.workload import fill
 
 MOST_TARGETS = 6
@@ -150,10 +151,7 @@ def fields(scenario: Scenario, draws_label: str, *, confirms: bool) -> Goal:
         exact = is_exact(scenario, variant, drawn.replications)
         drawn = futures.fields("goal", tag, scenario, draws_label, exact=exact, least=2, confirms=confirms)
     if exact:
-        st.markdown(
-            ":gray[Nothing is random here: the answer is exact for this trace, and no forecast. Let something vary to "
-            "learn how sure it is.]"
-        )
+        st.markdown(f":gray[{NOTHING_VARIES}]")
     return Goal(read_targets(texts), claim, level, variant, drawn, exact)
 
 

@@ -154,7 +154,7 @@ def _load(current: Scenario) -> str:
     from dlsched.workload.import_report import in_seconds, offered_load
 
     if current.workload.has_servers:
-        from dlsched.wording.resources_asked import asked_words
+        from dlsched.wording.resources import asked_words
 
         return asked_words(current) or "load unknown"
     load = offered_load(in_seconds(current), current.cluster)

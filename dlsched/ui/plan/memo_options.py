@@ -28,6 +28,7 @@ from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.pending import PendingTasks
 from dlsched.ui.plan import size_state, what_if_state
 from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
+from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import amount
 from dlsched.wording.settings import vary_words
 
@@ -147,7 +148,7 @@ def frame_words(frame: WhatIfSpec, scenario: Scenario) -> str:
     """Return today's policy, the draws and what varies between them."""
     policy = find(frame.baseline.policy).label
     if is_exact(frame, scenario):
-        return f"under {policy}, on this trace as it is, nothing random"
+        return f"under {policy}, {EXACT}"
     varies = ", ".join(vary_words(frame.draws.vary))
     return f"under {policy}, on {amount(len(frame.draws.seeds), 'draw')}" + (f" with {varies}" if varies else "")
 

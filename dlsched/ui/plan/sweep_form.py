@@ -25,6 +25,7 @@ from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.sweep_runs import Ready
 from dlsched.ui.study_page import Asked, fold
+from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import about_seconds, amount, listed
 
 MODES = {"grid": "A range, or a grid of two", "one-at-a-time": "One at a time"}
@@ -88,8 +89,7 @@ def count_words(ready: Ready) -> str:
         parts.append(f"{runs - missing:,} stored")
     if missing:
         parts.append(about_seconds(ready.seconds))
-    exact = ". Nothing is random: one draw says all of this trace, and nothing of others" if ready.plan.exact else ""
-    return ", ".join(parts) + exact
+    return ", ".join([*parts, *([EXACT] if ready.plan.exact else [])])
 
 
 def button_words(ready: Ready) -> str:

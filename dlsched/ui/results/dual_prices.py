@@ -29,7 +29,7 @@ from dlsched.ui.results.decision_inspector import Inspector, OpenedRun
 from dlsched.ui.results.job import choose, chosen_row
 from dlsched.ui.study_page import bring
 from dlsched.wording.formats import amount
-from dlsched.wording.gangs import RESOURCE_WORDS
+from dlsched.wording.resources import RESOURCE_WORDS
 from dlsched.workload.studies.pd_ors import sample_slotted_jobs
 
 DEMO_POLICIES = ("pd-ors-drf", "pd-ors-fifo", "oasis", "pd-ors")

@@ -27,7 +27,7 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import amount, count, money, share
-from dlsched.wording.resources_asked import scarcest_card
+from dlsched.wording.resources import scarcest_card
 from dlsched.workload.catalogue import vm_examples
 from dlsched.workload.import_report import in_seconds, offered_load
 from dlsched.workload.prices.price_list import PriceList, chosen, price_notes, to_vm_types

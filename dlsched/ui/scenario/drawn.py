@@ -20,7 +20,7 @@ from dlsched.ui.frame.forms import Choices, model_fields, row_width
 from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import job_mix
 from dlsched.wording.formats import duration, factor, number
-from dlsched.wording.gangs import UPDATES_WORDS
+from dlsched.wording.resources import UPDATES_WORDS
 from dlsched.workload.generators.drawing import plain
 from dlsched.workload.import_report import arrival_window_s
 from dlsched.workload.studies.gpu_as_a_service import APPLICATIONS, GpuaasSpec, ServiceApplication

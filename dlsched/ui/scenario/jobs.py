@@ -19,8 +19,15 @@ from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import amount, count, duration, number, share
-from dlsched.wording.gangs import RESOURCE_UNITS
-from dlsched.wording.resources_asked import amounts_of, asked_of, comes_at_once, scarcest, scarcest_card, servers_words
+from dlsched.wording.resources import (
+    RESOURCE_UNITS,
+    amounts_of,
+    asked_of,
+    comes_at_once,
+    scarcest,
+    scarcest_card,
+    servers_words,
+)
 from dlsched.workload.import_report import Finding, Report, arrival_window_s, fit_of, in_seconds
 
 MAX_ROWS = 1000

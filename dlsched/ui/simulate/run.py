@@ -24,6 +24,7 @@ from dlsched.ui.frame.forms import field, label_of, model_fields
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
 from dlsched.wording.assumptions import is_random
+from dlsched.wording.certainty import NOTHING_VARIES
 from dlsched.wording.formats import about_seconds, amount, duration
 
 DRAWS = 5
@@ -138,7 +139,7 @@ def draws_box(scenario: Scenario) -> int:
     if random:
         st.markdown(f":gray[Varies: {safe(futures.varying(scenario), 300)}.]")
         return draws
-    st.markdown(":gray[Nothing varies: exact for this trace, not a forecast.]")
+    st.markdown(f":gray[{NOTHING_VARIES}]")
     with st.popover("Vary …", help="Make something random, so that draws tell how sure the answer is"):
         for label, change in VARIATIONS.items():
             if st.button(label, key=f"vary-{label}"):

@@ -27,7 +27,7 @@ from dlsched.studies.inspect.admissions.spec import AdmissionsSpec
 from dlsched.studies.inspect.re_execute import DecisionWatcher, re_execute
 from dlsched.studies.simulation import Progress
 from dlsched.wording.formats import listed, share
-from dlsched.wording.gangs import RESOURCE_WORDS
+from dlsched.wording.resources import RESOURCE_WORDS
 
 
 def run_admissions(spec: AdmissionsSpec, scenario: Scenario, progress: Progress | None = None) -> Admissions:

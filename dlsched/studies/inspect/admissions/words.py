@@ -15,7 +15,7 @@ from dlsched.studies.inspect.words import objective_cautions, stale_cautions
 from dlsched.studies.speed_models.server_split import UNITS_S
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MISSING, amount, capital, duration, number, share
-from dlsched.wording.gangs import ONE_UNIT, RESOURCE_WORDS, gang_words, resource_verb
+from dlsched.wording.resources import ONE_UNIT, RESOURCE_WORDS, gang_words, resource_verb
 
 FIXED = "With the same admission rule Optimus is within 0.5% of SMD."
 WHERE_FIXED = "That is over whole runs of the study's kind of jobs (60 batches of 50 jobs: 0.1% at most)."

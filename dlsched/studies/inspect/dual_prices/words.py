@@ -14,7 +14,7 @@ from dlsched.studies.inspect.words import stale_cautions
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import MINUS, amount, count, cut, number, share, small
-from dlsched.wording.gangs import RESOURCE_WORDS, resource_verb
+from dlsched.wording.resources import RESOURCE_WORDS, resource_verb
 
 NEXT_TO_NOTHING = 1e-3
 """A price below this part of the worth turns nobody away."""
