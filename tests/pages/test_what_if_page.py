@@ -374,7 +374,7 @@ def test_a_moved_control_edits_the_scenario_once_and_the_question_is_never_read_
 ) -> None:
     edits: list[Any] = []
     reads: list[Any] = []
-    edit, read = what_if_state.changed, Study.read_spec
+    edit, read = factors.changed, Study.read_spec
 
     def by_page() -> bool:  # and not by the worker, which is a thread here
         return not threading.current_thread().name.startswith("ThreadPool")

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dlsched.figures.look_ahead import decision_times, ink_at, plan_chart, shade_at, signed, widths_over_time
+from dlsched.figures.look_ahead import decision_times, ink_at, plan_chart, shade_at, widths_over_time
 from dlsched.figures.palette import DARK, LIGHT
 from dlsched.studies.inspect.look_ahead.answer import LookAhead
+from dlsched.wording.formats import signed
 from tests.support.models import replaced
 
 ONE = LookAhead(

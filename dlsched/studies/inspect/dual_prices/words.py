@@ -137,10 +137,10 @@ def reckoning_of(one: JobDecision) -> str:
 
 
 def _sum(best: EndingThen) -> str:
-    return f"worth {small(best.worth)} {MINUS} price {small(best.price)} = {signed(best.payoff)}"
+    return f"worth {small(best.worth)} {MINUS} price {small(best.price)} = {signed_small(best.payoff)}"
 
 
-def signed(value: float) -> str:
+def signed_small(value: float) -> str:
     """Return +5.1, −0.3 or 0; next to nothing with its power of ten."""
     sign = "+" if value > 0 else MINUS if value < 0 else ""
     return f"{sign}{small(abs(value))}"
