@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dlsched.domain.cluster import Cluster
@@ -277,7 +276,7 @@ def _not_followed(workload: Workload, cluster: Cluster) -> tuple[Finding, ...]:
             count = int(asks.sum())
             rule = "No pool of the cluster has a partition, so these jobs may run on every node"
         else:
-            count = int((asks & ~pd.Series(workload.partition, dtype=object).isin(partitions).to_numpy()).sum())
+            count = int((asks & ~np.isin(workload.partition.astype(str), list(partitions))).sum())
             rule = "No pool has their partition, so these jobs run in the open pools"
         findings.append(Finding("not modelled", "job names a partition", rule, count))
     for resource, limit, what in ((CPU, "cpus", "CPU cores"), (MEM, "mem_gib", "memory"), (DISK, "disk_gib", "disk")):

@@ -49,6 +49,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     elsewhere = browser.new_context(viewport={"width": 1024, "height": 800}, color_scheme="dark")
     again = elsewhere.new_page()
     again.goto(link)
+    again.locator("[data-testid=stMetric]").first.wait_for(timeout=FIRST_MS)
     settle(again)
     assert said(again) == sentence
     assert cards(again) == cards(page)
