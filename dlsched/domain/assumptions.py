@@ -46,7 +46,7 @@ class Assumption(FrozenModel):
 
     @property
     def is_about_default_cluster(self) -> bool:
-        """Whether it says that nobody described the cluster."""
+        """Whether it says that the cluster is a default one, not described."""
         return self.kind in ("default-cluster", "earlier-cluster")
 
     @property

@@ -20,6 +20,8 @@ from dlsched.policies.smd.specs import SMD
 from dlsched.speed import build_speed
 
 POLICIES: tuple[PolicySpec, ...] = (*BASELINES, *ELASTIC, *MODELARTS, *GPUAAS, *SMD, *PRIMAL_DUAL)
+LABELS = {spec.key: spec.label for spec in POLICIES}
+"""Key of a policy -> its label."""
 
 
 def policies() -> tuple[PolicySpec, ...]:

@@ -1,4 +1,4 @@
-"""Who runs: each discipline decides one queue through the adapter; returns the rows left waiting with their codes."""
+"""Which jobs run: a discipline decides one queue through the adapter and returns the rows left waiting, with codes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from dlsched.studies.growth.answer import Growth, Month
 from dlsched.studies.growth.spec import GrowthSpec
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing.answer import Counts
-from dlsched.studies.sizing.rule import Replicate, Rule
+from dlsched.studies.sizing.rule import Replicate, Rule, require_numbers
 from dlsched.studies.sizing.sizes import ALL, Sizes, default_types, sizes_of
 from dlsched.studies.sizing.spec import TypeRange
 from dlsched.studies.sizing.trials import draw_of
@@ -60,7 +60,7 @@ def run_growth(
     months = tuple(
         _month(spec, sizes, month, seeds, results.get(month, []), needed, errors[month]) for month in variants
     )
-    _check_targets(spec, months[0])
+    require_numbers(spec.targets, months[0].draws)
     return Growth(
         scenario=spec.scenario,
         scenario_name=scenario.name,
@@ -158,12 +158,3 @@ def _draw(result: RunResult, seed: int, spec: GrowthSpec, share: float) -> Repli
     """Return a draw of which as large a share of the jobs has to be done as today's cluster does of it."""
     found = draw_of(result, seed, [target.metric for target in spec.targets], {})
     return found.model_copy(update={"needed": round(share * found.jobs)})
-
-
-def _check_targets(spec: GrowthSpec, today: Month) -> None:
-    done = [draw for draw in today.draws if draw.done]
-    for target in spec.targets:
-        if done and all(draw.values.get(target.metric) is None for draw in done):
-            why = f"{target.kpi.label} has no number on these jobs and machines"
-            do = "Set what it needs (due times, weights, prices), or take another target"
-            raise InputError(f"target {target.metric}", why, do)

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
 from dlsched.metrics.stats.intervals import LEVEL, Interval, binomial_interval, mean_interval
 from dlsched.studies.sizing.targets import Target
@@ -122,6 +123,16 @@ def judge(rule: Rule, draws: Sequence[Replicate], error: str = "") -> Check:
     else:
         verdict = worst([check.verdict for check in checks])
     return Check(verdict, checks, hits, len(draws), low, high, sum(draw.lacks for draw in draws), why)
+
+
+def require_numbers(targets: Sequence[Target], draws: Sequence[Replicate]) -> None:
+    """Raise InputError for a target that has no number in any of the draws though jobs were done."""
+    done = [draw for draw in draws if draw.done]
+    for target in targets:
+        if done and all(draw.values.get(target.metric) is None for draw in done):
+            why = f"{target.kpi.label} has no number on these jobs and machines"
+            do = "Set what it needs (due times, weights, prices), or take another target"
+            raise InputError(f"target {target.metric}", why, do)
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:

@@ -6,7 +6,6 @@ import math
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
-from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.design import Replications, Variant, check_variant
@@ -15,6 +14,7 @@ from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing.answer import Counts, Headroom, Sizing, Status
 from dlsched.studies.sizing.headroom import headroom_of
 from dlsched.studies.sizing.reasons import reasons
+from dlsched.studies.sizing.rule import require_numbers
 from dlsched.studies.sizing.search import OutOfRuns, below, cheapest
 from dlsched.studies.sizing.sizes import Sizes, sizes_of
 from dlsched.studies.sizing.spec import SizeSpec
@@ -44,7 +44,8 @@ def run_size(
     trials = SizeTrials(spec, scenario, sizes, Means(executor, store, progress))
     complete, answer = True, None
     try:
-        _start(trials)
+        today = trials.tried(sizes.today, trials.search_seeds)
+        require_numbers(spec.targets, today.draws)
         cheapest(trials, sizes.types, sizes.today)
         answer = _settled(trials)
     except OutOfRuns:
@@ -71,17 +72,6 @@ def check(spec: SizeSpec, scenario: Scenario) -> Sizes:
 def estimate_s(spec: SizeSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds the answer takes."""
     return usual_runs(spec) * (LIST_RUN_S if scenario is None else estimate_run(scenario, spec.policy).seconds)
-
-
-def _start(trials: SizeTrials) -> None:
-    """Run today's cluster; InputError for a target that has no number there though jobs were done."""
-    size = trials.tried(trials.sizes.today, trials.search_seeds)
-    done = [draw for draw in size.draws if draw.done]
-    for target in trials.rule.targets:
-        if done and all(draw.values.get(target.metric) is None for draw in done):
-            why = f"{target.kpi.label} has no number on these jobs and machines"
-            do = "Set what it needs (due times, weights, prices), or take another target"
-            raise InputError(f"target {target.metric}", why, do)
 
 
 def _settled(trials: SizeTrials) -> Counts | None:

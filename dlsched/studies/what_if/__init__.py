@@ -1,6 +1,6 @@
 """What if: the scenario as it is against the scenario with changes, on the same draws."""
 
-from dlsched.studies.study import Study
+from dlsched.studies.study import Study, one_piece
 from dlsched.studies.what_if.answer import WhatIf, comparison_of
 from dlsched.studies.what_if.estimate import estimate_s, guess_s, plan_s
 from dlsched.studies.what_if.link import LINK_PARAMS, read_link, written_link
@@ -44,7 +44,7 @@ STUDY = Study(
     spec=WhatIfSpec,
     answer=WhatIf,
     check=check,
-    run=run_what_if,
+    run=one_piece(run_what_if),
     estimate_s=estimate_s,
     words=lambda answer: sentence(answer, comparison_of(answer)),
     sources=("studies/what_if", "studies/design", "workload"),

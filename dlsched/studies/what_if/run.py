@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -22,9 +20,6 @@ from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, Run, run_resolved
 from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf
 from dlsched.studies.what_if.spec import WhatIfSpec, planned
-
-if TYPE_CHECKING:
-    from dlsched.store import Store
 
 QUEUE_POINTS = 400
 JOBS_KEPT = 200_000
@@ -49,15 +44,12 @@ _recent: dict[str, RunDigest] = {}
 def run_what_if(
     spec: WhatIfSpec,
     scenario: Scenario,
-    executor: Executor | None = None,
-    store: Store | None = None,
     progress: Progress | None = None,
 ) -> WhatIf:
     """Return the answer to a question about a scenario.
 
     A run that fails leaves its error; the others go on. ``progress`` is told the share of runs done; what it raises
-    stops the work and comes through. All is computed here, and single runs are remembered by this process: executor and
-    store are not used.
+    stops the work and comes through. Single runs are remembered by this process.
 
     Raises
     ------

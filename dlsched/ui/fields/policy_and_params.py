@@ -10,7 +10,7 @@ import streamlit as st
 from dlsched.domain.errors import StoreError
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import POLICIES, find, unmet_needs
+from dlsched.policies.registry import LABELS, POLICIES, find, unmet_needs
 from dlsched.store.runs import RunInfo
 from dlsched.studies.design import Variant
 from dlsched.ui.frame import session
@@ -18,7 +18,6 @@ from dlsched.ui.frame.forms import model_fields
 from dlsched.ui.scenario import calibration, price_lists
 from dlsched.wording.assumptions import Premise, assumptions
 
-LABELS = {spec.key: spec.label for spec in POLICIES}
 EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
 RENTING_SIX = (
     "gpuaas-market", "gpuaas-path-relinking", "gpuaas-greedy", "gpuaas-fifo", "gpuaas-edf", "gpuaas-priority"

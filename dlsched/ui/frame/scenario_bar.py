@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import POLICIES
+from dlsched.policies.registry import LABELS
 from dlsched.report.rerun import file_name
 from dlsched.runner.background import TaskStatus
 from dlsched.store.scenarios import ScenarioInfo
@@ -26,7 +26,6 @@ EDITED = "edited since last run"
 LONGEST_NAME = 24
 AROUND_PX, CHAR_PX, BOX_PX = 310, 7.2, 24
 """Rough widths: sidebar and margins around the bar, one letter, the box and gap around a chip's text."""
-LABELS = {spec.key: spec.label for spec in POLICIES}
 MOST_OFFERED = 12
 
 

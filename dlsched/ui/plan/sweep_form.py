@@ -9,7 +9,7 @@ import streamlit as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import POLICIES, find, unmet_needs
+from dlsched.policies.registry import LABELS, POLICIES, find, unmet_needs
 from dlsched.studies.design.factors import Value, factors_for
 from dlsched.studies.design.measures import PAIRED, is_paired
 from dlsched.studies.sweep import SweepSpec, read_spec
@@ -18,7 +18,7 @@ from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse
 from dlsched.ui.fields import futures
 from dlsched.ui.fields.factor import label_of_values
 from dlsched.ui.fields.futures import Futures
-from dlsched.ui.fields.policy_and_params import LABELS, offered, usual
+from dlsched.ui.fields.policy_and_params import offered, usual
 from dlsched.ui.frame.forms import label_of
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars

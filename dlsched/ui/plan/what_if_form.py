@@ -9,7 +9,7 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.policies.registry import find
+from dlsched.policies.registry import LABELS, find
 from dlsched.studies.design import Factor, factor_of
 from dlsched.studies.design.factors import NODES_OF, factors_for
 from dlsched.studies.design.variants import Value
@@ -17,7 +17,6 @@ from dlsched.studies.what_if import WhatIfPlan, WhatIfSpec
 from dlsched.ui.fields import factor, futures
 from dlsched.ui.fields.futures import DRAWS, USUAL, Futures
 from dlsched.ui.fields.policy_and_params import (
-    LABELS,
     checked_params,
     has_params,
     param_fields,
