@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.measure import Line, cpu_ms
 from benchmarks.sweeping import JOBS, scenario
-from dlsched.studies.design import Replications, Variant
+from dlsched.studies.design import Futures, Variant
 from dlsched.studies.what_if import STUDY, WhatIfSpec, run, run_what_if
 
 POLICIES = ("fifo", "easy-backfill", "las")
@@ -30,7 +30,7 @@ def lines(_: Path) -> Iterator[Line]:
                 scenario=made.content_hash,
                 baseline=case,
                 changed=changed,
-                draws=Replications(seeds=tuple(range(draws))),
+                draws=Futures(seeds=tuple(range(draws))),
             )
 
             def ask(spec: WhatIfSpec = spec) -> None:
@@ -54,7 +54,7 @@ def _moved_control() -> Iterator[Line]:
 
         def move(draws: int = draws, factors: Iterator[int] = factors) -> None:
             changed = Variant(policy="fifo", changes={"arrivals": 1.1 + next(factors) / 1000})
-            replications = Replications(seeds=tuple(range(draws)), vary={"days": 1})
+            replications = Futures(seeds=tuple(range(draws)), vary={"days": 1})
             spec = WhatIfSpec(scenario=trace.content_hash, baseline=baseline, changed=changed, draws=replications)
             STUDY.compute(spec, trace)
 

@@ -232,25 +232,31 @@ def _compared(parser: argparse.ArgumentParser) -> None:
         help="the scenario changed, under the baseline's policy: nodes=10, or nodes=10,arrivals=1.2,policy=sjf; one "
         "more choice each time, then one policy is enough; keys: sweep FILE --vary ?",
     )
-    add_draws_vary(parser)
+    add_futures(parser)
     parser.add_argument("--baseline", metavar="A", help="policy that others are compared with (the first)")
     parser.add_argument(
         "--param", action="append", default=[], metavar="A.K=V", help="a parameter of policy A; may be repeated"
     )
-    parser.add_argument("--draws", type=whole(1), default=10, metavar="N", help="draws of what is random (10)")
     add_compute_options(parser)
     _cluster(parser)
 
 
-def add_draws_vary(parser: argparse.ArgumentParser) -> None:
-    """Add what differs between draws."""
+def add_futures(parser: argparse.ArgumentParser, *, varies: bool = True) -> None:
+    """Add what :func:`dlsched.cli.goal.futures_of` reads; ``varies``: also what differs between futures."""
     parser.add_argument(
-        "--vary",
-        action="append",
-        default=[],
-        metavar="KEY[=VALUE]",
-        help="what differs between draws: days, run_time_spread=0.3, failures=500 (hours); may be repeated",
+        "--futures",
+        type=whole(0),
+        metavar="N",
+        help="futures beside the recorded one, or beside the first draw (40 of a trace of 5 days or more, else 20)",
     )
+    if varies:
+        parser.add_argument(
+            "--vary",
+            action="append",
+            metavar="KEY[=VALUE]",
+            help="what makes the other futures of a recorded trace: days (as without it), run_time_spread=0.3, "
+            "failures=500 (hours); none for nothing; may be repeated",
+        )
 
 
 def _cluster(parser: argparse.ArgumentParser) -> None:

@@ -9,18 +9,26 @@ from typing import Any
 
 import pandas as pd
 
-from dlsched.cli.goal import read_vary
+from dlsched.cli.goal import futures_of
 from dlsched.cli.output import print_table, printable, progress_line
 from dlsched.cli.simulate import parse_params, with_options
 from dlsched.cli.study_command import complain, opened, tell
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import compare_sentence
+from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import Cell, Comparison, compare, comparison_table
 from dlsched.policies import registry
-from dlsched.studies.design import Replications, RunResult, Variant, plan_of, run_variants
+from dlsched.studies.design import (
+    EditedScenarios,
+    Futures,
+    RunResult,
+    Variant,
+    basis_of,
+    resolve_variant,
+    run_variants,
+)
 from dlsched.studies.design.factors import without_neutral
-from dlsched.studies.design.variants import Value
 from dlsched.studies.simulation import resolve_policy
 from dlsched.studies.what_if import WhatIfSpec, moved
 from dlsched.studies.what_if.words import subject
@@ -41,18 +49,14 @@ class Draw(RunResult):
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What was asked and computed. ``variants`` and ``draws`` by name, the baseline first; what failed is left out.
-
-    ``vary``: what differs between draws beside what the scenario draws.
-    """
+    """What was asked and computed. ``variants`` and ``draws`` by name, the baseline first; what failed is left out."""
 
     scenario: Scenario
     variants: Mapping[str, Variant]
-    seeds: tuple[int, ...]
-    vary: Mapping[str, Value]
+    futures: Futures
+    basis: Basis
     draws: Mapping[str, Sequence[Draw]]
     failed: tuple[Draw, ...]
-    exact: bool
 
     @property
     def violations(self) -> list[Draw]:
@@ -63,7 +67,7 @@ class Compared:
     def comparison(self) -> Comparison:
         """The comparison of what did not fail."""
         runs = [(name, [draw.metrics or {} for draw in draws]) for name, draws in self.draws.items()]
-        return compare(runs, runs[0][0], exact=self.exact, of_days="days" in self.vary)
+        return compare(runs, runs[0][0], exact=self.basis.is_exact, of_days="days" in self.futures.vary)
 
 
 def run(options: Namespace) -> int:
@@ -90,25 +94,26 @@ def computed(options: Namespace) -> Compared:
     sets = [read_set(text, policies[0]) for text in options.set]
     params = params_by_policy(options.param, list(dict.fromkeys([*policies, *(policy for policy, _ in sets)])))
     scenario = with_options(load(options.file), options)
-    vary = dict(read_vary(text) for text in options.vary)
     variants = _variants(scenario, policies, sets, params)
-    exact = plan_of(scenario, list(variants.values()), Replications(vary=vary)).exact
-    seeds = tuple(range(1 if exact else options.draws))
+    futures = futures_of(options, scenario)
+    edited = EditedScenarios(scenario)
+    basis = basis_of(scenario, [resolve_variant(edited, one, futures) for one in variants.values()], futures)
+    futures = futures.recorded if basis.is_exact else futures
     with opened(options) as executor:
         batch = run_variants(
-            scenario, list(variants.values()), Replications(seeds=seeds, vary=vary), executor,
+            scenario, list(variants.values()), futures, executor,
             progress=progress_line(options.json),
         )  # fmt: skip
     draws = {
         name: [Draw(one.metrics, one.audit, one.error, variant.policy, seed)
-               for seed, one in zip(seeds, by_seed, strict=True)]
+               for seed, one in zip(futures.seeds, by_seed, strict=True)]
         for (name, variant), by_seed in zip(variants.items(), batch.results, strict=True)
     }  # fmt: skip
     failed = tuple(draw for of in draws.values() for draw in of if draw.error)
     kept = {name: of for name, of in draws.items() if not any(draw.error for draw in of)}
     if next(iter(variants)) not in kept or len(kept) < LEAST:
         raise InputError(f"policy {failed[0].policy}", f"failed: {failed[0].error}", "Correct it, or leave it out")
-    return Compared(scenario, variants, seeds, vary, kept, failed, exact)
+    return Compared(scenario, variants, futures, basis, kept, failed)
 
 
 def _variants(
@@ -215,9 +220,8 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
                      for name, variant in found.variants.items() if name in found.draws and not variant.changes},
         "changes": {name: {"policy": variant.policy, "params": variant.params, "set": variant.changes}
                     for name, variant in found.variants.items() if name in found.draws and variant.changes},
-        "vary": found.vary,
-        "seeds": found.seeds,
-        "exact": found.exact,
+        "futures": found.futures.model_dump(mode="json"),
+        "basis": found.basis.model_dump(mode="json"),
         "certainty": comparison.certainty(),
         "sentence": compare_sentence(comparison),
         "rows": rows,

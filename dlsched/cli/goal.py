@@ -1,4 +1,4 @@
-"""What the commands ``size`` and ``growth`` ask alike: targets, policy, claim, and what differs between draws."""
+"""What the commands ``size`` and ``growth`` ask alike: targets, policy, claim, and futures."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dlsched.cli.arguments import add_draws_vary
+from dlsched.cli.arguments import add_futures
 from dlsched.cli.simulate import parse_params
 from dlsched.cli.study_command import add_flags
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.studies.design import Futures, usual_futures
 from dlsched.studies.sizing.targets import read_target
 
 
@@ -32,12 +33,12 @@ def add_goal(parser: ArgumentParser, spec: type[BaseModel]) -> None:
     add_flags(parser, spec, {"claim": "CLAIM"})
     parser.add_argument(
         "--level",
-        dest="percent_of_draws",
+        dest="percent_of_futures",
         type=float,
         metavar="%",
-        help="of nearly-every: so many percent of draws (95)",
+        help="of nearly-every: so many percent of futures (95)",
     )
-    add_draws_vary(parser)
+    add_futures(parser)
 
 
 def goal_of(options: Namespace, scenario: Scenario) -> dict[str, Any]:
@@ -47,14 +48,22 @@ def goal_of(options: Namespace, scenario: Scenario) -> dict[str, Any]:
         "targets": [read_target(text).model_dump() for text in options.target],
         "policy": options.policy,
         "params": parse_params(options.param),
-        "vary": dict(read_vary(text) for text in options.vary),
+        "futures": futures_of(options, scenario).model_dump(),
     }
-    level = options.percent_of_draws
+    level = options.percent_of_futures
     return question if level is None else question | {"level": level / 100}
 
 
+def futures_of(options: Namespace, scenario: Scenario) -> Futures:
+    """Return the futures that were typed; what was not typed is usual for the scenario."""
+    usual = usual_futures(scenario)
+    typed = getattr(options, "vary", None)
+    vary = usual.vary if typed is None else dict(read_vary(text) for text in typed if text != "none")
+    return Futures.first(usual.count if options.futures is None else options.futures, vary)
+
+
 def read_vary(text: str) -> tuple[str, float]:
-    """Return what differs between draws, of "days" or "failures=500"; InputError naming the option as typed."""
+    """Return what differs between futures, of "days" or "failures=500"; InputError naming the option as typed."""
     key, equals, value = text.partition("=")
     try:
         return key.strip(), float(value) if equals else 1.0

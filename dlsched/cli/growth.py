@@ -6,7 +6,7 @@ import re
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_json, add_keep_numbers, whole
+from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_json, add_keep_numbers
 from dlsched.cli.goal import add_goal, goal_of
 from dlsched.cli.output import print_table, printable
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
@@ -33,7 +33,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="MONTH:KEY:NODES",
         help="nodes that come or are retired from the begin of a month on: 4:nodes:+4, 8:nodes.a100:-2; repeatable",
     )
-    parser.add_argument("--draws", type=whole(1), default=10, metavar="N", help="draws of each month (10)")
     add_csv(parser, "a line for each month")
     add_keep_numbers(parser)
     add_compute_options(parser)
@@ -45,7 +44,7 @@ def run(options: Namespace) -> int:
     if options.begin is not None and not MONTH.fullmatch(options.begin):
         raise InputError(f"--begin {options.begin}", "is not a year and a month", "Write it as in --begin 2026-11")
     scenario = load(options.file)
-    own = {"steps": [read_step(text) for text in options.deliver], "seeds": list(range(options.draws))}
+    own = {"steps": [read_step(text) for text in options.deliver]}
     spec = STUDY.read_spec(typed(options, GrowthSpec) | goal_of(options, scenario) | own)
     answer = answer_to(STUDY, spec, scenario, options)
     tell(options, answer.to_plain(), lambda: _show(answer), lambda: rows_of(answer))

@@ -8,13 +8,14 @@ from dlsched.cli.arguments import (
     add_compute_options,
     add_csv,
     add_file,
+    add_futures,
     add_json,
     add_keep_numbers,
     add_whole_nodes,
     names,
-    whole,
     whole_numbers,
 )
+from dlsched.cli.goal import futures_of
 from dlsched.cli.study_command import add_flags
 from dlsched.cli.sweep import computed, told
 from dlsched.cli.whole_nodes import on_asked_nodes
@@ -40,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="A,B",
         help="what goes wrong: own (as in the scenario), baseline (nothing), estimates, mishaps, delay",
     )
-    parser.add_argument("--draws", type=whole(1), default=3, metavar="N", help="draws of what is random (3)")
+    add_futures(parser, varies=False)
     add_keep_numbers(parser)
     add_csv(parser, "the means")
     add_compute_options(parser)
@@ -72,7 +73,7 @@ def question_of(options: Namespace, scenario: Scenario) -> SweepSpec:
             "mode": mode,
             "policies": policies,
             "reference": options.reference or (greedy if greedy in policies else policies[-1]),
-            "seeds": list(range(options.draws)),
+            "futures": futures_of(options, scenario).model_dump(),
             "metrics": METRICS,
         }
     )

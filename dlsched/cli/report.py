@@ -50,8 +50,8 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
     origin, version = origin_of(scenario), code_version()
     compared = [
         alternative_of(name, [draw.metrics or {} for draw in draws], scenario, found.variants[name].policy,
-                  found.variants[name].params, found.seeds, origin=origin, code_version=version,
-                  changes=found.variants[name].changes, vary=found.vary)
+                  found.variants[name].params, found.futures, origin=origin, code_version=version,
+                  changes=found.variants[name].changes)
         for name, draws in found.draws.items()
     ]  # fmt: skip
     who, common = ((), None) if options.no_groups else _who(found, hide_names=options.hide_names)
@@ -61,7 +61,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
         question=options.question,
         recommended=options.recommendation,
         note=options.note,
-        exact=found.exact,
+        exact=found.basis.is_exact,
         rents=scenario.cluster.free_slots,
         winners=who,
         assumptions=taken_for_granted(scenario, compared, date.today()),
@@ -71,16 +71,16 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
 
 def _who(found: Compared, *, hide_names: bool) -> tuple[tuple[Winners, ...], int]:
     """Return who gains and loses in the first draw, run again for its jobs, and how many jobs all completed."""
-    seed = found.seeds[0]
+    seed = found.futures.seeds[0]
     jobs = {}
     for name in found.draws:
         variant = found.variants[name]
-        made = changed(found.scenario, {**variant.changes, **found.vary}, seed)
+        made = changed(found.scenario, variant.changes, seed)
         jobs[name] = simulate(made, variant.policy, variant.params, seed).jobs
     names = list(jobs)
     done = [set(table.loc[table["status"] == "completed", "job_id"]) for table in jobs.values()]
     after = {name: [jobs[name]] for name in names[1:]}
-    exact = found.exact and len(found.seeds) == 1
+    exact = found.basis.kind != "drawn"
     who = winners_of(names[0], [jobs[names[0]]], after, exact=exact, hide_names=hide_names)
     return who, len(set.intersection(*done))
 

@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="A=N:M,B=N:M",
         help="VM types that vary, from N to M nodes; nodes=N:M for all (up to four times today's)",
     )
-    flags = {"draws": "N", "confirm": "N", "lack_percent": "%", "headroom": "", "most_runs": "N"}
+    flags = {"lack_percent": "%", "headroom": "", "most_runs": "N"}
     add_flags(parser, SizeSpec, flags, lack_percent="lack")
     add_keep_numbers(parser)
     add_compute_options(parser)
@@ -83,7 +83,7 @@ def _show(answer: Sizing) -> None:
 
 def _show_sizes(answer: Sizing) -> None:
     names = [vm.name or "nodes" for vm in answer.types]
-    header = (*names, "", "cost", *(target.words for target in answer.rule.targets), "all", "draws held")
+    header = (*names, "", "cost", *(target.words for target in answer.rule.targets), "all", "futures held")
     print_table(header, [_row(answer, size.counts) for size in answer.sizes])
 
 

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_json, add_keep_numbers, whole
+from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_futures, add_json, add_keep_numbers
+from dlsched.cli.goal import futures_of
 from dlsched.cli.output import print_table, printable, progress_line
 from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, typed
 from dlsched.domain.errors import InputError
@@ -54,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_flags(parser, SweepSpec, {"policies": "A,B", "reference": "A", "metrics": "A,B"})
     parser.set_defaults(metrics=METRICS)
-    parser.add_argument("--draws", type=whole(1), default=1, metavar="N", help="draws of what is random (1)")
+    add_futures(parser, varies=False)
     add_keep_numbers(parser)
     add_csv(parser, "a line for each run")
     add_compute_options(parser)
@@ -73,7 +74,7 @@ def run(options: Namespace) -> int:
         "scenario": scenario.content_hash,
         "axes": [_axis(text) for text in options.axes_typed],
         "mode": "one-at-a-time" if options.one_at_a_time else "grid",
-        "seeds": list(range(options.draws)),
+        "futures": futures_of(options, scenario).model_dump(),
     }
     swept = computed(STUDY.read_spec(typed(options, SweepSpec) | own), scenario, options)
     return told(swept, options, swept.answer.to_plain(), lambda: rows_of(swept.answer))
@@ -109,7 +110,7 @@ def _show_factors(scenario: Scenario) -> None:
 
 def _show(swept: Swept) -> None:
     sweep = swept.answer
-    draws = len(sweep.seeds)
+    draws = len(sweep.futures.seeds)
     sure = "1 draw, rough unless nothing is random" if draws == 1 else f"{draws} draws, ± is the 95% interval"
     stored = f", {swept.stored:,} from the store" if swept.stored else ""
     print(f"{printable(sweep.scenario_name)}: {amount(swept.computed, 'run')} computed{stored}; {sure}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import Numbers
 from dlsched.policies import registry
+from dlsched.studies.design.variants import Futures
 from dlsched.studies.what_if.answer import Value
 from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.cautions import ORDER, Caution, cautions, comparison_cautions
@@ -38,12 +39,12 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """One thing to choose: its name and its metrics, draw by draw; draw i of all options saw the same jobs.
+    """One thing to choose: its name and its metrics in each of its ``futures``; all options meet the same jobs in each.
 
     ``origin`` is the scenario that the option is for; the answer about a change of it bears it too, with a name that
     says the change. The rest says how to compute it again and what speaks against it. ``policy`` is a key of the
     registry, "" where the option is none; ``params`` are those that differ from their defaults; ``changes`` what of the
-    scenario is changed and ``vary`` what differs between draws beside what the scenario draws, by key; ``audit`` the
+    scenario is changed, by key; ``audit`` the
     auditor's complaints; ``caveat`` what to know before choosing it; ``claim`` what a search for a size says of it, as
     the end of a sentence; ``is_limit``: it shows what is possible, not a choice.
     """
@@ -53,13 +54,12 @@ class Alternative:
     origin: Origin
     policy: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
-    seeds: tuple[int, ...] = ()
+    futures: Futures = field(default_factory=Futures)
     audit: tuple[str, ...] = ()
     code_version: str = ""
     caveat: str = ""
     is_limit: bool = False
     changes: Mapping[str, Value] = field(default_factory=dict)
-    vary: Mapping[str, Value] = field(default_factory=dict)
     claim: str = ""
 
     def mean(self, key: str) -> float | None:
@@ -82,13 +82,12 @@ def alternative_of(
     scenario: Scenario,
     policy: str,
     params: Mapping[str, Any],
-    seeds: Iterable[int],
+    futures: Futures,
     *,
     origin: Origin | None = None,
     audit: Sequence[str] = (),
     code_version: str = "",
     changes: Mapping[str, Value] | None = None,
-    vary: Mapping[str, Value] | None = None,
     claim: str = "",
 ) -> Alternative:
     """Return a policy's runs on a scenario as an option; what to know of the policy comes from the registry.
@@ -110,13 +109,12 @@ def alternative_of(
         origin or origin_of(scenario),
         policy,
         changed,
-        tuple(seeds),
+        futures,
         tuple(audit),
         code_version,
         caveat,
         spec.clairvoyant,
         dict(changes or {}),
-        dict(vary or {}),
         claim,
     )
 

@@ -128,7 +128,7 @@ def of_sweep(sweep: Sweep, metric: str, *, exact: bool = False) -> Sensitivity |
         row = _row(sweep, point, key, exact=exact)
         if row is not None:
             situations.append(Situation(point_words(sweep, point), row))
-    return Sensitivity(tuple(situations), len(sweep.seeds), exact) if situations else None
+    return Sensitivity(tuple(situations), len(sweep.futures.seeds), exact) if situations else None
 
 
 def _row(sweep: Sweep, point: int, key: str, *, exact: bool) -> Row | None:

@@ -229,7 +229,7 @@ def _again(memo: Memo) -> str:
             said(option.name, 60),
             said(option.origin.words, 60),
             f"<code>{said(option.origin.scenario_hash)}</code>",
-            said(seeds_words(option.seeds) or MISSING),
+            said(seeds_words(option.futures.seeds) or MISSING),
             said(option.code_version or MISSING),
         ]
         for option in memo.options

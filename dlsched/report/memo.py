@@ -168,7 +168,7 @@ def build(
         if len(text) > LONGEST[name]:
             why = f"has {count(len(text))} letters; the page holds {LONGEST[name]}"
             raise InputError(name, why, "Shorten it; the appendix has all numbers")
-    of_days = any("days" in option.vary for option in options)
+    of_days = any("days" in option.futures.vary for option in options)
     drawn = [(option.name, option.draws) for option in options]
     comparison = compare(drawn, options[0].name, exact=exact, of_days=of_days)
     cost, service = cost_key(options, rents=rents), service_key(comparison)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dlsched.domain.units import HOUR_S
 from dlsched.report.alternatives import Alternative
+from dlsched.studies.design.variants import Futures
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.wording.formats import Kind
 
@@ -29,10 +30,10 @@ def file_name(scenario_name: str) -> str:
 
 def simulate_command(option: Alternative) -> str:
     """Return the command that makes the first run of an option; "" where one run on the file as it is cannot say it."""
-    if not option.policy or option.changes or option.vary:
+    if not option.policy or option.changes or option.futures.vary:
         return ""
     params = [part for key, value in option.params.items() for part in ("--param", f"{key}={_value(value)}")]
-    seed = ["--seed", str(option.seeds[0])] if option.seeds else []
+    seed = ["--seed", str(option.futures.seeds[0])]
     return _typed("simulate", file_name(option.origin.name), "--policy", option.policy, *params, *seed)
 
 
@@ -45,18 +46,18 @@ def compare_command(options: Sequence[Alternative]) -> str:
     first = options[0]
     as_it_is = [option.policy for option in options if not option.changes]
     one_file = len({option.origin.scenario_hash for option in options}) == 1
-    from_0 = all(option.seeds == tuple(range(len(first.draws))) for option in options)
+    from_0 = all(option.futures == Futures.first(first.futures.count, first.futures.vary) for option in options)
     params = {option.policy: dict(option.params) for option in options}
-    one_set = all(params[option.policy] == option.params and option.vary == first.vary for option in options)
+    one_set = all(params[option.policy] == option.params for option in options)
     sayable = all(_is_sayable(option) for option in options) and len(set(as_it_is)) == len(as_it_is)
     if first.changes or not (one_file and from_0 and one_set and sayable):
         return ""
     typed = [("--set", _set(option, first.policy)) for option in options if option.changes]
-    typed += [("--vary", f"{key}={_value(value)}") for key, value in first.vary.items()]
+    typed += vary_flags(first.futures)
     typed += [
         ("--param", f"{policy}.{key}={_value(value)}") for policy, of in params.items() for key, value in of.items()
     ]
-    names = ("--policies", ",".join(as_it_is), "--draws", str(len(first.draws)))
+    names = ("--policies", ",".join(as_it_is), "--futures", str(first.futures.count))
     return _typed("compare", file_name(first.origin.name), *names, *(part for pair in typed for part in pair))
 
 
@@ -80,9 +81,13 @@ def size_command(sizing: Sizing, scenario_name: str) -> str:
     typed += [("--level", f"{100 * rule.level:.12g}")] if rule.claim == "nearly-every" else []
     typed += [("--param", f"{key}={_value(value)}") for key, value in sizing.params.items()]
     if not rule.exact:
-        typed += [("--draws", str(len(sizing.search_seeds))), ("--confirm", str(len(sizing.confirm_seeds)))]
-    typed += [("--vary", f"{key}={_value(value)}") for key, value in sizing.vary.items()]
+        typed += [("--futures", str(sizing.futures.count)), *vary_flags(sizing.futures)]
     return _typed("size", file_name(scenario_name), *(part for pair in typed for part in pair))
+
+
+def vary_flags(futures: Futures) -> list[tuple[str, str]]:
+    """Return what differs between futures as it is typed."""
+    return [("--vary", f"{key}={_value(value)}") for key, value in futures.vary.items()] or [("--vary", "none")]
 
 
 def _limit(kind: Kind, limit: float) -> str:
@@ -113,9 +118,9 @@ def settings(options: Sequence[Alternative]) -> dict[str, Mapping[str, Any]]:
             "policy": option.policy,
             "parameter": option.params,
             "change": {key: _value(value) for key, value in option.changes.items()},
-            "varies between draws": {key: _value(value) for key, value in option.vary.items()},
+            "differs between futures": {key: _value(value) for key, value in option.futures.vary.items()},
             "scenario": option.origin.scenario_hash[:8],
-            "seeds": seeds_words(option.seeds),
+            "futures": seeds_words(option.futures.seeds),
             "code version": option.code_version,
         }
         for option in options

@@ -144,7 +144,7 @@ def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
         sheet.skip()
     sheet.add(["How to compute it again"], style="head")
     for option in memo.options:
-        sheet.add([option.name, option.origin.words, option.origin.scenario_hash, seeds_words(option.seeds),
+        sheet.add([option.name, option.origin.words, option.origin.scenario_hash, seeds_words(option.futures.seeds),
                    option.code_version])  # fmt: skip
     for command in memo.commands:
         sheet.text(command)
@@ -303,7 +303,7 @@ def _numbers(sheet: _Sheet, _book: Any, memo: Memo) -> None:
     formats = ["", "#,##0", "#,##0", *(UNITS[kpi.kind].number_format for kpi in kpis)]
     for option in memo.options:
         for place, draw in enumerate(option.draws):
-            seed = option.seeds[place] if place < len(option.seeds) else None
+            seed = option.futures.seeds[place] if place < len(option.futures.seeds) else None
             sheet.add([option.name, place + 1, seed, *(_in_unit(kpi, draw.get(kpi.key)) for kpi in kpis)], formats)
     sheet.page.freeze_panes(1, 3)
 

@@ -18,9 +18,11 @@ from dlsched.domain.scenario import Scenario
 from dlsched.runner import worker
 from dlsched.runner.executor import WorkerPool
 from dlsched.runner.progress import Channel
-from dlsched.store.record import ExperimentRecord, RunLabel, RunRecord, experiment_key, run_key
+from dlsched.store.record import CellRecord, ExperimentRecord, RunLabel, RunRecord, experiment_key, run_key
 from dlsched.studies import registry
 from dlsched.studies.code_version import code_version
+from dlsched.studies.design import RunResult, VariantTask
+from dlsched.studies.design.run import cell_of
 from dlsched.studies.estimate import estimate_run
 from dlsched.studies.simulation import resolve_policy
 
@@ -145,6 +147,8 @@ class RunItem(QueueItem):
 
     def save(self, store: Store, record: RunRecord) -> str:
         """See :class:`QueueItem`."""
+        task = VariantTask(self.task.scenario, {}, record.policy, record.params, record.seed)
+        store.save_cells([cell for cell in [cell_of(task, RunResult(dict(record.metrics), record.audit))] if cell])
         return store.save_run(record)
 
 
@@ -154,6 +158,8 @@ class StudyItem(QueueItem):
 
     task: StudyTask = field(kw_only=True)
     spec: BaseModel | None = None
+    known: Mapping[str, CellRecord] = field(default_factory=dict)
+    made: list[CellRecord] = field(default_factory=list)
 
     def admit(self, store: Store | None) -> None:
         """See :class:`QueueItem`."""
@@ -163,20 +169,25 @@ class StudyItem(QueueItem):
         self.key = experiment_key(found.kind, spec.model_dump(mode="json"), found.version)
         self.kept_id = store.find_experiment(self.key) if store is not None and found.keep is None else None
         self.guess_s = found.estimate_s(spec)
+        if found.by_future and store is not None and self.kept_id is None:
+            self.known = store.cells_of(self.task.subject.content_hash)
 
     def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`QueueItem`."""
         assert self.spec is not None
-        order = worker.StudyOrder(self.id, channel, self.task.kind, self.spec, self.name, self.task.subject)
+        order = worker.StudyOrder(self.id, channel, self.task.kind, self.spec, self.name, self.task.subject, self.known)
         return pool.executor.submit(worker.carry_out_study, order)
 
     def result(self, outcome: Any) -> ExperimentRecord:
         """See :class:`QueueItem`."""
-        record: ExperimentRecord = outcome
+        record: ExperimentRecord
+        record, self.made = outcome
         return record
 
     def save(self, store: Store, record: ExperimentRecord) -> str:
         """See :class:`QueueItem`; what the store does not hold of the answer stays here."""
+        store.save_cells(self.made)
+        self.known, self.made = {}, []
         keep = registry.find(self.task.kind).keep
         if keep is None:
             return store.save_experiment(record)

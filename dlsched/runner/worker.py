@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,12 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.truth import realise
 from dlsched.domain.workload import Workload
 from dlsched.policies import registry
+from dlsched.runner.carried import CarriedCells
 from dlsched.runner.executor import open_pool
 from dlsched.runner.progress import Channel, Reporter
 from dlsched.sim.prepare import Prepared
 from dlsched.store.columns import to_arrow
-from dlsched.store.record import ExperimentRecord, RunRecord
+from dlsched.store.record import CellRecord, ExperimentRecord, RunRecord
 from dlsched.studies.registry import compute, find
 from dlsched.studies.simulation import simulate
 from dlsched.workload.studies.gpu_as_a_service import PROTOTYPE, gpuaas_scenario
@@ -159,13 +160,15 @@ class StudyOrder:
     spec: BaseModel
     name: str
     subject: Any = None
+    known: Mapping[str, CellRecord] = field(default_factory=dict)
 
 
-def carry_out_study(order: StudyOrder) -> ExperimentRecord:
-    """Compute in a worker process."""
+def carry_out_study(order: StudyOrder) -> tuple[ExperimentRecord, list[CellRecord]]:
+    """Compute in a worker process; return question and answer, and the numbers of single futures made for it."""
     report = Reporter(order.channel, order.task_id)
     report.force(0.0, "Starting")
     with open_pool().executor if find(order.kind).shared_out else contextlib.nullcontext() as executor:
-        record = compute(order.kind, order.spec, report, order.name, order.subject, executor)
+        cells = CarriedCells(order.known)
+        record = compute(order.kind, order.spec, report, order.name, order.subject, executor, cells)
     report.force(1.0, "Saving")
-    return record
+    return record, [*cells.made.values()]

@@ -1,4 +1,4 @@
-"""Numbers of single runs of sweeps: one row each, without the tables of a run."""
+"""Numbers of single runs, one row each: what they say in one future, without the tables of a run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from dlsched.store.record import CellRecord
+
+_FIELDS = "cell_key, scenario_hash, policy, seed, metrics, audit"
 
 
 def save(cursor: Any, records: Sequence[CellRecord], now: datetime) -> None:
@@ -32,9 +34,17 @@ def save(cursor: Any, records: Sequence[CellRecord], now: datetime) -> None:
 
 def find(cursor: Any, keys: Sequence[str]) -> dict[str, CellRecord]:
     """Return what is known of these keys."""
-    query = """SELECT cell_key, scenario_hash, policy, seed, metrics, audit FROM cells
-        WHERE cell_key IN (SELECT unnest(?))"""
-    rows = cursor.execute(query, [list(keys)]).fetchall() if keys else []
+    query = f"SELECT {_FIELDS} FROM cells WHERE cell_key IN (SELECT unnest(?))"
+    return _records(cursor.execute(query, [list(keys)]).fetchall() if keys else [])
+
+
+def of_scenario(cursor: Any, scenario_hash: str, most: int) -> dict[str, CellRecord]:
+    """Return the newest numbers that are known of a scenario and of changes of it."""
+    query = f"SELECT {_FIELDS} FROM cells WHERE scenario_hash = ? ORDER BY made_at DESC LIMIT ?"
+    return _records(cursor.execute(query, [scenario_hash, most]).fetchall())
+
+
+def _records(rows: Sequence[Sequence[Any]]) -> dict[str, CellRecord]:
     return {
         key: CellRecord(key, scenario, policy, seed, json.loads(metrics), tuple(json.loads(audit)))
         for key, scenario, policy, seed, metrics, audit in rows

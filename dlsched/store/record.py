@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 from dlsched.domain.scenario import Scenario
 
@@ -81,6 +81,16 @@ class CellRecord:
     seed: int
     metrics: Mapping[str, float | int | None]
     audit: tuple[str, ...]
+
+
+class CellStore(Protocol):
+    """Where numbers of runs are kept by key: the store, or what of it travels with a question to a worker."""
+
+    def find_cells(self, keys: Sequence[str]) -> dict[str, CellRecord]:
+        """Return what is known of these keys."""
+
+    def save_cells(self, records: Sequence[CellRecord]) -> None:
+        """Keep the numbers of runs."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -276,12 +276,17 @@ class Store:
     # ---- cells: numbers of many runs -----------------------------------------------------------------
 
     def find_cells(self, keys: Sequence[str]) -> dict[str, CellRecord]:
-        """Return the numbers of runs of sweeps by key, those that are known."""
+        """Return the numbers of runs by key, those that are known."""
         with self._reading() as cursor:
             return cells.find(cursor, keys)
 
+    def cells_of(self, scenario_hash: str, most: int = 5000) -> dict[str, CellRecord]:
+        """Return the newest numbers of runs of a scenario and of changes of it, by key."""
+        with self._reading() as cursor:
+            return cells.of_scenario(cursor, scenario_hash, most)
+
     def save_cells(self, records: Sequence[CellRecord]) -> None:
-        """Keep the numbers of runs of sweeps, all in one transaction."""
+        """Keep the numbers of runs, all in one transaction."""
         with self._writing() as cursor:
             cells.save(cursor, records, _now())
 

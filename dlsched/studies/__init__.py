@@ -1,1 +1,1 @@
-"""Replications, sweeps, sizing and reproductions of paper figures."""
+"""Futures, sweeps, sizing and reproductions of paper figures."""

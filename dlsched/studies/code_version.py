@@ -15,7 +15,7 @@ INFLUENCE = (
 )
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def code_version(more: tuple[str, ...] = ()) -> str:
     """Return version and source hash, as in ``0.1.0+3f2a9c1d04e7``; runs of another one are shown as older.
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
-from dlsched.store.record import ExperimentRecord
+from dlsched.store.record import CellStore, ExperimentRecord
 from dlsched.studies import calibration, growth, sizing, steady, sweep, what_if
 from dlsched.studies.inspect import admissions, dual_prices, look_ahead
 from dlsched.studies.reproductions import spec as reproduction
@@ -50,6 +50,7 @@ def compute(
     name: str = "",
     subject: Any = None,
     executor: Executor | None = None,
+    store: CellStore | None = None,
 ) -> ExperimentRecord:
     """Return question and answer, ready for the store; InputError for a bad question. ``subject``: what it is about."""
-    return find(kind).compute(spec, subject, progress, name, executor)
+    return find(kind).compute(spec, subject, progress, name, executor, store)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from dlsched.domain.errors import DlschedError, InputError, StaleAnswer, validated
 from dlsched.domain.scenario import Scenario
-from dlsched.store.record import ExperimentRecord
+from dlsched.store.record import CellStore, ExperimentRecord
 from dlsched.studies.code_version import code_version
 from dlsched.studies.simulation import Progress
 
@@ -52,7 +52,7 @@ class RunStudy(Protocol[_S, _A]):
         spec: _S,
         scenario: Any,
         executor: Executor | None = None,
-        store: Store | None = None,
+        store: CellStore | None = None,
         progress: Progress | None = None,
     ) -> _A:
         """Return the answer; InputError where the question cannot be answered."""
@@ -96,6 +96,9 @@ class Study(Generic[S, A]):
         How the store keeps an answer that is no experiment; returns what of it the store does not hold.
     shared_out
         Whether a worker that is asked in the background shares the work out among processes of its own.
+    by_future
+        Whether it is answered from numbers of single futures: those that the store knows travel with the question, and
+        new ones come back, so that no other page asks for them again.
     """
 
     kind: str
@@ -111,6 +114,7 @@ class Study(Generic[S, A]):
     about: type[Any] | None = Scenario
     keep: Callable[[Store, ExperimentRecord], ExperimentRecord] | None = None
     shared_out: bool = False
+    by_future: bool = False
 
     @property
     def version(self) -> str:
@@ -157,6 +161,7 @@ class Study(Generic[S, A]):
         progress: Progress | None = None,
         name: str = "",
         executor: Executor | None = None,
+        store: CellStore | None = None,
     ) -> ExperimentRecord:
         """Return question and answer, ready for the store; InputError for a bad question."""
         spec = self._read(given)
@@ -164,7 +169,7 @@ class Study(Generic[S, A]):
             raise InputError(
                 self.label, "asked without the scenario it is about", f"Ask on the page {self.page or self.label}"
             )
-        answer = self.run(spec, scenario, executor, progress=progress)
+        answer = self.run(spec, scenario, executor, store, progress)
         return ExperimentRecord(
             self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.version, name or self.label
         )
@@ -184,7 +189,7 @@ def one_piece(compute: Callable[[S, X, Progress | None], A]) -> RunStudy[S, A]:
         spec: S,
         scenario: X,
         executor: Executor | None = None,
-        store: Store | None = None,
+        store: CellStore | None = None,
         progress: Progress | None = None,
     ) -> A:
         return compute(spec, scenario, progress)

@@ -56,11 +56,11 @@ with right:
         if statuses:
             st.empty()  # in the place of the button, which would stay there greyed
         else:
-            words = f"Apply to {amount(len(spec.draws.seeds), 'draw')}, {about_seconds(seconds)}"
+            words = f"Confirm with {amount(spec.futures.count, 'future')}, {about_seconds(seconds)}"
             st.button(words, type="primary" if plan.moved else "secondary", key="whatif-apply",  # else a first change
                       on_click=what_if_state.ask, args=(plan, seconds),
-                      help="Every draw of both sides, in the background")  # fmt: skip
-        rough = what_if_state.answered(spec.first_draw)
+                      help="Every future of both sides, in the background")  # fmt: skip
+        rough = what_if_state.answered(spec.first_future)
         last = rough or what_if_state.last_shown(current)
         if last is not None:
             if rough is None:

@@ -22,9 +22,8 @@ with left:
     params, valid = run.parameters(specs, current)
     run.options_form(current)
 with right:
-    draws = run.draws_box(current)
-    tasks = run.tasks_of(current, specs, params, draws)
-    what = amount(len(specs), "policy", "policies") + (f" x {draws} draws" if draws > 1 else "")
+    tasks = run.tasks_of(current, specs, params)
+    what = amount(len(specs), "policy", "policies")
     with parts.mistakes_shown():
         expected = run.expected(tasks)
         with headline:

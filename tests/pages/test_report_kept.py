@@ -16,7 +16,7 @@ from dlsched.domain.workload import Workload
 from dlsched.report.memo import Memo
 from dlsched.store import Store
 from dlsched.studies import registry
-from dlsched.studies.design import Replications, Variant, changed
+from dlsched.studies.design import Futures, Variant, changed
 from dlsched.studies.simulation import simulate
 from dlsched.studies.what_if import WhatIfSpec
 from dlsched.ui.plan import memo as memo_page
@@ -26,7 +26,7 @@ from tests.support.page_text import shown
 PAGE = "plan/report.py"
 OpenPage = Callable[..., AppTest]
 SPREAD = {"run_time_spread": 0.3}
-TEN = Replications(seeds=(0, 1, 2), vary=SPREAD)
+TEN = Futures(seeds=(0, 1, 2), vary=SPREAD)
 
 
 def queued(**more: Any) -> Scenario:
@@ -45,7 +45,7 @@ def what_if(
     store: Store,
     changes: Mapping[str, float] | None = None,
     policy: str = "fifo",
-    draws: Replications = TEN,
+    draws: Futures = TEN,
     baseline: str = "fifo",
     scenario: Scenario | None = None,
 ) -> str:
@@ -127,7 +127,7 @@ def test_several_options_share_draws_and_names_can_be_letters(
 @pytest.mark.usefixtures("runner")
 def test_other_draws_are_refused_and_computed_again(store: Store, open_page: OpenPage, memos: list[Memo]) -> None:
     what_if(store, {"nodes": 4})
-    other = what_if(store, {"nodes": 3}, draws=Replications(seeds=(0, 1)))
+    other = what_if(store, {"nodes": 3}, draws=Futures(seeds=(0, 1)))
     app = opened(open_page)
     assert not memos
     (error,) = app.error
@@ -189,7 +189,7 @@ def test_runs_stand_beside_kept_answers_where_they_have_the_draws(
     given = queued(options=SimulationRules(bug_share=0.4, bug_within_s=50.0, restart_s=1.0))
     runs = [store.save_run(simulate(given, policy, seed=seed).record())
             for policy in ("fifo", "sjf") for seed in (0, 1)]  # fmt: skip
-    what_if(store, {"nodes": 4}, draws=Replications(seeds=(0, 1)), scenario=given)
+    what_if(store, {"nodes": 4}, draws=Futures(seeds=(0, 1)), scenario=given)
     app = open_page(PAGE, scenario=given.content_hash, runs=",".join(runs), base=runs[0])
     assert not app.exception
     assert not app.error

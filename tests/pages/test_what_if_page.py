@@ -17,7 +17,7 @@ from dlsched.domain.workload import Workload
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.studies import registry
-from dlsched.studies.design import Replications, Variant, factors, run
+from dlsched.studies.design import Futures, Variant, factors, run
 from dlsched.studies.simulation import simulate
 from dlsched.studies.study import Study
 from dlsched.studies.what_if import WhatIfSpec, run_what_if
@@ -73,9 +73,9 @@ def blue(app: AppTest) -> list[str | None]:
     return [button.key for button in app.button if button.proto.type == "primary"]
 
 
-def expected(scenario: Scenario, changed: Variant, draws: Replications | None = None) -> str:
+def expected(scenario: Scenario, changed: Variant, draws: Futures | None = None) -> str:
     spec = WhatIfSpec(
-        scenario=scenario.content_hash, baseline=Variant(policy="fifo"), changed=changed, draws=draws or Replications()
+        scenario=scenario.content_hash, baseline=Variant(policy="fifo"), changed=changed, draws=draws or Futures()
     )
     answer = run_what_if(spec, scenario)
     return sentence(answer, comparison_of(answer))
@@ -213,7 +213,7 @@ def test_what_takes_long_is_computed_when_the_reader_says_so(
     app = app.button(key="whatif-apply").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
-    draws = Replications(seeds=(0, 1, 2, 3), vary={"run_time_spread": 0.3})
+    draws = Futures(seeds=(0, 1, 2, 3), vary={"run_time_spread": 0.3})
     assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}), draws)
     assert len(store.list_experiments("what-if")) == 2  # the first draw, and all of them
     assert "whatif-apply" not in keys(app)

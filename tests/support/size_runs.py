@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dlsched.domain.scenario import Scenario
-from dlsched.studies.design import BatchResult, Replications, RunResult, Variant
+from dlsched.studies.design import BatchResult, Futures, RunResult, Variant
 from dlsched.studies.sizing import read_spec
 from dlsched.studies.sizing.answer import Counts
 from dlsched.studies.sizing.rule import Replicate, Verdict
@@ -86,7 +86,7 @@ class DrawnRuns:
         self,
         scenario: Scenario,
         cases: Sequence[Variant],
-        draws: Replications,
+        draws: Futures,
         executor: Any,
         store: Any,
         progress: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,15 +13,13 @@ import pandas as pd
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Texts
 from dlsched.policies import registry
+from dlsched.store.record import CellStore
 from dlsched.studies.calibration.answer import Calibration, ReplayedTimes, calibrate, record_of
 from dlsched.studies.calibration.spec import CalibrationSpec
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, Run, resolve_policy, simulate
 from dlsched.studies.study import require_scenario
-
-if TYPE_CHECKING:
-    from dlsched.store import Store
 
 USUAL = ("fifo", "fifo-skip", "easy-backfill", "sjf", "priority")
 """Rules that schedulers of shared clusters are close to; those whose needs are met are replayed when none is named."""
@@ -66,7 +64,7 @@ def run_calibration(
     spec: CalibrationSpec,
     scenario: Scenario,
     executor: Executor | None = None,
-    store: Store | None = None,
+    store: CellStore | None = None,
     progress: Progress | None = None,
 ) -> Calibration:
     """Return how near each policy's replay comes to the record, on the scenario's cluster with its options.

@@ -1,6 +1,7 @@
-"""Choices to compare: the scenario with changes under a policy, each over the same random draws."""
+"""Choices to compare: the scenario with changes under a policy, each in the same futures."""
 
 from dlsched.studies.design.factors import FACTORS, Factor, changed, factor_of
+from dlsched.studies.design.futures import basis_of, in_full, num_days, usual_futures
 from dlsched.studies.design.run import (
     BatchResult,
     EditedScenarios,
@@ -12,22 +13,26 @@ from dlsched.studies.design.run import (
     resolve_variant,
     run_variants,
 )
-from dlsched.studies.design.variants import Replications, Variant
+from dlsched.studies.design.variants import Futures, Variant
 
 __all__ = [
     "FACTORS",
     "BatchResult",
     "EditedScenarios",
     "Factor",
-    "Replications",
+    "Futures",
     "ResolvedVariant",
     "RunResult",
     "Variant",
     "VariantTask",
+    "basis_of",
     "changed",
     "check_variant",
     "factor_of",
+    "in_full",
+    "num_days",
     "plan_of",
     "resolve_variant",
     "run_variants",
+    "usual_futures",
 ]

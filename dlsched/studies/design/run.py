@@ -9,22 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import Metrics
-from dlsched.store.record import CellRecord
+from dlsched.store.record import CellRecord, CellStore
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design.factors import changed, differs_by_seed, draws_differ, is_drawn, without_neutral
 from dlsched.studies.design.measures import JobTimes, paired_measures, times_of
-from dlsched.studies.design.variants import Replications, Value, Variant
+from dlsched.studies.design.variants import Futures, Value, Variant
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, ResolvedPolicy, resolve_policy, simulate
 from dlsched.wording.assumptions import is_random
-
-if TYPE_CHECKING:
-    from dlsched.store import Store
 
 BATCH = 50
 """Results kept in one transaction; what was computed and not kept yet is kept too when the work is stopped."""
@@ -76,24 +73,27 @@ class VariantTask:
 
 @dataclass(frozen=True, eq=False)
 class ResolvedVariant:
-    """A variant that can be run: ``changes`` with those of its draws, its policy with all parameters.
+    """A variant that can be run, its policy with all parameters.
 
-    ``first``: the scenario with the changes, for the first draw. ``differs``: whether draws differ in anything.
-    ``reference``: the policy it is compared with, job by job.
+    ``changes`` of the variant, without those that change nothing. ``futures``: on which it is run. ``first``: the
+    scenario with the changes, in the first of them. ``differs``: whether futures differ in anything. ``reference``: the
+    policy it is compared with, job by job.
     """
 
     changes: Mapping[str, Value]
+    futures: Futures
     policy: ResolvedPolicy
     first: Scenario
     differs: bool
     reference: ResolvedPolicy | None = None
 
-    def tasks(self, scenario: Scenario, seeds: Sequence[int]) -> list[VariantTask]:
-        """Return the run of every seed; where nothing differs all are that of the first one."""
+    def tasks(self, scenario: Scenario) -> list[VariantTask]:
+        """Return the run of every future; where nothing differs all are that of the first one."""
         key, params = self.policy.spec.key, self.policy.values
         reference = None if self.reference is None else (self.reference.spec.key, self.reference.values)
+        seeds = self.futures.seeds if self.differs else self.futures.seeds[:1] * len(self.futures.seeds)
         return [
-            VariantTask(scenario, self.changes, key, params, seed if self.differs else seeds[0], reference)
+            VariantTask(scenario, dict(self.changes) | self.futures.changes_in(seed), key, params, seed, reference)
             for seed in seeds
         ]
 
@@ -136,9 +136,9 @@ class BatchResult:
 def run_variants(
     scenario: Scenario,
     variants: Sequence[Variant],
-    draws: Replications,
+    futures: Futures,
     executor: Executor | None = None,
-    store: Store | None = None,
+    store: CellStore | None = None,
     progress: Progress | None = None,
     references: Sequence[Variant] = (),
 ) -> BatchResult:
@@ -163,24 +163,37 @@ def run_variants(
 
     A run that fails has its error; the others go on.
     """
-    return run_plan(plan_of(scenario, variants, draws, references), executor, store, progress)
+    return run_plan(plan_of(scenario, variants, futures, references), executor, store, progress)
 
 
 def run_plan(
-    plan: VariantPlan, executor: Executor | None = None, store: Store | None = None, progress: Progress | None = None
+    plan: VariantPlan,
+    executor: Executor | None = None,
+    store: CellStore | None = None,
+    progress: Progress | None = None,
 ) -> BatchResult:
     """Return the results of a plan; parameters as :func:`run_variants`."""
-    by_key = {} if store is None else stored_results(store, plan.tasks)
-    stored, todo = len(by_key), [key for key in plan.tasks if key not in by_key]
-    tasks = [plan.tasks[key] for key in todo]
+    by_key, stored = run_tasks(plan.tasks, executor, store, progress)
+    return BatchResult(plan.results(by_key), len(by_key) - stored, stored)
+
+
+def run_tasks(
+    tasks: Mapping[str, VariantTask],
+    executor: Executor | None = None,
+    store: CellStore | None = None,
+    progress: Progress | None = None,
+    noun: str = "run",
+) -> tuple[dict[str, RunResult], int]:
+    """Return the result of each task by its key, and how many the store knew; parameters as :func:`run_variants`."""
+    known = {} if store is None else stored_results(store, tasks)
+    todo = [key for key in tasks if key not in known]
     with _keeping(store) as keep:
-        results = run_all(tasks, carry_out, executor, progress, keep, noun="run", stored=stored)
-    by_key |= dict(zip(todo, results, strict=True))
-    return BatchResult(plan.results(by_key), len(todo), stored)
+        made = run_all([tasks[key] for key in todo], carry_out, executor, progress, keep, noun=noun, stored=len(known))
+    return known | dict(zip(todo, made, strict=True)), len(known)
 
 
 def plan_of(
-    scenario: Scenario, variants: Sequence[Variant], draws: Replications, references: Sequence[Variant] = ()
+    scenario: Scenario, variants: Sequence[Variant], futures: Futures, references: Sequence[Variant] = ()
 ) -> VariantPlan:
     """Return what has to be run, before anything is computed.
 
@@ -196,46 +209,50 @@ def plan_of(
     keys: list[str] = []
     exact = True
     for variant, reference in zip_longest(variants, references):
-        resolved = resolve_variant(EditedScenarios(scenario), variant, draws, reference)
+        resolved = resolve_variant(EditedScenarios(scenario), variant, futures, reference)
         exact = exact and not resolved.differs
-        for task in resolved.tasks(scenario, draws.seeds):
+        for task in resolved.tasks(scenario):
             keys.append(key := task.key)
             tasks.setdefault(key, task)
-    return VariantPlan(tasks, tuple(keys), len(draws.seeds), exact)
+    return VariantPlan(tasks, tuple(keys), len(futures.seeds), exact)
 
 
 def resolve_variant(
-    edited: EditedScenarios, variant: Variant, draws: Replications, reference: Variant | None = None
+    edited: EditedScenarios, variant: Variant, futures: Futures, reference: Variant | None = None
 ) -> ResolvedVariant:
     """Return a variant with everything that decides its runs; InputError as :func:`run_variants`.
 
     ``reference``: the variant it is compared with, of the same changes.
     """
     scenario = edited.scenario
-    for key in draws.vary:
+    if futures.vary and scenario.generator is not None:
+        why = "is for recorded jobs; these are generated, and differ from future to future by themselves"
+        raise InputError(f"futures, {min(futures.vary)}", why, "Set run times and failures as conditions instead")
+    for key in futures.vary:
         if not is_drawn(scenario, (key,)):
-            do = "Vary days, run_time_spread or failures; other changes are the same in every draw"
-            raise InputError(f"draws, {key}", "draws nothing of its own", do)
-    both = set(variant.changes) & set(draws.vary)
+            do = "Vary days, run_time_spread or failures; other changes are the same in every future"
+            raise InputError(f"futures, {key}", "draws nothing of its own", do)
+    both = set(variant.changes) & set(futures.vary)
     if both:
-        raise InputError(f"change {min(both)}", "is a change and varies between draws too", "Take one of them")
-    changes = without_neutral(scenario, variant.changes) | dict(draws.vary)
-    first = edited.at(changes, draws.seeds[0])
+        raise InputError(f"change {min(both)}", "is a change and varies between futures too", "Take one of them")
+    changes = without_neutral(scenario, variant.changes)
+    varied = changes | dict(futures.vary)
+    first = edited.at(changes | futures.changes_in(futures.seeds[0]), futures.seeds[0])
     policy = resolve_policy(first, variant.policy, variant.params)
     other = None if reference is None else resolve_policy(first, reference.policy, reference.params)
-    is_drawn_anew = scenario.generator is not None or draws_differ(scenario, changes) or is_random(first)
+    is_drawn_anew = scenario.generator is not None or draws_differ(scenario, varied) or is_random(first)
     differs = is_drawn_anew or policy.spec.draws or (other is not None and other.spec.draws)
-    return ResolvedVariant(changes, policy, first, differs, other)
+    return ResolvedVariant(changes, futures, policy, first, differs, other)
 
 
-def check_variant(scenario: Scenario, variant: Variant, draws: Replications) -> ResolvedVariant:
+def check_variant(scenario: Scenario, variant: Variant, futures: Futures) -> ResolvedVariant:
     """Return a variant that is looked at alone, as :func:`resolve_variant`."""
-    return resolve_variant(EditedScenarios(scenario), variant, draws)
+    return resolve_variant(EditedScenarios(scenario), variant, futures)
 
 
-def is_exact(scenario: Scenario, variant: Variant, draws: Replications) -> bool:
+def is_exact(scenario: Scenario, variant: Variant, futures: Futures) -> bool:
     """Whether one draw says all about a variant: nothing in it is random."""
-    return not check_variant(scenario, variant, draws).differs
+    return not check_variant(scenario, variant, futures).differs
 
 
 def carry_out(task: VariantTask, progress: Progress | None = None) -> RunResult:
@@ -271,7 +288,7 @@ def _reference_times(task: VariantTask, ours: JobTimes) -> JobTimes:
     return times
 
 
-def stored_results(store: Store, tasks: Mapping[str, VariantTask]) -> dict[str, RunResult]:
+def stored_results(store: CellStore, tasks: Mapping[str, VariantTask]) -> dict[str, RunResult]:
     """Return what the store knows of these tasks, by key."""
     return {key: RunResult(dict(cell.metrics), cell.audit) for key, cell in store.find_cells(list(tasks)).items()}
 
@@ -284,7 +301,7 @@ def cell_of(task: VariantTask, result: RunResult) -> CellRecord | None:
 
 
 @contextmanager
-def _keeping(store: Store | None) -> Iterator[Callable[[VariantTask, RunResult], None] | None]:
+def _keeping(store: CellStore | None) -> Iterator[Callable[[VariantTask, RunResult], None] | None]:
     """Give a call that keeps results in batches; what it holds at the end, also at a bad one, is kept then."""
     if store is None:
         yield None

@@ -1,7 +1,8 @@
-"""What is run: a choice, and the draws on which all choices are compared."""
+"""What is run: a choice, and the futures on which all choices are compared."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
@@ -9,7 +10,7 @@ from pydantic import Field, model_validator
 from dlsched.domain.model import FrozenModel, Key
 
 Value = float | Annotated[str, Field(max_length=1000)]
-MOST_DRAWS = 1000
+MOST_FUTURES = 1000
 
 
 class Variant(FrozenModel):
@@ -20,14 +21,16 @@ class Variant(FrozenModel):
     params: dict[Key, Any] = Field(default_factory=dict, max_length=100)
 
 
-class Replications(FrozenModel):
-    """Seeds, and what differs from seed to seed beside what the scenario itself draws.
+class Futures(FrozenModel):
+    """Seeds of the futures on which all choices are compared, and what differs between them.
 
-    ``vary`` holds changes that draw something of their own, by key: whole days of the trace, run times, failures. All
-    choices at one seed meet the same days, run times and failures.
+    Future 0 is the jobs as they were recorded, or as the scenario's own seed draws them. ``vary`` holds changes that
+    draw something of their own, by key (whole days of the trace, run times, failures): they make the other futures of a
+    recorded trace, and future 0 stays as it was recorded. All choices in one future meet the same days, run times and
+    failures.
     """
 
-    seeds: tuple[int, ...] = Field((0,), min_length=1, max_length=MOST_DRAWS)
+    seeds: tuple[int, ...] = Field((0,), min_length=1, max_length=MOST_FUTURES + 1)
     vary: dict[Key, Value] = Field(default_factory=dict, max_length=10)
 
     @model_validator(mode="after")
@@ -35,3 +38,22 @@ class Replications(FrozenModel):
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError("seeds must differ")
         return self
+
+    @classmethod
+    def first(cls, count: int, vary: Mapping[str, Value] | None = None) -> Self:
+        """Return future 0 and so many others."""
+        return cls(seeds=tuple(range(count + 1)), vary=dict(vary or {}))
+
+    @property
+    def count(self) -> int:
+        """How many futures there are beside future 0."""
+        return len(self.seeds) - 1
+
+    @property
+    def recorded(self) -> Futures:
+        """Future 0 alone: the quick part of an answer."""
+        return Futures(seeds=(0,), vary=self.vary)
+
+    def changes_in(self, seed: int) -> dict[str, Value]:
+        """Return what a future changes of the scenario by itself."""
+        return dict(self.vary) if seed else {}

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from dlsched.domain.model import Answer, FrozenModel
+from dlsched.studies.design.variants import Futures
 from dlsched.studies.sizing.answer import VmRange
 from dlsched.studies.sizing.rule import Check, Replicate, Rule, judge
 from dlsched.wording.formats import number
@@ -52,14 +53,13 @@ class Growth(Answer):
     policy: str
     label: str
     params: Mapping[str, Any]
-    vary: Mapping[str, float | str]
+    futures: Futures
     rule: Rule
     types: tuple[VmRange, ...] = Field(min_length=1)
     percent: float
     lead_months: int
     begin: str = ""
     steps: tuple[GrowthStep, ...]
-    seeds: tuple[int, ...]
     months: tuple[Month, ...] = Field(min_length=1)
 
     def check(self, month: int) -> Check:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
-from dlsched.studies.design import Replications, RunResult, Variant, check_variant, run_variants
+from dlsched.store.record import CellStore
+from dlsched.studies.design import Futures, RunResult, Variant, check_variant, run_variants
 from dlsched.studies.design.factors import factor_of
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
@@ -23,15 +23,12 @@ from dlsched.studies.sizing.spec import TypeRange
 from dlsched.studies.sizing.trials import draw_of
 from dlsched.studies.study import require_scenario
 
-if TYPE_CHECKING:
-    from dlsched.store import Store
-
 
 def run_growth(
     spec: GrowthSpec,
     scenario: Scenario,
     executor: Executor | None = None,
-    store: Store | None = None,
+    store: CellStore | None = None,
     progress: Progress | None = None,
 ) -> Growth:
     """Return the answer; parameters and errors as :func:`studies.design.run_variants`.
@@ -47,14 +44,14 @@ def run_growth(
     """
     sizes = check(spec, scenario)
     variants = {month: _variant(spec, sizes, month) for month in range(spec.months + 1)}
-    errors = {month: _error(scenario, variant, spec.draws) for month, variant in variants.items()}
+    errors = {month: _error(scenario, variant, spec.futures) for month, variant in variants.items()}
     whole = Rule(
-        targets=spec.targets, claim=spec.claim, level=spec.level, exact=is_exact(scenario, variants[0], spec.draws)
+        targets=spec.targets, claim=spec.claim, level=spec.level, exact=is_exact(scenario, variants[0], spec.futures)
     )
-    seeds = spec.seeds[:1] if whole.exact else spec.seeds
+    futures = spec.futures.recorded if whole.exact else spec.futures
+    seeds = futures.seeds
     good = [month for month, error in errors.items() if not error]
-    draws = Replications(seeds=seeds, vary=spec.vary)
-    batch = run_variants(scenario, [variants[month] for month in good], draws, executor, store, progress)
+    batch = run_variants(scenario, [variants[month] for month in good], futures, executor, store, progress)
     results = dict(zip(good, batch.results, strict=True))
     needed = {seed: _done(result) for seed, result in zip(seeds, results[0], strict=True)}
     months = tuple(
@@ -67,14 +64,13 @@ def run_growth(
         policy=spec.policy,
         label=registry.find(spec.policy).label,
         params=spec.params,
-        vary=spec.vary,
+        futures=futures,
         rule=whole,
         types=sizes.types,
         percent=spec.percent,
         lead_months=spec.lead_months,
         begin=spec.begin,
         steps=spec.steps,
-        seeds=seeds,
         months=months,
     )
 
@@ -89,7 +85,7 @@ def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
     if scenario.workload.all_at_once and spec.percent:
         why = "all jobs arrive at once, so they cannot arrive faster month by month"
         raise InputError("growth of arrivals", why, "Set the growth to 0, or take jobs that arrive over time")
-    check_variant(scenario, _variant(spec, sizes, 0), spec.draws)
+    check_variant(scenario, _variant(spec, sizes, 0), spec.futures)
     return sizes
 
 
@@ -119,7 +115,7 @@ def _variant(spec: GrowthSpec, sizes: Sizes, month: int) -> Variant:
     return Variant(policy=spec.policy, changes=changes, params=spec.params)
 
 
-def _error(scenario: Scenario, variant: Variant, draws: Replications) -> str:
+def _error(scenario: Scenario, variant: Variant, draws: Futures) -> str:
     try:
         check_variant(scenario, variant, draws)
     except InputError as error:

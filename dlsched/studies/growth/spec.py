@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel, Key
-from dlsched.studies.design.variants import Replications, Value
+from dlsched.studies.design.variants import Futures
 from dlsched.studies.growth.answer import GrowthStep
 from dlsched.studies.sizing.rule import Claim
 from dlsched.studies.sizing.targets import Target
@@ -38,8 +38,7 @@ class GrowthSpec(FrozenModel):
     )
     lead_months: int = Field(3, ge=0, le=60, description="Months from an order to nodes that run jobs.")
     steps: tuple[GrowthStep, ...] = Field((), max_length=100)
-    seeds: tuple[int, ...] = Field(tuple(range(10)), min_length=1, max_length=1000)
-    vary: dict[Key, Value] = Field(default_factory=dict, max_length=10)
+    futures: Futures = Field(default_factory=Futures)
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
@@ -53,18 +52,13 @@ class GrowthSpec(FrozenModel):
         if self.load_in(self.months) > MOST_LOAD:
             raise ValueError(f"arrivals would be {self.load_in(self.months):.0f} times today's, at most {MOST_LOAD:g}")
         if self.runs > MOST_RUNS:
-            raise ValueError(f"months x draws must be at most {MOST_RUNS:,}, got {self.runs:,}")
+            raise ValueError(f"months x futures must be at most {MOST_RUNS:,}, got {self.runs:,}")
         return self
-
-    @property
-    def draws(self) -> Replications:
-        """On which draws each month is played."""
-        return Replications(seeds=self.seeds, vary=self.vary)
 
     @property
     def runs(self) -> int:
         """How many runs at most, today's month among them."""
-        return (self.months + 1) * len(self.seeds)
+        return (self.months + 1) * len(self.futures.seeds)
 
     def load_in(self, month: int) -> float:
         """Return by what arrivals are multiplied in a month."""

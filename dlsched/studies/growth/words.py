@@ -68,8 +68,8 @@ def certainty(growth: Growth) -> str:
     """Return how sure the numbers are, in a few words."""
     if growth.rule.exact:
         return EXACT
-    draws = f"{amount(len(growth.seeds), 'draw')}{of_these_days(growth.vary)} a month"
-    return draws if len(growth.seeds) > 1 else ROUGH
+    draws = f"{amount(len(growth.futures.seeds), 'draw')}{of_these_days(growth.futures.vary)} a month"
+    return draws if len(growth.futures.seeds) > 1 else ROUGH
 
 
 def _order_words(growth: Growth) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from dlsched.domain.model import FrozenModel
+from dlsched.store.record import CellStore
 from dlsched.studies.reproductions.registry import find
 from dlsched.studies.reproductions.reproduction import Outcome, Setting
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import Study
-
-if TYPE_CHECKING:
-    from dlsched.store import Store
 
 
 class ReproductionSpec(FrozenModel):
@@ -33,7 +30,7 @@ def compute_figure(
     spec: ReproductionSpec,
     scenario: None = None,
     executor: Executor | None = None,
-    store: Store | None = None,
+    store: CellStore | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Return what came out; ``scenario`` and ``store`` are not used."""

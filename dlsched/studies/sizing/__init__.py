@@ -30,5 +30,6 @@ STUDY = Study(
     estimate_s=estimate_s,
     words=sentence,
     sources=("studies/sizing", "studies/design", "workload"),
+    by_future=True,
 )
 read_spec = STUDY.read_spec

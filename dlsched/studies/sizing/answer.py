@@ -13,6 +13,7 @@ from dlsched.domain.model import Answer, FrozenModel
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.intervals import LEVEL, Interval, mean_interval, paired_difference
 from dlsched.metrics.stats.knee import knee_of
+from dlsched.studies.design.variants import Futures
 from dlsched.studies.sizing.rule import Check, Replicate, Rule, TargetCheck, judge, mean_of, values_of
 from dlsched.studies.sizing.targets import Target
 from dlsched.wording.formats import amount, listed
@@ -90,7 +91,7 @@ class Sizing(Answer):
     policy: str
     label: str
     params: Mapping[str, Any]
-    vary: Mapping[str, float | str]
+    futures: Futures
     rule: Rule
     types: tuple[VmRange, ...] = Field(min_length=1)
     cost_by: CostBy

@@ -44,7 +44,7 @@ def _due_too_soon(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: Size
     """Tell how many jobs are due sooner than they can run even alone on the largest size, in the first draw."""
     seed, largest = trials.search_seeds[0], tuple(one.most for one in sizes.types)
     try:
-        scenario = changed(scenario, {**sizes.changes(largest), **spec.vary}, seed)
+        scenario = changed(scenario, sizes.changes(largest) | spec.futures.changes_in(seed), seed)
         run = simulate(scenario, spec.policy, spec.params, seed)
     except DlschedError:
         return []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING
 
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
-from dlsched.studies.design import Replications, Variant, check_variant
+from dlsched.store.record import CellStore
+from dlsched.studies.design import Variant, check_variant
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing.answer import Counts, Headroom, Sizing, Status
@@ -21,15 +21,12 @@ from dlsched.studies.sizing.spec import SizeSpec
 from dlsched.studies.sizing.trials import Means, SizeTrials, usual_runs
 from dlsched.studies.study import require_scenario
 
-if TYPE_CHECKING:
-    from dlsched.store import Store
-
 
 def run_size(
     spec: SizeSpec,
     scenario: Scenario,
     executor: Executor | None = None,
-    store: Store | None = None,
+    store: CellStore | None = None,
     progress: Progress | None = None,
 ) -> Sizing:
     """Return the answer; parameters and errors as :func:`studies.design.run_variants`.
@@ -65,7 +62,7 @@ def check(spec: SizeSpec, scenario: Scenario) -> Sizes:
     """Return the sizes asked about; InputError when the question cannot be answered, before anything is computed."""
     require_scenario("size", spec.scenario, scenario)
     sizes = sizes_of(scenario, spec.types)
-    check_variant(scenario, Variant(policy=spec.policy, params=spec.params), Replications(seeds=(0,), vary=spec.vary))
+    check_variant(scenario, Variant(policy=spec.policy, params=spec.params), spec.futures)
     return sizes
 
 
@@ -153,7 +150,7 @@ def _answer(
         policy=spec.policy,
         label=registry.find(spec.policy).label,
         params=spec.params,
-        vary=spec.vary,
+        futures=spec.futures,
         rule=trials.rule,
         types=sizes.types,
         cost_by=sizes.cost_by,

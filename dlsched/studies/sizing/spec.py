@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel, Key
-from dlsched.studies.design.variants import Value
+from dlsched.studies.design.variants import Futures
 from dlsched.studies.sizing.rule import Claim
 from dlsched.studies.sizing.targets import Target
 
@@ -34,10 +34,9 @@ class TypeRange(FrozenModel):
 class SizeSpec(FrozenModel):
     """The cheapest cluster on which a policy meets all targets.
 
-    ``types`` empty: every VM type the scenario has, see ``sizes.default_types``. The search runs ``draws`` draws of a
-    size, ``confirm`` fresh ones confirm what it found; one where nothing is random. ``vary``: what differs between
-    draws beside what the scenario draws (see :class:`Draws`). ``lack_percent``: of the jobs that today's cluster ends
-    in the same draw, so many may be left undone.
+    ``types`` empty: every VM type the scenario has, see ``sizes.default_types``. The search runs the first of the
+    futures of a size, the rest confirm what it found; one where nothing is random.
+    ``lack_percent``: of the jobs that today's cluster ends in the same future, so many may be left undone.
     """
 
     scenario: str = Field(min_length=1, description="Hash of the scenario.")
@@ -47,9 +46,7 @@ class SizeSpec(FrozenModel):
     claim: Claim = Field("average", description="What holds: the mean over draws, or nearly every draw.")
     level: float = Field(0.95, ge=0.5, le=0.999, description="Share of draws that must meet the targets.")
     types: tuple[TypeRange, ...] = Field((), max_length=MOST_TYPES)
-    draws: int = Field(10, ge=2, le=200, description="Draws of each size in the search.")
-    confirm: int = Field(40, ge=2, le=800, description="Fresh draws that confirm a size.")
-    vary: dict[Key, Value] = Field(default_factory=dict, max_length=10)
+    futures: Futures = Field(default_factory=Futures)
     lack_percent: float = Field(0.0, ge=0, le=50, description="Jobs that may be left undone, % of today's.")
     headroom: bool = Field(True, description="Also find how much more load the answer and today's cluster take.")
     most_runs: int = Field(2000, ge=100, le=20_000, description="Stop the search before more runs than this.")

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.metrics.summary import Metrics
-from dlsched.studies.design import Replications, RunResult, Variant, check_variant, run_variants
+from dlsched.store.record import CellStore
+from dlsched.studies.design import Futures, RunResult, Variant, check_variant, run_variants
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing.answer import COST, Counts, Load, Size, counts_words, paired
@@ -21,11 +21,10 @@ from dlsched.studies.sizing.search import OutOfRuns
 from dlsched.studies.sizing.sizes import Sizes
 from dlsched.studies.sizing.spec import SizeSpec
 
-if TYPE_CHECKING:
-    from dlsched.store import Store
-
 Place = tuple[Counts, float]
 """A size at a load: nodes by type, and how many times as fast jobs arrive."""
+SEARCHED = 11
+"""Futures of each size in the search; the others confirm what it found."""
 RESERVED = 5
 """So many times the draws that confirm a size are kept back while sizes are searched."""
 
@@ -35,7 +34,7 @@ class Means:
     """Where runs are computed and kept; see :func:`studies.design.run_variants`."""
 
     executor: Executor | None = None
-    store: Store | None = None
+    store: CellStore | None = None
     progress: Progress | None = None
 
 
@@ -56,10 +55,10 @@ class SizeTrials:
     def __init__(self, spec: SizeSpec, scenario: Scenario, sizes: Sizes, means: Means) -> None:
         self.sizes, self.runs = sizes, 0
         self._spec, self._scenario, self._means = spec, scenario, means
-        exact = is_exact(scenario, self._variant((), 1.0), Replications(seeds=(0,), vary=spec.vary))
+        exact = is_exact(scenario, self._variant((), 1.0), spec.futures)
         self.rule = Rule(targets=spec.targets, claim=spec.claim, level=spec.level, exact=exact)
-        self.search_seeds = (0,) if exact else tuple(range(spec.draws))
-        self.confirm_seeds = () if exact else tuple(range(spec.draws, spec.draws + spec.confirm))
+        seeds = (0,) if exact else spec.futures.seeds
+        self.search_seeds, self.confirm_seeds = seeds[:SEARCHED], seeds[SEARCHED:]
         self._tried: dict[Place, _Tried] = {}
         self._confirmed: set[Counts] = set()
         served = tuple(target for target in spec.targets if not target.rises_with_size)
@@ -168,7 +167,7 @@ class SizeTrials:
         today = (self.sizes.today, 1.0)
         if place != today:
             self._run(today, missing)
-        variant, draws = self._variant(counts, factor), Replications(seeds=tuple(missing), vary=self._spec.vary)
+        variant, draws = self._variant(counts, factor), Futures(seeds=tuple(missing), vary=self._spec.futures.vary)
         try:
             check_variant(self._scenario, variant, draws)
         except InputError as error:  # no such cluster, such as one without a node that an absence is planned for
@@ -222,7 +221,8 @@ class SizeTrials:
 
 def usual_runs(spec: SizeSpec, spans: Sequence[int] = (32,), *, exact: bool = False) -> int:
     """Return about how many runs a search takes; ``spans``: how many counts each type may have."""
-    draws, confirm = (1, 0) if exact else (spec.draws, spec.confirm)
+    draws = 1 if exact else min(SEARCHED, len(spec.futures.seeds))
+    confirm = 0 if exact else len(spec.futures.seeds) - draws
     *others, widest = sorted([one.most - one.least + 1 for one in spec.types] or spans)
     tries = 4 + 2 * math.ceil(math.log2(widest + 1)) + 2 * sum(others)
     loads = 14 if spec.headroom else 0

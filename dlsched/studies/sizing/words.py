@@ -164,7 +164,7 @@ def sure_words(sizing: Sizing) -> str:
     if sizing.rule.exact:
         return EXACT_WHY
     search, confirm = len(sizing.search_seeds), len(sizing.confirm_seeds)
-    days = of_these_days(sizing.vary)
+    days = of_these_days(sizing.futures.vary)
     if sizing.answer is None:
         return f"{amount(search, 'draw')}{days} of each size, {confirm:,} more where those met the targets."
     check, found = check_at(sizing, sizing.answer), f"{amount(search, 'draw')}{days} found it"
@@ -352,7 +352,7 @@ def violations(sizing: Sizing) -> list[tuple[str, str]]:
 
 def premises_of(sizing: Sizing) -> list[Premise]:
     """Return what the answer takes for granted beyond its scenario."""
-    found = rule_premises(sizing.rule, sizing.vary)
+    found = rule_premises(sizing.rule, sizing.futures.vary)
     why = "Only these were tried, and of those not all: more nodes are supposed to serve better, and sizes that say "
     found.append(Premise(f"sizes: {ranges_words(sizing.types)}", why + "otherwise are told."))
     if sizing.cost_by in ("gpus", "nodes"):

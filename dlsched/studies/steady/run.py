@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from itertools import combinations, product
-from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.stats.steady import LEAST_BATCHES, steady_mean
+from dlsched.store.record import CellStore
 from dlsched.studies.code_version import code_version
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, resolve_policy
@@ -16,9 +16,6 @@ from dlsched.studies.steady.answer import Pair, SteadyAnswer
 from dlsched.studies.steady.point import PointTask, Solved, params_at, solve_point
 from dlsched.studies.steady.spec import SteadySpec
 from dlsched.workload.studies.hell_knee import stream_scenario
-
-if TYPE_CHECKING:
-    from dlsched.store import Store
 
 POINT_S = 3.0
 """CPU seconds of a point with 64,000 jobs, about."""
@@ -29,7 +26,7 @@ def run_steady(
     spec: SteadySpec,
     scenario: None = None,
     executor: Executor | None = None,
-    store: Store | None = None,
+    store: CellStore | None = None,
     progress: Progress | None = None,
 ) -> SteadyAnswer:
     """Return the answer of an experiment: every policy at every load, on common random numbers.

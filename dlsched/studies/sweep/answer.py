@@ -17,6 +17,7 @@ from dlsched.metrics.kpi import KPI
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 from dlsched.metrics.stats.knee import knee_of
 from dlsched.studies.design.measures import MEASURES
+from dlsched.studies.design.variants import Futures
 
 Value = float | str
 Point = tuple[Value | None, ...]
@@ -70,10 +71,9 @@ class Sweep(Answer):
     policies: tuple[str, ...] = Field(min_length=1)
     labels: Mapping[str, str]
     reference: str
-    seeds: tuple[int, ...] = Field(min_length=1)
+    futures: Futures = Field(default_factory=Futures)
     metrics: tuple[str, ...]
     cells: tuple[Cell, ...]
-    vary: Mapping[str, Value] = Field(default_factory=dict)
     exact: bool = False
 
     @cached_property
@@ -153,7 +153,7 @@ def metrics_of(sweep: Sweep) -> list[str]:
 def costs_of(sweep: Sweep) -> list[str]:
     """Return the costs to show: per month alone where jobs arrive over different times."""
     costs = [key for key in COSTS if key in metrics_of(sweep)]
-    moved = {axis.key for axis in sweep.axes} | set(sweep.vary)
+    moved = {axis.key for axis in sweep.axes} | set(sweep.futures.vary)
     return [key for key in costs if key == "cost_month"] if moved & set(MOVES_WINDOW) else costs
 
 
@@ -380,7 +380,7 @@ def mean_rows(sweep: Sweep) -> list[dict[str, Any]]:
     for point, values in enumerate(sweep.points):
         for policy in sweep.policies:
             row: dict[str, Any] = {axis.key: shown(value) for axis, value in zip(sweep.axes, values, strict=True)}
-            row |= {"policy": policy, "draws": len(sweep.seeds)}
+            row |= {"policy": policy, "futures": len(sweep.futures.seeds)}
             for key in sweep.metrics:
                 of = mean_at(sweep, point, policy, key)
                 row |= {key: None if of is None else of.mean, f"{key} ±": None if of is None else of.half_width}

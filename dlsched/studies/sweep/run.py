@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
+from dlsched.store.record import CellStore
 from dlsched.studies.design import RunResult, factor_of, plan_of
 from dlsched.studies.design.run import VariantPlan, run_plan
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import require_scenario
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
 from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
-
-if TYPE_CHECKING:
-    from dlsched.store import Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +31,7 @@ def run_sweep(
     spec: SweepSpec,
     scenario: Scenario,
     executor: Executor | None = None,
-    store: Store | None = None,
+    store: CellStore | None = None,
     progress: Progress | None = None,
 ) -> Swept:
     """Return the answer of a sweep; parameters and errors as :func:`studies.design.run_variants`.
@@ -58,7 +55,7 @@ def check(spec: SweepSpec, scenario: Scenario) -> bool:
 def planned(spec: SweepSpec, scenario: Scenario) -> VariantPlan:
     """Return what has to be run; InputError as :func:`check`."""
     check_question(spec, scenario)
-    return plan_of(scenario, spec.variants, spec.draws, spec.references)
+    return plan_of(scenario, spec.variants, spec.futures, spec.references)
 
 
 def check_question(spec: SweepSpec, scenario: Scenario) -> None:
@@ -84,14 +81,13 @@ def answer_of(
         policies=spec.policies,
         labels={key: registry.find(key).label for key in spec.policies},
         reference=spec.reference,
-        seeds=spec.seeds,
+        futures=spec.futures,
         metrics=spec.metrics,
         cells=tuple(
             _cell(spec, *place, seed, result)
             for place, by_seed in zip(places, results, strict=True)
-            for seed, result in zip(spec.seeds, by_seed, strict=True)
+            for seed, result in zip(spec.futures.seeds, by_seed, strict=True)
         ),
-        vary=spec.vary,
         exact=exact,
     )
 

@@ -14,7 +14,7 @@ from dlsched.domain.model import FrozenModel, Key
 from dlsched.domain.names import names_hint
 from dlsched.policies import registry
 from dlsched.studies.design.measures import MEASURES, is_paired
-from dlsched.studies.design.variants import Replications, Value, Variant
+from dlsched.studies.design.variants import Futures, Value, Variant
 
 MOST_RUNS = 5000
 MOST_AXES = 12
@@ -45,11 +45,11 @@ def policy_of(key: str) -> str:
 
 
 class SweepSpec(FrozenModel):
-    """Every policy at every point with every seed.
+    """Every policy at every point in every future.
 
     ``mode``: a grid has every pair of values; one-at-a-time has the scenario as it is, then each value by itself. The
     first point is the baseline. ``params``: parameters by policy that differ from their defaults at every point.
-    ``vary``: see :class:`Replications`. ``reference``: the policy that others are compared with; empty = the first.
+    ``reference``: the policy that others are compared with; empty = the first.
     With a metric of ``design.measures.PAIRED`` each run is compared with the reference's, job by job.
     """
 
@@ -58,8 +58,7 @@ class SweepSpec(FrozenModel):
     mode: Literal["grid", "one-at-a-time"] = "grid"
     policies: tuple[Key, ...] = Field(("fifo",), min_length=1, max_length=40, description="Keys of policies.")
     params: dict[Key, dict[Key, Any]] = Field(default_factory=dict, max_length=40)
-    seeds: tuple[int, ...] = Field((0,), min_length=1, max_length=1000)
-    vary: dict[Key, Value] = Field(default_factory=dict, max_length=10)
+    futures: Futures = Field(default_factory=Futures)
     metrics: tuple[Key, ...] = Field(
         METRICS, min_length=1, description="Metrics; regret and frontier are of the first."
     )
@@ -77,7 +76,7 @@ class SweepSpec(FrozenModel):
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         keys = [axis.key for axis in self.axes]
-        named = {"axes": keys, "policies": self.policies, "seeds": self.seeds, "metrics": self.metrics}
+        named = {"axes": keys, "policies": self.policies, "metrics": self.metrics}
         for name, given in (*named.items(), *((f"values of {axis.key}", axis.values) for axis in self.axes)):
             for value in _repeated(given):
                 raise ValueError(f"{name} must differ, {value!r:.80} is there twice")
@@ -107,11 +106,6 @@ class SweepSpec(FrozenModel):
         )
         return (unchanged, *alone)
 
-    @property
-    def draws(self) -> Replications:
-        """On which draws."""
-        return Replications(seeds=self.seeds, vary=self.vary)
-
     def variant(self, point: tuple[Value | None, ...], policy: str) -> Variant:
         """Return a policy at a point."""
         moved = [(axis, value) for axis, value in zip(self.axes, point, strict=True) if value is not None]
@@ -136,7 +130,7 @@ class SweepSpec(FrozenModel):
         """How many cells there are; fewer runs where cells ask the same."""
         sizes = [len(axis.values) for axis in self.axes]
         points = 1 + sum(sizes) if self.mode == "one-at-a-time" else prod(sizes)
-        return points * len(self.policies) * len(self.seeds)
+        return points * len(self.policies) * len(self.futures.seeds)
 
 
 def _repeated(values: Iterable[Any]) -> list[Any]:

@@ -109,7 +109,7 @@ def position(axis: Axis, value: Value) -> float:
 
 def certainty(sweep: Sweep) -> str:
     """Return how sure the numbers are, in words."""
-    return certainty_of(len(sweep.seeds), exact=sweep.exact, of_days="days" in sweep.vary)
+    return certainty_of(len(sweep.futures.seeds), exact=sweep.exact, of_days="days" in sweep.futures.vary)
 
 
 def sentence(sweep: Sweep) -> str:
@@ -279,7 +279,7 @@ def cautions_of(sweep: Sweep, *, stale: bool = False, elsewhere: bool = False) -
         text = f"Jobs are too large in {points}: they were dropped or cut in width."
         found.append(Caution("orange", text, "Take larger sizes"))
     found += origin_cautions(sweep.scenario_name, stale=stale, elsewhere=elsewhere)
-    return [*found, *one_draw_cautions(len(sweep.seeds), exact=sweep.exact)]
+    return [*found, *one_draw_cautions(len(sweep.futures.seeds), exact=sweep.exact)]
 
 
 def violations(sweep: Sweep) -> list[tuple[str, str]]:
@@ -310,8 +310,8 @@ def unequal_words(sweep: Sweep) -> str:
 
 def premises_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Premise]:
     """Return what the answer takes for granted beyond its scenario; ``helps``: labels and words of what varies."""
-    draws = exact_premise() if sweep.exact else Premise(amount(len(sweep.seeds), "paired draw"), PAIRED)
-    own = [Premise("default parameters", DEFAULTS), draws, *draw_premises(sweep.vary)]
+    draws = exact_premise() if sweep.exact else Premise(amount(len(sweep.futures.seeds), "paired draw"), PAIRED)
+    own = [Premise("default parameters", DEFAULTS), draws, *draw_premises(sweep.futures.vary)]
     if is_paired(sweep.metrics):
         own.append(Premise(f"gain over {_name(sweep, sweep.reference)}", MEASURES["gain"].tooltip))
     return own + [Premise(label, why) for label, why in helps]
@@ -323,4 +323,4 @@ def question_words(sweep: Sweep) -> str:
         f"{axis.label} ({len(axis.values)})" if len(axis.values) > 1 else situation_words(axis, axis.values[0])
         for axis in sweep.axes
     )
-    return f"{axes}; {amount(len(sweep.policies), 'policy', 'policies')}, {amount(len(sweep.seeds), 'draw')}"
+    return f"{axes}; {amount(len(sweep.policies), 'policy', 'policies')}, {amount(len(sweep.futures.seeds), 'draw')}"

@@ -1,16 +1,14 @@
 """What if: the scenario as it is against the scenario with changes, on the same draws."""
 
-from dlsched.studies.study import Study, one_piece
+from dlsched.studies.study import Study
 from dlsched.studies.what_if.answer import WhatIf, comparison_of
 from dlsched.studies.what_if.estimate import estimate_s, guess_s, plan_s
 from dlsched.studies.what_if.link import LINK_PARAMS, read_link, written_link
 from dlsched.studies.what_if.run import run_what_if
 from dlsched.studies.what_if.spec import (
-    DRAWS,
     WhatIfPlan,
     WhatIfSpec,
     check,
-    default_draws,
     is_exact,
     moved,
     planned,
@@ -19,13 +17,11 @@ from dlsched.studies.what_if.spec import (
 from dlsched.studies.what_if.words import sentence
 
 __all__ = [
-    "DRAWS",
     "LINK_PARAMS",
     "STUDY",
     "WhatIfPlan",
     "WhatIfSpec",
     "check",
-    "default_draws",
     "guess_s",
     "is_exact",
     "moved",
@@ -44,9 +40,10 @@ STUDY = Study(
     spec=WhatIfSpec,
     answer=WhatIf,
     check=check,
-    run=one_piece(run_what_if),
+    run=run_what_if,
     estimate_s=estimate_s,
     words=lambda answer: sentence(answer, comparison_of(answer)),
     sources=("studies/what_if", "studies/design", "workload"),
+    by_future=True,
 )
 read_spec = STUDY.read_spec

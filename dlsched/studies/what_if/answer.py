@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import Field
-
 from dlsched.domain.model import Answer, FrozenModel
 from dlsched.metrics.findings import headline_rows
+from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import Comparison, Row, compare
 from dlsched.metrics.winners import Winners
+from dlsched.studies.design.variants import Futures
 
 TODAY, CHANGED = "today", "the change"
 """Names of the two sides in a comparison."""
@@ -38,9 +38,9 @@ class Moved(FrozenModel):
 
 
 class Side(FrozenModel):
-    """One of the two choices over all draws; its curves are of the first draw.
+    """One of the two choices in all futures; its curves are of the first.
 
-    ``metrics`` by key for each draw, empty for a draw whose run failed; ``audit`` holds the auditor's complaints,
+    ``metrics`` by key for each future, empty where its run failed; ``audit`` holds the auditor's complaints,
     ``errors`` what ended runs. ``waits_s`` and ``times_in_system_s`` are those not exceeded by LEVELS_PERCENT of the
     ``started`` and the ``completed`` jobs; ``queue`` holds times (seconds) and how many jobs wait from then on.
     """
@@ -58,10 +58,9 @@ class Side(FrozenModel):
 
 
 class WhatIf(Answer):
-    """The answer: both sides on the same draws.
+    """The answer: both sides in the same ``futures``; ``basis``: what may be said of them.
 
-    ``exact``: nothing is random, one draw says all. ``vary``: what is drawn anew beside what the scenario itself
-    draws. ``free_slots``: the policy rents the machines. ``winners``: who gains and who loses, by each way to tell jobs
+    ``free_slots``: the policy rents the machines. ``winners``: who gains and who loses, by each way to tell jobs
     apart; none where nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the
     answer.
     """
@@ -71,12 +70,21 @@ class WhatIf(Answer):
     baseline: Side
     changed: Side
     moved: tuple[Moved, ...]
-    draws: int = Field(ge=1)
-    vary: Mapping[str, Value]
-    exact: bool
+    futures: Futures
+    basis: Basis
     free_slots: bool
     winners: tuple[Winners, ...] = ()
     run_cpu_s: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is random, so that one future says all."""
+        return self.basis.is_exact
+
+    @property
+    def draws(self) -> int:
+        """How many futures."""
+        return len(self.futures.seeds)
 
     @property
     def is_changed(self) -> bool:
@@ -95,9 +103,9 @@ class WhatIf(Answer):
 
 
 def comparison_of(answer: WhatIf) -> Comparison:
-    """Return all metrics of both sides with their differences, paired by draw."""
+    """Return all metrics of both sides with their differences, paired by future."""
     sides = [(TODAY, answer.baseline.metrics), (CHANGED, answer.changed.metrics)]
-    return compare(sides, TODAY, exact=answer.exact, of_days="days" in answer.vary)
+    return compare(sides, TODAY, exact=answer.exact, of_days="days" in answer.futures.vary)
 
 
 def cost_key(answer: WhatIf, comparison: Comparison) -> str | None:

@@ -25,7 +25,7 @@ ENGINE_JOB_S = 2.5e-4
 
 def estimate_s(spec: WhatIfSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds a question takes."""
-    return LIST_RUN_S * 2 * len(spec.draws.seeds) if scenario is None else guess_s(spec, scenario)
+    return LIST_RUN_S * 2 * len(spec.futures.seeds) if scenario is None else guess_s(spec, scenario)
 
 
 def guess_s(spec: WhatIfSpec, scenario: Scenario, store: Store | None = None, run_cpu_s: float | None = None) -> float:
@@ -35,7 +35,7 @@ def guess_s(spec: WhatIfSpec, scenario: Scenario, store: Store | None = None, ru
 
 def plan_s(plan: WhatIfPlan, store: Store | None = None, run_cpu_s: float | None = None) -> float:
     """Return CPU seconds of a question, as :func:`guess_s`."""
-    draws = 1 if plan.exact else len(plan.spec.draws.seeds)
+    draws = 1 if plan.basis.is_exact else len(plan.spec.futures.seeds)
     sides = [plan.baseline] if plan.baseline is plan.changed else [plan.baseline, plan.changed]
     if run_cpu_s is not None:
         return len(sides) * draws * run_cpu_s

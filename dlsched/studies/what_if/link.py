@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,14 +11,14 @@ from pydantic import ValidationError
 from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
-from dlsched.studies.design import Replications, Variant
+from dlsched.studies.design import Futures, Variant, usual_futures
 from dlsched.studies.design.factors import factors_for, without_neutral
-from dlsched.studies.design.variants import MOST_DRAWS, Value
-from dlsched.studies.what_if.spec import WhatIfSpec, default_draws
+from dlsched.studies.design.variants import Value
+from dlsched.studies.what_if.spec import WhatIfSpec
 
-LINK_PARAMS = ("policy", "with", "to", "param", "set", "draws", "vary")
+LINK_PARAMS = ("policy", "with", "to", "param", "set")
 """policy and with: the baseline's policy and parameters; to and param: those of the other side where they differ; set:
-a change; draws: how many; vary: what is drawn anew. with, param, set and vary may be there several times."""
+a change. with, param and set may be there several times. Futures are the scenario's, so no link names them."""
 Link = Mapping[str, Sequence[str]]
 
 
@@ -36,14 +35,14 @@ def written_link(spec: WhatIfSpec) -> dict[str, list[str]]:
         "param": [f"{name}:{json.dumps(value)}" for name, value in params.items()]
         + [f"{name}:" for name in base if name not in after.params],
         "set": [f"{key}:{_text(value)}" for key, value in after.changes.items()],
-        "draws": [str(len(spec.draws.seeds))],
-        "vary": [f"{key}:{_text(value)}" for key, value in spec.draws.vary.items()],
     }
     return {name: values for name, values in link.items() if values}
 
 
-def read_link(link: Link, scenario: Scenario, policy: str) -> WhatIfSpec:
+def read_link(link: Link, scenario: Scenario, policy: str, futures: Futures | None = None) -> WhatIfSpec:
     """Return the question a link asks about a scenario; ``policy`` is the baseline's where the link names none.
+
+    ``futures``: on which it is answered, None = the usual ones of the scenario.
 
     Raises
     ------
@@ -63,10 +62,14 @@ def read_link(link: Link, scenario: Scenario, policy: str) -> WhatIfSpec:
             params[name] = value
     changes = without_neutral(scenario, dict(_changes("set", link, scenario)))
     try:
-        draws = _draws(link, scenario, before)
         baseline = Variant(policy=before, params=base)
         changed = Variant(policy=after, changes=changes, params=params)
-        return WhatIfSpec(scenario=scenario.content_hash, baseline=baseline, changed=changed, draws=draws)
+        return WhatIfSpec(
+            scenario=scenario.content_hash,
+            baseline=baseline,
+            changed=changed,
+            futures=futures or usual_futures(scenario),
+        )
     except ValidationError as error:
         raise from_validation("link", error) from error
 
@@ -106,13 +109,3 @@ def _changes(name: str, link: Link, scenario: Scenario) -> Iterable[tuple[str, V
             why = "is no change of this scenario"
             raise InputError(f"link, {name}={text:.80}", why, f"Write it as key:value; keys are {', '.join(read)}")
         yield key, read[key](text[len(key) + 1 :])
-
-
-def _draws(link: Link, scenario: Scenario, policy: str) -> Replications:
-    text, vary = _last(link, "draws"), dict(_changes("vary", link, scenario))
-    if not text:
-        usual = default_draws(scenario, policy)
-        return Replications(seeds=usual.seeds, vary=vary) if vary else usual
-    if not (re.fullmatch("[0-9]{1,9}", text) and 1 <= int(text) <= MOST_DRAWS):
-        raise InputError(f"link, draws={text:.80}", f"must be a number from 1 to {MOST_DRAWS:,}", "Write draws=10")
-    return Replications(seeds=tuple(range(int(text))), vary=vary)

@@ -1,9 +1,10 @@
-"""A what-if, computed: both sides on every draw, each different run once."""
+"""A what-if, computed: both sides in every future, each different run once."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,9 @@ from dlsched.metrics.job_classes import groupings_of
 from dlsched.metrics.step_functions import thin
 from dlsched.metrics.summary import Metrics
 from dlsched.metrics.winners import Winners, winners
-from dlsched.studies.design import EditedScenarios, ResolvedVariant, VariantTask
+from dlsched.store.record import CellStore
+from dlsched.studies.design import EditedScenarios, ResolvedVariant, RunResult, VariantTask, in_full
+from dlsched.studies.design.run import cell_of, run_tasks
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress, Run, run_resolved
 from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf
@@ -44,12 +47,14 @@ _recent: dict[str, RunDigest] = {}
 def run_what_if(
     spec: WhatIfSpec,
     scenario: Scenario,
+    executor: Executor | None = None,
+    store: CellStore | None = None,
     progress: Progress | None = None,
 ) -> WhatIf:
-    """Return the answer to a question about a scenario.
+    """Return the answer to a question about a scenario; parameters as :func:`studies.design.run_variants`.
 
-    A run that fails leaves its error; the others go on. ``progress`` is told the share of runs done; what it raises
-    stops the work and comes through. Single runs are remembered by this process.
+    A run that fails leaves its error; the others go on. The runs whose jobs are shown are made in this process, which
+    remembers them; of the others only numbers are needed.
 
     Raises
     ------
@@ -58,29 +63,44 @@ def run_what_if(
     """
     plan = planned(spec, scenario)
     sides = (plan.baseline, plan.changed)
-    runs = [(side, task) for side in sides for task in side.tasks(scenario, spec.draws.seeds)]
-    keys = [task.key for _, task in runs]
-    different = dict(zip(keys, runs, strict=True))
+    tasks = [side.tasks(scenario) for side in sides]
+    shown = in_full(plan.basis, spec.futures)
+    whole = {
+        of_side[place].key: (side, of_side[place])
+        for side, of_side in zip(sides, tasks, strict=True)
+        for place in shown
+    }
+    rest = {task.key: task for of_side in tasks for task in of_side if task.key not in whole}
+    part = len(whole) / (len(whole) + len(rest))
 
     def play(key: str, progress: Progress | None = None) -> RunDigest:
-        return _digest(plan.edited, *different[key], key, progress)
+        return _digest(plan.edited, *whole[key], key, progress)
 
-    digests = dict(zip(different, run_all(list(different), play, None, progress, noun="run"), strict=True))
-    draws = len(spec.draws.seeds)
-    pairs = [(digests[old], digests[new]) for old, new in zip(keys[:draws], keys[draws:], strict=True)]
+    digests = dict(zip(whole, run_all([*whole], play, None, _within(progress, 0.0, part), noun="future"), strict=True))
+    results = run_tasks(rest, executor, store, _within(progress, part, 1.0), noun="future")[0]
+    results |= {key: RunResult(one.metrics, one.audit, one.error) for key, one in digests.items()}
+    if store is not None:
+        store.save_cells([cell for key, (_, task) in whole.items() if (cell := cell_of(task, results[key]))])
+    old, new = ([digests[of_side[place].key] for place in shown] for of_side in tasks)
     return WhatIf(
         scenario=scenario.content_hash,
         scenario_name=scenario.name,
-        baseline=_side(plan.baseline, [old for old, _ in pairs]),
-        changed=_side(plan.changed, [new for _, new in pairs]),
+        baseline=_side(plan.baseline, [results[task.key] for task in tasks[0]], old[0]),
+        changed=_side(plan.changed, [results[task.key] for task in tasks[1]], new[0]),
         moved=plan.moved,
-        draws=draws,
-        vary=dict(spec.draws.vary),
-        exact=plan.exact,
+        futures=spec.futures,
+        basis=plan.basis,
         free_slots=scenario.cluster.free_slots,
-        winners=_winners(pairs, exact=plan.exact),
-        run_cpu_s=_run_cpu_s(pairs),
+        winners=_winners(list(zip(old, new, strict=True)), exact=plan.basis.kind != "drawn"),
+        run_cpu_s=_run_cpu_s(old, new),
     )
+
+
+def _within(progress: Progress | None, low: float, high: float) -> Progress | None:
+    """Return who is told the share of a part of the work."""
+    if progress is None:
+        return None
+    return lambda share, text: progress(low + (high - low) * share, text)
 
 
 def forget_runs() -> None:
@@ -97,7 +117,7 @@ def _digest(
         return _recent[key]
     begun_s = time.process_time()
     try:
-        run = run_resolved(edited.at(side.changes, task.seed), side.policy, task.seed, progress)
+        run = run_resolved(edited.at(task.changes, task.seed), side.policy, task.seed, progress)
         audit = tuple(run.audit())
     except DlschedError as error:
         return RunDigest(error=str(error))
@@ -115,10 +135,10 @@ def _remember(key: str, digest: RunDigest) -> None:
         del sizes[oldest], _recent[oldest]
 
 
-def _run_cpu_s(pairs: Sequence[tuple[RunDigest, RunDigest]]) -> float:
+def _run_cpu_s(*sides: Sequence[RunDigest]) -> float:
     """Return CPU seconds of a run: the usual one of each side, and of the two the mean; 0 where all failed."""
-    sides = [[digest.cpu_s for digest in side if digest.cpu_s] for side in zip(*pairs, strict=True)]
-    return float(np.mean([np.median(times) if times else 0.0 for times in sides]))
+    times = [[digest.cpu_s for digest in side if digest.cpu_s] for side in sides]
+    return float(np.mean([np.median(of_side) if of_side else 0.0 for of_side in times]))
 
 
 def _queue(run: Run) -> tuple[tuple[float, float], ...]:
@@ -127,17 +147,16 @@ def _queue(run: Run) -> tuple[tuple[float, float], ...]:
     return tuple(zip(at_s[keep].tolist(), waiting[keep].tolist(), strict=True))
 
 
-def _side(variant: ResolvedVariant, digests: Sequence[RunDigest]) -> Side:
-    """Return one side over its draws, with the curves of the first."""
-    first = digests[0]
+def _side(variant: ResolvedVariant, results: Sequence[RunResult], first: RunDigest) -> Side:
+    """Return one side over its futures, with the curves of the first."""
     waits, times = ((), ()) if first.jobs is None else (_quantiles(first.jobs[name]) for name in ("wait_s", "jct_s"))
     metrics = first.metrics or {}
-    errors = dict.fromkeys(one.error for one in digests if one.error)
+    errors = dict.fromkeys(one.error for one in results if one.error)
     return Side(
         policy=variant.policy.spec.key,
         label=variant.policy.spec.label,
-        metrics=tuple({key: _number(value) for key, value in (one.metrics or {}).items()} for one in digests),
-        audit=tuple(dict.fromkeys(complaint for one in digests for complaint in one.audit)),
+        metrics=tuple({key: _number(value) for key, value in (one.metrics or {}).items()} for one in results),
+        audit=tuple(dict.fromkeys(complaint for one in results for complaint in one.audit)),
         errors=tuple(errors),
         started=0 if first.jobs is None else int(first.jobs["wait_s"].notna().sum()),
         completed=int(metrics.get("completed") or 0),
@@ -161,13 +180,10 @@ def _quantiles(values_s: pd.Series) -> tuple[float, ...]:
 
 
 def _winners(runs: Sequence[tuple[RunDigest, RunDigest]], *, exact: bool) -> tuple[Winners, ...]:
-    """Return who gains and who loses, over the draws that both sides came through; none where nothing differs."""
+    """Return who gains and who loses, over the futures that both sides came through; none where nothing differs."""
     pairs = [(old.jobs, new.jobs) for old, new in runs if old.jobs is not None and new.jobs is not None]
     if not pairs or all(old is new for old, new in pairs):
         return ()
     elastic = any(one.metrics and one.metrics.get("other_width_share") for pair in runs for one in pair)
     quantity = "jct_s" if elastic else "wait_s"  # with changed widths a job can start at once and crawl
-    return tuple(
-        winners(pairs, by, quantity, names=(TODAY, CHANGED), exact=exact and len(runs) == 1)
-        for by in groupings_of(pairs[0][0])
-    )
+    return tuple(winners(pairs, by, quantity, names=(TODAY, CHANGED), exact=exact) for by in groupings_of(pairs[0][0]))

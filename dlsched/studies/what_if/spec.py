@@ -10,21 +10,24 @@ from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.units import DAY_S
-from dlsched.policies.registry import find
-from dlsched.studies.design import EditedScenarios, Replications, ResolvedVariant, Variant, factor_of, resolve_variant
+from dlsched.metrics.stats.basis import Basis
+from dlsched.studies.design import (
+    EditedScenarios,
+    Futures,
+    ResolvedVariant,
+    Variant,
+    basis_of,
+    factor_of,
+    resolve_variant,
+    usual_futures,
+)
 from dlsched.studies.simulation import ResolvedPolicy, read_policy
 from dlsched.studies.study import require_scenario
 from dlsched.studies.what_if.answer import Moved
-from dlsched.wording.assumptions import is_random
-
-DRAWS = 10
-LEAST_DAYS = 3
-"""Days of a trace from which whole days can be drawn anew: of fewer, draws are hardly different."""
 
 
 class WhatIfSpec(FrozenModel):
-    """The scenario as it is under a policy, against the scenario with changes, on the draws 0, 1, ….
+    """The scenario as it is under a policy, against the scenario with changes, in the futures 0, 1, ….
 
     ``baseline`` has no changes of its own: who wants another baseline edits the scenario.
     """
@@ -32,47 +35,29 @@ class WhatIfSpec(FrozenModel):
     scenario: str = Field(min_length=1, description="Hash of the scenario.")
     baseline: Variant
     changed: Variant
-    draws: Replications = Field(default_factory=Replications)
+    futures: Futures = Field(default_factory=Futures)
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         if self.baseline.changes:
             raise ValueError("the baseline is the scenario as it is, without changes")
-        if self.draws.seeds != tuple(range(len(self.draws.seeds))):
-            raise ValueError("draws are numbered 0, 1, 2 and so on")
+        if self.futures.seeds != tuple(range(len(self.futures.seeds))):
+            raise ValueError("futures are numbered 0, 1, 2 and so on")
         return self
 
     @property
-    def first_draw(self) -> WhatIfSpec:
-        """The same question about the first draw alone: a rough answer, and a quick one."""
-        return self.model_copy(update={"draws": Replications(seeds=(0,), vary=self.draws.vary)})
+    def first_future(self) -> WhatIfSpec:
+        """The same question about future 0 alone: the quick part of the answer."""
+        return self.model_copy(update={"futures": self.futures.recorded})
 
 
-def unchanged(scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None) -> WhatIfSpec:
-    """Return the question in which nothing is changed yet, on the usual draws."""
+def unchanged(
+    scenario: Scenario, policy: str, params: Mapping[str, Any] | None = None, futures: Futures | None = None
+) -> WhatIfSpec:
+    """Return the question in which nothing is changed yet; ``futures``: None = the usual ones."""
     variant = Variant(policy=policy, params=dict(params or {}))
-    return WhatIfSpec(
-        scenario=scenario.content_hash, baseline=variant, changed=variant, draws=default_draws(scenario, policy)
-    )
-
-
-def default_draws(scenario: Scenario, policy: str) -> Replications:
-    """Return what is drawn at first: what is random in the scenario, else its days, else nothing.
-
-    A trace is one draw of the jobs there could have been. Whole days drawn with replacement stand for others (a block
-    bootstrap with blocks of a day); a trace of fewer than LEAST_DAYS days is left as it is.
-    """
-    if is_random(scenario) or find(policy).draws:
-        return Replications(seeds=tuple(range(DRAWS)))
-    if num_days(scenario) >= LEAST_DAYS:
-        return Replications(seeds=tuple(range(DRAWS)), vary={"days": 1})
-    return Replications()
-
-
-def num_days(scenario: Scenario) -> int:
-    """Return over how many days, counted from the trace's zero, jobs are submitted."""
-    submit_s = scenario.workload.submit_s
-    return int(submit_s[-1] // DAY_S - submit_s[0] // DAY_S) + 1 if len(submit_s) else 0
+    futures = futures or usual_futures(scenario)
+    return WhatIfSpec(scenario=scenario.content_hash, baseline=variant, changed=variant, futures=futures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +75,12 @@ class WhatIfPlan:
     @property
     def made(self) -> Scenario:
         """The scenario with the changes, before anything is drawn."""
-        drawn = self.spec.draws.vary
-        return self.edited.at({key: value for key, value in self.changed.changes.items() if key not in drawn}, 0)
+        return self.edited.at(self.changed.changes, 0)
 
     @property
-    def exact(self) -> bool:
-        """Whether nothing is random on either side, so that one draw says all."""
-        return not (self.baseline.differs or self.changed.differs)
+    def basis(self) -> Basis:
+        """What may be said of the numbers of both sides."""
+        return basis_of(self.edited.scenario, (self.baseline, self.changed), self.spec.futures)
 
     @property
     def moved(self) -> tuple[Moved, ...]:
@@ -111,9 +95,9 @@ def planned(spec: WhatIfSpec, scenario: Scenario, edited: EditedScenarios | None
     """
     require_scenario("what if", spec.scenario, scenario)
     edited = edited or EditedScenarios(scenario)
-    baseline = resolve_variant(edited, spec.baseline, spec.draws)
+    baseline = resolve_variant(edited, spec.baseline, spec.futures)
     same = spec.changed == spec.baseline
-    return WhatIfPlan(spec, edited, baseline, baseline if same else resolve_variant(edited, spec.changed, spec.draws))
+    return WhatIfPlan(spec, edited, baseline, baseline if same else resolve_variant(edited, spec.changed, spec.futures))
 
 
 def check(spec: WhatIfSpec, scenario: Scenario) -> None:
@@ -122,8 +106,8 @@ def check(spec: WhatIfSpec, scenario: Scenario) -> None:
 
 
 def is_exact(spec: WhatIfSpec, scenario: Scenario) -> bool:
-    """Whether nothing is random on either side; see :class:`WhatIfPlan`."""
-    return planned(spec, scenario).exact
+    """Whether nothing is random on either side, so that one future says all."""
+    return planned(spec, scenario).basis.is_exact
 
 
 def moved(spec: WhatIfSpec, scenario: Scenario) -> tuple[Moved, ...]:

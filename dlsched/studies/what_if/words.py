@@ -237,4 +237,4 @@ def premises_of(answer: WhatIf, plan: WhatIfPlan, today: date, more: Sequence[Pr
     runs = [one for side in (answer.baseline, answer.changed) for one in side.metrics]
     stops_jobs = any(one.get("preemptions") or one.get("resizes") for one in runs)
     own = assumptions(plan.made, policies, stops_jobs=stops_jobs, today=today)
-    return [*draw_premises(plan.spec.draws.vary, "What if"), *more, *own]
+    return [*draw_premises(plan.spec.futures.vary, "What if"), *more, *own]

@@ -14,14 +14,11 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find
-from dlsched.studies.design import Variant
+from dlsched.studies.design import Futures, Variant
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.sizing.rule import Claim
 from dlsched.studies.sizing.targets import SIDES, Target, example_of, limit_text, read_target, usual_limit
 from dlsched.studies.sizing.words import CLAIM_LABELS, goal_words
-from dlsched.studies.what_if import default_draws
-from dlsched.ui.fields import futures
-from dlsched.ui.fields.futures import Futures
 from dlsched.ui.fields.policy_and_params import (
     checked_params,
     has_params,
@@ -30,6 +27,7 @@ from dlsched.ui.fields.policy_and_params import (
     usual_variant,
 )
 from dlsched.ui.frame import loaders, session
+from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario.fill import OFFERS
@@ -37,7 +35,7 @@ from dlsched.wording.certainty import NOTHING_VARIES
 from dlsched.workload import fill
 
 MOST_TARGETS = 6
-CONFIRM, LEVEL_PERCENT = 40, 95.0
+LEVEL_PERCENT = 95.0
 CLAIM_HELP = (
     "**The average month**: the mean over draws, with its whole 95% interval, is within every target. Single months "
     "may be worse.  \n**Nearly every month**: so many percent of the draws meet all targets at once. A draw stands for "
@@ -65,7 +63,7 @@ class Goal:
             "level": self.level,
             "policy": self.variant.policy,
             "params": self.variant.params,
-            "vary": dict(self.futures.vary),
+            "futures": self.futures.model_dump(),
         }
 
     @property
@@ -97,7 +95,6 @@ def fill_in(scenario: Scenario, asked: Goal | None) -> None:
     st.session_state[f"goal-policy-{tag}"] = asked.variant.policy
     st.session_state["goal-params"] = (asked.variant.policy, asked.variant.params)
     st.session_state["goal-round"] = st.session_state.get("goal-round", 0) + 1
-    futures.fill("goal", tag, asked.futures)
 
 
 def usual_goal(scenario: Scenario) -> Goal:
@@ -106,8 +103,7 @@ def usual_goal(scenario: Scenario) -> Goal:
     now = today_metrics(scenario, variant.policy)
     metrics = ["wait_p95", *(["late_share"] if "late_share" in offered_metrics(scenario) else [])]
     targets = tuple(Target(metric=key, limit=usual_limit(KPIS[key], now.get(key))) for key in metrics)
-    vary = default_draws(scenario, variant.policy).vary
-    return Goal(targets, "average", LEVEL_PERCENT / 100, variant, Futures(vary=vary, confirm=CONFIRM))
+    return Goal(targets, "average", LEVEL_PERCENT / 100, variant, futures_of(scenario))
 
 
 def today_metrics(scenario: Scenario, policy: str) -> Metrics:
@@ -134,8 +130,8 @@ def offered_metrics(scenario: Scenario) -> list[str]:
 # ---- fields ------------------------------------------------------------------------------------------
 
 
-def fields(scenario: Scenario, draws_label: str, *, confirms: bool) -> Goal:
-    """Show the fields and return what they ask; ``confirms``: the study has fresh draws too.
+def fields(scenario: Scenario) -> Goal:
+    """Show the fields and return what they ask.
 
     Raises
     ------
@@ -147,9 +143,8 @@ def fields(scenario: Scenario, draws_label: str, *, confirms: bool) -> Goal:
     texts = _target_texts(scenario, tag)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         variant = _variant(scenario, tag)
-        drawn = futures.chosen("goal", tag)
-        exact = is_exact(scenario, variant, drawn.replications)
-        drawn = futures.fields("goal", tag, scenario, draws_label, exact=exact, least=2, confirms=confirms)
+    drawn = futures_of(scenario)
+    exact = is_exact(scenario, variant, drawn)
     if exact:
         st.markdown(f":gray[{NOTHING_VARIES}]")
     return Goal(read_targets(texts), claim, level, variant, drawn, exact)

@@ -13,7 +13,7 @@ from dlsched.policies.registry import LABELS
 from dlsched.report.rerun import file_name
 from dlsched.runner.background import TaskStatus
 from dlsched.store.scenarios import ScenarioInfo
-from dlsched.ui.frame import run_state, session
+from dlsched.ui.frame import futures, run_state, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import chips
 from dlsched.ui.frame.text import dollars, safe
@@ -44,6 +44,7 @@ def show(current: Scenario) -> None:
         if current.data_kind in DATA_CHIP:
             label, colour = DATA_CHIP[current.data_kind]
             st.badge(label, color=colour)  # type: ignore[arg-type]
+        futures.menu(current)
         chips(assumptions(current, today=price_lists.today()), "bar")
         if edited:
             _edited(info)

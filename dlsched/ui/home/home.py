@@ -25,7 +25,6 @@ from dlsched.ui.simulate.queue import live_queue
 from dlsched.wording.formats import amount, money
 
 DEMO_POLICIES = ("fifo", "easy-backfill", "sjf")
-DEMO_DRAWS = 5
 STARTERS = (
     ("fifo", "what most clusters do by default; your baseline."),
     ("easy-backfill", "when users state time limits; the first in line is never delayed."),
@@ -47,11 +46,11 @@ def demo_card(*, primary: bool) -> None:
         )
         if st.button(
             "Run the demo", type="primary" if primary else "secondary", key="run-demo",
-            help="Three policies, five draws, a few seconds; then the result opens",
+            help="Three policies, a few seconds; then the comparison opens",
         ):  # fmt: skip
             demo = session.demo()
             session.keep(demo)
-            run_state.start(run.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}, DEMO_DRAWS))
+            run_state.start(run.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}))
             st.rerun()
 
 

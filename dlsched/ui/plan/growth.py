@@ -27,9 +27,8 @@ from dlsched.studies.growth.words import (
 from dlsched.studies.sizing.words import rule_premises
 from dlsched.ui.answers import Shown
 from dlsched.ui.fields import targets
-from dlsched.ui.fields.futures import Futures
 from dlsched.ui.fields.policy_and_params import premises
-from dlsched.ui.fields.targets import CONFIRM, Goal, tag_of
+from dlsched.ui.fields.targets import Goal, tag_of
 from dlsched.ui.frame import charts, parts, tables
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import safe
@@ -51,9 +50,8 @@ def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed."""
     plain = _months(tag_of(scenario))
     steps = _steps(scenario, str(plain["begin"]))
-    goal = targets.fields(scenario, "Draws of each month", confirms=False)
-    seeds = list(range(1 if goal.exact else goal.futures.draws))
-    rest = {"scenario": scenario.content_hash, "seeds": seeds, "steps": [step.model_dump() for step in steps]}
+    goal = targets.fields(scenario)
+    rest = {"scenario": scenario.content_hash, "steps": [step.model_dump() for step in steps]}
     spec = read_spec(plain | goal.question | rest)
     check(spec, scenario)
 
@@ -69,7 +67,7 @@ def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
 def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
     """Give the fields their first values for a scenario, and those of a question when it is opened."""
     tag = tag_of(scenario)
-    targets.fill_in(scenario, None if shown is None else _goal_of(shown, tag))
+    targets.fill_in(scenario, None if shown is None else _goal_of(shown))
     usual = GrowthSpec.model_fields
     values: dict[str, Any] = {name: usual[name].default for name in ("percent", "months", "lead_months")}
     if scenario.workload.all_at_once:  # jobs that arrive together cannot arrive faster
@@ -84,11 +82,9 @@ def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
             st.session_state[f"growth-{name}-{tag}"] = value
 
 
-def _goal_of(spec: GrowthSpec, tag: str) -> Goal:
-    """Return what a question asks that a search for a size asks too; of the search alone the form keeps what it has."""
-    confirm = st.session_state.get(f"goal-confirm-{tag}", CONFIRM)
-    drawn = Futures(max(2, len(spec.seeds)), spec.vary, confirm)
-    return Goal(spec.targets, spec.claim, spec.level, Variant(policy=spec.policy, params=spec.params), drawn)
+def _goal_of(spec: GrowthSpec) -> Goal:
+    """Return what a question asks that a search for a size asks too."""
+    return Goal(spec.targets, spec.claim, spec.level, Variant(policy=spec.policy, params=spec.params), spec.futures)
 
 
 def _months(tag: str) -> dict[str, Any]:
@@ -192,7 +188,7 @@ def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
         st.badge(safe(answer.label), color="gray", help="The policy that all months run under")
         st.badge(certainty(answer), color="gray", help="All months meet the same random jobs at a draw")
         own = [] if shown.elsewhere else premises(scenario, [answer.policy])
-        parts.chips([*ASSUMED, *rule_premises(answer.rule, answer.vary), *own], "growth")
+        parts.chips([*ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *own], "growth")
     names = {target.metric: KPIS[target.metric].label for target in answer.rule.targets}
     metric = parts.pick("Target", names, "growth-metric")
     charts.show(by_month(answer, metric, charts.page_theme()), "growth-months", caption=True)

@@ -36,7 +36,7 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
     cards(headroom_cards(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(safe(answer.label), color="gray", help="The policy that all loads run under")
-        chips([LOAD_ASSUMED, *rule_premises(answer.rule, answer.vary)], "headroom")
+        chips([LOAD_ASSUMED, *rule_premises(answer.rule, answer.futures.vary)], "headroom")
     names = metric_names(answer)
     metric = pick("Target", names, "headroom-metric")
     charts.show(headroom(answer, metric, charts.page_theme()), "size-headroom", caption=True)

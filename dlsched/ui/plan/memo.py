@@ -121,7 +121,7 @@ def lacking(missing: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> N
     has = "has" if len(missing) == 1 else "have"
     why = f"{has} no numbers on the draws of this memo (today {memo_options.frame_words(frame, scenario)})"
     parts.error_box(InputError(what, why, "Options can only be paired on the same draws: compute again, or untick"))
-    draws = amount(len(frame.draws.seeds), "draw")
+    draws = amount(len(frame.futures.seeds), "draw")
     words = f"Compute {amount(len(missing), 'option')} on {draws}"
     st.button(words, type="primary", key="report-compute", on_click=memo_options.ask, args=(missing, frame, scenario),
               help="In the background; what was kept stays as it is")  # fmt: skip

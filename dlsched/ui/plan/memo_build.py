@@ -18,7 +18,7 @@ from dlsched.report.alternatives import Alternative, Origin, alternative_of, mem
 from dlsched.report.evidence import Frontier, Sensitivity, answer_words, frontier_of, of_sweep, winners_of
 from dlsched.report.memo import Memo, build
 from dlsched.studies.code_version import code_version
-from dlsched.studies.design import Variant, changed
+from dlsched.studies.design import Futures, Variant, changed
 from dlsched.studies.design.factors import is_drawn
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.sweep.answer import Sweep
@@ -144,7 +144,7 @@ def _run_option(series: Series, seeds: Sequence[int]) -> Alternative:
         scenario,
         series.policy,
         infos[0].params,
-        seeds,
+        Futures(seeds=tuple(seeds)),
         origin=origin_of(scenario, name, version),
         audit=[complaint for info in infos for complaint in info.audit],
         code_version=infos[0].code_version,
@@ -195,14 +195,14 @@ def memo_of_kept(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wa
     return _memo(
         options, scenario, wanted, exact=exact, find_cautions=lambda: _cautions(scenario, options),
         find_winners=lambda: _winners(scenario, frame, found, wanted.hide_names, exact=exact),
-        drawn=draw_premises(frame.draws.vary, "What if"), sizes=_sizes(scenario, kept),
+        drawn=draw_premises(frame.futures.vary, "What if"), sizes=_sizes(scenario, kept),
     )  # fmt: skip
 
 
 def _numbers(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> _Numbers:
     if memo_options.runs_fit(one, frame, scenario) and one.series is not None:
         series = one.series
-        runs = [series.run_of(seed) if seed in series.seeds else series.run_ids[0] for seed in frame.draws.seeds]
+        runs = [series.run_of(seed) if seed in series.seeds else series.run_ids[0] for seed in frame.futures.seeds]
         audit = [complaint for run in runs for complaint in loaders.info(run).audit]
         return _Numbers(one, [loaders.metrics(run) for run in runs], audit, None)
     shown = memo_options.answer_of(one, frame)
@@ -237,8 +237,8 @@ def _option(
     sizing: Sizing | None = None,
 ) -> Alternative:
     return alternative_of(
-        name, draws, scenario, case.policy, case.params, frame.draws.seeds, origin=origin, audit=audit,
-        code_version=code_version(), changes=case.changes, vary=frame.draws.vary,
+        name, draws, scenario, case.policy, case.params, frame.futures, origin=origin, audit=audit,
+        code_version=code_version(), changes=case.changes,
         claim="" if sizing is None else answer_words(sizing),
     )  # fmt: skip
 
@@ -279,7 +279,7 @@ def _winners(
 
 def _today_jobs(scenario: Scenario, frame: WhatIfSpec) -> Mapping[int, pd.DataFrame]:
     """Return the jobs tables of today's stored runs by seed, at most MOST_DRAWS; empty without all of them."""
-    seeds = frame.draws.seeds[:MOST_DRAWS]
+    seeds = frame.futures.seeds[:MOST_DRAWS]
     for series in runs_of.series_of(session.runs_of(scenario.content_hash)):
         if memo_options.case_of(series) == frame.baseline and set(seeds) <= {*series.seeds}:
             return {seed: loaders.jobs(series.run_of(seed)) for seed in seeds}

@@ -141,7 +141,7 @@ def frame_of(kept: Sequence[Kept]) -> WhatIfSpec:
 
 def aligned(one: Kept, frame: WhatIfSpec) -> WhatIfSpec:
     """Return the question about an option against the baseline and on the draws of a frame."""
-    return one.spec.model_copy(update={"baseline": frame.baseline, "draws": frame.draws})
+    return one.spec.model_copy(update={"baseline": frame.baseline, "futures": frame.futures})
 
 
 def frame_words(frame: WhatIfSpec, scenario: Scenario) -> str:
@@ -149,17 +149,17 @@ def frame_words(frame: WhatIfSpec, scenario: Scenario) -> str:
     policy = find(frame.baseline.policy).label
     if is_exact(frame, scenario):
         return f"under {policy}, {EXACT}"
-    varies = ", ".join(vary_words(frame.draws.vary))
-    return f"under {policy}, on {amount(len(frame.draws.seeds), 'draw')}" + (f" with {varies}" if varies else "")
+    varies = ", ".join(vary_words(frame.futures.vary))
+    return f"under {policy}, on {amount(len(frame.futures.seeds), 'draw')}" + (f" with {varies}" if varies else "")
 
 
 def runs_fit(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> bool:
     """Whether stored runs stand for an option: of this program's version, on all draws of the frame as they are."""
-    if one.series is None or frame.draws.vary:
+    if one.series is None or frame.futures.vary:
         return False
     current = loaders.info(one.series.run_ids[0]).code_version == code_version()
     exact = runs_of.are_exact([one.series]) and is_exact(frame, scenario)
-    return current and (exact or set(frame.draws.seeds) <= set(one.series.seeds))
+    return current and (exact or set(frame.futures.seeds) <= set(one.series.seeds))
 
 
 def answer_of(one: Kept, frame: WhatIfSpec) -> Shown | None:

@@ -34,7 +34,6 @@ from dlsched.studies.sizing.words import sentence as sentence_of
 from dlsched.studies.what_if import written_link
 from dlsched.ui.answers import Shown
 from dlsched.ui.fields import targets
-from dlsched.ui.fields.futures import Futures
 from dlsched.ui.fields.policy_and_params import premises
 from dlsched.ui.fields.targets import Goal, tag_of
 from dlsched.ui.frame import charts, session
@@ -59,7 +58,7 @@ LACK_HELP = (
 
 def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed."""
-    goal = targets.fields(scenario, "Draws of each size", confirms=True)
+    goal = targets.fields(scenario)
     spec = read_spec(goal.question | _nodes(scenario, goal))
     check(spec, scenario)
 
@@ -79,8 +78,7 @@ def fill(scenario: Scenario, shown: SizeSpec | None) -> None:
         targets.fill_in(scenario, None)
         return
     variant = Variant(policy=shown.policy, params=shown.params)
-    drawn = Futures(shown.draws, shown.vary, shown.confirm)
-    targets.fill_in(scenario, Goal(shown.targets, shown.claim, shown.level, variant, drawn))
+    targets.fill_in(scenario, Goal(shown.targets, shown.claim, shown.level, variant, shown.futures))
     if shown.types:
         st.session_state[f"size-types-{tag}"] = [one.key for one in shown.types]
         for one in shown.types:
@@ -111,8 +109,6 @@ def _nodes(scenario: Scenario, goal: Goal) -> dict[str, Any]:
     return {
         "scenario": scenario.content_hash,
         "types": types,
-        "draws": goal.futures.draws,
-        "confirm": goal.futures.confirm,
         "lack_percent": lack,
         "most_runs": most_runs,
     }

@@ -10,7 +10,7 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies import growth, sizing
-from dlsched.studies.design import Replications, Variant
+from dlsched.studies.design import Variant
 from dlsched.studies.sizing import SizeSpec
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged
@@ -21,7 +21,6 @@ from dlsched.wording.formats import about_seconds
 
 PART = "part"
 SIZE, HEADROOM, GROWTH = PARTS = ("Size", "Headroom", "Growth")
-MOST_DRAWS_SHOWN = 10
 """Draws that What if begins with: it answers at once."""
 
 SIZES = Answers(sizing.STUDY)
@@ -56,18 +55,17 @@ def about(runs: int, scenario: Scenario, variant: Variant) -> str:
 
 @st.cache_data(max_entries=32, ttl=60, show_spinner=False)
 def _run_s(scenario_hash: str, policy: str, params: dict[str, Any], _scenario: Scenario) -> float:
-    return guess_s(unchanged(_scenario, policy, params).first_draw, _scenario, session.store())
+    return guess_s(unchanged(_scenario, policy, params).first_future, _scenario, session.store())
 
 
 # ---- next steps --------------------------------------------------------------------------------------
 
 
 def what_if_of(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> WhatIfSpec:
-    """Return the what-if of the size found against today, on the first draws of the search; ValueError without one."""
+    """Return the what-if of the size found against today, in the same futures; ValueError without one."""
     if answer.answer is None:
         raise ValueError("there is no size to ask about")
     changes = {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)}
     baseline = Variant(policy=spec.policy, params=spec.params)
     changed_case = Variant(policy=spec.policy, params=spec.params, changes=changes)
-    draws = Replications(seeds=answer.search_seeds[:MOST_DRAWS_SHOWN], vary=spec.vary)
-    return WhatIfSpec(scenario=scenario.content_hash, baseline=baseline, changed=changed_case, draws=draws)
+    return WhatIfSpec(scenario=scenario.content_hash, baseline=baseline, changed=changed_case, futures=spec.futures)

@@ -10,16 +10,16 @@ import streamlit as st
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import LABELS, POLICIES, find, unmet_needs
+from dlsched.studies.design import Futures
 from dlsched.studies.design.factors import Value, factors_for
 from dlsched.studies.design.measures import PAIRED, is_paired
 from dlsched.studies.sweep import SweepSpec, read_spec
 from dlsched.studies.sweep.presets import PRESETS, Preset, low_and_high, preset, range_of
 from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
-from dlsched.ui.fields import futures
 from dlsched.ui.fields.factor import label_of_values
-from dlsched.ui.fields.futures import Futures
 from dlsched.ui.fields.policy_and_params import offered, usual
 from dlsched.ui.frame.forms import label_of
+from dlsched.ui.frame.futures import futures_of
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import sweep_runs
@@ -34,7 +34,6 @@ METRICS = (
     "vm_cost", "utility_total", "completed", "rejected", "unfinished",
 )  # fmt: skip
 """What a sweep of the page answers; runs that are kept hold all numbers, so that more cost nothing."""
-DRAWS = 5
 """Draws of a new question: each is a run at every point of every policy."""
 NOTHING = ""
 PRESET = "preset"
@@ -58,7 +57,6 @@ def _take(one: Preset, scenario: Scenario) -> None:
     mode, axes = preset(one.key, scenario)
     tag = scenario.content_hash[:8]
     _set(tag, mode, {axis.key: axis.values for axis in axes})
-    st.session_state[f"sweep-draws-{tag}"] = max(DRAWS, st.session_state.get(f"sweep-draws-{tag}", DRAWS))
     st.session_state[f"sweep-gain-{tag}"] = one.policies[-1] if one.policies else NOTHING
     if one.policies:
         st.session_state[f"sweep-policies-{tag}"] = list(one.policies)
@@ -75,8 +73,8 @@ def fields(scenario: Scenario, _: SweepSpec | None) -> Asked[SweepSpec]:
             if one.key == named:
                 _take(one, scenario)
     ready = sweep_runs.prepare(_spec(scenario, scenario.content_hash[:8]), scenario)
-    if ready.plan.exact and len(ready.spec.seeds) > 1:  # every draw would be the same
-        ready = sweep_runs.prepare(ready.spec.model_copy(update={"seeds": ready.spec.seeds[:1]}), scenario)
+    if ready.plan.exact and ready.spec.futures.count:  # every future would be the same
+        ready = sweep_runs.prepare(ready.spec.model_copy(update={"futures": Futures()}), scenario)
     name = f"Sweep of {scenario.name[:60]}"
     return Asked(ready.spec, count_words(ready), name, lambda _: button_words(ready))
 
@@ -113,7 +111,6 @@ def fill(scenario: Scenario, asked: SweepSpec | None) -> None:
     if asked is not None:
         _set(tag, asked.mode, {axis.key: axis.values for axis in asked.axes})
         st.session_state[f"sweep-policies-{tag}"] = list(asked.policies)
-        futures.fill("sweep", tag, Futures(len(asked.seeds), asked.vary))
         st.session_state[f"sweep-gain-{tag}"] = asked.reference if is_paired(asked.metrics) else NOTHING
     elif f"sweep-mode-{tag}" not in st.session_state:
         try:
@@ -123,7 +120,6 @@ def fill(scenario: Scenario, asked: SweepSpec | None) -> None:
         _set(tag, mode, {axis.key: axis.values for axis in axes})
         choices = offered(scenario)
         st.session_state[f"sweep-policies-{tag}"] = [key for key in usual(scenario) if key in choices] or choices[:1]
-        futures.fill("sweep", tag, Futures(DRAWS, {}))
 
 
 def _set(tag: str, mode: str, axes: Mapping[str, tuple[Value, ...]]) -> None:
@@ -163,10 +159,10 @@ def _spec(scenario: Scenario, tag: str) -> SweepSpec:
     axes = _grid(scenario, tag, names) if mode == "grid" else _alone(scenario, tag, names)
     policies = _policies(scenario, tag)
     reference = _gain(scenario, tag, policies)
-    drawn = futures.fields("sweep", tag, scenario, without=axes)
+    futures = futures_of(scenario)
     typed = {key: read_values(key, text) for key, text in axes.items()}
     refuse_too_many(
-        {names.get(key, key): len(values) for key, values in typed.items()}, mode, len(policies), drawn.draws
+        {names.get(key, key): len(values) for key, values in typed.items()}, mode, len(policies), len(futures.seeds)
     )
     return read_spec(
         {
@@ -174,8 +170,7 @@ def _spec(scenario: Scenario, tag: str) -> SweepSpec:
             "axes": [{"key": key, "values": values} for key, values in typed.items()],
             "mode": mode,
             "policies": policies,
-            "seeds": list(range(drawn.draws)),
-            "vary": drawn.vary,
+            "futures": futures.model_dump(),
             "metrics": (*METRICS, *PAIRED) if reference else METRICS,
             "reference": reference,
         }

@@ -220,16 +220,16 @@ def _planned(question: str, _spec: SweepSpec, _scenario: Scenario) -> VariantPla
 
 
 def _outcomes(plan: VariantPlan, spec: SweepSpec, found: Mapping[str, RunResult]) -> list[list[RunResult | None]]:
-    draws = len(spec.seeds)
+    draws = len(spec.futures.seeds)
     return [[found.get(key) for key in plan.keys[at : at + draws]] for at in range(0, len(plan.keys), draws)]
 
 
 def look_at_runs(scenario: Scenario, shown_now: Shown, point: int) -> None:
     """Run the policies of an answer in one situation, first draw, on the page Run, which opens their Result."""
     spec, answer = shown_now.spec, shown_now.answer
-    seed = spec.seeds[0]
+    seed = spec.futures.seeds[0]
     cases = [spec.variant(spec.points[point], policy) for policy in spec.policies]
-    made = changed(scenario, {**cases[0].changes, **spec.vary}, seed)
+    made = changed(scenario, cases[0].changes | spec.futures.changes_in(seed), seed)
     if made.content_hash != scenario.content_hash:
         made = made.replace(name=f"{scenario.name[:60]}, {point_words(answer, point)}")
     session.keep(made)

@@ -13,9 +13,8 @@ from dlsched.policies.registry import LABELS, find
 from dlsched.studies.design import Factor, factor_of
 from dlsched.studies.design.factors import NODES_OF, factors_for
 from dlsched.studies.design.variants import Value
-from dlsched.studies.what_if import WhatIfPlan, WhatIfSpec
-from dlsched.ui.fields import factor, futures
-from dlsched.ui.fields.futures import DRAWS, USUAL, Futures
+from dlsched.studies.what_if import WhatIfSpec
+from dlsched.ui.fields import factor
 from dlsched.ui.fields.policy_and_params import (
     checked_params,
     has_params,
@@ -127,30 +126,6 @@ def _params(spec: WhatIfSpec, scenario: Scenario) -> None:
     if policy.parse(params) != policy.parse(dict(own)):
         state.put_changed(params=params)
         st.rerun()
-
-
-# ---- draws -------------------------------------------------------------------------------------------
-
-
-def draws(plan: WhatIfPlan) -> None:
-    """Ask what varies between draws and how many there are."""
-    drawn = plan.spec.draws
-    futures.fill("whatif", "", Futures(len(drawn.seeds), drawn.vary))
-    futures.fields("whatif", "", plan.edited.scenario, exact=plan.exact, on_change=_vary)
-
-
-def vary_run_times() -> None:
-    """Draw run times anew: the offer where nothing is random."""
-    vary = {"run_time_spread": USUAL["run_time_spread"]}
-    state.put(state.now().model_copy(update={"draws": Futures(DRAWS, vary).replications}))
-
-
-def _vary() -> None:
-    """Take over what the fields say; who lets something vary where there is one draw gets the usual number."""
-    wanted, before = futures.chosen("whatif", ""), state.now().draws
-    if wanted.draws == 1 and wanted.vary.keys() - before.vary.keys():
-        wanted = Futures(DRAWS, wanted.vary)
-    state.put(state.now().model_copy(update={"draws": wanted.replications}))
 
 
 # ---- further changes ---------------------------------------------------------------------------------

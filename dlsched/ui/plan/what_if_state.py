@@ -29,6 +29,7 @@ from dlsched.ui import answers
 from dlsched.ui.answers import PARAM
 from dlsched.ui.fields.policy_and_params import usual_variant, variant_of
 from dlsched.ui.frame import session
+from dlsched.ui.frame.futures import futures_of
 
 WHAT_IFS = answers.Answers(STUDY, prefix="whatif")
 Shown = answers.Shown[WhatIfSpec, WhatIf]
@@ -76,12 +77,13 @@ def asked(scenario: Scenario) -> WhatIfSpec:
     link = _link_now()
     spec: WhatIfSpec | None = st.session_state.get(SPEC)
     if link and link != st.session_state.get(LINK):
-        spec = read_link(link, scenario, usual_variant(scenario).policy)
+        spec = read_link(link, scenario, usual_variant(scenario).policy, futures_of(scenario))
         st.session_state[HISTORY] = []
     elif spec is None or spec.scenario != scenario.content_hash:
         case = usual_variant(scenario)
         spec = unchanged(scenario, case.policy, case.params)
         st.session_state[HISTORY] = []
+    spec = spec.model_copy(update={"futures": futures_of(scenario)})
     st.session_state[SPEC] = spec
     _write_link(spec)
     return spec
@@ -203,12 +205,17 @@ def about_s(plan: WhatIfPlan) -> float:
 
 def _kind_of(spec: WhatIfSpec) -> tuple[Any, ...]:
     """Return what decides how long a run takes: scenario, policies, and what is changed, not by how much."""
-    return spec.scenario, spec.baseline.policy, spec.changed.policy, *sorted({*spec.changed.changes, *spec.draws.vary})
+    return (
+        spec.scenario,
+        spec.baseline.policy,
+        spec.changed.policy,
+        *sorted({*spec.changed.changes, *spec.futures.vary}),
+    )
 
 
 def is_asked(spec: WhatIfSpec) -> bool:
     """Whether this tab has asked the runner this question last, or the same about the first draw alone."""
-    return st.session_state.get(ASKED) in (spec, spec.first_draw)
+    return st.session_state.get(ASKED) in (spec, spec.first_future)
 
 
 def ask_by_itself(plan: WhatIfPlan, seconds: float) -> None:
@@ -216,7 +223,7 @@ def ask_by_itself(plan: WhatIfPlan, seconds: float) -> None:
     if seconds <= SLOW_S:
         ask(plan, seconds)
         return
-    first = plan_of(plan.spec.first_draw, plan.edited.scenario)
+    first = plan_of(plan.spec.first_future, plan.edited.scenario)
     if about_s(first) <= SLOW_S and answered(first.spec) is None:
         ask(first, 0.0)
 
@@ -225,7 +232,7 @@ def ask(plan: WhatIfPlan, seconds: float) -> None:
     """Ask the background runner, about the first draw first where all of them take long; stop what is out of date."""
     spec = plan.spec
     WHAT_IFS.work.drop()
-    specs = [spec.first_draw, spec] if seconds > ROUGH_S and len(spec.draws.seeds) > 1 else [spec]
+    specs = [spec.first_future, spec] if seconds > ROUGH_S and len(spec.futures.seeds) > 1 else [spec]
     words = subject(plan.moved).words if plan.moved else "As it is"
     WHAT_IFS.ask(specs, plan.edited.scenario, f"What if: {words}")
     st.session_state[ASKED] = spec

@@ -171,10 +171,6 @@ def _sure(shown: Shown, plan: WhatIfPlan, asked: WhatIfPlan, comparison: Compari
             st.badge("refining: more draws are under way", color="violet")
         st.badge(comparison.certainty(paired=answer.is_changed), color="gray",
                  help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
-        form.draws(asked)  # of a rough answer, all draws asked for
-        if plan.exact:
-            st.button("Vary run times ± 30%", key="whatif-vary-now", on_click=form.vary_run_times,
-                      type="tertiary", help="10 draws tell how far the answer holds")  # fmt: skip
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
         trust = calibration.known_trust(plan.edited.scenario.content_hash)

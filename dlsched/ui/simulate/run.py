@@ -1,4 +1,4 @@
-"""The page Run: parameters of policies, rules of the simulation, draws, what a run will take; start it."""
+"""The page Run: parameters of policies, rules of the simulation, what a run will take; start it."""
 
 from __future__ import annotations
 
@@ -15,30 +15,21 @@ from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.runner.background import RunTask
 from dlsched.runner.executor import num_workers
+from dlsched.studies.design.futures import SHOWN_DRAWS
 from dlsched.studies.estimate import estimate_run
 from dlsched.studies.simulation import key_of
-from dlsched.ui.fields import futures
 from dlsched.ui.fields.policy_and_params import checked_params, has_params, param_fields
 from dlsched.ui.frame import run_state, session
 from dlsched.ui.frame.forms import field, label_of, model_fields
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
 from dlsched.wording.assumptions import is_random
-from dlsched.wording.certainty import NOTHING_VARIES
 from dlsched.wording.formats import about_seconds, amount, duration
 
-DRAWS = 5
-"""Draws of a new run: each is kept in full, with all its jobs."""
 ASK_ABOVE_S = 60.0
 TENTH = 10
 LEAST_JOBS_FOR_TENTH = 100
 SPEED_WORDS = {"rigid": "one fixed width", "scaling": "scaling law", "table": "run times by table"}
-VARIATIONS: dict[str, dict[str, Any]] = {
-    "run times ± 50%": {"estimate_error": 0.5},
-    "5% of jobs die early": {"bug_share": 0.05},
-    "5% of jobs are cancelled": {"cancel_share": 0.05},
-}
-"""What can be made random in a recorded trace, as changes of the options."""
 
 
 def parameters(specs: list[PolicySpec], scenario: Scenario) -> tuple[dict[str, dict[str, Any]], bool]:
@@ -131,29 +122,9 @@ def _in_columns(model: type[FrozenModel], current: FrozenModel, key: str) -> dic
     return values
 
 
-def draws_box(scenario: Scenario) -> int:
-    """Ask for the number of draws and say what varies; where nothing does, offer what could."""
-    random = is_random(scenario)
-    st.session_state.setdefault(f"draws-{random}", DRAWS if random else 1)
-    draws = futures.draws_field(f"draws-{random}", exact=not random)
-    if random:
-        st.markdown(f":gray[Varies: {safe(futures.varying(scenario), 300)}.]")
-        return draws
-    st.markdown(f":gray[{NOTHING_VARIES}]")
-    with st.popover("Vary …", help="Make something random, so that draws tell how sure the answer is"):
-        for label, change in VARIATIONS.items():
-            if st.button(label, key=f"vary-{label}"):
-                options = scenario.options.model_copy(update=change)
-                session.keep(scenario.replace(options=options), based_on=scenario.content_hash)
-                st.rerun()
-    return 1
-
-
-def tasks_of(
-    scenario: Scenario, specs: list[PolicySpec], params: dict[str, dict[str, Any]], draws: int
-) -> list[RunTask]:
-    """Return one task per policy and draw; without anything random one draw says all."""
-    seeds = range(draws if is_random(scenario) else 1)
+def tasks_of(scenario: Scenario, specs: list[PolicySpec], params: dict[str, dict[str, Any]]) -> list[RunTask]:
+    """Return one task for each policy and each future that is kept with all its jobs."""
+    seeds = range(SHOWN_DRAWS if is_random(scenario) else 1)
     return [RunTask(scenario, spec.key, params.get(spec.key, {}), seed, spec.label) for seed in seeds for spec in specs]
 
 

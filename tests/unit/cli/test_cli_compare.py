@@ -19,7 +19,7 @@ from dlsched.cli.main import main
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.metrics.stats.intervals import paired_difference
 from dlsched.report.rerun import file_name
-from dlsched.studies.design import BatchResult, Replications, RunResult, Variant, changed, run_variants
+from dlsched.studies.design import BatchResult, Futures, RunResult, Variant, changed, run_variants
 from dlsched.studies.simulation import simulate
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.runs_for_store import small_scenario
@@ -165,7 +165,7 @@ def test_one_draw_of_something_random_says_rough_first(
 def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[RunResult], RunResult]) -> None:
     """Change what the runs of a policy say."""
 
-    def run(scenario: Scenario, cases: Sequence[Variant], draws: Replications, *more: Any, **named: Any) -> BatchResult:
+    def run(scenario: Scenario, cases: Sequence[Variant], draws: Futures, *more: Any, **named: Any) -> BatchResult:
         found = run_variants(scenario, cases, draws, *more, **named)
         outcomes = [
             [change(one) for one in of] if case.policy == policy else of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dlsched.domain.errors import DlschedError
 from dlsched.metrics.savings import saved_shares
 from dlsched.metrics.summary import Metrics
-from dlsched.studies.design import Replications, Variant, run_variants
+from dlsched.studies.design import Futures, Variant, run_variants
 from dlsched.studies.reproductions.paired import PairedStudy, by_cell
 from dlsched.studies.reproductions.reproduction import Setting
 from dlsched.workload.studies.gpu_as_a_service import GpuaasSpec, gpuaas_scenario
@@ -58,7 +58,7 @@ def run_grid(setting: Setting, rates: Sequence[str], wanted: Sequence[str]) -> G
             if setting.progress is not None:
                 setting.progress((number + share) / len(todo), f"{name}: {text}")
 
-        batch = run_variants(scenario, variants, Replications(seeds=plan.seeds), setting.executor, progress=tell)
+        batch = run_variants(scenario, variants, Futures(seeds=plan.seeds), setting.executor, progress=tell)
         for policy, by_seed in zip(policies, batch.results, strict=True):
             for result in by_seed:
                 if result.metrics is None or result.audit:

@@ -11,7 +11,7 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Floats, Workload
-from dlsched.studies.design import Replications, Variant, changed, run_variants
+from dlsched.studies.design import Futures, Variant, changed, run_variants
 from dlsched.studies.design import run as design_run
 from dlsched.studies.design.factors import pool_of
 from dlsched.studies.design.measures import JobTimes, common, paired_measures, times_of
@@ -64,7 +64,7 @@ def test_shortest_first_against_first_in_by_hand() -> None:
     """On one node FIFO ends the jobs at 100, 150, 160 s and SJF at 100, 160, 110 s; on two nodes both do the same."""
     cases = [Variant(policy=policy, changes={"nodes": nodes}) for nodes in (1, 2) for policy in ("sjf", "fifo")]
     references = [Variant(policy="fifo", changes=case.changes) for case in cases]
-    found = run_variants(three_jobs(), cases, Replications(), references=references)
+    found = run_variants(three_jobs(), cases, Futures(), references=references)
     metrics = [results[0].metrics or {} for results in found.results]
     assert [one["jct_mean"] for one in metrics] == pytest.approx([367 / 3, 407 / 3, 209 / 3, 209 / 3])
     assert [one["gain"] for one in metrics] == pytest.approx([407 / 367 - 1, 0, 0, 0])
@@ -82,7 +82,7 @@ def test_a_paired_run_says_what_single_runs_say(nodes: int, mishaps: str, seed: 
     case, reference = (
         Variant(policy=policy, changes={"nodes": nodes, "mishaps": mishaps}) for policy in (OPTIMAL, GREEDY)
     )
-    played = run_variants(drawn(), [case, reference], Replications(seeds=(seed,)), references=[reference, reference])
+    played = run_variants(drawn(), [case, reference], Futures(seeds=(seed,)), references=[reference, reference])
     ours, theirs = (results[0].metrics or {} for results in played.results)
     for key in ("jct_mean", "wait_mean", "jct_p95", "completed", "allocation_ratio"):
         assert ours[key] == run.metrics[key]
@@ -112,7 +112,7 @@ def test_the_reference_is_run_once_for_all_that_are_compared_with_it(monkeypatch
     monkeypatch.setattr(design_run, "simulate", counted)
     monkeypatch.setattr(design_run, "_LATEST", {})
     cases = [Variant(policy=policy) for policy in ("fifo", "sjf", "las")]
-    run_variants(three_jobs(), cases, Replications(), references=[cases[0]] * 3)
+    run_variants(three_jobs(), cases, Futures(), references=[cases[0]] * 3)
     assert runs == ["fifo", "sjf", "las"]
 
 

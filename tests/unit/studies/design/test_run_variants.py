@@ -7,7 +7,7 @@ import pytest
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.studies.design import Replications, Variant, changed, plan_of, run_variants
+from dlsched.studies.design import Futures, Variant, changed, plan_of, run_variants
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.simulation import simulate
 from dlsched.workload.generators.resample import resample_days
@@ -27,7 +27,7 @@ def over_days(days: int = 5, each: int = 8) -> Scenario:
 def test_every_case_is_run_on_every_seed_with_what_varies() -> None:
     scenario = over_days()
     cases = [Variant(policy="fifo"), Variant(policy="sjf", changes={"arrivals": 1.5})]
-    played = run_variants(scenario, cases, Replications(seeds=SEEDS, vary={"days": 1, "failures": 40.0}))
+    played = run_variants(scenario, cases, Futures(seeds=SEEDS, vary={"days": 1, "failures": 40.0}))
     assert played.computed == 4
     for case, outcomes in zip(cases, played.results, strict=True):
         for seed, outcome in zip(SEEDS, outcomes, strict=True):
@@ -43,12 +43,12 @@ def test_every_case_is_run_on_every_seed_with_what_varies() -> None:
 
 def test_nothing_random_is_run_once_and_says_so() -> None:
     scenario = over_days()
-    case, seeds = Variant(policy="fifo"), Replications(seeds=SEEDS)
+    case, seeds = Variant(policy="fifo"), Futures(seeds=SEEDS)
     assert is_exact(scenario, case, seeds)
     played = run_variants(scenario, [case, Variant(policy="fifo", changes={"prices": 1.0})], seeds)
     assert played.computed == 1
     assert played.results[0][0] is played.results[1][1]
-    assert not is_exact(scenario, case, Replications(vary={"run_time_spread": 0.2}))
+    assert not is_exact(scenario, case, Futures(vary={"run_time_spread": 0.2}))
 
 
 def test_run_times_spread_around_their_own() -> None:
@@ -74,18 +74,18 @@ def test_days_of_a_trace_of_one_day_are_always_the_same() -> None:
     one_day = small_scenario(4)
     jobs = one_day.workload
     later = one_day.replace(workload=jobs.with_columns(submit_s=jobs.submit_s + 86_400.0 * (jobs.order == 3)))
-    of_days = Replications(seeds=(0, 1, 2), vary={"days": 1})
+    of_days = Futures(seeds=(0, 1, 2), vary={"days": 1})
     assert [is_exact(made, Variant(policy="fifo"), of_days) for made in (one_day, later)] == [True, False]
     assert len(plan_of(one_day, [Variant(policy="fifo")], of_days).tasks) == 1
-    both = Replications(seeds=(0, 1), vary={"days": 1, "run_time_spread": 0.3})
+    both = Futures(seeds=(0, 1), vary={"days": 1, "run_time_spread": 0.3})
     assert not is_exact(one_day, Variant(policy="fifo"), both)
 
 
 def test_what_cannot_vary_between_draws_is_refused() -> None:
     scenario = over_days()
     with pytest.raises(InputError, match=r"arrivals.*draws nothing of its own.*Vary days"):
-        run_variants(scenario, [Variant(policy="fifo")], Replications(vary={"arrivals": 2.0}))
+        run_variants(scenario, [Variant(policy="fifo")], Futures(vary={"arrivals": 2.0}))
     with pytest.raises(InputError, match=r"failures.*is a change and varies"):
-        run_variants(scenario, [Variant(policy="fifo", changes={"failures": 9})], Replications(vary={"failures": 5}))
+        run_variants(scenario, [Variant(policy="fifo", changes={"failures": 9})], Futures(vary={"failures": 5}))
     with pytest.raises(ValueError, match="seeds must differ"):
-        Replications(seeds=(1, 1))
+        Futures(seeds=(1, 1))

@@ -15,7 +15,7 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
-from dlsched.studies.design import Replications, Variant, run_variants
+from dlsched.studies.design import Futures, Variant, run_variants
 from dlsched.studies.registry import compute
 from dlsched.studies.sizing import run_size, trials
 from dlsched.studies.sizing.answer import Sizing, check_at, check_load, cost_at, frontier, left_out, one_more
@@ -45,7 +45,7 @@ def trace(seed: int, jobs: int = 40, **changes: Any) -> Scenario:
 
 
 def exact_values(scenario: Scenario, changes: Mapping[str, int], policy: str = "fifo") -> Mapping[str, Any]:
-    played = run_variants(scenario, [Variant(policy=policy, changes=dict(changes))], Replications())
+    played = run_variants(scenario, [Variant(policy=policy, changes=dict(changes))], Futures())
     return known(played.results[0][0].metrics)
 
 
@@ -100,7 +100,7 @@ def test_random_draws_have_the_size_of_brute_force_on_all_draws(claim: str) -> N
     good = []
     for nodes in range(1, 13):
         case = Variant(policy="sjf", changes={"nodes": nodes})
-        outcomes = run_variants(scenario, [case], Replications(seeds=tuple(range(17)), vary=vary)).results[0]
+        outcomes = run_variants(scenario, [case], Futures(seeds=tuple(range(17)), vary=vary)).results[0]
         values = [known(known(outcome.metrics)["wait_p95"]) for outcome in outcomes]
         drawn = trials.draw_of
         draws = [drawn(outcome, seed, ["wait_p95"], {}) for seed, outcome in enumerate(outcomes)]

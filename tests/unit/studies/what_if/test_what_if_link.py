@@ -13,7 +13,7 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
-from dlsched.studies.design import Replications, Variant
+from dlsched.studies.design import Futures, Variant
 from dlsched.studies.what_if import WhatIfSpec, default_draws, read_link, unchanged, written_link
 
 A100, ODD = VmType(name="a100", gpus=8, usd_per_h=20.0), VmType(name="a100:80+x=1&y", gpus=8, usd_per_h=30.0)
@@ -50,7 +50,7 @@ def test_a_link_reopens_exactly_this_question(
         scenario=SCENARIO.content_hash,
         baseline=Variant(policy=before[0], params=before[1]),
         changed=Variant(policy=after[0], params=after[1], changes=changes),
-        draws=Replications(seeds=tuple(range(draws)), vary=vary),
+        draws=Futures(seeds=tuple(range(draws)), vary=vary),
     )
     address = urlencode(written_link(spec), doseq=True)
     assert read_link(parse_qs(address), SCENARIO, "edf") == spec
@@ -63,7 +63,7 @@ def test_the_words_of_a_link_by_hand() -> None:
     )  # fmt: skip
     assert spec.baseline == Variant(policy="fifo")
     assert spec.changed == Variant(policy="las", changes={"nodes.a100": 10, "arrivals": 1.2}, params={"quantum_s": 120})
-    assert spec.draws == Replications(seeds=(0, 1, 2, 3, 4), vary={"run_time_spread": 0.3})
+    assert spec.draws == Futures(seeds=(0, 1, 2, 3, 4), vary={"run_time_spread": 0.3})
     assert written_link(spec) == {
         "policy": ["fifo"], "to": ["las"], "param": ["quantum_s:120"], "set": ["nodes.a100:10", "arrivals:1.2"],
         "draws": ["5"], "vary": ["run_time_spread:0.3"],
@@ -72,7 +72,7 @@ def test_the_words_of_a_link_by_hand() -> None:
 
 def test_a_link_that_says_nothing_is_the_unchanged_question() -> None:
     assert read_link({}, SCENARIO, "fifo") == unchanged(SCENARIO, "fifo")
-    assert read_link({"vary": ["days:1"]}, SCENARIO, "fifo").draws == Replications(vary={"days": 1})
+    assert read_link({"vary": ["days:1"]}, SCENARIO, "fifo").draws == Futures(vary={"days": 1})
     assert read_link({}, SCENARIO, "fifo").draws == default_draws(SCENARIO, "fifo")
 
 

@@ -14,7 +14,7 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.sim.simulate import Cancelled
 from dlsched.studies import registry
-from dlsched.studies.design import Replications, Variant, changed
+from dlsched.studies.design import Futures, Variant, changed
 from dlsched.studies.design import run as design_run
 from dlsched.studies.simulation import run_resolved, simulate
 from dlsched.studies.what_if import (
@@ -57,7 +57,7 @@ def demo(jobs: int = 60, **changes: Any) -> Scenario:
 
 def asked(scenario: Scenario, after: Variant, before: str = "fifo", **draws: Any) -> WhatIfSpec:
     return WhatIfSpec(
-        scenario=scenario.content_hash, baseline=Variant(policy=before), changed=after, draws=Replications(**draws)
+        scenario=scenario.content_hash, baseline=Variant(policy=before), changed=after, draws=Futures(**draws)
     )
 
 
@@ -140,7 +140,7 @@ def test_what_is_exact_is_run_once_however_many_draws_are_asked_for() -> None:
     run_what_if(spec, scenario, progress=lambda share, text: told.append(text))
     assert told[-1] == "2 of 2 runs"
     assert is_exact(spec, scenario)
-    assert not is_exact(spec.model_copy(update={"draws": Replications(vary={"run_time_spread": 0.3})}), scenario)
+    assert not is_exact(spec.model_copy(update={"draws": Futures(vary={"run_time_spread": 0.3})}), scenario)
     drawn_errors = Variant(policy="sjf", changes={"estimate_error": 0.5})
     assert not is_exact(asked(scenario, drawn_errors), scenario)
 
@@ -234,14 +234,14 @@ def test_the_baseline_is_run_once_however_many_controls_are_moved(monkeypatch: p
 
 
 def test_the_usual_draws_are_what_is_random_else_the_days_of_the_trace_else_nothing() -> None:
-    assert default_draws(demo(), "fifo") == Replications(seeds=tuple(range(10)))
-    assert default_draws(by_hand(), "fifo") == Replications()
+    assert default_draws(demo(), "fifo") == Futures(seeds=tuple(range(10)))
+    assert default_draws(by_hand(), "fifo") == Futures()
     columns = {"job_id": ["a", "b"], "submit_s": [0.5 * DAY_S, 2.1 * DAY_S], "work": [9.0, 9.0]}
     three_days = by_hand(workload=Workload.from_columns(columns))
     assert num_days(three_days) == 3
-    assert default_draws(three_days, "fifo") == Replications(seeds=tuple(range(10)), vary={"days": 1})
+    assert default_draws(three_days, "fifo") == Futures(seeds=tuple(range(10)), vary={"days": 1})
     errors = by_hand(options=SimulationRules(estimate_error=0.2))
-    assert default_draws(errors, "fifo") == Replications(seeds=tuple(range(10)))
+    assert default_draws(errors, "fifo") == Futures(seeds=tuple(range(10)))
 
 
 def test_what_differs_is_told_with_both_values() -> None:

@@ -1,0 +1,57 @@
+"""Which futures a scenario has, and what may be said of numbers from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import DAY_S
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
+from dlsched.studies.design.run import ResolvedVariant
+from dlsched.studies.design.variants import Futures
+from dlsched.wording.assumptions import is_random
+
+RECORDED_FUTURES = 40
+"""Beside what was recorded: from so many on a verdict is wrong about the long run in under 1% of traces (029)."""
+DRAWN_FUTURES = 20
+"""Beside the first draw of what is random."""
+LEAST_DAYS = 5
+"""Days of a trace from which on its days are put together anew: of fewer, nothing is said about other months."""
+
+SHOWN_DRAWS = 5
+"""Futures of what is drawn whose jobs are kept: who gains is told over them."""
+
+
+def in_full(basis: Basis, futures: Futures) -> range:
+    """Return the places of the futures whose jobs are kept, not only their numbers.
+
+    Of a recorded trace the recorded month says exactly who gained; of draws one month would be chance.
+    """
+    return range(min(SHOWN_DRAWS, len(futures.seeds)) if basis.kind == "drawn" else 1)
+
+
+def usual_futures(scenario: Scenario) -> Futures:
+    """Return the futures where nobody chose any: the days of a trace put together anew, else draws.
+
+    A trace is one draw of the jobs there could have been. Whole days drawn with replacement stand for others (a block
+    bootstrap with blocks of a day).
+    """
+    if not is_random(scenario) and num_days(scenario) >= LEAST_DAYS:
+        return Futures.first(RECORDED_FUTURES, {"days": 1})
+    return Futures.first(DRAWN_FUTURES)  # all alike where nothing is random, so that one of them is run
+
+
+def num_days(scenario: Scenario) -> int:
+    """Return over how many days, counted from the trace's zero, jobs are submitted."""
+    submit_s = scenario.workload.submit_s
+    return int(submit_s[-1] // DAY_S - submit_s[0] // DAY_S) + 1 if len(submit_s) else 0
+
+
+def basis_of(scenario: Scenario, variants: Iterable[ResolvedVariant], futures: Futures) -> Basis:
+    """Return what may be said of numbers of these variants in these futures; the scenario as it is, unchanged."""
+    if not any(variant.differs for variant in variants):
+        return EXACT_BASIS
+    if not futures.vary:
+        return Basis(kind="drawn", futures=futures.count)
+    days = num_days(scenario) if "days" in futures.vary else 0
+    return Basis(kind="recorded", futures=futures.count, days=days)

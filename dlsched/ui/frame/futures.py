@@ -1,0 +1,117 @@
+"""The futures of a scenario: chosen once in the scenario bar, the same on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from dlsched.domain.errors import DlschedError
+from dlsched.domain.scenario import Scenario
+from dlsched.studies.design import Futures, usual_futures
+from dlsched.studies.design.variants import Value
+from dlsched.ui.frame import session
+from dlsched.ui.frame.text import safe
+from dlsched.wording.assumptions import is_random
+from dlsched.wording.formats import amount, listed, share
+from dlsched.wording.settings import VARY_LABELS, vary_help, vary_words
+
+PREFIX = "futures/"
+"""Key of the setting in the store: one for each family of versions of a scenario."""
+MOST = 200
+SPREAD, FAILURES = "run_time_spread", "failures"
+USUAL: Mapping[str, Value] = {"days": 1.0, SPREAD: 0.3, FAILURES: 480.0}
+"""Values of what varies, once it is chosen: run times ± 30%, each node fails every 20 days."""
+
+
+def futures_of(scenario: Scenario) -> Futures:
+    """Return the futures that all pages look at: those that were chosen, else the usual ones."""
+    chosen = session.store().get_setting(_setting(scenario))
+    usual = usual_futures(scenario)
+    if chosen is None:
+        return usual
+    try:
+        found = Futures.first(int(chosen["count"]), chosen["vary"])
+    except (DlschedError, ValueError, KeyError, TypeError):  # of an older version of this program
+        return usual
+    return found if scenario.generator is None else Futures.first(found.count)
+
+
+def choose(scenario: Scenario, futures: Futures) -> None:
+    """Let all pages look at these futures of a scenario, and of its versions, from now on."""
+    session.store().set_setting(_setting(scenario), {"count": futures.count, "vary": futures.vary})
+
+
+def _setting(scenario: Scenario) -> str:
+    info = session.store().scenario_info(scenario.content_hash)
+    return PREFIX + (scenario.content_hash if info is None else info.lineage)
+
+
+def menu(scenario: Scenario) -> None:
+    """Show what futures there are as a menu of the scenario bar, and change them there."""
+    now = futures_of(scenario)
+    tag = f"{scenario.content_hash[:8]}-{now.count}-{'-'.join(now.vary)}"
+    with st.popover(safe(words(scenario, now), 60), key="futures-menu",
+                    help="Which futures every page looks at: chosen once, for all of them"):  # fmt: skip
+        st.markdown(_explained(scenario, now))
+        count = st.number_input(
+            "Futures beside the first", 0, MOST, now.count, key=f"futures-count-{tag}",
+            help="With 40 a change must be better in 38 to be called better; with 10, in all of them",
+        )  # fmt: skip
+        vary = {} if scenario.generator is not None else _vary(now, tag)
+        wanted = Futures.first(int(count), vary)
+        if wanted != now:
+            choose(scenario, wanted)
+            st.rerun()
+
+
+def _vary(now: Futures, tag: str) -> dict[str, Value]:
+    names = st.pills(
+        "What differs between futures", list(VARY_LABELS), selection_mode="multi", default=list(now.vary),
+        key=f"futures-vary-{tag}", format_func=VARY_LABELS.__getitem__, help=vary_help(),
+    )  # fmt: skip
+    values = {**USUAL, **now.vary}
+    if SPREAD in names:
+        percent = st.number_input(
+            "Run times, spread (± %)", 1, 500, round(100 * float(values[SPREAD])), key=f"futures-spread-{tag}",
+            help="Coefficient of variation; at 30% most are within 0.6x and 1.5x",
+        )  # fmt: skip
+        values[SPREAD] = percent / 100
+    if FAILURES in names:
+        days = st.number_input(
+            "Each node fails every (days)", 0.01, 40_000.0, float(values[FAILURES]) / 24, format="%g",
+            key=f"futures-failures-{tag}", help="Mean time between two failures of one node",
+        )  # fmt: skip
+        values[FAILURES] = 24 * days
+    return {key: values[key] for key in VARY_LABELS if key in names}
+
+
+def words(scenario: Scenario, futures: Futures) -> str:
+    """Return what futures there are in a few words: "Recorded + 40 futures", "21 futures", "As recorded"."""
+    if futures.vary and futures.count:
+        return f"Recorded + {amount(futures.count, 'future')}"
+    if is_random(scenario):
+        return amount(len(futures.seeds), "future")
+    return "As recorded"
+
+
+def _explained(scenario: Scenario, futures: Futures) -> str:
+    """Return what future 0 is, and what the others are made of."""
+    if scenario.generator is not None:
+        return "Every future is a new draw of the jobs from their mix."
+    if not futures.vary:
+        own = random_words(scenario)
+        drawn = f"Each future draws anew {own}." if own else "Nothing differs between futures: one run says all."
+        return f"The jobs are as recorded. {drawn}"
+    return f"Future 0 is what was recorded. The others are made from it: {listed(vary_words(futures.vary))}."
+
+
+def random_words(scenario: Scenario) -> str:
+    """Return what the scenario itself draws anew in every future; "" for nothing."""
+    options = scenario.options
+    parts = ["the jobs, from their mix"] if scenario.generator is not None else []
+    for part, words_of in ((options.estimate_error, "believed run times (± {})"),
+                           (options.bug_share, "which {} of the jobs crash early"),
+                           (options.cancel_share, "which {} of the jobs are cancelled")):  # fmt: skip
+        parts += [words_of.format(share(part))] if part else []
+    return listed(parts) if parts else ""
