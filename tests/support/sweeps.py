@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dlsched.studies.design import Futures
 from dlsched.studies.sweep.answer import Axis, Cell, Point, Sweep
 
 Draws = Sequence[float | None]
@@ -17,7 +18,7 @@ LABELS = {"fifo": "FIFO", "sjf": "SJF", "modelarts-greedy": "ModelArts, greedy"}
 
 def made(
     values: Mapping[str, Mapping[str, Sequence[Draws]]], axes: Sequence[Axis] = (NODES,), mode: str = "grid",
-    **more: Any,
+    vary: Mapping[str, float | str] | None = None, **more: Any,
 ) -> Sweep:  # fmt: skip
     """Return the sweep with these numbers: metric -> policy -> a list of draws for each point; None = missing cell."""
     first = next(iter(values.values()))
@@ -36,7 +37,7 @@ def made(
     return Sweep(
         scenario="0", scenario_name="by hand", mode=mode, axes=tuple(axes), points=points, policies=policies,
         labels={key: LABELS.get(key, key.upper()) for key in policies}, reference=policies[0],
-        seeds=tuple(range(draws)), metrics=tuple(values), cells=tuple(cells), **more,
+        futures=Futures(seeds=tuple(range(draws)), vary=vary or {}), metrics=tuple(values), cells=tuple(cells), **more,
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ SCENARIO = small_scenario(40, options=SimulationRules(estimate_error=0.5, restar
 
 
 def asked(**changes: Any) -> SweepSpec:
-    plain = {"axes": [{"key": "nodes", "values": [1, 2, 3]}], "policies": ["sjf", "fifo"], "seeds": [0, 5],
+    plain = {"axes": [{"key": "nodes", "values": [1, 2, 3]}], "policies": ["sjf", "fifo"], "futures": {"seeds": [0, 5]},
              "metrics": ["jct_mean", "vm_cost"]}  # fmt: skip
     return read_spec({"scenario": SCENARIO.content_hash} | plain | changes)
 
@@ -284,8 +284,8 @@ def test_sweep_and_pool_sizes_compute_on_dask(
 ) -> None:
     file = tmp_path / "s.json"
     write_scenario(SCENARIO, str(file))
-    sweep = ["sweep", str(file), "--vary", "nodes=1,2", "--policies", "sjf,fifo", "--draws", "2", "--json"]
-    sizes = ["pool-sizes", str(file), "--nodes", "1,2", "--policies", "sjf,fifo", "--draws", "2", "--json"]
+    sweep = ["sweep", str(file), "--vary", "nodes=1,2", "--policies", "sjf,fifo", "--futures", "1", "--json"]
+    sizes = ["pool-sizes", str(file), "--nodes", "1,2", "--policies", "sjf,fifo", "--futures", "1", "--json"]
     for typed in (sweep, sizes):
         answers = []
         for where in (["--processes", "1"], ["--dask", cluster.address]):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
+from dlsched.studies.design import Futures
 from dlsched.studies.sweep.answer import (
     Axis,
     Cell,
@@ -52,7 +53,7 @@ def sweep(waits: Numbers, costs: Numbers | None = None, metrics: tuple[str, ...]
         policies=tuple(waits),
         labels={key: key.upper() for key in waits},
         reference=next(iter(waits)),
-        seeds=tuple(range(seeds)),
+        futures=Futures(seeds=tuple(range(seeds))),
         metrics=metrics,
         cells=tuple(cells),
     )

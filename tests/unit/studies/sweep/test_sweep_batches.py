@@ -37,7 +37,7 @@ def scenario() -> Scenario:
 
 def spec_for(asked: Scenario) -> SweepSpec:
     axes = [{"key": "nodes", "values": [1, 2, 3]}]
-    plain = {"axes": axes, "policies": ["sjf", "fifo"], "seeds": [0, 5], "metrics": ["jct_mean", "vm_cost"]}
+    plain = {"axes": axes, "policies": ["sjf", "fifo"], "futures": {"seeds": [0, 5]}, "metrics": ["jct_mean", "vm_cost"]}
     return read_spec({"scenario": asked.content_hash} | plain)
 
 
@@ -222,6 +222,6 @@ def test_a_plan_says_whether_nothing_is_random() -> None:
     assert planned(read_spec(plain | {"scenario": exact.content_hash}), exact).exact
     assert run_sweep(read_spec(plain | {"scenario": exact.content_hash}), exact).answer.exact
     assert not planned(read_spec(plain | {"scenario": drawn.content_hash}), drawn).exact
-    varied = read_spec(plain | {"scenario": exact.content_hash, "vary": {"run_time_spread": 0.3}})
+    varied = read_spec(plain | {"scenario": exact.content_hash, "futures": {"seeds": [0, 1], "vary": {"run_time_spread": 0.3}}})
     assert not run_sweep(varied, exact).answer.exact
-    assert cases_run.plan_of(exact, (), varied.draws).exact
+    assert cases_run.plan_of(exact, (), varied.futures).exact

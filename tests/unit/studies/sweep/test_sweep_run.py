@@ -35,7 +35,7 @@ def wrong_estimates() -> Scenario:
 
 
 def asked(scenario: Scenario, **spec: Any) -> SweepSpec:
-    plain = {"axes": [NODES], "policies": ["sjf", "fifo"], "seeds": [0, 5], "metrics": ["jct_mean", "vm_cost"]}
+    plain = {"axes": [NODES], "policies": ["sjf", "fifo"], "futures": {"seeds": [0, 5]}, "metrics": ["jct_mean", "vm_cost"]}
     return read_spec({"scenario": scenario.content_hash} | plain | spec)
 
 
@@ -98,7 +98,7 @@ def test_a_run_that_fails_leaves_the_others() -> None:
     scenario = small_scenario(4)
     wide = scenario.workload.with_columns(workers=[1, 1, 1, 3])  # 3 GPUs: two nodes of 2
     scenario = scenario.replace(workload=wide, options=SimulationRules(placement="best-fit"))
-    answer = run_sweep(asked(scenario, axes=[{"key": "nodes", "values": [1, 2]}], seeds=[0]), scenario).answer
+    answer = run_sweep(asked(scenario, axes=[{"key": "nodes", "values": [1, 2]}], futures={"seeds": [0]}), scenario).answer
     assert [(cell.point, cell.policy) for cell in failed(answer)] == [(0, "sjf"), (0, "fifo")]
     assert "can never fit" in failed(answer)[0].error
     assert mean_at(answer, 0, "sjf", "jct_mean") is None
@@ -146,7 +146,7 @@ def test_numbers_are_kept_but_neither_runs_nor_scenarios(tmp_path: Path) -> None
         run_sweep(asked(scenario), scenario, store=store)
         assert store.list_runs().empty
         assert store.list_scenarios().empty
-        wider = asked(scenario, metrics=["wait_p95"], policies=["fifo", "sjf"], seeds=[5, 0])
+        wider = asked(scenario, metrics=["wait_p95"], policies=["fifo", "sjf"], futures={"seeds": [5, 0]})
         assert run_sweep(wider, scenario, store=store).stored == 12  # all numbers are kept, whichever were asked for
 
 
@@ -192,7 +192,7 @@ def test_one_and_two_processes_give_the_same_numbers(tmp_path: Path) -> None:
         ({"metrics": ["wait"]}, r"there is no metric 'wait'"),
         ({"metrics": ["decision_cpu_s"]}, r"differs from machine to machine"),
         ({"reference": "las"}, r"the reference must be one of the policies, got 'las'"),
-        ({"seeds": list(range(1000))}, r"at most 5,000, got 6,000"),
+        ({"futures": {"seeds": list(range(1000))}}, r"at most 5,000, got 6,000"),
         ({"axes": [{"key": "nodez", "values": [1]}]}, r"change 'nodez': there is none"),
         ({"axes": [{"key": "nodes", "values": [1, -1]}]}, r"change nodes: must be at least 1"),
         ({"axes": [{"key": "las.quantum_s", "values": [9]}]}, r"parameter las\.quantum_s: is of a policy that is not"),
