@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dlsched.cli.goal import futures_of
-from dlsched.cli.output import print_table, printable, progress_line
+from dlsched.cli.output import print_mind, print_table, printable, progress_line
 from dlsched.cli.simulate import parse_params, with_options
 from dlsched.cli.study_command import complain, opened, tell
 from dlsched.domain.errors import InputError
@@ -33,6 +33,7 @@ from dlsched.studies.simulation import resolve_policy
 from dlsched.studies.what_if import WhatIfSpec, moved
 from dlsched.studies.what_if.words import subject
 from dlsched.wording.cautions import violation_words
+from dlsched.wording.caveats import Caveat, caveats_of, plain_caveats
 from dlsched.wording.formats import amount
 from dlsched.workload.load import load
 
@@ -62,6 +63,12 @@ class Compared:
     def violations(self) -> list[Draw]:
         """The draws of which the auditor complains."""
         return [draw for draws in self.draws.values() for draw in draws if draw.audit]
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """What must stand beside the sentence."""
+        policies = [registry.find(self.variants[name].policy) for name in self.draws]
+        return caveats_of(self.scenario, policies, resampled="days" in self.futures.vary)
 
     @property
     def comparison(self) -> Comparison:
@@ -224,6 +231,7 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
         "basis": found.basis.model_dump(mode="json"),
         "certainty": comparison.certainty(),
         "sentence": compare_sentence(comparison),
+        "caveats": plain_caveats(found.caveats),
         "rows": rows,
         "draws": [{"name": name, "policy": draw.policy, "seed": draw.seed, "metrics": draw.metrics,
                    "audit": draw.audit} for name, draws in found.draws.items() for draw in draws],
@@ -233,6 +241,7 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
 
 def _show(found: Compared, comparison: Comparison) -> None:
     print(f"{printable(found.scenario.name)}: {compare_sentence(comparison)}")
+    print_mind(found.caveats)
     header = ("number", f"{comparison.baseline} (baseline)", *comparison.names[1:])
     print_table(header, [(row.kpi.label, *map(_cell, row.cells)) for row in comparison.rows])
     print("Others show the difference from the baseline; * is best of its row, shared where draws do not tell.")

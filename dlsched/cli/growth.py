@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_json, add_keep_numbers
 from dlsched.cli.goal import add_goal, goal_of
-from dlsched.cli.output import print_table, printable
+from dlsched.cli.output import print_mind, print_table, printable
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.studies.growth import STUDY, GrowthSpec
 from dlsched.studies.growth.answer import Growth
 from dlsched.studies.growth.words import ASSUMED, rows_of, sentence, table_rows, violations
+from dlsched.studies.sizing.words import caveats_of_goal
 from dlsched.wording.cautions import violation_words
+from dlsched.wording.caveats import Caveat, plain_caveats
 from dlsched.workload.load import load
 
 MONTH = re.compile(r"[1-9]\d{3}-(0[1-9]|1[0-2])")
@@ -47,7 +50,9 @@ def run(options: Namespace) -> int:
     own = {"steps": [read_step(text) for text in options.deliver]}
     spec = STUDY.read_spec(typed(options, GrowthSpec) | goal_of(options, scenario) | own)
     answer = answer_to(STUDY, spec, scenario, options)
-    tell(options, answer.to_plain(), lambda: _show(answer), lambda: rows_of(answer))
+    caveats = caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary)
+    plain = {**answer.to_plain(), "caveats": plain_caveats(caveats)}
+    tell(options, plain, lambda: _show(answer, caveats), lambda: rows_of(answer))
     found = violations(answer)
     return complain(violation_words(found) if found else "")
 
@@ -71,8 +76,9 @@ def read_step(text: str) -> dict[str, Any]:
         raise InputError(f"--deliver {text}", why, "Write it as in --deliver 4:nodes:+4") from None
 
 
-def _show(answer: Growth) -> None:
+def _show(answer: Growth, caveats: Sequence[Caveat]) -> None:
     print(printable(sentence(answer)))
+    print_mind(caveats)
     print(f"{ASSUMED[0].why} {answer.label}.")
     rows = table_rows(answer)
     print_table(list(rows[0]), [list(row.values()) for row in rows])

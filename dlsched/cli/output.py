@@ -12,6 +12,7 @@ from typing import Any
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import plain
+from dlsched.wording.caveats import Caveat, mind_line
 from dlsched.wording.formats import as_cell
 
 
@@ -23,6 +24,12 @@ def print_json(value: Any) -> None:
 def printable(text: Any) -> str:
     """Return a text that cannot steer the terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(text))
+
+
+def print_mind(caveats: Sequence[Caveat]) -> None:
+    """Print what must be known of the sentence above, in a line."""
+    if caveats:
+        print(printable(mind_line([one.label for one in caveats])))
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

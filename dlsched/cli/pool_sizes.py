@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
     scenario = on_asked_nodes(load(options.file), options)
     swept = computed(question_of(options, scenario), scenario, options)
     means = mean_rows(swept.answer)
-    return told(swept, options, {**swept.answer.to_plain(), "means": means}, lambda: means)
+    return told(swept, scenario, options, {**swept.answer.to_plain(), "means": means}, lambda: means)
 
 
 def question_of(options: Namespace, scenario: Scenario) -> SweepSpec:

@@ -7,16 +7,17 @@ from datetime import date
 from pathlib import Path
 
 from dlsched.cli.compare import Compared, complaints, computed
-from dlsched.cli.output import clear_line, print_json
+from dlsched.cli.output import clear_line, print_json, printable
 from dlsched.domain.errors import InputError
 from dlsched.metrics.winners import Winners
-from dlsched.report.alternatives import alternative_of, memo_cautions, origin_of, taken_for_granted
+from dlsched.report.alternatives import alternative_of, memo_cautions, memo_caveats, origin_of, taken_for_granted
 from dlsched.report.evidence import winners_of
 from dlsched.report.memo import Memo, build
 from dlsched.report.write import content, kind_of
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import changed
 from dlsched.studies.simulation import simulate
+from dlsched.wording.caveats import mind_line, plain_caveats
 
 
 def run(options: Namespace) -> int:
@@ -31,14 +32,19 @@ def run(options: Namespace) -> int:
     for path, kind in kinds.items():
         _write(path, content(memo, kind))
     if options.json:
-        words = {"question": memo.question, "recommendation": memo.recommendation, "labels": memo.labels}
+        words = {
+            "question": memo.question,
+            "recommendation": memo.recommendation,
+            "labels": memo.labels,
+            "caveats": plain_caveats(memo.caveats),
+        }
         print_json({**words, "certainty": memo.certainty, "scenario_hash": memo.origin.scenario_hash,
                     "files": list(kinds)})  # fmt: skip
     else:
         clear_line()
-        for label in memo.labels:
-            print(f"note: {label}")
         print(memo.recommendation)
+        if memo.labels:
+            print(printable(mind_line(memo.labels)))
         for path in kinds:
             print(f"written: {path}")
     return 1 if found.failed else 0
@@ -64,6 +70,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
         exact=found.basis.is_exact,
         rents=scenario.cluster.free_slots,
         winners=who,
+        caveats=memo_caveats(scenario, compared),
         assumptions=taken_for_granted(scenario, compared, date.today()),
         cautions=memo_cautions(scenario, compared, common),
     )

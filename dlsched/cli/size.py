@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from dlsched.cli.arguments import add_compute_options, add_file, add_json, add_keep_numbers
 from dlsched.cli.goal import add_goal, goal_of
-from dlsched.cli.output import print_table, printable
+from dlsched.cli.output import print_mind, print_table, printable
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.studies.sizing import STUDY, SizeSpec
 from dlsched.studies.sizing.answer import Counts, Sizing, check_at, cost_at, one_more, reversals
 from dlsched.studies.sizing.words import (
     VERDICTS,
+    caveats_of_goal,
     headroom_words,
     left_out_words,
     neighbour_words,
@@ -26,6 +28,7 @@ from dlsched.studies.sizing.words import (
     why_none,
 )
 from dlsched.wording.cautions import violation_words
+from dlsched.wording.caveats import Caveat, plain_caveats
 from dlsched.wording.formats import MISSING, amount, show_interval
 from dlsched.workload.load import load
 
@@ -53,7 +56,9 @@ def run(options: Namespace) -> int:
     types = [] if options.ranges is None else [_range(text) for text in options.ranges.split(",")]
     spec = STUDY.read_spec(typed(options, SizeSpec) | goal_of(options, scenario) | {"types": types})
     answer = answer_to(STUDY, spec, scenario, options)
-    tell(options, answer.to_plain(), lambda: _show(answer))
+    caveats = caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary)
+    plain = {**answer.to_plain(), "caveats": plain_caveats(caveats)}
+    tell(options, plain, lambda: _show(answer, caveats))
     found = violations(answer)
     return complain(violation_words(found) if found else "")
 
@@ -67,8 +72,9 @@ def _range(text: str) -> dict[str, Any]:
     return {"key": key if key == "nodes" else f"nodes.{key}", "least": int(least), "most": int(most)}
 
 
-def _show(answer: Sizing) -> None:
+def _show(answer: Sizing, caveats: Sequence[Caveat]) -> None:
     print(printable(sentence(answer)))
+    print_mind(caveats)
     print(f"{sure_words(answer)} {answer.label}, {amount(answer.runs, 'run')}.")
     for text in (*why_none(answer), *(answer.reasons if answer.answer is not None else ())):
         print(printable(f"{text}."))

@@ -8,11 +8,12 @@ from typing import Any
 
 from dlsched.cli.arguments import add_compute_options, add_csv, add_file, add_futures, add_json, add_keep_numbers
 from dlsched.cli.goal import futures_of
-from dlsched.cli.output import print_table, printable, progress_line
+from dlsched.cli.output import print_mind, print_table, printable, progress_line
 from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.compare import delta_words, judge
+from dlsched.policies.registry import find
 from dlsched.studies.design.factors import factors_for
 from dlsched.studies.design.measures import MEASURES, is_paired
 from dlsched.studies.sweep import STUDY, SweepSpec, Swept, check, run_sweep
@@ -30,6 +31,7 @@ from dlsched.studies.sweep.answer import (
 from dlsched.studies.sweep.spec import read_values
 from dlsched.studies.sweep.words import failed_words, point_words, unequal_words, violations
 from dlsched.wording.cautions import violation_words
+from dlsched.wording.caveats import Caveat, caveats_of, plain_caveats
 from dlsched.wording.formats import MISSING, amount, listed, number, show_interval
 from dlsched.workload.load import load
 
@@ -77,7 +79,7 @@ def run(options: Namespace) -> int:
         "futures": futures_of(options, scenario).model_dump(),
     }
     swept = computed(STUDY.read_spec(typed(options, SweepSpec) | own), scenario, options)
-    return told(swept, options, swept.answer.to_plain(), lambda: rows_of(swept.answer))
+    return told(swept, scenario, options, swept.answer.to_plain(), lambda: rows_of(swept.answer))
 
 
 def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
@@ -88,10 +90,17 @@ def computed(spec: SweepSpec, scenario: Scenario, options: Namespace) -> Swept:
 
 
 def told(
-    swept: Swept, options: Namespace, plain: Mapping[str, Any], rows: Callable[[], Sequence[Mapping[str, Any]]]
+    swept: Swept,
+    scenario: Scenario,
+    options: Namespace,
+    plain: Mapping[str, Any],
+    rows: Callable[[], Sequence[Mapping[str, Any]]],
 ) -> int:
     """Print the answer as the options say; return the exit status."""
-    tell(options, {**plain, "computed": swept.computed, "stored": swept.stored}, lambda: _show(swept), rows)
+    answer = swept.answer
+    caveats = caveats_of(scenario, map(find, answer.policies), resampled="days" in answer.futures.vary)
+    more = {"computed": swept.computed, "stored": swept.stored, "caveats": plain_caveats(caveats)}
+    tell(options, {**plain, **more}, lambda: _show(swept, caveats), rows)
     found = violations(swept.answer)
     return complain(failed_words(swept.answer), violation_words(found) if found else "")
 
@@ -108,12 +117,13 @@ def _show_factors(scenario: Scenario) -> None:
     print_table(("key", "value", "what"), [*rows, ("POLICY.PARAMETER", "", "A parameter of a policy; see: policies")])
 
 
-def _show(swept: Swept) -> None:
+def _show(swept: Swept, caveats: Sequence[Caveat]) -> None:
     sweep = swept.answer
     draws = len(sweep.futures.seeds)
     sure = "1 draw, rough unless nothing is random" if draws == 1 else f"{draws} draws, ± is the 95% interval"
     stored = f", {swept.stored:,} from the store" if swept.stored else ""
     print(f"{printable(sweep.scenario_name)}: {amount(swept.computed, 'run')} computed{stored}; {sure}")
+    print_mind(caveats)
     there = {key for cell in sweep.cells for key, value in cell.values.items() if value is not None}
     metrics = [key for key in sweep.metrics if key in there and key not in NOT_IN_TABLE]
     if metrics:

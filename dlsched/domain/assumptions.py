@@ -12,8 +12,10 @@ from dlsched.domain.model import FrozenModel
 
 Kind = Literal[
     "rule", "default-cluster", "earlier-cluster", "example-price", "list-prices", "predicted-times", "speed-curve",
-    "bandwidth", "varied",
+    "bandwidth", "varied", "due-dates", "lateness-costs", "priorities", "users",
 ]  # fmt: skip
+EXAMPLE_PRICE = "example price, not a quote"
+"""How prices are called that are about what a GPU is rented for, wherever they are used."""
 LEADS: dict[Kind, str] = {
     "default-cluster": "Default cluster",
     "earlier-cluster": "Default cluster of earlier jobs",
@@ -21,6 +23,13 @@ LEADS: dict[Kind, str] = {
     "varied": "varied",
 }
 """How the words of a kind begin."""
+FILLED: dict[Kind, str] = {
+    "due-dates": "due = ",
+    "lateness-costs": "an hour late costs ",
+    "priorities": "priority: ",
+    "users": "users: ",
+}
+"""How the text of a rule begins that filled a column of the jobs."""
 
 
 class Assumption(FrozenModel):
@@ -55,6 +64,11 @@ class Assumption(FrozenModel):
         return self.kind in ("example-price", "list-prices")
 
     @property
+    def is_example_price(self) -> bool:
+        """Whether it says that prices are examples, typed by nobody and quoted by nobody."""
+        return self.kind == "example-price" or (self.kind == "list-prices" and EXAMPLE_PRICE in self.text)
+
+    @property
     def is_about_cluster(self) -> bool:
         """Whether it says what the cluster is, or where its prices come from."""
         return self.is_about_default_cluster or self.is_about_prices
@@ -66,14 +80,20 @@ class Assumption(FrozenModel):
 
     def plain(self) -> str | dict[str, Any]:
         """Return it as scenario files hold it: a text where that is read as the same, else its fields."""
-        if self.kind == "rule" and Assumption.model_validate(self.text) == self:
+        if self.kind in ("rule", *FILLED) and Assumption.model_validate(self.text) == self:
             return self.text
         return self.model_dump(mode="json", exclude_none=True)
 
 
 def stated(*given: str | Assumption) -> tuple[Assumption, ...]:
-    """Return assumptions; a text is a rule."""
-    return tuple(Assumption(text=one) if isinstance(one, str) else one for one in given)
+    """Return assumptions; a text is a rule, perhaps one that filled a column."""
+    return tuple(rule_of(one) if isinstance(one, str) else one for one in given)
+
+
+def rule_of(text: str) -> Assumption:
+    """Return a rule that was followed, of the kind of the column that it filled."""
+    filled = next((kind for kind, lead in FILLED.items() if text.startswith(lead)), None)
+    return Assumption(kind=filled or "rule", text=text)
 
 
 def with_other_jobs(assumptions: tuple[Assumption, ...]) -> tuple[Assumption, ...]:
@@ -96,11 +116,11 @@ def _parts_of_text(text: str) -> dict[str, Any]:
             return {"kind": kind, "text": text[len(lead) + 2 :]}
     if "list prices " in text:
         return {"kind": "list-prices", "text": text, "since": _day_of(text)}
-    if "example price, not a quote" in text:
+    if EXAMPLE_PRICE in text:
         return {"kind": "example-price", "text": text}
     if text.startswith("times predicted"):
         return {"kind": "predicted-times", "text": text}
-    return {"kind": "bandwidth" if text.startswith("bandwidth") else "rule", "text": text}
+    return {"kind": "bandwidth", "text": text} if text.startswith("bandwidth") else rule_of(text).model_dump()
 
 
 def _day_of(text: str) -> date | None:

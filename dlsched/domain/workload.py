@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dlsched.domain.columns import COLUMN, COLUMNS, CPU, DISK, GPU, MEM, RESOURCES, STEP_TERMS, Column
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
+from dlsched.domain.units import DAY_S
 
 __all__ = [
     "COLUMN", "COLUMNS", "CPU", "DISK", "GPU", "MEM", "RESOURCES", "STEP_TERMS", "Column", "Floats", "Ints", "Texts",
@@ -175,6 +176,16 @@ class Workload:
     def has_servers(self) -> bool:
         """Whether some job runs with parameter servers."""
         return self.servers is not None and bool(self.servers.any())
+
+    @property
+    def has_recorded_starts(self) -> bool:
+        """Whether some job has a recorded start that a replay can be compared with: at or after its submission."""
+        return self.recorded_start_s is not None and bool((self.recorded_start_s >= self.submit_s).any())
+
+    @property
+    def days(self) -> int:
+        """Over how many days of 24 h, counted from the trace's zero, jobs are submitted: what resampling draws from."""
+        return 0 if len(self) == 0 else int(self.submit_s[-1] // DAY_S) - int(self.submit_s[0] // DAY_S) + 1
 
     @property
     def all_at_once(self) -> bool:

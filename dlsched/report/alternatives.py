@@ -14,6 +14,7 @@ from dlsched.studies.design.variants import Futures
 from dlsched.studies.what_if.answer import Value
 from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.cautions import ORDER, Caution, cautions, comparison_cautions
+from dlsched.wording.caveats import Caveat, Kind, caveats_of
 from dlsched.workload.import_report import in_seconds, offered_load
 
 TOLD_RUN_TIMES = "it is told true run times, which nobody knows beforehand"
@@ -46,7 +47,8 @@ class Alternative:
     registry, "" where the option is none; ``params`` are those that differ from their defaults; ``changes`` what of the
     scenario is changed, by key; ``audit`` the
     auditor's complaints; ``caveat`` what to know before choosing it; ``claim`` what a search for a size says of it, as
-    the end of a sentence; ``is_limit``: it shows what is possible, not a choice.
+    the end of a sentence; ``is_limit``: it shows what is possible, not a choice; ``mind`` the kinds of caveats that a
+    memo with it must say.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Alternative:
     is_limit: bool = False
     changes: Mapping[str, Value] = field(default_factory=dict)
     claim: str = ""
+    mind: frozenset[Kind] = frozenset()
 
     def mean(self, key: str) -> float | None:
         """Return the mean of a metric over the draws; None where a draw has none."""
@@ -116,6 +119,7 @@ def alternative_of(
         spec.clairvoyant,
         dict(changes or {}),
         claim,
+        frozenset(one.kind for one in caveats_of(scenario, [spec], resampled="days" in futures.vary)),
     )
 
 
@@ -123,10 +127,17 @@ def alternative_of(
 
 
 def taken_for_granted(scenario: Scenario, options: Sequence[Alternative], today: date) -> list[Premise]:
-    """Return the assumptions of the scenario and of the policies looked at."""
-    policies = [registry.find(option.policy) for option in options if option.policy]
+    """Return the assumptions behind the options, beside their caveats."""
     stops_jobs = any(option.mean("preemptions") or option.mean("resizes") for option in options)
-    return assumptions(scenario, policies, stops_jobs=stops_jobs, today=today)
+    return assumptions(scenario, stops_jobs=stops_jobs, today=today)
+
+
+def memo_caveats(scenario: Scenario, options: Sequence[Alternative], trust: Caveat | None = None) -> tuple[Caveat, ...]:
+    """Return what must stand beside the recommendation; ``trust``: what a calibration says of the scenario."""
+    policies = [registry.find(option.policy) for option in options if option.policy]
+    return caveats_of(
+        scenario, policies, trust=trust, resampled=any("days" in option.futures.vary for option in options)
+    )
 
 
 def memo_cautions(scenario: Scenario, options: Sequence[Alternative], common: int | None = None) -> list[Caution]:

@@ -11,7 +11,7 @@ from dlsched.metrics.winner_words import change_words, many_words, notes, quarti
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.report.evidence import Frontier, Sensitivity, asked_words, ends, noun
 from dlsched.report.markup import element, listing, said, table
-from dlsched.report.memo import FEW_OPTIONS, Memo
+from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo
 from dlsched.report.rerun import file_name, seeds_words, settings
 from dlsched.report.svg import Mark, scatter
 from dlsched.studies.sizing.answer import check_at
@@ -87,12 +87,13 @@ def to_html(memo: Memo, *, with_appendix: bool = True) -> str:
 
 def _top(memo: Memo) -> str:
     line = f"Decision memo · {said(memo.origin.words, 80)} · {memo.made_on.isoformat()}"
-    labels = "".join(element("span", said(label), "label") for label in memo.labels)
-    return f'<p class="top">{line}</p>{element("div", labels)}<h1>{said(memo.question)}</h1>'
+    rough = element("div", element("span", said(ROUGH), "label")) if memo.is_rough else ""
+    return f'<p class="top">{line}</p>{rough}<h1>{said(memo.question)}</h1>'
 
 
 def _advice(memo: Memo) -> str:
     advice = f'<h2>Recommendation</h2><p class="advice">{said(memo.recommendation)}</p>'
+    advice += element("div", "".join(element("span", said(caveat.label), "label") for caveat in memo.caveats))
     care = "".join(element("p", said(text), "care") for text in memo.care[:MOST_CAUTIONS])
     return advice + element("p", said(memo.note)) + care
 

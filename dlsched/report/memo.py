@@ -22,7 +22,8 @@ from dlsched.report.rerun import commands
 from dlsched.report.units import UNITS, titled
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
-from dlsched.wording.formats import amount, count
+from dlsched.wording.caveats import Caveat
+from dlsched.wording.formats import amount, count, listed
 
 MOST_OPTIONS = 6
 MOST_ROWS = 8
@@ -31,7 +32,6 @@ FEW_OPTIONS = 4
 ROWS_OF_MANY = 6
 LONGEST = {"question": 200, "recommendation": 700, "note": 300}
 ROUGH = "rough, 1 draw: another draw may say otherwise"
-DATA_LABELS = {"example": "example data, not yours", "generated": "generated data, not recorded"}
 ALWAYS = ("completed",)
 FIRST_ROWS = (
     "completed", "rejected", "unfinished", "late_share", "utility_total", "vm_cost", "cost_month", "wait_p95",
@@ -42,7 +42,7 @@ FIRST_ROWS = (
 
 @dataclass(frozen=True, eq=False)
 class Memo:
-    """A memo. ``labels`` are what a reader must know before the first number.
+    """A memo. ``caveats`` are what a reader must know beside the recommendation.
 
     ``rows`` are the numbers of the first page, ``same`` those that are equal under all options, in words; the
     comparison has all. ``bounds`` say by option what is left to gain at most. ``commands`` compute it anew. ``sizes``
@@ -51,13 +51,13 @@ class Memo:
     Raises
     ------
     InputError
-        If a label that must be there is not.
+        If a caveat of an option is not there.
     """
 
     question: str
     recommendation: str
     note: str
-    labels: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
     options: tuple[Alternative, ...]
     comparison: Comparison
     rows: tuple[Row, ...]
@@ -75,9 +75,20 @@ class Memo:
     sizes: Frontier | None = None
 
     def __post_init__(self) -> None:
-        for label in _needed_labels(self.comparison, self.options):
-            if label not in self.labels:
-                raise InputError("memo", f"must say {label!r}", "Keep the label")
+        told = {caveat.kind for caveat in self.caveats}
+        if missing := sorted({kind for option in self.options for kind in option.mind} - told):
+            raise InputError("memo", f"must say its caveats, {listed(missing)} not told", "Give all of memo_caveats")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a reader must know beside the recommendation, in a few words each: a rough answer first."""
+        rough = (ROUGH,) if self.is_rough else ()
+        return rough + tuple(caveat.label for caveat in self.caveats)
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether another draw may say otherwise."""
+        return is_rough(self.comparison)
 
     @property
     def origin(self) -> Origin:
@@ -137,6 +148,7 @@ def build(
     rents: bool = False,
     winners: Sequence[Winners] = (),
     sensitivity: Sensitivity | None = None,
+    caveats: Sequence[Caveat] = (),
     assumptions: Sequence[Premise] = (),
     cautions: Sequence[Caution] = (),
     sizes: Frontier | None = None,
@@ -151,6 +163,10 @@ def build(
         Whether nothing is random, so that one draw says all.
     rents
         Whether policies rent the machines.
+    caveats
+        What must stand beside the recommendation: :func:`dlsched.report.alternatives.memo_caveats` of the options.
+    assumptions
+        The other assumptions behind the options.
     cautions
         What a reader must know of the numbers; red ones are no reason to refuse here, a failed audit is.
     sizes
@@ -159,8 +175,8 @@ def build(
     Raises
     ------
     InputError
-        If a run failed its audit, the options are of different jobs or of unlike draws, there are too few or too many
-        of them, or a text is too long for the page.
+        If a run failed its audit, a caveat is not told, the options are of different jobs or of unlike draws, there are
+        too few or too many of them, or a text is too long for the page.
     """
     _check(options)
     texts = {"question": question, "recommendation": recommended, "note": note}
@@ -179,7 +195,7 @@ def build(
         question.strip() or f"Which should we use: {', '.join(names[:-1])} or {names[-1]}?",
         recommended.strip() or recommendation(comparison, options),
         note.strip(),
-        _needed_labels(comparison, options),
+        tuple(caveats),
         tuple(options),
         comparison,
         rows,
@@ -190,7 +206,7 @@ def build(
         {name: words for name, words in bounds.items() if words},
         tuple(winners),
         sensitivity,
-        tuple(assumptions),
+        (*caveats, *assumptions),
         tuple(cautions),
         commands(options, None if sizes is None else sizes.sizing),
         made_on,
@@ -213,13 +229,6 @@ def _check(options: Sequence[Alternative]) -> None:
             why = f"failed its audit ({amount(len(option.audit), 'violation')}, the first: {option.audit[0]:.300})"
             raise InputError(f"run {option.name}", why, "Leave it out, or run it again with the newest version")
     check_same_workload([(option.name, option.origin.workload_hash, option.origin.jobs) for option in options])
-
-
-def _needed_labels(comparison: Comparison, options: Sequence[Alternative]) -> tuple[str, ...]:
-    """Return what must stand before the first number: a rough answer first, then data that are not the reader's."""
-    rough = (ROUGH,) if is_rough(comparison) else ()
-    kinds = dict.fromkeys(option.origin.data_kind for option in options)
-    return rough + tuple(DATA_LABELS[kind] for kind in kinds if kind in DATA_LABELS)
 
 
 def _rows(comparison: Comparison, cost: str) -> tuple[tuple[Row, ...], str]:

@@ -22,7 +22,7 @@ from dlsched.figures.palette import LIGHT
 from dlsched.metrics.stats.compare import Cell
 from dlsched.metrics.winner_words import sentence
 from dlsched.report.evidence import asked_words
-from dlsched.report.memo import FEW_OPTIONS, Memo
+from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo
 from dlsched.studies.sizing.words import sure_words
 from dlsched.wording.formats import cut
 
@@ -75,7 +75,8 @@ def _slide(deck: Any, memo: Memo, title: str) -> Any:
     for paragraph in heading.text_frame.paragraphs:
         paragraph.alignment = PP_ALIGN.LEFT
     origin = memo.origin
-    labels = " · ".join(memo.labels)
+    not_yours = [caveat.label for caveat in memo.caveats if caveat.kind in ("example-data", "generated")]
+    labels = " · ".join([ROUGH] * memo.is_rough + not_yours)
     source = f"{origin.words} · {memo.made_on.isoformat()} · scenario {origin.scenario_hash[:8]} · {memo.certainty}"
     foot = text_box(slide, (MARGIN_IN, 6.95, WIDE_IN - 2 * MARGIN_IN, 0.4), [source], 11, LIGHT.muted)
     if labels:

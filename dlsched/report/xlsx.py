@@ -121,10 +121,10 @@ def to_xlsx(memo: Memo) -> bytes:
 
 
 def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
-    for label in memo.labels:
-        sheet.text(label, "bold")
     sheet.text(memo.question, "bold")
     sheet.text(memo.recommendation)
+    for label in memo.labels:
+        sheet.text(label, "bold")
     if memo.note:
         sheet.text(memo.note)
     sheet.text(f"How sure: {memo.certainty}")

@@ -99,7 +99,7 @@ def study_page(
         st.button("Go on without it", type="primary", key=f"{prefix}-without")
         st.stop()
     if shown is None:
-        sentence(before)
+        sentence(before, ())
     if above is not None:
         above(current)
     answered = None if shown is None or shown.elsewhere else shown.spec

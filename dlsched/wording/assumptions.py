@@ -1,14 +1,16 @@
-"""What an answer takes for granted: one chip for each assumption of a scenario that is not neutral."""
+"""What an answer takes for granted beside its caveats: a premise for each assumption of a scenario that is not neutral.
+
+What must stand beside a headline is a caveat, see :mod:`dlsched.wording.caveats`; it is not repeated here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from dlsched.domain.assumptions import Assumption
+from dlsched.domain.assumptions import FILLED, Assumption
 from dlsched.domain.cluster import VmType
-from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import amount, duration, money, share
@@ -22,6 +24,7 @@ PLACEMENT = {
     "pack": ("placement: pack", "A job takes as few nodes as possible, fullest first."),
     "spread": ("placement: spread", "A job takes as many nodes as possible, emptiest first."),
 }
+FILLED_IN = "Missing in your data; filled in by this rule."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +36,14 @@ class Premise:
     where: str = ""
 
 
-def assumptions(
-    scenario: Scenario, policies: Iterable[PolicySpec] = (), *, stops_jobs: bool = False, today: date | None = None
-) -> list[Premise]:
-    """Return the premises behind any result of the scenario under policies; with ``today`` also that prices are old.
+def assumptions(scenario: Scenario, *, stops_jobs: bool = False, today: date | None = None) -> list[Premise]:
+    """Return the premises behind any result of the scenario but its caveats; with ``today`` also that prices are old.
 
     ``stops_jobs``: jobs were stopped for others or changed their width.
     """
-    policies = tuple(policies)
     groups = (
         _data(scenario),
-        _policy(scenario, policies),
+        _estimates(scenario),
         _prices(scenario, today),
         _machines(scenario),
         _running(scenario, stops_jobs=stops_jobs),
@@ -72,42 +72,30 @@ def draw_premises(vary: Mapping[str, Value], where: str = "") -> list[Premise]:
 
 
 def _data(scenario: Scenario) -> list[Premise]:
-    chips = []
-    if scenario.data_kind == "example":
-        chips.append(Premise("example data", "These jobs come with the tool; they are not yours.", "Workload"))
-    if scenario.data_kind == "generated":
-        chips.append(
-            Premise(
-                f"generated, seed {scenario.seed}", "The jobs are drawn from a stated mix, not recorded.", "Workload"
-            )
-        )
-    return chips + [_filled(one, drawn=scenario.generator is not None) for one in scenario.assumptions]
+    rest = [one for one in scenario.assumptions if not is_caveat(one)]
+    return [_rule(one, drawn=scenario.generator is not None) for one in rest]
 
 
-def _filled(one: Assumption, *, drawn: bool) -> Premise:
+def is_caveat(one: Assumption) -> bool:
+    """Whether a caveat tells of it: of a filled column, a made-up cluster or an example price."""
+    return one.kind in FILLED or one.is_about_default_cluster or one.is_example_price
+
+
+def _rule(one: Assumption, *, drawn: bool) -> Premise:
     """Return a rule that filled what the data did not say; ``drawn`` jobs brought their speed with them."""
     if one.kind == "predicted-times":
         why = "By a regression on profiling rows; the share is its mean error on rows it had not seen."
         return Premise(one.words, why, "Training time")
     if one.kind == "speed-curve":
-        why = "How much faster a job is with more GPUs follows from this; the data did not say."
+        why = "How much faster a job is with more GPUs follows from this; your data do not say."
         return Premise(one.words, why, "Workload" if drawn else "Throughput")
-    where = "Cluster" if one.is_about_cluster else "Workload"
-    return Premise(one.words, "The data did not say; it was filled by this rule.", where)
+    return Premise(one.words, FILLED_IN, "Cluster" if one.is_about_prices else "Workload")
 
 
-def _policy(scenario: Scenario, policies: Sequence[PolicySpec]) -> list[Premise]:
-    chips, error = [], scenario.options.estimate_error
-    if error > 0:
-        why = "Policies that look at run times see each one wrong by up to this much."
-        chips.append(Premise(f"estimates ± {share(error)}", why, "Run"))
-    elif any(policy.uses_run_times for policy in policies):
-        why = "A policy here is told true run times, which nobody knows beforehand. Try estimates ± 50%."
-        chips.append(Premise("perfect estimates", why, "Run"))
-    if any(policy.clairvoyant for policy in policies):
-        why = "A policy here is told jobs before they are submitted: a bound, not an option."
-        chips.append(Premise("knows the future", why, "Run"))
-    return chips
+def _estimates(scenario: Scenario) -> list[Premise]:
+    error = scenario.options.estimate_error
+    why = "Policies that look at run times see each one wrong by up to this much."
+    return [Premise(f"estimates ± {share(error)}", why, "Run")] if error > 0 else []
 
 
 def _prices(scenario: Scenario, today: date | None) -> list[Premise]:
@@ -119,7 +107,7 @@ def _prices(scenario: Scenario, today: date | None) -> list[Premise]:
         chips.append(Premise("no price set", f"Costs cannot be told without a price for {missing}.", "Cluster"))
     if not priced:
         return chips
-    if not any(one.kind == "list-prices" for one in scenario.assumptions):
+    if not any(one.is_about_prices for one in scenario.assumptions):
         chips.append(Premise("list prices", "Prices as typed in or listed, without discounts of yours.", "Cluster"))
     chips.extend(_stale(scenario, today))
     if scenario.options.billing == "hour":

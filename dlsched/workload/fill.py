@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlsched.domain.assumptions import Assumption, stated
+from dlsched.domain.assumptions import EXAMPLE_PRICE, Assumption, stated
 from dlsched.domain.cluster import VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.policy import Need
@@ -26,7 +26,6 @@ from dlsched.workload.generators.fill_rules import (
 from dlsched.workload.studies.registry import FilledSpec, canonical, parse
 
 EXAMPLE_USD_PER_GPU_H = 2.50
-EXAMPLE_PRICE = "example price, not a quote"
 """About what a data-centre GPU is rented for; shown as an example price wherever it is used."""
 
 STEP_TIMES = SpeedSpec(kind="parameter-server")
@@ -56,7 +55,7 @@ def fill(scenario: Scenario, rule: FillRule) -> Scenario:
     workload = apply_rule(rule, scenario.workload, scenario.seed)
     if workload is scenario.workload:
         return scenario
-    changes: dict[str, Any] = {"workload": workload, "assumptions": _with(scenario, Assumption(text=rule.words))}
+    changes: dict[str, Any] = {"workload": workload, "assumptions": _with(scenario, *stated(rule.words))}
     if scenario.generator is not None:
         spec = parse(scenario.generator)
         base, earlier = (spec.base, spec.rules) if isinstance(spec, FilledSpec) else (canonical(scenario.generator), ())

@@ -8,7 +8,7 @@ from dlsched.ui.frame.glossary import terms
 from dlsched.ui.frame.parts import sentence
 
 page.begin("Glossary", bar=False)
-sentence(f"{len(terms())} words and {len(KPIS)} numbers, as this tool uses them.")
+sentence(f"{len(terms())} words and {len(KPIS)} numbers, as this tool uses them.", ())
 wanted = st.text_input(
     "Find a word", key="glossary-find", placeholder="backfill", help="Searches words and meanings"
 ).lower()

@@ -5,7 +5,7 @@ from dlsched.ui.plan import growth, headroom, size, size_state
 from dlsched.ui.study_page import Form, study_page
 
 size_state.follow_link()
-current = page.begin("Size")
+current = page.begin("Size", assumed=False)
 part = st.segmented_control(
     "Part", size_state.PARTS, default=size_state.SIZE, required=True, key=size_state.PART, bind="query-params",
     label_visibility="collapsed",

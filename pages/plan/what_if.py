@@ -10,7 +10,7 @@ try:
     what_if_state.follow_link()
 except DlschedError as error:
     missing = error
-current = page.begin("What if")
+current = page.begin("What if", assumed=False)
 work = what_if_state.WHAT_IFS.work
 if missing is not None:
     parts.error_box(missing)

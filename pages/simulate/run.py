@@ -1,14 +1,14 @@
 import streamlit as st
 
 from dlsched.ui.frame import page, parts
-from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario import price_lists, trust
 from dlsched.ui.simulate import policy_list, queue, run
 from dlsched.wording.assumptions import assumptions
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import amount
 from dlsched.workload.import_report import fit_of, in_seconds
 
-current = page.begin("Run")
+current = page.begin("Run", assumed=False)
 jobs = current.workload
 fit = fit_of(in_seconds(current), current.cluster, current.options.placement)
 refused = len(fit.never_fit) if current.options.oversize == "refuse" else 0
@@ -28,7 +28,12 @@ with right:
         expected = run.expected(tasks)
         with headline:
             facts = run.facts(expected, len(tasks))
-            parts.sentence(f"Run {what} on {amount(len(jobs), 'job')}: {facts}.")
+            parts.sentence(
+                f"Run {what} on {amount(len(jobs), 'job')}: {facts}.",
+                trust.caveats(current, [spec.key for spec in specs]),
+                assumptions(current, today=price_lists.today()),
+                key="run",
+            )
         disabled = not tasks or not valid or bool(refused)
         if st.button(f"Run {what}", type="primary", disabled=disabled, key="run-now", width="stretch"):
             run.start_or_ask(current, tasks, expected)
@@ -36,6 +41,5 @@ with right:
         st.markdown("First decide what happens to the jobs that can never fit (rule “Oversize”), or add nodes.")
     if not valid:
         st.markdown("First correct the parameters marked in red.")
-    parts.chips(assumptions(current, specs, today=price_lists.today()), "run")
     st.subheader("Queue", anchor=False)
     queue.live_queue()

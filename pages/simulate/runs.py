@@ -27,7 +27,8 @@ if runs.empty:
 stored = runs[runs["state"] == "stored"]
 parts.sentence(
     f"{amount(len(stored), 'run')} of {amount(stored['scenario_hash'].nunique(), 'scenario')} "
-    f"{'is' if len(stored) == 1 else 'are'} kept in {session.store().path.name}."
+    f"{'is' if len(stored) == 1 else 'are'} kept in {session.store().path.name}.",
+    (),
 )
 with st.container(horizontal=True, vertical_alignment="bottom"):
     names = st.multiselect("Scenario", sorted(runs["scenario_name"].dropna().unique()), key="runs-scenario", width=280)

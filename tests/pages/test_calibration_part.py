@@ -17,8 +17,9 @@ from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
 from dlsched.studies import registry
 from dlsched.studies.calibration.answer import Calibration
-from dlsched.studies.calibration.words import trust_chip
-from dlsched.ui.scenario import calibration
+from dlsched.studies.calibration.words import trust_caveat
+from dlsched.ui.frame import session
+from dlsched.ui.scenario import trust
 from tests.support.assumptions import read
 from tests.support.page_text import shown
 from tests.support.recorded_jobs import recorded_scenario
@@ -62,7 +63,7 @@ def test_one_button_replays_the_usual_policies_and_the_answer_stays(
 ) -> None:
     scenario = recorded_scenario("fifo")
     app = opened(store, open_page, scenario)
-    assert calibration.known_trust(scenario.content_hash) is None
+    assert trust.known_trust(scenario) is None
     assert "This trace has recorded starts." in shown(app)
     assert app.button(key="calibration-compute").label.startswith("Replay 4 policies, about ")
     app.button(key="calibration-compute").click().run()
@@ -73,10 +74,10 @@ def test_one_button_replays_the_usual_policies_and_the_answer_stays(
     assert card(app, "Waits explained") == "100%"
     assert card(app, "Typical job off by") == "1.0x"
     assert len(store.list_experiments("calibration")) == 1
-    chip = calibration.known_trust(scenario.content_hash)
+    chip = trust.known_trust(scenario)
     assert chip is not None
-    assert (chip.label, chip.where) == ("replay explains 100% of waits", "Workload")
-    assert calibration.known_trust("another") is None
+    assert (chip.label, chip.where) == ("replay explains 100% of recorded waits", "Workload")
+    assert trust.known_trust(session.demo()) is None
 
 
 def test_a_stored_answer_opens_with_the_page_and_other_policies_can_be_looked_at(
@@ -174,6 +175,6 @@ def test_names_of_groups_are_shown_letter_by_letter(store: Store, open_page: Ope
     assert not app.exception
     answer = Calibration.from_plain(record.answer)
     assert answer.default_by == "group"
-    assert "x](http" in trust_chip(answer).why
+    assert "x](http" in trust_caveat(answer).why
     (told,) = [part.value for part in app.markdown if "Replay explains" in part.value]
     assert "\\[x\\]\\(http\\:" in told

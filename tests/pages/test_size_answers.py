@@ -240,16 +240,3 @@ def test_months_can_begin_with_the_size_that_was_found(store: Store, open_page: 
     assert "1 delivery or retirement" in shown(app)
     held: pd.DataFrame = app.session_state[f"growth-steps-{tag()}-now"]
     assert held["Nodes ±"].tolist() == [record.answer["answer"][0] - 2]
-
-
-def test_the_replay_of_a_trace_says_how_far_to_trust_the_answer(
-    store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dlsched.ui.scenario import calibration
-    from dlsched.wording.assumptions import Premise
-
-    monkeypatch.setattr(
-        calibration, "known_trust", lambda _: Premise("replay explains 82% of waits", "why", "Workload")
-    )
-    app = open_page(PAGE, experiment=saved(store, answered(("wait_p95", 30.0))))
-    assert "replay explains 82% of waits" in shown(app)

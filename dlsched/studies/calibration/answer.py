@@ -159,15 +159,18 @@ class ReplayedTimes:
     audit: tuple[str, ...] = ()
 
 
-def has_record(jobs: Workload) -> bool:
-    """Whether some job has a recorded start that a replay can be compared with."""
-    return jobs.recorded_start_s is not None and bool((jobs.recorded_start_s >= jobs.submit_s).any())
+def has_same_record(one: Workload, other: Workload) -> bool:
+    """Whether two workloads are the same recorded jobs, whatever was filled in since."""
+    return len(one) == len(other) and all(
+        np.array_equal(getattr(one, name), getattr(other, name), equal_nan=name != "job_id")
+        for name in ("job_id", "submit_s", "work", "gpus", "recorded_start_s")
+    )
 
 
 def record_of(jobs: Workload) -> RecordedTimes:
     """Return what the source says of the jobs; InputError where no job has a recorded start."""
     start_s = jobs.recorded_start_s
-    if start_s is None or not has_record(jobs):
+    if start_s is None or not jobs.has_recorded_starts:
         why = f"none of {len(jobs):,} jobs has a recorded start at or after its submission: nothing to compare with"
         raise InputError(
             "calibration", why, "Give a trace that has start times, such as Philly, Helios, openb, SWF or sacct"

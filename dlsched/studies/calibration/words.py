@@ -22,10 +22,13 @@ from dlsched.studies.calibration.answer import (
 )
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
+from dlsched.wording.caveats import Caveat
 from dlsched.wording.formats import MISSING, amount, capital, decimal, duration, factor, listed, share, show_interval
 
 CLOSE, ROUGH = 1.25, 2.0
 FEWEST_JOBS = 20
+MOSTLY = 0.5
+"""A replay that explains at least this share of the waits is a mild caveat; ours."""
 
 Verdict = Literal["close", "rough", "off", "few"]
 VERDICTS: Mapping[Verdict, str] = {
@@ -83,11 +86,11 @@ def explained_words(explained: float | None) -> str:
     return share(explained) if explained > 0 else "none"
 
 
-def replay_explains(explained: float | None) -> str:
+def replay_explains(explained: float | None, waits: str = "waits") -> str:
     """Return "replay explains 82% of waits"."""
     if explained is None:
         return "recorded waits do not differ: replay explains nothing"
-    return f"replay explains {explained_words(explained)} of {'waits' if explained > 0 else 'the waits'}"
+    return f"replay explains {explained_words(explained)} of {'' if explained > 0 else 'the '}{waits}"
 
 
 def worst_groups(replay: PolicyFit, by: str) -> list[ComparedGroup]:
@@ -129,13 +132,23 @@ def group_words(replay: PolicyFit, by: str) -> str:
     return f"{first} {off}{more}: trust {'their' if len(bad) > 1 or by == 'gpus' else 'its'} what-ifs less"
 
 
-def trust_chip(answer: Calibration, *, stale: bool = False) -> Premise:
-    """Return the chip that other pages show beside a what-if about the same scenario."""
+def trust_caveat(answer: Calibration, *, stale: bool = False, of: str = "") -> Caveat:
+    """Return what stands beside every headline about the scenario; ``of``: an earlier version that was replayed."""
     replay = answer.best
     nearest = f"{spoken(replay.label)} comes nearest to {amount(answer.compared, 'recorded start')}"
     off = f"typically off by {factor(replay.typical_factor)}; {group_words(replay, answer.default_by)}"
     why = f"{nearest}: {off}."
-    return Premise(replay_explains(replay.explained), why + (" By older code." if stale else ""), "Workload")
+    why += f" Replayed on {of}, which has the same jobs." if of else ""
+    explained = replay.explained
+    short = "recorded waits do not differ: not calibrated"
+    return Caveat(
+        short if explained is None else replay_explains(explained, "recorded waits"),
+        why + (" By older code." if stale else ""),
+        "Workload",
+        kind="calibration",
+        is_bad=explained is not None and explained <= 0,
+        is_mild=explained is not None and explained >= MOSTLY,
+    )
 
 
 def counted(answer: Calibration) -> str:

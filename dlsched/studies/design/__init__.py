@@ -1,7 +1,7 @@
 """Choices to compare: the scenario with changes under a policy, each in the same futures."""
 
 from dlsched.studies.design.factors import FACTORS, Factor, changed, factor_of
-from dlsched.studies.design.futures import basis_of, in_full, num_days, usual_futures
+from dlsched.studies.design.futures import basis_of, in_full, usual_futures
 from dlsched.studies.design.run import (
     BatchResult,
     EditedScenarios,
@@ -30,7 +30,6 @@ __all__ = [
     "check_variant",
     "factor_of",
     "in_full",
-    "num_days",
     "plan_of",
     "resolve_variant",
     "run_variants",

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.units import DAY_S
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.studies.design.run import ResolvedVariant
 from dlsched.studies.design.variants import Futures
 from dlsched.wording.assumptions import is_random
+from dlsched.wording.caveats import FEWEST_DAYS
 
 RECORDED_FUTURES = 40
 """Beside what was recorded: from so many on a verdict is wrong about the long run in under 1% of traces (029)."""
 DRAWN_FUTURES = 20
 """Beside the first draw of what is random."""
-LEAST_DAYS = 5
-"""Days of a trace from which on its days are put together anew: of fewer, nothing is said about other months."""
-
 SHOWN_DRAWS = 5
 """Futures of what is drawn whose jobs are kept: who gains is told over them."""
 
@@ -36,15 +33,9 @@ def usual_futures(scenario: Scenario) -> Futures:
     A trace is one draw of the jobs there could have been. Whole days drawn with replacement stand for others (a block
     bootstrap with blocks of a day).
     """
-    if not is_random(scenario) and num_days(scenario) >= LEAST_DAYS:
+    if not is_random(scenario) and scenario.workload.days >= FEWEST_DAYS:
         return Futures.first(RECORDED_FUTURES, {"days": 1})
     return Futures.first(DRAWN_FUTURES)  # all alike where nothing is random, so that one of them is run
-
-
-def num_days(scenario: Scenario) -> int:
-    """Return over how many days, counted from the trace's zero, jobs are submitted."""
-    submit_s = scenario.workload.submit_s
-    return int(submit_s[-1] // DAY_S - submit_s[0] // DAY_S) + 1 if len(submit_s) else 0
 
 
 def basis_of(scenario: Scenario, variants: Iterable[ResolvedVariant], futures: Futures) -> Basis:
@@ -53,5 +44,5 @@ def basis_of(scenario: Scenario, variants: Iterable[ResolvedVariant], futures: F
         return EXACT_BASIS
     if not futures.vary:
         return Basis(kind="drawn", futures=futures.count)
-    days = num_days(scenario) if "days" in futures.vary else 0
+    days = scenario.workload.days if "days" in futures.vary else 0
     return Basis(kind="recorded", futures=futures.count, days=days)

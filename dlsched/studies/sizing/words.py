@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dlsched.domain.scenario import Scenario
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.compare import delta_words, judge
+from dlsched.policies.registry import find
 from dlsched.studies.sizing.answer import (
     CostBy,
     Counts,
@@ -30,6 +32,7 @@ from dlsched.studies.sizing.spec import TypeRange
 from dlsched.studies.sizing.targets import Target
 from dlsched.wording.assumptions import Premise, draw_premises, exact_premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
+from dlsched.wording.caveats import Caveat, caveats_of
 from dlsched.wording.certainty import EXACT, EXACT_WHY
 from dlsched.wording.formats import (
     MISSING,
@@ -44,7 +47,7 @@ from dlsched.wording.formats import (
     show_interval,
     signed,
 )
-from dlsched.wording.settings import NODES_OF, of_these_days
+from dlsched.wording.settings import NODES_OF, Value, of_these_days
 
 BEFORE = "What is the cheapest cluster that meets my targets?"
 """What stands in the place of an answer before there is one."""
@@ -348,6 +351,14 @@ def cautions_of(sizing: Sizing, *, stale: bool = False, elsewhere: bool = False)
 def violations(sizing: Sizing) -> list[tuple[str, str]]:
     """Return the sizes of whose runs the auditor complains, each run with its first complaint."""
     return [(sizing.words(size.counts), draw.audit[0]) for size in sizing.sizes for draw in size.draws if draw.audit]
+
+
+def caveats_of_goal(
+    scenario: Scenario, policy: str, rule: Rule, vary: Mapping[str, Value], trust: Caveat | None = None
+) -> tuple[Caveat, ...]:
+    """Return what stands beside an answer about targets and cost; ``trust``: what a calibration says."""
+    metrics = [*(target.metric for target in rule.targets), "cost_month"]
+    return caveats_of(scenario, [find(policy)], trust=trust, resampled="days" in vary, metrics=metrics)
 
 
 def premises_of(sizing: Sizing) -> list[Premise]:

@@ -231,10 +231,9 @@ def cautions_of(answer: WhatIf, plan: WhatIfPlan) -> list[Caution]:
     )  # fmt: skip
 
 
-def premises_of(answer: WhatIf, plan: WhatIfPlan, today: date, more: Sequence[Premise] = ()) -> list[Premise]:
-    """Return what the answer takes for granted: what is drawn, ``more``, then the changed scenario's own."""
-    policies = [find(variant.policy) for variant in (plan.spec.baseline, plan.spec.changed)]
+def premises_of(answer: WhatIf, plan: WhatIfPlan, today: date) -> list[Premise]:
+    """Return what the answer takes for granted beside its caveats: what is drawn, then the changed scenario's own."""
     runs = [one for side in (answer.baseline, answer.changed) for one in side.metrics]
     stops_jobs = any(one.get("preemptions") or one.get("resizes") for one in runs)
-    own = assumptions(plan.made, policies, stops_jobs=stops_jobs, today=today)
-    return [*draw_premises(plan.spec.futures.vary, "What if"), *more, *own]
+    own = assumptions(plan.made, stops_jobs=stops_jobs, today=today)
+    return [*draw_premises(plan.spec.futures.vary, "What if"), *own]

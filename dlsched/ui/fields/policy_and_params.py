@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import streamlit as st
@@ -15,8 +15,6 @@ from dlsched.store.runs import RunInfo
 from dlsched.studies.design import Variant
 from dlsched.ui.frame import session
 from dlsched.ui.frame.forms import model_fields
-from dlsched.ui.scenario import calibration, price_lists
-from dlsched.wording.assumptions import Premise, assumptions
 
 EVERYDAY_FIVE = ("fifo", "fifo-skip", "sjf", "easy-backfill", "las")
 RENTING_SIX = (
@@ -86,13 +84,6 @@ def variant_of(info: RunInfo) -> Variant:
     defaults = find(info.policy).parse({}).model_dump(mode="json")
     own = {name: value for name, value in info.params.items() if value != defaults.get(name)}
     return Variant(policy=info.policy, params=own)
-
-
-def premises(scenario: Scenario, policies: Sequence[str]) -> list[Premise]:
-    """Return what is taken for granted under policies: first how far a replay can be trusted, where it is known."""
-    trust = calibration.known_trust(scenario.content_hash)
-    own = assumptions(scenario, map(find, policies), today=price_lists.today())
-    return [*([] if trust is None else [trust]), *own]
 
 
 # ---- fields ------------------------------------------------------------------------------------------

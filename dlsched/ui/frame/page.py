@@ -32,10 +32,11 @@ KEPT_WIDGETS = ("policy-", "param-", "draws-", "memo-")
 """Keys of widgets that hold what a user has set up on a page; it is still there when he comes back."""
 
 
-def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True) -> Scenario:
+def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True, assumed: bool = True) -> Scenario:
     """Open a page: style, store, scenario bar, title; return the scenario that is looked at.
 
-    ``url`` names what the address bar keeps of the page: scenario, run, runs, base.
+    ``url`` names what the address bar keeps of the page: scenario, run, runs, base. ``assumed``: the bar lists the
+    scenario's assumptions; not where the page lists those behind its answer.
     """
     _style()
     _keep_widgets()
@@ -47,7 +48,7 @@ def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True) -
         _lost(title, error)
     session.write_url(*url)
     if bar:
-        scenario_bar.show(current)
+        scenario_bar.show(current, assumed=assumed)
     st.title(title, anchor=False)
     return current
 

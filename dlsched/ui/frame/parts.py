@@ -1,9 +1,10 @@
-"""The parts every page is built of: sentence, cards, chips, guard rails, error box, empty state."""
+"""The parts every page is built of: sentence with its caveats, cards, chips, guard rails, error box, empty state."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Literal
 
 import streamlit as st
 
@@ -13,13 +14,25 @@ from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
+from dlsched.wording.caveats import Caveat
 
 MAX_CARDS = 4
 
 
-def sentence(text: str) -> None:
-    """Show the page's answer in plain words; names that users gave may be in it."""
+def sentence(text: str, caveats: Sequence[Caveat], premises: Sequence[Premise] = (), *, key: str = "") -> None:
+    """Show the page's answer in plain words with what must be known of it, and all assumptions behind it.
+
+    Names that users gave may be in the texts. ``caveats`` is empty only where nothing was simulated; ``premises`` are
+    the other assumptions. ``key`` names the popover of both, one for each page.
+    """
     st.header(safe(text, 900), anchor=False)
+    if not caveats and not premises:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"caveats-{key}"):
+        for one in caveats:
+            colour: Literal["red", "gray", "orange"] = "red" if one.is_bad else "gray" if one.is_mild else "orange"
+            st.badge(safe(one.label, 120), color=colour, help=safe(one.why, 600))
+        chips([*caveats, *premises], key)
 
 
 def cards(entries: Sequence[tuple[str, str, str]]) -> None:
@@ -33,9 +46,9 @@ def chips(entries: Sequence[Premise], key: str) -> None:
     if not entries:
         return
     word = "assumption" if len(entries) == 1 else "assumptions"
-    with st.popover(f":orange[{len(entries)} {word}]", key=f"chips-{key}", help="What this answer takes for granted"):
+    with st.popover(f":orange[{len(entries)} {word}]", key=f"chips-{key}", help="Assumptions behind this answer"):
         for chip in entries:
-            st.markdown(f"**{safe(chip.label, 120)}**  \n{safe(chip.why, 300)}")
+            st.markdown(f"**{safe(chip.label, 120)}**  \n{safe(chip.why, 600)}")
             if chip.where in SCRIPTS:
                 st.page_link(SCRIPTS[chip.where], label=f"Change on {chip.where}", query_params=session.url_params())
 

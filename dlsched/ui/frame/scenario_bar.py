@@ -17,7 +17,7 @@ from dlsched.ui.frame import futures, run_state, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import chips
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario import price_lists, trust
 from dlsched.wording.assumptions import assumptions
 from dlsched.wording.formats import amount, money, share
 
@@ -29,14 +29,15 @@ AROUND_PX, CHAR_PX, BOX_PX = 310, 7.2, 24
 MOST_OFFERED = 12
 
 
-def show(current: Scenario) -> None:
-    """Show the bar."""
+def show(current: Scenario, *, assumed: bool = True) -> None:
+    """Show the bar; ``assumed``: with what the scenario takes for granted."""
     info = session.scenario_info()
     edited = was_edited(info)
     busy = any(not status.state.is_over for status in session.runner().status())
     texts = [safe(info.name, LONGEST_NAME), "v10", *facts(current)]
-    texts += [label for kind, (label, _) in DATA_CHIP.items() if kind == current.data_kind] + ["10 assumptions"]
-    texts += [EDITED] * edited + ["10 running 50%"] * busy + ["Selected runs: 5"] * bool(session.ticked_runs())
+    texts += [label for kind, (label, _) in DATA_CHIP.items() if kind == current.data_kind]
+    texts += ["10 assumptions"] * assumed + [EDITED] * edited + ["10 running 50%"] * busy
+    texts += ["Selected runs: 5"] * bool(session.ticked_runs())
     st.html(_fold_style(*fold_px(texts, facts(current))))
     with st.container(key="scenario-bar", border=True, horizontal=True, vertical_alignment="center", gap="xsmall"):
         _name_menu(info)
@@ -45,7 +46,8 @@ def show(current: Scenario) -> None:
             label, colour = DATA_CHIP[current.data_kind]
             st.badge(label, color=colour)  # type: ignore[arg-type]
         futures.menu(current)
-        chips(assumptions(current, today=price_lists.today()), "bar")
+        if assumed:
+            chips([*trust.caveats(current, ()), *assumptions(current, today=price_lists.today())], "bar")
         if edited:
             _edited(info)
         _running()

@@ -22,6 +22,7 @@ from dlsched.ui.home.demo_result import demo_result
 from dlsched.ui.scenario import samples
 from dlsched.ui.simulate import run
 from dlsched.ui.simulate.queue import live_queue
+from dlsched.wording.caveats import caveats_of
 from dlsched.wording.formats import amount, money
 
 DEMO_POLICIES = ("fifo", "easy-backfill", "sjf")
@@ -38,10 +39,10 @@ def demo_card(*, primary: bool) -> None:
     """Show the bundled demo with its finding, and the button that runs it."""
     shown = demo_result()
     with st.container(border=True, gap="small"):
-        sentence(shown.sentence)
+        sentence(shown.sentence, caveats_of(session.demo(), map(find, DEMO_POLICIES)), key="demo")
         charts.show(shown.chart(charts.page_theme()), "demo-thumb")
         st.markdown(
-            ":orange-badge[example data] 1,200 made-up jobs on 8 nodes with 8 A100 each. "
+            "1,200 made-up jobs on 8 nodes with 8 A100 each. "
             "Picture: FIFO, one row a node; blue busy, orange busy past due."
         )
         if st.button(

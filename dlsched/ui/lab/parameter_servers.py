@@ -187,7 +187,7 @@ def show(described: DescribedInput) -> None:
     """Show banners, sentence, cards, the table of times, assumptions, then workers alone and the layers."""
     split, theme = described.split, charts.page_theme()
     guard_rails(_cautions(described))
-    sentence(split_sentence(split))
+    sentence(split_sentence(split), ())
     cards(split_cards(split))
     with st.container(horizontal=True, vertical_alignment="center"):
         chips(list(described.chips), "servers")

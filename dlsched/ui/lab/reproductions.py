@@ -113,7 +113,7 @@ def look_at(key: str | None) -> None:
 
 def overview(outcomes: Mapping[str, Checked]) -> None:
     """Show the counts, the filters and the figures by paper."""
-    sentence(finding(outcomes))
+    sentence(finding(outcomes), ())
     cards([(state.capitalize(), str(number), HINTS[state]) for state, number in counts(outcomes).items()])
     st.markdown(f":gray[{safe(by_what(outcomes), 300)}]")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -167,7 +167,7 @@ def _paper(ours: Sequence[Reproduction], outcomes: Mapping[str, Checked]) -> Non
 
 def detail(one: Reproduction, checked: Checked | None, *, busy: bool) -> None:
     """Show one figure; ``busy``: this tab waits for a run."""
-    sentence(headline(one, checked))
+    sentence(headline(one, checked), ())
     st.markdown(f"**Claim.** {safe(one.claim, 400)}  \n:gray[{safe(one.paper.reference, 200)}]")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         state = state_of(checked)

@@ -133,7 +133,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     """Show banners, sentence, cards, states, the main chart, and what lies behind the means at one load."""
     answer = shown.answer
     guard_rails(steady_cautions(answer, stale=shown.stale))
-    sentence(steady_sentence(answer))
+    sentence(steady_sentence(answer), ())
     cards(steady_cards(answer))
     load = focus_load(answer)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -129,7 +129,7 @@ def show(timings: TimingsInput) -> None:
     """Show banners, sentence, cards, assumptions, the two charts and how well measurements fit."""
     curves, source = timings.curves, timings.source
     guard_rails(fit_cautions(source.fits) if source.fits is not None else [])
-    sentence(throughput_sentence(curves))
+    sentence(throughput_sentence(curves), ())
     cards(throughput_cards(curves))
     with st.container(horizontal=True, vertical_alignment="center"):
         if source.generated:

@@ -168,7 +168,7 @@ def show(models: Models) -> None:
     """Show banners, sentence, cards and the two charts."""
     fits = models.fits
     guard_rails(training_cautions(fits))
-    sentence(training_sentence(fits))
+    sentence(training_sentence(fits), ())
     cards(training_cards(fits))
     with st.container(horizontal=True, vertical_alignment="center"):
         if models.generated:

@@ -27,7 +27,6 @@ from dlsched.studies.growth.words import (
 from dlsched.studies.sizing.words import rule_premises
 from dlsched.ui.answers import Shown
 from dlsched.ui.fields import targets
-from dlsched.ui.fields.policy_and_params import premises
 from dlsched.ui.fields.targets import Goal, tag_of
 from dlsched.ui.frame import charts, parts, tables
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
@@ -36,6 +35,7 @@ from dlsched.ui.plan import size_state
 from dlsched.ui.plan.size import keys_of, name_of
 from dlsched.ui.scenario import price_lists
 from dlsched.ui.study_page import Asked
+from dlsched.wording.assumptions import assumptions
 from dlsched.wording.formats import amount
 
 MONTH, TYPE, NODES = "Month", "VM type", "Nodes ±"
@@ -182,13 +182,13 @@ def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
     """Show an answer."""
     answer = shown.answer
     parts.guard_rails(cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
-    parts.sentence(sentence(answer))
+    own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
+    premises = [*ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *own]
+    parts.sentence(sentence(answer), size_state.caveats(shown, scenario), premises, key="growth")
     parts.cards(cards_of(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(safe(answer.label), color="gray", help="The policy that all months run under")
         st.badge(certainty(answer), color="gray", help="All months meet the same random jobs at a draw")
-        own = [] if shown.elsewhere else premises(scenario, [answer.policy])
-        parts.chips([*ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *own], "growth")
     names = {target.metric: KPIS[target.metric].label for target in answer.rule.targets}
     metric = parts.pick("Target", names, "growth-metric")
     charts.show(by_month(answer, metric, charts.page_theme()), "growth-months", caption=True)

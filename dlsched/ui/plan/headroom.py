@@ -21,8 +21,11 @@ from dlsched.studies.sizing.words import (
 )
 from dlsched.ui.answers import Shown
 from dlsched.ui.frame import charts
-from dlsched.ui.frame.parts import cards, chips, pick, sentence
+from dlsched.ui.frame.parts import cards, pick, sentence
 from dlsched.ui.frame.text import safe
+from dlsched.ui.plan import size_state
+from dlsched.ui.scenario import price_lists
+from dlsched.wording.assumptions import assumptions
 from dlsched.wording.formats import amount
 
 
@@ -30,13 +33,16 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
     """Show how much more load a size takes."""
     answer = shown.answer
     if not answer.headroom:
-        sentence(NO_HEADROOM_AT_ONCE if scenario.workload.all_at_once else NO_HEADROOM)
+        sentence(NO_HEADROOM_AT_ONCE if scenario.workload.all_at_once else NO_HEADROOM, ())
         return
-    sentence(" ".join(headroom_words(answer, room) for room in answer.headroom))
+    own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
+    sentence(
+        " ".join(headroom_words(answer, room) for room in answer.headroom), size_state.caveats(shown, scenario),
+        [LOAD_ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *own], key="headroom",
+    )  # fmt: skip
     cards(headroom_cards(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(safe(answer.label), color="gray", help="The policy that all loads run under")
-        chips([LOAD_ASSUMED, *rule_premises(answer.rule, answer.futures.vary)], "headroom")
     names = metric_names(answer)
     metric = pick("Target", names, "headroom-metric")
     charts.show(headroom(answer, metric, charts.page_theme()), "size-headroom", caption=True)

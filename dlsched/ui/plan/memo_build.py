@@ -14,7 +14,15 @@ from dlsched.metrics.stats.compare import Numbers, common_jobs
 from dlsched.metrics.winner_words import with_letters
 from dlsched.metrics.winners import Winners
 from dlsched.policies.registry import find
-from dlsched.report.alternatives import Alternative, Origin, alternative_of, memo_cautions, origin_of, taken_for_granted
+from dlsched.report.alternatives import (
+    Alternative,
+    Origin,
+    alternative_of,
+    memo_cautions,
+    memo_caveats,
+    origin_of,
+    taken_for_granted,
+)
 from dlsched.report.evidence import Frontier, Sensitivity, answer_words, frontier_of, of_sweep, winners_of
 from dlsched.report.memo import Memo, build
 from dlsched.studies.code_version import code_version
@@ -30,6 +38,7 @@ from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.memo_options import TODAY, Kept
 from dlsched.ui.plan.sweep_runs import SWEEPS
 from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario.trust import known_trust
 from dlsched.wording.assumptions import Premise, draw_premises, is_random
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.formats import count
@@ -66,7 +75,8 @@ def _memo(
 ) -> Memo:
     """Return the memo of options; winners and cautions are looked for once it is sure that there is one."""
     today = price_lists.today()
-    plain = build(options, made_on=today, exact=exact)  # refuses before anything large is loaded
+    caveats = memo_caveats(scenario, options, known_trust(scenario))
+    plain = build(options, made_on=today, exact=exact, caveats=caveats)  # refuses before anything large is loaded
     return build(
         options,
         made_on=today,
@@ -77,6 +87,7 @@ def _memo(
         rents=scenario.cluster.free_slots,
         winners=find_winners() if wanted.who_loses else (),
         sensitivity=stored_sensitivity(scenario, plain.service) if wanted.situations else None,
+        caveats=caveats,
         assumptions=[*drawn, *taken_for_granted(scenario, options, today)],
         cautions=find_cautions(),
         sizes=sizes,

@@ -34,15 +34,16 @@ from dlsched.studies.sizing.words import sentence as sentence_of
 from dlsched.studies.what_if import written_link
 from dlsched.ui.answers import Shown
 from dlsched.ui.fields import targets
-from dlsched.ui.fields.policy_and_params import premises
 from dlsched.ui.fields.targets import Goal, tag_of
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.navigation import SCRIPTS
-from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, pick, sentence
+from dlsched.ui.frame.parts import cards, guard_rails, mistakes_shown, pick, sentence
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.size_state import what_if_of
+from dlsched.ui.scenario import price_lists
 from dlsched.ui.study_page import Asked
+from dlsched.wording.assumptions import assumptions
 from dlsched.wording.cautions import Caution, overload_cautions
 from dlsched.wording.formats import amount
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -163,7 +164,10 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
     answer = shown.answer
     load = [] if shown.elsewhere else _overload(answer, scenario)
     guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *load])
-    sentence(sentence_of(answer, hits=True))
+    own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
+    sentence(
+        sentence_of(answer, hits=True), size_state.caveats(shown, scenario), [*premises_of(answer), *own], key="size"
+    )
     for text in why_none(answer):
         st.markdown(f"{safe(text, 500)}.")
     cards(cards_of(answer))
@@ -172,8 +176,6 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
         st.badge(f"{amount(answer.runs, 'run')}, {amount(len(answer.sizes), 'size')}", color="gray",
                  help="What the search looked at; “cheapest” is among these")  # fmt: skip
         st.badge(certainty(answer), color="gray", help=dollars(sure_words(answer)))
-        own = [] if shown.elsewhere else premises(scenario, [answer.policy])
-        chips([*premises_of(answer), *own], "size")
         if not shown.elsewhere and answer.answer is not None:
             st.space("stretch")
             _next_steps(shown, scenario, is_current=is_current)

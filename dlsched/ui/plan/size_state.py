@@ -11,12 +11,17 @@ from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies import growth, sizing
 from dlsched.studies.design import Variant
+from dlsched.studies.growth import GrowthSpec
+from dlsched.studies.growth.answer import Growth
 from dlsched.studies.sizing import SizeSpec
 from dlsched.studies.sizing.answer import Sizing
+from dlsched.studies.sizing.words import caveats_of_goal
 from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged
 from dlsched.ui import answers
-from dlsched.ui.answers import Answers
+from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.frame import session
+from dlsched.ui.scenario import trust
+from dlsched.wording.caveats import Caveat
 from dlsched.wording.formats import about_seconds
 
 PART = "part"
@@ -43,6 +48,14 @@ def follow_link() -> None:
     parts = (MONTHS, SIZES) if st.query_params.get(PART) == GROWTH else (SIZES, MONTHS)
     if answers.follow_link(*parts) is MONTHS and PART not in st.query_params:
         st.session_state[PART] = GROWTH
+
+
+def caveats(shown: Shown[SizeSpec, Sizing] | Shown[GrowthSpec, Growth], scenario: Scenario) -> tuple[Caveat, ...]:
+    """Return what stands beside an answer about targets; nothing is known where its scenario is elsewhere."""
+    if shown.elsewhere:
+        return ()
+    answer = shown.answer
+    return caveats_of_goal(scenario, answer.policy, answer.rule, answer.futures.vary, trust.known_trust(scenario))
 
 
 # ---- how long it takes -------------------------------------------------------------------------------

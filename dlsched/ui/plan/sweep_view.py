@@ -26,14 +26,14 @@ from dlsched.studies.sweep.words import (
     premises_of,
     value_words,
 )
-from dlsched.ui.fields.policy_and_params import premises
 from dlsched.ui.frame import charts
-from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown, sentence
+from dlsched.ui.frame.parts import cards, guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.regret_table import regret_rows, regret_table
 from dlsched.ui.plan.sweep_runs import SWEEPS, Shown
-from dlsched.wording.assumptions import Premise
+from dlsched.ui.scenario import price_lists, trust
+from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.cautions import overload_cautions
 from dlsched.wording.formats import amount, show_interval
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -63,13 +63,14 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
     guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *overload])
     offered = metrics_of(answer)
     if not offered:
-        sentence("No run came to its end with a number to compare.")
+        sentence("No run came to its end with a number to compare.", ())
         _table(answer, "")
         return
     if st.session_state.get("sweep-metric") not in offered:
         st.session_state["sweep-metric"] = offered[0]
     metric = str(st.session_state["sweep-metric"])
-    sentence(finding(answer, metric))
+    told = () if shown.elsewhere else trust.caveats(scenario, answer.policies, resampled="days" in answer.futures.vary)
+    sentence(finding(answer, metric), told, _premises(shown, scenario), key="sweep")
     cards(cards_of(answer, metric))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
@@ -77,7 +78,6 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
             help="What sentence, cards and pictures are about",
         )  # fmt: skip
         st.badge(certainty(answer), color="gray", help="All points and policies see the same draws")
-        chips(_premises(shown, scenario), "sweep")
     _parts(answer, metric)
     if not shown.elsewhere:
         _in_full(shown, scenario, is_current=is_current)
@@ -100,7 +100,7 @@ def _premises(shown: Shown, scenario: Scenario) -> list[Premise]:
     answer = shown.answer
     helps = {change.key: change.help for change in factors_for(scenario)}
     of_axes = [(axis.label, helps[axis.key]) for axis in answer.axes if axis.key in helps]
-    own = [] if shown.elsewhere else premises(scenario, answer.policies)
+    own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
     return [*own, *premises_of(answer, of_axes)]
 
 

@@ -32,7 +32,8 @@ from dlsched.ui.plan import what_if_form as form
 from dlsched.ui.plan import what_if_state as state
 from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
 from dlsched.ui.results import cards, winners
-from dlsched.ui.scenario import calibration, price_lists
+from dlsched.ui.scenario import price_lists, trust
+from dlsched.wording.caveats import Caveat, ordered
 from dlsched.wording.formats import MISSING, amount, show_size
 
 PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
@@ -129,13 +130,24 @@ def show(shown: Shown, asked: WhatIfPlan, *, refining: bool = False, old: bool =
     with st.container(key="whatif-old" if old else "whatif-now"):
         found = cautions_of(answer, plan)
         parts.guard_rails([one for one in found if one.level != "info"])
-        parts.sentence(sentence(answer, comparison))
+        premises = premises_of(answer, plan, price_lists.today())
+        parts.sentence(sentence(answer, comparison), _caveats(plan), premises, key="whatif")
         if answer.errors:
             return
         _cards(answer, comparison)
         _sure(shown, plan, asked, comparison, refining=refining)
         _pictures(answer, comparison)
         _further(shown, comparison)
+
+
+def _caveats(plan: WhatIfPlan) -> tuple[Caveat, ...]:
+    """Return what stands beside the answer; where estimates differ, each side is told what it is told."""
+    today, made, resampled = plan.edited.scenario, plan.made, "days" in plan.spec.futures.vary
+    before, after = plan.spec.baseline.policy, plan.spec.changed.policy
+    if today.options.estimate_error == made.options.estimate_error:
+        return trust.caveats(made, [before, after], about=today, resampled=resampled)
+    sides = ((today, before), (made, after))
+    return ordered(one for side, key in sides for one in trust.caveats(side, [key], about=today, resampled=resampled))
 
 
 def _cards(answer: WhatIf, comparison: Comparison) -> None:
@@ -162,7 +174,7 @@ def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:
 
 
 def _sure(shown: Shown, plan: WhatIfPlan, asked: WhatIfPlan, comparison: Comparison, *, refining: bool) -> None:
-    """Say how sure the numbers are, what varies and what is assumed; then what comes next."""
+    """Say how sure the numbers are and what varies; then what comes next."""
     answer = shown.answer
     text = "Differences from today, as the scenario is. " if answer.is_changed else ""
     st.markdown(f":gray[{dollars(text + completed_words(answer, comparison))}]")
@@ -173,9 +185,6 @@ def _sure(shown: Shown, plan: WhatIfPlan, asked: WhatIfPlan, comparison: Compari
                  help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
-        trust = calibration.known_trust(plan.edited.scenario.content_hash)
-        taken = premises_of(answer, plan, price_lists.today(), [trust] if trust else [])
-        parts.chips(taken, "whatif")
         if refining:  # in the place of what comes next, which would stay there greyed
             for _ in range(3):
                 st.empty()

@@ -27,6 +27,7 @@ from dlsched.ui.answers import Answers
 from dlsched.ui.frame import charts, loaders, session
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
+from dlsched.ui.scenario import trust
 from dlsched.wording.formats import amount
 from dlsched.workload.studies.smd import sample_server_jobs
 
@@ -80,7 +81,7 @@ def _interval(one: Admission, run: OpenedRun, stored: float) -> None:
     guard_rails(cautions_of(one, stored if stored == stored else None, run.scenario, stale=run.is_stale))
     if one.worthless:
         _other_unit(run.scenario)
-    sentence(sentence_of(one))
+    sentence(sentence_of(one), trust.caveats(run.scenario, [run.info.policy]), key="admissions")
     cards(cards_of(one))
     charts.show(room_chart(one, charts.page_theme()), "admit-room")
     _jobs(one, run)

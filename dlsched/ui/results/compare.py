@@ -23,13 +23,13 @@ from dlsched.metrics.stats.compare import Cell, Comparison, check_same_workload,
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.metrics.summary import Metrics
 from dlsched.metrics.winners import winners
-from dlsched.policies.registry import find
 from dlsched.ui.frame import charts, loaders, page, parts, runs_of, session
 from dlsched.ui.frame.runs_of import Series, shared_seeds
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import what_if_form, what_if_state
 from dlsched.ui.results import winners as winners_view
 from dlsched.ui.results.result import premises_of_runs
+from dlsched.ui.scenario import trust
 from dlsched.wording.cautions import cautions, comparison_cautions
 from dlsched.wording.formats import amount, capital, count
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -60,7 +60,7 @@ TABLE_ONLY = ("Savings", "What differs")
 def compare_page() -> None:
     """Show the page."""
     follow_runs()
-    current = page.begin("Compare", url=("scenario", "runs", "base"))
+    current = page.begin("Compare", url=("scenario", "runs", "base"), assumed=False)
     chosen = _chosen_runs(current)
     scenarios = {series.label: loaders.scenario_of(series.run_ids[0]) for series in chosen}
     is_same = len({scenario.workload.content_hash for scenario in scenarios.values()}) == 1
@@ -131,14 +131,14 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     parts.guard_rails([*(one for one in overload if one.level != "info"), *warnings])
     costs = costs_of(chosen)
     saved = sentence_of_savings(comparison, costs) if is_rented and not only_common else ""
-    parts.sentence(saved or compare_sentence(comparison))
+    caveats = trust.caveats(scenario, [series.policy for series in chosen])
+    premises = premises_of_runs(scenario, list(metrics.values()))
+    parts.sentence(saved or compare_sentence(comparison), caveats, premises, key="compare")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _choose_baseline(chosen)
         if is_same and any(done != common for done in completed.values()):
             st.toggle(f"Only the {amount(common, 'job')} all runs completed", key="only-common",
                       help="Means over unlike sets of jobs mislead; this compares the same jobs")  # fmt: skip
-        policies = [find(series.policy) for series in chosen]
-        parts.chips(premises_of_runs(scenario, policies, list(metrics.values())), "compare")
         st.space("stretch")
         best = cheapest(costs) if saved else most_stars(comparison)
         _ways_on(base, next((series for series in chosen if series.label == best), base), scenario)

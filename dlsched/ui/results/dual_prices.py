@@ -23,10 +23,11 @@ from dlsched.studies.inspect.dual_prices.words import (
 )
 from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.frame import charts, loaders
-from dlsched.ui.frame.parts import cards, chips, guard_rails, sentence
+from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.results.decision_inspector import Inspector, OpenedRun
 from dlsched.ui.results.job import choose, chosen_row
+from dlsched.ui.scenario import trust
 from dlsched.ui.study_page import bring
 from dlsched.wording.formats import amount
 from dlsched.wording.resources import RESOURCE_WORDS
@@ -80,10 +81,10 @@ def _whole_run(run: PricedRun, opened: OpenedRun) -> None:
     one, jobs = _chosen(run, info), loaders.jobs(info.run_id)
     rejected = set(jobs.loc[jobs["status"] == "rejected", "row"].tolist())
     guard_rails(cautions_of(run, rejected, stale=opened.is_stale))
-    sentence(sentence_of(run, one))
+    told = trust.caveats(opened.scenario, [info.policy])
+    sentence(sentence_of(run, one), told, premises_of(opened.scenario.assumptions), key="prices")
     cards(cards_of(run, loaders.metrics(info.run_id).get("utility_total")))
     _prices(run, one)
-    chips(premises_of(opened.scenario.assumptions), "prices")
     _job(run, one, info)
     _bookings(run, one)
     _jobs(run, one, info)

@@ -16,6 +16,7 @@ from dlsched.metrics.job_timeline import JobTimeline, timeline_of
 from dlsched.studies.inspect.dual_prices import DualPricesSpec
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.parts import cards, sentence
+from dlsched.ui.scenario import trust
 from dlsched.wording.formats import amount, count, duration, moment, money, number
 
 TABLE = {
@@ -60,22 +61,23 @@ def job_tab(run_id: str, scenario: Scenario) -> None:
     jobs = loaders.jobs(run_id)
     own = jobs[jobs["row"] == row]
     if row is None:
-        sentence("Pick a job in the table to read its story: why it waited, where it ran, what it cost.")
+        sentence("Pick a job in the table to read its story: why it waited, where it ran, what it cost.", ())
     elif own.empty:
         st.warning(f"This run has {amount(len(jobs), 'job')}, none with number {count(row)}. Pick one in the table.")
     else:
         if st.query_params.get("job") != str(row):
             st.query_params["job"] = str(row)
-        _story(run_id, own.iloc[0], rented=scenario.cluster.free_slots)
+        _story(run_id, own.iloc[0], scenario)
     _table(run_id, row)
 
 
-def _story(run_id: str, job: pd.Series, *, rented: bool) -> None:
-    job_id, pieces = str(job["job_id"]), loaders.segments(run_id)
+def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
+    rented, job_id, pieces = scenario.cluster.free_slots, str(job["job_id"]), loaders.segments(run_id)
     waits = session.store().waits(run_id, job=job_id)
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
     timeline = timeline_of(job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented)
-    sentence(f"Job {job_id}: {timeline.sentence}")
+    told = trust.caveats(scenario, [loaders.info(run_id).policy])
+    sentence(f"Job {job_id}: {timeline.sentence}", told, key="job")
     cards(facts(timeline, rented=rented))
     machines = loaders.groups(run_id, "gpu_type") if rented else None
     own = pieces[pieces["row"] == job["row"]]

@@ -23,6 +23,7 @@ from dlsched.ui.answers import Answers
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
+from dlsched.ui.scenario import trust
 from dlsched.wording.formats import amount, duration
 from dlsched.workload.studies.modelarts import sample_elastic
 
@@ -82,7 +83,8 @@ def _decision(one: LookAhead, run: OpenedRun, row: pd.Series) -> None:
     """Show one decision: banners, sentence, cards, the plan with greedy's widths beside it, and who waits."""
     follows, unit = run.info.policy == OPTIMAL, unit_of(run.scenario)
     guard_rails(cautions_of(one, _number(row["objective"]), stale=run.is_stale, follows_plan=follows))
-    sentence(sentence_of(one, unit, follows_plan=follows))
+    told = trust.caveats(run.scenario, [run.info.policy])
+    sentence(sentence_of(one, unit, follows_plan=follows), told, key="look-ahead")
     cards(cards_of(one, _number(row["cpu_s"]), follows_plan=follows))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(f"{one.status or 'no solver'}, {one.method or 'no jobs to plan'}", color="gray",

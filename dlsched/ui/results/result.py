@@ -23,7 +23,7 @@ from dlsched.ui.results import cards, cost, gantt, job, overview
 from dlsched.ui.results.admissions import ADMISSIONS
 from dlsched.ui.results.dual_prices import DUAL_PRICES
 from dlsched.ui.results.look_ahead import LOOK_AHEAD
-from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario import price_lists, trust
 from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.formats import capital
@@ -56,14 +56,16 @@ class _Opened:
 
 def result_page() -> None:
     """Show the page."""
-    page.begin("Result", url=("scenario", "run"))
+    page.begin("Result", url=("scenario", "run"), assumed=False)
     run = _open_run()
     _follow_requests(run.info.run_id)
     tab = _header(run)
     warnings, rents = _warnings(run), run.scenario.cluster.free_slots
     parts.guard_rails([one for one in warnings if one.level != "info"])
     if tab != "Job":
-        parts.sentence(result_sentence(run.policy.label, run.metrics, money_first=rents))
+        text = result_sentence(run.policy.label, run.metrics, money_first=rents)
+        caveats = trust.caveats(run.scenario, [run.policy.key])
+        parts.sentence(text, caveats, premises_of_runs(run.scenario, [run.metrics]), key="result")
     if tab == "Overview":
         cards.show(run.metrics, _against_baseline(run), run.own.label if run.own else "", money_first=rents)
         overview.main_picture(run.info.run_id, run.scenario)
@@ -176,7 +178,7 @@ def _against_baseline(run: _Opened) -> Comparison | None:
 
 
 def _badges(run: _Opened, warnings: Sequence[Caution]) -> None:
-    """Show audit, notes, bounds and assumptions in a line."""
+    """Show audit, notes and bounds in a line."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         is_clean = not run.info.audit
         st.badge("audit ok" if is_clean else "audit failed", color="blue" if is_clean else "red",
@@ -188,12 +190,9 @@ def _badges(run: _Opened, warnings: Sequence[Caution]) -> None:
         for limited in overview.badges(run.metrics, without_cost=run.scenario.cluster.free_slots):
             st.badge(dollars(f"{limited.limit.kpi.label}: {limited.short}"), color="gray",
                      help=dollars(f"{capital(limited.words)} (proven)."))  # fmt: skip
-        parts.chips(premises_of_runs(run.scenario, [run.policy], [run.metrics]), "result")
 
 
-def premises_of_runs(
-    scenario: Scenario, policies: Sequence[PolicySpec], metrics: Sequence[Mapping[str, object]]
-) -> list[Premise]:
-    """Return what runs of a scenario under these policies take for granted, whose numbers are ``metrics``."""
+def premises_of_runs(scenario: Scenario, metrics: Sequence[Mapping[str, object]]) -> list[Premise]:
+    """Return what runs of a scenario take for granted beside their caveats, whose numbers are ``metrics``."""
     stops_jobs = any(values.get("preemptions") or values.get("resizes") for values in metrics)
-    return assumptions(scenario, policies, stops_jobs=stops_jobs, today=price_lists.today())
+    return assumptions(scenario, stops_jobs=stops_jobs, today=price_lists.today())

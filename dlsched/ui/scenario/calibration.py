@@ -11,8 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.scenario import Scenario
 from dlsched.figures.calibration import wait_by_group
 from dlsched.policies.registry import find
-from dlsched.studies.calibration import STUDY, CalibrationSpec, check, default_policies, offered_policies, read_spec
-from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, PolicyFit, has_record
+from dlsched.studies.calibration import CalibrationSpec, check, default_policies, offered_policies, read_spec
+from dlsched.studies.calibration.answer import GROUPING_WORDS, Calibration, PolicyFit
 from dlsched.studies.calibration.words import (
     ASSUMPTIONS,
     GROUP_HEADER,
@@ -25,29 +25,22 @@ from dlsched.studies.calibration.words import (
     policy_rows,
     rows_of,
     sentence,
-    trust_chip,
 )
 from dlsched.studies.estimate import estimate_run
-from dlsched.ui.answers import Answers, Shown
+from dlsched.ui.answers import Shown
 from dlsched.ui.frame import charts, session
 from dlsched.ui.frame.parts import cards, chips, guard_rails, mistakes_shown
 from dlsched.ui.frame.text import safe
+from dlsched.ui.scenario.trust import CALIBRATIONS
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.formats import about_seconds, amount
 
-CALIBRATIONS = Answers(STUDY)
 WORK = CALIBRATIONS.work
-
-
-def known_trust(scenario_hash: str) -> Premise | None:
-    """Return how far to trust what-ifs about a scenario: "replay explains 82% of waits"; None where nobody asked."""
-    newest = CALIBRATIONS.newest(scenario_hash)
-    return None if newest is None else trust_chip(newest.answer, stale=newest.stale)
 
 
 def part(scenario: Scenario) -> dict[str, DeltaGenerator]:
     """Show the part where jobs have recorded starts; return where progress goes while replays are under way."""
-    if not has_record(scenario.workload):
+    if not scenario.workload.has_recorded_starts:
         return {}
     st.subheader("Calibration", anchor=False)
     statuses = WORK.under_way()

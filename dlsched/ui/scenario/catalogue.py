@@ -83,7 +83,7 @@ def _key(name: str) -> str:
 
 def headline(scenario: Scenario, shown: TableState) -> None:
     """Show the sentence, how old prices are, and what using them does."""
-    sentence(price_sentence(shown.prices))
+    sentence(price_sentence(shown.prices), ())
     price_lists.times_warning(scenario, shown.prices.used)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if old := age_words(shown.prices, price_lists.today()):

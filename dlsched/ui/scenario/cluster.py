@@ -51,7 +51,7 @@ def headline(scenario: Scenario, *, unsaved: bool, mistake: InputError | None) -
     )  # fmt: skip
     guard_rails([caution for caution in warnings if caution.level != "info"])
     price_lists.times_warning(scenario, cluster.vm_types)
-    sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])))
+    sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])), ())
     st.markdown(_standing(scenario, unsaved, mistake))
     cards(_cards(cluster, load, scarcest_card(scenario)))
 

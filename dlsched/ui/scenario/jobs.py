@@ -101,7 +101,8 @@ def profile(scenario: Scenario) -> None:
         workload_sentence(
             len(jobs), 0.0 if together else arrival_window_s(jobs), median, load=together.get("gpus", load),
             gpus=cluster.num_gpus, never_fit=len(fit.never_fit),
-        )
+        ),
+        (),
     )  # fmt: skip
     cards([
         ("Jobs", count(len(jobs)), "Jobs that will be simulated."),

@@ -146,7 +146,9 @@ def test_what_is_typed_takes_the_place_of_our_words(
     out = str(tmp_path / "m.html")
     typed = ["--policies", "fifo,sjf", "--recommendation", "Do as I say.", "--note", "Because.", "--no-groups"]
     assert main(["report", exact_file, *typed, "--out", out, *ALONE]) == 0
-    assert capsys.readouterr().out == f"Do as I say.\nwritten: {out}\n"
+    assert capsys.readouterr().out == (
+        f"Do as I say.\nMind: SJF is told true run times; 1 day: too few to speak of other months.\nwritten: {out}\n"
+    )
     page = Path(out).read_text(encoding="utf-8")
     assert "Because." in page
     assert "Who gains" not in page
@@ -157,9 +159,9 @@ def test_one_draw_of_something_random_says_rough_first(
 ) -> None:
     out = str(tmp_path / "m.html")
     assert main(["report", random_file, "--policies", "fifo,sjf", "--draws", "1", "--out", out, *ALONE]) == 0
-    assert capsys.readouterr().out.startswith("note: rough, 1 draw")
+    assert "\nMind: rough, 1 draw" in capsys.readouterr().out
     page = Path(out).read_text(encoding="utf-8")
-    assert 0 < page.index("rough, 1 draw") < page.index("<h1>")
+    assert page.index("Recommendation") < page.index('<span class="label">rough, 1 draw') < page.index("<table")
 
 
 def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[RunResult], RunResult]) -> None:

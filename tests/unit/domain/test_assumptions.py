@@ -28,7 +28,11 @@ TYPED = (
     Assumption(kind="predicted-times", text="times predicted from generated rows, ± 9%"),
     Assumption(kind="bandwidth", text="bandwidth between machines: 1 to 2 MB per slot"),
     Assumption(kind="varied", text="arrivals +20%"),
-    Assumption(text="due = submit + 1–3 x fastest time"),
+    Assumption(kind="due-dates", text="due = submit + 1–3 x fastest time"),
+    Assumption(kind="lateness-costs", text="an hour late costs $1.00 per GPU (example)"),
+    Assumption(kind="priorities", text="priority: fewer GPUs first"),
+    Assumption(kind="users", text="users: 8 made-up users, drawn at random"),
+    Assumption(text="one GPU a worker"),
 )
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
-from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.metrics.findings import cluster_sentence, compare_sentence, headline, result_sentence, workload_sentence
 from dlsched.metrics.stats.compare import compare
-from dlsched.policies.registry import find
 from dlsched.wording.assumptions import assumptions, is_random
 from dlsched.wording.cautions import cautions, comparison_cautions, overload_cautions
 from tests.support.assumptions import read
@@ -232,8 +228,8 @@ def test_two_clauses_at_most_and_a_lone_baseline():
 # ---- chips -----------------------------------------------------------------------------------------
 
 
-def labels(given: Scenario, *policies: PolicySpec, stops_jobs: bool = False) -> list[str]:
-    return [chip.label for chip in assumptions(given, policies, stops_jobs=stops_jobs)]
+def labels(given: Scenario, *, stops_jobs: bool = False) -> list[str]:
+    return [chip.label for chip in assumptions(given, stops_jobs=stops_jobs)]
 
 
 def test_a_plain_trace_has_only_prices_and_placement():
@@ -248,7 +244,7 @@ def test_every_rule_that_is_not_neutral_has_a_chip():
         absences=[Absence(node=0, start_s=5)],
         data_kind="generated",
         seed=7,
-        assumptions=read("due = submit + 1–3 x run time"),
+        assumptions=read("due = submit + 1–3 x run time", "read as: team"),
         billing="hour",
         rejection_usd=5,
         restart_s=15,
@@ -261,8 +257,7 @@ def test_every_rule_that_is_not_neutral_has_a_chip():
         placement="pool",
     )
     assert labels(given) == [
-        "generated, seed 7",
-        "due = submit + 1–3 x run time",
+        "read as: team",
         "estimates ± 50%",
         "no price set",
         "list prices",
@@ -289,15 +284,6 @@ def test_a_speed_curve_is_changed_where_it_was_made():
     drawn = given.replace(generator={"kind": "training-stream"})
     (chip,) = [chip for chip in assumptions(drawn) if chip.label.startswith("speed curve")]
     assert chip.where == "Workload"
-
-
-def test_what_a_policy_is_told():
-    sjf = find("sjf")
-    assert "perfect estimates" in labels(scenario(), sjf)
-    assert "knows the future" in labels(scenario(), replace(sjf, clairvoyant=True))
-    assert "perfect estimates" not in labels(scenario(estimate_error=0.2), sjf)
-    assert "perfect estimates" not in labels(scenario(), find("fifo"))
-    assert labels(scenario(data_kind="example"))[0] == "example data"
 
 
 def test_free_restarts_are_an_assumption_where_jobs_are_stopped():

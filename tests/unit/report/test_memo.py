@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.stats.compare import compare
-from dlsched.report.alternatives import SEES_AHEAD, TOLD_RUN_TIMES, alternative_of, origin_of
+from dlsched.report.alternatives import SEES_AHEAD, TOLD_RUN_TIMES, alternative_of, memo_caveats, origin_of
 from dlsched.report.choice import best_of, cost_key, points, recommendation, service_key
 from dlsched.report.memo import LONGEST, ROUGH, build
 from dlsched.report.rerun import commands, compare_command, file_name, seeds_words, simulate_command
@@ -100,12 +100,21 @@ def test_one_draw_of_something_random_is_rough_and_recommends_nothing():
 
 
 @pytest.mark.parametrize("kind", ["example", "generated"])
-def test_data_that_are_not_the_readers_are_labelled(kind):
-    origin = dataclasses.replace(ORIGIN, data_kind=kind)
-    memo = build([dataclasses.replace(each, origin=origin) for each in two()], made_on=DAY)
-    assert memo.labels[0].startswith(f"{kind} data")
-    with pytest.raises(InputError, match="must say"):
-        dataclasses.replace(memo, labels=())
+def test_a_memo_is_not_built_without_the_caveats_of_its_options(kind):
+    scenario = small_scenario().replace(data_kind=kind)
+    options = [
+        alternative_of(policy, [numbers(late, 100.0) for late in (0.4, 0.5)], scenario, policy, {}, [0, 1])
+        for policy in ("fifo", "sjf")
+    ]
+    caveats = memo_caveats(scenario, options)
+    memo = build(options, made_on=DAY, caveats=caveats)
+    assert memo.labels[:2] == tuple(caveat.label for caveat in caveats)[:2]
+    assert {"SJF is told true run times", memo.caveats[1].label} <= set(memo.labels)
+    assert memo.caveats[1].kind == {"example": "example-data"}.get(kind, kind)
+    assert memo.assumptions[: len(caveats)] == caveats
+    for missing in caveats:
+        with pytest.raises(InputError, match=f"must say its caveats.*{missing.kind} not told"):
+            dataclasses.replace(memo, caveats=tuple(one for one in caveats if one != missing))
 
 
 def test_costs_are_of_a_month_where_the_options_take_unlike_times():

@@ -153,7 +153,7 @@ def of_calibration() -> dict[str, list[str]]:
         "jobs": [calibration_words.counted(found)],
         "policies": [" | ".join(row) for row in calibration_words.policy_rows(found)],
         "banners": cautions(calibration_words.cautions_of(found, default_cluster=True, stale=True)),
-        "assumptions": premises((calibration_words.trust_chip(found), *calibration_words.ASSUMPTIONS)),
+        "assumptions": premises((calibration_words.trust_caveat(found), *calibration_words.ASSUMPTIONS)),
     }
 
 

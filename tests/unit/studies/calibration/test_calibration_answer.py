@@ -22,7 +22,7 @@ from dlsched.studies.calibration.answer import (
     explained_of_groups,
     explained_share,
     gpu_classes,
-    has_record,
+    has_same_record,
     record_of,
 )
 from tests.support.calibrations import HAND, jobs_of, replay
@@ -86,7 +86,7 @@ def test_without_any_recorded_start_there_is_a_way_out() -> None:
     bare = HAND.with_columns(recorded_start_s=None)
     early = jobs_of([-1, -2])
     for jobs in (bare, early):
-        assert not has_record(jobs)
+        assert not jobs.has_recorded_starts
         with pytest.raises(InputError, match=r"has a recorded start.*start times, such as Philly"):
             record_of(jobs)
     with pytest.raises(InputError, match="none of 4 jobs with a recorded start starts under every policy"):
@@ -204,11 +204,23 @@ def test_the_answer_goes_through_plain_data_and_the_chip_says_the_share() -> Non
     assert Calibration.from_plain(answer.to_plain()) == answer
     with pytest.raises(InputError, match="answer Calibration"):
         Calibration.from_plain({"scenario": "x"})
-    chip = words.trust_chip(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
-    assert chip.label == "replay explains 60% of waits"
+    chip = words.trust_caveat(calibrate(record_of(HAND), [replay([0, 120, 120, 120])]))
+    assert (chip.label, chip.kind) == ("replay explains 60% of recorded waits", "calibration")
+    assert (chip.is_mild, chip.is_bad) == (True, False)
     assert "FIFO comes nearest to 4 recorded starts: typically off by 1.2x" in chip.why
-    assert words.trust_chip(answer).label == "replay explains none of the waits"
-    assert words.trust_chip(answer, stale=True).why.endswith("By older code.")
+    none = words.trust_caveat(answer)
+    assert (none.label, none.is_mild, none.is_bad) == ("replay explains none of the recorded waits", False, True)
+    assert words.trust_caveat(answer, stale=True).why.endswith("By older code.")
+    assert "Replayed on version 2" in words.trust_caveat(answer, of="version 2").why
+    alike = words.trust_caveat(calibrate(record_of(jobs_of([60, 60])), [replay([60, 90])]))
+    assert (alike.label, alike.is_bad) == ("recorded waits do not differ: not calibrated", False)
+
+
+def test_the_same_record_is_known_whatever_was_filled_in_since() -> None:
+    assert has_same_record(HAND, HAND.with_columns(due_s=HAND.submit_s + 500))
+    assert not has_same_record(HAND, HAND.with_columns(recorded_start_s=HAND.recorded_start_s + 1))
+    assert not has_same_record(HAND, HAND.with_columns(recorded_start_s=None))
+    assert not has_same_record(HAND, jobs_of([0, 60]))
 
 
 def test_rows_hold_all_jobs_and_every_group_of_every_grouping() -> None:
