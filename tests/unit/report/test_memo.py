@@ -16,6 +16,7 @@ from dlsched.report.alternatives import SEES_AHEAD, TOLD_RUN_TIMES, alternative_
 from dlsched.report.choice import best_of, cost_key, points, recommendation, service_key
 from dlsched.report.memo import LONGEST, ROUGH, build
 from dlsched.report.rerun import commands, compare_command, file_name, seeds_words, simulate_command
+from dlsched.studies.design import Futures
 from tests.support.known import known
 from tests.support.memos import DAY, ORIGIN, full_memo, numbers, option, two
 from tests.support.runs_for_store import small_scenario
@@ -103,7 +104,7 @@ def test_one_draw_of_something_random_is_rough_and_recommends_nothing():
 def test_a_memo_is_not_built_without_the_caveats_of_its_options(kind):
     scenario = small_scenario().replace(data_kind=kind)
     options = [
-        alternative_of(policy, [numbers(late, 100.0) for late in (0.4, 0.5)], scenario, policy, {}, [0, 1])
+        alternative_of(policy, [numbers(late, 100.0) for late in (0.4, 0.5)], scenario, policy, {}, Futures.first(1))
         for policy in ("fifo", "sjf")
     ]
     caveats = memo_caveats(scenario, options)
@@ -240,11 +241,11 @@ def test_names_of_files_and_seeds():
 
 def test_an_option_of_a_policy_keeps_only_what_differs_and_knows_its_caveat():
     scenario = small_scenario()
-    las = alternative_of("LAS", [{}], scenario, "las", {"quantum_s": 60.0, "vm_type": None}, [0])
+    las = alternative_of("LAS", [{}], scenario, "las", {"quantum_s": 60.0, "vm_type": None}, Futures())
     assert las.params == {}
-    assert alternative_of("LAS", [{}], scenario, "las", {"quantum_s": 30.0}, [0]).params == {"quantum_s": 30.0}
+    assert alternative_of("LAS", [{}], scenario, "las", {"quantum_s": 30.0}, Futures()).params == {"quantum_s": 30.0}
     assert las.caveat == ""
-    assert alternative_of("SJF", [{}], scenario, "sjf", {}, [0]).caveat == TOLD_RUN_TIMES
+    assert alternative_of("SJF", [{}], scenario, "sjf", {}, Futures()).caveat == TOLD_RUN_TIMES
     assert SEES_AHEAD != TOLD_RUN_TIMES
     assert origin_of(scenario, "mine", 2).words == "mine, v2"
     assert origin_of(scenario).words == "four jobs"
