@@ -229,7 +229,7 @@ def _compared(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="the scenario changed, under the baseline's policy: nodes=10, or nodes=10,arrivals=1.2,policy=sjf; one "
+        help="the scenario changed, under the baseline's policy: nodes=10, or nodes=10,demand=1.2,policy=sjf; one "
         "more choice each time, then one policy is enough; keys: sweep FILE --vary ?",
     )
     add_futures(parser)

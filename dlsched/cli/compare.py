@@ -155,13 +155,13 @@ def _typed(changes: Mapping[str, str]) -> str:
 
 
 def read_set(text: str, policy: str) -> tuple[str, dict[str, str]]:
-    """Return policy and changes of "nodes=10" or "policy=sjf,nodes=10,arrivals=1.2"; ``policy`` where it names none."""
+    """Return policy and changes of "nodes=10" or "policy=sjf,nodes=10,demand=1.2"; ``policy`` where it names none."""
     found: dict[str, str] = {}
     for part in text.split(","):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (equals and key and value):
             why = "is not of the form KEY=VALUE"
-            raise InputError(f"--set {text}", why, "Write it as in --set nodes=10,arrivals=1.2")
+            raise InputError(f"--set {text}", why, "Write it as in --set nodes=10,demand=1.2")
         if key in found:
             raise InputError(f"--set {text}", f"names {key} twice", "Leave one out")
         found[key] = value

@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUES",
-        help="what varies: nodes=4,8,16 or arrivals=0.8:1.2:5 (from, to, how many); twice for two; ? lists the keys",
+        help="what varies: nodes=4,8,16 or demand=0.8:1.2:5 (from, to, how many); twice for two; ? lists the keys",
     )
     parser.add_argument(
         "--one-at-a-time", action="store_true", help="each value by itself beside the scenario as it is"

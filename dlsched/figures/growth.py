@@ -49,7 +49,7 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
     _add_steps(figure, growth, level, theme)
     sure = certainty(growth) if growth.rule.exact else f"{certainty(growth)}, band 95%"
     framed(figure, theme, title=f"{target.kpi.label} by month, {sure}", y=level.title, height=HEIGHT,
-           x=f"Month (arrivals {speed_words(growth.percent)})")  # fmt: skip
+           x=f"Month (demand {speed_words(growth.percent)})")  # fmt: skip
     level.finish(figure, theme)
     months = [one.month for one in growth.months]
     by = order_by(growth)
@@ -88,7 +88,7 @@ def _hover(growth: Growth, month: int, mean: Interval, target: Target) -> str:
     check = growth.check(month)
     held = "" if growth.rule.exact else f"<br>held in {check.hits} of {amount(check.n, 'draw')}"
     return (
-        f"<b>{growth.name_of(month)}</b><br>arrivals {growth.load_of(month)}, "
+        f"<b>{growth.name_of(month)}</b><br>demand {growth.load_of(month)}, "
         f"{plain(nodes_words(growth, month), 80)}<br>"
         f"{target.kpi.label} {show_interval(target.kpi.kind, mean.mean, mean.half_width)}<br>"
         f"{VERDICTS[check.verdict]}{held}"
@@ -113,7 +113,7 @@ def _add_steps(figure: go.Figure, growth: Growth, level: Level, theme: Theme) ->
 
 def _row(growth: Growth, month: int, mean: Interval, verdict: Verdict, target: Target) -> dict[str, object]:
     return {
-        "month": growth.name_of(month), "arrivals": growth.load_of(month), "nodes": nodes_words(growth, month),
+        "month": growth.name_of(month), "demand": growth.load_of(month), "nodes": nodes_words(growth, month),
         target.kpi.label: show_interval(target.kpi.kind, mean.mean, mean.half_width), "all targets": VERDICTS[verdict],
         f"{target.metric}, exact": mean.mean, "± (95%)": mean.half_width,
     }  # fmt: skip

@@ -67,7 +67,7 @@ def _is_sayable(option: Alternative) -> bool:
 
 
 def _set(option: Alternative, baseline: str) -> str:
-    """Return changes as ``--set`` reads them: "nodes=10", "policy=sjf,nodes=10,arrivals=1.2"."""
+    """Return changes as ``--set`` reads them: "nodes=10", "policy=sjf,nodes=10,demand=1.2"."""
     policy = {} if option.policy == baseline else {"policy": option.policy}
     return ",".join(f"{key}={_value(value)}" for key, value in (policy | dict(option.changes)).items())
 

@@ -70,7 +70,7 @@ def value_words(key: str, unit: str, value: Value | None) -> str:
 
 
 def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
-    """Return a setting with its value: 8 nodes, 2 nodes of A100, arrivals +20%, run times ± 30%, days resampled."""
+    """Return a setting with its value: 8 nodes, 2 nodes of A100, demand +20%, run times ± 30%, days resampled."""
     if unit == "nodes" and value is not None:
         nodes = amount(int(float(value)), "node")
         return f"{nodes} of {key.removeprefix(NODES_OF)}" if key.startswith(NODES_OF) else nodes
@@ -82,7 +82,7 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
         return value_words(key, unit, value)
     if key == "vm_types":
         return f"only the VM types {listed(str(value).split('+'))}"
-    name = "run times" if key == "run_time_spread" else within_sentence(label)
+    name = "run times" if key == "run_time_spread" else within_sentence(label.partition(" (")[0])
     return f"{name} {value_words(key, unit, value)}"
 
 

@@ -37,14 +37,14 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     assert "pp, better" in late
     assert "10 paired draws" in said(page)
 
-    slider = page.locator(".st-key-whatif-arrivals input[type=range]")
+    slider = page.locator(".st-key-whatif-demand input[type=range]")
     slider.focus()
     page.keyboard.press("ArrowRight")
-    page.get_by_text("One more node and arrivals +5%").first.wait_for(timeout=30_000)
+    page.get_by_text("One more node and demand +5%").first.wait_for(timeout=30_000)
     settle(page)
     sentence, link = said(page), page.url
     assert "set=nodes%3A9" in link
-    assert "set=arrivals%3A1.05" in link
+    assert "set=demand%3A1.05" in link
 
     elsewhere = browser.new_context(viewport={"width": 1024, "height": 800}, color_scheme="dark")
     again = elsewhere.new_page()
@@ -63,7 +63,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     settle(page)
     page.locator(".st-key-whatif-kept button").first.click()
     page.locator("[class*=st-key-whatif-open] button").first.click()
-    page.locator(SAID, has_text="One more node and arrivals +5%").first.wait_for()
+    page.locator(SAID, has_text="One more node and demand +5%").first.wait_for()
     settle(page)
     assert said(page) == sentence
 

@@ -167,9 +167,9 @@ def test_the_size_becomes_a_version_of_the_scenario(store: Store, open_page: Ope
 def test_headroom_shows_the_loads_of_the_same_answer(store: Store, open_page: OpenPage) -> None:
     app = open_page(PAGE, experiment=saved(store, answered(("wait_p95", 30.0))), part="Headroom")
     assert not app.exception
-    assert " the load" in app.header[0].value
+    assert " more jobs" in app.header[0].value
     assert app.metric[0].label == "Headroom, answer"
-    assert "Load" in app.dataframe[0].value.columns
+    assert "Jobs" in app.dataframe[0].value.columns
     none = replace(answered(("wait_p95", 30.0)), answer={**answered(("wait_p95", 30.0)).answer, "headroom": []})
     app = open_page(
         PAGE, experiment=saved(store, replace(none, spec={**none.spec, "headroom": False})), part="Headroom"

@@ -254,7 +254,7 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
 def test_cost_is_compared_within_one_situation(store: Store, open_page: OpenPage) -> None:
     app = part(open_page(PAGE, experiment=saved(store, answered()))).set_value("Cost against service").run()
     (situation,) = [one for one in app.selectbox if str(one.key).startswith("sweep-situation")]
-    assert situation.options == ["arrivals −50%", "arrivals 2x"]
+    assert situation.options == ["arrival speed −50%", "arrival speed 2x"]
     (cost,) = [one for one in app.selectbox if str(one.key).startswith("sweep-cost")]
     assert cost.options == ["Cost per month"]
 
@@ -269,7 +269,7 @@ def test_a_clicked_mark_chooses_the_situation_whose_runs_open_in_full(
     runs = store.list_runs()
     assert sorted(runs["policy"]) == ["fifo", "las"]
     made = kept(store)
-    assert (made.cluster.num_nodes, made.name) == (1, "four jobs, 1 node, arrivals 2x")
+    assert (made.cluster.num_nodes, made.name) == (1, "four jobs, 1 node, arrival speed 2x")
     cell = next(one for one in answered().answer["cells"] if (one["point"], one["policy"]) == (1, "fifo"))
     run = runs[runs["policy"] == "fifo"].iloc[0]
     assert store.metrics(str(run["run_id"]))["jct_mean"] == pytest.approx(cell["values"]["jct_mean"])

@@ -95,25 +95,25 @@ def test_a_moved_control_changes_the_answer_and_the_link(store: Store, open_page
     assert (app.metric[0].label, app.metric[3].label) == ("Late jobs, share", "Cost per month")
     assert app.metric[3].delta.startswith("+")
     assert link(app)["set"] == ["nodes:3"]
-    app = app.slider(key="whatif-arrivals").set_value(0.5).run()
-    assert link(app)["set"] == ["nodes:3", "arrivals:0.5"]
+    app = app.slider(key="whatif-demand").set_value(0.5).run()
+    assert link(app)["set"] == ["nodes:3", "demand:0.5"]
     app = app.selectbox(key="whatif-policy").set_value("sjf").run()
     assert link(app)["to"] == ["sjf"]
-    two = {"nodes": 3, "arrivals": 0.5}
+    two = {"nodes": 3, "demand": 0.5}
     assert said(app) == expected(queued(), Variant(policy="sjf", changes=two))
     assert not app.exception
 
 
 @pytest.mark.usefixtures("runner")
 def test_changes_are_taken_back_one_by_one_in_turn_and_all_at_once(store: Store, open_page: OpenPage) -> None:
-    app = opened(store, open_page, queued(), set=["nodes:3", "arrivals:1.5"], to="las", param=["quantum_s:120"])
+    app = opened(store, open_page, queued(), set=["nodes:3", "demand:1.5"], to="las", param=["quantum_s:120"])
     both = said(app)
-    assert both.startswith("These four changes ")
+    assert both.startswith("These four changes, in one draw: ")
     app = app.button(key="whatif-drop-param.quantum_s").click().run()
     assert "param" not in app.query_params
-    app = app.button(key="whatif-drop-arrivals").click().run()
+    app = app.button(key="whatif-drop-demand").click().run()
     assert link(app)["set"] == ["nodes:3"]
-    assert app.slider(key="whatif-arrivals").value == 1
+    assert app.slider(key="whatif-demand").value == 1
     app = app.button(key="whatif-drop-policy").click().run()
     assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}))
     for _ in range(3):
@@ -393,13 +393,13 @@ def test_a_moved_control_edits_the_scenario_once_and_the_question_is_never_read_
     for module in (what_if_state, factors, run):
         monkeypatch.setattr(module, "changed", edited)
     monkeypatch.setattr(Study, "read_spec", was_read)
-    app = app.slider(key="whatif-arrivals").set_value(1.5).run()
+    app = app.slider(key="whatif-demand").set_value(1.5).run()
     assert not app.exception
-    assert link(app)["set"] == ["nodes:3", "arrivals:1.5"]
-    assert edits == [{"nodes": 3, "arrivals": 1.5}]
+    assert link(app)["set"] == ["nodes:3", "demand:1.5"]
+    assert edits == [{"nodes": 3, "demand": 1.5}]
     assert reads == []  # the question travels as it is
     app = app.run()
-    assert said(app).startswith("One more node and arrivals +50% ")
+    assert said(app).startswith("One more node and demand +50%, in one draw: ")
     assert (len(edits), len(reads)) == (1, 0)  # nothing is changed: nothing is edited
     app = app.button(key="whatif-undo").click().run()
     assert (len(edits), len(reads)) == (1, 0)  # nor what was seen before

@@ -28,8 +28,10 @@ from dlsched.wording.settings import setting_words
 from dlsched.workload.studies.modelarts import VARIANTS
 
 Kind = Literal["whole", "number", "names"]
-Turn = Literal["first", "usual", "last"]
-"""When a factor is applied: the days of a draw before all else, failures of what the others leave."""
+Turn = Literal["days", "demand", "usual", "failures"]
+"""When a factor is applied: days before all else, then how many jobs there are, failures of what the others leave."""
+Role = Literal["condition", "option"]
+"""A condition happens to who plans: demand, run times, prices, failures. An option is what he chooses."""
 Value = float | str
 Edit = Callable[[Scenario, Any, int], Scenario]
 """From a scenario, a checked value and the seed of the draw to the changed scenario."""
@@ -38,6 +40,12 @@ NODES_OF = "nodes."
 OWN = "own"
 MISHAPS = (OWN, *VARIANTS)
 """What goes wrong: as in the scenario, or as in one of the simulations of the ModelArts study."""
+OPTIONS_OF_RULES = ("checkpoint_s", "slot_s")
+"""Rules of the simulation that somebody chooses: how often jobs save their work, and the grid of reservations.
+
+All others are conditions: how well run times are estimated, what jobs die or are cancelled, how long a restart takes
+and what a job turned away or done late is worth are facts of jobs and users; the horizon is what is looked at.
+"""
 _WRONG = ("estimate_error", "bug_share", "bug_within_s", "cancel_share", "restart_s", "restart_mode")
 """The rules that say what goes wrong; the others stay as they are."""
 _FACTOR_LOW, _FACTOR_HIGH = 0.01, 100.0
@@ -49,7 +57,8 @@ class Factor:
     """A line of the table.
 
     ``unit`` of the value, "x" = a factor, "" = a share or names; ``low`` and ``high`` bound numbers, ``above`` whether
-    ``low`` itself is out; ``of_jobs`` whether it edits the jobs, ``per_draw`` whether it draws something of its own.
+    ``low`` itself is out; ``role`` whether it happens or is chosen; ``of_jobs`` whether it edits the jobs,
+    ``per_draw`` whether it draws something of its own.
     ``own`` returns the value a scenario has, at which nothing changes.
     """
 
@@ -61,6 +70,7 @@ class Factor:
     high: float
     help: str
     edit: Edit
+    role: Role = "condition"
     above: bool = False
     of_jobs: bool = False
     per_draw: bool = False
@@ -70,7 +80,7 @@ class Factor:
     @property
     def is_of_draw(self) -> bool:
         """Whether it changes jobs as they were drawn: failures count from the first submission of a draw too."""
-        return self.of_jobs or self.turn == "last"
+        return self.of_jobs or self.turn == "failures"
 
     def read(self, value: Value) -> Value:
         """Return the value as its kind holds it; InputError naming the change for one out of range."""
@@ -137,6 +147,24 @@ def factors_for(scenario: Scenario) -> tuple[Factor, ...]:
     """Return every factor of a scenario, those of one VM type of its pools among them."""
     names = {} if scenario.cluster.free_slots else dict.fromkeys(pool.vm.name for pool in scenario.cluster.pools)
     return (*FACTORS, *map(_nodes_of, names))
+
+
+def role_of(key: str) -> Role:
+    """Return whether what a change or a policy's parameter ("policy.parameter") edits happens or is chosen."""
+    return next((factor.role for factor in FACTORS if factor.key == key), "option")
+
+
+def conditions_of(scenario: Scenario, changes: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the changes that happen to who plans, by key: demand, run times, prices, failures; InputError if unknown.
+
+    Options are compared under the same conditions.
+    """
+    return {key: value for key, value in changes.items() if factor_of(scenario, key).role == "condition"}
+
+
+def options_of(scenario: Scenario, changes: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the changes that are chosen, by key: nodes, VM types, rules somebody sets; InputError if unknown."""
+    return {key: value for key, value in changes.items() if factor_of(scenario, key).role == "option"}
 
 
 def without_neutral(scenario: Scenario, values: Mapping[str, Value]) -> dict[str, Value]:
@@ -220,7 +248,8 @@ def _nodes_of(name: str) -> Factor:
         return sum(pool.count for pool in scenario.cluster.pools if pool.vm.name == name)
 
     text = f"Nodes of the pool of {name}. Nodes are added and taken away at the end of their pool."
-    return Factor(f"{NODES_OF}{name}", f"Nodes of {name}", "nodes", "whole", 0, 100_000, text, edit, own=own)
+    label = f"Nodes of {name}"
+    return Factor(f"{NODES_OF}{name}", label, "nodes", "whole", 0, 100_000, text, edit, "option", own=own)
 
 
 def with_count(cluster: Cluster, name: str, count: int) -> Cluster:
@@ -303,11 +332,17 @@ def _mishaps(scenario: Scenario, value: str, _: int) -> Scenario:
 # ---- the jobs ----------------------------------------------------------------------------------------
 
 
+def _demand(scenario: Scenario, factor: float, seed: int) -> Scenario:
+    from dlsched.workload.generators.demand import scale_demand  # generators are not needed for traces
+
+    return scenario.replace(workload=scale_demand(scenario.workload, factor, scenario.seed + seed))
+
+
 def _arrivals(scenario: Scenario, factor: float, _: int) -> Scenario:
     jobs = scenario.workload
     if jobs.all_at_once and factor != 1:
         why = "all jobs arrive at once, so they cannot arrive faster or slower"
-        raise InputError("workload", why, "Change the nodes or the run times instead")
+        raise InputError("workload", why, "Change the demand instead: so many times as many jobs")
     first_s = jobs.submit_s[0] if len(jobs) else 0.0
     submit_s = first_s + (jobs.submit_s - first_s) / factor
     moved: dict[str, Any] = {"submit_s": submit_s}
@@ -382,7 +417,9 @@ def _option(name: str) -> Factor:
         held = getattr(scenario.options, name)
         return None if held is None else float(held)
 
-    return Factor(name, label, unit, "number", low, high, str(field.description), edit, above="gt" in bounds, own=own)
+    role: Role = "option" if name in OPTIONS_OF_RULES else "condition"
+    text = str(field.description)
+    return Factor(name, label, unit, "number", low, high, text, edit, role, above="gt" in bounds, own=own)
 
 
 def vars_of(bound: object) -> dict[str, Any]:
@@ -397,13 +434,21 @@ def _is_number(annotation: Any) -> bool:
 FACTORS: tuple[Factor, ...] = (
     Factor(
         "nodes", "Nodes", "nodes", "whole", 1, 100_000, "Nodes of the pool of equal nodes, or free slots.", _nodes,
-        own=_num_nodes,
+        "option", own=_num_nodes,
     ),
     _factor("prices", "Prices", "All machine prices times this.", _prices, of_jobs=False, low=0.0),
+    Factor(
+        "demand", "Demand", "x", "number", _FACTOR_LOW, _FACTOR_HIGH,
+        "So many times as many jobs over the same time: +30% of 10,000 jobs are 13,000. Added jobs are copies of jobs "
+        "that are there, at the same time of another day; below 1, jobs are left out. Which ones is drawn for each "
+        "future.",
+        _demand, of_jobs=True, per_draw=True, turn="demand", own=lambda _: 1.0,
+    ),
     _factor(
         "arrivals",
-        "Arrivals",
-        "Jobs arrive so many times as fast: times since the first are divided by this; due times move with their jobs.",
+        "Arrival speed (same jobs, compressed)",
+        "The same jobs in less time: times since the first are divided by this; due times move with their jobs. "
+        "Compare rates and waits only: totals are over another time. For more jobs over the same time take demand.",
         _arrivals,
     ),
     _factor("durations", "Run times", "The run time of every job times this; due times stay.", _durations),
@@ -413,20 +458,20 @@ FACTORS: tuple[Factor, ...] = (
         "failures", "Failures, one a node every", "h", "number", 0.1, 1e6,
         "Mean time between failures of each node, hours, on top of the scenario's own; drawn for each draw. "
         f"Exponential, and a node is back after {REPAIR_S / HOUR_S:g} h: assumptions of ours.",
-        _failures, per_draw=True, turn="last",
+        _failures, per_draw=True, turn="failures",
     ),
     Factor(
         "failure_at", "Failures at given times", "", "names", 0, 0,
         "Which node fails when and for how long, as NODE@STARTforLENGTH in hours: 3@48for6 = node 3 fails 48 h after "
         "the first submission and is away, and not paid for, for 6 h; several with + between them. Nodes count from 0 "
         "through the pools. Policies do not know beforehand.",
-        _failure_at, turn="last",
+        _failure_at, turn="failures",
     ),
     Factor(
         "days", "Days resampled", "", "whole", 1, 1,
         "1: each draw is as many days, each a whole day of the trace drawn with replacement. What lasts longer than a "
         "day, such as a busy week, is broken up; ± is of the mean over such draws, not of other days.",
-        _days, of_jobs=True, per_draw=True, turn="first",
+        _days, of_jobs=True, per_draw=True, turn="days",
     ),
     Factor(
         "run_time_spread", "Run times, spread", "", "number", 0, 5,
@@ -444,7 +489,7 @@ FACTORS: tuple[Factor, ...] = (
     ),
     Factor(
         "vm_types", "VM types", "", "names", 0, 0,
-        "VM types that policies may choose on free slots, names with + between them.", _vm_types,
+        "VM types that policies may choose on free slots, names with + between them.", _vm_types, "option",
     ),
     *(_option(name) for name, field in SimulationRules.model_fields.items() if _is_number(field.annotation)),
 )  # fmt: skip

@@ -28,7 +28,7 @@ class GrowthStep(FrozenModel):
 
 
 class Month(FrozenModel):
-    """A month: arrivals times ``load``, ``counts`` of nodes of each VM type, and its draws.
+    """A month: ``load`` times as many jobs, ``counts`` of nodes of each VM type, and its draws.
 
     ``usd_month``: price of all fixed nodes over 30.4 days, None where it is not known; ``error``: why the month cannot
     be run.
@@ -68,7 +68,7 @@ class Growth(Answer):
         return judge(self.rule, found.draws, found.error)
 
     def load_of(self, month: int) -> str:
-        """Return by what a month's arrivals are multiplied: "1.03x"."""
+        """Return by what a month's jobs are multiplied: "1.03x"."""
         return f"{number(self.months[month].load)}x"
 
     def name_of(self, month: int) -> str:

@@ -1,4 +1,4 @@
-"""Every month as a variant: more arrivals, other nodes, the same draws."""
+"""Every month as a variant: more jobs, other nodes, the same draws."""
 
 from __future__ import annotations
 
@@ -45,12 +45,11 @@ def run_growth(
     sizes = check(spec, scenario)
     variants = {month: _variant(spec, sizes, month) for month in range(spec.months + 1)}
     errors = {month: _error(scenario, variant, spec.futures) for month, variant in variants.items()}
-    whole = Rule(
-        targets=spec.targets, claim=spec.claim, level=spec.level, exact=is_exact(scenario, variants[0], spec.futures)
-    )
+    good = [month for month, error in errors.items() if not error]
+    exact = all(is_exact(scenario, variants[month], spec.futures) for month in good)  # which jobs are added is drawn
+    whole = Rule(targets=spec.targets, claim=spec.claim, level=spec.level, exact=exact)
     futures = spec.futures.recorded if whole.exact else spec.futures
     seeds = futures.seeds
-    good = [month for month, error in errors.items() if not error]
     batch = run_variants(scenario, [variants[month] for month in good], futures, executor, store, progress)
     results = dict(zip(good, batch.results, strict=True))
     needed = {seed: _done(result) for seed, result in zip(seeds, results[0], strict=True)}
@@ -82,9 +81,6 @@ def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
     if ALL in keys and len(keys) > 1:
         raise InputError("growth, steps", "name the whole cluster and single VM types", "Name one or the other")
     sizes = sizes_of(scenario, tuple(_kept(scenario, key) for key in keys) or default_types(scenario))
-    if scenario.workload.all_at_once and spec.percent:
-        why = "all jobs arrive at once, so they cannot arrive faster month by month"
-        raise InputError("growth of arrivals", why, "Set the growth to 0, or take jobs that arrive over time")
     check_variant(scenario, _variant(spec, sizes, 0), spec.futures)
     return sizes
 
@@ -111,7 +107,7 @@ def _variant(spec: GrowthSpec, sizes: Sizes, month: int) -> Variant:
     counts = counts_in(spec, sizes, month)
     moved = sizes.changes(counts) if spec.steps else {}
     # Twelve figures, so that the factor is the same in tables, hashes and links.
-    changes = moved | {"arrivals": float(f"{spec.load_in(month):.12g}")}
+    changes = moved | {"demand": float(f"{spec.load_in(month):.12g}")}
     return Variant(policy=spec.policy, changes=changes, params=spec.params)
 
 
@@ -125,7 +121,7 @@ def _error(scenario: Scenario, variant: Variant, draws: Futures) -> str:
 
 def _done(result: RunResult) -> float:
     """Return the share of the jobs that today's month ends."""
-    draw = draw_of(result, 0, [], {})
+    draw = draw_of(result, 0, [])
     return draw.done / draw.jobs if draw.jobs else 0.0
 
 
@@ -152,5 +148,5 @@ def _month(
 
 def _draw(result: RunResult, seed: int, spec: GrowthSpec, share: float) -> Replicate:
     """Return a draw of which as large a share of the jobs has to be done as today's cluster does of it."""
-    found = draw_of(result, seed, [target.metric for target in spec.targets], {})
+    found = draw_of(result, seed, [target.metric for target in spec.targets])
     return found.model_copy(update={"needed": round(share * found.jobs)})

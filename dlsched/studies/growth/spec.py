@@ -14,13 +14,13 @@ from dlsched.studies.sizing.targets import Target
 
 MOST_RUNS = 5000
 MOST_LOAD = 100.0
-"""Arrivals can be no more times as fast."""
+"""Demand can be no more times today's."""
 
 
 class GrowthSpec(FrozenModel):
     """A policy on the scenario's cluster, month after month.
 
-    ``percent``: growth of arrivals a month, compounded; ``begin``: the first month ("2026-11", empty = no dates);
+    ``percent``: growth of demand a month, compounded; ``begin``: the first month ("2026-11", empty = no dates);
     ``steps``: deliveries and retirements; ``lead_months``: from an order to nodes that run jobs. Targets, claim and
     level as in :class:`studies.sizing.rule.Rule`.
     """
@@ -31,7 +31,7 @@ class GrowthSpec(FrozenModel):
     targets: tuple[Target, ...] = Field(min_length=1, max_length=8)
     claim: Claim = Field("average", description="What holds: the mean over draws, or nearly every draw.")
     level: float = Field(0.95, gt=0, lt=1)
-    percent: float = Field(3.0, ge=-50, le=100, description="Growth of arrivals a month, %.")
+    percent: float = Field(3.0, ge=-50, le=100, description="Growth of demand a month, %.")
     months: int = Field(12, ge=1, le=60, description="How many months ahead.")
     begin: str = Field(
         "", pattern=r"^$|^[1-9]\d{3}-(0[1-9]|1[0-2])$", description="Today's month; without it months are numbered."
@@ -50,7 +50,7 @@ class GrowthSpec(FrozenModel):
         if late:
             raise ValueError(f"a step is in month {late[0].month}, after the last of {self.months} months")
         if self.load_in(self.months) > MOST_LOAD:
-            raise ValueError(f"arrivals would be {self.load_in(self.months):.0f} times today's, at most {MOST_LOAD:g}")
+            raise ValueError(f"demand would be {self.load_in(self.months):.0f} times today's, at most {MOST_LOAD:g}")
         if self.runs > MOST_RUNS:
             raise ValueError(f"months x futures must be at most {MOST_RUNS:,}, got {self.runs:,}")
         return self
@@ -61,5 +61,5 @@ class GrowthSpec(FrozenModel):
         return (self.months + 1) * len(self.futures.seeds)
 
     def load_in(self, month: int) -> float:
-        """Return by what arrivals are multiplied in a month."""
+        """Return by what the number of jobs is multiplied in a month."""
         return float((1 + self.percent / 100) ** month)

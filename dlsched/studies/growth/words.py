@@ -21,23 +21,26 @@ ASSUMED = (
         "Every month is a run of its own. No queue is carried over from the month before: a month that fails leaves "
         "jobs behind which the next one does not have.",
     ),
-    Premise("today's job mix", "The same jobs as today's arrive faster. Their sizes, run times and users stay."),
     Premise(
-        "growth by arrivals alone",
+        "today's job mix",
+        "More jobs like today's over the same time: those added are copies of jobs that are there, on other days.",
+    ),
+    Premise(
+        "growth by more jobs alone",
         "Nothing else changes but what is delivered and retired, from the begin of a month on.",
     ),
 )
 
 
 def speed_words(percent: float) -> str:
-    """Return how fast arrivals grow: "+3% a month"."""
+    """Return how fast demand grows: "+3% a month"."""
     return f"{signed(percent)}% a month"
 
 
 def asked_words(spec: GrowthSpec) -> str:
-    """Return what grows for how long: "arrivals +3% a month, 12 months, 2 deliveries or retirements"."""
+    """Return what grows for how long: "demand +3% a month, 12 months, 2 deliveries or retirements"."""
     steps = f", {amount(len(spec.steps), 'delivery or retirement', 'deliveries or retirements')}" if spec.steps else ""
-    return f"arrivals {speed_words(spec.percent)}, {amount(spec.months, 'month')}{steps}"
+    return f"demand {speed_words(spec.percent)}, {amount(spec.months, 'month')}{steps}"
 
 
 def sentence(growth: Growth) -> str:
@@ -57,7 +60,7 @@ def sentence(growth: Growth) -> str:
     failing = [] if check.why else [one.target.words for one in check.targets if one.verdict == "fails"]
     said = f"{listed(failing)} {'breaks' if len(failing) == 1 else 'break'}" if failing else "The targets break"
     why = f": {check.why}" if check.why else ""
-    when = "today" if broken == 0 else f"in {growth.name_of(broken)} (arrivals {growth.load_of(broken)})"
+    when = "today" if broken == 0 else f"in {growth.name_of(broken)} (demand {growth.load_of(broken)})"
     before = f", not sure from {growth.name_of(unsure)} on" if unsure is not None and unsure < broken else ""
     after = recovers_at(growth)
     again = f" They hold again from {growth.name_of(after)}." if after is not None else ""
@@ -119,7 +122,7 @@ def cards_of(growth: Growth) -> list[tuple[str, str, str]]:
     return [
         first,
         (f"Order by{late}", order, why),
-        ("Arrivals then", growth.load_of(at), f"Times today's, {when}."),
+        ("Demand then", growth.load_of(at), f"Times today's, {when}."),
         ("Cost per month then", money(growth.months[at].usd_month),
          f"{nodes} times their prices over 30.4 days, {when}."),
     ]  # fmt: skip
@@ -132,7 +135,7 @@ def rows_of(growth: Growth) -> list[dict[str, Any]]:
         check = growth.check(one.month)
         nodes = {vm.name or "nodes": count for vm, count in zip(growth.types, one.counts, strict=True)}
         rows.append(
-            {"month": growth.name_of(one.month), "arrivals": growth.load_of(one.month), **nodes}
+            {"month": growth.name_of(one.month), "demand": growth.load_of(one.month), **nodes}
             | {"price of the nodes": money_per_month(one.usd_month)}
             | {each.target.kpi.label: reached_words(each) for each in check.targets}
             | {"draws that hold": f"{check.hits} of {check.n}", "verdict": VERDICTS[check.verdict], "why": check.why}

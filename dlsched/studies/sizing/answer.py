@@ -58,7 +58,7 @@ class Size(FrozenModel):
 
 
 class Load(FrozenModel):
-    """Jobs that arrive ``factor`` times as fast, and the draws at this load."""
+    """``factor`` times as many jobs over the same time, and the draws at this load."""
 
     factor: float
     draws: tuple[Replicate, ...]
@@ -147,7 +147,18 @@ def check_at(sizing: Sizing, counts: Counts) -> Check:
 
 def check_load(sizing: Sizing, load: Load) -> Check:
     """Return the verdict at a load."""
-    return judge(sizing.rule, load.draws, load.error)
+    return judge(rule_at(sizing.rule, load), load.draws, load.error)
+
+
+def jobs_words(load: float) -> str:
+    """Return how many jobs there are at a load: "75% more jobs", "as many jobs as today", "20% fewer jobs"."""
+    percent = round(100 * (load - 1))
+    return f"{abs(percent)}% {'more' if percent > 0 else 'fewer'} jobs" if percent else "as many jobs as today"
+
+
+def rule_at(rule: Rule, load: Load) -> Rule:
+    """Return the rule at a load: which jobs are added or left out is drawn, so no other load is exact."""
+    return rule if load.factor == 1.0 else rule.model_copy(update={"exact": False})
 
 
 def cost_at(sizing: Sizing, counts: Counts) -> Interval | None:

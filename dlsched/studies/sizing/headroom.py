@@ -1,4 +1,4 @@
-"""How much more load a size takes: the largest factor of arrivals at which it still meets the targets."""
+"""How much more load a size takes: the largest factor of demand at which it still meets the targets."""
 
 from __future__ import annotations
 

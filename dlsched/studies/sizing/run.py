@@ -50,7 +50,7 @@ def run_size(
         answer = next(iter(trials.all_confirmed()), None)
     complete &= _around(trials, answer)
     headroom = []
-    if spec.headroom and not scenario.workload.all_at_once:
+    if spec.headroom:
         for counts in dict.fromkeys(one for one in (answer, sizes.today) if one is not None):
             room = _headroom(trials, counts)
             complete &= room is not None

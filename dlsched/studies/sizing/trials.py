@@ -15,14 +15,14 @@ from dlsched.store.record import CellStore
 from dlsched.studies.design import Futures, RunResult, Variant, check_variant, run_variants
 from dlsched.studies.design.run import is_exact
 from dlsched.studies.simulation import Progress
-from dlsched.studies.sizing.answer import COST, Counts, Load, Size, counts_words, paired
+from dlsched.studies.sizing.answer import COST, Counts, Load, Size, counts_words, jobs_words, paired, rule_at
 from dlsched.studies.sizing.rule import Check, Replicate, Rule, Verdict, judge
 from dlsched.studies.sizing.search import OutOfRuns
 from dlsched.studies.sizing.sizes import Sizes
 from dlsched.studies.sizing.spec import SizeSpec
 
 Place = tuple[Counts, float]
-"""A size at a load: nodes by type, and how many times as fast jobs arrive."""
+"""A size at a load: nodes by type, and how many times as many jobs there are."""
 SEARCHED = 11
 """Futures of each size in the search; the others confirm what it found."""
 RESERVED = 5
@@ -59,6 +59,7 @@ class SizeTrials:
         self.rule = Rule(targets=spec.targets, claim=spec.claim, level=spec.level, exact=exact)
         seeds = (0,) if exact else spec.futures.seeds
         self.search_seeds, self.confirm_seeds = seeds[:SEARCHED], seeds[SEARCHED:]
+        self.load_seeds = spec.futures.seeds[:SEARCHED]
         self._tried: dict[Place, _Tried] = {}
         self._confirmed: set[Counts] = set()
         served = tuple(target for target in spec.targets if not target.rises_with_size)
@@ -136,17 +137,18 @@ class SizeTrials:
         return self._size(counts)
 
     def loaded(self, counts: Counts, factor: float) -> Load:
-        """Return a size with jobs that arrive ``factor`` times as fast, with the draws of the search.
+        """Return a size with ``factor`` times as many jobs, with the draws of the search.
 
-        At 1 with all draws it has: what is said of the size itself holds there too.
+        At 1 with all draws it has: what is said of the size itself holds there too. Which jobs are added is drawn, so
+        other loads have several draws also where nothing else is random.
         """
-        self._run((counts, factor), self.search_seeds)
+        self._run((counts, factor), self.search_seeds if factor == 1.0 else self.load_seeds)
         tried = self._tried[counts, factor]
         return Load(factor=factor, draws=_ordered(tried), error=tried.error)
 
     def check_load(self, load: Load) -> Check:
         """Return the verdict at a load."""
-        return judge(self.rule, load.draws, load.error)
+        return judge(rule_at(self.rule, load), load.draws, load.error)
 
     def _size(self, counts: Counts) -> Size:
         tried = self._tried[counts, 1.0]
@@ -166,7 +168,7 @@ class SizeTrials:
         counts, factor = place
         today = (self.sizes.today, 1.0)
         if place != today:
-            self._run(today, missing)
+            self._run(today, self.search_seeds if self.rule.exact else missing)
         variant, draws = self._variant(counts, factor), Futures(seeds=tuple(missing), vary=self._spec.futures.vary)
         try:
             check_variant(self._scenario, variant, draws)
@@ -178,35 +180,30 @@ class SizeTrials:
         means = self._means
         batch = run_variants(self._scenario, [variant], draws, means.executor, means.store, self._tell(place))
         self.runs += len(missing)
-        needed = self._needed(place)
         metrics = [target.metric for target in self.rule.targets]
         for seed, result in zip(missing, batch.results[0], strict=True):
-            draw = draw_of(result, seed, metrics, needed)
-            if place == today:  # today's cluster does as many jobs as it does
-                draw = draw.model_copy(update={"needed": self._least_done(draw)})
-            tried.draws[seed] = draw
+            tried.draws[seed] = draw = draw_of(result, seed, metrics)
+            tried.draws[seed] = draw.model_copy(update={"needed": self._needed(draw, factor)})
 
-    def _needed(self, place: Place) -> dict[int, int]:
-        """Return by seed how many jobs have to be done: so many as today's cluster does, less what may lack."""
+    def _needed(self, draw: Replicate, factor: float) -> int:
+        """Return how many jobs have to be done: at today's load so many as today's cluster does, less what may lack."""
         today = self._tried.get((self.sizes.today, 1.0))
-        if today is None or today.error or place == (self.sizes.today, 1.0):
-            return {}
-        return {seed: self._least_done(draw) for seed, draw in today.draws.items() if not draw.error}
-
-    def _least_done(self, draw: Replicate) -> int:
-        return math.ceil((1 - self._spec.lack_percent / 100) * draw.done)
+        done = None if today is None else today.draws.get(0 if self.rule.exact else draw.seed)
+        if done is None or done.error:
+            return draw.jobs
+        return math.ceil((1 - self._spec.lack_percent / 100) * round(factor * done.done))
 
     def _variant(self, counts: Counts, factor: float) -> Variant:
         changes = self.sizes.changes(counts) if counts else {}
         if factor != 1.0:
-            changes["arrivals"] = factor
+            changes["demand"] = factor
         return Variant(policy=self._spec.policy, changes=changes, params=self._spec.params)
 
     def _tell(self, place: Place) -> Progress | None:
         told, before = self._means.progress, self.runs
         if told is None:
             return None
-        words = counts_words(self.sizes.types, place[0]) + (f", load x {place[1]:g}" if place[1] != 1.0 else "")
+        words = counts_words(self.sizes.types, place[0]) + (f", {jobs_words(place[1])}" if place[1] != 1.0 else "")
         spans = [one.most - one.least + 1 for one in self.sizes.types]
         total = usual_runs(self._spec, spans, exact=self.rule.exact)
 
@@ -226,20 +223,18 @@ def usual_runs(spec: SizeSpec, spans: Sequence[int] = (32,), *, exact: bool = Fa
     *others, widest = sorted([one.most - one.least + 1 for one in spec.types] or spans)
     tries = 4 + 2 * math.ceil(math.log2(widest + 1)) + 2 * sum(others)
     loads = 14 if spec.headroom else 0
-    return min(spec.most_runs, draws * (tries + loads) + 3 * confirm)
+    return min(spec.most_runs, draws * tries + spec.draws * loads + 3 * confirm)
 
 
-def draw_of(result: RunResult, seed: int, metrics: Sequence[str], needed: dict[int, int]) -> Replicate:
-    """Return what is kept of a run; where nothing says how many jobs have to be done, all have."""
+def draw_of(result: RunResult, seed: int, metrics: Sequence[str]) -> Replicate:
+    """Return what is kept of a run, of which all jobs have to be done."""
     if result.metrics is None:
         return Replicate(seed=seed, audit=result.audit, error=result.error or "no numbers")
     found = result.metrics
     jobs = _count(found, "jobs")
     left = _count(found, "rejected") + _count(found, "unfinished")
     values = {key: None if (value := found.get(key)) is None else float(value) for key in (*metrics, COST)}
-    return Replicate(
-        seed=seed, values=values, jobs=jobs, done=jobs - left, needed=needed.get(seed, jobs), audit=result.audit
-    )
+    return Replicate(seed=seed, values=values, jobs=jobs, done=jobs - left, needed=jobs, audit=result.audit)
 
 
 def _count(metrics: Metrics, key: str) -> int:

@@ -22,6 +22,7 @@ from dlsched.studies.sizing.answer import (
     cost_at,
     cost_difference,
     frontier,
+    jobs_words,
     left_out,
     reachable,
     reversals,
@@ -62,12 +63,11 @@ SMALLEST: Mapping[CostBy, str] = {"gpus": "GPUs", "nodes": "nodes"}
 """Without prices, what the smallest size has fewest of."""
 
 LOAD_ASSUMED = Premise(
-    "load by arrivals alone",
-    "The same jobs arrive closer together; sizes and run times stay. Loads are tried in steps of 5%, and more load is "
-    "supposed never to serve better.", "",
+    "load by more jobs alone",
+    "More jobs like today's over the same time: copies of jobs of the trace on other days. Tried in steps of 5% of the "
+    "jobs; more jobs are supposed never to be served better.", "",
 )  # fmt: skip
 NO_HEADROOM = "This answer has no headroom: it was not asked, or the search ran out of runs before."
-NO_HEADROOM_AT_ONCE = "There is no headroom to tell: all jobs arrive at once, so they cannot arrive faster."
 
 
 def sentence(sizing: Sizing, *, hits: bool = False) -> str:
@@ -273,7 +273,9 @@ def cards_of(sizing: Sizing) -> list[tuple[str, str, str]]:
         found.append((f"Tightest: {kpi.label}", value, text))
     room = room_of(sizing, answer)
     if room is not None:
-        found.append(("Headroom", headroom_card(room), "How much more load this size takes before a target breaks."))
+        found.append(
+            ("Headroom", headroom_card(room), "How many more jobs this size can handle before a target breaks.")
+        )
     return found
 
 
@@ -394,16 +396,14 @@ def metric_names(sizing: Sizing) -> dict[str, str]:
 
 
 def headroom_words(sizing: Sizing, room: Headroom) -> str:
-    """Return how much load a size takes: the last factor tried that meets the targets and the first that does not."""
+    """Return how many jobs a size can handle: "28 nodes can handle 75% more jobs; with 80% more jobs: unsure."."""
     size = ("Today's " if room.counts == sizing.today else "") + sizing.words(room.counts)
-    does, takes = ("does", "takes") if sum(room.counts) == 1 else ("do", "take")
-    if room.last is None:
-        return f"{size} {does} not meet the targets at any load tried, down to {number(room.first)}x."
-    if room.last == 1 and room.first is not None:
-        return f"{size} {takes} no more load than the present one; at {number(room.first)}x: {_at(sizing, room)}."
     if room.first is None:
-        return f"{size} {takes} {number(room.last)}x the load, the most that was tried."
-    return f"{size} {takes} {number(room.last)}x the load; at {number(room.first)}x: {_at(sizing, room)}."
+        return f"{size} can handle {jobs_words(room.last or 1.0)}, the most that were tried."
+    if room.last is None:
+        return f"{size} cannot meet the targets even with {jobs_words(room.first)}, the fewest that were tried."
+    no_more = "no more jobs than today" if room.last == 1 else jobs_words(room.last)
+    return f"{size} can handle {no_more}; with {jobs_words(room.first)}: {_at(sizing, room)}."
 
 
 def _at(sizing: Sizing, room: Headroom) -> str:
@@ -418,12 +418,12 @@ def room_of(sizing: Sizing, counts: Counts) -> Headroom | None:
 
 
 def headroom_card(room: Headroom) -> str:
-    """Return how much more load a size takes: "+18% load"; "none", or how much less it would take."""
+    """Return how many more jobs a size can handle: "+18% jobs"; "none", or how many fewer it would take."""
     if room.last is None:
-        return f"under {factor(room.first)} load"
+        return f"under {factor(room.first)} jobs"
     percent = round(100 * (room.last - 1))
     at_least = "at least " if room.first is None and percent > 0 else ""
-    return f"{at_least}{signed(percent)}% load" if percent else "none"
+    return f"{at_least}{signed(percent)}% jobs" if percent else "none"
 
 
 def headroom_cards(sizing: Sizing) -> list[tuple[str, str, str]]:
@@ -437,7 +437,7 @@ def headroom_cards(sizing: Sizing) -> list[tuple[str, str, str]]:
         if first is not None:
             verdict = VERDICTS[check_load(sizing, first).verdict]
             hint = "The first load tried that does not meet all targets: it fails, or the draws do not tell."
-            found.append((f"At {number(first.factor)}x the load, {whose}", verdict, hint))
+            found.append((f"With {jobs_words(first.factor)}, {whose}", verdict, hint))
     return found
 
 
@@ -448,7 +448,7 @@ def headroom_rows(sizing: Sizing) -> list[dict[str, str]]:
         for load in room.loads:
             check = check_load(sizing, load)
             rows.append(
-                {"Size": sizing.words(room.counts), "Load": f"{load.factor:g}x"}
+                {"Size": sizing.words(room.counts), "Jobs": f"{load.factor:g}x"}
                 | {one.target.words: reached_words(one) for one in check.targets}
                 | {"All targets": VERDICTS[check.verdict]}
                 | ({} if sizing.rule.exact else {"Draws held": f"{check.hits} of {check.n}"})

@@ -16,6 +16,7 @@ from dlsched.domain.names import names_hint
 from dlsched.metrics.kpi import KPI
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
 from dlsched.metrics.stats.knee import knee_of
+from dlsched.studies.design.factors import role_of
 from dlsched.studies.design.measures import MEASURES
 from dlsched.studies.design.variants import Futures
 
@@ -140,8 +141,8 @@ def _difference(sweep: Sweep, ours: tuple[int, str], theirs: tuple[int, str], me
 
 
 COSTS = ("cost_month", "total_cost", "vm_cost")
-MOVES_WINDOW = ("arrivals", "days", "horizon_s")
-"""Changes after which jobs arrive over another time: only costs per month compare then."""
+UNLIKE_TOTALS = ("demand", "arrivals", "days", "horizon_s")
+"""Changes after which there are other jobs, or another time: only costs per month compare then."""
 
 
 def metrics_of(sweep: Sweep) -> list[str]:
@@ -151,10 +152,10 @@ def metrics_of(sweep: Sweep) -> list[str]:
 
 
 def costs_of(sweep: Sweep) -> list[str]:
-    """Return the costs to show: per month alone where jobs arrive over different times."""
+    """Return the costs to show: per month alone where jobs or times differ."""
     costs = [key for key in COSTS if key in metrics_of(sweep)]
     moved = {axis.key for axis in sweep.axes} | set(sweep.futures.vary)
-    return [key for key in costs if key == "cost_month"] if moved & set(MOVES_WINDOW) else costs
+    return [key for key in costs if key == "cost_month"] if moved & set(UNLIKE_TOTALS) else costs
 
 
 # ---- regret ------------------------------------------------------------------------------------------
@@ -299,16 +300,9 @@ def frontier(sweep: Sweep, cost: str, service: str, among: Sequence[int] | None 
     return choices
 
 
-CIRCUMSTANCES = (
-    "arrivals", "durations", "due_slack", "weights", "prices", "failures", "failure_at", "days", "run_time_spread",
-    "restart_s", "estimate_error", "bug_share", "bug_within_s", "cancel_share", "mishaps",
-)  # fmt: skip
-"""Changes that nobody chooses: what they do to cost and service is no offer that could dominate another."""
-
-
 def choice_points(sweep: Sweep, point: int) -> list[int]:
-    """Return the points that differ from one only in what somebody can choose: nodes, machines, parameters."""
-    given = [place for place, axis in enumerate(sweep.axes) if axis.key in CIRCUMSTANCES]
+    """Return the points that differ from one only in options: what a condition does to cost and service is no offer."""
+    given = [place for place, axis in enumerate(sweep.axes) if role_of(axis.key) == "condition"]
     at = sweep.points[point]
     return [place for place, values in enumerate(sweep.points) if all(values[one] == at[one] for one in given)]
 

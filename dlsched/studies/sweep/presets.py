@@ -44,7 +44,7 @@ WHERE_ZERO: Mapping[str, tuple[Value, ...]] = {
 }
 """Low and high of changes whose own value is nothing: assumptions of ours, to be typed over."""
 ASSUMPTIONS = (
-    "arrivals", "durations", "nodes", "prices", "run_time_spread", "due_slack", "restart_s", "estimate_error",
+    "demand", "durations", "nodes", "prices", "run_time_spread", "due_slack", "restart_s", "estimate_error",
     "weights",
 )  # fmt: skip
 """What is varied where the question is which assumption matters: the first six that the scenario has."""
@@ -76,7 +76,7 @@ PRESETS = (
         "and without mishaps",
         ("modelarts-optimal", "modelarts-greedy"),
     ),
-    Preset("load", "What if load grows?", "The same jobs arriving up to 1.6 times as fast, under each policy"),
+    Preset("load", "What if load grows?", "Up to 1.6 times as many jobs over the same time, under each policy"),
     Preset(
         "assumptions",
         "Which assumption matters?",
@@ -85,7 +85,7 @@ PRESETS = (
     Preset(
         "situations",
         "Five situations",
-        "As it is, more arrivals, other run times, two nodes fail, higher prices: which policy is the safe choice",
+        "As it is, more jobs, other run times, two nodes fail, higher prices: which policy is the safe choice",
     ),
 )
 
@@ -98,7 +98,7 @@ def preset(key: str, scenario: Scenario) -> tuple[Mode, tuple[AxisSpec, ...]]:
         pool_of(scenario)
         return "grid", (_sizes(scenario), AxisSpec(key="mishaps", values=(OWN, "mishaps")))
     if key == "load":
-        return "grid", (_needed(scenario, "arrivals", LOADS),)
+        return "grid", (_needed(scenario, "demand", LOADS),)
     if key == "assumptions":
         found = [
             axis
@@ -169,7 +169,7 @@ def _sizes(scenario: Scenario) -> AxisSpec:
 def _situations(scenario: Scenario) -> tuple[AxisSpec, ...]:
     """Return the four situations beside the scenario as it is; without prices, longer jobs stand for higher prices."""
     asked: tuple[tuple[str, Sequence[Value]], ...] = (
-        ("arrivals", (1.2,)),
+        ("demand", (1.2,)),
         ("run_time_spread", (0.5,)),
         ("failure_at", (_two_fail(scenario),)),
         ("prices", (1.2,)),

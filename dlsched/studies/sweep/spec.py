@@ -27,7 +27,7 @@ NOT_REPEATABLE = ("decision_cpu_s",)
 
 
 class AxisSpec(FrozenModel):
-    """One thing that varies: the key of a change ("nodes", "arrivals", …) or "policy.parameter", and its values."""
+    """One thing that varies: the key of a change ("nodes", "demand", …) or "policy.parameter", and its values."""
 
     key: Key
     values: tuple[Value, ...] = Field(min_length=1, max_length=200)

@@ -24,7 +24,7 @@ MOST_CLAUSES = 2
 SMALL_NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
-PLURAL = ("arrivals", "durations", "prices", "weights", "failures", "failure_at", "vm_types")
+PLURAL = ("durations", "prices", "weights", "failures", "failure_at", "vm_types")
 """Changes whose name is a plural."""
 TOLD_WHOLE = ("failure_at", "failures", "run_time_spread", "vm_types", "days")
 """Changes that today's value adds nothing to."""

@@ -70,8 +70,6 @@ def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
     targets.fill_in(scenario, None if shown is None else _goal_of(shown))
     usual = GrowthSpec.model_fields
     values: dict[str, Any] = {name: usual[name].default for name in ("percent", "months", "lead_months")}
-    if scenario.workload.all_at_once:  # jobs that arrive together cannot arrive faster
-        values["percent"] = 0.0
     values["begin"] = f"{price_lists.today():%Y-%m}"
     if shown is not None:
         values = {name: getattr(shown, name) for name in values}
@@ -90,7 +88,7 @@ def _goal_of(spec: GrowthSpec) -> Goal:
 def _months(tag: str) -> dict[str, Any]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         percent = st.number_input(
-            "Growth of arrivals (% a month)", -50.0, 100.0, step=0.5, key=f"growth-percent-{tag}", format="%g",
+            "Growth of demand (% a month)", -50.0, 100.0, step=0.5, key=f"growth-percent-{tag}", format="%g",
             persist_state="session", width=215, help="Compounded: 3% a month is 1.43x after a year",
         )  # fmt: skip
         months = st.number_input("Months ahead", 1, 60, key=f"growth-months-{tag}", persist_state="session", width=130,
@@ -193,5 +191,5 @@ def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
     metric = parts.pick("Target", names, "growth-metric")
     charts.show(by_month(answer, metric, charts.page_theme()), "growth-months", caption=True)
     frame = pd.DataFrame(table_rows(answer))
-    alt = f"{amount(len(frame), 'month')}: arrivals, nodes, each target with its verdict"
+    alt = f"{amount(len(frame), 'month')}: demand, nodes, each target with its verdict"
     charts.table(frame, "growth", alt, csv_help="One line for each month")

@@ -1,4 +1,4 @@
-"""The part Headroom: how much more load today's cluster and the size found take."""
+"""The part Headroom: how many more jobs today's cluster and the size found can handle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.sizing.words import (
     LOAD_ASSUMED,
     NO_HEADROOM,
-    NO_HEADROOM_AT_ONCE,
     headroom_cards,
     headroom_rows,
     headroom_words,
@@ -30,10 +29,10 @@ from dlsched.wording.formats import amount
 
 
 def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
-    """Show how much more load a size takes."""
+    """Show how many more jobs a size can handle."""
     answer = shown.answer
     if not answer.headroom:
-        sentence(NO_HEADROOM_AT_ONCE if scenario.workload.all_at_once else NO_HEADROOM, ())
+        sentence(NO_HEADROOM, ())
         return
     own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
     sentence(

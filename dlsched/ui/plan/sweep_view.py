@@ -24,6 +24,7 @@ from dlsched.studies.sweep.words import (
     finding,
     point_words,
     premises_of,
+    situation_words,
     value_words,
 )
 from dlsched.ui.frame import charts
@@ -230,7 +231,7 @@ def _situation(answer: Sweep, point: int) -> str:
     if len(among) == 1:
         return point_words(answer, point)
     same = [
-        f"{axis.label.lower()} {value_words(axis, value)}"
+        situation_words(axis, value)
         for place, axis in enumerate(answer.axes)
         if (value := answer.points[point][place]) is not None
         and all(answer.points[one][place] == value for one in among)

@@ -46,12 +46,12 @@ def controls(spec: WhatIfSpec, scenario: Scenario) -> None:
 
 
 def usual_keys(scenario: Scenario) -> list[str]:
-    """Return the changes that have a control from the start: nodes by type, arrivals, durations, due times, prices."""
+    """Return the changes that have a control from the start: nodes by type, demand, durations, due times, prices."""
     cluster, jobs = scenario.cluster, scenario.workload
     names = list(dict.fromkeys(pool.vm.name for pool in cluster.pools))
     alone = [name for name in names if sum(pool.vm.name == name for pool in cluster.pools) == 1]
     nodes = ["nodes"] if len(cluster.pools) < 2 else [f"{NODES_OF}{name}" for name in alone[:MOST_POOLS]]
-    keys = [*nodes, *["arrivals"] * (not jobs.all_at_once), "durations"]
+    keys = [*nodes, "demand", "durations"]
     if jobs.due_s is not None:
         keys.append("due_slack")
     if any(vm.usd_per_h is not None for vm in cluster.vm_types):

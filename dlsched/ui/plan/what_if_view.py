@@ -102,9 +102,8 @@ def _suggestions(spec: WhatIfSpec, scenario: Scenario) -> None:
         st.button(f"+1 {safe(kind, 20)} node" if kind else "+1 node", key="whatif-try-nodes", type="primary",
                   on_click=form.set_change, args=(nodes, int(now or 0) + 1),
                   help="One node more, the jobs as they are")  # fmt: skip
-    if "arrivals" in usual:
-        st.button("arrivals +20%", key="whatif-try-arrivals", on_click=form.set_change,
-                  args=("arrivals", 1.2), help="The same jobs, arriving 1.2 times as fast")  # fmt: skip
+    st.button("demand +20%", key="whatif-try-demand", on_click=form.set_change,
+              args=("demand", 1.2), help="1.2 times as many jobs over the same time")  # fmt: skip
     other = next((key for key in EVERYDAY if key != spec.baseline.policy and not unmet_needs(find(key), scenario)), "")
     if other:
         st.button(find(other).label, key="whatif-try-policy", on_click=form.set_policy, args=(other,),

@@ -165,7 +165,7 @@ def _ways_on(base: Series, best: Series, scenario: Scenario) -> None:
     """Show the ways to What if, to the memo and to the run that is best."""
     more = what_if_form.more_nodes(scenario, 2)
     if st.button("What if: 2 more nodes" if more else "What if …", key="compare-whatif",
-                 help="Change nodes, arrivals and more under the baseline's policy"):  # fmt: skip
+                 help="Change nodes, demand and more under the baseline's policy"):  # fmt: skip
         what_if_state.open_about(base.run_ids[0], more)
     if st.button("Write memo", key="compare-memo", help="One page for the person who decides: HTML, PPTX, XLSX"):
         session.go("plan/report.py")

@@ -124,7 +124,7 @@ def _header(run: _Opened) -> str:
             _choose_draw(run_id, own, run.info.seed)
         for inspector in (LOOK_AHEAD, ADMISSIONS, DUAL_PRICES):
             inspector.offer(run.info)
-        hint = "Change nodes, arrivals or the policy, and see what it does"
+        hint = "Change nodes, demand or the policy, and see what it does"
         if st.button("What if …", key="result-whatif", help=hint):
             what_if_state.open_about(run_id)
         if st.button("Add to report", key="result-memo", help="An option of the memo for the person who decides"):

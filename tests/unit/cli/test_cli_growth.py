@@ -35,10 +35,10 @@ def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureF
     asked = ("--begin", "2026-11", "--lead", "1", "--percent", "50", "--deliver", "2:nodes:+8")
     assert main(["growth", file, *TYPED, *asked]) == 0
     first, assumed, header, *months = capsys.readouterr().out.splitlines()
-    assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (exact for this trace")
+    assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (10 draws a month")
     assert "They hold again from 2027-01." in first
     assert "No queue is carried over" in assumed
-    assert header.split()[:3] == ["Month", "Arrivals", "Nodes"]
+    assert header.split()[:3] == ["Month", "Demand", "Nodes"]
     assert "draws" not in header
     assert [line.split()[:3] for line in months if line.startswith("20")] == [
         ["2026-11", "1x", "2"], ["2026-12", "1.5x", "2"], ["2027-01", "2.25x", "10"], ["2027-02", "3.38x", "10"],
@@ -51,7 +51,7 @@ def test_json_and_csv_say_what_single_runs_say(file: str, tmp_path: Path, capsys
     assert main(["growth", file, *TYPED, *varied, "--json", "--csv", str(out)]) == 0
     answer = Growth.from_plain(json.loads(capsys.readouterr().out))
     assert (answer.rule.claim, answer.rule.level, answer.seeds) == ("nearly-every", 0.9, (0, 1))
-    hand = simulate(changed(SCENARIO, {"arrivals": 1.0609, "run_time_spread": 0.3}, 1), "fifo", seed=1)
+    hand = simulate(changed(SCENARIO, {"demand": 1.0609, "run_time_spread": 0.3}, 1), "fifo", seed=1)
     assert answer.months[2].draws[1].values["wait_mean"] == pytest.approx(hand.metrics["wait_mean"])
     with out.open(newline="", encoding="utf-8") as stream:
         assert [row["month"] for row in csv.DictReader(stream)] == ["month 0", "month 1", "month 2", "month 3"]
@@ -119,7 +119,9 @@ def test_a_delivery_is_read(text: str, key: str, nodes: int) -> None:
     assert read_step(text) == {"month": 4, "key": key, "nodes": nodes}
 
 
-def test_nothing_random_is_one_draw_whatever_was_asked(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_jobs_are_drawn_and_nothing_random_is_one_draw(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["growth", file, *TYPED, "--draws", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["seeds"] == [0, 1, 2, 3, 4]
+    assert main(["growth", file, *TYPED, "--draws", "5", "--percent", "0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["seeds"] == [0]
     assert SCENARIO.options == SimulationRules()

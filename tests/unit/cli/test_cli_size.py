@@ -37,8 +37,9 @@ def test_an_exact_trace_says_so_and_names_what_lies_below(tmp_path: Path, capsys
         ["3", "answer", "$7,880/month", "0", "s,", "ok", "ok"]
     ]
     assert "Just below: 2 nodes fails; 1 node fails." in lines
-    assert "3 nodes take no more load than the present one; at 1.05x: fails." in lines
-    assert any(line.startswith("Today's 2 nodes take 0.65x the load; at 0.7x: ") for line in lines)
+    assert any(line.startswith("3 nodes can handle no more jobs than today; with 5% more jobs: ") for line in lines)
+    today = next(line for line in lines if line.startswith("Today's 2 nodes can handle "))
+    assert "% fewer jobs; with " in today
 
 
 def test_json_says_what_single_runs_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
 from dlsched.sim.prepare import prepare
 from dlsched.studies.design import FACTORS, changed
-from dlsched.studies.design.factors import with_count
+from dlsched.studies.design.factors import conditions_of, is_drawn, options_of, role_of, with_count
 from dlsched.studies.design.failures import MOST_FAILURES, REPAIR_S, failure_times, window_s
 from dlsched.studies.simulation import simulate
 from dlsched.workload.load import load
@@ -177,11 +177,55 @@ def test_drawn_jobs_are_changed_after_they_are_drawn(seed: int) -> None:
 
 def test_a_factor_of_one_changes_nothing_of_a_draw() -> None:
     base = drawn()
-    ones = dict.fromkeys(("arrivals", "durations", "due_slack", "weights", "prices"), 1.0)
+    ones = dict.fromkeys(("demand", "arrivals", "durations", "due_slack", "weights", "prices"), 1.0)
     run, plain_run = prepare(changed(base, ones, 2), 2), prepare(base, 2)
     assert run.scenario.workload.submit_s == pytest.approx(plain_run.scenario.workload.submit_s)
     assert np.array_equal(run.truth.work, plain_run.truth.work)
     assert run.scenario.cluster == plain_run.scenario.cluster
+
+
+def test_demand_is_so_many_times_as_many_jobs_of_the_draw() -> None:
+    base = drawn(seed=4)
+    for seed in (0, 3):
+        plain, more = prepare(base, seed).scenario.workload, changed(base, {"demand": 1.5}, seed).workload
+        assert len(more) == 1.5 * len(plain)
+        assert set(plain.job_id) < set(more.job_id)
+        assert more.submit_s[[0, -1]].tolist() == plain.submit_s[[0, -1]].tolist()
+    assert is_drawn(scenario(), ["demand"])
+    assert words_of(changed(scenario(), {"demand": 1.3})) == ("varied: demand +30%",)
+
+
+def test_demand_comes_after_days_and_before_what_is_drawn_for_each_job() -> None:
+    base = load("data/samples/campus.csv")
+    changes = {"run_time_spread": 0.5, "demand": 1.2, "durations": 2.0, "days": 1}
+    made = changed(base, changes, 2).workload
+    assert made == changed(base, dict(reversed(changes.items())), 2).workload
+    days = changed(base, {"days": 1}, 2).workload
+    assert len(made) == round(1.2 * len(days))
+    work = dict(zip(made.job_id, made.work, strict=True))
+    copies = [name for name in work if name.endswith("+1")]
+    assert copies
+    assert all(work[name] != work[name.removesuffix("+1")] for name in copies)  # each has a run time of its own
+
+
+def test_demand_scales_the_load_and_leaves_money_a_month_of_owned_nodes() -> None:
+    base = load("data/demo.toml")
+    more = changed(base, {"demand": 1.3})
+    plain, loaded = (simulate(one, "fifo").metrics for one in (base, more))
+    assert known(loaded["completed"]) == 1.3 * known(plain["completed"]) == 1560
+    assert loaded["cost_month"] == pytest.approx(plain["cost_month"])
+
+
+def test_conditions_happen_and_options_are_chosen() -> None:
+    base = scenario(cluster=TWO_POOLS)
+    changes: dict[str, Any] = {"nodes.a100": 5, "demand": 1.3, "prices": 2.0, "checkpoint_s": 600.0, "restart_s": 60.0}
+    assert conditions_of(base, changes) == {"demand": 1.3, "prices": 2.0, "restart_s": 60.0}
+    assert options_of(base, changes) == {"nodes.a100": 5, "checkpoint_s": 600.0}
+    with pytest.raises(InputError, match="there is none of this name"):
+        conditions_of(base, {"luck": 1})
+    chosen = {factor.key for factor in FACTORS if factor.role == "option"}
+    assert chosen == {"nodes", "vm_types", "checkpoint_s", "slot_s"}
+    assert (role_of("demand"), role_of("nodes.a100"), role_of("las.quantum_s")) == ("condition", "option", "option")
 
 
 def test_failures_come_on_top_and_depend_on_seed_and_node_alone() -> None:

@@ -196,10 +196,10 @@ def test_neighbours_headroom_and_jobs_left_out_in_words() -> None:
     assert neighbour_words(random_sizing(WAITS)) == "Just below: 5 nodes fails (4 draws); 4 nodes fails (4 draws)."
     loads = (Load(factor=1.2, draws=size(6, 3000).draws), Load(factor=1.25, draws=size(6, 4000).draws))
     rooms = {
-        (1.2, 1.25): "6 nodes take 1.2x the load; at 1.25x: fails.",
-        (1.0, 1.05): "6 nodes take no more load than the present one; at 1.05x: fails.",
-        (4.0, None): "6 nodes take 4x the load, the most that was tried.",
-        (None, 0.05): "6 nodes do not meet the targets at any load tried, down to 0.05x.",
+        (1.2, 1.25): "6 nodes can handle 20% more jobs; with 25% more jobs: unsure.",
+        (1.0, 1.05): "6 nodes can handle no more jobs than today; with 5% more jobs: fails.",
+        (4.0, None): "6 nodes can handle 300% more jobs, the most that were tried.",
+        (None, 0.05): "6 nodes cannot meet the targets even with 95% fewer jobs, the fewest that were tried.",
     }
     for (last, first), words in rooms.items():
         assert headroom_words(sizing(), Headroom(counts=(6,), last=last, first=first, loads=loads)) == words

@@ -123,7 +123,7 @@ def test_cards_of_an_answer() -> None:
         "Nodes": "4 (+2)",
         "Cost per month": "$29,200",
         "Tightest: Wait, p95": "30 min of 1 h",
-        "Headroom": "+20% load",
+        "Headroom": "+20% jobs",
     }
     fewer = cards_of(sizing(today=(6,)))
     assert fewer[0][1] == "4 (−2)"
@@ -164,11 +164,11 @@ def test_where_nothing_does_cards_tell_what_was_reached() -> None:
 @pytest.mark.parametrize(
     ("last", "first", "text"),
     [
-        (1.2, 1.25, "+20% load"),
+        (1.2, 1.25, "+20% jobs"),
         (1.0, 1.05, "none"),
-        (0.15, 0.2, "−85% load"),
-        (4.0, None, "at least +300% load"),
-        (None, 0.05, "under 0.05x load"),
+        (0.15, 0.2, "−85% jobs"),
+        (4.0, None, "at least +300% jobs"),
+        (None, 0.05, "under 0.05x jobs"),
     ],
 )
 def test_headroom_in_a_card(last: float | None, first: float | None, text: str) -> None:
@@ -222,7 +222,7 @@ def test_a_question_in_words_names_the_claim_only_where_something_is_random() ->
 def test_headroom_cards_and_rows() -> None:
     answer = sizing()
     assert [card[:2] for card in headroom_cards(answer)] == [
-        ("Headroom, answer", "+20% load"), ("At 1.25x the load, answer", "unsure"),
+        ("Headroom, answer", "+20% jobs"), ("With 25% more jobs, answer", "unsure"),
     ]  # fmt: skip
     assert [row["All targets"] for row in headroom_rows(answer)] == ["ok", "ok", "unsure"]
 
@@ -233,7 +233,7 @@ def test_headroom_cards_and_rows() -> None:
 def test_cards_say_when_it_breaks_and_by_when_to_order() -> None:
     cards = [card[:2] for card in growth_words.cards_of(growth())]
     assert cards == [
-        ("Breaks in", "2027-02"), ("Order by", "2026-12"), ("Arrivals then", "1.33x"),
+        ("Breaks in", "2027-02"), ("Order by", "2026-12"), ("Demand then", "1.33x"),
         ("Cost per month then", "$14,600"),
     ]  # fmt: skip
 

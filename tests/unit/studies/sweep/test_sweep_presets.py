@@ -49,7 +49,7 @@ def test_of_several_pools_one_gets_other_sizes_and_none_where_nodes_are_named() 
 def test_assumptions_are_those_the_scenario_has_low_and_high() -> None:
     mode, axes = preset("assumptions", small_scenario(12))
     assert mode == "one-at-a-time"
-    assert [axis.key for axis in axes] == ["arrivals", "durations", "nodes", "prices", "run_time_spread", "due_slack"]
+    assert [axis.key for axis in axes] == ["demand", "durations", "nodes", "prices", "run_time_spread", "due_slack"]
     assert axes[0].values == (0.8, 1.2)
     assert axes[2].values == (1, 3)
 
@@ -57,12 +57,12 @@ def test_assumptions_are_those_the_scenario_has_low_and_high() -> None:
 def test_the_five_situations_and_what_stands_for_prices_where_there_are_none() -> None:
     scenario = small_scenario(12)
     axes = preset("situations", scenario)[1]
-    assert [axis.key for axis in axes] == ["arrivals", "run_time_spread", "failure_at", "prices"]
+    assert [axis.key for axis in axes] == ["demand", "run_time_spread", "failure_at", "prices"]
     fails = str(axes[2].values[0])
     assert changed(scenario, {"failure_at": fails}).cluster.absences[0].cause == "fails"
     free = scenario.replace(cluster=Cluster(pools=(Pool(vm=VmType(name="two", gpus=2), count=10),)))
     axes = preset("situations", free)[1]
-    assert [axis.key for axis in axes] == ["arrivals", "run_time_spread", "failure_at", "durations"]
+    assert [axis.key for axis in axes] == ["demand", "run_time_spread", "failure_at", "durations"]
     assert str(axes[2].values[0]).count("@") == 2
 
 

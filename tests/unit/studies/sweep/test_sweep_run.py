@@ -80,7 +80,7 @@ def test_one_at_a_time_begins_with_the_scenario_as_it_is() -> None:
     axes = [NODES, {"key": "arrivals", "values": [0.5, 2]}]
     answer = run_sweep(asked(scenario, axes=axes, mode="one-at-a-time"), scenario).answer
     assert list(answer.points) == [(None, None), (1, None), (2, None), (3, None), (None, 0.5), (None, 2)]
-    assert [point_words(answer, point) for point in (0, 3, 5)] == ["as it is", "3 nodes", "arrivals 2x"]
+    assert [point_words(answer, point) for point in (0, 3, 5)] == ["as it is", "3 nodes", "arrival speed 2x"]
     assert answer.at(0, "sjf")[1].values == by_hand(scenario, {}, answer.at(0, "sjf")[1])
     assert [cell.values for cell in answer.at(2, "sjf")] == [cell.values for cell in answer.at(0, "sjf")]  # has 2 nodes
 
