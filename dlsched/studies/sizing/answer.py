@@ -157,8 +157,8 @@ def jobs_words(load: float) -> str:
 
 
 def rule_at(rule: Rule, load: Load) -> Rule:
-    """Return the rule at a load: which jobs are added or left out is drawn, so no other load is exact."""
-    return rule if load.factor == 1.0 else rule.model_copy(update={"exact": False})
+    """Return the rule at a load: which jobs are added or left out is drawn, so several futures of it differ."""
+    return rule if len(load.draws) < 2 else rule.model_copy(update={"exact": False})
 
 
 def cost_at(sizing: Sizing, counts: Counts) -> Interval | None:

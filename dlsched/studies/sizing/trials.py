@@ -223,7 +223,7 @@ def usual_runs(spec: SizeSpec, spans: Sequence[int] = (32,), *, exact: bool = Fa
     *others, widest = sorted([one.most - one.least + 1 for one in spec.types] or spans)
     tries = 4 + 2 * math.ceil(math.log2(widest + 1)) + 2 * sum(others)
     loads = 14 if spec.headroom else 0
-    return min(spec.most_runs, draws * tries + spec.draws * loads + 3 * confirm)
+    return min(spec.most_runs, draws * tries + min(SEARCHED, len(spec.futures.seeds)) * loads + 3 * confirm)
 
 
 def draw_of(result: RunResult, seed: int, metrics: Sequence[str]) -> Replicate:

@@ -35,7 +35,7 @@ def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureF
     asked = ("--begin", "2026-11", "--lead", "1", "--percent", "50", "--deliver", "2:nodes:+8")
     assert main(["growth", file, *TYPED, *asked]) == 0
     first, assumed, header, *months = capsys.readouterr().out.splitlines()
-    assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (10 draws a month")
+    assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (21 draws a month")
     assert "They hold again from 2027-01." in first
     assert "No queue is carried over" in assumed
     assert header.split()[:3] == ["Month", "Demand", "Nodes"]
@@ -120,8 +120,8 @@ def test_a_delivery_is_read(text: str, key: str, nodes: int) -> None:
 
 
 def test_more_jobs_are_drawn_and_nothing_random_is_one_draw(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["growth", file, *TYPED, "--draws", "5", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["seeds"] == [0, 1, 2, 3, 4]
-    assert main(["growth", file, *TYPED, "--draws", "5", "--percent", "0", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["seeds"] == [0]
+    assert main(["growth", file, *TYPED, "--futures", "4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["futures"]["seeds"] == [0, 1, 2, 3, 4]
+    assert main(["growth", file, *TYPED, "--futures", "4", "--percent", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["futures"]["seeds"] == [0]
     assert SCENARIO.options == SimulationRules()

@@ -26,6 +26,7 @@ from tests.support.known import known
 from tests.support.runs_for_store import small_scenario
 
 WAITS = {"metric": "wait_mean", "limit": 60.0}
+TEN = {"seeds": tuple(range(10))}
 
 
 def one_a_minute(jobs: int = 60) -> Scenario:
@@ -49,7 +50,7 @@ def asked(scenario: Scenario, **spec: Any) -> GrowthSpec:
 def test_every_month_is_a_run_by_hand() -> None:
     scenario = one_a_minute()
     steps = [{"month": 6, "key": "nodes", "nodes": 2}]
-    growth = run_growth(asked(scenario, steps=steps), scenario)
+    growth = run_growth(asked(scenario, steps=steps, futures=TEN), scenario)
     assert [one.counts for one in growth.months] == [(2,)] * 6 + [(4,)]
     for one in growth.months:
         assert one.load == pytest.approx(1.2**one.month)
@@ -83,13 +84,13 @@ def test_a_month_has_to_do_as_large_a_share_of_its_jobs_as_today() -> None:
 
 def test_sentences_say_when_it_breaks_and_by_when_to_order() -> None:
     scenario = one_a_minute()
-    growth = run_growth(asked(scenario, begin="2026-11", lead_months=1), scenario)
+    growth = run_growth(asked(scenario, begin="2026-11", lead_months=1, futures=TEN), scenario)
     broken = known(breaks_at(growth))
     words = sentence(growth)
     assert f"Wait, mean at most 1 min breaks in {month_name('2026-11', broken)}" in words
     assert f"Order by {month_name('2026-11', broken - 1)} (1 month of delivery)." in words
     assert "(10 draws a month)" in words
-    late = run_growth(asked(scenario, lead_months=broken + 2), scenario)
+    late = run_growth(asked(scenario, lead_months=broken + 2, futures=TEN), scenario)
     assert sentence(late).endswith(f"With {broken + 2} months of delivery, the order is 2 months late.")
     calm = run_growth(asked(scenario, percent=0.0), scenario)
     assert sentence(calm).startswith("The targets hold through month 6 at 0% a month, on average (")
