@@ -11,12 +11,11 @@ from pydantic import BaseModel
 from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.store.record import CellStore, ExperimentRecord
-from dlsched.studies import calibration, growth, sizing, steady, sweep, what_if
+from dlsched.studies import calibration, cells, growth, sizing, steady, sweep, what_if
 from dlsched.studies.inspect import admissions, dual_prices, look_ahead
 from dlsched.studies.reproductions import spec as reproduction
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import Study
-from dlsched.studies.sweep import cells
 
 STUDIES: tuple[Study[Any, Any], ...] = (
     what_if.STUDY,

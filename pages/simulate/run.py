@@ -22,21 +22,22 @@ with left:
     params, valid = run.parameters(specs, current)
     run.options_form(current)
 with right:
-    tasks = run.tasks_of(current, specs, params)
     what = amount(len(specs), "policy", "policies")
     with parts.mistakes_shown():
-        expected = run.expected(tasks)
+        plan = run.plan_of(current, specs, params) if specs else None
+        expected = run.expected(plan) if plan else None
         with headline:
-            facts = run.facts(expected, len(tasks))
+            facts = run.facts(expected) if expected else "tick at least one policy"
             parts.sentence(
                 f"Run {what} on {amount(len(jobs), 'job')}: {facts}.",
                 trust.caveats(current, [spec.key for spec in specs]),
                 assumptions(current, today=price_lists.today()),
                 key="run",
             )
-        disabled = not tasks or not valid or bool(refused)
-        if st.button(f"Run {what}", type="primary", disabled=disabled, key="run-now", width="stretch"):
-            run.start_or_ask(current, tasks, expected)
+        disabled = not plan or not valid or bool(refused)
+        pressed = st.button(f"Run {what}", type="primary", disabled=disabled, key="run-now", width="stretch")
+        if pressed and plan and expected:
+            run.start_or_ask(current, plan, expected)
     if refused:
         st.markdown("First decide what happens to the jobs that can never fit (rule “Oversize”), or add nodes.")
     if not valid:

@@ -3,14 +3,18 @@
 import pytest
 
 from dlsched.domain.scenario import SimulationRules
-from dlsched.runner.background import RunTask
+from dlsched.policies.registry import find
+from dlsched.runner.background import RunTask, StudyTask
+from dlsched.studies import cells
+from dlsched.studies.design import Futures, Variant
 from dlsched.studies.estimate import LEAST_S
 from dlsched.ui.fields import policy_and_params
-from dlsched.ui.frame import session
+from dlsched.ui.frame import futures, futures_numbers, run_state, session
 from dlsched.ui.simulate import run
 from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.assumptions import words_of
 from tests.support.page_text import kept
+from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import record, small_scenario
 
 ENGINE = SimulationRules(
@@ -108,27 +112,75 @@ def test_drawn_jobs_keep_the_updates_they_were_drawn_for(open_page, store):
     assert any("parameter servers, asynchronous" in part.value for part in app.markdown)
 
 
-def test_a_trace_can_be_made_random_and_then_has_draws(page):
-    assert page.number_input(key="draws-False").disabled
-    app = page.button(key="vary-run times ± 50%").click().run()
-    assert app.number_input(key="draws-True").value == 5
-    assert app.button(key="run-now").label == "Run 5 policies x 5 draws"
-    assert any("believed run times" in part.value for part in app.markdown)
-
-
-def test_runs_are_made_and_the_result_is_looked_at(page, store, runner):
+def test_runs_are_made_and_compare_opens(page, store, runner):
     for key in ("fifo-skip", "las", "easy-backfill"):
         page.checkbox(key=f"policy-{key}-False").set_value(False)
     app = page.run()
     assert app.button(key="run-now").label == "Run 2 policies"
     app = app.button(key="run-now").click().run()
     assert not app.exception
-    assert app.title[0].value == "Result"
+    assert app.title[0].value == "Compare"
     assert list(store.list_runs()["policy"].sort_values()) == ["fifo", "sjf"]
     assert store.run_info(app.session_state["run_id"]).policy == "fifo"
     assert len(app.session_state["ticked_runs"]) == 2
     again = app.switch_page("pages/simulate/run.py").run()
-    assert "2 of 2 answered from the store" in again.header[0].value
+    assert "2 of 2 simulations answered from the store" in again.header[0].value
+
+
+def test_one_policy_opens_its_result(page, runner):
+    for key in ("fifo-skip", "las", "easy-backfill", "sjf"):
+        page.checkbox(key=f"policy-{key}-False").set_value(False)
+    app = page.run().button(key="run-now").click().run()
+    assert app.title[0].value == "Result"
+
+
+def test_the_recorded_month_is_kept_in_full_and_of_the_other_futures_numbers(open_page, store, runner):
+    week = recorded_week()
+    tag = store.save_scenario(week).scenario_hash[:8]
+    futures.choose(week, Futures.first(3, {"days": 1}))
+    app = open_page("simulate/run.py", scenario=tag)
+    for key in ("fifo-skip", "las", "easy-backfill"):
+        app.checkbox(key=f"policy-{key}-False").set_value(False)
+    app = app.run().button(key="run-now").click().run()
+    assert not app.exception
+    assert runner.wait(60)
+    assert sorted(store.list_runs()["seed"]) == [0, 0]
+    numbers = futures_numbers.futures_numbers([(week, Variant(policy=key)) for key in ("fifo", "sjf")])
+    assert numbers.places == (0, 1, 2, 3)
+    asked = run.plan_of(week, [find("fifo"), find("sjf")], {})
+    assert run.expected(asked) == run.Expected(8, 8, 0.0, 1)  # nothing is computed again
+    before = len(runner.questions())
+    asked.start()
+    assert len(runner.questions()) <= before
+
+
+def test_drawn_jobs_are_kept_in_full_for_the_first_draws(store, runner):
+    given = small_scenario(12, options=ENGINE.model_copy(update={"bug_share": 0.4, "bug_within_s": 50.0}))
+    store.save_scenario(given)
+    futures.choose(given, Futures.first(7))
+    plan = run.plan_of(given, [find("fifo")], {})
+    assert [task.seed for task in plan.tasks] == [0, 1, 2, 3, 4]
+    assert run.expected(plan).asked == 8
+    plan.start()
+    assert runner.wait(60)
+    assert len(store.list_runs()) == 5
+    assert futures_numbers.futures_numbers([(given, Variant(policy="fifo"))]).places == tuple(range(8))
+    line = [status for status in run_state.everything() if status.name == "FIFO"]
+    assert len(line) > 5
+
+
+def test_cancelling_keeps_the_futures_that_are_done(store, runner):
+    week = recorded_week()
+    store.save_scenario(week)
+    futures.choose(week, Futures.first(3, {"days": 1}))
+    numbers = run.plan_of(week, [find("fifo")], {}).numbers
+    some = dict(list(numbers.missing.items())[:2])
+    runner.ask(StudyTask(cells.KIND, cells.spec_of(some), "FIFO", week))
+    assert runner.wait(60)
+    runner.cancel()
+    now = run.plan_of(week, [find("fifo")], {}).numbers
+    assert now.known.keys() == some.keys()
+    assert now.missing_futures == 2
 
 
 def test_whoever_leaves_is_not_pulled_away(page, store, runner):
@@ -154,7 +206,7 @@ def test_a_failure_is_told_and_stops_no_other(page, store, runner):
 
 
 def test_a_long_batch_is_asked_about_first(page, monkeypatch, runner):
-    monkeypatch.setattr(run, "expected", lambda tasks: run.Expected(0, 400.0, 2))
+    monkeypatch.setattr(run, "expected", lambda plan: run.Expected(5, 0, 400.0, 2))
     app = page.run()
     app = app.button(key="run-now").click().run()
     assert runner.status() == []
@@ -174,7 +226,6 @@ def test_the_first_tenth_keeps_the_load(store):
 def test_known_answers_take_no_time(store):
     saved = record(small_scenario(options=ENGINE))
     store.save_run(saved)
-    fresh = [RunTask(saved.scenario, "fifo"), RunTask(saved.scenario, "sjf")]
-    found = run.expected(fresh)
+    found = run.expected(run.plan_of(saved.scenario, [find("fifo"), find("sjf")], {}))
     assert found.stored == 0  # made by another version of the code
     assert found.seconds == pytest.approx((saved.wall_s + LEAST_S) / found.cores)

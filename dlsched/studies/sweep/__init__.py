@@ -2,8 +2,7 @@
 
 from dlsched.studies.study import Study
 from dlsched.studies.sweep.answer import Sweep
-from dlsched.studies.sweep.batches import estimate_s
-from dlsched.studies.sweep.run import Swept, answer_of, check, planned, run_sweep
+from dlsched.studies.sweep.run import Swept, answer_of, check, estimate_s, planned, run_sweep
 from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
 from dlsched.studies.sweep.words import sentence
 

@@ -10,8 +10,10 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.store.record import CellStore
+from dlsched.studies.batches import usual_seconds
 from dlsched.studies.design import RunResult, factor_of, plan_of
 from dlsched.studies.design.run import VariantPlan, run_plan
+from dlsched.studies.estimate import LIST_RUN_S
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import require_scenario
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
@@ -107,3 +109,10 @@ def _cell(spec: SweepSpec, point: int, policy: str, seed: int, result: RunResult
     values = {key: None if (value := metrics.get(key)) is None else float(value) for key in spec.metrics}
     jobs = {key: metrics.get(key) for key in ("completed", "rejected", "unfinished")}
     return Cell(point=point, policy=policy, seed=seed, values=values, audit=result.audit, error=result.error, **jobs)
+
+
+def estimate_s(spec: SweepSpec, scenario: Scenario | None = None) -> float:
+    """Return about how many CPU seconds a sweep takes, by the runs there are at most."""
+    if scenario is None:
+        return LIST_RUN_S * spec.runs
+    return sum(spec.runs / len(spec.policies) * usual_seconds(scenario, policy)[0] for policy in spec.policies)

@@ -7,25 +7,37 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dlsched.runner.background import RunTask, TaskStatus
-from dlsched.ui.frame import session
+from dlsched.studies.futures_numbers import FuturesNumbers
+from dlsched.ui.frame import futures_numbers, session
 
 BATCH, FOLLOWED = "batch", "batch-followed"
 HOME_TITLE = "Plan a GPU cluster before you pay for it"
 FOLLOWING_PAGES = ("Run", HOME_TITLE)
 
 
-def start(tasks: Sequence[RunTask]) -> None:
-    """Hand tasks to the background runner; the result opens by itself while the user stays on the page."""
+def start(tasks: Sequence[RunTask], numbers: FuturesNumbers | None = None, in_full: Sequence[int] = ()) -> None:
+    """Hand runs to the background runner; what they say opens by itself while the user stays on the page.
+
+    ``numbers``: of these policies, whose missing futures are computed after the runs; ``in_full``: the places of the
+    futures that the runs are of.
+    """
     runner = session.runner()
     runner.forget()
     st.session_state[BATCH] = runner.submit(tasks)
     st.session_state[FOLLOWED] = True
+    if numbers is not None:
+        futures_numbers.compute_missing(numbers, in_full)
 
 
 def page_opened(title: str) -> None:
     """Note where the user is: whoever has gone to another page is not pulled away from it."""
     if title not in FOLLOWING_PAGES:
         st.session_state[FOLLOWED] = False
+
+
+def everything() -> list[TaskStatus]:
+    """Return how all runs are doing, and the numbers of futures that come after them."""
+    return [*session.runner().status(), *futures_numbers.statuses()]
 
 
 def batch() -> list[TaskStatus]:
@@ -54,14 +66,14 @@ def ready_runs(statuses: Sequence[TaskStatus]) -> list[str]:
     return list(first.values())
 
 
-def look_at_batch() -> bool:
-    """Make the batch that has ended what is looked at; return whether there was one with a result."""
+def look_at_batch() -> str:
+    """Make the batch that has ended what is looked at; return the page that shows it, "" where it has no result."""
     runs = ready_runs(batch())
     st.session_state[FOLLOWED] = False
     st.session_state[BATCH] = []
     if not runs:
-        return False
+        return ""
     session.look_at(session.store().run_info(runs[0]).scenario_hash)
     session.look_at_run(runs[0])
     session.tick(runs)
-    return True
+    return "results/compare.py" if len(runs) > 1 else "results/result.py"

@@ -189,15 +189,14 @@ def _running() -> None:
 
     It is drawn with the page and has no timer, for the reason given in queue.live_queue.
     """
-    statuses = session.runner().status()
-    under_way = sum(not status.state.is_over for status in statuses)
+    statuses = run_state.everything()
+    under_way = {status.name for status in statuses if not status.state.is_over}
     if under_way:
-        st.badge(f"{under_way} running {share_done(statuses):.0%}", color="violet")
+        st.badge(f"{len(under_way)} running {share_done(statuses):.0%}", color="violet")
         return
     ready = [] if run_state.is_followed() else run_state.ready_runs(run_state.batch())
     if ready and st.button(f"{amount(len(ready), 'result')} ready", key="bar-ready", help="Open the result"):
-        run_state.look_at_batch()
-        session.go("results/result.py")
+        session.go(run_state.look_at_batch())
 
 
 def share_done(statuses: Sequence[TaskStatus]) -> float:

@@ -51,7 +51,7 @@ def demo_card(*, primary: bool) -> None:
         ):  # fmt: skip
             demo = session.demo()
             session.keep(demo)
-            run_state.start(run.tasks_of(demo, [find(key) for key in DEMO_POLICIES], {}))
+            run.plan_of(demo, [find(key) for key in DEMO_POLICIES], {}).start()
             st.rerun()
 
 
@@ -91,7 +91,7 @@ def starter_policies() -> None:
 
 def is_busy() -> bool:
     """Whether work is under way, or has ended that the user waits for."""
-    return any(not status.state.is_over for status in session.runner().status()) or run_state.is_followed()
+    return any(not status.state.is_over for status in run_state.everything()) or run_state.is_followed()
 
 
 def running() -> None:

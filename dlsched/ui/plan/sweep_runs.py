@@ -15,13 +15,13 @@ from dlsched.policies.registry import find
 from dlsched.runner.background import RunTask, StudyTask, TaskState, TaskStatus
 from dlsched.runner.executor import num_workers
 from dlsched.store.record import ExperimentRecord
+from dlsched.studies.batches import batches, run_seconds
+from dlsched.studies.cells import KIND as CELLS
+from dlsched.studies.cells import outcomes_of, spec_of
 from dlsched.studies.design import changed
 from dlsched.studies.design.run import RunResult, VariantPlan, stored_results
 from dlsched.studies.sweep import STUDY, SweepSpec, answer_of, planned, read_spec
 from dlsched.studies.sweep.answer import Sweep
-from dlsched.studies.sweep.batches import batches, run_seconds
-from dlsched.studies.sweep.cells import KIND as CELLS
-from dlsched.studies.sweep.cells import outcomes_of, spec_of
 from dlsched.studies.sweep.words import point_words, question_words
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers, Begun
@@ -210,7 +210,7 @@ def prepare(spec: SweepSpec, scenario: Scenario) -> Ready:
     """Return what there is to run for a question; InputError where it cannot be run."""
     plan = _planned(spec.model_dump_json(), spec, scenario)
     found = stored_results(session.store(), plan.tasks)
-    each_s = run_seconds(plan, scenario, session.store())
+    each_s = run_seconds(plan.tasks, scenario, session.store())
     return Ready(spec, scenario, plan, found, each_s)
 
 

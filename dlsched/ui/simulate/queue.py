@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.runner.background import TaskState, TaskStatus
 from dlsched.runner.worker import WARMING
 from dlsched.studies.code_version import code_version
-from dlsched.ui.frame import run_state, session
+from dlsched.ui.frame import futures_numbers, run_state, session
 from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import about_seconds, amount
 
@@ -26,18 +26,17 @@ def live_queue() -> None:
     The page's own run follows, not a fragment with a timer: a timer's request that is on its way while the server
     opens another page makes Streamlit show that page empty. Any click on the page interrupts the following.
     """
-    runner = session.runner()
-    statuses = runner.status()
+    statuses = run_state.everything()
     show = _Board(statuses)
     seen = _marks(statuses)
-    while any(not status.state.is_over for status in statuses):
+    while any(not status.state.is_over for status in statuses) and not run_state.is_over():
         show.update(statuses)
         time.sleep(LOOK_EVERY_S)
-        statuses = runner.status()
+        statuses = run_state.everything()
         if _marks(statuses) != seen:
             break
-    if run_state.is_over() and run_state.look_at_batch():
-        session.go("results/result.py")
+    if run_state.is_over() and (page := run_state.look_at_batch()):
+        session.go(page)
     if _marks(statuses) != seen:
         st.rerun()
 
@@ -51,11 +50,13 @@ def _marks(statuses: Sequence[TaskStatus]) -> tuple[set[str], set[str], bool]:
 def summary(statuses: Sequence[TaskStatus]) -> str:
     """Return how far the work is, in one sentence."""
     active = [status for status in statuses if not status.state.is_over]
-    done = len(statuses) - len(active)
+    groups = _by_name(statuses).values()
     if active:
         at_once = max(1, sum(status.state is TaskState.RUNNING for status in active))
         left = about_seconds(sum(status.eta_s or 0.0 for status in active) / at_once)
-        return f"{done} of {amount(len(statuses), 'run')} done, {left} left. You can leave this page."
+        done = sum(all(status.state.is_over for status in group) for group in groups)
+        return f"{done} of {amount(len(groups), 'policy', 'policies')} done, {left} left. You can leave this page."
+    statuses = [status for status in statuses if futures_numbers.is_run(status)] or statuses
     kept = sum(status.state is TaskState.STORED for status in statuses)
     known = sum(status.state is TaskState.STORED and "store" in status.message for status in statuses)
     stopped = sum(status.state is TaskState.CANCELLED for status in statuses)
@@ -93,9 +94,10 @@ class _Board:
                         st.button("✕", key=f"cancel-{ids[0]}", help=f"Cancel {safe(name)}",
                                   on_click=runner.cancel, args=(ids,))  # fmt: skip
         if all(status.state.is_over for status in statuses):
-            st.button("Clear this list", key="clear-queue", type="tertiary", on_click=runner.forget)
+            st.button("Clear this list", key="clear-queue", type="tertiary", on_click=_clear)
         else:
-            st.button("Cancel all", key="cancel-all", help="Finished runs are kept", on_click=runner.cancel)
+            st.button("Cancel all", key="cancel-all", help="What is finished is kept", on_click=runner.cancel,
+                      args=([status.id for status in statuses],))  # fmt: skip
         self.update(statuses)
 
     def update(self, statuses: Sequence[TaskStatus]) -> None:
@@ -110,16 +112,26 @@ class _Board:
 
 
 def _line(place: DeltaGenerator, name: str, group: Sequence[TaskStatus]) -> None:
-    """Show one policy with all its draws."""
-    over = [status for status in group if status.state.is_over]
-    draws = f" ({len(over)} of {len(group)} draws)" if len(group) > 1 else ""
-    if len(over) == len(group):
-        place.markdown(f"{outcome(group)} {safe(name)}{draws}")
+    """Show one policy with its runs and the futures after them."""
+    runs = [status for status in group if futures_numbers.is_run(status)]
+    ended = sum(status.state.is_over for status in runs)
+    done, of, asked = futures_numbers.progress_of([status for status in group if status not in runs])
+    parts = []
+    if len(runs) > 1:
+        parts.append(f"{ended} of {len(runs)} futures with their jobs")
+    elif runs and of:
+        parts.append("as recorded")
+    if of:
+        parts.append(f"{asked - of + int(done)} of {amount(asked, 'future' if len(runs) < 2 else 'other')}")
+    words = ", then ".join(parts)
+    if all(status.state.is_over for status in group):
+        place.markdown(f"{outcome(group)} {safe(name)}{words and ': '}{words}")
         return
-    now = next((status for status in group if status.state is TaskState.RUNNING), None)
-    text = now.text if now else "waiting"
-    share = sum(1.0 if status.state.is_over else status.share for status in group) / len(group)
-    place.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}{draws}: {safe(text)}")
+    if ended < len(runs):
+        now = next((status for status in runs if status.state is TaskState.RUNNING), None)
+        words = f"{words}{words and ' · '}{now.text if now else 'waiting'}"
+    share = (sum(1.0 if one.state.is_over else one.share for one in runs) + done) / (len(runs) + of)
+    place.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}: {safe(words, 200)}")
 
 
 def outcome(group: Sequence[TaskStatus]) -> str:
@@ -132,12 +144,19 @@ def outcome(group: Sequence[TaskStatus]) -> str:
     return "✓ done:"
 
 
+def _clear() -> None:
+    session.runner().forget()
+    futures_numbers.forget_over()
+
+
 def _failures(name: str, group: Sequence[TaskStatus]) -> None:
     failed = [status for status in group if status.state is TaskState.FAILED]
     for message in dict.fromkeys(status.message for status in failed):
         alike = [status for status in failed if status.message == message]
-        times = f" ({len(alike)} draws)" if len(alike) > 1 else ""
+        times = f" ({len(alike)} futures)" if len(alike) > 1 else ""
         st.error(f"**{safe(name)} stopped{times}.** {safe(message, 600)}", icon="⛔")
+        if not futures_numbers.is_run(alike[0]):
+            continue
         st.download_button(
             "Save the bundle", partial(bundle, alike[0].id, message),
             file_name="dlsched-failure.json", mime="application/json", key=f"bundle-{alike[0].id}",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -13,17 +14,18 @@ from dlsched.domain.errors import InputError, from_validation
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
+from dlsched.policies.registry import find
 from dlsched.runner.background import RunTask
 from dlsched.runner.executor import num_workers
-from dlsched.studies.design.futures import SHOWN_DRAWS
+from dlsched.studies.design import Variant, in_full
 from dlsched.studies.estimate import estimate_run
+from dlsched.studies.futures_numbers import FuturesNumbers
 from dlsched.studies.simulation import key_of
 from dlsched.ui.fields.policy_and_params import checked_params, has_params, param_fields
-from dlsched.ui.frame import run_state, session
+from dlsched.ui.frame import futures_numbers, run_state, session
 from dlsched.ui.frame.forms import field, label_of, model_fields
 from dlsched.ui.frame.parts import error_box
 from dlsched.ui.frame.text import safe
-from dlsched.wording.assumptions import is_random
 from dlsched.wording.formats import about_seconds, amount, duration
 
 ASK_ABOVE_S = 60.0
@@ -122,29 +124,55 @@ def _in_columns(model: type[FrozenModel], current: FrozenModel, key: str) -> dic
     return values
 
 
-def tasks_of(scenario: Scenario, specs: list[PolicySpec], params: dict[str, dict[str, Any]]) -> list[RunTask]:
-    """Return one task for each policy and each future that is kept with all its jobs."""
-    seeds = range(SHOWN_DRAWS if is_random(scenario) else 1)
-    return [RunTask(scenario, spec.key, params.get(spec.key, {}), seed, spec.label) for seed in seeds for spec in specs]
+@dataclass(frozen=True, eq=False)
+class RunPlan:
+    """What pressing Run makes: ``tasks`` with all their jobs, of the futures at ``in_full``; numbers of the others."""
+
+    tasks: list[RunTask]
+    numbers: FuturesNumbers
+    in_full: range
+
+    def start(self) -> None:
+        """Hand it to the background runner."""
+        run_state.start(self.tasks, self.numbers, self.in_full)
+
+
+def plan_of(scenario: Scenario, specs: Sequence[PolicySpec], params: Mapping[str, Mapping[str, Any]]) -> RunPlan:
+    """Return what there is to run of these policies, one at least; InputError where one cannot run the jobs."""
+    variants = [Variant(policy=spec.key, params=dict(params.get(spec.key, {}))) for spec in specs]
+    numbers = futures_numbers.futures_numbers([(scenario, variant) for variant in variants])
+    whole = in_full(numbers.plan.basis, numbers.plan.futures)
+    tasks = [
+        RunTask(scenario, variant.policy, variant.params, numbers.plan.futures.seeds[place], spec.label)
+        for place in whole
+        for spec, variant in zip(specs, variants, strict=True)
+    ]
+    return RunPlan(tasks, numbers, whole)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a batch will take: runs ``stored`` already, ``seconds`` for the others on ``cores``; rough."""
+    """What a plan will take: of ``asked`` simulations ``stored`` before, ``seconds`` for the others; rough."""
 
+    asked: int
     stored: int
     seconds: float
     cores: int
 
 
-def expected(tasks: list[RunTask]) -> Expected:
-    """Return how many tasks are answered from the store, and about how many seconds the others take."""
-    store = session.store()
+def expected(plan: RunPlan) -> Expected:
+    """Return how much of a plan is answered from the store, and about how many seconds the rest takes."""
+    store, numbers = session.store(), plan.numbers
     known = set(store.list_runs(metrics=()).query("state == 'stored'")["key"])
-    fresh = [task for task in tasks if key_of(task.scenario, task.policy, task.params, task.seed) not in known]
-    each_s = {task.policy: estimate_run(task.scenario, task.policy, store).seconds for task in tasks}
+    fresh = [task for task in plan.tasks if key_of(task.scenario, task.policy, task.params, task.seed) not in known]
+    each_s = {task.policy: estimate_run(task.scenario, task.policy, store).seconds for task in plan.tasks}
     cores = max(1, min(num_workers(), len(fresh)))
-    return Expected(len(tasks) - len(fresh), sum(each_s[task.policy] for task in fresh) / cores, cores)
+    seconds = sum(each_s[task.policy] for task in fresh) / cores
+    whole = {keys[place] for keys in numbers.plan.keys for place in plan.in_full}
+    rest = sum(key not in whole for key in numbers.missing)
+    asked = len(plan.tasks) + len(numbers.plan.tasks.keys() - whole)
+    seconds += futures_numbers.seconds_of(numbers, plan.in_full)
+    return Expected(asked, asked - len(fresh) - rest, seconds, cores)
 
 
 def first_tenth(scenario: Scenario) -> Scenario:
@@ -162,37 +190,36 @@ def first_tenth(scenario: Scenario) -> Scenario:
 # ---- start -------------------------------------------------------------------------------------------
 
 
-def facts(expected: Expected, num_tasks: int) -> str:
+def facts(expected: Expected) -> str:
     """Return what a batch will take, in words."""
-    if not num_tasks:
-        return "tick at least one policy"
     parts = []
-    if num_tasks > expected.stored:
+    if expected.asked > expected.stored:
         parts.append(about_seconds(expected.seconds))
     if expected.stored:
-        parts.append(f"{expected.stored} of {num_tasks} answered from the store")
+        parts.append(f"{expected.stored:,} of {amount(expected.asked, 'simulation')} answered from the store")
     return ", ".join(parts)
 
 
-def start_or_ask(scenario: Scenario, tasks: list[RunTask], expected: Expected) -> None:
-    """Start the tasks, or ask first when they take over a minute."""
+def start_or_ask(scenario: Scenario, plan: RunPlan, expected: Expected) -> None:
+    """Start a plan, or ask first when it takes over a minute."""
     if expected.seconds > ASK_ABOVE_S:
-        _ask(scenario, tasks, expected)
+        _ask(scenario, plan, expected)
     else:
-        run_state.start(tasks)
+        plan.start()
         st.rerun()
 
 
 @st.dialog("This takes a while")
-def _ask(scenario: Scenario, tasks: list[RunTask], expected: Expected) -> None:
+def _ask(scenario: Scenario, plan: RunPlan, expected: Expected) -> None:
     cores = amount(expected.cores, "core")
     st.markdown(
-        f"About **{duration(expected.seconds)}** on {cores} for {amount(len(tasks), 'run')}. "
-        "You can leave the page or cancel; finished runs are kept."
+        f"About **{duration(expected.seconds)}** on {cores} for {amount(expected.asked, 'simulation')}. "
+        "The recorded jobs come first, and what they say opens. You can leave the page or cancel; what is finished "
+        "is kept."
     )
     with st.container(horizontal=True):
         if st.button("Run all of it", type="primary", key="ask-run"):
-            run_state.start(tasks)
+            plan.start()
             st.rerun()
         tenth = st.button(
             "Try a tenth of the jobs", key="ask-tenth", disabled=len(scenario.workload) < LEAST_JOBS_FOR_TENTH,
@@ -201,7 +228,8 @@ def _ask(scenario: Scenario, tasks: list[RunTask], expected: Expected) -> None:
         if tenth:
             part = first_tenth(scenario)
             session.keep(part)
-            run_state.start([replace(task, scenario=part) for task in tasks])
+            policies = {task.policy: task.params for task in plan.tasks}
+            plan_of(part, [find(policy) for policy in policies], policies).start()
             st.rerun()
         if st.button("Not now", key="ask-back"):
             st.rerun()

@@ -16,15 +16,15 @@ from dlsched.runner.background import Runner, StudyTask, TaskState
 from dlsched.runner.executor import WorkerPool
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
+from dlsched.studies import cells as study_cells
 from dlsched.studies import registry
+from dlsched.studies.batches import BATCH_S, LEAST_EACH, MOST_BATCHES, batches, run_seconds
+from dlsched.studies.cells import KIND, STUDY, outcomes_of, spec_of
 from dlsched.studies.design import run as cases_run
 from dlsched.studies.design.run import RunResult, VariantPlan, VariantTask, stored_results
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sweep import SweepSpec, answer_of, planned, read_spec, run_sweep
-from dlsched.studies.sweep import cells as sweep_cells
 from dlsched.studies.sweep.answer import failed
-from dlsched.studies.sweep.batches import BATCH_S, LEAST_EACH, MOST_BATCHES, batches, run_seconds
-from dlsched.studies.sweep.cells import KIND, STUDY, outcomes_of, spec_of
 from tests.support.known import known as there
 from tests.support.runs_for_store import small_scenario
 
@@ -37,7 +37,8 @@ def scenario() -> Scenario:
 
 def spec_for(asked: Scenario) -> SweepSpec:
     axes = [{"key": "nodes", "values": [1, 2, 3]}]
-    plain = {"axes": axes, "policies": ["sjf", "fifo"], "futures": {"seeds": [0, 5]}, "metrics": ["jct_mean", "vm_cost"]}
+    plain = {"axes": axes, "policies": ["sjf", "fifo"], "futures": {"seeds": [0, 5]},
+             "metrics": ["jct_mean", "vm_cost"]}  # fmt: skip
     return read_spec({"scenario": asked.content_hash} | plain)
 
 
@@ -111,7 +112,7 @@ def test_a_run_that_fails_is_told_and_those_beside_it_are_kept(
             raise ZeroDivisionError("by hand")
         return real(task, progress)
 
-    monkeypatch.setattr(sweep_cells, "carry_out", broken)
+    monkeypatch.setattr(study_cells, "carry_out", broken)
     (task_id,) = runner.submit(asked_in_parts(plan, 20))
     assert runner.wait(WAIT_S)
     rest = outcomes_of(there(runner.answer(task_id)))
@@ -206,14 +207,14 @@ def test_runs_that_the_general_engine_does_are_expected_to_take_longer() -> None
     axes = [{"key": "failures", "values": [1000]}, {"key": "arrivals", "values": [1.2]}]
     plain = {"scenario": asked.content_hash, "axes": axes, "mode": "one-at-a-time", "policies": ["sjf", "las"]}
     plan = planned(read_spec(plain), asked)
-    seconds = run_seconds(plan, asked)
+    seconds = run_seconds(plan.tasks, asked)
     by_case = {(plan.tasks[key].policy, *plan.tasks[key].changes): value for key, value in seconds.items()}
     assert by_case["sjf", "failures"] > 5 * by_case["sjf", "arrivals"]
     assert by_case["las", "arrivals"] > by_case["sjf", "arrivals"]
     slow = small_scenario(1000, options=SimulationRules(restart_s=1.0))
     plain |= {"scenario": slow.content_hash}
     slow_plan = planned(read_spec(plain), slow)
-    assert len(set(run_seconds(slow_plan, slow).values())) == 2
+    assert len(set(run_seconds(slow_plan.tasks, slow).values())) == 2
 
 
 def test_a_plan_says_whether_nothing_is_random() -> None:
@@ -222,6 +223,7 @@ def test_a_plan_says_whether_nothing_is_random() -> None:
     assert planned(read_spec(plain | {"scenario": exact.content_hash}), exact).exact
     assert run_sweep(read_spec(plain | {"scenario": exact.content_hash}), exact).answer.exact
     assert not planned(read_spec(plain | {"scenario": drawn.content_hash}), drawn).exact
-    varied = read_spec(plain | {"scenario": exact.content_hash, "futures": {"seeds": [0, 1], "vary": {"run_time_spread": 0.3}}})
+    futures = {"seeds": [0, 1], "vary": {"run_time_spread": 0.3}}
+    varied = read_spec(plain | {"scenario": exact.content_hash, "futures": futures})
     assert not run_sweep(varied, exact).answer.exact
     assert cases_run.plan_of(exact, (), varied.futures).exact

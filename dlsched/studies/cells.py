@@ -1,4 +1,4 @@
-"""Some runs of a sweep as one question to the background runner: the numbers of each, or the error that ended it."""
+"""Runs of which only numbers are kept, as one question to the background runner: these, or the error of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dlsched.domain.model import FrozenModel
 from dlsched.domain.scenario import Scenario
 from dlsched.sim.simulate import Cancelled
 from dlsched.store.record import CellRecord, ExperimentRecord
-from dlsched.studies.design.run import RunResult, VariantTask, carry_out
+from dlsched.studies.design.run import SOURCES, RunResult, VariantTask, carry_out
 from dlsched.studies.run_all import run_all
 from dlsched.studies.simulation import Progress
 from dlsched.studies.study import Study, one_piece
@@ -92,7 +92,7 @@ def run(spec: CellsSpec, scenario: Scenario, progress: Progress | None = None) -
 def check(spec: CellsSpec, scenario: Scenario) -> None:
     """Raise InputError if this program would ask for other runs under these keys: another version of it did."""
     if any(_task(cell, scenario).key != cell.key for cell in spec.cells):
-        raise InputError("runs of a sweep", "were asked for by another version of this program", "Ask again")
+        raise InputError("runs", "were asked for by another version of this program", "Ask again")
 
 
 def _task(cell: CellSpec, scenario: Scenario) -> VariantTask:
@@ -105,7 +105,7 @@ def _safely(task: VariantTask, progress: Progress | None = None) -> RunResult:
     except Cancelled:
         raise
     except Exception as error:  # one bad run may not take those beside it along
-        log.exception("A run of a sweep failed: %s %s, seed %d", task.policy, dict(task.changes), task.seed)
+        log.exception("A run failed: %s %s, seed %d", task.policy, dict(task.changes), task.seed)
         return RunResult(error=f"Unexpected {type(error).__name__}: {error}. Details are in the log")
 
 
@@ -134,14 +134,13 @@ def outcomes_of(record: ExperimentRecord) -> dict[str, RunResult]:
 
 STUDY = Study(
     kind=KIND,
-    label="Runs of a sweep",
-    page="Sweep",
+    label="Runs",
     spec=CellsSpec,
     answer=CellResults,
     check=check,
     run=one_piece(run),
     estimate_s=lambda spec, scenario=None: RUN_S * len(spec.cells),
     words=lambda answer: f"{amount(len(answer.results), 'run')}.",
-    sources=("studies/design", "studies/sweep", "workload"),
+    sources=SOURCES,
     keep=keep,
 )

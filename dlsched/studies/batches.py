@@ -1,4 +1,4 @@
-"""The runs of a sweep that are still to be computed, in batches of a few seconds for the background runner."""
+"""Runs that are still to be computed, in batches of a few seconds for the background runner."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from dlsched.domain.policy import ListRule
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
-from dlsched.studies.design.run import VariantPlan
-from dlsched.studies.estimate import LIST_RUN_S, estimate_run
-from dlsched.studies.sweep.spec import SweepSpec
+from dlsched.studies.design.run import VariantTask
+from dlsched.studies.estimate import estimate_run
 
 if TYPE_CHECKING:
     from dlsched.store import Store
 
 BATCH_S = 4.0
-"""Seconds of work in a batch: what is lost at most when a sweep is stopped, against the way to a worker and back."""
+"""Seconds of work in a batch: what is lost at most when work is stopped, against the way to a worker and back."""
 MOST_BATCHES = 400
 LEAST_EACH = 8
 """Batches for each worker, so that none is idle for long while the last ones are computed."""
@@ -30,26 +29,17 @@ NOT_FAST = ("failures", "failure_at", "restart_s", "cancel_share", "horizon_s", 
 """Changes after which the general engine runs the jobs."""
 
 
-def estimate_s(spec: SweepSpec, scenario: Scenario | None = None) -> float:
-    """Return about how many CPU seconds a sweep takes, by the runs there are at most."""
-    if scenario is None:
-        return LIST_RUN_S * spec.runs
-    return sum(spec.runs / len(spec.policies) * _both_s(scenario, policy, None)[0] for policy in spec.policies)
-
-
-def run_seconds(plan: VariantPlan, scenario: Scenario, store: Store | None = None) -> dict[str, float]:
-    """Return about how many seconds each run of a plan takes, by key; rough.
+def run_seconds(tasks: Mapping[str, VariantTask], scenario: Scenario, store: Store | None = None) -> dict[str, float]:
+    """Return about how many seconds each of these runs takes, by key; rough.
 
     Of list policies from the number of jobs, of others from earlier runs of the policy in the store.
     """
-    policies = dict.fromkeys(task.policy for task in plan.tasks.values())
-    both = {policy: _both_s(scenario, policy, store) for policy in policies}
-    return {
-        key: both[task.policy][any(task.changes.get(name) for name in NOT_FAST)] for key, task in plan.tasks.items()
-    }
+    policies = dict.fromkeys(task.policy for task in tasks.values())
+    both = {policy: usual_seconds(scenario, policy, store) for policy in policies}
+    return {key: both[task.policy][any(task.changes.get(name) for name in NOT_FAST)] for key, task in tasks.items()}
 
 
-def _both_s(scenario: Scenario, policy: str, store: Store | None) -> tuple[float, float]:
+def usual_seconds(scenario: Scenario, policy: str, store: Store | None = None) -> tuple[float, float]:
     """Return the seconds of a run as the scenario is, and of one that the general engine has to do."""
     spec, jobs = registry.find(policy), len(scenario.workload)
     rule = None if spec.clairvoyant else spec.build(spec.parse({})).kernel_rule

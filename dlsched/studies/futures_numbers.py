@@ -1,0 +1,105 @@
+"""What the store knows of choices in the futures of their scenario: the one place where pages read such numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.stats.basis import Basis
+from dlsched.metrics.summary import Metrics
+from dlsched.store.record import run_key
+from dlsched.studies.code_version import code_version
+from dlsched.studies.design import EditedScenarios, Futures, Variant, VariantTask, basis_of, resolve_variant
+from dlsched.studies.design.run import stored_results
+
+if TYPE_CHECKING:
+    from dlsched.store import Store
+
+
+@dataclass(frozen=True, eq=False)
+class FuturesPlan:
+    """What there is to know: each different run by its key, and for every choice the key of each future.
+
+    Where nothing is random there is one future, which says all.
+    """
+
+    futures: Futures
+    basis: Basis
+    tasks: Mapping[str, VariantTask]
+    keys: tuple[tuple[str, ...], ...]
+
+    @property
+    def count(self) -> int:
+        """How many futures there are, future 0 among them."""
+        return len(self.futures.seeds)
+
+
+@dataclass(frozen=True, eq=False)
+class FuturesNumbers:
+    """A plan, what is known of it by key, and the errors of what failed."""
+
+    plan: FuturesPlan
+    known: Mapping[str, Metrics]
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Places of the futures that all choices have."""
+        return tuple(
+            place for place in range(self.plan.count) if all(keys[place] in self.known for keys in self.plan.keys)
+        )
+
+    @property
+    def missing(self) -> dict[str, VariantTask]:
+        """Runs whose numbers are not known and can be."""
+        return {key: task for key, task in self.plan.tasks.items() if key not in self.known and key not in self.failed}
+
+    @property
+    def missing_futures(self) -> int:
+        """How many futures some choice does not have, and can."""
+        missing = self.missing
+        return sum(any(keys[place] in missing for keys in self.plan.keys) for place in range(self.plan.count))
+
+    def metrics(self, choice: int) -> list[Metrics]:
+        """Return the numbers of a choice in the futures that all choices have."""
+        return [self.known[self.plan.keys[choice][place]] for place in self.places]
+
+
+def plan_futures(choices: Sequence[tuple[Scenario, Variant]], futures: Futures) -> FuturesPlan:
+    """Return what there is to know of choices, each about its scenario; the scenarios have the same jobs.
+
+    Raises
+    ------
+    InputError
+        An unknown change, a bad value, or a policy that cannot run the jobs.
+    """
+    edited: dict[str, EditedScenarios] = {}
+    resolved = [
+        resolve_variant(edited.setdefault(scenario.content_hash, EditedScenarios(scenario)), variant, futures)
+        for scenario, variant in choices
+    ]
+    basis = basis_of(choices[0][0], resolved, futures)
+    places = range(1 if basis.is_exact else len(futures.seeds))
+    asked = [one.tasks(scenario) for one, (scenario, _) in zip(resolved, choices, strict=True)]
+    keys = tuple(tuple(tasks[place].key for place in places) for tasks in asked)
+    tasks = {
+        key: of_choice[place]
+        for of_choice, own in zip(asked, keys, strict=True)
+        for place, key in zip(places, own, strict=True)
+    }
+    return FuturesPlan(futures.recorded if basis.is_exact else futures, basis, tasks, keys)
+
+
+def known_numbers(plan: FuturesPlan, store: Store) -> FuturesNumbers:
+    """Return what a store knows of a plan: of single futures, else of runs that are kept with all their jobs."""
+    known: dict[str, Metrics] = {
+        key: dict(result.metrics) for key, result in stored_results(store, plan.tasks).items() if result.metrics
+    }
+    for key, task in plan.tasks.items():
+        if key not in known and not task.changes:
+            asked = run_key(task.scenario.content_hash, task.policy, task.params, task.seed, code_version())
+            if (run_id := store.find_run(asked)) is not None:
+                known[key] = store.metrics(run_id)
+    return FuturesNumbers(plan, known)

@@ -1,0 +1,182 @@
+"""Numbers of policies in the futures of a scenario, as every page reads them; the missing ones come in batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+import streamlit as st
+
+from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import find
+from dlsched.runner.background import StudyTask, TaskState, TaskStatus
+from dlsched.runner.executor import num_workers
+from dlsched.studies import cells
+from dlsched.studies.batches import batches, run_seconds
+from dlsched.studies.design import Futures, Variant, VariantTask
+from dlsched.studies.futures_numbers import FuturesNumbers, FuturesPlan, known_numbers, plan_futures
+from dlsched.ui.frame import session
+from dlsched.ui.frame.futures import futures_of
+from dlsched.wording.formats import about_seconds, amount
+
+LOOK_EVERY_S = 0.3
+REDRAWN_AT = 2.0
+"""A page that shows some futures is drawn anew once there are so many times as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Numbers under way: of which policy, which runs, and how many futures were asked for of it in all."""
+
+    name: str
+    keys: tuple[str, ...]
+    asked: int
+
+
+def futures_numbers(choices: Sequence[tuple[Scenario, Variant]]) -> FuturesNumbers:
+    """Return what is known of policies, each on its scenario, in the futures of the first scenario.
+
+    Raises
+    ------
+    InputError
+        A policy that cannot run the jobs, or parameters that this version does not know.
+    """
+    futures = futures_of(choices[0][0])
+    if any(scenario.generator is not None for scenario, _ in choices):
+        futures = Futures.first(futures.count)
+    asked = tuple((scenario.content_hash, variant.model_dump_json()) for scenario, variant in choices)
+    found = known_numbers(_plan(asked, futures.model_dump_json(), list(choices), futures), session.store())
+    return replace(found, failed={key: error for key, error in _failed().items() if key in found.plan.tasks})
+
+
+@st.cache_resource(max_entries=50, show_spinner=False)
+def _plan(asked: object, futures: str, _choices: Sequence[tuple[Scenario, Variant]], _futures: Futures) -> FuturesPlan:
+    return plan_futures(_choices, _futures)
+
+
+# ---- the missing ones --------------------------------------------------------------------------------
+
+
+def seconds_of(numbers: FuturesNumbers, in_full: Sequence[int] = ()) -> float:
+    """Return about how many seconds the missing numbers take on all workers, without those of runs in full."""
+    asked = _by_scenario(numbers, _keys_at(numbers, in_full))
+    seconds = [sum(run_seconds(tasks, scenario, session.store()).values()) for scenario, tasks in asked]
+    return sum(seconds) / num_workers()
+
+
+def compute_missing(numbers: FuturesNumbers, in_full: Sequence[int] = ()) -> None:
+    """Have the background runner compute what is missing, the same futures of all policies first.
+
+    ``in_full``: places of futures that are run elsewhere, with all their jobs. What is under way is not asked for
+    again.
+    """
+    forget_over()
+    left_out = _keys_at(numbers, in_full).union(*(batch.keys for batch in _asked().values()))
+    for scenario, tasks in _by_scenario(numbers, left_out):
+        seconds = run_seconds(tasks, scenario, session.store())
+        of_policy: dict[str, list[str]] = {}
+        for key, task in tasks.items():
+            of_policy.setdefault(find(task.policy).label, []).append(key)
+        parts = [[(name, part) for part in batches(keys, seconds, num_workers())] for name, keys in of_policy.items()]
+        in_turn = [one for together in zip_longest(*parts) for one in together if one is not None]
+        ids = session.runner().submit(
+            StudyTask(cells.KIND, cells.spec_of({key: tasks[key] for key in part}), name, scenario)
+            for name, part in in_turn
+        )
+        asked = numbers.plan.count - max(len(in_full), 1)
+        _asked().update({one: Batch(name, tuple(part), asked) for one, (name, part) in zip(ids, in_turn, strict=True)})
+
+
+def _keys_at(numbers: FuturesNumbers, places: Sequence[int]) -> set[str]:
+    return {keys[place] for keys in numbers.plan.keys for place in places}
+
+
+def _by_scenario(numbers: FuturesNumbers, left_out: set[str]) -> list[tuple[Scenario, dict[str, VariantTask]]]:
+    found: dict[str, tuple[Scenario, dict[str, VariantTask]]] = {}
+    for key, task in numbers.missing.items():
+        if key not in left_out:
+            found.setdefault(task.scenario.content_hash, (task.scenario, {}))[1][key] = task
+    return list(found.values())
+
+
+@st.cache_resource(show_spinner=False)
+def _asked() -> dict[str, Batch]:
+    """Return what was asked for on this server and is not forgotten, by the id of its task."""
+    return {}
+
+
+@st.cache_resource(show_spinner=False)
+def _failed() -> dict[str, str]:
+    """Return the errors of runs of this server that failed, by key."""
+    return {}
+
+
+def _note_failures() -> None:
+    """Remember what failed of batches that have ended: it is not asked for again by itself."""
+    for status in statuses():
+        if status.state.is_over:
+            rest = session.runner().answer(status.id)
+            _failed().update({} if rest is None else {key: one.error for key, one in cells.outcomes_of(rest).items()})
+
+
+def statuses() -> list[TaskStatus]:
+    """Return how batches of numbers are doing that were asked for on this server and are not forgotten."""
+    return session.runner().status([*_asked()])
+
+
+def is_run(status: TaskStatus) -> bool:
+    """Whether a task of the runner is a run with all its jobs, and no batch of numbers."""
+    return status.id not in _asked()
+
+
+def forget_over() -> None:
+    """Take batches that have ended off the list."""
+    _note_failures()
+    over = [status.id for status in statuses() if status.state.is_over]
+    session.runner().forget(over)
+    there = {status.id for status in statuses()}
+    for one in [one for one in _asked() if one not in there]:
+        del _asked()[one]
+
+
+# ---- on the pages that show numbers ------------------------------------------------------------------
+
+
+def under_way(numbers: FuturesNumbers) -> list[TaskStatus]:
+    """Return the batches under way that compute what is missing here."""
+    _note_failures()
+    missing = numbers.missing.keys()
+    return [one for one in statuses() if not one.state.is_over and missing & set(_asked()[one.id].keys)]
+
+
+def offer_missing(numbers: FuturesNumbers, key: str) -> None:
+    """Show how far numbers under way are, else the one button that computes the missing ones."""
+    if not numbers.missing:
+        return
+    if not under_way(numbers):
+        label = f"Compute the other {amount(numbers.missing_futures, 'future')} ({about_seconds(seconds_of(numbers))})"
+        st.button(label, key=f"{key}-compute", on_click=compute_missing, args=(numbers,),
+                  help="The numbers above then rest on all futures of this scenario")  # fmt: skip
+
+
+def follow(numbers: FuturesNumbers) -> None:
+    """Draw the page anew while more futures come; call it last on a page. Any click interrupts it.
+
+    The page's own run follows, not a fragment with a timer, for the reason given in ``ui.simulate.queue``.
+    """
+    shown = max(1, len(numbers.places))
+    while numbers.missing and under_way(numbers):
+        time.sleep(LOOK_EVERY_S)
+        now = replace(numbers, known=known_numbers(numbers.plan, session.store()).known)
+        if not under_way(now) or len(now.places) >= REDRAWN_AT * shown:
+            st.rerun()
+
+
+def progress_of(group: Sequence[TaskStatus]) -> tuple[float, float, int]:
+    """Return how many runs of batches are done, of how many, and how many futures were asked for in all."""
+    known: Mapping[str, Batch] = _asked()
+    sizes = {one.id: len(known[one.id].keys) for one in group}
+    done = sum(sizes[one.id] * (1.0 if one.state in (TaskState.DONE, TaskState.STORED) else one.share) for one in group)
+    return done, sum(sizes.values()), max((known[one.id].asked for one in group), default=0)
