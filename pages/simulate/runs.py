@@ -45,7 +45,9 @@ if text:
     both = shown["name"].fillna("") + " " + shown["note"].fillna("") + " " + shown["scenario_name"].fillna("")
     shown = shown[both.str.contains(text, case=False, regex=False)]
 pages = max(1, -(-len(shown) // runs_page.PER_PAGE))
-number = st.number_input(f"Page (of {pages})", 1, pages, 1, key=f"runs-page-{pages}", width=140) if pages > 1 else 1
+key = f"runs-page-{pages}"
+label = f"Page {st.session_state.get(key, 1)} of {pages}"
+number = st.number_input(label, 1, pages, 1, key=key, width=140) if pages > 1 else 1
 part = shown.iloc[(number - 1) * runs_page.PER_PAGE : number * runs_page.PER_PAGE].reset_index(drop=True)
 event = st.dataframe(
     runs_page.table_of(part),

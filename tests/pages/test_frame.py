@@ -114,8 +114,8 @@ def test_share_done_counts_what_is_over_and_never_says_all():
     ("statuses", "text"),
     [
         (
-            [status(TaskState.STORED), status(), status(TaskState.QUEUED, 0.0)],
-            "1 of 3 runs done, about 20 s left. You can leave this page.",
+            [status(TaskState.STORED), status(name="SJF"), status(TaskState.QUEUED, 0.0, name="LAS")],
+            "1 of 3 policies done, about 20 s left. You can leave this page.",
         ),
         ([status(TaskState.STORED, message="Answered from the store")] * 2,
          "2 finished runs kept, 2 of them answered from the store."),
