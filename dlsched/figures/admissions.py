@@ -10,6 +10,7 @@ from dlsched.figures.base import Chart, TimeAxis, column, framed, hatched, refer
 from dlsched.figures.palette import BLUE, ORANGE, TEAL, Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.studies.inspect.admissions.answer import Admission
+from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, number
 from dlsched.wording.resources import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS
 
@@ -92,20 +93,22 @@ def _title(one: Admission) -> str:
     return f"{word[:1].upper()}{word[1:]} {'are' if word.endswith('s') else 'is'} the scarcest"
 
 
-def over_run(counts: pd.DataFrame, chosen: int, theme: Theme) -> Chart:
+def over_run(counts: pd.DataFrame, chosen: int, theme: Theme, clock: Clock = DAYS) -> Chart:
     """Return who got in, was carried over and rejected at each interval of a run; ``chosen`` is its number.
 
     ``counts`` as metrics.admissions.counts_of, at least one row; marks carry the number of their interval.
     """
     times = column(counts, "time_s")
     values = {name: column(counts, name) for name in ("admitted", "carried over", "rejected")}
-    axis = TimeAxis.over(float(times[0]), float(times[-1]))
+    begin, end = float(times[0]), float(times[-1])
+    room = 0.02 * max(end - begin, 1.0)
+    axis = TimeAxis.over(begin - room, end + room, clock)
     shown = thin(times, list(values.values()), MOST_POINTS)
     figure = go.Figure()
     looks = (("circle", "solid", BLUE), ("diamond", "dash", ORANGE), ("x", "dot", TEAL))
     for (name, of), (symbol, dash, place) in zip(values.items(), looks, strict=True):
         figure.add_scatter(
-            x=times[shown] / axis.unit_s, y=of[shown], name=name, customdata=counts["number"].to_numpy()[shown],
+            x=axis.at(times[shown]), y=of[shown], name=name, customdata=counts["number"].to_numpy()[shown],
             mode="lines+markers" if len(shown) <= MOST_MARKS else "lines",
             line={"color": theme.marks[place], "dash": dash, "width": 2}, marker={"symbol": symbol, "size": 9},
             hovertemplate=f"interval %{{customdata}}: %{{y:,}} {name}<extra></extra>",
@@ -113,18 +116,16 @@ def over_run(counts: pd.DataFrame, chosen: int, theme: Theme) -> Chart:
     totals = {name: int(of.sum()) for name, of in values.items()}
     in_all = f"in {amount(len(counts), 'interval')}"
     title = f"{amount(totals['admitted'], 'job')} admitted, {totals['rejected']:,} rejected {in_all}"
-    framed(figure, theme, title=title, x=axis.title, y="Jobs")
-    low, high = axis.range
-    figure.update_xaxes(range=[low - 0.02 * (high - low), high + 0.02 * (high - low)])
+    framed(figure, theme, title=title, x=axis, y="Jobs")
     highest = top_of(np.concatenate(list(values.values())), room=0.2)[1]
     figure.update_yaxes(range=[-0.04 * highest, highest])  # marks at 0 are seen whole
-    at = float(times[chosen - 1]) / axis.unit_s
-    reference_line(figure, theme, text="this interval", x=at, before=at > (low + high) / 2)
+    at_s = float(times[chosen - 1])
+    reference_line(figure, theme, text="this interval", x=axis.place(at_s), before=at_s > (begin + end) / 2)
     most = int(counts["carried over"].to_numpy().argmax())
     alt = (
         f"Over {amount(len(counts), 'interval')}: {amount(totals['admitted'], 'job')} admitted, "
         f"{totals['rejected']:,} rejected; most carried over at interval {int(counts['number'].iloc[most]):,}: "
         f"{int(values['carried over'][most]):,}."
     )
-    table = counts.assign(**{f"time ({axis.unit})": times / axis.unit_s}).drop(columns="time_s")
+    table = counts.assign(**{axis.column: axis.at(times)}).drop(columns="time_s")
     return Chart(figure, alt, table)

@@ -24,6 +24,7 @@ from dlsched.figures.base import (
     named_rows,
     plain,
     texts,
+    with_dates,
 )
 from dlsched.figures.hover import HOVER, hover_rows
 from dlsched.figures.lanes import lanes
@@ -31,10 +32,13 @@ from dlsched.figures.leases import add_bands, add_brackets, machines_in_words
 from dlsched.figures.lines import add_spans
 from dlsched.figures.palette import Theme, ink_on
 from dlsched.figures.raster import top_groups
-from dlsched.wording.formats import amount, moment
+from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.formats import amount
 
 MAX_BARS = 3000
 MAX_BAR_ROWS = 64
+NAMED_NODES = 3
+"""Nodes of a piece that are named one by one; of more, only the first ones."""
 PLOT_PX = 1100
 ROW_PX = 46
 LANE_PX, ROWS_PX, LANES_SEEN = 2.5, 640, 60
@@ -67,6 +71,16 @@ TABLE_NAMES = {
     "end_reason": "ended by",
     "cost": "job's cost, $",
 }
+
+WHEN = {
+    "submit_s": "submitted",
+    "start_s": "start",
+    "first_start_s": "first start",
+    "end_s": "end",
+    "left_s": "left",
+    "due_s": "due",
+}
+"""Columns that hold a time of the trace, and their names where that is a date."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +138,7 @@ def node_bars(
     gpus_of_node: Mapping[int, float] | None = None,
     leases: pd.DataFrame | None = None,
     alt: str = "",
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return bars by node, one band per node with a lane per GPU.
 
@@ -142,7 +157,7 @@ def node_bars(
         Of free slots: the machines rented there, columns node, start_s, end_s, vm_type, gpu_type, gpus, cost. Each is a
         band between brackets, as tall as its GPUs; outside nothing is paid for.
     """
-    axis = TimeAxis.over(from_s, to_s)
+    axis = TimeAxis.over(from_s, to_s, clock)
     size_of = gpus_of_node if gpus_of_node is not None else dict.fromkeys(sorted(set(segments["node"])), 0.0)
     nodes = list(size_of)[:MAX_BAR_ROWS]
     drawn = lanes(in_window(_seen(segments[segments["node"].isin(nodes)], size_of), axis))
@@ -177,10 +192,10 @@ def node_bars(
     named_rows(figure, [f"n{n}" for n in nodes])
     figure.update_layout(barmode="overlay", dragmode="select")
     words = (
-        f"{moment(from_s)} to {moment(to_s)}: {amount(len(segments), 'piece')} of work on "
+        f"{clock.moment(from_s)} to {clock.moment(to_s)}: {amount(len(segments), 'piece')} of work on "
         f"{amount(len(nodes), word)}{machines}."
     )
-    return Chart(figure, alt or words, readable(segments))
+    return Chart(figure, alt or words, readable(segments, clock))
 
 
 def _seen(segments: pd.DataFrame, size_of: Mapping[int, float]) -> pd.DataFrame:
@@ -241,7 +256,7 @@ def bars_of(
         tall_px=height * row_px,
         label=label,
         ended=np.where(end <= axis.to_s, texts(drawn, "end_reason"), ""),
-        hover=hover_rows(drawn),
+        hover=hover_rows(drawn, axis.clock),
     )
 
 
@@ -335,7 +350,7 @@ def add_marks(figure: go.Figure, theme: Theme, axis: TimeAxis, bars: Bars, *, du
         who = np.isin(bars.ended, ends) & room
         if who.any():
             figure.add_scatter(
-                x=bars.end_s[who] / axis.unit_s,
+                x=axis.at(bars.end_s[who]),
                 y=bars.y[who],
                 mode="markers",
                 marker={"symbol": symbol, "size": 9, "color": theme.ink, "line": {"color": theme.ground, "width": 1}},
@@ -366,15 +381,16 @@ def has_servers(frame: pd.DataFrame) -> bool:
 def node_words(nodes: pd.Series) -> str:
     """Return nodes in words: n3, n7, n8; 8 nodes (n3, n7, n8 and 5 more) where they are many."""
     names = [f"n{node}" for node in nodes]
-    first = ", ".join(names[:3])
-    return first if len(names) <= 3 else f"{len(names)} nodes ({first} and {len(names) - 3} more)"
+    first = ", ".join(names[:NAMED_NODES])
+    rest = len(names) - NAMED_NODES
+    return first if rest <= 0 else f"{len(names)} nodes ({first} and {rest} more)"
 
 
-def readable(frame: pd.DataFrame) -> pd.DataFrame:
+def readable(frame: pd.DataFrame, clock: Clock = DAYS) -> pd.DataFrame:
     """Return the columns a reader wants, with names that carry units; rows in the order of the frame.
 
     Workers and servers only where there are servers: elsewhere GPUs say it.
     """
     gangs = has_servers(frame)
     columns = [name for name in TABLE_NAMES if name in frame and (gangs or name not in ("workers", "servers"))]
-    return frame[columns].rename(columns=TABLE_NAMES).reset_index(drop=True)
+    return with_dates(frame[columns], clock, WHEN).rename(columns=TABLE_NAMES).reset_index(drop=True)

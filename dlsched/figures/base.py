@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dlsched.figures.palette import Theme
+from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import cut, duration
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,14 @@ TIME_UNITS = (
     (120.0, 60.0, "minutes"),
     (0.0, 1.0, "seconds"),
 )
+DATE_FORMAT = "%a %-d %b %Y, %H:%M"
+DATE_TICKS = [
+    {"dtickrange": [None, 60_000], "value": "%H:%M:%S\n%a %-d %b %Y"},
+    {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%a %-d %b %Y"},
+    {"dtickrange": [86_400_000, "M1"], "value": "%-d %b\n%Y"},
+    {"dtickrange": ["M1", None], "value": "%b\n%Y"},
+]
+"""Ticks of dates by the distance between them, in milliseconds; the day is always said."""
 DURATION_TICKS: Mapping[float, str] = {
     0.001: "1 ms",
     0.1: "0.1 s",
@@ -60,29 +69,70 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """A stretch of time in a readable unit."""
+    """A stretch of time: dates where the clock has them, else times since its zero in one unit.
+
+    Every window of a trace has the same unit: it follows from the whole, not from what is seen.
+    """
 
     from_s: float
     to_s: float
     unit_s: float
     unit: str
+    clock: Clock = DAYS
 
     @classmethod
-    def over(cls, from_s: float, to_s: float) -> TimeAxis:
-        """Return the axis whose unit suits the length; an empty stretch becomes one second."""
+    def over(cls, from_s: float, to_s: float, clock: Clock = DAYS) -> TimeAxis:
+        """Return the axis of a stretch; an empty one becomes one second."""
         to_s = max(to_s, from_s + 1.0)
-        unit_s, unit = next((size, name) for least, size, name in TIME_UNITS if to_s - from_s >= least)
-        return cls(from_s, to_s, unit_s, unit)
+        longest = max(to_s, clock.span_s)
+        unit_s, unit = next((size, name) for least, size, name in TIME_UNITS if longest >= least)
+        return cls(from_s, to_s, unit_s, unit, clock)
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether places are dates."""
+        return self.clock.zero is not None
 
     @property
     def title(self) -> str:
-        """Axis title with the unit."""
-        return f"Time since the trace's zero ({self.unit})"
+        """Axis title with the time zone, or the unit."""
+        return f"Time ({self.clock.zone})" if self.has_dates else f"Time ({self.unit} from first job)"
 
     @property
-    def range(self) -> tuple[float, float]:
-        """Ends in the unit."""
-        return self.from_s / self.unit_s, self.to_s / self.unit_s
+    def column(self) -> str:
+        """Name of a column of a table that holds places."""
+        return f"time ({self.clock.zone if self.has_dates else self.unit})"
+
+    @property
+    def hover(self) -> str:
+        """What a hover template says of the place."""
+        if self.has_dates:
+            return f"%{{x|{DATE_FORMAT}}}"
+        return "day %{x:.2f}" if self.unit == "days" else "%{x:.2f} " + self.unit
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """What Plotly needs to know of the axis, without its title."""
+        if not self.has_dates:
+            return {"range": [self.from_s / self.unit_s, self.to_s / self.unit_s], "hoverformat": ".2f"}
+        ends = [self.place(self.from_s), self.place(self.to_s)]
+        return {"type": "date", "range": ends, "hoverformat": DATE_FORMAT, "tickformatstops": DATE_TICKS}
+
+    def at(self, times_s: Any) -> NDArray[Any]:
+        """Return where times stand on the axis."""
+        return self.clock.at(times_s) if self.has_dates else np.asarray(times_s, dtype=np.float64) / self.unit_s
+
+    def place(self, time_s: float) -> Any:
+        """Return where one time stands, as shapes and ranges need it."""
+        return str(self.clock.at(time_s)) if self.has_dates else time_s / self.unit_s
+
+    def length(self, seconds: Any) -> NDArray[Any]:
+        """Return how long stretches are on the axis; Plotly counts those between dates in milliseconds."""
+        return np.asarray(seconds, dtype=np.float64) / (0.001 if self.has_dates else self.unit_s)
+
+    def seconds(self, place: Any) -> float:
+        """Return the time of a place, as Plotly gives it back."""
+        return self.clock.seconds(str(place)) if self.has_dates else float(place) * self.unit_s
 
 
 def framed(
@@ -101,8 +151,8 @@ def framed(
         "tickfont": {"size": 13, "color": theme.muted},
         "title": {"font": {"size": 13, "color": theme.muted}, "standoff": 8},
     }
-    ends = {"range": list(x.range)} if isinstance(x, TimeAxis) else {}
-    x_axis = _merged(axis, {"title": {"text": x.title if isinstance(x, TimeAxis) else x}, **ends})
+    look = x.look if isinstance(x, TimeAxis) else {}
+    x_axis = _merged(axis, {"title": {"text": x.title if isinstance(x, TimeAxis) else x}, **look})
     y_axis = _merged(axis, {"title": {"text": y}})
     heading = {"text": title, "font": {"size": 15, "color": theme.ink}, "x": 0, "xanchor": "left", "yanchor": "top"}
     rows = _legend_rows(figure)
@@ -190,7 +240,7 @@ def reference_line(
     *,
     text: str,
     y: float | None = None,
-    x: float | None = None,
+    x: Any = None,
     before: bool = False,
     below: bool = False,
     ink: str = "",
@@ -202,7 +252,7 @@ def reference_line(
     :func:`framed` and after the type of the axes is set.
     """
 
-    def at(place: float, axis: Any) -> float:
+    def at(place: Any, axis: Any) -> Any:
         # Plotly places shapes by value, but annotations by exponent on a log axis.
         return float(np.log10(place)) if axis.type == "log" else place
 
@@ -248,6 +298,19 @@ def log_times(low_s: float, high_s: float) -> dict[str, Any]:
         ticks = {at: duration(at) for at in sorted({*steps, *ticks}) if low_s <= at <= high_s}
     ends = [float(np.log10(low_s)), float(np.log10(high_s))]
     return {"type": "log", "range": ends, "tickvals": list(ticks), "ticktext": list(ticks.values())}
+
+
+def with_dates(frame: pd.DataFrame, clock: Clock, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return a table whose times are dates where the clock has them, under new names; the first says the zone.
+
+    ``columns``: name of a column in seconds -> its name as a date.
+    """
+    there = [name for name in columns if name in frame]
+    if clock.zero is None or not there:
+        return frame
+    dated = frame.assign(**{name: clock.at(frame[name]) for name in there})
+    first = next(name for name in frame.columns if name in columns)
+    return dated.rename(columns={name: columns[name] + (f" ({clock.zone})" if name == first else "") for name in there})
 
 
 def top_of(values: Floats, least: float = 1.0, room: float = 0.08) -> list[float]:

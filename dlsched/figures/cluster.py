@@ -21,6 +21,7 @@ from dlsched.figures.base import (
 )
 from dlsched.figures.lines import add_area
 from dlsched.figures.palette import Theme
+from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import count, number, share
 
 HEIGHT = 270
@@ -40,6 +41,7 @@ def demand(
     *,
     amounts: Floats | None = None,
     unit: str = "GPUs",
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return what would be busy if nobody waited, against what the cluster has, while jobs arrive.
 
@@ -50,10 +52,10 @@ def demand(
     from_s, to_s = float(jobs.submit_s[0]), float(jobs.submit_s[-1])
     if to_s == from_s:
         to_s = float((jobs.submit_s + jobs.work).max())
-    axis = TimeAxis.over(from_s, max(to_s, from_s + 1))
+    axis = TimeAxis.over(from_s, max(to_s, from_s + 1), clock)
     times = np.linspace(axis.from_s, axis.to_s, bins)
     wanted = _asked(jobs, held, times)
-    x, level = times / axis.unit_s, float(capacity)
+    x, level = axis.at(times), float(capacity)
     figure = go.Figure()
     figure.add_scatter(
         x=x,
@@ -76,7 +78,7 @@ def demand(
         fillpattern=area_hatch(1, theme.worse, theme.ground),
         name="beyond the cluster",
         customdata=wanted,
-        hovertemplate="%{customdata:,.0f} " + unit + " asked for after %{x:.2f} " + axis.unit + "<extra></extra>",
+        hovertemplate="%{customdata:,.0f} " + unit + " asked for at " + axis.hover + "<extra></extra>",
     )
     over = share(float((wanted > level).mean()))
     title = f"Demand if nobody waited: beyond the cluster {over} of the time"
@@ -85,7 +87,7 @@ def demand(
     figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
     peak = number(float(wanted.max()))
     alt = f"Demand exceeds the {count(level)} {unit} {over} of the time; its peak is {peak} {unit}."
-    return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": x, f"{unit} asked for": wanted}))
+    return Chart(figure, alt, pd.DataFrame({axis.column: x, f"{unit} asked for": wanted}))
 
 
 def _asked(jobs: Workload, held: Floats, times: Floats) -> Floats:
@@ -98,14 +100,14 @@ def _asked(jobs: Workload, held: Floats, times: Floats) -> Floats:
     return asked
 
 
-def capacity(cluster: Cluster, horizon_s: float, theme: Theme) -> Chart:
+def capacity(cluster: Cluster, horizon_s: float, theme: Theme, clock: Clock = DAYS) -> Chart:
     """Return GPUs that are there over time, stacked by GPU type, with arrivals, failures and departures."""
-    axis = TimeAxis.over(0.0, horizon_s)
+    axis = TimeAxis.over(0.0, horizon_s, clock)
     times, by_kind = _there(cluster, axis.to_s)
-    x = times / axis.unit_s
+    x = axis.at(times)
     figure = go.Figure()
     for place, (kind, gpus) in enumerate(by_kind.items()):
-        hover = "%{y:,.0f} GPUs from %{x:.2f} " + axis.unit
+        hover = "%{y:,.0f} GPUs from " + axis.hover
         add_area(figure, theme, x, gpus, kind, place, theme.marks[place % len(theme.marks)], hover)
     total = np.sum(list(by_kind.values()), axis=0)
     _add_changes(figure, cluster, theme, axis, float(total.max()))
@@ -113,7 +115,7 @@ def capacity(cluster: Cluster, horizon_s: float, theme: Theme) -> Chart:
     between = f"{most} GPUs throughout" if least == most else f"{least} to {most} GPUs"
     framed(figure, theme, title=f"Capacity: {between}", x=axis, y="GPUs that are there", height=HEIGHT)
     figure.update_yaxes(range=top_of(total, room=0.15))
-    table = pd.DataFrame({f"from ({axis.unit})": x} | {f"GPUs, {kind}": gpus for kind, gpus in by_kind.items()})
+    table = pd.DataFrame({axis.column: x} | {f"GPUs, {kind}": gpus for kind, gpus in by_kind.items()})
     return Chart(figure, f"There are {between} in the cluster.", table)
 
 
@@ -142,10 +144,10 @@ def _add_changes(figure: go.Figure, cluster: Cluster, theme: Theme, axis: TimeAx
             mark = {"symbol": symbol, "size": 10, "color": theme.ink}
             legend_mark(figure, f"node {cause}" if cause != "maintenance" else cause, **mark)
             figure.add_scatter(
-                x=np.array(seen) / axis.unit_s,
+                x=axis.at(seen),
                 y=np.full(len(seen), 1.06 * top),
                 mode="markers",
                 marker=mark,
                 showlegend=False,
-                hovertemplate=f"{cause} after %{{x:.2f}} {axis.unit}<extra></extra>",
+                hovertemplate=f"{cause} at {axis.hover}<extra></extra>",
             )

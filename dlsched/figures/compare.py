@@ -9,10 +9,22 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dlsched.figures.base import Chart, Floats, TimeAxis, column, framed, legend_mark, named_rows, plain, top_of
+from dlsched.figures.base import (
+    Chart,
+    Floats,
+    TimeAxis,
+    column,
+    framed,
+    legend_mark,
+    named_rows,
+    plain,
+    top_of,
+    with_dates,
+)
 from dlsched.figures.lines import add_share_line, bars, frame_shares, look_at, verdict_marks
 from dlsched.figures.palette import Theme
 from dlsched.metrics.step_functions import thin
+from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, count, cut, duration
 
 ECDF_POINTS = 400
@@ -124,23 +136,25 @@ def ecdf(values: Mapping[str, Floats], colour_of: Mapping[str, str], theme: Them
     return Chart(figure, alt, pd.DataFrame({"share of jobs, %": percent} | quantiles))
 
 
-def queues(series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], theme: Theme) -> Chart:
+def queues(
+    series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], theme: Theme, clock: Clock = DAYS
+) -> Chart:
     """Return jobs waiting over time, one line a run, at most MAX_LINES; frames as metrics.tables.series_of."""
     frames = dict(list(series.items())[:MAX_LINES])
     times = [column(frame, "time_s") for frame in frames.values()]
-    axis = TimeAxis.over(min(float(t[0]) for t in times), max(float(t[-1]) for t in times))
+    axis = TimeAxis.over(min(float(t[0]) for t in times), max(float(t[-1]) for t in times), clock)
     peak_of = {name: float(column(frame, "waiting").max()) for name, frame in frames.items()}
     figure = go.Figure()
     for place, (name, frame) in enumerate(frames.items()):
         keep = thin(column(frame, "time_s"), [column(frame, "waiting")], QUEUE_POINTS)
         figure.add_scatter(
-            x=column(frame, "time_s")[keep] / axis.unit_s,
+            x=axis.at(column(frame, "time_s")[keep]),
             y=column(frame, "waiting")[keep],
             mode="lines",
             name=plain(name),
             showlegend=True,
             line=look_at(place, colour_of[name]).line(1.5, shape="hv"),
-            hovertemplate="%{fullData.name}: %{y:,.0f} waiting after %{x:.2f} " + axis.unit + "<extra></extra>",
+            hovertemplate="%{fullData.name}: %{y:,.0f} waiting at " + axis.hover + "<extra></extra>",
         )
     best, worst = min(peak_of, key=lambda n: peak_of[n]), max(peak_of, key=lambda n: peak_of[n])
     span = f"{count(peak_of[best])} ({plain(best, 24)}) to {count(peak_of[worst])} ({plain(worst, 24)})"
@@ -151,5 +165,6 @@ def queues(series: Mapping[str, pd.DataFrame], colour_of: Mapping[str, str], the
         [pd.DataFrame({"run": n, "time, s": f["time_s"], "jobs waiting": f["waiting"]}) for n, f in frames.items()],
         ignore_index=True,
     )
+    table = with_dates(table, clock, {"time, s": "time"})
     peaks = "; ".join(f"{cut(name)} at most {count(peak)}" for name, peak in peak_of.items())
     return Chart(figure, f"Jobs waiting: {peaks}.", table)

@@ -14,7 +14,7 @@ from dlsched.domain.workload import Floats
 from dlsched.figures.base import CLEAR, Chart, framed, named_rows, plain
 from dlsched.figures.palette import BLUE, ORANGE, Theme
 from dlsched.studies.inspect.dual_prices.answer import SAME_PRICE, JobDecision, PricedRun, peak_of
-from dlsched.wording.formats import amount, cut, small
+from dlsched.wording.formats import MINUS, amount, cut, small
 from dlsched.wording.resources import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS, gang_words
 
 ROW_PX, LEAST_ROW_PX, HEAD_PX = 18, 4, 120
@@ -84,7 +84,7 @@ def _cells(figure: go.Figure, prices: Floats, slots: np.ndarray, most: float, na
     low = float(prices[prices > 0].min())
     top, bottom = float(np.log10(most)), float(np.log10(low))
     ticks = np.linspace(bottom, top, 4 if top - bottom > 0.01 else 1)
-    words = [small(10.0**tick) for tick in ticks.tolist()]
+    words = [small(10.0**tick) if tick >= -3 else f"10<sup>{MINUS}{-tick:.0f}</sup>" for tick in ticks.tolist()]
     figure.add_heatmap(
         x=slots, y=np.arange(len(prices)), z=np.log10(np.maximum(prices, low)), zmin=bottom,
         zmax=max(top, bottom + 1e-9),
@@ -103,8 +103,8 @@ def _where(figure: go.Figure, one: JobDecision, theme: Theme) -> None:
             figure.add_scatter(
                 x=[booked.slot for booked in cells], y=[booked.machine for booked in cells], mode="markers",
                 name=f"{plain(one.job, 20)}, {name}", showlegend=True, hoverinfo="skip",
-                marker={"symbol": symbol, "size": 7, "color": theme.worse},
-                marker_line={"width": 1.6, "color": theme.worse},
+                marker={"symbol": symbol, "size": 7, "color": theme.ink},
+                marker_line={"width": 1.6, "color": theme.ink},
             )  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def add_numbers(
     height = scale.heights(gpus)
     above = (2 * FOOT + 0.1 - height) * row_px >= NUMBER_TALL_PX
     figure.add_scatter(
-        x=begin[is_told] / axis.unit_s,
+        x=axis.at(begin[is_told]),
         y=(row + FOOT - height)[is_told],
         mode="text",
         text=words[is_told],
@@ -140,12 +140,12 @@ def add_requests(
     is_seen = TALLEST * wanted / scale.widest >= LEAST
     if not is_seen.any():
         return
-    begin = np.maximum(column(pieces, "start_s"), axis.from_s) / axis.unit_s
-    end = np.minimum(column(pieces, "end_s"), axis.to_s) / axis.unit_s
+    begin = axis.at(np.maximum(column(pieces, "start_s"), axis.from_s))
+    end = axis.at(np.minimum(column(pieces, "end_s"), axis.to_s))
     low, high = row + FOOT, row + FOOT - np.minimum(TALLEST * wanted / scale.widest, 1.0)
     gap = np.full(len(row), np.nan)
     figure.add_scatter(
-        x=np.column_stack([begin, begin, end, end, gap])[is_seen].ravel(),
+        x=np.column_stack([begin, begin, end, end, axis.at(gap)])[is_seen].ravel(),
         y=np.column_stack([low, high, high, low, gap])[is_seen].ravel(),
         mode="lines",
         line={"color": theme.ink, "width": 1, "dash": "dash"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,8 @@ from dlsched.figures.raster import (
     group_use,
     top_groups,
 )
-from dlsched.wording.formats import amount, cut, moment, number, share
+from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.formats import amount, cut, number, share
 
 OVERVIEW_HEIGHT = 260
 MAX_HOVER_CELLS = 200_000
@@ -48,13 +50,20 @@ class BoxedPart:
 
 
 def overview(
-    raster: Raster, theme: Theme, *, alt: str = "", title: str = "", highlight: str = "", height: int = OVERVIEW_HEIGHT
+    raster: Raster,
+    theme: Theme,
+    *,
+    alt: str = "",
+    title: str = "",
+    highlight: str = "",
+    height: int = OVERVIEW_HEIGHT,
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return the raster as a heatmap; the user drags a box to look closer (a click on a heatmap gives nothing).
 
     ``highlight`` leaves one entry of the legend in colour and turns the other groups grey.
     """
-    axis = TimeAxis.over(raster.from_s, raster.to_s)
+    axis = TimeAxis.over(raster.from_s, raster.to_s, clock)
     tints = _tints(raster, theme, highlight)
     figure = go.Figure(_heatmap(raster, tints, axis))
     for code, (name, tint) in enumerate(zip(raster.legend, tints, strict=True)):
@@ -80,7 +89,7 @@ def overview(
     )
     figure.update_xaxes(showgrid=False)
     figure.update_layout(dragmode="select")
-    return Chart(figure, alt or window_alt(raster), _row_table(raster))
+    return Chart(figure, alt or window_alt(raster, clock=clock), _row_table(raster))
 
 
 def _heatmap(raster: Raster, tints: Sequence[str], axis: TimeAxis) -> go.Heatmap:
@@ -88,8 +97,8 @@ def _heatmap(raster: Raster, tints: Sequence[str], axis: TimeAxis) -> go.Heatmap
     more = "<br>%{customdata}% of its GPUs held" if carries_held else ""
     return go.Heatmap(
         z=raster.cell,
-        x0=(raster.from_s + raster.bin_s / 2) / axis.unit_s,
-        dx=raster.bin_s / axis.unit_s,
+        x0=axis.place(raster.from_s + raster.bin_s / 2),
+        dx=float(axis.length(raster.bin_s)),
         y=_distinct(raster.row_labels),
         zmin=-0.5,
         zmax=len(tints) - 0.5,
@@ -98,7 +107,7 @@ def _heatmap(raster: Raster, tints: Sequence[str], axis: TimeAxis) -> go.Heatmap
         showlegend=False,
         customdata=np.round(100 * raster.held).astype(np.uint8) if carries_held else None,
         zsmooth=False,
-        hovertemplate=f"<b>%{{y}}</b> at %{{x:.2f}} {axis.unit}{more}<extra></extra>",
+        hovertemplate=f"<b>%{{y}}</b> at {axis.hover}{more}<extra></extra>",
     )
 
 
@@ -153,7 +162,7 @@ def _strike(figure: go.Figure, raster: Raster, axis: TimeAxis, code: int, line: 
     row, first = np.nonzero(edges == 1)
     last = np.nonzero(edges == -1)[1]
     ends = raster.from_s + np.column_stack([first, last, last]) * raster.bin_s
-    x = np.where([True, True, False], ends / axis.unit_s, np.nan).ravel()
+    x = axis.at(np.where([True, True, False], ends, np.nan)).ravel()
     labels = np.array(_distinct(raster.row_labels), dtype=object)
     figure.add_scatter(x=x, y=np.repeat(labels[row], 3), mode="lines", line=line, showlegend=False, hoverinfo="skip")
 
@@ -175,13 +184,13 @@ def _row_table(raster: Raster) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def box_window(raster: Raster, x: Sequence[float], y: Sequence[float]) -> BoxedPart:
+def box_window(raster: Raster, x: Sequence[Any], y: Sequence[float], clock: Clock = DAYS) -> BoxedPart:
     """Return what a box drawn on :func:`overview` encloses; ``x`` and ``y`` as Plotly gives them.
 
     Rows are lines of the raster (node = first_node + row x rows_per_line); the box is cut at the picture's edge.
     """
-    axis = TimeAxis.over(raster.from_s, raster.to_s)
-    from_s, to_s = np.clip(sorted(x), *axis.range) * axis.unit_s
+    axis = TimeAxis.over(raster.from_s, raster.to_s, clock)
+    from_s, to_s = np.clip(sorted(map(axis.seconds, x)), axis.from_s, axis.to_s)
     first, last = np.clip(np.rint(sorted(y)), 0, len(raster.row_labels) - 1).astype(int)
     return BoxedPart(float(from_s), float(max(to_s, from_s + 1.0)), int(first), int(last))
 
@@ -227,6 +236,7 @@ def user_area(
     by: str = "user",
     groups: Sequence[str] | None = None,
     gpus: float | None = None,
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return the GPUs each user holds over time, stacked: the groups with most GPU time and all others.
 
@@ -239,11 +249,11 @@ def user_area(
     gpus
         GPUs of the cluster, drawn as a line.
     """
-    axis = TimeAxis.over(from_s, to_s)
+    axis = TimeAxis.over(from_s, to_s, clock)
     top = tuple(groups if groups is not None else top_groups(segments, by))[:MAX_GROUPS]
     bins = bins_for(axis.from_s, axis.to_s, AREA_BINS)
     held = group_use(segments, by, top, axis.from_s, axis.to_s, bins)
-    x = np.linspace(*axis.range, bins + 1)
+    x = axis.at(np.linspace(axis.from_s, axis.to_s, bins + 1))
     names = [*(name or "(none)" for name in top), "other"]
     figure = go.Figure()
     for place, name in enumerate(names):
@@ -256,12 +266,11 @@ def user_area(
     framed(figure, theme, title=f"Who holds the GPUs: {plain(finding, 80)}", x=axis, y="GPUs held", height=320)
     total = held.sum(axis=0)
     figure.update_yaxes(range=top_of(np.append(total, gpus or 0.0)))
-    figure.update_xaxes(hoverformat=".2f")
     figure.update_layout(hovermode="x unified")
     if gpus is not None:
         reference_line(figure, theme, y=gpus, text=f"{number(gpus)} GPUs in the cluster")
     table = pd.DataFrame(
-        {f"from ({axis.unit})": x[:-1]} | {f"GPUs, {n}": np.round(h, 3) for n, h in zip(names, held, strict=True)}
+        {axis.column: x[:-1]} | {f"GPUs, {n}": np.round(h, 3) for n, h in zip(names, held, strict=True)}
     )
     return Chart(
         figure, f"By {by}: {cut(finding, 80)}; at most {number(float(total.max()))} GPUs are held at once.", table
@@ -275,9 +284,10 @@ def window_alt(
     late: int = 0,
     worst: str = "",
     machines: str = "",
+    clock: Clock = DAYS,
 ) -> str:
     """Return the picture of a window in words: how full, idle rows, machine types, the longest queue, late jobs."""
-    window = f"{moment(raster.from_s)} to {moment(raster.to_s)}, {amount(len(raster.row_labels), 'row')}"
+    window = f"{clock.moment(raster.from_s)} to {clock.moment(raster.to_s)}, {amount(len(raster.row_labels), 'row')}"
     held = raster.held_share
     idle_rows = int((raster.held.mean(axis=1) < 0.01).sum())
     if raster.rented:
@@ -290,7 +300,7 @@ def window_alt(
     if machines:
         parts.append(machines)
     if waiting_max is not None:
-        at = f" at {moment(waiting_max_at_s)}"
+        at = f" at {clock.moment(waiting_max_at_s)}"
         parts.append(f"longest queue {amount(waiting_max, 'job')}{at}" if waiting_max else "nobody waits")
     if late:
         parts.append(f"{amount(late, 'job')} past due" + (f", worst {cut(worst)}" if worst else ""))

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dlsched.figures.base import column, plain, texts
-from dlsched.wording.formats import duration, moment, money, number
+from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.formats import duration, money, number
 from dlsched.wording.resources import gang_words
 
 HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}<br>%{customdata[4]}<extra></extra>"
@@ -29,7 +30,7 @@ THEN: Mapping[str, str] = {
 """Why a piece of a run ended, in words."""
 
 
-def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
+def hover_rows(part: pd.DataFrame, clock: Clock = DAYS) -> NDArray[np.object_]:
     """Return [job id, and four lines of text] per bar, in the order of HOVER.
 
     The end comes from the data, since with a base %{x} would be the end. Line breaks are in HOVER and not in the text,
@@ -52,7 +53,7 @@ def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
         who = "".join(f", {word} {plain(name)}" for word, name in (("user", user[i]), ("class", job_class[i])) if name)
         known = [
             _waited(wait[i], because[i]),
-            _due(due[i], end[i]),
+            _due(due[i], end[i], clock),
             "" if math.isnan(cost[i]) else f"job's cost {money(cost[i])}",
         ]
         held = "1 GPU" if gpus[i] == 1 else f"{gpus[i]:g} GPUs"
@@ -64,7 +65,7 @@ def hover_rows(part: pd.DataFrame) -> NDArray[np.object_]:
             f"{held} on {plain(where[i])}{machine[i]}{_rate(rate[i])}",
             ", ".join(
                 (
-                    f"{moment(start[i])} to {moment(end[i])}",
+                    f"{clock.moment(start[i])} to {clock.moment(end[i])}",
                     f"lasted {duration(end[i] - start[i])}",
                     *filter(None, [THEN.get(ended[i], "")]),
                 )
@@ -85,7 +86,7 @@ def _waited(wait_s: float, because: str) -> str:
     return f"waited {duration(wait_s)}" + (f", because: {because}" if because and wait_s > 0 else "")
 
 
-def _due(due_s: float, end_s: float) -> str:
+def _due(due_s: float, end_s: float, clock: Clock) -> str:
     if math.isnan(due_s):
         return ""
-    return f"due {moment(due_s)}" + (f", late by {duration(end_s - due_s)}" if end_s > due_s else "")
+    return f"due {clock.moment(due_s)}" + (f", late by {duration(end_s - due_s)}" if end_s > due_s else "")

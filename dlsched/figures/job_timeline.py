@@ -54,7 +54,7 @@ def job_outcomes(outcomes: Sequence[JobOutcome], due_in_s: float, theme: Theme) 
     framed(figure, theme, title=title, x=f"Time since its submission ({axis.unit})", y="Run", height=height)
     named_rows(figure, [plain(o.run, 24) + (" (this)" if o.is_this else "") for o in outcomes])
     figure.update_yaxes(range=[len(outcomes) - 0.4, -0.9 if known_due else -0.6])
-    figure.update_xaxes(range=list(axis.range))
+    figure.update_xaxes(**axis.look)
     figure.update_layout(barmode="stack", legend_traceorder="normal")
     if known_due:
         is_right = due_in_s > axis.to_s / 2

@@ -12,6 +12,7 @@ from dlsched.figures import elastic
 from dlsched.figures.bars import (
     MAX_BAR_ROWS,
     MAX_BARS,
+    NAMED_NODES,
     PLOT_PX,
     REASONS,
     Bars,
@@ -37,10 +38,12 @@ from dlsched.figures.base import (
     plain,
     reference_line,
     texts,
+    with_dates,
 )
 from dlsched.figures.lines import add_spans
 from dlsched.figures.palette import Theme
-from dlsched.wording.formats import amount, cut, duration, moment
+from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.formats import amount, cut, duration
 from dlsched.wording.resources import gang_words
 
 NOT_RECORDED = "not_recorded"
@@ -69,6 +72,7 @@ def job_bars(
     machines: Sequence[str] | None = None,
     node_gpus: float | None = None,
     alt: str = "",
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return one row a job: an outline while it waits, a bar while it runs, dotted joins between pieces, due ticks.
 
@@ -88,7 +92,7 @@ def job_bars(
     node_gpus
         GPUs of every node, where all have as many; None counts nodes only where they have one.
     """
-    axis = TimeAxis.over(from_s, to_s)
+    axis = TimeAxis.over(from_s, to_s, clock)
     jobs = jobs.iloc[:MAX_BAR_ROWS]
     place = {job: i for i, job in enumerate(jobs["job_id"])}
     every_piece = whole_pieces(segments[segments["job_id"].isin(place)])
@@ -129,7 +133,7 @@ def job_bars(
     framed(figure, theme, title=title, x=axis, y="Job", height=height_px)
     named_rows(figure, [plain(job, 18) for job in jobs["job_id"]])
     figure.update_layout(barmode="overlay", dragmode="select")
-    chart = Chart(figure, alt or _jobs_alt(jobs, from_s, to_s), readable(jobs))
+    chart = Chart(figure, alt or _jobs_alt(jobs, axis), readable(jobs, clock))
     return chart if scale is None else elastic.with_widths(chart, jobs, counted, scale)
 
 
@@ -141,11 +145,11 @@ def _tints_at_left(theme: Theme, bars: Bars, pieces: pd.DataFrame, machines: Seq
     return np.array([of.get(kind, theme.other) for kind in texts(pieces, "gpu_type")], dtype=object)
 
 
-def _jobs_alt(jobs: pd.DataFrame, from_s: float, to_s: float) -> str:
-    window = f"{moment(from_s)} to {moment(to_s)}, {amount(len(jobs), 'job')}"
-    wait = np.where(np.isnan(column(jobs, "first_start_s")), to_s, column(jobs, "first_start_s")) - column(
-        jobs, "submit_s"
-    )
+def _jobs_alt(jobs: pd.DataFrame, axis: TimeAxis) -> str:
+    begin, end = axis.clock.moment(axis.from_s), axis.clock.moment(axis.to_s)
+    window = f"{begin} to {end}, {amount(len(jobs), 'job')}"
+    first = column(jobs, "first_start_s")
+    wait = np.where(np.isnan(first), axis.to_s, first) - column(jobs, "submit_s")
     if not len(wait):
         return f"{window}."
     worst = int(np.argmax(wait))
@@ -185,7 +189,7 @@ def _add_joins(
     gap = (row[before] == row[after]) & (start[after] > end[before])
     if not gap.any():
         return
-    ends = np.column_stack([end[before], start[after], np.full(len(before), np.nan)])[gap] / axis.unit_s
+    ends = axis.at(np.column_stack([end[before], start[after], np.full(len(before), np.nan)])[gap])
     line = {"color": theme.muted, "dash": "dot", "width": 1.5}
     y = np.repeat(row[before][gap] + below, 3)
     figure.add_scatter(x=ends.ravel(), y=y, mode="lines", line=line, name="stopped", hoverinfo="skip")
@@ -196,7 +200,7 @@ def _add_due(figure: go.Figure, theme: Theme, axis: TimeAxis, jobs: pd.DataFrame
     seen = np.flatnonzero((due >= axis.from_s) & (due <= axis.to_s))
     if len(seen):
         tick = {"symbol": "line-ns", "size": 9, "line": {"color": theme.ink, "width": 3}}
-        x = due[seen] / axis.unit_s
+        x = axis.at(due[seen])
         figure.add_scatter(x=x, y=seen, mode="markers", marker=tick, name="due time", hoverinfo="skip")
 
 
@@ -217,6 +221,7 @@ def job_spans(job: pd.Series, segments: pd.DataFrame, waits: pd.DataFrame, until
             "what": "running",
             "reason": "",
             "nodes": texts(pieces, "nodes"),
+            "num_nodes": column(pieces, "num_nodes"),
             "vm_type": texts(pieces, "vm_type"),
             "gpu_type": texts(pieces, "gpu_type"),
             "gpus": column(pieces, "gpus"),
@@ -264,6 +269,7 @@ def job_timeline(
     until_s: float,
     *,
     machines: Sequence[str] | None = None,
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return one job's story: waiting (hatched by reason), running (height = GPUs held), stopped, due line, end.
 
@@ -283,7 +289,7 @@ def job_timeline(
     end = float(spans["to_s"].max()) if len(spans) else max(until_s, submit)
     last = max(end, due) if not np.isnan(due) else end
     room = 0.02 * max(last - submit, 1.0)
-    axis = TimeAxis.over(submit - room, last + room)
+    axis = TimeAxis.over(submit - room, last + room, clock)
     unit = "GPUs"
     if has_servers(spans) and not (job["gpus"] or np.nan_to_num(column(spans, "gpus")).any()):
         unit, spans = "Workers", spans.assign(gpus=column(spans, "workers"))
@@ -304,14 +310,14 @@ def job_timeline(
     figure.update_layout(barmode="overlay")
     if not np.isnan(due):
         is_right = due > (axis.from_s + axis.to_s) / 2
-        reference_line(figure, theme, x=due / axis.unit_s, text=f"due {moment(due)}", before=is_right)
-    return Chart(figure, f"{cut(job['job_id'])} {finding}, in {amount(int(ran.sum()), 'piece')}.", _story(spans))
+        reference_line(figure, theme, x=axis.place(due), text=f"due {clock.moment(due)}", before=is_right)
+    return Chart(figure, f"{cut(job['job_id'])} {finding}, in {amount(int(ran.sum()), 'piece')}.", _story(spans, clock))
 
 
-def _story(spans: pd.DataFrame) -> pd.DataFrame:
+def _story(spans: pd.DataFrame, clock: Clock) -> pd.DataFrame:
     reasons = [REASONS.get(reason, "") for reason in spans["reason"]]
     gangs = {"workers": column(spans, "workers"), "servers": column(spans, "servers")} if has_servers(spans) else {}
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "from, s": spans["from_s"],
             "to, s": spans["to_s"],
@@ -325,6 +331,7 @@ def _story(spans: pd.DataFrame) -> pd.DataFrame:
             "ended by": texts(spans, "end_reason"),
         }
     )
+    return with_dates(table, clock, {"from, s": "from", "to, s": "to"})
 
 
 def _add_idle(figure: go.Figure, theme: Theme, axis: TimeAxis, spans: pd.DataFrame, height: float) -> None:
@@ -365,10 +372,10 @@ def _add_running(
     gpus = np.maximum(column(ran, "gpus"), 0.04 * tall)
     bars = bars_of(ran, axis, gpus / 2, gpus, TIMELINE_PX / tall, "state" if machines is None else "gpu_type")
     if machines is None:
-        places = zip(ran["nodes"], column(ran, "gpus"), ran["workers"], ran["servers"], strict=True)
+        parts = ("nodes", "num_nodes", "gpus", "workers", "servers")
         bars.label[:] = [
-            gang_words(workers, servers) if servers else _place_words(where, held)
-            for where, held, workers, servers in places
+            gang_words(workers, servers) if servers else _place_words(where, int(num_nodes), held)
+            for where, num_nodes, held, workers, servers in zip(*(ran[name] for name in parts), strict=True)
         ]
         add_state_sets(figure, theme, axis, bars)
     else:
@@ -376,7 +383,6 @@ def _add_running(
     add_marks(figure, theme, axis, bars, due_hatch=machines is not None)
 
 
-def _place_words(where: str, held: float) -> str:
+def _place_words(where: str, num_nodes: int, held: float) -> str:
     """Return where a job runs, short enough for its bar: n3 x4, or 25 nodes."""
-    many, _, named = where.partition(" (")
-    return plain(many) if named else f"{plain(where, 24)} x{held:g}"
+    return f"{plain(where, 24)} x{held:g}" if num_nodes <= NAMED_NODES else amount(num_nodes, "node")

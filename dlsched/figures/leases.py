@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 from dlsched.figures.base import Floats, TimeAxis, column, plain, texts
 from dlsched.figures.lines import add_spans
 from dlsched.figures.palette import Theme
-from dlsched.wording.formats import amount, duration, moment, money
+from dlsched.wording.clock import Clock
+from dlsched.wording.formats import amount, duration, money
 
 LEAST_PX = 9
 """Leases narrower than this have no brackets, which would hide them."""
@@ -39,7 +40,7 @@ def add_bands(figure: go.Figure, theme: Theme, axis: TimeAxis, leases: pd.DataFr
             "line": {"color": theme.muted, "width": 1},
             "pattern": {"shape": ".", "fgcolor": theme.muted, "bgcolor": theme.card, "size": 8, "solidity": 0.1},
         },
-        customdata=[["", *words] for words in _words(leases)],  # where bars of jobs have the job's id
+        customdata=[["", *words] for words in _words(leases, axis.clock)],  # where bars of jobs have the job's id
         hovertemplate="%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
     )
 
@@ -55,7 +56,7 @@ def add_brackets(
     if wide.sum() > MOST_BRACKETS:
         wide &= width_px >= np.sort(width_px)[-MOST_BRACKETS]
     low, high = _lanes(leases, rows)
-    words = _words(leases)
+    words = _words(leases, axis.clock)
     for name, at_s, arm_s, said in (
         ("[ opens", start, ARM_PX * px, "opens"),
         ("] closes", end, -ARM_PX * px, "closes"),
@@ -63,10 +64,10 @@ def add_brackets(
         seen = np.flatnonzero(wide & (at_s >= axis.from_s) & (at_s <= axis.to_s))
         if not len(seen):
             continue
-        nothing = np.full(len(seen), np.nan)
-        arm, back = (at_s[seen] + arm_s) / axis.unit_s, at_s[seen] / axis.unit_s
+        nothing, gap = np.full(len(seen), np.nan), axis.at(np.full(len(seen), np.nan))
+        arm, back = axis.at(at_s[seen] + arm_s), axis.at(at_s[seen])
         figure.add_scatter(
-            x=np.column_stack([arm, back, back, arm, nothing]).ravel(),
+            x=np.column_stack([arm, back, back, arm, gap]).ravel(),
             y=np.column_stack([low[seen], low[seen], high[seen], high[seen], nothing]).ravel(),
             mode="lines",
             line={"color": theme.ink, "width": 2},
@@ -101,7 +102,7 @@ def _lanes(leases: pd.DataFrame, rows: Rows) -> tuple[Floats, Floats]:
     return row - 0.45, row - 0.45 + 0.9 * np.minimum(gpus / lanes, 1.0)
 
 
-def _words(leases: pd.DataFrame) -> list[list[str]]:
+def _words(leases: pd.DataFrame, clock: Clock) -> list[list[str]]:
     """Return what is said of each lease: name, then times and bill."""
     start, end, cost = (column(leases, name) for name in ("start_s", "end_s", "cost"))
     names = [
@@ -111,7 +112,7 @@ def _words(leases: pd.DataFrame) -> list[list[str]]:
     return [
         [
             names[i],
-            f"{moment(start[i])} to {moment(end[i])}, {duration(end[i] - start[i])}"
+            f"{clock.moment(start[i])} to {clock.moment(end[i])}, {duration(end[i] - start[i])}"
             + ("" if np.isnan(cost[i]) else f", {money(cost[i])}"),
         ]
         for i in range(len(names))

@@ -133,9 +133,7 @@ def add_spans(
     figure: go.Figure, axis: TimeAxis, start_s: Floats, end_s: Floats, y: Any, height: Any, **look: Any
 ) -> None:
     """Draw bars from one time to another on rows ``y``, of these heights in rows."""
-    figure.add_bar(
-        x=(end_s - start_s) / axis.unit_s, base=start_s / axis.unit_s, y=y, width=height, orientation="h", **look
-    )
+    figure.add_bar(x=axis.length(end_s - start_s), base=axis.at(start_s), y=y, width=height, orientation="h", **look)
 
 
 def add_strokes(

@@ -25,6 +25,7 @@ from dlsched.figures.base import (
 from dlsched.figures.palette import BLACK, WHITE, Theme
 from dlsched.metrics.step_functions import count_after
 from dlsched.studies.inspect.look_ahead.answer import LookAhead
+from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, duration, number, short_time, signed
 
 ROW_PX, HEAD_PX = 26, 118
@@ -236,7 +237,13 @@ def time_bars(edges_s: Floats, counts: Ints, theme: Theme, title: str) -> go.Fig
 
 
 def widths_over_time(
-    pieces: pd.DataFrame, capacity: int | None, theme: Theme, now_s: float, *, unit: str = "node"
+    pieces: pd.DataFrame,
+    capacity: int | None,
+    theme: Theme,
+    now_s: float,
+    *,
+    unit: str = "node",
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return the workers held by jobs of each width over time.
 
@@ -245,10 +252,10 @@ def widths_over_time(
     each = pieces.groupby("piece").agg(start_s=("start_s", "min"), end_s=("end_s", "max"), workers=("workers", "sum"))
     begin, end = float(each["start_s"].min()), float(each["end_s"].max())
     times = np.linspace(begin, end, MOST_TIMES + 1)
-    axis = TimeAxis.over(begin, end)
+    axis = TimeAxis.over(begin, end, clock)
     widths = sorted(set(each["workers"].tolist()))
     figure = go.Figure()
-    table = pd.DataFrame({f"time ({axis.unit})": times / axis.unit_s})
+    table = pd.DataFrame({axis.column: axis.at(times)})
     for place, width in enumerate(widths):
         part = each[each["workers"] == width]
         begun, over = (count_after(part[name].to_numpy(float), times) for name in ("start_s", "end_s"))
@@ -256,7 +263,7 @@ def widths_over_time(
         name = f"on {amount(width, unit)}"
         shade = shade_at(_strength(width, widths[-1]), theme)
         figure.add_scatter(
-            x=times / axis.unit_s, y=held, stackgroup="held", name=name, mode="lines",
+            x=axis.at(times), y=held, stackgroup="held", name=name, mode="lines",
             line={"width": 1, "color": theme.ground, "shape": "hv"}, fillcolor=shade,
             fillpattern=area_hatch(place, shade, theme.ink),
             hovertemplate=f"%{{y:.0f}} {unit}s held by jobs {name}<extra></extra>",
@@ -267,14 +274,13 @@ def widths_over_time(
     top = max(mean, key=lambda width: mean[width])
     of_all = "" if capacity is None else f" of {capacity:,}"
     title = f"Most {unit}s are held by jobs on {amount(top, unit)}: {number(mean[top])}{of_all} on average"
-    framed(figure, theme, title=title, x=axis.title, y=f"{unit.capitalize()}s held")
-    figure.update_xaxes(range=list(axis.range))
+    framed(figure, theme, title=title, x=axis, y=f"{unit.capitalize()}s held")
     highest = float(table.iloc[:, 1:].sum(axis=1).max()) if capacity is None else float(capacity)
     figure.update_yaxes(range=[0, 1.22 * highest])
     figure.update_layout(legend_traceorder="normal")
     if capacity is not None:
         reference_line(figure, theme, text=f"all {capacity:,}", y=highest)
-    reference_line(figure, theme, text="this decision", x=now_s / axis.unit_s, before=now_s > (begin + end) / 2)
+    reference_line(figure, theme, text="this decision", x=axis.place(now_s), before=now_s > (begin + end) / 2)
     held_by = ", ".join(f"{number(mean[width])} by jobs on {amount(width, unit)}" for width in widths)
     alt = f"{unit.capitalize()}s held{of_all}, mean over the run: {held_by}."
     return Chart(figure, alt, table)

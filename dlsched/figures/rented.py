@@ -13,6 +13,7 @@ from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, ha
 from dlsched.figures.lines import add_area
 from dlsched.figures.palette import Theme
 from dlsched.figures.raster import bins_for, group_use
+from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, cut, duration, money, number, share
 
 AREA_BINS = 400
@@ -22,17 +23,24 @@ SHADES = ("", "/", ".", "x", "\\", "-", "|", "+")
 
 
 def rent_over_time(
-    stays: pd.DataFrame, theme: Theme, from_s: float, to_s: float, *, by: str, groups: Sequence[str]
+    stays: pd.DataFrame,
+    theme: Theme,
+    from_s: float,
+    to_s: float,
+    *,
+    by: str,
+    groups: Sequence[str],
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return the price of what is rented over time, $/h, stacked by machine.
 
     ``stays`` as metrics.tables.nodes_of with the column ``by``; ``groups`` are named in the order of their colours,
     others are one area.
     """
-    axis = TimeAxis.over(from_s, to_s)
+    axis = TimeAxis.over(from_s, to_s, clock)
     bins = bins_for(axis.from_s, axis.to_s, AREA_BINS)
     usd = group_use(stays.assign(gpus=column(stays, "usd_per_h")), by, groups, axis.from_s, axis.to_s, bins)
-    x = np.linspace(*axis.range, bins + 1)
+    x = axis.at(np.linspace(axis.from_s, axis.to_s, bins + 1))
     figure = go.Figure()
     names = [*groups, "other"]
     for place, name in enumerate(names):
@@ -45,12 +53,9 @@ def rent_over_time(
     mean, most = float(total.mean()), float(total.max(initial=0.0))
     finding = f"{money(mean)}/h on average, at most {money(most)}/h"
     framed(figure, theme, title=f"What is rented: {finding}", x=axis, y="Price ($/h)", height=300)
-    figure.update_xaxes(hoverformat=".2f")
     figure.update_yaxes(range=top_of(total))
     figure.update_layout(hovermode="x unified")
-    table = pd.DataFrame(
-        {f"from ({axis.unit})": x[:-1]} | {f"$/h, {n}": np.round(u, 4) for n, u in zip(names, usd, strict=True)}
-    )
+    table = pd.DataFrame({axis.column: x[:-1]} | {f"$/h, {n}": np.round(u, 4) for n, u in zip(names, usd, strict=True)})
     return Chart(figure, f"Rented machines cost {finding}.", table)
 
 

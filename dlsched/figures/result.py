@@ -9,10 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, named_rows, plain, top_of
+from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, named_rows, plain, top_of, with_dates
 from dlsched.figures.palette import Theme
 from dlsched.metrics.step_functions import thin
-from dlsched.wording.formats import amount, cut, duration, moment, money, number, share
+from dlsched.wording.clock import DAYS, Clock
+from dlsched.wording.formats import amount, cut, duration, money, number, share
 
 MOST_POINTS = 600
 MOST_GROUPS = 10
@@ -24,7 +25,12 @@ CUMULATED = {
 
 
 def held_and_queue(
-    series: pd.DataFrame, theme: Theme, held_share: float | None = None, *, rented: bool = False
+    series: pd.DataFrame,
+    theme: Theme,
+    held_share: float | None = None,
+    *,
+    rented: bool = False,
+    clock: Clock = DAYS,
 ) -> Chart:
     """Return GPUs held against GPUs there, and below it the jobs waiting; ``series`` as metrics.tables.series_of.
 
@@ -33,7 +39,7 @@ def held_and_queue(
     """
     capacity, what = ("GPUs rented", "rented GPU time") if rented else ("GPUs there", "GPU time")
     time_s, held, there, waiting = (column(series, name) for name in ("time_s", "gpus_held", "gpus_up", "waiting"))
-    axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]))
+    axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]), clock)
     keep = thin(time_s, [held, there, waiting], MOST_POINTS)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09, row_heights=[0.58, 0.42])
     lines = (
@@ -43,7 +49,7 @@ def held_and_queue(
     )
     for name, values, line, fill, row in lines:
         figure.add_scatter(
-            x=time_s[keep] / axis.unit_s,
+            x=axis.at(time_s[keep]),
             y=values[keep],
             mode="lines",
             line={**line, "shape": "hv"},
@@ -58,42 +64,42 @@ def held_and_queue(
     estimate = float((held * step).sum()) / up if up else 0.0
     used = estimate if held_share is None else held_share
     worst = int(np.argmax(waiting))
-    queue = f"{amount(int(waiting[worst]), 'job')} waiting at {moment(float(time_s[worst]))}"
+    queue = f"{amount(int(waiting[worst]), 'job')} waiting at {clock.moment(float(time_s[worst]))}"
     framed(figure, theme, title=f"{share(used)} of the {what} held; at most {queue}", x="", y="", height=380)
     figure.update_xaxes(title_text=axis.title, row=2, col=1)
-    figure.update_xaxes(range=list(axis.range))
+    figure.update_xaxes(**axis.look)
     figure.update_yaxes(title_text="GPUs", row=1, col=1, range=top_of(np.concatenate([held, there])))
     figure.update_yaxes(title_text="Jobs waiting", row=2, col=1, range=top_of(waiting))
-    figure.update_xaxes(hoverformat=".2f")
     figure.update_layout(hovermode="x")
     table = pd.DataFrame({"time, s": time_s, "GPUs held": held, capacity: there, "jobs waiting": waiting})
+    table = with_dates(table, clock, {"time, s": "time"})
     if rented:
         words = f"{share(used)} of the rented GPU time is held; at most {amount(int(there.max()), 'GPU')} are rented"
         return Chart(figure, f"{words}; at most {queue}.", table)
     return Chart(figure, f"{share(used)} of the GPU time that was there is held; at most {queue}.", table)
 
 
-def over_time(series: pd.DataFrame, quantity: str, theme: Theme) -> Chart:
+def over_time(series: pd.DataFrame, quantity: str, theme: Theme, clock: Clock = DAYS) -> Chart:
     """Return one cumulated quantity over time: cost_usd, tardiness_usd or utility; ``series`` as above."""
     y_title, name = CUMULATED[quantity]
     time_s, values = column(series, "time_s"), column(series, quantity)
-    axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]))
+    axis = TimeAxis.over(float(time_s[0]), float(time_s[-1]), clock)
     keep = thin(time_s, [np.nan_to_num(values)], MOST_POINTS)
     figure = go.Figure()
     figure.add_scatter(
-        x=time_s[keep] / axis.unit_s,
+        x=axis.at(time_s[keep]),
         y=values[keep],
         mode="lines",
         line={"color": theme.marks[0], "width": 2},
         name=name,
-        hovertemplate="%{y:,.2f} after %{x:.2f} " + axis.unit + "<extra></extra>",
+        hovertemplate="%{y:,.2f} at " + axis.hover + "<extra></extra>",
     )
     last = float(values[-1])
     total = money(last) if quantity.endswith("usd") else number(last)
     framed(figure, theme, title=f"{name}: {total} at the end", x=axis, y=y_title, height=280)
     figure.update_yaxes(range=top_of(values))
     length = duration(float(time_s[-1] - time_s[0]))
-    table = pd.DataFrame({"time, s": time_s, y_title: values})
+    table = with_dates(pd.DataFrame({"time, s": time_s, y_title: values}), clock, {"time, s": "time"})
     return Chart(figure, f"{name} grows to {total} in {length}.", table)
 
 

@@ -104,7 +104,7 @@ def over_time(answer: SteadyAnswer, load: float, quantity: Quantity, theme: Them
     look, figure = looks(answer, theme), go.Figure()
     for label, curve in curves.items():
         figure.add_scatter(
-            x=HOUR_S * np.array(curve.at_h) / axis.unit_s,
+            x=axis.at(HOUR_S * np.array(curve.at_h)),
             y=list(curve.value),
             mode="lines",
             name=plain(label),
@@ -119,7 +119,7 @@ def over_time(answer: SteadyAnswer, load: float, quantity: Quantity, theme: Them
     wide = quantity == "jobs" and max(tops) > LOG_RATIO * max(min(tops), 1.0)
     scale = " (log scale)" if wide else ""
     framed(figure, theme, title=f"{title} at load {load_words(load)}", x=x, y=y + scale, height=HEIGHT)
-    figure.update_xaxes(range=list(axis.range))
+    figure.update_xaxes(**axis.look)
     if wide:
         figure.update_yaxes(type="log", range=[-0.1, float(np.log10(values.max())) + 0.1], dtick=1)
     else:

@@ -24,6 +24,7 @@ from dlsched.figures.base import (
     top_of,
 )
 from dlsched.figures.palette import Theme
+from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, cut, duration, number, share
 
 HISTOGRAM_BINS = 40
@@ -33,28 +34,28 @@ SMALL = 270
 OWNERS = ("user", "group", "job_class", "model")
 
 
-def profile(jobs: Workload, theme: Theme) -> Sequence[Chart]:
+def profile(jobs: Workload, theme: Theme, clock: Clock = DAYS) -> Sequence[Chart]:
     """Return the charts of a workload: arrivals, widths, run times, and who asks where the trace names somebody."""
-    charts = [arrivals(jobs, theme), widths(jobs, theme), run_times(jobs, theme), who_asks(jobs, theme)]
+    charts = [arrivals(jobs, theme, clock), widths(jobs, theme), run_times(jobs, theme), who_asks(jobs, theme)]
     return [chart for chart in charts if chart is not None]
 
 
-def arrivals(jobs: Workload, theme: Theme) -> Chart:
+def arrivals(jobs: Workload, theme: Theme, clock: Clock = DAYS) -> Chart:
     """Return jobs submitted per hour, in bars of an hour or of more hours where the trace is long."""
     first = float(jobs.submit_s[0])
     hours = int((jobs.submit_s[-1] - first) // HOUR_S) + 1
     bin_h = -(-hours // MAX_ARRIVAL_BARS)
     place = ((jobs.submit_s - first) // (HOUR_S * bin_h)).astype(np.int64)
     per_hour = np.bincount(place) / bin_h
-    axis = TimeAxis.over(first, first + len(per_hour) * HOUR_S * bin_h)
-    middle = (first + (np.arange(len(per_hour)) + 0.5) * HOUR_S * bin_h) / axis.unit_s
+    axis = TimeAxis.over(first, first + len(per_hour) * HOUR_S * bin_h, clock)
+    middle = axis.at(first + (np.arange(len(per_hour)) + 0.5) * HOUR_S * bin_h)
     figure = go.Figure(
         go.Bar(
             x=middle,
             y=per_hour,
-            width=HOUR_S * bin_h / axis.unit_s,
+            width=float(axis.length(HOUR_S * bin_h)),
             marker={"color": theme.marks[0], "line": {"width": 0}},
-            hovertemplate="%{y:.1f} jobs/h around %{x:.2f} " + axis.unit + "<extra></extra>",
+            hovertemplate="%{y:.1f} jobs/h around " + axis.hover + "<extra></extra>",
         )
     )
     mean, most = number(len(jobs) / max(hours, 1)), number(float(per_hour.max()))
@@ -63,7 +64,7 @@ def arrivals(jobs: Workload, theme: Theme) -> Chart:
     alt = f"Arrivals: {mean} jobs per hour on average, {most} in the busiest {busiest}."
     framed(figure, theme, title=title, x=axis, y="Jobs per hour", height=SMALL)
     figure.update_yaxes(range=top_of(per_hour))
-    return Chart(figure, alt, pd.DataFrame({f"time ({axis.unit})": middle, "jobs per hour": per_hour}))
+    return Chart(figure, alt, pd.DataFrame({axis.column: middle, "jobs per hour": per_hour}))
 
 
 def widths(jobs: Workload, theme: Theme) -> Chart:

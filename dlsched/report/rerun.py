@@ -7,13 +7,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from dlsched.domain.units import HOUR_S
 from dlsched.report.alternatives import Alternative
 from dlsched.studies.design.variants import Futures
 from dlsched.studies.sizing.answer import Sizing
-from dlsched.wording.formats import Kind
+from dlsched.wording.typed import text_of
 
 LONGEST_NAME = 40
 PROGRAM = ("python", "-m", "dlsched")
@@ -75,7 +72,7 @@ def _set(option: Alternative, baseline: str) -> str:
 def size_command(sizing: Sizing, scenario_name: str) -> str:
     """Return the command that searches for a size again."""
     rule, sides = sizing.rule, {"at most": "<=", "at least": ">="}
-    targets = [("--target", f"{one.metric}{sides[one.side]}{_limit(one.kpi.kind, one.limit)}") for one in rule.targets]
+    targets = [("--target", f"{one.metric}{sides[one.side]}{text_of(one.kpi.kind, one.limit)}") for one in rule.targets]
     types = [f"{vm.key.removeprefix('nodes.')}={vm.least}:{vm.most}" for vm in sizing.types]
     typed = [*targets, ("--policy", sizing.policy), ("--types", ",".join(types)), ("--claim", rule.claim)]
     typed += [("--level", f"{100 * rule.level:.12g}")] if rule.claim == "nearly-every" else []
@@ -88,20 +85,6 @@ def size_command(sizing: Sizing, scenario_name: str) -> str:
 def vary_flags(futures: Futures) -> list[tuple[str, str]]:
     """Return what differs between futures as it is typed."""
     return [("--vary", f"{key}={_value(value)}") for key, value in futures.vary.items()] or [("--vary", "none")]
-
-
-def _limit(kind: Kind, limit: float) -> str:
-    """Return a limit as :func:`studies.sizing.targets.read_target` reads it."""
-    if kind in ("duration", "hours"):
-        return f"{_digits(limit / HOUR_S)}h" if limit % HOUR_S == 0 else f"{_digits(limit)}s"
-    if kind == "share":
-        return f"{_digits(100 * limit)}%"
-    return f"{'$' if kind.startswith('usd') else ''}{_digits(limit)}{'x' if kind == 'factor' else ''}"
-
-
-def _digits(value: float) -> str:
-    """Return a number without an exponent, with all digits that count."""
-    return np.format_float_positional(float(f"{value:.15g}"), trim="-")
 
 
 def commands(options: Sequence[Alternative], sizing: Sizing | None = None) -> tuple[str, ...]:

@@ -1,14 +1,13 @@
 """How numbers are written: one rule for each kind of number, for cards, tables, sentences and charts.
 
-Cards and sentences show three significant figures; ``exact=True`` gives what tooltips and tables show. A missing
-number (None, NaN) is a dash, never 0.
+Cards and sentences show three significant figures, whole numbers up to five; ``exact=True`` gives what tooltips and
+tables show. A missing number (None, NaN) is a dash, never 0. :mod:`dlsched.wording.typed` reads what is written here.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
@@ -17,6 +16,11 @@ MISSING = "–"
 MINUS = "\N{MINUS SIGN}"
 PLUS_MINUS = "±"
 SMALL = 0.001
+"""Prices of resources below this are next to nothing."""
+LEAST_PERCENT, CENTS_BELOW_USD = 0.01, 99.995
+MOST_DECIMALS = 12
+WHOLE_UP_TO = 100_000
+"""Whole numbers below this are written with every digit: 9,999 is not 10,000."""
 FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 """How a text begins that a spreadsheet would run as a formula."""
 
@@ -84,10 +88,12 @@ def count(value: Number, *, exact: bool = True) -> str:
 
 
 def number(value: Number, *, exact: bool = False) -> str:
-    """Return a plain number with three significant figures: 1,230, 12.3, 0.0123."""
+    """Return a plain number with three significant figures: 1,230, 12.3, 0.0123; whole numbers as :func:`count`."""
     if value is None or math.isnan(value):
         return MISSING
-    return _true_minus(f"{value:,.10g}" if exact else _figures(value))
+    if abs(value) < WHOLE_UP_TO and value == round(value):
+        return count(value)
+    return _true_minus(_fixed(value, min(_decimals(value, 10), MOST_DECIMALS)) if exact else _figures(value))
 
 
 def money(usd: Number, *, exact: bool = False) -> str:
@@ -96,7 +102,7 @@ def money(usd: Number, *, exact: bool = False) -> str:
         return MISSING
     size = abs(usd)
     sign = MINUS if usd < 0 and round(size, 2) > 0 else ""
-    return f"{sign}${size:,.2f}" if exact or size < 99.995 else f"{sign}${_figures(size)}"
+    return f"{sign}${size:,.2f}" if exact or size < CENTS_BELOW_USD else f"{sign}${_figures(size)}"
 
 
 def money_per_month(usd: Number, *, exact: bool = False) -> str:
@@ -113,17 +119,24 @@ def price(usd_per_h: Number, unit: str = "GPU-h", *, exact: bool = False) -> str
 
 
 def share(fraction: Number, *, exact: bool = False) -> str:
-    """Return a share: 6.1%, 78.4%, 0.04%; no space, three significant figures at most."""
+    """Return a share: 6.1%, 78.4%, 0.04%, <0.01%; no space, three significant figures at most."""
     if fraction is None or math.isnan(fraction):
         return MISSING
-    return _true_minus(f"{fraction * 100:.6g}" if exact else _percent(fraction)) + "%"
-
-
-def _percent(fraction: float) -> str:
     percent = fraction * 100
-    if not 0.95 <= abs(percent) < 99.95:
-        return _figures(percent, 2 if abs(percent) < 1 else 3)
-    return f"{percent:.1f}".removesuffix(".0")
+    if not exact and 0 < percent < LEAST_PERCENT:
+        return f"<{LEAST_PERCENT:g}%"
+    return _percent(percent, exact=exact) + "%"
+
+
+def _percent(percent: float, *, exact: bool = False) -> str:
+    return _true_minus(_figures(percent, 6) if exact else _fixed(percent, _percent_decimals(percent)))
+
+
+def _percent_decimals(percent: float) -> int:
+    size = abs(percent)
+    if 0.95 <= size < 99.95:
+        return 1
+    return 0 if size >= 99.95 else min(_decimals(percent, 2), 3)
 
 
 def factor(value: Number, *, exact: bool = False) -> str:
@@ -131,18 +144,26 @@ def factor(value: Number, *, exact: bool = False) -> str:
     if value is None or math.isnan(value):
         return MISSING
     near_one = 0.95 <= abs(value) < 99.95
-    text = f"{value:,.6g}" if exact else f"{value:,.1f}" if near_one else _figures(value, 2 if abs(value) < 1 else 3)
+    text = f"{value:,.1f}" if near_one and not exact else _figures(value, 6 if exact else 2 if abs(value) < 1 else 3)
     return _true_minus(text) + "x"
 
 
 def _figures(value: float, figures: int = 3) -> str:
     """Return so many significant figures, without an exponent and with thousands separators."""
     rounded = float(f"{value:.{figures - 1}e}")
-    if rounded == 0:
-        return "0"
-    decimals = figures - 1 - math.floor(math.log10(abs(rounded)))
-    text = f"{rounded:,.{min(max(decimals, 0), 12)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return _fixed(rounded, min(_decimals(rounded, figures), MOST_DECIMALS))
+
+
+def _decimals(value: float, figures: int = 3) -> int:
+    """Return how many decimals show so many significant figures."""
+    rounded = float(f"{value:.{figures - 1}e}")
+    return 0 if rounded == 0 else max(figures - 1 - math.floor(math.log10(abs(rounded))), 0)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """Return a number with at most so many decimals, none of them a zero at the end."""
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
 
 
 def short(value: Number) -> str:
@@ -183,7 +204,7 @@ def points(fraction: Number) -> str:
     """Return a difference of shares in percentage points: 8.1 pp."""
     if fraction is None or math.isnan(fraction):
         return MISSING
-    return _true_minus(_percent(fraction)) + " pp"
+    return _percent(fraction * 100) + " pp"
 
 
 def show_size(kind: Kind, value: Number) -> str:
@@ -209,50 +230,46 @@ def show_interval(kind: Kind, value: Number, half_width: Number, *, signed: bool
     Without an interval (one draw) only the value; a half width of 0 adds nothing, the caller says "exact".
     """
     text = show_delta(kind, value) if signed else show(kind, value)
-    half = half_words(kind, text, half_width)
+    half = half_words(kind, value, half_width)
     return f"{text} {half}" if half else text
 
 
-def half_words(kind: Kind, text: str, half_width: Number) -> str:
-    """Return the interval beside a value that is written as ``text``: "± 1.9 pp"; "" where there is none."""
-    if half_width is None or math.isnan(half_width) or half_width == 0 or text == MISSING:
+def half_words(kind: Kind, value: Number, half_width: Number) -> str:
+    """Return the interval beside a value, with its decimals: "± 1.9 pp"; "" where there is none."""
+    if value is None or math.isnan(value) or half_width is None or math.isnan(half_width) or half_width == 0:
         return ""
-    return f"{PLUS_MINUS} {_half(kind, text, half_width)}"
+    return f"{PLUS_MINUS} {_half(kind, value, half_width)}"
 
 
-def _half(kind: Kind, text: str, half_width: float) -> str:
-    """Return the half width with as many decimals as the value's text; times and money as they are written."""
+def _half(kind: Kind, value: float, half_width: float) -> str:
+    """Return the half width with as many decimals as the value has; times as they are written."""
     if kind in ("duration", "hours"):
         return show_size(kind, half_width)
-    digits = text.split("/")[0].split(" ")[0].lstrip("+" + MINUS + "$").rstrip("%x")
-    decimals = len(digits.partition(".")[2])
+    size = half_width * 100 if kind == "share" else half_width
+    decimals = _decimals_of(kind, value)
     # An interval that rounds away at the value's decimals would look like certainty.
-    number_of_unit = half_width * 100 if kind == "share" else half_width
-    while decimals < 6 and round(number_of_unit, decimals) == 0:
+    while decimals < MOST_DECIMALS / 2 and round(size, decimals) == 0:
         decimals += 1
-    # Money of six digits has three that say something; its interval has no more.
-    whole = decimals == 0 and kind.startswith("usd")
-    size = _figures(number_of_unit) if whole else f"{number_of_unit:,.{decimals}f}"
-    if kind == "share":
-        return f"{size} pp"
     if kind.startswith("usd"):
-        return f"${size}"
-    return f"{size}x" if kind == "factor" else size
+        # Money of six digits has three that say something; its interval has no more.
+        return f"${size:,.{decimals}f}" if decimals else f"${_figures(size)}"
+    text = _fixed(size, decimals)
+    return f"{text} pp" if kind == "share" else f"{text}x" if kind == "factor" else text
 
 
-def moment(seconds: Number, time_zero: str = "", time_zone: str = "") -> str:
-    """Return a time of a trace: "day 12, 14:20", or date and time with zone where the trace has dates.
-
-    ``seconds`` from the trace's zero, ``time_zero`` that zero in ISO 8601; the first day is day 1.
-    """
-    if seconds is None or not math.isfinite(seconds):
-        return MISSING
-    if time_zero:
-        at = datetime.fromisoformat(time_zero) + timedelta(seconds=round(seconds / MINUTE_S) * MINUTE_S)
-        zone = time_zone or (at.strftime("%z") if at.tzinfo else "")
-        return f"{at:%Y-%m-%d %H:%M}" + (f" {zone}" if zone else "")
-    minutes = round(seconds / MINUTE_S)
-    return f"day {minutes // 1440 + 1}, {minutes % 1440 // 60:02d}:{minutes % 60:02d}"
+def _decimals_of(kind: Kind, value: float) -> int:
+    """Return how many decimals a number of this kind is written with."""
+    if kind == "usd_per_gpu_h" or (kind.startswith("usd") and abs(value) < CENTS_BELOW_USD):
+        return 2
+    if kind == "count" or (kind == "number" and value == round(value)):
+        return 0
+    if kind == "factor" and 0.95 <= abs(value) < 99.95:
+        return 1
+    shown = value * 100 if kind == "share" else value
+    decimals = _percent_decimals(shown) if kind == "share" else _decimals(value, 2 if kind == "factor" else 3)
+    while decimals and round(shown, decimals) == round(shown, decimals - 1):  # a zero at the end is not written
+        decimals -= 1
+    return decimals
 
 
 def amount(number_of: int, noun: str, plural: str = "") -> str:
@@ -297,8 +314,10 @@ def cut(text: object, longest: int = 40) -> str:
 
 
 def small(value: float | None) -> str:
-    """Return a number; next to nothing with its power of ten instead of its zeros."""
-    return f"{value:.1e}" if value is not None and 0 < abs(value) < SMALL else number(value)
+    """Return a number; next to nothing as "<0.001"."""
+    if value is None or not 0 < abs(value) < SMALL:
+        return number(value)
+    return f"<{SMALL:g}" if value > 0 else f">{MINUS}{SMALL:g}"
 
 
 def short_time(seconds: float) -> str:

@@ -180,7 +180,7 @@ def test_a_size_is_compared_by_itself_and_says_its_claim(store: Store, open_page
     assert memo.sizes.option == f"{nodes} nodes"
     assert {point.counts for point in memo.sizes.points if point.answer} == {(nodes,)}
     command = next(text for text in memo.commands if " size " in text)
-    assert "--target 'wait_p95<=60s' --policy fifo --types nodes=1:9 --claim nearly-every" in command
+    assert "--target 'wait_p95<=1 min' --policy fifo --types nodes=1:9 --claim nearly-every" in command
 
 
 def test_runs_stand_beside_kept_answers_where_they_have_the_draws(

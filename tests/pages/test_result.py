@@ -114,9 +114,15 @@ def window_of(app) -> tuple[str, ...]:
 def test_moves_without_a_mouse_are_in_the_url(gantt):
     assert not gantt.exception
     assert window_of(gantt) == ("", "", "")
-    end_s = gantt.number_input(key="g-to").value * 60
+    assert gantt.text_input(key="g-from").value == "day 0, 00:00:00"
     app = gantt.button(key="g-in").click().run()
-    assert window_of(app) == (f"{end_s / 4:.0f}", f"{end_s * 3 / 4:.0f}", "0-1")
+    # The run of 213 s, from a quarter of it to three.
+    assert window_of(app) == ("53", "160", "0-1")
+    app = app.text_input(key="g-to").set_value("day 0, 00:01:40").run()
+    assert window_of(app) == ("53", "100", "0-1")
+    app = app.text_input(key="g-to").set_value("soon").run()
+    assert "is written as day 26, 08" in app.warning[-1].value
+    assert window_of(app) == ("53", "100", "0-1")
     app = app.text_input(key="g-nodes").set_value("1").run()
     assert window_of(app)[2] == "1-1"
     app = app.text_input(key="g-nodes").set_value("one").run()
@@ -130,7 +136,10 @@ def test_moves_without_a_mouse_are_in_the_url(gantt):
 def test_the_url_brings_the_window_back(store, scenario, open_page):
     app = open_page(PAGE, run=run(store, scenario), tab="Gantt", **{"from": "30", "to": "90", "rows": "1-1"})
     assert not app.exception
-    assert (app.number_input(key="g-from").value, app.number_input(key="g-to").value) == (30.0, 90.0)
+    assert (app.text_input(key="g-from").value, app.text_input(key="g-to").value) == (
+        "day 0, 00:00:30",
+        "day 0, 00:01:30",
+    )
     assert app.text_input(key="g-nodes").value == "1-1"
 
 

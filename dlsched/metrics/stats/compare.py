@@ -265,7 +265,7 @@ def delta_parts(kpi: KPI, delta: Interval, verdict: Verdict) -> DeltaWords:
     is_zero = show_delta(kpi.kind, delta.mean) == show_size(kpi.kind, 0.0)
     size = show(kpi.kind, 0.0) if is_zero and delta.half_width else show_delta(kpi.kind, delta.mean)
     words = ({"changed": "", "rough": ROUGH}.get(verdict, verdict), "exact" if delta.exact and delta.n > 1 else "")
-    return DeltaWords(size, half_words(kpi.kind, size, delta.half_width), ", ".join(filter(None, words)))
+    return DeltaWords(size, half_words(kpi.kind, delta.mean, delta.half_width), ", ".join(filter(None, words)))
 
 
 def _best(kpi: KPI, values: Mapping[str, list[float] | None], *, exact: bool) -> set[str]:

@@ -12,9 +12,9 @@ from pydantic import Field, model_validator
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.model import FrozenModel
 from dlsched.domain.names import names_hint
-from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.wording.formats import Kind, Number
+from dlsched.wording.formats import Number
+from dlsched.wording.typed import EXAMPLES, NotRead, read, text_of, way_out
 
 Side = Literal["at most", "at least"]
 SIDES: Mapping[str, Side] = {"lower": "at most", "higher": "at least"}
@@ -22,31 +22,10 @@ SIDES: Mapping[str, Side] = {"lower": "at most", "higher": "at least"}
 RISE_WITH_SIZE = ("gpu_hours_idle",)
 """Metrics outside the section Cost that more nodes may make worse."""
 
-EXAMPLES = {
-    "duration": "1 h, 30 min or 2 d", "hours": "100 h", "share": "5%", "usd": "$50,000", "usd_per_month": "$50,000",
-    "usd_per_gpu_h": "$2.50", "factor": "3x", "count": "1,200", "number": "0.9",
-}  # fmt: skip
-"""How a limit may be typed, by kind of metric."""
 USUAL_WAIT_S, USUAL_SHARE = 3600.0, 0.05
 WAIT_STEPS_S = tuple(60.0 * minutes for minutes in (1, 2, 5, 10, 15, 20, 30, 45))
 
-_TIMES = {"s": 1.0, "sec": 1.0, "min": MINUTE_S, "h": HOUR_S, "hours": HOUR_S, "d": DAY_S, "days": DAY_S}
-_PLAIN = {"": 1.0}
-_MONEY = {"": 1.0, "$": 1.0, "usd": 1.0}
-_UNITS: Mapping[Kind, Mapping[str, float]] = {
-    "duration": _TIMES,
-    "hours": _TIMES,
-    "share": {"%": 0.01},
-    "usd": _MONEY,
-    "usd_per_month": _MONEY | {"/month": 1.0, "$/month": 1.0},
-    "usd_per_gpu_h": _MONEY,
-    "factor": _PLAIN | {"x": 1.0},
-    "count": _PLAIN,
-    "number": _PLAIN,
-}
-"""Units a limit may be typed with, by kind of metric, and what they are in its own unit."""
 _WRITTEN = re.compile(r"\s*(\w+)\s*(<=|>=)\s*(.*?)\s*")
-_AMOUNT = re.compile(r"(\$?)\s*(-?[\d,]*\.?\d+)\s*(\D*)")
 
 
 class Target(FrozenModel):
@@ -124,26 +103,11 @@ def read_target(text: str) -> Target:
     if metric not in KPIS:
         raise InputError(what, f"{metric!r:.80} is not a metric", names_hint(metric, KPIS))
     side = "at most" if sign == "<=" else "at least"
-    limit = _limit(what, KPIS[metric], written)
+    try:
+        limit = read(KPIS[metric].kind, written)
+    except NotRead as error:
+        raise InputError(what, f"the limit {error}", way_out(KPIS[metric].kind)) from None
     return validated(Target, {"metric": metric, "limit": limit, "side": side}, what)
-
-
-def _limit(what: str, kpi: KPI, written: str) -> float:
-    units = _UNITS[kpi.kind]
-    found = _AMOUNT.fullmatch(written)
-    if found is None:
-        raise InputError(what, f"{written!r:.40} is not a number with a unit", _way_out(units))
-    dollar, amount, typed = found.groups()
-    unit = (dollar + typed.replace(" ", "")).lower()
-    if unit not in units:
-        got = f"got {unit!r:.20}" if unit else "got none"
-        raise InputError(what, f"the limit of {kpi.label} needs a unit of its kind, {got}", _way_out(units))
-    return float(amount.replace(",", "")) * units[unit]
-
-
-def _way_out(units: Mapping[str, float]) -> str:
-    named = [unit for unit in units if unit]
-    return f"Write the limit with one of: {', '.join(named)}" if named else "Write the limit as a plain number"
 
 
 # ---- limits as they are typed ------------------------------------------------------------------------
@@ -151,16 +115,7 @@ def _way_out(units: Mapping[str, float]) -> str:
 
 def limit_text(kpi: KPI, limit: float) -> str:
     """Return a limit so that it is read as the same number: "1 h", "5%", "$50,000"."""
-    if kpi.kind in ("duration", "hours"):
-        units = ((DAY_S, "d"), (HOUR_S, "h"), (MINUTE_S, "min")) if kpi.kind == "duration" else ((HOUR_S, "h"),)
-        whole = ((size, unit) for size, unit in units if limit >= size and limit % size == 0)
-        size, unit = next(whole, (HOUR_S, "h") if kpi.kind == "hours" else (1, "s"))
-        return f"{limit / size:.12g} {unit}"
-    if kpi.kind == "share":
-        return f"{100 * limit:.12g}%"
-    if kpi.kind.startswith("usd"):
-        return f"${limit:,.12g}"
-    return f"{limit:.12g}x" if kpi.kind == "factor" else f"{limit:,.12g}"
+    return text_of(kpi.kind, limit)
 
 
 def example_of(kpi: KPI) -> str:

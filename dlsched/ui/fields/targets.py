@@ -217,7 +217,7 @@ def _target(metric: str, text: str) -> Target:
     try:
         return read_target(f"{metric}{sign}{text}")
     except InputError as error:
-        raise InputError(f"Target {kpi.label}", error.why, f"{error.do}, as in {example_of(kpi)}") from None
+        raise InputError(f"Target {kpi.label}", error.why, error.do) from None
 
 
 def _variant(scenario: Scenario, tag: str) -> Variant:

@@ -11,6 +11,7 @@ from dlsched.figures.bars import with_jobs
 from dlsched.figures.raster import top_groups
 from dlsched.store.runs import RunInfo
 from dlsched.ui.frame.session import load_scenario, store
+from dlsched.wording.clock import Clock, clock_of
 
 MACHINES = ("gpu_type", "vm_type")
 MOST_MACHINES = 8
@@ -31,6 +32,11 @@ def info(run_id: str) -> RunInfo:
 def scenario_of(run_id: str) -> Scenario:
     """Return the scenario a run was made with."""
     return load_scenario(info(run_id).scenario_hash)
+
+
+def clock(run_id: str) -> Clock:
+    """Return what the times of a run are called: dates where its trace has them."""
+    return clock_of(scenario_of(run_id).workload)
 
 
 @st.cache_resource(max_entries=30, show_spinner=False)

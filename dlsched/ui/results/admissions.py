@@ -168,7 +168,8 @@ def _whole_run(run_id: str, counts: pd.DataFrame, number: int) -> None:
         if isinstance(value, int | float):
             ADMISSIONS.go_to(run_id, int(value))
 
-    charts.show(over_run(counts, number, charts.page_theme()), "admit-run", caption=True, on_point=clicked)
+    chart = over_run(counts, number, charts.page_theme(), loaders.clock(run_id))
+    charts.show(chart, "admit-run", caption=True, on_point=clicked)
     st.markdown(":gray[Click a mark to open its interval.]")
 
 

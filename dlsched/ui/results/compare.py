@@ -284,7 +284,8 @@ def distributions(comparison: Comparison, chosen: list[Series]) -> None:
 def over_time(comparison: Comparison, chosen: list[Series]) -> None:
     """Show the queue of each run over time."""
     series = {name: loaders.series(run) for name, run in _one_draw(chosen).items()}
-    chart = figures.queues(series, colours_of(chosen), charts.page_theme())
+    clock = loaders.clock(next(iter(_one_draw(chosen).values())))
+    chart = figures.queues(series, colours_of(chosen), charts.page_theme(), clock)
     charts.show(chart, "queues", caption=True)
     _say_one_draw(comparison)
 

@@ -24,7 +24,6 @@ from dlsched.studies.inspect.re_execute import Decisions, InspectedDecisions, Ke
 from dlsched.ui.answers import Answer, Answers, Shown
 from dlsched.ui.frame import loaders, page, parts, session
 from dlsched.ui.study_page import bring
-from dlsched.wording.formats import moment
 
 BLOCK = 25
 """Decisions that are worked out together: the steps before and after are there at once."""
@@ -206,7 +205,7 @@ class DecisionInspector(Inspector[Any], Generic[Kept]):
             for label, key, to, disabled, why in steps:
                 st.button(label, key=f"{prefix}-{key}", on_click=self.go_to, args=(run_id, to), disabled=disabled,
                           help=why)  # fmt: skip
-            st.markdown(f":gray[{moment(float(decisions['time_s'].iloc[number - 1]))}]")
+            st.markdown(f":gray[{loaders.clock(run_id).moment(float(decisions['time_s'].iloc[number - 1]))}]")
             self.gantt_button(run_id)
         return number
 

@@ -12,14 +12,15 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.figures import bars, gantt
 from dlsched.figures import jobs as job_rows
-from dlsched.figures.base import TimeAxis
 from dlsched.figures.leases import machines_in_words
 from dlsched.figures.raster import Raster, node_raster
 from dlsched.ui.frame import charts, loaders
 from dlsched.ui.frame.text import safe
 from dlsched.ui.results import window
 from dlsched.ui.results.window import Window
+from dlsched.wording.clock import Clock
 from dlsched.wording.formats import amount, count, duration
+from dlsched.wording.typed import NotRead
 
 COLOURS = {"state": "State", "job_class": "Class", "user": "User", "group": "Group",
            "gpu_type": "GPU type", "vm_type": "VM type"}  # fmt: skip
@@ -104,8 +105,9 @@ def gantt_tab(run_id: str, scenario: Scenario) -> None:
     moves(run_id, shown, whole)
     raster = raster_of(run_id, scenario, shown, colour_by)
     alt = in_words(run_id, raster, shown)
-    chart = gantt.overview(raster, charts.page_theme(), alt=alt, highlight=highlight)
-    charts.show(chart, "gantt", on_box=lambda box: window.show(run_id, boxed(box, raster, shown), whole))
+    clock = loaders.clock(run_id)
+    chart = gantt.overview(raster, charts.page_theme(), alt=alt, highlight=highlight, clock=clock)
+    charts.show(chart, "gantt", on_box=lambda box: window.show(run_id, boxed(box, raster, shown, clock), whole))
     st.markdown(f":gray[Drag a box over the picture to look closer, click a bar to read its job. {safe(alt, 600)}]")
     if rows == "users":
         _user_detail(run_id, shown, whole, scenario)
@@ -151,9 +153,9 @@ def _rows(run_id: str, scenario: Scenario) -> str:
     return str(rows)
 
 
-def boxed(box: charts.Box, raster: Raster, shown: Window) -> Window:
+def boxed(box: charts.Box, raster: Raster, shown: Window, clock: Clock) -> Window:
     """Return the window of a box dragged on the overview."""
-    part = gantt.box_window(raster, box["x"][:2], box["y"][:2])
+    part = gantt.box_window(raster, box["x"][:2], box["y"][:2], clock)
     first = shown.first_node + part.first_row * raster.rows_per_line
     last = shown.first_node + (part.last_row + 1) * raster.rows_per_line - 1
     return Window(part.from_s, part.to_s, first, min(last, shown.last_node))
@@ -184,7 +186,7 @@ def in_words(run_id: str, raster: Raster, shown: Window) -> str:
     if raster.rented:
         there = _inside(loaders.stays(run_id), shown)
         machines = f"{amount(len(there), 'machine')} rented: {machines_in_words(there)}"
-    return gantt.window_alt(raster, int(waiting.max()), at_s, int(late.sum()), worst, machines)
+    return gantt.window_alt(raster, int(waiting.max()), at_s, int(late.sum()), worst, machines, loaders.clock(run_id))
 
 
 def _inside(pieces: pd.DataFrame, shown: Window) -> pd.DataFrame:
@@ -217,6 +219,7 @@ def _node_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario, 
         groups=None if colour_by == "state" else loaders.groups(run_id, colour_by),
         gpus_of_node={node: float(sizes[node]) for node in range(shown.first_node, shown.last_node + 1)},
         leases=leases,
+        clock=loaders.clock(run_id),
     )
     charts.show(chart, "bars", on_point=to_story)
     if len(inside):
@@ -254,8 +257,9 @@ def _job_detail(run_id: str, shown: Window, scenario: Scenario, *, by_machine: b
     st.markdown(f":gray[{count(len(top))} of {count(len(inside))} jobs that are there in this window, on any node.]")
     machines = loaders.groups(run_id, "gpu_type") if by_machine else None
     chart = job_rows.job_bars(
-        top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines, node_gpus=one_size(scenario)
-    )
+        top, of_top, charts.page_theme(), shown.from_s, shown.to_s, machines=machines, node_gpus=one_size(scenario),
+        clock=loaders.clock(run_id),
+    )  # fmt: skip
     charts.show(chart, "job-bars", on_point=to_story)
     _open_job(list(top["job_id"]))
 
@@ -273,6 +277,7 @@ def _user_detail(run_id: str, shown: Window, whole: Window, scenario: Scenario) 
         by=by,
         groups=loaders.groups(run_id, by),
         gpus=float(scenario.cluster.num_gpus) if nodes and scenario.cluster.num_gpus else None,
+        clock=loaders.clock(run_id),
     )
     charts.show(chart, "users", caption=True)
 
@@ -290,12 +295,12 @@ def _open_job(job_ids: list[str]) -> None:
 
 def moves(run_id: str, shown: Window, whole: Window) -> None:
     """Show the controls; each changes the window before the tab is drawn anew."""
-    unit_s = _fill_inputs(run_id, shown)
-    unit = TimeAxis.over(shown.from_s, shown.to_s).unit
-    typed: Any = {"on_change": _typed, "args": [run_id, whole, unit_s]}
+    clock = _fill_inputs(run_id, shown)
+    typed: Any = {"on_change": _typed, "args": [run_id, shown, whole, clock]}
+    hint = f"Date and time, as {clock.moment(shown.from_s)}"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
-        st.number_input(f"From ({unit})", format="%.3f", key="g-from", width=132, **typed)
-        st.number_input(f"To ({unit})", format="%.3f", key="g-to", width=132, **typed)
+        st.text_input("From", key="g-from", width=188 if clock.zero else 132, help=hint, **typed)
+        st.text_input("To", key="g-to", width=188 if clock.zero else 132, help=hint, **typed)
         st.text_input("Nodes", key="g-nodes", width=84, help="First and last, as 0-7", **typed)
         steps = {
             "◀": ("left", shown.moved(-0.5), "Earlier by half a window"),
@@ -320,20 +325,27 @@ def moves(run_id: str, shown: Window, whole: Window) -> None:
         st.warning(problem)
 
 
-def _fill_inputs(run_id: str, shown: Window) -> float:
-    """Let the inputs say what is shown, unless they just did; return their unit in seconds."""
-    unit_s = TimeAxis.over(shown.from_s, shown.to_s).unit_s
+def _fill_inputs(run_id: str, shown: Window) -> Clock:
+    """Let the inputs say what is shown, unless they just did; return the clock that reads them."""
+    clock = loaders.clock(run_id)
     if st.session_state.get("g-filled") != (run_id, shown) or "g-from" not in st.session_state:
-        st.session_state["g-from"], st.session_state["g-to"] = shown.from_s / unit_s, shown.to_s / unit_s
+        st.session_state["g-from"], st.session_state["g-to"] = clock.moment(shown.from_s), clock.moment(shown.to_s)
         st.session_state["g-nodes"] = f"{shown.first_node}-{shown.last_node}"
         st.session_state["g-filled"] = (run_id, shown)
-    return unit_s
+    return clock
 
 
-def _typed(run_id: str, whole: Window, unit_s: float) -> None:
+def _typed(run_id: str, shown: Window, whole: Window, clock: Clock) -> None:
     nodes = window.parse_nodes(st.session_state["g-nodes"])
-    from_s, to_s = st.session_state["g-from"] * unit_s, st.session_state["g-to"] * unit_s
     st.session_state.pop("g-filled", None)
+    try:
+        from_s, to_s = (
+            end_s if text == clock.moment(end_s) else clock.read(text)  # the text of an end is cut to the minute
+            for text, end_s in ((st.session_state["g-from"], shown.from_s), (st.session_state["g-to"], shown.to_s))
+        )
+    except NotRead as error:
+        st.session_state[PROBLEM] = f"From and To: a time {safe(error)}."
+        return
     if nodes is None:
         st.session_state[PROBLEM] = "Nodes are written first-last, as 0-7."
     elif to_s <= from_s:

@@ -17,7 +17,8 @@ from dlsched.studies.inspect.dual_prices import DualPricesSpec
 from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.parts import cards, sentence
 from dlsched.ui.scenario import trust
-from dlsched.wording.formats import amount, count, duration, moment, money, number
+from dlsched.wording.clock import Clock
+from dlsched.wording.formats import amount, count, duration, money, number
 
 TABLE = {
     "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs",
@@ -81,7 +82,8 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     cards(facts(timeline, rented=rented))
     machines = loaders.groups(run_id, "gpu_type") if rented else None
     own = pieces[pieces["row"] == job["row"]]
-    chart = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines)
+    clock = loaders.clock(run_id)
+    chart = job_timeline(job, own, waits, charts.page_theme(), end_s, machines=machines, clock=clock)
     charts.show(chart, "story")
     if loaders.info(run_id).policy in DualPricesSpec.policies and st.button(
         "Why admitted or not", key="job-price", help="What it was worth, what its machines cost, and the alternative"
@@ -89,7 +91,8 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
         session.look_at_run(run_id)
         session.go("results/dual_prices.py")
     with st.expander(f"What happened to it, entry by entry ({count(len(timeline.spans))})"):
-        st.dataframe(entries_of(timeline, rented=rented).head(MAX_ROWS), hide_index=True, key="spans", placeholder="–",
+        entries = entries_of(timeline, clock, rented=rented).head(MAX_ROWS)
+        st.dataframe(entries, hide_index=True, key="spans", placeholder="–",
                      alt=f"{amount(len(timeline.spans), 'entry', 'entries')} in the story of this job")  # fmt: skip
     _under_other_runs(run_id, job)
 
@@ -126,11 +129,11 @@ def facts(timeline: JobTimeline, *, rented: bool = False) -> list[tuple[str, str
     ]
 
 
-def entries_of(timeline: JobTimeline, *, rented: bool) -> pd.DataFrame:
+def entries_of(timeline: JobTimeline, clock: Clock, *, rented: bool) -> pd.DataFrame:
     """Return what a job did, entry by entry; machines only where they are rented, workers only beside servers."""
     rows = [
-        {"From": moment(span.from_s), "To": moment(span.to_s), "Lasted": duration(span.length_s), "What": span.kind,
-         "Where": node_ranges(span.nodes), "Machine": span.machine,
+        {"From": clock.moment(span.from_s), "To": clock.moment(span.to_s), "Lasted": duration(span.length_s),
+         "What": span.kind, "Where": node_ranges(span.nodes), "Machine": span.machine,
          "Workers": span.workers if span.nodes else None, "Servers": span.servers if span.nodes else None,
          "GPUs": span.gpus if span.nodes else None,
          "Why, or how it ended": span.reason or span.end_reason.replace("_", " ")}

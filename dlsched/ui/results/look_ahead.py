@@ -20,7 +20,7 @@ from dlsched.studies.inspect.look_ahead.words import (
     waiting_of,
 )
 from dlsched.ui.answers import Answers
-from dlsched.ui.frame import charts, session
+from dlsched.ui.frame import charts, loaders, session
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.results.decision_inspector import DecisionInspector, Jump, OpenedRun, decisions
 from dlsched.ui.scenario import trust
@@ -166,7 +166,10 @@ def _whole_run(run: OpenedRun, rows: pd.DataFrame, row: pd.Series) -> None:
     else:
         cluster = run.scenario.cluster
         most = cluster.num_nodes if unit == "node" and not cluster.free_slots else None
-        chart = widths_over_time(_pieces(run.info.run_id), most, charts.page_theme(), float(row["time_s"]), unit=unit)
+        chart = widths_over_time(
+            _pieces(run.info.run_id), most, charts.page_theme(), float(row["time_s"]), unit=unit,
+            clock=loaders.clock(run.info.run_id),
+        )  # fmt: skip
     charts.show(chart, f"look-{look_at}", caption=True)
 
 

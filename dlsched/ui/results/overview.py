@@ -31,18 +31,19 @@ def main_picture(run_id: str, scenario: Scenario) -> None:
     raster = raster_of(run_id, scenario, whole)
 
     def look_closer(box: charts.Box) -> None:
-        show_window(run_id, boxed(box, raster, whole), whole)
+        show_window(run_id, boxed(box, raster, whole, loaders.clock(run_id)), whole)
         st.session_state["open_tab"] = "Gantt"
 
-    chart = gantt.overview(raster, charts.page_theme(), alt=in_words(run_id, raster, whole))
+    alt = in_words(run_id, raster, whole)
+    chart = gantt.overview(raster, charts.page_theme(), alt=alt, clock=loaders.clock(run_id))
     charts.show(chart, "overview", on_box=look_closer)
 
 
 def overview_tab(run_id: str, scenario: Scenario) -> None:
     """Show GPUs held, the queue and money over time."""
-    series, theme = loaders.series(run_id), charts.page_theme()
+    series, theme, clock = loaders.series(run_id), charts.page_theme(), loaders.clock(run_id)
     held, free = loaders.metrics(run_id).get("allocation_ratio"), scenario.cluster.free_slots
-    charts.show(result.held_and_queue(series, theme, held, rented=free), "held", caption=True)
+    charts.show(result.held_and_queue(series, theme, held, rented=free, clock=clock), "held", caption=True)
     labels = {name: result.CUMULATED[name][1] for name in result.CUMULATED
               if name in series and series[name].max() > 0}  # fmt: skip
     if free and "cost_usd" in labels:
@@ -55,10 +56,10 @@ def overview_tab(run_id: str, scenario: Scenario) -> None:
             whole = whole_of(run_id, scenario)
             by = next((name for name in loaders.MACHINES if len(loaders.groups(run_id, name)) > 1), "vm_type")
             chart = rented.rent_over_time(loaders.stays(run_id), theme, whole.from_s, whole.to_s, by=by,
-                                          groups=loaders.groups(run_id, by))  # fmt: skip
+                                          groups=loaders.groups(run_id, by), clock=clock)  # fmt: skip
             charts.show(chart, "rent", caption=True)
         else:
-            charts.show(result.over_time(series, str(chosen), theme), "over")
+            charts.show(result.over_time(series, str(chosen), theme, clock), "over")
 
 
 def numbers_tab(run_id: str, scenario: Scenario) -> None:

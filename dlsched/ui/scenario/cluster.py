@@ -26,6 +26,7 @@ from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.cautions import cautions
+from dlsched.wording.clock import clock_of
 from dlsched.wording.formats import amount, count, money, share
 from dlsched.wording.resources import scarcest_card
 from dlsched.workload.catalogue import vm_examples
@@ -135,7 +136,7 @@ def _capacity(scenario: Scenario) -> None:
     jobs, cluster = in_seconds(scenario), scenario.cluster
     last_s = max([0.0, *(a.start_s if a.end_s is None else a.end_s for a in cluster.absences)])
     horizon_s = max(float((jobs.submit_s + jobs.work).max()), 1.1 * last_s, 1.0)
-    charts.show(capacity(cluster, horizon_s, charts.page_theme()), "capacity")
+    charts.show(capacity(cluster, horizon_s, charts.page_theme(), clock_of(scenario.workload)), "capacity")
 
 
 def kind_of_machines(current: Scenario) -> str:
@@ -238,7 +239,7 @@ EVENT_COLUMNS: Mapping[str, Any] = {
     ),
     "first node": _number("First node", min_value=0, step=1, help="Nodes count through the pools from 0"),
     "nodes": _number("Nodes", min_value=1, step=1, default=1, help="That node and the next ones"),
-    "from day": _number("Day", min_value=0.0, help="When it happens, days from the trace's zero"),
+    "from day": _number("Day", min_value=0.0, help="Days from the first job: day 26, 08:43 is 26.363"),
     "to day": _number("Until day", min_value=0.0, help="For maintenance and failures; empty = for good"),
     "billed": st.column_config.CheckboxColumn("Billed while away", default=False, help="Paid for all the same"),
 }  # fmt: skip

@@ -18,6 +18,7 @@ from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.wording.cautions import cautions
+from dlsched.wording.clock import clock_of
 from dlsched.wording.formats import amount, count, duration, number, share
 from dlsched.wording.resources import (
     RESOURCE_UNITS,
@@ -128,7 +129,8 @@ def _load_card(load: float | None, cluster: Cluster) -> tuple[str, str, str]:
 
 def _charts(scenario: Scenario) -> None:
     theme, jobs, gpus = charts.page_theme(), in_seconds(scenario), scenario.cluster.num_gpus
-    pictures = figures.profile(jobs, theme)
+    clock = clock_of(scenario.workload)
+    pictures = figures.profile(jobs, theme, clock)
     for left in range(0, len(pictures), 2):
         for column, place in zip(st.columns(2), (left, left + 1), strict=True):
             if place < len(pictures):
@@ -137,9 +139,9 @@ def _charts(scenario: Scenario) -> None:
     if (scarce := scarcest(scenario)) is not None:
         capacity = float(scenario.cluster.nodes.capacity[:, RESOURCES.index(scarce[0])].sum())
         unit, amounts = RESOURCE_UNITS[scarce[0]], amounts_of(scenario, scarce[0])
-        charts.show(demand(jobs, capacity, theme, amounts=amounts, unit=unit), "demand", caption=True)
+        charts.show(demand(jobs, capacity, theme, amounts=amounts, unit=unit, clock=clock), "demand", caption=True)
     elif gpus:
-        charts.show(demand(jobs, float(gpus), theme), "demand", caption=True)
+        charts.show(demand(jobs, float(gpus), theme, clock=clock), "demand", caption=True)
 
 
 def import_report(report: Report, format_label: str, name: str = "Trace doctor") -> None:

@@ -43,5 +43,7 @@ def resample_days(workload: Workload, seed: int) -> Workload:
     columns["job_id"] = np.array(names, dtype=object)
     columns["order"] = np.lexsort((workload.order[rows], day)).argsort()
     source = workload.meta.get("source", "trace")
-    meta = {**workload.meta, "source": f"{source}; days resampled, seed {seed}"}
+    # Put together anew, the days have no dates.
+    meta = {key: value for key, value in workload.meta.items() if key not in ("time_zero", "time_zone")}
+    meta["source"] = f"{source}; days resampled, seed {seed}"
     return Workload.from_columns(columns, meta)

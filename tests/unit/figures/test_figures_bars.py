@@ -123,11 +123,11 @@ def test_the_hover_text_names_job_width_times_wait_due_and_cost():
     assert job == "a"
     assert title == "a, user ana, class cv"
     assert width == "4 GPUs on n7"
-    assert times == "day 1, 00:00 to day 1, 02:00, lasted 2 h"
+    assert times == "day 0, 00:00 to day 0, 02:00, lasted 2 h"
     _, _, width, times, _ = hover_rows(work.assign(rate=6.25, end_reason="resized"))[0]
     assert width == "4 GPUs on n7, 6.25 units of work/s"
-    assert times == "day 1, 00:00 to day 1, 02:00, lasted 2 h, then its width changed"
-    assert rest == "waited 1 min, because: not enough GPUs free; due day 1, 01:00, late by 1 h; job's cost $31.00"
+    assert times == "day 0, 00:00 to day 0, 02:00, lasted 2 h, then its width changed"
+    assert rest == "waited 1 min, because: not enough GPUs free; due day 0, 01:00, late by 1 h; job's cost $31.00"
 
 
 def test_never_more_bars_than_the_browser_can_draw():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 
 import numpy as np
@@ -34,6 +35,7 @@ from dlsched.metrics.savings import run_costs
 from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.metrics.winners import winners
 from dlsched.speed.regression import fit_all
+from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import cut
 from dlsched.workload.profiles.demo_profile import demo_runs
 
@@ -151,7 +153,7 @@ def some_costs():
     return run_costs([("EDF", draws), (NASTY, draws[:1])])
 
 
-def every_chart(theme):
+def every_chart(theme, clock=DAYS):
     facts, pieces, waits, series = trace_frames()
     away = pd.DataFrame({"node": [1], "start_s": [1e5], "end_s": [2e5]})
     gpus = np.full(8, 8.0)
@@ -172,49 +174,65 @@ def every_chart(theme):
     late = late_by_cost(facts.assign(tardiness_s=facts["wait_s"], tardiness_usd=facts["wait_s"] / 90))
     wins = winners([(facts, facts.assign(wait_s=3000.0))], "user", names=(NASTY, NASTY), exact=True)
     return {
-        "overview": gantt.overview(nodes, theme),
-        "overview by user": gantt.overview(by_user, theme, highlight="ben"),
-        "overview of slots": gantt.overview(slots["state"], theme),
-        "overview of slots by GPU type": gantt.overview(slots["gpu_type"], theme, highlight="K80"),
-        "slot bars": bars.node_bars(on_slots, theme, 0, 5e5, colour_by="gpu_type", leases=leases),
+        "overview": gantt.overview(nodes, theme, clock=clock),
+        "overview by user": gantt.overview(by_user, theme, highlight="ben", clock=clock),
+        "overview of slots": gantt.overview(slots["state"], theme, clock=clock),
+        "overview of slots by GPU type": gantt.overview(slots["gpu_type"], theme, highlight="K80", clock=clock),
+        "slot bars": bars.node_bars(on_slots, theme, 0, 5e5, colour_by="gpu_type", leases=leases, clock=clock),
         "job bars by machine": jobs.job_bars(
-            facts.iloc[:60], on_slots, theme, 0, 5e5, machines=sorted({kind for kind, _ in KINDS.values()})
+            facts.iloc[:60],
+            on_slots,
+            theme,
+            0,
+            5e5,
+            machines=sorted({kind for kind, _ in KINDS.values()}),
+            clock=clock,
         ),
         "job timeline by machine": jobs.job_timeline(
-            one, on_slots[on_slots["job_id"] == one["job_id"]], waits.iloc[:1], theme, 5e5, machines=["K80", "M60"]
+            one,
+            on_slots[on_slots["job_id"] == one["job_id"]],
+            waits.iloc[:1],
+            theme,
+            5e5,
+            machines=["K80", "M60"],
+            clock=clock,
         ),
-        "rent": rented.rent_over_time(leases, theme, 0, 5e5, by="vm_type", groups=sorted(KINDS)),
+        "rent": rented.rent_over_time(leases, theme, 0, 5e5, by="vm_type", groups=sorted(KINDS), clock=clock),
         "bill by machine": rented.bill_bars(bill_by_machine(leases, on_slots), theme),
         "late jobs": rented.tardiness_bars(late, theme),
         "late jobs without weights": rented.tardiness_bars(late.assign(tardiness_usd=np.nan), theme),
         "costs": costs.cost_split(some_costs(), theme),
-        "held of rented": result.held_and_queue(series, theme, rented=True),
-        "users": gantt.user_area(pieces, theme, 0, 5e5, gpus=64),
-        "node bars": bars.node_bars(pieces, theme, 0, 5e5),
-        "node bars by user": bars.node_bars(pieces, theme, 0, 5e5, colour_by="user"),
-        "job bars": jobs.job_bars(facts.iloc[:60], pieces, theme, 0, 5e5),
-        "job timeline": jobs.job_timeline(one, pieces[pieces["job_id"] == one["job_id"]], waits.iloc[:1], theme, 5e5),
-        "held and queue": result.held_and_queue(series, theme),
-        "cost over time": result.over_time(series, "cost_usd", theme),
-        "utility over time": result.over_time(series, "utility", theme),
+        "held of rented": result.held_and_queue(series, theme, rented=True, clock=clock),
+        "users": gantt.user_area(pieces, theme, 0, 5e5, gpus=64, clock=clock),
+        "node bars": bars.node_bars(pieces, theme, 0, 5e5, clock=clock),
+        "node bars of ten minutes": bars.node_bars(pieces, theme, 2e5, 2e5 + 600, clock=clock),
+        "node bars by user": bars.node_bars(pieces, theme, 0, 5e5, colour_by="user", clock=clock),
+        "job bars": jobs.job_bars(facts.iloc[:60], pieces, theme, 0, 5e5, clock=clock),
+        "job timeline": jobs.job_timeline(
+            one, pieces[pieces["job_id"] == one["job_id"]], waits.iloc[:1], theme, 5e5, clock=clock
+        ),
+        "held and queue": result.held_and_queue(series, theme, clock=clock),
+        "cost over time": result.over_time(series, "cost_usd", theme, clock),
+        "utility over time": result.over_time(series, "utility", theme, clock),
         "waterfall": result.cost_waterfall({"useful": 21_000.0, "idle": 9_140.0, NASTY: 8_310.0}, theme),
         "groups": result.group_bars(per_user, theme, title="Wait by user", x="Mean wait (s)", y="User", unit="s"),
-        "arrivals": workload.arrivals(a_workload(), theme),
+        "arrivals": workload.arrivals(a_workload(), theme, clock),
         "widths": workload.widths(a_workload(), theme),
         "run times": workload.run_times(a_workload(), theme),
         "who asks": workload.who_asks(a_workload(), theme),
-        "demand": cluster.demand(a_workload(), 64, theme),
-        "capacity": cluster.capacity(a_cluster(), 1e4, theme),
+        "demand": cluster.demand(a_workload(), 64, theme, clock=clock),
+        "capacity": cluster.capacity(a_cluster(), 1e4, theme, clock),
         "predicted times": training.predicted_vs_measured(training_fits(), theme),
         "prediction errors": training.network_errors(training_fits(), theme),
         "forest": compare.forest(changes, colour_of, theme, NASTY),
         "ecdf": compare.ecdf(runs, colour_of, theme, quantity="Wait"),
-        "queues": compare.queues(states, colour_of, theme),
+        "queues": compare.queues(states, colour_of, theme, clock),
         "who wins": winners_figures.changes(wins, theme),
     }
 
 
-CHARTS = {theme.name: every_chart(theme) for theme in (LIGHT, DARK)}
+OCTOBER = Clock(datetime(2026, 10, 1), "UTC", 5e5)
+CHARTS = {theme.name: every_chart(theme) for theme in (LIGHT, DARK)} | {"dated": every_chart(LIGHT, OCTOBER)}
 EACH = [pytest.param(theme, name, id=f"{theme}-{name}") for theme, charts in CHARTS.items() for name in charts]
 
 
@@ -351,12 +369,63 @@ def test_a_highlight_leaves_one_group_in_colour():
     assert (entries["ana"], entries["ben"], entries["other"]) == (LIGHT.faded, LIGHT.marks[1], LIGHT.faded)
 
 
+OF_TIME = [
+    name for name, chart in CHARTS["light"].items() if chart.figure.layout.xaxis.title.text.startswith("Time (")
+    or name.startswith("held")
+]  # fmt: skip
+
+
+def test_most_charts_of_a_run_have_a_time_axis():
+    assert len(OF_TIME) == 22
+
+
+@pytest.mark.parametrize("name", OF_TIME)
+def test_a_time_axis_has_one_unit_in_every_chart_and_window(name):
+    assert _time_titles(every_chart(LIGHT, Clock(span_s=5e5))[name]) == {"Time (days from first job)"}
+    dated = CHARTS["dated"][name]
+    assert _time_titles(dated) == {"Time (UTC)"}
+    figure = json.loads(dated.figure.to_json())
+    layout = figure["layout"]
+    places = [shape[end] for shape in layout.get("shapes", []) if shape["xref"] == "x" for end in ("x0", "x1")]
+    places += [one["x"] for one in layout.get("annotations", []) if one["xref"] == "x"]
+    places += [place for trace in dated.figure.data for place in _places(trace)]
+    axes = [axis for key, axis in figure["layout"].items() if key.startswith("xaxis")]
+    assert {axis["type"] for axis in axes} == {"date"}
+    assert len(places) > 0
+    assert [place for place in places if not re.match(r"2026-1\d-\d\dT|NaT", str(place))] == []
+
+
+def _places(trace):
+    """Return where the marks of a trace stand in time; a bar begins at its base, where it has one."""
+    if trace.type == "heatmap":
+        return [trace.x0]
+    base = getattr(trace, "base", None)
+    places = [place for place in np.ravel(trace.x if base is None else base) if place is not None]
+    return np.array(places).astype(str).tolist()
+
+
+def _time_titles(chart):
+    layout = chart.figure.layout.to_plotly_json()
+    titles = {axis["title"].get("text", "") for key, axis in layout.items() if key.startswith("xaxis")}
+    return titles - {""}
+
+
+@pytest.mark.parametrize("name", OF_TIME)
+def test_tables_of_a_dated_chart_hold_dates_and_say_the_zone_once(name):
+    table = CHARTS["dated"][name].table
+    assert [
+        column for column in table.columns if re.search(r"\b(days|from, s|time, s|start, s|end, s)\b", column)
+    ] == []
+    dates = [column for column in table.columns if table[column].dtype.kind == "M"]
+    assert sum("(UTC)" in column for column in dates) == bool(dates)
+
+
 def test_the_window_in_words():
     _, pieces, *_ = trace_frames()
     shown = raster.node_raster(pieces.iloc[:0], np.full(8, 8.0), pieces.iloc[:0], 0, 86_400)
     assert gantt.window_alt(shown, 212, 51_600.0, 17, "5012 (+5 h)") == (
-        "day 1, 00:00 to day 2, 00:00, 8 rows: 0% of the GPU time held; 8 rows idle throughout; "
-        "longest queue 212 jobs at day 1, 14:20; 17 jobs past due, worst 5012 (+5 h)."
+        "day 0, 00:00 to day 1, 00:00, 8 rows: 0% of the GPU time held; 8 rows idle throughout; "
+        "longest queue 212 jobs at day 0, 14:20; 17 jobs past due, worst 5012 (+5 h)."
     )
 
 
@@ -370,7 +439,25 @@ def test_text_of_users():
 def test_time_axes_choose_a_readable_unit():
     lengths = {90: "seconds", 300: "minutes", 86_400: "hours", 30 * 86_400: "days"}
     assert {length: TimeAxis.over(0, length).unit for length in lengths} == lengths
-    assert TimeAxis.over(5, 5).range == (5, 6)
+    assert TimeAxis.over(5, 5).look["range"] == [5, 6]
+
+
+def test_a_window_has_the_unit_of_its_trace():
+    month = Clock(span_s=30 * 86_400)
+    for from_s, to_s in ((0, 600), (86_400, 90_000), (20 * 86_400, 21 * 86_400)):
+        assert TimeAxis.over(from_s, to_s, month).unit == "days"
+    assert TimeAxis.over(20 * 86_400, 20 * 86_400 + 60).unit == "days"
+
+
+def test_a_sentence_and_the_axis_name_the_same_place():
+    at_s = 26 * 86_400 + 31_380
+    axis = TimeAxis.over(0, 30 * 86_400)
+    assert (DAYS.moment(at_s), round(axis.place(at_s), 2)) == ("day 26, 08:43", 26.36)
+    assert axis.title == "Time (days from first job)"
+    dated = TimeAxis.over(0, 30 * 86_400, OCTOBER)
+    assert (OCTOBER.moment(at_s), dated.place(at_s)) == ("Tue 27 Oct 2026, 08:43", "2026-10-27T08:43:00.000")
+    assert dated.title == "Time (UTC)"
+    assert dated.seconds("2026-10-27 08:43") == axis.seconds(axis.place(at_s)) == at_s
 
 
 def test_labels_are_legible_on_every_mark():

@@ -164,7 +164,7 @@ def test_the_command_of_a_search_says_types_claim_draws_and_what_varies() -> Non
     rule = Rule(targets=(WAIT,), claim="nearly-every", level=0.9)
     command = size_command(sizing(rule=rule, vary={"run_time_spread": 0.3}, params={"n": 2}), "by hand")
     assert command == (
-        "python -m dlsched size by-hand.json --target 'wait_p95<=1h' --policy fifo --types nodes=1:8 --claim "
+        "python -m dlsched size by-hand.json --target 'wait_p95<=1 h' --policy fifo --types nodes=1:8 --claim "
         "nearly-every --level 90 --param n=2 --draws 1 --confirm 2 --vary run_time_spread=0.3"
     )
 

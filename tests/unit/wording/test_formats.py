@@ -102,24 +102,26 @@ def test_three_figures_read_back_within_half_a_unit_of_the_third(value):
         (share(1.18), "118%"),
         (share(0.0004), "0.04%"),
         (share(1), "100%"),
-        (share(1.2e-7), "0.000012%"),
+        (share(1.2e-7), "<0.01%"),
+        (share(0), "0%"),
         (formats.factor(2.4), "2.4x"),
         (formats.factor(1230.4), "1,230x"),
         (formats.factor(0.042), "0.042x"),
         (formats.count(9383), "9,383"),
         (number(12.345), "12.3"),
         (number(0.0), "0"),
-        (number(-1e-15, exact=True), f"{MINUS}1e-15"),
+        (number(3.8e-21), "0"),
+        (number(3.8e-21, exact=True), "0"),
+        (number(1e11 / 3, exact=True), "33,333,333,333"),
+        (number(9999), "9,999"),
+        (number(99_999.0), "99,999"),
+        (number(123_456), "123,000"),
         (short(950), "950"),
         (short(12_345), "12.3 k"),
         (short(4.1e6), "4.1 M"),
         (short(999_999), "1 M"),
         (formats.amount(1, "job"), "1 job"),
         (formats.amount(9383, "job"), "9,383 jobs"),
-        (formats.moment(11 * 86_400 + 51_600), "day 12, 14:20"),
-        (formats.moment(86_399), "day 2, 00:00"),
-        (formats.moment(90, "2026-03-01T23:59:00+01:00"), "2026-03-02 00:01 +0100"),
-        (formats.moment(0, "2026-03-01", "UTC"), "2026-03-01 00:00 UTC"),
     ],
 )
 def test_numbers(shown, text):
@@ -131,7 +133,7 @@ def test_numbers(shown, text):
 def test_missing_is_a_dash_everywhere(kind, value):
     assert formats.show(kind, value) == formats.show(kind, value, exact=True) == MISSING
     assert show_delta(kind, value) == show_interval(kind, value, 1.0) == formats.show_size(kind, value) == MISSING
-    assert short(value) == formats.moment(value) == formats.points(value) == MISSING
+    assert short(value) == formats.points(value) == MISSING
 
 
 @pytest.mark.parametrize(

@@ -55,11 +55,11 @@ def test_the_card_of_several_types_leaves_out_those_it_has_none_of() -> None:
     ("metric", "limit", "text"),
     [
         ("wait_p95", 3600.0, "1 h"),
-        ("wait_p95", 5400.0, "90 min"),
+        ("wait_p95", 5400.0, "1 h 30 min"),
         ("wait_p95", 172_800.0, "2 d"),
-        ("wait_p95", 0.5, "0.5 s"),
+        ("wait_p95", 0.5, "500 ms"),
         ("late_share", 0.05, "5%"),
-        ("cost_month", 50_000.0, "$50,000"),
+        ("cost_month", 50_000.0, "$50,000/month"),
         ("slowdown_mean", 2.5, "2.5x"),
         ("completed", 1200.0, "1,200"),
         ("tardiness_total", 3600.0 * 40, "40 h"),
@@ -95,9 +95,9 @@ def test_fields_begin_with_what_is_usual_or_with_what_is_so_now(metric: str, now
 
 
 def test_a_bad_limit_names_its_field_and_a_way_to_write_it() -> None:
-    with pytest.raises(InputError, match=r"Target Wait, p95: .*needs a unit of its kind, got none.*as in 1 h"):
+    with pytest.raises(InputError, match=r"Target Wait, p95: .*needs a unit of its kind, got none.*as 1 h"):
         read_targets({"wait_p95": "60"})
-    with pytest.raises(InputError, match=r"Target Late jobs, share: 'few' is not a number with a unit.*as in 5%"):
+    with pytest.raises(InputError, match=r"Late jobs, share: the limit is not a number with a unit, got 'few'.*as 5%"):
         read_targets({"wait_p95": "1 h", "late_share": "few"})
     with pytest.raises(InputError, match="Targets: there is none"):
         read_targets({})
