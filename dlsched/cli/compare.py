@@ -74,7 +74,7 @@ class Compared:
     def comparison(self) -> Comparison:
         """The comparison of what did not fail."""
         runs = [(name, [draw.metrics or {} for draw in draws]) for name, draws in self.draws.items()]
-        return compare(runs, runs[0][0], exact=self.basis.is_exact, of_days="days" in self.futures.vary)
+        return compare(runs, runs[0][0], basis=self.basis)
 
 
 def run(options: Namespace) -> int:
@@ -229,7 +229,7 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
                     for name, variant in found.variants.items() if name in found.draws and variant.changes},
         "futures": found.futures.model_dump(mode="json"),
         "basis": found.basis.model_dump(mode="json"),
-        "certainty": comparison.certainty(),
+        "certainty": comparison.certainty,
         "sentence": compare_sentence(comparison),
         "caveats": plain_caveats(found.caveats),
         "rows": rows,
@@ -244,6 +244,6 @@ def _show(found: Compared, comparison: Comparison) -> None:
     print_mind(found.caveats)
     header = ("number", f"{comparison.baseline} (baseline)", *comparison.names[1:])
     print_table(header, [(row.kpi.label, *map(_cell, row.cells)) for row in comparison.rows])
-    print("Others show the difference from the baseline; * is best of its row, shared where draws do not tell.")
+    print("Others show the difference from the baseline; * is best of its row; ties share it.")
     if not found.violations:
         print("Every run was audited.")

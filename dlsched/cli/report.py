@@ -67,7 +67,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
         question=options.question,
         recommended=options.recommendation,
         note=options.note,
-        exact=found.basis.is_exact,
+        basis=found.basis,
         rents=scenario.cluster.free_slots,
         winners=who,
         caveats=memo_caveats(scenario, compared),

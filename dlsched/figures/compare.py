@@ -30,14 +30,20 @@ from dlsched.wording.formats import amount, count, cut, duration
 ECDF_POINTS = 400
 QUEUE_POINTS = 400
 MAX_LINES = 6
-SHAPES = {"better": "circle", "worse": "diamond", "changed": "square", "rough": "circle-open-dot"}
+SHAPES = {
+    "better": "circle", "worse": "diamond", "likely better": "circle-dot", "likely worse": "diamond-dot",
+    "changed": "square", "rough": "circle-open-dot",
+}  # fmt: skip
 HOLLOW = "circle-open"
 SHAPE_WORDS = {
     "better": "better",
     "worse": "worse",
     "changed": "changed, neither good nor bad",
-    "rough": "rough, 1 draw",
-    "not distinguishable": "not distinguishable",
+    "rough": "rough, too few futures",
+    "likely better": "likely better",
+    "likely worse": "likely worse",
+    "not clear": "not clear",
+    "mixed": "the recorded month and the other futures disagree",
     "same": "same",
 }
 """Verdicts in the order of the legend."""
@@ -59,7 +65,8 @@ class Change:
 def forest(changes: Sequence[Change], colour_of: Mapping[str, str], theme: Theme, baseline: str) -> Chart:
     """Return metric x change in % of the baseline.
 
-    Filled circle = better, diamond = worse, square = changed in a number that is neither, hollow = nothing to tell.
+    Filled circle = better, diamond = worse (with a dot: likely), square = changed in a number that is neither, hollow
+    = nothing to tell.
     """
     metrics = list(dict.fromkeys(c.metric for c in changes))
     runs = list(dict.fromkeys(c.run for c in changes))

@@ -21,7 +21,7 @@ from dlsched.wording.formats import show_interval
 def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | None:
     """Return what each thing does by itself against the scenario as it is, the largest first; None without numbers.
 
-    Blue = better, orange and hatched = worse, outline only = not distinguishable. Ends carry their values.
+    Blue = better, orange and hatched = worse, outline only = not clear. Ends carry their values.
     """
     kpi, moves, base = MEASURES[metric], swings(sweep, policy, metric), mean_at(sweep, 0, policy, metric)
     if not moves or base is None:
@@ -75,7 +75,7 @@ def tornado(sweep: Sweep, policy: str, metric: str, theme: Theme) -> Chart | Non
 def _bar_look(verdict: str, change: Interval, kpi: KPI, theme: Theme) -> dict[str, object]:
     is_gain = (change.mean < 0) == (kpi.better == "lower")
     colour, shape = (theme.better, "") if is_gain else (theme.worse, "/")
-    if verdict in ("not distinguishable", "rough", "same"):
+    if verdict in ("not clear", "rough", "same"):
         return {**hatched(CLEAR, "", theme.ink), "line": {"color": colour, "width": 2}}
     return hatched(colour, shape, theme.ink)
 
@@ -85,7 +85,7 @@ def _tornado_legend(figure: go.Figure, seen: set[str], theme: Theme) -> None:
         legend_mark(figure, "better", symbol="square", size=11, color=theme.better)
     if "worse" in seen:
         legend_mark(figure, "worse (hatched)", symbol="square", size=11, color=theme.worse)
-    if hollow := [word for word in ("not distinguishable", "rough", "same") if word in seen]:
-        words = {"rough": "rough, 1 draw"}
+    if hollow := [word for word in ("not clear", "rough", "same") if word in seen]:
+        words = {"rough": "rough, 1 simulation"}
         name = " or ".join(words.get(word, word) for word in hollow)
         legend_mark(figure, name, symbol="square-open", size=11, color=theme.muted)

@@ -53,8 +53,7 @@ def _change(row: Row) -> compare.Change:
     cell, before = row.of(CHANGED), row.of(TODAY).value
     assert cell.delta is not None
     assert before is not None
-    ends = (cell.delta.mean, cell.delta.low, cell.delta.high)
-    mean, low, high = (100 * (cell.delta.mean if end is None else end) / abs(before.mean) for end in ends)
+    mean, low, high = (100 * share for share in cell.delta.shares_of(before.value))
     return compare.Change(row.kpi.label, CHANGED, mean, low, high, cell.verdict, cell.delta_text)
 
 

@@ -14,8 +14,9 @@ from dlsched.domain.workload import Floats
 from dlsched.metrics.fairness import gini, jain_index, means_by_user, worst_to_median
 from dlsched.metrics.job_classes import floats_of
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.stats.compare import Numbers, Verdict, judge
+from dlsched.metrics.stats.compare import Numbers, judge
 from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
+from dlsched.metrics.stats.statements import Verdict
 
 
 @dataclass(frozen=True, slots=True)

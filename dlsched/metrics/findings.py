@@ -1,8 +1,7 @@
 """The sentences of pages and reports, from numbers alone.
 
-Grammar: what changed + what got better, from a to b + what it costs + how sure. Never "better" when not
-distinguishable; "a trade-off" when metrics disagree; no adjective without its number. Names a user gave are not
-escaped here.
+Grammar: what changed + what got better, from a to b + what it costs + how sure. Never "better" when not clear; "a
+trade-off" when metrics disagree; no adjective without its number. Names a user gave are not escaped here.
 """
 
 from __future__ import annotations
@@ -166,7 +165,7 @@ def compare_sentence(comparison: Comparison, called: str = "") -> str:
         clauses = [clause + (f" {rest}" if rest else "") for clause, rest in zip(clauses, rests, strict=True)]
     if len(others) > MOST_CLAUSES:
         clauses.append(f"{count(len(others) - MOST_CLAUSES)} more in the table")
-    return "; ".join(clauses) + f" ({comparison.certainty()})."
+    return "; ".join(clauses) + f" ({comparison.certainty})."
 
 
 def headline(comparison: Comparison) -> str:
@@ -174,9 +173,9 @@ def headline(comparison: Comparison) -> str:
     row = comparison.row("late_share") or comparison.row("wait_p95")
     better = [cell for cell in row.cells if cell.verdict == "better" and cell.delta is not None] if row else []
     if row is None or not better:
-        return f"No other policy here is clearly better than {comparison.baseline} ({comparison.certainty()})."
-    best = min(better, key=lambda cell: cell.delta.mean if cell.delta else 0.0)
-    change = f"{_change(row, best, comparison.baseline)} ({best.told.change}; {comparison.certainty()})"
+        return f"No other policy here is clearly better than {comparison.baseline} ({comparison.certainty})."
+    best = min(better, key=lambda cell: cell.delta.value if cell.delta else 0.0)
+    change = f"{_change(row, best, comparison.baseline)} ({best.told.brackets}; {comparison.certainty})"
     return f"Against {comparison.baseline}, {best.name} {change}."
 
 
@@ -185,6 +184,8 @@ def _clause(comparison: Comparison, run: str, name: str, most: int, told: set[st
     base = comparison.baseline
     rows = {row.kpi.key: (row, row.of(run)) for row in headline_rows(comparison)}
     better, worse = _of_verdict(rows, "better")[:most], _of_verdict(rows, "worse")[:most]
+    if not better and not worse:
+        better, worse = _of_verdict(rows, "likely better")[:most], _of_verdict(rows, "likely worse")[:most]
     if not better and not worse:
         return _no_difference(rows, name, base)
     is_first = not told
@@ -214,12 +215,12 @@ def headline_rows(comparison: Comparison) -> list[Row]:
 
 def _any_above_zero(comparison: Comparison, key: str) -> bool:
     row = comparison.row(key)
-    return row is not None and any(cell.value is not None and cell.value.mean > 0 for cell in row.cells)
+    return row is not None and any(cell.value is not None and cell.value.value > 0 for cell in row.cells)
 
 
 def _changes(pairs: Iterable[tuple[Row, Cell]], base: str, told: set[str]) -> str:
-    """Return "cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min ± 15 min) and ...", empty without pairs."""
-    changes = [f"{_change(row, cell, base, again=row.kpi.key in told)} ({cell.told.change})" for row, cell in pairs]
+    """Return "cuts the p95 wait from 3 h 53 min to 3 h 12 min (better in 40 of 40) and ...", empty without pairs."""
+    changes = [f"{_change(row, cell, base, again=row.kpi.key in told)} ({cell.told.brackets})" for row, cell in pairs]
     told.update(row.kpi.key for row, _ in pairs)
     return listed(changes) if changes else ""
 
@@ -230,9 +231,9 @@ def _change(row: Row, cell: Cell, base: str, *, again: bool = False) -> str:
     assert before is not None
     assert delta is not None
     assert value is not None
-    verb = "cuts" if delta.mean < 0 else "raises"
-    start = "" if again else f" from {row.kpi.show(before.mean)}"
-    return f"{verb} {HEADLINES[row.kpi.key]}{start} to {row.kpi.show(value.mean)}"
+    verb = ("likely " if cell.verdict.startswith("likely") else "") + ("cuts" if delta.value < 0 else "raises")
+    start = "" if again else f" from {row.kpi.show(before.value)}"
+    return f"{verb} {HEADLINES[row.kpi.key]}{start} to {row.kpi.show(value.value)}"
 
 
 def _rest(comparison: Comparison, name: str) -> str:
@@ -242,7 +243,7 @@ def _rest(comparison: Comparison, name: str) -> str:
         return ""
     return {
         "same": f"at the same {HEADLINES[COST]}",
-        "not distinguishable": f"at a {HEADLINES[COST]} that is not distinguishable",
+        "not clear": f"at about the same {HEADLINES[COST]}",
     }.get(rows[COST][1].verdict, "")
 
 
@@ -254,8 +255,20 @@ def _no_difference(cells: Mapping[str, tuple[Row, Cell]], name: str, base: str) 
     if rough:
         pairs = [(cells[key][0], cells[key][1]) for key in rough]
         seen = listed([f"{HEADLINES[row.kpi.key]} {cell.text} against {row.of(base).text}" for row, cell in pairs])
-        return f"{name} has {seen} of {base}, which one draw cannot tell apart"
-    unsure = [HEADLINES[key] for key, cell in compared.items() if cell.verdict == "not distinguishable"]
+        return f"{name} has {seen} of {base}, which is too few futures to tell apart"
+    mixed = [(cells[key][0], cell) for key, cell in compared.items() if cell.verdict == "mixed"]
+    if mixed:
+        return f"{name} {_changes(mixed, base, set())}: the recorded month and the others disagree"
+    unsure = [f"{HEADLINES[key]}{_how_many(cell)}" for key, cell in compared.items() if cell.verdict == "not clear"]
     if unsure:
-        return f"{name} is not distinguishable from {base} in {listed(unsure)}"
+        return f"{name} is not clearly different from {base} in {listed(unsure)}"
     return f"{name} does the same as {base} in {listed([HEADLINES[key] for key in compared])}"
+
+
+def _how_many(cell: Cell) -> str:
+    """Return in how many futures of a recorded month an unclear number is better: " (better in 25 of 40)"."""
+    change = cell.delta
+    if change is None or change.kind != "recorded":
+        return ""
+    word, most = ("better", change.better) if change.better >= change.worse else ("worse", change.worse)
+    return f" ({word} in {count(most)} of {count(change.n)})"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlsched.metrics.job_classes import NAMED, NOUNS, letters
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import delta_words
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.wording.certainty import certainty
@@ -37,7 +38,7 @@ def tally(answer: Winners) -> Tally:
     return Tally(
         gain=sum(gain > answer.noticed for gain in gains),
         lose=sum(gain < -answer.noticed for gain in gains),
-        unsure=sum(group.verdict == "not distinguishable" for group in alone),
+        unsure=sum(group.verdict == "not clear" for group in alone),
         groups=len(alone),
     )
 
@@ -84,9 +85,9 @@ def sentence(answer: Winners) -> str:
     rest = found.groups - found.gain - found.lose - found.unsure
     others = [f"{count(rest)} {'changes' if rest == 1 else 'change'} less"] if rest else []
     if found.unsure:
-        others.append(f"{count(found.unsure)} cannot be told apart from no change")
+        others.append(f"{count(found.unsure)} {'is' if found.unsure == 1 else 'are'} not clear")
     tail = f"; {listed(others)}" if others else ""
-    sure = certainty(answer.draws, exact=answer.exact)
+    sure = certainty(EXACT_BASIS if answer.exact else Basis(kind="drawn", futures=answer.draws - 1), answer.draws)
     return f"{first} with {answer.other} in place of {answer.baseline}{tail} ({sure})."
 
 
@@ -105,7 +106,7 @@ def notes(answer: Winners) -> list[str]:
     kind = QUANTITIES[answer.quantity]
     said = []
     if answer.draws > 1 and not answer.exact:
-        text = "± is 95% for each group by itself, over paired draws"
+        text = f"Each range is a 95% interval for its group by itself, over {count(answer.draws)} simulated versions"
         if len(answer.groups) >= 10:
             text += f": of {count(len(answer.groups))} groups about 1 in 20 may be off by chance"
         said.append(f"{text}.")
@@ -115,7 +116,7 @@ def notes(answer: Winners) -> list[str]:
             "half of a group's jobs says how unlike its jobs fare; the mean lies beside it where few jobs change a lot."
         )
     else:
-        said.append("One draw has no interval: run more draws to see which changes are luck.")
+        said.append("Rough preview of one simulation: run more to see which changes are luck.")
     whole = answer.total
     apart = [
         f"{_jobs(many)} {kind.has_it} {where}"
@@ -133,7 +134,7 @@ def notes(answer: Winners) -> list[str]:
         more = len(answer.folded) - len(named)
         said.append(f"Small groups: {listed([*named, *([f'{count(more)} more'] if more else [])])}.")
     if answer.draws > 1:
-        said.append("Jobs are those of one draw, on average.")
+        said.append("Numbers of jobs are of one simulation, on average.")
     return said
 
 
@@ -150,7 +151,7 @@ def many_words(many: float) -> str:
 
 
 def change_words(group: Group, quantity: str) -> str:
-    """Return the change with interval and verdict: "−41 min ± 15 min, better"; a dash where no job is compared."""
+    """Return the change with interval and verdict: "−41 min (−56 min to −26 min), better"; a dash without jobs."""
     interval = group.interval
     return MISSING if interval is None else delta_words(QUANTITIES[quantity].kpi, interval, group.verdict)
 

@@ -36,8 +36,9 @@ from dlsched.metrics.job_classes import (
     size_classes,
 )
 from dlsched.metrics.kpi import KPI
-from dlsched.metrics.stats.compare import Verdict, judge
+from dlsched.metrics.stats.compare import judge
 from dlsched.metrics.stats.intervals import SAME_NUMBER, Interval, mean_interval, ratio_draws
+from dlsched.metrics.stats.statements import Verdict
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 """Jobs tables of the baseline and of the other run in one draw."""

@@ -10,7 +10,7 @@ import numpy as np
 from dlsched.metrics.findings import HEADLINES, compare_sentence, headline_rows
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.compare import Cell, Comparison, Row
-from dlsched.metrics.stats.intervals import Interval
+from dlsched.metrics.stats.statements import Estimate
 from dlsched.report.alternatives import Alternative
 from dlsched.wording.cautions import UNEQUAL_WINDOWS
 from dlsched.wording.formats import amount, listed
@@ -25,8 +25,8 @@ class Point:
     """An option between what it costs and how well it serves; ``beaten``: another is no worse in both, by means."""
 
     name: str
-    cost: Interval
-    service: Interval
+    cost: Estimate
+    service: Estimate
     beaten: bool
 
 
@@ -61,7 +61,7 @@ def points(comparison: Comparison, cost: str, service: str) -> tuple[Point, ...]
         if (x := paid.of(name).value) is not None and (y := served.of(name).value) is not None
     ]
     sign = -1.0 if served.kpi.better == "higher" else 1.0
-    less = np.array([[x.mean, sign * y.mean] for _, x, y in there]).reshape(-1, 2)
+    less = np.array([[x.value, sign * y.value] for _, x, y in there]).reshape(-1, 2)
     return tuple(
         Point(name, x, y, bool(((less <= less[k]).all(axis=1) & (less < less[k]).any(axis=1)).any()))
         for k, (name, x, y) in enumerate(there)
@@ -77,7 +77,7 @@ def only(comparison: Comparison, names: Sequence[str]) -> Comparison:
 
 def is_rough(comparison: Comparison) -> bool:
     """Whether a single draw of something random stands behind the numbers."""
-    return comparison.draws == 1 and not comparison.exact
+    return comparison.is_rough
 
 
 def best_of(comparison: Comparison, options: Sequence[Alternative]) -> str:
@@ -111,7 +111,7 @@ def _plainly_better(comparison: Comparison, options: Sequence[Alternative]) -> l
 
 
 def _tied_in(comparison: Comparison, key: str, names: Sequence[str]) -> list[str]:
-    """Return which of the names are best in a metric, or not distinguishable from the best."""
+    """Return which of the names are best in a metric, or not clearly behind the best."""
     row = comparison.row(key)
     return [name for name in names if row is not None and row.of(name).best]
 
@@ -128,8 +128,8 @@ def recommendation(comparison: Comparison, options: Sequence[Alternative]) -> st
     if len(comparison.names) < 2:
         return compare_sentence(comparison)
     if is_rough(comparison):
-        wanted = f"run {amount(ENOUGH_DRAWS, 'draw')} before deciding"
-        return f"Rough, 1 draw: {wanted}. {compare_sentence(comparison)}"
+        wanted = f"run {amount(ENOUGH_DRAWS, 'simulation')} before deciding"
+        return f"Rough preview: {wanted}. {compare_sentence(comparison)}"
     best = best_of(comparison, options)
     claimed = _found(comparison, options)
     if claimed is not None:
@@ -145,7 +145,7 @@ def recommendation(comparison: Comparison, options: Sequence[Alternative]) -> st
     names = (base, *(option.name for option in options if not option.is_limit))
     told = only(comparison, names)
     if len(told.names) < 2:
-        return f"Stay with {base}: what it is compared with shows a limit and cannot be chosen ({told.certainty()})."
+        return f"Stay with {base}: what it is compared with shows a limit and cannot be chosen ({told.certainty})."
     return f"Stay with {base}. {compare_sentence(told)}"
 
 
@@ -163,7 +163,7 @@ def _beside(comparison: Comparison, options: Sequence[Alternative], best: str) -
         return caveat
     word = HEADLINES.get(service, KPIS[service].label.lower())
     needs = ", without that" if caveats[best] else ""
-    return f"{caveat} {listed(tied)} {'is' if len(tied) == 1 else 'are'} not distinguishable from it in {word}{needs}."
+    return f"{caveat} {listed(tied)} {'does' if len(tied) == 1 else 'do'} about as well in {word}{needs}."
 
 
 def _verdicts(comparison: Comparison, name: str) -> set[str]:
@@ -177,5 +177,5 @@ def _change(comparison: Comparison, name: str, key: str) -> float:
     if row is None or cell is None or cell.delta is None or cell.verdict not in ("better", "worse"):
         return 0.0
     base = row.of(comparison.baseline).value
-    size = abs(cell.delta.mean) / (abs(base.mean) if base and base.mean else 1.0)
+    size = abs(cell.delta.value) / (abs(base.value) if base and base.value else 1.0)
     return -size if cell.verdict == "better" else size

@@ -9,10 +9,11 @@ import pandas as pd
 
 from dlsched.metrics.job_classes import NAMED, NOUNS, groupings_of
 from dlsched.metrics.kpi import KPI, KPIS
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import Row, compare
 from dlsched.metrics.winner_words import ordered, with_letters
 from dlsched.metrics.winners import Group, Winners, winners
-from dlsched.report.units import UNITS, titled
+from dlsched.report.units import UNITS, Dot, titled
 from dlsched.studies.sizing.answer import FrontierPoint, Sizing, check_at, frontier
 from dlsched.studies.sizing.targets import Target
 from dlsched.studies.sizing.words import VERDICTS, claim_words, goal_words, hits_words
@@ -91,6 +92,11 @@ class Sensitivity:
     exact: bool
 
     @property
+    def basis(self) -> Basis:
+        """What the futures are of."""
+        return EXACT_BASIS if self.exact else Basis(kind="drawn", futures=self.draws - 1)
+
+    @property
     def label(self) -> str:
         """Label of the metric."""
         return self.situations[0].row.kpi.label
@@ -109,9 +115,9 @@ class Sensitivity:
         lost = [each for each in decided if not each.row.of(name).best]
         total = amount(len(self.situations), "situation")
         if not lost:
-            return f"{name} is best, or not distinguishable from the best, in all {total}."
+            return f"{name} is best, or level with the best, in all {total}."
         kept = count(len(self.situations) - len(lost))
-        return f"{name} is best, or not distinguishable from the best, in {kept} of {total}; not at: {lost[0].words}."
+        return f"{name} is best, or level with the best, in {kept} of {total}; not at: {lost[0].words}."
 
 
 def of_sweep(sweep: Sweep, metric: str, *, exact: bool = False) -> Sensitivity | None:
@@ -136,7 +142,8 @@ def _row(sweep: Sweep, point: int, key: str, *, exact: bool) -> Row | None:
         sweep.labels[policy]: [{key: cell.values.get(key)} for cell in sweep.at(point, policy)]
         for policy in sweep.policies
     }
-    comparison = compare(list(draws.items()), sweep.labels[sweep.reference], exact=exact, keys=(key,))
+    basis = EXACT_BASIS if exact else Basis(kind="drawn", futures=len(sweep.futures.seeds) - 1)
+    comparison = compare(list(draws.items()), sweep.labels[sweep.reference], basis=basis, keys=(key,))
     return comparison.row(key)
 
 
@@ -179,11 +186,11 @@ class Frontier:
         """The target in the unit of the service axis."""
         return UNITS[self.service.kind].of(self.target.limit)
 
-    def at(self, point: FrontierPoint) -> tuple[float, float, float, float]:
-        """Return cost, service and their 95% half widths in the units of the axes."""
+    def at(self, point: FrontierPoint) -> Dot:
+        """Return cost and service with their 95% intervals in the units of the axes."""
         unit = UNITS[self.service.kind]
-        halves = (point.cost.half_width or 0.0, unit.of(point.service.half_width or 0.0))
-        return point.cost.mean, unit.of(point.service.mean), *halves
+        cost, service = point.cost.half_width or 0.0, unit.of(point.service.half_width or 0.0)
+        return point.cost.mean, unit.of(point.service.mean), (cost, cost), (service, service)
 
     def kind(self, point: FrontierPoint) -> str:
         """Return what a size is: the answer, today's, the knee, or just one that was tried."""

@@ -17,8 +17,8 @@ from dlsched.report.svg import Mark, scatter
 from dlsched.studies.sizing.answer import check_at
 from dlsched.studies.sizing.words import hits_words, neighbour_words, reached_words, sure_words
 from dlsched.studies.sizing.words import sentence as sentence_of_size
-from dlsched.wording.certainty import interval_note
-from dlsched.wording.formats import MISSING, PLUS_MINUS, count, show_delta, show_size
+from dlsched.wording.certainty import interval_note, range_words
+from dlsched.wording.formats import MISSING, count
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
@@ -141,14 +141,14 @@ def _chart(memo: Memo) -> str:
         return ""
     cost, service = KPIS[memo.cost], KPIS[memo.service]
     marks = [
-        Mark(f"{point.name}: {cost.show(point.cost.mean)}, {service.show(point.service.mean)}",
+        Mark(f"{point.name}: {cost.show(point.cost.value)}, {service.show(point.service.value)}",
              sign_of(memo, point.name), *memo.at(point), hollow=point.beaten)
         for point in memo.points
     ]  # fmt: skip
     hollow = any(point.beaten for point in memo.points)
     words = "; ".join(mark.name for mark in marks)
     picture = scatter(marks, memo.cost_title, memo.service_title, f"Cost against service. {words}.")
-    bars = "bars are 95% intervals" if any(mark.x_half or mark.y_half for mark in marks) else "no intervals"
+    bars = "bars are ranges" if any(any(mark.x_bars + mark.y_bars) for mark in marks) else "no ranges"
     beaten = "; hollow: another option is no worse in both, by means" if hollow else ""
     better = "Up" if service.better == "higher" else "Down"
     note = f"{better} and to the left is better; {bars}{beaten}."
@@ -261,17 +261,12 @@ def _numbers(memo: Memo) -> str:
 
 
 def _exact(row: Row, cell: Cell) -> str:
-    """Return value, interval and difference in full."""
+    """Return value, range and difference in full."""
     if cell.value is None:
         return MISSING
-    lines = [said(row.kpi.show(cell.value.mean, exact=True) + _half(row.kpi, cell.value.half_width))]
-    if cell.delta is not None and cell.verdict != "same":
-        lines.append(said(show_delta(row.kpi.kind, cell.delta.mean) + _half(row.kpi, cell.delta.half_width)))
-    return "<br>".join((*lines, said(cell.verdict)))
-
-
-def _half(kpi: KPI, half_width: float | None) -> str:
-    return f" {PLUS_MINUS} {show_size(kpi.kind, half_width)}" if half_width else ""
+    around = range_words(row.kpi.kind, cell.value.low, cell.value.high)
+    lines = [row.kpi.show(cell.value.value, exact=True), *([around] if around else [])]
+    return "<br>".join(map(said, (*lines, cell.delta_text or cell.verdict)))
 
 
 def _groups(found: Winners) -> str:
@@ -304,9 +299,7 @@ def _situations(found: Sensitivity | None) -> str:
         for each in found.situations
     ]
     head = [f"{said(found.label)}, when", *(said(name, 60) for name in found.names)]
-    shown = table(
-        head, rows, caption=f"{interval_note(found.draws, exact=found.exact)}; ★ best, shared where draws do not tell."
-    )
+    shown = table(head, rows, caption=f"{interval_note(found.basis, found.draws)}; ★ best, ties share the star.")
     return f"<h2>What could change this</h2>{shown}"
 
 

@@ -13,13 +13,14 @@ from datetime import date
 from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import LIMITS, all_limited
+from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import Comparison, Row, check_same_workload, compare
 from dlsched.metrics.winners import Winners
 from dlsched.report.alternatives import Alternative, Origin
 from dlsched.report.choice import Point, best_of, cost_key, is_rough, points, recommendation, service_key
 from dlsched.report.evidence import Frontier, Sensitivity
 from dlsched.report.rerun import commands
-from dlsched.report.units import UNITS, titled
+from dlsched.report.units import UNITS, Dot, titled
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.caveats import Caveat
@@ -31,7 +32,8 @@ FEW_OPTIONS = 4
 """With more options cells are narrow and high, and the page holds fewer rows."""
 ROWS_OF_MANY = 6
 LONGEST = {"question": 200, "recommendation": 700, "note": 300}
-ROUGH = "rough, 1 draw: another draw may say otherwise"
+DRAWN = Basis(kind="drawn")
+ROUGH = "rough preview: 1 simulation, another may say otherwise"
 ALWAYS = ("completed",)
 FIRST_ROWS = (
     "completed", "rejected", "unfinished", "late_share", "utility_total", "vm_cost", "cost_month", "wait_p95",
@@ -120,16 +122,17 @@ class Memo:
         """Title of the service axis, with its unit."""
         return titled(KPIS[self.service].label, KPIS[self.service].kind)
 
-    def at(self, point: Point) -> tuple[float, float, float, float]:
-        """Return cost, service and their 95% half widths in the units of the axes."""
+    def at(self, point: Point) -> Dot:
+        """Return cost and service with their ranges in the units of the axes."""
         paid, served = UNITS[KPIS[self.cost].kind], UNITS[KPIS[self.service].kind]
-        halves = paid.of(point.cost.half_width or 0.0), served.of(point.service.half_width or 0.0)
-        return paid.of(point.cost.mean), served.of(point.service.mean), *halves
+        (less, more), (sooner, later) = point.cost.bars, point.service.bars
+        bars = (paid.of(less), paid.of(more)), (served.of(sooner), served.of(later))
+        return paid.of(point.cost.value), served.of(point.service.value), *bars
 
     @property
     def certainty(self) -> str:
         """How sure the numbers are, in words."""
-        return self.comparison.certainty()
+        return self.comparison.certainty
 
     @property
     def code_version(self) -> str:
@@ -144,7 +147,7 @@ def build(
     question: str = "",
     recommended: str = "",
     note: str = "",
-    exact: bool = False,
+    basis: Basis = DRAWN,
     rents: bool = False,
     winners: Sequence[Winners] = (),
     sensitivity: Sensitivity | None = None,
@@ -159,8 +162,8 @@ def build(
     ----------
     question, recommended, note
         What a reader typed; an empty question or recommendation is replaced by ours.
-    exact
-        Whether nothing is random, so that one draw says all.
+    basis
+        What the futures of the options are of.
     rents
         Whether policies rent the machines.
     caveats
@@ -184,9 +187,8 @@ def build(
         if len(text) > LONGEST[name]:
             why = f"has {count(len(text))} letters; the page holds {LONGEST[name]}"
             raise InputError(name, why, "Shorten it; the appendix has all numbers")
-    of_days = any("days" in option.futures.vary for option in options)
     drawn = [(option.name, option.draws) for option in options]
-    comparison = compare(drawn, options[0].name, exact=exact, of_days=of_days)
+    comparison = compare(drawn, options[0].name, basis=basis)
     cost, service = cost_key(options, rents=rents), service_key(comparison)
     rows, same = _rows(comparison, cost)
     names = [option.name for option in options]

@@ -23,6 +23,7 @@ from dlsched.metrics.stats.compare import Cell
 from dlsched.metrics.winner_words import sentence
 from dlsched.report.evidence import asked_words
 from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo
+from dlsched.report.units import Bars, Dot
 from dlsched.studies.sizing.words import sure_words
 from dlsched.wording.formats import cut
 
@@ -36,7 +37,7 @@ TITLE_ONLY = 5
 """The layout with a title and nothing else in the template that comes with python-pptx."""
 LONG_ADVICE = 350
 LONG_BEHIND = 700
-INKS = {"better": LIGHT.better, "worse": LIGHT.worse_text, "not distinguishable": LIGHT.muted, "same": LIGHT.muted}
+INKS = {"better": LIGHT.better, "worse": LIGHT.worse_text}
 MOST_ASSUMPTIONS = 8
 
 
@@ -113,25 +114,28 @@ def _table(slide: Any, memo: Memo) -> None:
 def _cell(cell: Cell) -> tuple[str, str]:
     if cell.delta is None:
         return cell.text, LIGHT.ink
-    return f"{cell.text}\n{cell.delta_text}", INKS.get(cell.verdict, LIGHT.ink)
+    return f"{cell.text}\n{cell.delta_text}", INKS.get(cell.verdict, LIGHT.muted)
 
 
-def _changes(memo: Memo) -> tuple[list[str], dict[str, list[float | None]], dict[str, list[float]]]:
-    """Return the numbers of the page, and by option their change and its half width in % of the baseline."""
-    page_rows = [row for row in memo.rows if (base := row.of(memo.baseline).value) is not None and base.mean]
+def _changes(memo: Memo) -> tuple[list[str], dict[str, list[float | None]], dict[str, list[Bars]]]:
+    """Return the numbers of the page, and by option their change and the bars around it in % of the baseline."""
+    page_rows = [row for row in memo.rows if (base := row.of(memo.baseline).value) is not None and base.value]
     changes: dict[str, list[float | None]] = {}
-    halves: dict[str, list[float]] = {}
+    bars: dict[str, list[Bars]] = {}
     for name in memo.comparison.names[1:] if page_rows else ():
-        cells = [(row.of(name).delta, abs(row.of(memo.baseline).value.mean)) for row in page_rows]  # type: ignore[union-attr]
-        changes[name] = [None if delta is None else 100 * delta.mean / size for delta, size in cells]
-        halves[name] = [0.0 if delta is None else 100 * (delta.half_width or 0.0) / size for delta, size in cells]
-    return [row.kpi.label for row in page_rows], changes, halves
+        cells = [(row.of(name).delta, row.of(memo.baseline).value.value) for row in page_rows]  # type: ignore[union-attr]
+        shares = [None if delta is None else delta.shares_of(base) for delta, base in cells]
+        changes[name] = [None if each is None else 100 * each[0] for each in shares]
+        bars[name] = [
+            (0.0, 0.0) if each is None else (100 * (each[0] - each[1]), 100 * (each[2] - each[0])) for each in shares
+        ]
+    return [row.kpi.label for row in page_rows], changes, bars
 
 
 def _change_chart(slide: Any, memo: Memo) -> None:
-    labels, changes, halves = _changes(memo)
-    sure = ", 95% intervals" if any(any(each) for each in halves.values()) else ""
-    bar_chart(slide, BODY, labels, changes, halves, f"Change (% of {cut(memo.baseline)}){sure}")
+    labels, changes, bars = _changes(memo)
+    sure = ", 95% intervals" if any(any(map(any, each)) for each in bars.values()) else ""
+    bar_chart(slide, BODY, labels, changes, bars, f"Change (% of {cut(memo.baseline)}){sure}")
 
 
 def _frontier(slide: Any, memo: Memo) -> None:
@@ -177,8 +181,6 @@ SHAPES = (XL_MARKER_STYLE.CIRCLE, XL_MARKER_STYLE.DIAMOND, XL_MARKER_STYLE.SQUAR
 
 Box = tuple[float, float, float, float]
 """Left, top, width, height in inches."""
-Dot = tuple[float, float, float, float]
-"""x, y and their 95% half widths, 0 where there is none."""
 
 
 def colour(code: str) -> RGBColor:
@@ -223,10 +225,10 @@ def bar_chart(
     box: Box,
     categories: Sequence[str],
     series: Mapping[str, Sequence[float | None]],
-    halves: Mapping[str, Sequence[float]],
+    bars: Mapping[str, Sequence[Bars]],
     axis: str,
 ) -> None:
-    """Add bars by category, one colour a series, with custom error bars; ``halves`` are 0 where there is none."""
+    """Add bars by category, one colour a series, with custom error bars; ``bars`` are 0 where there is none."""
     data = CategoryChartData(number_format="0.0")
     data.categories = [cut(name) for name in categories]
     for name, values in series.items():
@@ -240,8 +242,8 @@ def bar_chart(
         drawn.format.fill.solid()
         drawn.format.fill.fore_color.rgb = colour(LIGHT.marks[place % len(LIGHT.marks)])
         drawn.invert_if_negative = False
-        if any(halves[name]):
-            _error_bars(drawn._element, halves[name], before="c:cat")
+        if any(map(any, bars[name])):
+            _error_bars(drawn._element, bars[name], before="c:cat")
 
 
 def scatter_chart(slide: Any, box: Box, dots: Mapping[str, Sequence[Dot]], x_title: str, y_title: str) -> None:
@@ -260,9 +262,9 @@ def scatter_chart(slide: Any, box: Box, dots: Mapping[str, Sequence[Dot]], x_tit
         drawn.marker.style, drawn.marker.size = SHAPES[place % len(SHAPES)], 12
         drawn.marker.format.fill.solid()
         drawn.marker.format.fill.fore_color.rgb = colour(LIGHT.marks[place % len(LIGHT.marks)])
-        for direction, halves in (("x", [point[2] for point in points]), ("y", [point[3] for point in points])):
-            if any(halves):
-                _error_bars(drawn._element, halves, before="c:xVal", direction=direction)
+        for direction, bars in (("x", [point[2] for point in points]), ("y", [point[3] for point in points])):
+            if any(map(any, bars)):
+                _error_bars(drawn._element, bars, before="c:xVal", direction=direction)
 
 
 def _framed(chart: Any, *, legend: bool) -> None:
@@ -280,13 +282,17 @@ def _titled(axis: Any, title: str) -> None:
     axis.major_gridlines.format.line.color.rgb = colour(LIGHT.grid)
 
 
-def _error_bars(series: Any, halves: Sequence[float], *, before: str, direction: str = "") -> None:
-    """Insert error bars of given half widths; ``before`` is the element that follows them in the file format."""
-    points = "".join(f'<c:pt idx="{place}"><c:v>{float(half)!r}</c:v></c:pt>' for place, half in enumerate(halves))
-    numbers = f'<c:numLit><c:formatCode>General</c:formatCode><c:ptCount val="{len(halves)}"/>{points}</c:numLit>'
+def _error_bars(series: Any, bars: Sequence[Bars], *, before: str, direction: str = "") -> None:
+    """Insert error bars of these lengths; ``before`` is the element that follows them in the file format."""
+    minus, plus = (_numbers([bar[side] for bar in bars]) for side in (0, 1))
     along = f'<c:errDir val="{direction}"/>' if direction else ""
-    bars = parse_xml(
+    drawn = parse_xml(
         f'<c:errBars {nsdecls("c")}>{along}<c:errBarType val="both"/><c:errValType val="cust"/><c:noEndCap val="0"/>'
-        f"<c:plus>{numbers}</c:plus><c:minus>{numbers}</c:minus></c:errBars>"
+        f"<c:plus>{plus}</c:plus><c:minus>{minus}</c:minus></c:errBars>"
     )
-    series.find(qn(before)).addprevious(bars)
+    series.find(qn(before)).addprevious(drawn)
+
+
+def _numbers(values: Sequence[float]) -> str:
+    points = "".join(f'<c:pt idx="{place}"><c:v>{float(value)!r}</c:v></c:pt>' for place, value in enumerate(values))
+    return f'<c:numLit><c:formatCode>General</c:formatCode><c:ptCount val="{len(values)}"/>{points}</c:numLit>'

@@ -19,7 +19,7 @@ MARK_PX, SMALL_PX = 9, 4
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A dot with its 95% half widths (0 = none to draw) in the units of the axes; ``sign`` is written on it.
+    """A dot with bars below and above it (0 = none to draw) in the units of the axes; ``sign`` is written on it.
 
     ``square``: it stands for today, and is drawn as a square. A mark without a sign is small.
     """
@@ -28,8 +28,8 @@ class Mark:
     sign: str
     x: float
     y: float
-    x_half: float
-    y_half: float
+    x_bars: tuple[float, float]
+    y_bars: tuple[float, float]
     hollow: bool
     square: bool = False
 
@@ -49,9 +49,9 @@ class _Axis:
 
 def scatter(marks: Sequence[Mark], x_title: str, y_title: str, alt: str, limit: float | None = None) -> str:
     """Return cost against service, one signed dot an option, bars for the intervals; ``limit``: a dashed line at y."""
-    x = _axis([(m.x, m.x_half) for m in marks], LEFT, WIDTH - RIGHT)
-    lines = [] if limit is None else [(limit, 0.0)]
-    y = _axis([*((m.y, m.y_half) for m in marks), *lines], HEIGHT - BOTTOM, TOP)
+    x = _axis([(m.x, m.x_bars) for m in marks], LEFT, WIDTH - RIGHT)
+    lines = [] if limit is None else [(limit, (0.0, 0.0))]
+    y = _axis([*((m.y, m.y_bars) for m in marks), *lines], HEIGHT - BOTTOM, TOP)
     parts = [
         *_grid(x, y),
         *(_limit(at, y) for at, _ in lines),
@@ -78,9 +78,9 @@ def ticks(low: float, high: float, most: int = TICKS) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def _axis(ends: Sequence[tuple[float, float]], from_px: float, to_px: float) -> _Axis:
+def _axis(ends: Sequence[tuple[float, tuple[float, float]]], from_px: float, to_px: float) -> _Axis:
     """Return an axis around all bars; one that begins at 0 where the values are not far from it."""
-    low, high = min(at - half for at, half in ends), max(at + half for at, half in ends)
+    low, high = min(at - bars[0] for at, bars in ends), max(at + bars[1] for at, bars in ends)
     if low >= 0 and low < 0.6 * high:
         low = 0.0
     if high <= low:  # all options alike
@@ -120,10 +120,10 @@ def _labelled(values: Sequence[float]) -> list[tuple[float, str]]:
 def _bars(mark: Mark, x: _Axis, y: _Axis) -> str:
     at_x, at_y = x.px(mark.x), y.px(mark.y)
     path = ""
-    if mark.x_half:
-        path += f"M{x.px(mark.x - mark.x_half):.1f} {at_y:.1f}H{x.px(mark.x + mark.x_half):.1f}"
-    if mark.y_half:
-        path += f"M{at_x:.1f} {y.px(mark.y - mark.y_half):.1f}V{y.px(mark.y + mark.y_half):.1f}"
+    if any(mark.x_bars):
+        path += f"M{x.px(mark.x - mark.x_bars[0]):.1f} {at_y:.1f}H{x.px(mark.x + mark.x_bars[1]):.1f}"
+    if any(mark.y_bars):
+        path += f"M{at_x:.1f} {y.px(mark.y - mark.y_bars[0]):.1f}V{y.px(mark.y + mark.y_bars[1]):.1f}"
     return f'<path d="{path}" stroke="{LIGHT.ink}" stroke-width="1.5"/>' if path else ""
 
 

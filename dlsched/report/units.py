@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from dlsched.domain.units import HOUR_S
 from dlsched.wording.formats import Kind
 
+Bars = tuple[float, float]
+"""How far a range reaches below and above a value; 0 where there is none."""
+Dot = tuple[float, float, Bars, Bars]
+"""x and y with the ranges around them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:

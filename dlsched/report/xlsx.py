@@ -132,7 +132,7 @@ def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
     sheet.add(["Number", "Unit", *(option.name for option in memo.options)], style="head")
     for row in memo.rows:
         unit = UNITS[row.kpi.kind]
-        values = [_in_unit(row.kpi, cell.value.mean if cell.value else None) for cell in row.cells]
+        values = [_in_unit(row.kpi, cell.value.value if cell.value else None) for cell in row.cells]
         sheet.add([row.kpi.label, unit.name, *values], ["", "", *[unit.number_format] * len(values)])
     sheet.skip()
     if memo.sensitivity is not None:
@@ -153,34 +153,38 @@ def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
 
 def _differences(sheet: _Sheet, book: Any, memo: Memo) -> None:
     head = ["Number", "Unit", "Option", f"Baseline: {memo.baseline}", "Option's value", "Difference",
-            "95% half width", "Change of the baseline (%)", "Half width (%)", "Verdict"]  # fmt: skip
+            "Range from", "Range to", "Change of the baseline (%)", "Lower by (%)", "Higher by (%)",
+            "Verdict"]  # fmt: skip
     sheet.add(head, style="head")
     rest = [row for row in memo.comparison.rows if row not in memo.rows]
     chart, first_row = book.add_chart({"type": "bar"}), sheet.row
     for place, name in enumerate(memo.comparison.names[1:], 1):
         rows = [_difference(sheet, row, row.of(name), memo.baseline) for row in memo.rows]
         series = {"name": clean(name)[:200], "fill": {"color": SHADES[place % len(SHADES)]}}
-        half = _cells(sheet, rows, "I")
-        bars = {} if memo.comparison.draws == 1 else {"y_error_bars": _error_bars(half)}
-        chart.add_series({**series, **bars, "categories": _cells(sheet, rows, "A"), "values": _cells(sheet, rows, "H")})
+        ends = _cells(sheet, rows, "J"), _cells(sheet, rows, "K")
+        bars = {} if memo.comparison.futures == 1 else {"y_error_bars": _error_bars(*ends)}
+        chart.add_series({**series, **bars, "categories": _cells(sheet, rows, "A"), "values": _cells(sheet, rows, "I")})
         for row in rest:
             _difference(sheet, row, row.of(name), memo.baseline)
     title = f"Change against {clean(memo.baseline)[:60]}"
-    sheet.draw(chart, (first_row, 11), f"{title}, first numbers of each option", {"name": "Change (% of the baseline)"},
+    sheet.draw(chart, (first_row, 13), f"{title}, first numbers of each option", {"name": "Change (% of the baseline)"},
                {"reverse": True}, (640, 420), title)  # fmt: skip
 
 
 def _difference(sheet: _Sheet, row: Row, cell: Cell, baseline: str) -> int:
     """Write one difference and return its row; cells stay empty where a number is not known."""
     unit, base = UNITS[row.kpi.kind], row.of(baseline).value
-    base_mean = None if base is None else base.mean
-    delta, half = (None, None) if cell.delta is None else (cell.delta.mean, cell.delta.half_width)
-    per_cent = [None if part is None or not base_mean else 100 * part / abs(base_mean) for part in (delta, half)]
-    value = None if cell.value is None else cell.value.mean
-    numbers = [_in_unit(row.kpi, each) for each in (base_mean, value, delta, half)]
+    before = None if base is None else base.value
+    delta = (None, None, None) if cell.delta is None else (cell.delta.value, cell.delta.low, cell.delta.high)
+    per_cent: list[float | None] = [None, None, None]
+    if cell.delta is not None and before:
+        share, low, high = (100 * each for each in cell.delta.shares_of(before))
+        per_cent = [share, None, None] if cell.delta.effect is None else [share, share - low, high - share]
+    value = None if cell.value is None else cell.value.value
+    numbers = [_in_unit(row.kpi, each) for each in (before, value, *delta)]
     return sheet.add(
         [row.kpi.label, unit.name, cell.name, *numbers, *per_cent, cell.verdict],
-        ["", "", "", *[unit.number_format] * 4, "#,##0.00", "#,##0.00"],
+        ["", "", "", *[unit.number_format] * 5, *["#,##0.00"] * 3],
     )
 
 
@@ -189,8 +193,8 @@ def _cells(sheet: _Sheet, rows: Sequence[int], letter: str) -> str:
     return f"='{sheet.name}'!${letter}${rows[0] + 1}:${letter}${rows[-1] + 1}"
 
 
-def _error_bars(half: str) -> dict[str, str]:
-    return {"type": "custom", "plus_values": half, "minus_values": half}
+def _error_bars(minus: str, plus: str) -> dict[str, str]:
+    return {"type": "custom", "plus_values": plus, "minus_values": minus}
 
 
 def _frontier(sheet: _Sheet, book: Any, memo: Memo) -> None:
@@ -199,28 +203,27 @@ def _frontier(sheet: _Sheet, book: Any, memo: Memo) -> None:
         return
     cost, service = KPIS[memo.cost], KPIS[memo.service]
     paid, served = UNITS[cost.kind], UNITS[service.kind]
-    sheet.add(["Option", memo.cost_title, "95% half width", memo.service_title, "95% half width",
+    sheet.add(["Option", memo.cost_title, "Lower by", "Higher by", memo.service_title, "Lower by", "Higher by",
                "Another is no worse in both"], style="head")  # fmt: skip
     chart = book.add_chart({"type": "scatter"})
-    formats = ["", *[paid.number_format] * 2, *[served.number_format] * 2]
+    formats = ["", *[paid.number_format] * 3, *[served.number_format] * 3]
     for place, point in enumerate(memo.points):
-        at = sheet.add([point.name, paid.of(point.cost.mean), _in_unit(cost, point.cost.half_width),
-                        served.of(point.service.mean), _in_unit(service, point.service.half_width),
-                        "yes" if point.beaten else "no"], formats)  # fmt: skip
+        x, y, x_bars, y_bars = memo.at(point)
+        at = sheet.add([point.name, x, *x_bars, y, *y_bars, "yes" if point.beaten else "no"], formats)  # fmt: skip
         series = {
             "name": f"='{sheet.name}'!$A${at + 1}",
             "categories": _cells(sheet, [at], "B"),
-            "values": _cells(sheet, [at], "D"),
+            "values": _cells(sheet, [at], "E"),
             "marker": {"type": "circle", "size": 9, "fill": {"color": SHADES[place % len(SHADES)]}},
         }
-        if point.cost.half_width:
-            series["x_error_bars"] = _error_bars(_cells(sheet, [at], "C"))
-        if point.service.half_width:
-            series["y_error_bars"] = _error_bars(_cells(sheet, [at], "E"))
+        if any(x_bars):
+            series["x_error_bars"] = _error_bars(_cells(sheet, [at], "C"), _cells(sheet, [at], "D"))
+        if any(y_bars):
+            series["y_error_bars"] = _error_bars(_cells(sheet, [at], "F"), _cells(sheet, [at], "G"))
         chart.add_series(series)
     sheet.draw(chart, (len(memo.points) + 2, 0), "Cost against service of each option",
                {"name": memo.cost_title, "num_format": paid.number_format}, {"name": memo.service_title},
-               title="Cost against service, 95% intervals")  # fmt: skip
+               title="Cost against service")  # fmt: skip
 
 
 def _winners(sheet: _Sheet, book: Any, memo: Memo) -> None:
@@ -267,13 +270,13 @@ def _sizes(sheet: _Sheet, book: Any, found: Frontier) -> None:
     formats = ["", "", *["#,##0.00"] * 2, *[service.number_format] * 2]
     chart = book.add_chart({"type": "scatter"})
     for place, point in enumerate(found.points):
-        check, (x, y, x_half, y_half) = check_at(sizing, point.counts), found.at(point)
+        check, (x, y, (x_half, _), (y_half, _)) = check_at(sizing, point.counts), found.at(point)
         at = sheet.add([sizing.words(point.counts), found.kind(point), x, x_half, y, y_half,
                         *map(reached_words, check.targets), check.hits, check.n], formats)  # fmt: skip
         special = found.kind(point) != "tried"
         chart.add_series({
             "name": f"='{sheet.name}'!$A${at + 1}", "categories": _cells(sheet, [at], "C"),
-            "values": _cells(sheet, [at], "E"), "y_error_bars": _error_bars(_cells(sheet, [at], "F")),
+            "values": _cells(sheet, [at], "E"), "y_error_bars": _error_bars(*[_cells(sheet, [at], "F")] * 2),
             "marker": {"type": "diamond" if special else "circle", "size": 10 if special else 6,
                        "fill": {"color": SHADES[place % len(SHADES)]}},
         })  # fmt: skip

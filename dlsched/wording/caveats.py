@@ -10,6 +10,7 @@ from dlsched.domain.assumptions import Assumption
 from dlsched.domain.policy import Need, PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.wording.assumptions import FILLED_IN, Premise
+from dlsched.wording.certainty import FEWEST_DAYS
 from dlsched.wording.formats import amount, capital, listed
 
 Kind = Literal[
@@ -19,8 +20,6 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """Worst first."""
 LONGEST = 45
-FEWEST_DAYS = 5
-"""A trace of fewer days says nothing of other months, and its days are not put together anew (decision 029)."""
 
 
 @dataclass(frozen=True, slots=True)

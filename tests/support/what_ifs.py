@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dlsched.metrics.stats.basis import Basis
+from dlsched.studies.design import Futures
 from dlsched.studies.what_if.answer import Moved, Side, WhatIf
 
 TWO_NODES = Moved(key="nodes", label="Nodes", unit="nodes", before=8, after=10)
@@ -15,8 +17,10 @@ Draws = Sequence[Mapping[str, float | None]]
 def answer(today: Draws, then: Draws, *moved: Moved, **more: Any) -> WhatIf:
     """Return the answer on these draws of both sides; two more nodes unless other things are moved."""
     sides = [Side(policy="fifo", label="FIFO", metrics=tuple(draws)) for draws in (today, then)]
-    values: dict[str, Any] = {"moved": moved or (TWO_NODES,), "draws": len(today), "exact": False, "free_slots": False}
-    return WhatIf(scenario="s", scenario_name="name", baseline=sides[0], changed=sides[1], vary={}, **values | more)
+    futures = Futures.first(len(today) - 1)
+    values: dict[str, Any] = {"moved": moved or (TWO_NODES,), "free_slots": False,
+                              "futures": futures, "basis": Basis(kind="drawn", futures=futures.count)}  # fmt: skip
+    return WhatIf(scenario="s", scenario_name="name", baseline=sides[0], changed=sides[1], **values | more)
 
 
 def draws(late: Sequence[float], wait: Sequence[float], cost: Sequence[float]) -> list[dict[str, float | None]]:

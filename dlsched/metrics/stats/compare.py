@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
+from dlsched.metrics.stats.basis import Basis
+from dlsched.metrics.stats.intervals import Interval
+from dlsched.metrics.stats.statements import SAME_SHARE, Change, Estimate, Verdict, change_of, value_of
 from dlsched.metrics.summary import Metrics
-from dlsched.wording.certainty import ROUGH, certainty, interval_note
-from dlsched.wording.formats import MISSING, Number, count, half_words, show, show_delta, show_interval, show_size
+from dlsched.wording.certainty import (
+    ROUGH,
+    certainty,
+    count_words,
+    interval_note,
+    percent_words,
+    value_words,
+)
+from dlsched.wording.formats import MISSING, Number, count, show_delta
 
-Verdict = Literal["baseline", "better", "worse", "changed", "same", "not distinguishable", "rough", "missing"]
 Numbers = Mapping[str, Number]
 """Metrics by key, as summarise gives them."""
-SAME_SHARE = 5e-4
-"""A difference below this share of the values is called the same; counts are compared exactly."""
 COMPARED = (
     "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "wait_mean", "not_running_mean", "jct_mean",
     "jct_p95", "slowdown_mean", "late_share", "tardiness_total", "tardiness_cost", "utility_total", "vm_cost",
@@ -31,21 +38,22 @@ COMPARED = (
 
 @dataclass(frozen=True, slots=True)
 class DeltaWords:
-    """A difference in words, in its parts: "−41 min", "± 15 min", "better"; a part that is not there is ""."""
+    """A difference in words, in its parts: "−41 min", "−62% to −12%", "better"; a part that is not there is ""."""
 
     size: str
-    half: str = ""
+    around: str = ""
     verdict: str = ""
 
     @property
-    def change(self) -> str:
-        """The size with its interval: "−41 min ± 15 min"."""
-        return " ".join(filter(None, (self.size, self.half)))
+    def text(self) -> str:
+        """All of it: "−41 min (−62% to −12%), better"."""
+        size = f"{self.size} ({self.around})" if self.around else self.size
+        return ", ".join(filter(None, (size, self.verdict)))
 
     @property
-    def text(self) -> str:
-        """All of it: "−41 min ± 15 min, better"."""
-        return ", ".join(filter(None, (self.change, self.verdict)))
+    def brackets(self) -> str:
+        """What stands behind both values in a sentence: "better in 40 of 40", "−62% to −12%", else the size."""
+        return self.around or (self.verdict if " in " in self.verdict or "(" in self.verdict else self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +61,8 @@ class Cell:
     """One metric of one run: its value, and its difference from the baseline (None for the baseline itself)."""
 
     name: str
-    value: Interval | None
-    delta: Interval | None
+    value: Estimate | None
+    delta: Change | None
     verdict: Verdict
     best: bool
     text: str
@@ -80,39 +88,39 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All compared metrics.
-
-    ``exact``: nothing is random, one draw says all. ``draws``: the smallest number. ``of_days``: draws are whole days
-    of one trace, drawn with replacement, so that ± does not tell how other days would differ (decision 027).
-    """
+    """All compared metrics; ``futures`` of ``basis.futures`` + 1 are there, future 0 among them."""
 
     baseline: str
     names: tuple[str, ...]
     rows: tuple[Row, ...]
-    draws: int
-    exact: bool
-    of_days: bool = False
+    futures: int
+    basis: Basis
 
     def row(self, key: str) -> Row | None:
         """Return the row of a metric, if any run has it."""
         return next((row for row in self.rows if row.kpi.key == key), None)
 
-    def certainty(self, *, paired: bool = True) -> str:
-        """Return how sure the numbers are, in words; not ``paired``: of one run by itself."""
-        return certainty(self.draws, exact=self.exact, paired=paired, of_days=self.of_days)
+    @property
+    def is_rough(self) -> bool:
+        """Whether one future of something random is all there is."""
+        return self.futures == 1 and self.basis.kind == "drawn"
+
+    @property
+    def certainty(self) -> str:
+        """How sure the numbers are, in words."""
+        return certainty(self.basis, self.futures)
 
     @property
     def interval_note(self) -> str:
-        """What the ± beside the numbers is, or why there is none."""
-        return interval_note(self.draws, exact=self.exact, of_days=self.of_days)
+        """What the ranges beside the numbers are, or why there are none."""
+        return interval_note(self.basis, self.futures)
 
 
 def compare(
     runs: Sequence[tuple[str, Numbers | Sequence[Numbers]]],
     baseline: str,
     *,
-    exact: bool = False,
-    of_days: bool = False,
+    basis: Basis,
     keys: Sequence[str] = COMPARED,
 ) -> Comparison:
     """Return the comparison of runs on the same workload.
@@ -120,39 +128,38 @@ def compare(
     Parameters
     ----------
     runs
-        Name and metrics of each run, or the metrics of each of its draws; draw i of all runs saw the same jobs.
+        Name and metrics of each run, or the metrics of each of its futures, future 0 first; future i of all runs saw
+        the same jobs.
     baseline
         Name of the run that the others are compared with.
-    exact
-        Whether nothing is random in these runs, so that a single draw has no uncertainty.
-    of_days
-        Whether the draws are resampled days of one trace.
+    basis
+        What the futures are of.
     keys
         Metrics to compare, in this order; those no run has are left out.
 
     Raises
     ------
     InputError
-        If the baseline is not among the runs, two runs share a name, or numbers of draws differ.
+        If the baseline is not among the runs, two runs share a name, or numbers of futures differ.
     """
-    draws = {name: [given] if isinstance(given, Mapping) else list(given) for name, given in runs}
-    _check(runs, baseline, {name: len(each) for name, each in draws.items()})
+    futures = {name: [given] if isinstance(given, Mapping) else list(given) for name, given in runs}
+    _check(runs, baseline, {name: len(each) for name, each in futures.items()})
     there = []
     for kpi in (KPIS[key] for key in keys):
-        values = {name: _values(each, kpi.key) for name, each in draws.items()}
-        best = _best(kpi, values, exact=exact)
-        cells = tuple(_cell(kpi, name, values, baseline, best, exact=exact) for name in draws)
+        values = {name: _values(each, kpi.key) for name, each in futures.items()}
+        best = _best(kpi, values, basis)
+        cells = tuple(_cell(kpi, name, values, baseline, best, basis) for name in futures)
         there += [Row(kpi, cells)] if any(cell.value is not None for cell in cells) else []
-    return Comparison(baseline, tuple(draws), tuple(there), len(draws[baseline]), exact, of_days)
+    return Comparison(baseline, tuple(futures), tuple(there), len(futures[baseline]), basis)
 
 
 def comparison_table(comparison: Comparison) -> pd.DataFrame:
     """Return one row for each metric and run.
 
     Columns: key, label, name, value, low, high, delta, delta_low, delta_high, change (share of the baseline),
-    verdict, best, text, delta_text, draws. NaN where undefined.
+    verdict, better, worse (futures), best, text, delta_text, draws. NaN where undefined.
     """
-    return pd.DataFrame([_record(row, cell) for row in comparison.rows for cell in row.cells])
+    return pd.DataFrame([_record(row, cell, comparison.basis) for row in comparison.rows for cell in row.cells])
 
 
 def common_jobs(tables: Mapping[str, pd.DataFrame]) -> tuple[int, dict[str, Metrics]]:
@@ -195,117 +202,140 @@ def what_differs(settings: Mapping[str, Mapping[str, Any]]) -> list[dict[str, An
     return [record for record in records if any(record[name] != record[next(iter(flat))] for name in flat)]
 
 
-def _check(runs: Sequence[tuple[str, Any]], baseline: str, draws: Mapping[str, int]) -> None:
+def _check(runs: Sequence[tuple[str, Any]], baseline: str, futures: Mapping[str, int]) -> None:
     names = [name for name, _ in runs]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"run {twice!r}", "is named twice in the comparison", "Give each run its own name")
-    if baseline not in draws:
+    if baseline not in futures:
         raise InputError(f"baseline {baseline!r}", "is not among the compared runs", f"Pick one of {', '.join(names)}")
-    for name, number_of in draws.items():
-        if number_of != draws[baseline] or number_of == 0:
+    for name, number_of in futures.items():
+        if number_of != futures[baseline] or number_of == 0:
             raise InputError(
                 f"run {name!r}",
-                f"has {count(number_of)} draws, the baseline {baseline!r} has {count(draws[baseline])}",
-                "Run both with the same draws",
+                f"has {count(number_of)} futures, the baseline {baseline!r} has {count(futures[baseline])}",
+                "Run both with the same futures",
             )
 
 
-def _values(draws: Sequence[Numbers], key: str) -> list[float] | None:
-    """Return the metric of every draw; None if a draw has none."""
-    values = [draw.get(key) for draw in draws]
+def _values(futures: Sequence[Numbers], key: str) -> list[float] | None:
+    """Return the metric of every future; None if a future has none."""
+    values = [future.get(key) for future in futures]
     return None if any(value is None for value in values) else [float(value or 0.0) for value in values]
 
 
-def _sure(interval: Interval, *, exact: bool) -> Interval:
-    """Return the interval; a single draw of something that is not random has no uncertainty."""
-    return Interval(interval.mean, 0.0, 1) if exact and interval.n == 1 else interval
-
-
 def _cell(
-    kpi: KPI, name: str, values: Mapping[str, list[float] | None], baseline: str, best: set[str], *, exact: bool
+    kpi: KPI, name: str, values: Mapping[str, list[float] | None], baseline: str, best: set[str], basis: Basis
 ) -> Cell:
     ours, theirs = values[name], values[baseline]
     if ours is None:
         return Cell(name, None, None, "missing", False, MISSING, DeltaWords(MISSING))
-    value = _sure(mean_interval(ours), exact=exact)
-    text = show_interval(kpi.kind, value.mean, value.half_width)
+    value = value_of(kpi, ours, basis)
+    text = value_words(kpi.kind, value.value, value.low, value.high)
     if name == baseline:
         return Cell(name, value, None, "baseline", name in best, text, DeltaWords(""))
     if theirs is None:
         return Cell(name, value, None, "missing", name in best, text, DeltaWords(MISSING))
-    delta = _sure(paired_difference(ours, theirs), exact=exact)
-    verdict = judge(kpi, delta, scale=max(abs(value.mean), abs(float(np.mean(theirs)))))
-    return Cell(name, value, delta, verdict, name in best, text, delta_parts(kpi, delta, verdict))
+    change = change_of(kpi, ours, theirs, basis)
+    return Cell(name, value, change, change.verdict, name in best, text, told(kpi, change))
+
+
+def told(kpi: KPI, change: Change) -> DeltaWords:
+    """Return a difference in words, in its parts."""
+    if change.verdict == "same":
+        return DeltaWords("same")
+    size = show_delta(kpi.kind, change.value)
+    if change.verdict == "rough":
+        return DeltaWords(size, "", ROUGH if change.n <= 1 else f"rough, {change.n} futures so far")
+    if change.kind == "recorded" and not change.this_month_only:
+        return DeltaWords(size, "", count_words(change.verdict, change.better, change.worse, change.n))
+    verdict = "" if change.verdict == "changed" else change.verdict
+    if change.kind == "recorded":
+        return DeltaWords(size, "", f"{verdict} in this month".lstrip())
+    return DeltaWords(size, _around(kpi, change), verdict)
+
+
+def _around(kpi: KPI, change: Change) -> str:
+    """Return the interval of a drawn change: in percent where it is told as a ratio, else in the metric's unit."""
+    if change.effect is None or change.effect.low == change.effect.high:
+        return ""
+    if change.effect.is_ratio:
+        return percent_words(change.effect.low, change.effect.high)
+    return _signed_range(kpi, change.effect.low, change.effect.high)
 
 
 def judge(kpi: KPI, delta: Interval, scale: float) -> Verdict:
-    """Return what a difference of value - baseline means; ``scale`` is the size of the two values."""
+    """Return what a mean difference of value - baseline means; ``scale`` is the size of the two values."""
     small = 0.0 if kpi.kind == "count" else SAME_SHARE * scale
     if delta.half_width is None:
         return "same" if delta.mean == 0 else "rough"
     if abs(delta.mean) <= small and delta.half_width <= small:
         return "same"
     if not delta.tells_apart():
-        return "not distinguishable"
+        return "not clear"
     if kpi.better == "neutral":
         return "changed"
     return "better" if (delta.mean < 0) == (kpi.better == "lower") else "worse"
 
 
 def delta_words(kpi: KPI, delta: Interval, verdict: Verdict) -> str:
-    """Return a difference in words: "−41 min ± 15 min, better"; "same"; "−1 min ± 3 min, not distinguishable"."""
-    return delta_parts(kpi, delta, verdict).text
-
-
-def delta_parts(kpi: KPI, delta: Interval, verdict: Verdict) -> DeltaWords:
-    """Return a difference in words, in its parts."""
+    """Return a mean difference in words: "−41 min (−56 min to −26 min), better"; "same"; "−1 min, not clear"."""
     if verdict == "same":
-        return DeltaWords("same")
-    is_zero = show_delta(kpi.kind, delta.mean) == show_size(kpi.kind, 0.0)
-    size = show(kpi.kind, 0.0) if is_zero and delta.half_width else show_delta(kpi.kind, delta.mean)
-    words = ({"changed": "", "rough": ROUGH}.get(verdict, verdict), "exact" if delta.exact and delta.n > 1 else "")
-    return DeltaWords(size, half_words(kpi.kind, delta.mean, delta.half_width), ", ".join(filter(None, words)))
+        return "same"
+    size = DeltaWords(show_delta(kpi.kind, delta.mean), _signed_range(kpi, delta.low, delta.high),
+                      {"changed": "", "rough": ROUGH}.get(verdict, verdict))  # fmt: skip
+    return size.text
 
 
-def _best(kpi: KPI, values: Mapping[str, list[float] | None], *, exact: bool) -> set[str]:
-    """Return the best run and those not distinguishable from it; nobody where all tie or nothing can be told."""
+def _signed_range(kpi: KPI, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return ""
+    ends = [show_delta(kpi.kind, end) for end in (low, high)]
+    return "" if ends[0] == ends[1] else " to ".join(ends)
+
+
+def _best(kpi: KPI, values: Mapping[str, list[float] | None], basis: Basis) -> set[str]:
+    """Return the best run and those not clearly behind it; nobody where all tie or nothing can be told."""
     there = {name: each for name, each in values.items() if each is not None}
-    single = all(len(each) == 1 for each in there.values()) and not exact
-    if kpi.better == "neutral" or len(there) < 2 or single:
+    if kpi.better == "neutral" or len(there) < 2:
         return set()
     sign = 1.0 if kpi.better == "lower" else -1.0
-    first = min(there, key=lambda name: sign * float(np.mean(there[name])))
-    scale = max(abs(float(np.mean(each))) for each in there.values())
-    tied = {
+    first = min(there, key=lambda name: sign * value_of(kpi, there[name], basis).value)
+    behind = {
         name
         for name, each in there.items()
-        if judge(kpi, _sure(paired_difference(each, there[first]), exact=exact), scale)
-        in ("same", "not distinguishable")
+        if change_of(kpi, each, there[first], basis).verdict in ("worse", "likely worse")
     }
-    return set() if len(tied) == len(there) else tied
+    return there.keys() - behind if behind else set()
 
 
-def _record(row: Row, cell: Cell) -> dict[str, Any]:
+def _record(row: Row, cell: Cell, basis: Basis) -> dict[str, Any]:
     value, delta = cell.value, cell.delta
-    base_mean = next((c.value.mean for c in row.cells if c.verdict == "baseline" and c.value is not None), np.nan)
+    base = next((c.value.value for c in row.cells if c.verdict == "baseline" and c.value is not None), np.nan)
     return {
         "key": row.kpi.key,
         "label": row.kpi.label,
         "name": cell.name,
-        "value": np.nan if value is None else value.mean,
-        "low": np.nan if value is None or value.low is None else value.low,
-        "high": np.nan if value is None or value.high is None else value.high,
-        "delta": np.nan if delta is None else delta.mean,
-        "delta_low": np.nan if delta is None or delta.low is None else delta.low,
-        "delta_high": np.nan if delta is None or delta.high is None else delta.high,
-        "change": delta.mean / abs(base_mean) if delta is not None and base_mean else np.nan,
+        "value": np.nan if value is None else value.value,
+        "low": np.nan if value is None else _end(value.low, value.value, basis),
+        "high": np.nan if value is None else _end(value.high, value.value, basis),
+        "delta": np.nan if delta is None else delta.value,
+        "delta_low": np.nan if delta is None else _end(delta.low, delta.value, basis),
+        "delta_high": np.nan if delta is None else _end(delta.high, delta.value, basis),
+        "change": delta.value / abs(base) if delta is not None and base else np.nan,
         "verdict": cell.verdict,
+        "better": np.nan if delta is None else delta.better,
+        "worse": np.nan if delta is None else delta.worse,
         "best": cell.best,
         "text": cell.text,
         "delta_text": cell.delta_text,
         "draws": 0 if value is None else value.n,
     }
+
+
+def _end(end: float | None, value: float, basis: Basis) -> float:
+    """Return the end of a range; the value itself where nothing is random."""
+    return end if end is not None else value if basis.is_exact else math.nan
 
 
 def _metrics_of(jobs: pd.DataFrame) -> Metrics:

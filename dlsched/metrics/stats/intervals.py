@@ -62,7 +62,7 @@ def mean_interval(values: Values, level: float = LEVEL) -> Interval:
     if float(np.ptp(draws)) <= SAME_NUMBER * float(np.abs(draws).max()):
         return Interval(mean, 0.0, draws.size, level)
     error = float(draws.std(ddof=1)) / math.sqrt(draws.size)
-    return Interval(mean, _t_quantile(draws.size - 1, level) * error, draws.size, level)
+    return Interval(mean, t_quantile(draws.size - 1, level) * error, draws.size, level)
 
 
 def paired_difference(values: Values, baseline: Values, level: float = LEVEL) -> Interval:
@@ -128,7 +128,8 @@ def means_of_batches(series: Values, batches: int) -> NDArray[np.float64]:
     return means
 
 
-def _t_quantile(freedom: int, level: float) -> float:
+def t_quantile(freedom: int, level: float = LEVEL) -> float:
+    """Return the t quantile that leaves half of what ``level`` leaves out above it."""
     from scipy.special import stdtrit  # quicker to import than scipy.stats
 
     return float(stdtrit(freedom, (1 + level) / 2))

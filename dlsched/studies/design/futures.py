@@ -9,8 +9,7 @@ from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.studies.design.run import ResolvedVariant
 from dlsched.studies.design.variants import Futures
 from dlsched.wording.assumptions import is_random
-from dlsched.wording.caveats import FEWEST_DAYS
-
+a
 RECORDED_FUTURES = 40
 """Beside what was recorded: from so many on a verdict is wrong about the long run in under 1% of traces (029)."""
 DRAWN_FUTURES = 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlsched.domain.units import HOUR_S
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.policies.registry import spoken
 from dlsched.studies.design.measures import MEASURES, is_paired
 from dlsched.studies.sweep.answer import (
@@ -109,7 +110,8 @@ def position(axis: Axis, value: Value) -> float:
 
 def certainty(sweep: Sweep) -> str:
     """Return how sure the numbers are, in words."""
-    return certainty_of(len(sweep.futures.seeds), exact=sweep.exact, of_days="days" in sweep.futures.vary)
+    count = len(sweep.futures.seeds)
+    return certainty_of(EXACT_BASIS if sweep.exact else Basis(kind="drawn", futures=count - 1), count)
 
 
 def sentence(sweep: Sweep) -> str:

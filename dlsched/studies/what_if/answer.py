@@ -105,7 +105,7 @@ class WhatIf(Answer):
 def comparison_of(answer: WhatIf) -> Comparison:
     """Return all metrics of both sides with their differences, paired by future."""
     sides = [(TODAY, answer.baseline.metrics), (CHANGED, answer.changed.metrics)]
-    return compare(sides, TODAY, exact=answer.exact, of_days="days" in answer.futures.vary)
+    return compare(sides, TODAY, basis=answer.basis)
 
 
 def cost_key(answer: WhatIf, comparison: Comparison) -> str | None:
@@ -143,7 +143,7 @@ def forest_rows(answer: WhatIf, comparison: Comparison) -> list[Row]:
     keys = ("total_cost", "vm_cost") if answer.free_slots else ("cost_month", "total_cost")
     wanted = [key for key in FOREST if key not in ("cost_month", "total_cost") or key in keys]
     there = [row for key in wanted if _is_there(row := comparison.row(key)) and row is not None]
-    return [row for row in there if (value := row.of(TODAY).value) is not None and value.mean][:MOST_FOREST_ROWS]
+    return [row for row in there if (value := row.of(TODAY).value) is not None and value.value][:MOST_FOREST_ROWS]
 
 
 def _is_there(row: Row | None) -> bool:

@@ -58,7 +58,7 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
         return _as_it_is(answer, comparison)
     who, service = subject(answer.moved), service_rows(comparison)
     cost = comparison.row(cost_key(answer, comparison) or "")
-    if not comparison.exact and comparison.draws == 1:
+    if comparison.is_rough:
         return _rough(who, service, cost)
     better, worse = (_of(service, verdict)[:MOST_CLAUSES] for verdict in ("better", "worse"))
     gains, losses = _changes(who, better), _changes(who, worse)
@@ -70,7 +70,7 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
     else:
         said = _no_difference(who, service)
     paid = _cost(who, cost, gains=bool(gains), losses=bool(losses)) if cost else ""
-    return f"{said}{paid} ({comparison.certainty()})."
+    return f"{said}{paid} ({comparison.certainty})."
 
 
 def subject(moved: Sequence[Moved]) -> Subject:
@@ -142,9 +142,9 @@ def _changes(who: Subject, rows: Sequence[Row]) -> str:
         assert cell.delta is not None
         assert cell.value is not None
         assert before is not None
-        verb = who.does("cut" if cell.delta.mean < 0 else "raise")
+        verb = who.does("cut" if cell.delta.value < 0 else "raise")
         start = "" if verb == last else f"{verb} "
-        ends = f"from {row.kpi.show(before.mean)} to {row.kpi.show(cell.value.mean)}"
+        ends = f"from {row.kpi.show(before.value)} to {row.kpi.show(cell.value.value)}"
         said.append(f"{start}{HEADLINES[row.kpi.key]} {ends}")
         last = verb
     return listed(said) if said else ""
@@ -153,24 +153,24 @@ def _changes(who: Subject, rows: Sequence[Row]) -> str:
 def _cost(who: Subject, row: Row, *, gains: bool, losses: bool) -> str:
     """Return what the change costs or saves, as the end of the sentence."""
     cell = row.of(CHANGED)
-    if cell.delta is None or is_missing(cell.delta.mean):
+    if cell.delta is None or is_missing(cell.delta.value):
         return ""
     name = {"total_cost": "in all", "cost_month": "a month"}.get(row.kpi.key, "for machines")
     if cell.verdict == "same":
         return ", at the same cost"
-    if cell.verdict == "not distinguishable":
-        return ", at a cost that is not distinguishable"
-    dear = cell.delta.mean > 0
-    size = money(abs(cell.delta.mean))
+    if cell.verdict == "not clear":
+        return ", at about the same cost"
+    dear = cell.delta.value > 0
+    size = money(abs(cell.delta.value))
     verb = f"{who.does('cost')} {size} more {name}" if dear else f"{who.does('save')} {size} {name}"
     agrees = (dear and losses) or (not dear and gains) or (dear and gains and not losses)
     return f", {'and' if agrees else 'but'} {verb}"
 
 
 def _no_difference(who: Subject, rows: Sequence[Row]) -> str:
-    unsure = [HEADLINES[row.kpi.key] for row in _of(rows, "not distinguishable")]
+    unsure = [HEADLINES[row.kpi.key] for row in _of(rows, "not clear")]
     if unsure:
-        return f"{who.words} {who.is_are} not distinguishable from today in {listed(unsure)}"
+        return f"{who.words} {'do' if who.many else 'does'} not clearly change {listed(unsure)}"
     same = [HEADLINES[row.kpi.key] for row in _of(rows, "same")]
     if same:
         return f"{who.words} {who.does('leave')} {listed(same)} as {'they are' if len(same) > 1 else 'today'}"
@@ -183,7 +183,7 @@ def _rough(who: Subject, rows: Sequence[Row], cost: Row | None) -> str:
     if not there:
         return f"{who.words}: no number in common with today ({ROUGH})."
     pairs = [f"{_named(row)} {row.of(CHANGED).text} ({row.of(TODAY).text} today)" for row in there]
-    return f"{who.words}, in one draw: {listed(pairs)}; rough, one draw does not tell them apart."
+    return f"{who.words}: {listed(pairs)}; {ROUGH}."
 
 
 def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
@@ -192,7 +192,7 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
     if not there:
         return f"As it is, {spoken(answer.baseline.label)} leaves no number to compare."
     numbers = listed([f"{_named(row)} {row.of(TODAY).text}" for row in there])
-    return f"As it is, {spoken(answer.baseline.label)}: {numbers} ({comparison.certainty(paired=False)})."
+    return f"As it is, {spoken(answer.baseline.label)}: {numbers} ({comparison.certainty})."
 
 
 def _named(row: Row) -> str:
@@ -210,7 +210,7 @@ def completed_words(answer: WhatIf, comparison: Comparison) -> str:
     jobs = sum(draw.get("jobs") or 0.0 for draw in draws) / len(draws)
     cell, each = row.of(CHANGED), " a draw" if len(draws) > 1 else ""
     assert cell.value is not None
-    said = f"Completed {count(cell.value.mean)} of {count(jobs)} jobs{each}"
+    said = f"Completed {count(cell.value.value)} of {count(jobs)} jobs{each}"
     lost = [
         f"{count(many)} {name}"
         for name in ("rejected", "unfinished")

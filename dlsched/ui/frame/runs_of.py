@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import Comparison, common_jobs, compare
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import POLICIES, find
@@ -91,7 +92,7 @@ def compared(chosen: list[Series], baseline: Series) -> Comparison:
     runs = [
         (series.label, [loaders.metrics(series.run_of(seed)) for seed in shared_seeds(chosen)]) for series in chosen
     ]
-    return compare(runs, baseline.label, exact=are_exact(chosen))
+    return compare(runs, baseline.label, basis=basis_of_series(chosen, len(runs[0][1])))
 
 
 def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], Comparison]:
@@ -103,7 +104,12 @@ def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], 
         counts.append(common)
         for label, values in of_draw.items():
             metrics[label].append(values)
-    return counts, compare(list(metrics.items()), baseline.label, exact=are_exact(chosen))
+    return counts, compare(list(metrics.items()), baseline.label, basis=basis_of_series(chosen, len(counts)))
+
+
+def basis_of_series(chosen: Sequence[Series], futures: int) -> Basis:
+    """Return what may be said of so many runs of each series."""
+    return EXACT_BASIS if are_exact(chosen) else Basis(kind="drawn", futures=futures - 1)
 
 
 def shared_seeds(chosen: list[Series]) -> list[int]:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import Numbers, common_jobs
 from dlsched.metrics.winner_words import with_letters
 from dlsched.metrics.winners import Winners
@@ -24,7 +25,7 @@ from dlsched.report.alternatives import (
     taken_for_granted,
 )
 from dlsched.report.evidence import Frontier, Sensitivity, answer_words, frontier_of, of_sweep, winners_of
-from dlsched.report.memo import Memo, build
+from dlsched.report.memo import DRAWN, Memo, build
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import Futures, Variant, changed
 from dlsched.studies.design.factors import is_drawn
@@ -67,7 +68,7 @@ def _memo(
     scenario: Scenario,
     wanted: Wanted,
     *,
-    exact: bool,
+    basis: Basis,
     find_winners: Callable[[], tuple[Winners, ...]],
     find_cautions: Callable[[], list[Caution]],
     drawn: Sequence[Premise] = (),
@@ -76,14 +77,14 @@ def _memo(
     """Return the memo of options; winners and cautions are looked for once it is sure that there is one."""
     today = price_lists.today()
     caveats = memo_caveats(scenario, options, known_trust(scenario))
-    plain = build(options, made_on=today, exact=exact, caveats=caveats)  # refuses before anything large is loaded
+    plain = build(options, made_on=today, basis=basis, caveats=caveats)  # refuses before anything large is loaded
     return build(
         options,
         made_on=today,
         question=wanted.question,
         recommended=wanted.recommended,
         note=wanted.note,
-        exact=exact,
+        basis=basis,
         rents=scenario.cluster.free_slots,
         winners=find_winners() if wanted.who_loses else (),
         sensitivity=stored_sensitivity(scenario, plain.service) if wanted.situations else None,
@@ -127,14 +128,14 @@ def memo_of_runs(chosen: Sequence[Series], wanted: Wanted) -> Memo:
         raise InputError("options", "have no draw in common", "Run them with the same draws")
     options = [_run_option(series, seeds) for series in chosen]
     scenario = scenario_of(chosen)
-    exact = runs_of.are_exact(chosen)
+    basis = runs_of.basis_of_series(chosen, len(seeds))
 
     def find_cautions() -> list[Caution]:
         jobs = {series.label: loaders.jobs(series.run_of(seeds[0])) for series in chosen}
         return memo_cautions(scenario, options, common_jobs(jobs)[0])
 
     return _memo(
-        options, scenario, wanted, exact=exact, find_cautions=find_cautions,
+        options, scenario, wanted, basis=basis, find_cautions=find_cautions,
         find_winners=lambda: _run_winners(chosen, seeds[:MOST_DRAWS], wanted.hide_names),
     )  # fmt: skip
 
@@ -203,8 +204,9 @@ def memo_of_kept(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wa
         raise InputError("options", "have no answer of What if or Size among them", "Tick one, or take runs alone")
     options = _options(scenario, frame, found, answers[0])
     exact = all(answer.exact for answer in answers) and is_exact(frame, scenario)
+    basis = EXACT_BASIS if exact else next((one.basis for one in answers if not one.exact), DRAWN)
     return _memo(
-        options, scenario, wanted, exact=exact, find_cautions=lambda: _cautions(scenario, options),
+        options, scenario, wanted, basis=basis, find_cautions=lambda: _cautions(scenario, options),
         find_winners=lambda: _winners(scenario, frame, found, wanted.hide_names, exact=exact),
         drawn=draw_premises(frame.futures.vary, "What if"), sizes=_sizes(scenario, kept),
     )  # fmt: skip

@@ -34,7 +34,8 @@ from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
 from dlsched.ui.results import cards, winners
 from dlsched.ui.scenario import price_lists, trust
 from dlsched.wording.caveats import Caveat, ordered
-from dlsched.wording.formats import MISSING, amount, show_size
+from dlsched.wording.certainty import range_words
+from dlsched.wording.formats import MISSING, amount
 
 PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
 WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
@@ -156,7 +157,7 @@ def _cards(answer: WhatIf, comparison: Comparison) -> None:
         columns = st.columns(len(rows) or 1)
     for column, row in zip(columns, rows, strict=False):
         cell = row.of(CHANGED)
-        value = MISSING if cell.value is None else cards.on_card(row.kpi).show(cell.value.mean)
+        value = MISSING if cell.value is None else cards.on_card(row.kpi).show(cell.value.value)
         delta = cards.delta_of(row, CHANGED) if answer.is_changed else _own_interval(row, comparison)
         column.metric(row.kpi.label, dollars(value), help=dollars(row.kpi.tooltip), border=True, **delta)
 
@@ -164,11 +165,12 @@ def _cards(answer: WhatIf, comparison: Comparison) -> None:
 def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:
     """Return the interval of a value that is compared with nothing, as a card shows it."""
     value = row.of(TODAY).value
-    if value is None or not value.half_width:
+    around = "" if value is None else range_words(row.kpi.kind, value.low, value.high)
+    if not around:
         return {}
     return {
-        "delta": dollars(f"± {show_size(row.kpi.kind, value.half_width)}"), "delta_color": "off",
-        "delta_arrow": "off", "delta_description": f"95%, {amount(comparison.draws, 'draw')}",
+        "delta": dollars(around), "delta_color": "off", "delta_arrow": "off",
+        "delta_description": comparison.interval_note,
     }  # fmt: skip
 
 
@@ -180,8 +182,7 @@ def _sure(shown: Shown, plan: WhatIfPlan, asked: WhatIfPlan, comparison: Compari
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if refining:
             st.badge("refining: more draws are under way", color="violet")
-        st.badge(comparison.certainty(paired=answer.is_changed), color="gray",
-                 help="± is a 95% interval over draws; both sides meet the same jobs in each draw")  # fmt: skip
+        st.badge(comparison.certainty, color="gray", help="Both sides meet the same jobs in each future")
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
         if refining:  # in the place of what comes next, which would stay there greyed

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.savings import gain_words
-from dlsched.metrics.stats.compare import Comparison, Row, delta_parts
+from dlsched.metrics.stats.compare import Comparison, Row, told
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.wording.formats import capital, count, money, share
 
@@ -87,7 +87,7 @@ def show(metrics: Metrics, comparison: Comparison | None, name: str, *, money_fi
 
 def against(comparison: Comparison) -> str:
     """Say what the differences on the cards are differences from, and how sure they are."""
-    values = "; the values are of the draw shown" if comparison.draws > 1 else ""
+    values = "; the values are of the draw shown" if comparison.futures > 1 else ""
     return f"Differences from {comparison.baseline}: {comparison.interval_note}{values}."
 
 
@@ -101,10 +101,10 @@ def delta_of(row: Row, name: str) -> dict[str, Any]:
     cell = row.of(name)
     if cell.verdict in ("baseline", "missing") or cell.delta is None:
         return {}
-    decided, words = cell.verdict in ("better", "worse"), delta_parts(on_card(row.kpi), cell.delta, cell.verdict)
+    decided, words = cell.verdict in ("better", "worse"), told(on_card(row.kpi), cell.delta)
     return {
         "delta": dollars(words.size),
         "delta_color": {"better": "blue", "worse": "orange"}.get(cell.verdict, "off"),
-        "delta_arrow": ("down" if cell.delta.mean < 0 else "up") if decided else "off",
-        "delta_description": dollars(", ".join(filter(None, (words.half, words.verdict)))),
+        "delta_arrow": ("down" if cell.delta.value < 0 else "up") if decided else "off",
+        "delta_description": dollars(", ".join(filter(None, (words.around, words.verdict)))),
     }

@@ -45,7 +45,7 @@ TABLE_ROWS = (
 MONEY_ROWS = ("completed", "total_cost", "vm_cost", "tardiness_cost", "late_share", "idle_cost")
 """What comes first where the policy rents the machines. A cost per month of the time in which jobs arrive would flatter
 a policy that rents little then and runs the jobs later."""
-COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not distinguishable": "gray", "rough": "gray"}
+COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not clear": "gray", "rough": "gray"}
 QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
 SAME_SHARE = 5e-4
 """A smaller part of the cost is no saving."""
@@ -225,7 +225,7 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     folded = " · ".join(f"{row.kpi.label} {row.cells[0].text}" for row in same)
     folded = f" The same in all runs: {dollars(folded)}." if same else ""
     has_star = any(cell.best for row in differ for cell in row.cells)
-    star = "★ best of its row, shared where the draws do not tell runs apart." if has_star else ""
+    star = "★ best of its row, ties share the star." if has_star else ""
     st.markdown(
         f":gray[(B) is the baseline, the others show their difference; {comparison.interval_note}. {star}{folded}]"
     )
@@ -246,15 +246,13 @@ def differences(comparison: Comparison, chosen: list[Series]) -> None:
     changes = []
     for key in FOREST:
         row = comparison.row(key)
-        before = row.of(base).value.mean if row and row.of(base).value else None  # type: ignore[union-attr]
+        before = row.of(base).value.value if row and row.of(base).value else None  # type: ignore[union-attr]
         if row is None or not before:
             continue
         for cell in row.cells:
-            if cell.name == base or cell.delta is None or cell.delta.mean is None:
+            if cell.name == base or cell.delta is None:
                 continue
-            low = cell.delta.mean if cell.delta.low is None else cell.delta.low
-            high = cell.delta.mean if cell.delta.high is None else cell.delta.high
-            percent = [100 * value / abs(before) for value in (cell.delta.mean, low, high)]
+            percent = [100 * share for share in cell.delta.shares_of(before)]
             changes.append(
                 figures.Change(
                     row.kpi.label, cell.name, percent[0], percent[1], percent[2], cell.verdict, cell.delta_text
@@ -297,8 +295,8 @@ def _one_draw(chosen: list[Series]) -> dict[str, str]:
 
 
 def _say_one_draw(comparison: Comparison) -> None:
-    if comparison.draws > 1:
-        st.markdown(f":gray[Of the first of {comparison.draws} draws; the table above uses all of them.]")
+    if comparison.futures > 1:
+        st.markdown(f":gray[Of the first of {comparison.futures} futures; the table above uses all of them.]")
 
 
 def who_wins(comparison: Comparison, chosen: list[Series]) -> None:
@@ -311,11 +309,11 @@ def who_wins(comparison: Comparison, chosen: list[Series]) -> None:
         hide = st.checkbox("Show names as A, B, C", key="wins-hide", help="Hides who is who, here and in the table")
     runs = [(base.run_of(seed), others[name].run_of(seed)) for seed in shared_seeds(chosen)]
     pairs = [(loaders.jobs(before), loaders.jobs(after)) for before, after in runs]
-    names = (base.label, name)
-    answer = winners(pairs, choice.by, choice.quantity, names=names, exact=comparison.exact, noticed=choice.noticed)
+    names, exact = (base.label, name), comparison.basis.is_exact
+    answer = winners(pairs, choice.by, choice.quantity, names=names, exact=exact, noticed=choice.noticed)
     winners_view.show_winners(answer, "wins", hide_names=hide)
     metrics = [(loaders.metrics(before), loaders.metrics(after)) for before, after in runs]
-    winners_view.show_fairness(fairness_change(pairs, metrics, names=names, exact=comparison.exact))
+    winners_view.show_fairness(fairness_change(pairs, metrics, names=names, exact=exact))
     winners_view.show_how()
 
 
@@ -388,7 +386,7 @@ def bounds_tab(comparison: Comparison, chosen: list[Series]) -> None:
     if not runs:
         st.info(f"No run has {limit.kpi.label} in every draw.")
         return
-    word = f", means over {comparison.draws} draws" if comparison.draws > 1 else ""
+    word = f", means over {comparison.futures} futures" if comparison.futures > 1 else ""
     charts.show(runs_and_bound(limit, runs, colours_of(chosen), charts.page_theme(), word=word), "bound", caption=True)
     notes = ["The line is proven: no policy gets past it, on these jobs and machines."]
     if any(run.value.half_width for run in runs):
@@ -424,8 +422,8 @@ def sentence_of_savings(comparison: Comparison, costs: Costs) -> str:
         return ""
     row = comparison.row("total_cost")
     cells = [cell for cell in row.cells if cell.verdict in ("better", "worse")] if row else []
-    dollars = {cell.name: cell.delta.mean for cell in cells if cell.delta is not None}
-    return savings_sentence(costs.runs, costs.savings, comparison.baseline, comparison.certainty(), dollars)
+    dollars = {cell.name: cell.delta.value for cell in cells if cell.delta is not None}
+    return savings_sentence(costs.runs, costs.savings, comparison.baseline, comparison.certainty, dollars)
 
 
 def cheapest(costs: Costs) -> str:
@@ -444,7 +442,7 @@ def savings_tab(comparison: Comparison, chosen: list[Series]) -> None:
     alt = f"Share of the total cost that each of {amount(len(costs.runs), 'run')} saves against the others"
     st.table(saving_table(costs), hide_index=True, border="horizontal", alt=alt)
     colours = " Blue saves, orange costs more, grey: the draws do not tell the two apart."
-    sure = f"{capital(comparison.interval_note)}.{colours if comparison.draws > 1 else ''}"
+    sure = f"{capital(comparison.interval_note)}.{colours if comparison.futures > 1 else ''}"
     st.markdown(f":gray[Share of the other run's total cost, machines and lateness. {sure}]")
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from dlsched.figures import winners as figures
 from dlsched.metrics.fairness_change import MEASURES, Fairness, Measured
 from dlsched.metrics.job_classes import NOUNS, Grouping
+from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import delta_words
 from dlsched.metrics.stats.intervals import Interval
 from dlsched.metrics.winner_words import jobs_sentence, notes, noticed_words, sentence, shown_rows, with_letters
@@ -107,7 +108,7 @@ def show_fairness(fairness: Fairness) -> None:
         alt=f"{amount(len(rows), 'measure')} of fairness of {fairness.baseline} and {fairness.other}",
     )  # fmt: skip
     if fairness.draws > 1:
-        st.markdown(f":gray[{interval_note(fairness.draws, exact=False)}.]")
+        st.markdown(f":gray[{interval_note(Basis(kind='drawn', futures=fairness.draws - 1), fairness.draws)}.]")
 
 
 def show_how() -> None:

@@ -60,7 +60,7 @@ def test_differences_are_those_of_single_runs(
     assert main([*typed, "--csv", str(out), *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["baseline"], answer["seeds"], answer["exact"]) == ("FIFO", [0, 1, 2], False)
-    assert answer["certainty"] == "95%, 3 paired draws"
+    assert answer["certainty"] == "95% interval over 3 simulated versions of the workload"
     means = {policy: [float(simulate(with_long_jobs(RANDOM), policy, seed=seed).metrics["jct_mean"] or 0.0)
                       for seed in range(3)] for policy in ("fifo", "sjf")}  # fmt: skip
     expected = paired_difference(means["sjf"], means["fifo"])
@@ -159,9 +159,9 @@ def test_one_draw_of_something_random_says_rough_first(
 ) -> None:
     out = str(tmp_path / "m.html")
     assert main(["report", random_file, "--policies", "fifo,sjf", "--draws", "1", "--out", out, *ALONE]) == 0
-    assert "\nMind: rough, 1 draw" in capsys.readouterr().out
+    assert "\nMind: rough preview" in capsys.readouterr().out
     page = Path(out).read_text(encoding="utf-8")
-    assert page.index("Recommendation") < page.index('<span class="label">rough, 1 draw') < page.index("<table")
+    assert page.index("Recommendation") < page.index('<span class="label">rough preview') < page.index("<table")
 
 
 def tamper(monkeypatch: pytest.MonkeyPatch, policy: str, change: Callable[[RunResult], RunResult]) -> None:

@@ -38,17 +38,17 @@ def names(changes: list[Change]) -> list[str]:
 
 
 def test_the_legend_of_a_forest_names_the_verdicts_that_are_there() -> None:
-    better = Change("Wait", "B", -10, -12, -8, "better", "−1 h ± 10 min, better")
+    better = Change("Wait", "B", -10, -12, -8, "better", "−1 h (−12% to −8%), better")
     changed = Change("GPUs held", "B", 2, 1, 3, "changed", "+1 pp ± 0.5 pp")
-    unsure = Change("Cost", "B", 2, -1, 5, "not distinguishable", "+$2 ± $3, not distinguishable")
+    unsure = Change("Cost", "B", 2, -1, 5, "not clear", "+$2 (−$1 to +$5), not clear")
     same = Change("Done", "B", 0, 0, 0, "same", "same")
     assert names([better]) == ["better"]
     assert names([better, changed]) == ["better", "changed, neither good nor bad"]
-    assert names([unsure, same]) == ["not distinguishable or same"]
+    assert names([unsure, same]) == ["not clear or same"]
 
 
 def test_a_forest_of_one_draw_claims_no_intervals() -> None:
-    rough = Change("Wait", "B", -10, -10, -10, "rough", "−1 h, rough, 1 draw")
+    rough = Change("Wait", "B", -10, -10, -10, "rough", "−1 h, rough")
     chart = forest([rough], {"B": "#185add"}, LIGHT, "A")
     assert chart.figure.layout.title.text == "Change against A"
-    assert names([rough]) == ["rough, 1 draw"]
+    assert names([rough]) == ["rough, too few futures"]

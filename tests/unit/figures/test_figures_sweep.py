@@ -213,7 +213,7 @@ def test_a_tornado_has_bars_on_both_sides_sorted_and_labelled(theme: Theme) -> N
     assert low == -high
     assert high > 30
     assert "Nodes 4: +30 min, worse" in chart.alt
-    assert list(chart.table["verdict"]) == ["worse", "not distinguishable", "better", "worse", "worse"]
+    assert list(chart.table["verdict"]) == ["worse", "not clear", "better", "worse", "worse"]
 
 
 def test_two_values_on_one_side_stand_below_each_other() -> None:

@@ -53,7 +53,7 @@ def test_draws_give_an_interval_and_one_without_a_number_none() -> None:
     metrics: list[tuple[Numbers, Numbers]] = [(METRICS, METRICS), (METRICS, {"fairness_p95": None})]
     found = fairness_change(pairs, metrics)
     worst = found.of("wait_worst_to_median")
-    assert (worst.other, worst.change, worst.verdict) == (2.5, -1.5, "not distinguishable")
+    assert (worst.other, worst.change, worst.verdict) == (2.5, -1.5, "not clear")
     assert known(worst.half_width) == pytest.approx(12.7062 * 1.5, rel=1e-5)
     assert found.of("fairness_p95").verdict == "missing"
     assert fairness_change(pairs[1:], metrics[:1]).of("wait_gini").verdict == "rough"

@@ -8,11 +8,13 @@ from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario, SimulationRules, SpeedSpec
 from dlsched.domain.workload import Workload
 from dlsched.metrics.findings import cluster_sentence, compare_sentence, headline, result_sentence, workload_sentence
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import compare
 from dlsched.wording.assumptions import assumptions, is_random
 from dlsched.wording.cautions import cautions, comparison_cautions, overload_cautions
 from tests.support.assumptions import read
 
+THREE = Basis(kind="drawn", futures=2)
 A100 = VmType(name="a100", gpu_type="A100", gpus=8, usd_per_h=16.75)
 JOBS = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [1.0]})
 
@@ -108,7 +110,11 @@ FIFO = {"completed": 9_383, "wait_p95": 13_980.0, "late_share": 0.14, "vm_cost":
 
 
 def sentence(other, *, exact=True, base=FIFO):
-    return compare_sentence(compare([("FIFO", base), ("EASY", {**FIFO, **other})], "FIFO", exact=exact))
+    return compare_sentence(
+        compare(
+            [("FIFO", base), ("EASY", {**FIFO, **other})], "FIFO", basis=EXACT_BASIS if exact else Basis(kind="drawn")
+        )
+    )
 
 
 def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
@@ -156,17 +162,18 @@ def test_compare_sentence(other, text):
 def test_one_draw_of_something_random_claims_nothing():
     text = sentence({"wait_p95": 11_520.0}, exact=False)
     assert text == (
-        "EASY has the p95 wait 3 h 12 min against 3 h 53 min of FIFO, which one draw cannot tell apart (rough, 1 draw)."
+        "EASY has the p95 wait 3 h 12 min against 3 h 53 min of FIFO, which is too few futures to tell apart "
+        "(rough preview, 1 simulation)."
     )
 
 
-def test_never_better_when_not_distinguishable():
+def test_never_better_when_not_clear():
     runs = [
         ("FIFO", [{"wait_p95": v} for v in (100.0, 200.0, 300.0)]),
         ("B", [{"wait_p95": v} for v in (10.0, 290.0, 200.0)]),
     ]
-    assert compare_sentence(compare(runs, "FIFO")) == (
-        "B is not distinguishable from FIFO in the p95 wait (95%, 3 paired draws)."
+    assert compare_sentence(compare(runs, "FIFO", basis=THREE)) == (
+        "B is not clearly different from FIFO in the p95 wait (95% interval over 3 simulated versions of the workload)."
     )
 
 
@@ -175,10 +182,10 @@ def test_intervals_are_told_with_the_change():
         ("A", [{"wait_p95": v} for v in (7_200.0, 7_400.0, 7_100.0)]),
         ("B", [{"wait_p95": v} for v in (3_600.0, 3_900.0, 3_500.0)]),
     ]
-    text = compare_sentence(compare(runs, "A"))
-    assert (
-        text
-        == "B cuts the p95 wait from 2 h 1 min to 1 h 1 min (−59 min ± 2 min 23 s) against A (95%, 3 paired draws)."
+    text = compare_sentence(compare(runs, "A", basis=THREE))
+    assert text == (
+        "B cuts the p95 wait from 2 h 1 min to 1 h 1 min (−52% to −44%) against A "
+        "(95% interval over 3 simulated versions of the workload)."
     )
 
 
@@ -189,27 +196,27 @@ def draws(*p95, cost=42_300.0, **more):
 def test_of_two_runs_the_most_important_number_each():
     runs = [("FIFO", draws(7_200.0, 7_400.0, 7_100.0)), ("EASY", draws(3_600.0, 3_900.0, 3_500.0)),
             ("SJF", draws(1_800.0, 1_900.0, 1_700.0))]  # fmt: skip
-    assert compare_sentence(compare(runs, "FIFO")) == (
-        "EASY cuts the p95 wait from 2 h 1 min to 1 h 1 min (−59 min ± 2 min 23 s) against FIFO; "
-        "SJF cuts the p95 wait to 30 min (−1 h 31 min ± 2 min 23 s), both at the same machine cost "
-        "(95%, 3 paired draws)."
+    assert compare_sentence(compare(runs, "FIFO", basis=THREE)) == (
+        "EASY cuts the p95 wait from 2 h 1 min to 1 h 1 min (−52% to −44%) against FIFO; "
+        "SJF cuts the p95 wait to 30 min (−75% to −71%), both at the same machine cost "
+        "(95% interval over 3 simulated versions of the workload)."
     )
 
 
 def test_of_two_runs_one_that_costs_more_is_a_trade_off():
     runs = [("FIFO", draws(7_200.0, 7_400.0, 7_100.0)), ("EASY", draws(3_600.0, 3_900.0, 3_500.0)),
             ("Market", draws(1_800.0, 1_900.0, 1_700.0, cost=51_700.0))]  # fmt: skip
-    assert compare_sentence(compare(runs, "FIFO")) == (
-        "EASY cuts the p95 wait from 2 h 1 min to 1 h 1 min (−59 min ± 2 min 23 s) against FIFO at the same machine "
-        "cost; Market is a trade-off: it cuts the p95 wait to 30 min (−1 h 31 min ± 2 min 23 s), but raises machine "
-        "cost from $42,300 to $51,700 (+$9,400) (95%, 3 paired draws)."
+    assert compare_sentence(compare(runs, "FIFO", basis=THREE)) == (
+        "EASY cuts the p95 wait from 2 h 1 min to 1 h 1 min (−52% to −44%) against FIFO at the same machine "
+        "cost; Market is a trade-off: it cuts the p95 wait to 30 min (−75% to −71%), but raises machine "
+        "cost from $42,300 to $51,700 (+$9,400) (95% interval over 3 simulated versions of the workload)."
     )
 
 
 def test_where_jobs_are_stopped_the_wait_alone_says_too_little():
     runs = [("FIFO", {**FIFO, "preemptions": 0, "not_running_mean": 7_200.0}),
             ("LAS", {**FIFO, "wait_p95": 0.0, "preemptions": 9, "not_running_mean": 10_800.0})]  # fmt: skip
-    assert compare_sentence(compare(runs, "FIFO", exact=True)) == (
+    assert compare_sentence(compare(runs, "FIFO", basis=EXACT_BASIS)) == (
         "LAS raises the mean time not running from 2 h to 3 h (+1 h) against FIFO, and nothing compared here gets "
         "better (exact for this trace, not a forecast)."
     )
@@ -220,9 +227,12 @@ def test_where_jobs_are_stopped_the_wait_alone_says_too_little():
 
 def test_two_clauses_at_most_and_a_lone_baseline():
     runs = [("FIFO", FIFO), *((name, FIFO) for name in "BCD")]
-    text = compare_sentence(compare(runs, "FIFO", exact=True))
+    text = compare_sentence(compare(runs, "FIFO", basis=EXACT_BASIS))
     assert (text.count("does the same"), "1 more in the table" in text) == (2, True)
-    assert compare_sentence(compare(runs[:1], "FIFO")) == "Only FIFO is here: pick another run to compare it with."
+    assert (
+        compare_sentence(compare(runs[:1], "FIFO", basis=EXACT_BASIS))
+        == "Only FIFO is here: pick another run to compare it with."
+    )
 
 
 # ---- chips -----------------------------------------------------------------------------------------
@@ -356,11 +366,11 @@ def test_comparison_guards():
 
 def test_headline_names_the_best_run_in_late_jobs_else_in_waits():
     runs = [("FIFO", FIFO), ("EASY", {**FIFO, "late_share": 0.1}), ("SJF", {**FIFO, "late_share": 0.06})]
-    assert headline(compare(runs, "FIFO", exact=True)) == (
+    assert headline(compare(runs, "FIFO", basis=EXACT_BASIS)) == (
         "Against FIFO, SJF cuts late jobs from 14% to 6% (−8 pp; exact for this trace, not a forecast)."
     )
     waits = [(name, {"wait_p95": wait}) for name, wait in (("FIFO", 7200.0), ("LAS", 3600.0))]
-    assert headline(compare(waits, "FIFO", exact=True)) == (
+    assert headline(compare(waits, "FIFO", basis=EXACT_BASIS)) == (
         "Against FIFO, LAS cuts the p95 wait from 2 h to 1 h (−1 h; exact for this trace, not a forecast)."
     )
 
@@ -368,8 +378,8 @@ def test_headline_names_the_best_run_in_late_jobs_else_in_waits():
 def test_headline_claims_nothing_where_nothing_is_better():
     runs = [("FIFO", FIFO), ("EASY", {**FIFO, "late_share": 0.2})]
     text = "No other policy here is clearly better than FIFO (exact for this trace, not a forecast)."
-    assert headline(compare(runs, "FIFO", exact=True)) == text
-    assert headline(compare([("FIFO", {}), ("EASY", {})], "FIFO", exact=True)) == text
+    assert headline(compare(runs, "FIFO", basis=EXACT_BASIS)) == text
+    assert headline(compare([("FIFO", {}), ("EASY", {})], "FIFO", basis=EXACT_BASIS)) == text
 
 
 def test_jobs_with_utilities_and_reservations_are_told_by_them():

@@ -35,7 +35,7 @@ def test_gains_and_losses_are_counted_over_those_who_stand_alone() -> None:
         "1 user gains and 1 loses more than 10 min of mean wait with SJF in place of FIFO; 1 changes less "
         "(exact for this trace, not a forecast)."
     )
-    assert "(rough, 1 draw)" in sentence(one_draw(exact=False))
+    assert "(rough preview, 1 simulation)" in sentence(one_draw(exact=False))
 
 
 def test_nobody_is_said_in_words_and_jobs_that_fare_unlike_their_group_are_told() -> None:
@@ -50,10 +50,10 @@ def test_what_draws_do_not_tell_from_nothing_is_no_gain() -> None:
     answer = winners([moved(-HOUR_S, 3600, 60), moved(-HOUR_S - 60, -1000, 70)], "user", names=NAMES)
     assert tally(answer) == Tally(gain=1, lose=0, unsure=1, groups=3)
     assert sentence(answer).endswith(
-        "; 1 changes less and 1 cannot be told apart from no change (95%, 2 paired draws)."
+        "; 1 changes less and 1 is not clear (95% interval over 2 simulated versions of the workload)."
     )
-    assert shown_rows(answer)[-1]["Change"].endswith("not distinguishable")
-    assert any(note.startswith("± is 95% for each group by itself") for note in notes(answer))
+    assert shown_rows(answer)[-1]["Change"].endswith("not clear")
+    assert any("95% interval for its group by itself" in note for note in notes(answer))
     many = answer.model_copy(update={"groups": answer.groups[:1] * 10})
     assert notes(many)[0].endswith("of 10 groups about 1 in 20 may be off by chance.")
 

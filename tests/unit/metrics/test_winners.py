@@ -65,7 +65,7 @@ def test_several_draws_give_the_t_interval_of_the_ratio_over_draws() -> None:
     found = answer.groups[0]
     assert found.change == -15
     assert found.half_width == pytest.approx(12.7062 * 5, rel=1e-5)
-    assert (found.draws, found.verdict) == (2, "not distinguishable")
+    assert (found.draws, found.verdict) == (2, "not clear")
 
 
 def test_a_group_seen_in_one_of_two_draws_has_no_interval() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import compare
 from dlsched.report.alternatives import SEES_AHEAD, TOLD_RUN_TIMES, alternative_of, memo_caveats, origin_of
 from dlsched.report.choice import best_of, cost_key, points, recommendation, service_key
@@ -23,27 +24,34 @@ from tests.support.runs_for_store import small_scenario
 
 
 def compared(options, *, exact=False):
-    return compare([(each.name, each.draws) for each in options], options[0].name, exact=exact)
+    return compare(
+        [(each.name, each.draws) for each in options],
+        options[0].name,
+        basis=EXACT_BASIS if exact else Basis(kind="drawn", futures=2),
+    )
 
 
 def test_the_numbers_are_those_of_the_draws():
     memo = build(two(), made_on=DAY)
     late = known(memo.comparison.row("late_share")).of("SJF")
-    assert known(late.value).mean == pytest.approx(0.3)
     # t quantile of 2 degrees of freedom times the error of 0.2, 0.3, 0.4
-    assert known(late.value).half_width == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)
-    assert known(late.delta).mean == pytest.approx(-0.2)
-    assert late.delta_text == "−20 pp, better, exact"
-    assert memo.certainty == "95%, 3 paired draws"
+    half = 4.302653 * 0.1 / math.sqrt(3)
+    found = known(late.value)
+    assert (found.low, found.value, found.high) == pytest.approx((0.3 - half, 0.3, 0.3 + half), rel=1e-6)
+    assert known(late.delta).value == pytest.approx(-0.2)
+    assert late.delta_text == "−20 pp, better"
+    assert memo.certainty == "95% interval over 3 simulated versions of the workload"
     assert [row.kpi.key for row in memo.rows] == ["completed", "late_share"]
     assert memo.same == "Rejected 0 · Unfinished 0 · Machine cost $100 · Wait, p95 2 h · Slowdown, mean 2.0x"
     assert (memo.cost, memo.service) == ("vm_cost", "late_share")
 
 
-def test_draws_of_days_are_told_to_be_of_these_days():
-    memo = build([dataclasses.replace(one, vary={"days": 1.0}) for one in two()], made_on=DAY)
-    assert memo.certainty == "95%, 3 paired draws of these days"
-    assert memo.recommendation.endswith("(95%, 3 paired draws of these days).")
+def test_a_recorded_month_comes_first_and_months_from_its_days_decide():
+    fifo, sjf = (option(name, [numbers(late + 0.01 * (k % 5), 100.0) for k in range(41)])
+                 for name, late in (("FIFO", 0.5), ("SJF", 0.3)))  # fmt: skip
+    memo = build([fifo, sjf], made_on=DAY, basis=Basis(kind="recorded", futures=40, days=28))
+    assert memo.certainty == "this month as recorded and 40 months put together from its days"
+    assert "cuts late jobs from 50% to 30% (better in 40 of 40)" in memo.recommendation
 
 
 def test_what_is_plainly_better_is_recommended_with_its_numbers_and_how_sure_they_are():
@@ -51,7 +59,7 @@ def test_what_is_plainly_better_is_recommended_with_its_numbers_and_how_sure_the
     assert memo.best == "SJF"
     assert memo.recommendation == (
         "Choose SJF: it cuts late jobs from 50% to 30% (−20 pp) against FIFO at the same machine cost "
-        "(95%, 3 paired draws)."
+        "(95% interval over 3 simulated versions of the workload)."
     )
     assert memo.question == "Which should we use: FIFO or SJF?"
 
@@ -63,7 +71,7 @@ def test_of_several_the_largest_gain_and_those_that_draws_do_not_tell_from_it():
     options = [two()[0], told, near, far]
     text = recommendation(compared(options), options)
     assert text.startswith("Choose SRTF: it cuts late jobs from 50% to 20% ")
-    assert text.endswith(f"Mind that {TOLD_RUN_TIMES}. LAS is not distinguishable from it in late jobs, without that.")
+    assert text.endswith(f"Mind that {TOLD_RUN_TIMES}. LAS does about as well in late jobs, without that.")
 
 
 def test_a_trade_off_is_no_recommendation_to_change():
@@ -78,7 +86,9 @@ def test_a_trade_off_is_no_recommendation_to_change():
 def test_what_draws_do_not_tell_apart_is_not_recommended():
     vague = option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)])
     options = [two()[0], vague]
-    assert recommendation(compared(options), options).startswith("Stay with FIFO. SJF is not distinguishable from FIFO")
+    assert recommendation(compared(options), options).startswith(
+        "Stay with FIFO. SJF is not clearly different from FIFO"
+    )
 
 
 def test_a_policy_that_knows_the_future_is_never_recommended():
@@ -93,9 +103,9 @@ def test_one_draw_of_something_random_is_rough_and_recommends_nothing():
     options = [option("FIFO", [numbers(0.4, 100.0)]), option("SJF", [numbers(0.2, 100.0)])]
     memo = build(options, made_on=DAY)
     assert memo.labels == (ROUGH,)
-    assert memo.recommendation.startswith("Rough, 1 draw: run 10 draws before deciding.")
+    assert memo.recommendation.startswith("Rough preview: run 10 simulations before deciding.")
     assert memo.best == "FIFO"
-    sure = build(options, made_on=DAY, exact=True)
+    sure = build(options, made_on=DAY, basis=EXACT_BASIS)
     assert sure.labels == ()
     assert sure.recommendation.endswith("at the same machine cost (exact for this trace, not a forecast).")
 
@@ -125,7 +135,7 @@ def test_costs_are_of_a_month_where_the_options_take_unlike_times():
     assert cost_key(options, rents=True) == "vm_cost"
     assert cost_key(two()) == "vm_cost"
     memo = build(options, made_on=DAY)
-    assert {point.name: point.cost.mean for point in memo.points} == {"FIFO": 200.0, "SJF": 200.0}
+    assert {point.name: point.cost.value for point in memo.points} == {"FIFO": 200.0, "SJF": 200.0}
     assert "Cost per month" in memo.same
     assert "Machine cost" not in memo.same
 
@@ -163,7 +173,7 @@ def test_more_worth_is_better_and_less_cost():
     [
         ({"audit": ("node 4: used twice",)}, "failed its audit (1 violation, the first: node 4: used twice)"),
         ({"origin": dataclasses.replace(ORIGIN, workload_hash="other", jobs=13)}, "are runs of different workloads"),
-        ({"draws": (numbers(0.2, 1.0),) * 2}, "has 2 draws, the baseline 'FIFO' has 3"),
+        ({"draws": (numbers(0.2, 1.0),) * 2}, "has 2 futures, the baseline 'FIFO' has 3"),
         ({"name": "FIFO"}, "is named twice"),
     ],
     ids=["audit", "jobs", "draws", "name"],
@@ -194,7 +204,7 @@ def test_texts_fit_the_page(name):
 
 def test_bounds_say_what_is_left_at_most():
     options = [option(name, [numbers(0.1, 80.0, total_cost=100.0, total_cost_bound=91.0)]) for name in ("A", "B")]
-    memo = build(options, made_on=DAY, exact=True)
+    memo = build(options, made_on=DAY, basis=EXACT_BASIS)
     assert memo.bounds["A"] == "Total cost: at most 9% left to gain: no policy can do it for less than $91.00"
 
 

@@ -52,7 +52,7 @@ def test_it_is_well_formed_and_says_what_the_memo_says():
     memo = full_memo(note="Asked by the board")
     page = Page(to_html(memo))
     assert not page.open
-    for text in (memo.question, memo.recommendation, memo.note, "30% ± 25 pp", "−20 pp, better, exact",
+    for text in (memo.question, memo.recommendation, memo.note, "30% (5.2% to 54.8%)", "−20 pp, better",
                  "list prices", "Jobs ask for 118%", "2026-11-22", "Night shift, v3", memo.origin.scenario_hash,
                  "python -m dlsched compare Night-shift.json --policies fifo,sjf --draws 3", "−1 h, better, exact",
                  "Completed after their due time"):  # fmt: skip
@@ -119,7 +119,7 @@ def test_ends_are_who_gains_most_and_who_loses_most():
 def test_a_rough_memo_says_so_before_its_first_number():
     memo = full_memo([option(name, [numbers(late, 100.0)]) for name, late in (("A", 0.1), ("B", 0.2))])
     text = Page(to_html(memo)).text
-    assert text.index("rough, 1 draw") < text.index("Recommendation") < text.index("10%")
+    assert text.index("rough preview") < text.index("Recommendation") < text.index("10%")
 
 
 # ---- what could change the answer ----------------------------------------------------------------------
@@ -144,11 +144,9 @@ def sensitivity(fewer_nodes: list[float]) -> Sensitivity:
 
 
 def test_situations_say_where_the_choice_holds():
-    assert sensitivity([0.4, 0.5]).words("SJF") == (
-        "SJF is best, or not distinguishable from the best, in all 2 situations."
-    )
+    assert sensitivity([0.4, 0.5]).words("SJF") == ("SJF is best, or level with the best, in all 2 situations.")
     assert sensitivity([0.7, 0.8]).words("SJF") == (
-        "SJF is best, or not distinguishable from the best, in 1 of 2 situations; not at: 4 nodes."
+        "SJF is best, or level with the best, in 1 of 2 situations; not at: 4 nodes."
     )
     assert sensitivity([0.7, 0.8]).words("LAS") == ""
     text = Page(to_html(full_memo(sensitivity=sensitivity([0.7, 0.8])))).text
@@ -168,7 +166,10 @@ def test_ticks_are_round_and_inside(low, size):
 
 
 def test_the_picture_has_a_dot_an_option_and_bars_where_there_are_intervals():
-    marks = [Mark("A <b>", "B", 10.0, 5.0, 1.0, 2.0, hollow=False), Mark("C", "1", 20.0, 5.0, 0.0, 0.0, hollow=True)]
+    marks = [
+        Mark("A <b>", "B", 10.0, 5.0, (1.0, 1.0), (2.0, 2.0), hollow=False),
+        Mark("C", "1", 20.0, 5.0, (0.0, 0.0), (0.0, 0.0), hollow=True),
+    ]
     page = Page(scatter(marks, "Cost ($)", "Late (%)", 'a "b"'))
     assert page.tags.count("circle") == 2
     assert len([value for _, name, value in page.attributes if name == "stroke-width"]) == 1
@@ -178,5 +179,5 @@ def test_the_picture_has_a_dot_an_option_and_bars_where_there_are_intervals():
 
 
 def test_options_alike_in_all_still_make_a_picture():
-    marks = [Mark(name, name, 0.0, 7.0, 0.0, 0.0, hollow=False) for name in "AB"]
+    marks = [Mark(name, name, 0.0, 7.0, (0.0, 0.0), (0.0, 0.0), hollow=False) for name in "AB"]
     assert "nan" not in scatter(marks, "x", "y", "alt")

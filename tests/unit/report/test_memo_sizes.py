@@ -70,7 +70,7 @@ def test_of_two_sizes_none_is_preferred_for_its_claim() -> None:
 
 def test_one_draw_of_something_random_recommends_no_size() -> None:
     today, four = option("Today", [numbers(0.4, 100.0)]), option("4 nodes", [numbers(0.1, 200.0)], claim="the best.")
-    assert build([today, four], made_on=DAY).recommendation.startswith("Rough, 1 draw")
+    assert build([today, four], made_on=DAY).recommendation.startswith("Rough preview")
 
 
 class Marks(HTMLParser):

@@ -8,6 +8,7 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.metrics.job_classes import letters
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import Row, compare
 from dlsched.ui.frame.loaders import vm_types
 from dlsched.ui.results import cards
@@ -64,15 +65,16 @@ def test_cards_name_their_parts() -> None:
 
 def row(ours: list[float], exact: bool = False, key: str = "wait_p95") -> Row:
     runs = [("A", [{key: 7_200.0}, {key: 7_300.0}, {key: 7_100.0}]), ("B", [{key: value} for value in ours])]
-    return compare([(name, draws[:1] if exact else draws) for name, draws in runs], "A", exact=exact).rows[0]
+    basis = EXACT_BASIS if exact else Basis(kind="drawn", futures=2)
+    return compare([(name, draws[:1] if exact else draws) for name, draws in runs], "A", basis=basis).rows[0]
 
 
 @pytest.mark.parametrize(
     ("ours", "exact", "delta", "colour", "arrow", "words"),
     [
-        ([3_600.0, 3_650.0, 3_550.0], False, "−1 h", "blue", "down", "± 2 min 4 s, better"),
-        ([14_400.0, 14_450.0, 14_350.0], False, "+2 h", "orange", "up", "± 2 min 4 s, worse"),
-        ([1_000.0, 14_000.0, 7_000.0], False, "+2 min 13 s", "off", "off", "± 4 h 27 min, not distinguishable"),
+        ([3_600.0, 3_650.0, 3_550.0], False, "−1 h", "blue", "down", "−49%, better"),
+        ([14_400.0, 14_450.0, 14_350.0], False, "+2 h", "orange", "up", "1.9x to 2.0x, worse"),
+        ([1_000.0, 14_000.0, 7_000.0], False, "+2 min 13 s", "off", "off", "0.028x to 16.1x, not clear"),
         ([7_200.0, 7_300.0, 7_100.0], False, "same", "off", "off", ""),
         ([3_600.0], True, "−1 h", "blue", "down", "better"),
     ],
@@ -175,8 +177,8 @@ def test_parts_of_the_bill_add_up() -> None:
 def test_the_run_that_is_best_most_often() -> None:
     base = {"wait_p95": 10.0, "jct_mean": 20.0, "preemptions": 0}
     runs = [("A", base), ("B", {"wait_p95": 5.0, "jct_mean": 10.0, "preemptions": 3}), ("C", base)]
-    assert most_stars(compare(runs, "A", exact=True)) == "B"
-    assert most_stars(compare([("A", base), ("B", base)], "A", exact=True)) == "A"
+    assert most_stars(compare(runs, "A", basis=EXACT_BASIS)) == "B"
+    assert most_stars(compare([("A", base), ("B", base)], "A", basis=EXACT_BASIS)) == "A"
 
 
 def test_neighbouring_nodes_are_named_together():

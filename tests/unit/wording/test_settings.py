@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dlsched.wording.certainty import EXACT, certainty
 from dlsched.wording.settings import Value, factor_words, setting_words, value_words, vary_words
 
 
@@ -66,10 +65,3 @@ def test_what_varies_between_draws() -> None:
     assert vary_words({"days": 1, "run_time_spread": 0.3, "failures": 200.0}) == [
         "days resampled", "run times ± 30%", "failures (each node every 8 d 8 h)",
     ]  # fmt: skip
-
-
-def test_how_sure_numbers_are() -> None:
-    assert certainty(1, exact=True) == EXACT
-    assert certainty(1, exact=False) == "rough, 1 draw"
-    assert certainty(5, exact=False) == "95%, 5 paired draws"
-    assert certainty(5, exact=False, paired=False, of_days=True) == "95%, 5 draws of these days"

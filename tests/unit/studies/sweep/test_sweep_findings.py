@@ -50,7 +50,7 @@ def test_a_policy_that_is_best_everywhere_and_ties() -> None:
     best = made({"jct_mean": {"fifo": [[20.0], [30.0]], "sjf": [[10.0], [30.0]]}}, exact=True)
     assert says(finding(best, "jct_mean"), "SJF is best in both", "FIFO can be 100% worse", "4 nodes", "exact")
     tie = made({"jct_mean": {"fifo": [[20.0], [30.0]], "sjf": [[20.0], [30.0]]}})
-    assert says(finding(tie, "jct_mean"), "FIFO and SJF are best in both", "rough, 1 draw")
+    assert says(finding(tie, "jct_mean"), "FIFO and SJF are best in both", "rough preview")
 
 
 def test_where_the_best_is_next_to_nothing_losses_are_told_in_their_unit() -> None:
@@ -163,7 +163,7 @@ def test_who_completes_fewer_jobs_is_not_called_the_safe_choice() -> None:
     )
     unlike = answer.model_copy(update={"cells": cells})
     words = "SJF completes 4 jobs where FIFO completes 10, at 4 nodes"
-    assert f". But {words} (95%, 2 paired draws)." in finding(unlike, "jct_mean")
+    assert f". But {words} (95% interval over 2 simulated versions of the workload)." in finding(unlike, "jct_mean")
     title, value, hint = cards_of(unlike, "jct_mean")[0]
     assert (title, value) == ("Best of jobs it completed", "SJF")
     assert hint.startswith(words)
@@ -174,7 +174,7 @@ def test_assumptions_and_certainty() -> None:
     drawn = made({"jct_mean": {"fifo": [[1.0, 2.0], [2.0, 3.0]]}}, vary={"days": 1.0, "run_time_spread": 0.3})
     labels = [chip.label for chip in premises_of(drawn, [("Nodes", "of the pool")])]
     assert labels == ["default parameters", "2 paired draws", "days resampled", "run times ± 30%", "Nodes"]
-    assert certainty(drawn) == "95%, 2 paired draws of these days"
+    assert certainty(drawn) == "95% interval over 2 simulated versions of the workload"
     assert "not tell how other days would differ" in premises_of(drawn)[2].why
     exact = made({"jct_mean": {"fifo": [[1.0], [2.0]]}}, exact=True)
     assert [chip.label for chip in premises_of(exact)] == ["default parameters", "exact for this trace, not a forecast"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dlsched.domain.errors import InputError
+from dlsched.metrics.stats.basis import Basis
 from dlsched.studies.what_if.answer import Moved, WhatIf, card_rows, comparison_of, forest_rows
 from dlsched.studies.what_if.words import (
     moved_words,
@@ -27,11 +28,12 @@ def test_a_gain_that_costs() -> None:
     assert says(told(answer(TODAY, then)), "Two more nodes cut late jobs", "14.2%", "6.1%", "cost $9,400 more", "95%")
 
 
-def test_draws_of_days_are_told_to_be_of_these_days() -> None:
-    then = draws((0.06, 0.061, 0.062), (3600, 4100, 3700), (49_400, 49_400, 49_400))
-    of_days = {"vary": {"days": 1.0, "run_time_spread": 0.3}}
-    assert told(answer(TODAY, then).model_copy(update=of_days)).endswith("(95%, 3 paired draws of these days).")
-    assert told(answer(TODAY, TODAY, moved=()).model_copy(update=of_days)).endswith("(95%, 3 draws of these days).")
+def test_a_recorded_month_comes_first_and_months_from_its_days_decide() -> None:
+    today = draws([0.14] * 41, [3600] * 41, [40_000] * 41)
+    then = draws([0.06] * 41, [3600] * 41, [49_400] * 41)
+    recorded = {"basis": Basis(kind="recorded", futures=40, days=28)}
+    text = told(answer(today, then, **recorded))
+    assert says(text, "cut late jobs from 14% to 6%", "this month as recorded and 40 months put together from its days")
 
 
 def test_two_gains_have_one_verb_and_a_single_subject_its_own() -> None:
@@ -57,13 +59,13 @@ def test_a_loss_that_saves() -> None:
 def test_what_the_draws_do_not_tell_is_never_better() -> None:
     then = draws((0.10, 0.18, 0.14), (3700, 3900, 3800), (40_000, 40_001, 39_990))
     found = told(answer(TODAY, then))
-    assert says(found, "not distinguishable from today in late jobs and the p95 wait", "same cost")
+    assert says(found, "not clearly change late jobs and the p95 wait", "same cost")
     assert "cut" not in found
 
 
 def test_one_draw_of_something_random_tells_nothing_apart() -> None:
     found = told(answer(TODAY[:1], draws((0.06,), (60,), (49_400,))))
-    assert says(found, "one draw", "late jobs 6% (14% today)", "1 min (1 h today)", "$49,400/month", "rough")
+    assert says(found, "late jobs 6% (14% today)", "1 min (1 h today)", "$49,400/month", "rough")
     assert "cut" not in found
 
 
@@ -74,7 +76,9 @@ def test_where_nothing_is_random_the_difference_is_exact_and_no_forecast() -> No
 
 def test_nothing_changed_says_how_it_is() -> None:
     made = answer(TODAY, TODAY).model_copy(update={"moved": ()})
-    assert says(told(made), "As it is, FIFO", "14.2% ± 0.5 pp", "1 h 3 min ± 8 min 17 s", "$40,000/month", "3 draws")
+    assert says(
+        told(made), "As it is, FIFO", "14.2% (13.7% to 14.7%)", "1 h 3 min (56 min to 1 h 12 min)", "$40,000/month"
+    )
 
 
 def test_a_change_that_changes_nothing_says_so() -> None:
