@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dlsched.domain.errors import InputError
-from dlsched.metrics.stats.basis import Basis
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.studies.what_if.answer import Moved, WhatIf, card_rows, comparison_of, forest_rows
 from dlsched.studies.what_if.words import (
     moved_words,
@@ -70,7 +70,7 @@ def test_one_draw_of_something_random_tells_nothing_apart() -> None:
 
 
 def test_where_nothing_is_random_the_difference_is_exact_and_no_forecast() -> None:
-    found = told(answer(TODAY[:1], draws((0.06,), (3600,), (40_000,)), exact=True))
+    found = told(answer(TODAY[:1], draws((0.06,), (3600,), (40_000,)), basis=EXACT_BASIS))
     assert says(found, "cut late jobs from 14% to 6%", "same cost", "exact", "not a forecast")
 
 
