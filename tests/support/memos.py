@@ -11,6 +11,7 @@ import pandas as pd
 from dlsched.report.alternatives import Alternative, Origin
 from dlsched.report.evidence import winners_of
 from dlsched.report.memo import Memo, build
+from dlsched.studies.design import Futures
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 
@@ -30,7 +31,7 @@ def numbers(late: float, cost: float, **more: float) -> dict[str, float]:
 
 def option(name: str, draws: Sequence[Mapping[str, Any]], policy: str = "fifo", **more: Any) -> Alternative:
     """An option whose seeds count from 0."""
-    given: dict[str, Any] = {"origin": ORIGIN, "policy": policy, "seeds": tuple(range(len(draws)))}
+    given: dict[str, Any] = {"origin": ORIGIN, "policy": policy, "futures": Futures.first(len(draws) - 1)}
     return Alternative(name, tuple(draws), **(given | {"code_version": "1+a"} | more))
 
 

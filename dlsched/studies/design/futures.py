@@ -9,7 +9,8 @@ from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.studies.design.run import ResolvedVariant
 from dlsched.studies.design.variants import Futures
 from dlsched.wording.assumptions import is_random
-a
+from dlsched.wording.certainty import FEWEST_DAYS
+
 RECORDED_FUTURES = 40
 """Beside what was recorded: from so many on a verdict is wrong about the long run in under 1% of traces (029)."""
 DRAWN_FUTURES = 20
