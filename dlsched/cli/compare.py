@@ -68,7 +68,7 @@ class Compared:
     def caveats(self) -> tuple[Caveat, ...]:
         """What must stand beside the sentence."""
         policies = [registry.find(self.variants[name].policy) for name in self.draws]
-        return caveats_of(self.scenario, policies, resampled="days" in self.futures.vary)
+        return caveats_of(self.scenario, policies, resampled=self.basis.days > 0)
 
     @property
     def comparison(self) -> Comparison:

@@ -333,7 +333,7 @@ def _sizes(found: Frontier | None) -> str:
 
 
 def _all_assumptions(memo: Memo) -> str:
-    chips = listing(f"<b>{said(chip.label, 200)}</b>: {said(chip.why)}" for chip in memo.assumptions)
+    chips = listing(f"<b>{said(chip.label, 200)}</b>: {said(chip.why)}" for chip in (*memo.caveats, *memo.assumptions))
     cautions = listing(said(f"{guard.text} {guard.action}.") for guard in memo.cautions)
     bounds = listing(said(f"{name}: {words}") for name, words in memo.bounds.items())
     parts = [("Assumptions", chips), ("Read with care", cautions), ("What is left to gain at most (proven)", bounds)]

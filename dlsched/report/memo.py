@@ -208,7 +208,7 @@ def build(
         {name: words for name, words in bounds.items() if words},
         tuple(winners),
         sensitivity,
-        (*caveats, *assumptions),
+        tuple(assumptions),
         tuple(cautions),
         commands(options, None if sizes is None else sizes.sizing),
         made_on,

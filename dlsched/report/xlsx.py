@@ -286,7 +286,7 @@ def _sizes(sheet: _Sheet, book: Any, found: Frontier) -> None:
 
 def _assumptions(sheet: _Sheet, _book: Any, memo: Memo) -> None:
     sheet.add(["Assumption", "Why, and what it means"], style="head")
-    for chip in memo.assumptions:
+    for chip in (*memo.caveats, *memo.assumptions):
         sheet.add([chip.label, chip.why])
     for guard in memo.cautions:
         sheet.add(["Read with care", f"{guard.text} {guard.action}."])

@@ -190,5 +190,8 @@ def _days(scenario: Scenario, *, resampled: bool) -> list[Caveat]:
         text = f"put together from these {days} only"
         why = "Simulated months mix whole days of this trace. Days unlike any of these are not among them."
     else:
-        text, why = f"these {days} only, not a forecast", "The numbers are of the recorded jobs, as they came."
+        text, why = (
+            f"of these {days} only",
+            "The numbers are of the recorded jobs as they came: no forecast of other months.",
+        )
     return [Caveat(text, why, "Workload", kind="these-days-only", is_mild=True)]

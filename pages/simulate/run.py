@@ -1,9 +1,8 @@
 import streamlit as st
 
 from dlsched.ui.frame import page, parts
-from dlsched.ui.scenario import price_lists, trust
+from dlsched.ui.scenario import trust
 from dlsched.ui.simulate import policy_list, queue, run
-from dlsched.wording.assumptions import assumptions
 from dlsched.wording.cautions import cautions
 from dlsched.wording.formats import amount
 from dlsched.workload.import_report import fit_of, in_seconds
@@ -31,7 +30,7 @@ with right:
             parts.sentence(
                 f"Run {what} on {amount(len(jobs), 'job')}: {facts}.",
                 trust.caveats(current, [spec.key for spec in specs]),
-                assumptions(current, today=price_lists.today()),
+                trust.premises(current),
                 key="run",
             )
         disabled = not plan or not valid or bool(refused)

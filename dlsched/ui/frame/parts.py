@@ -23,7 +23,7 @@ def sentence(text: str, caveats: Sequence[Caveat], premises: Sequence[Premise] =
     """Show the page's answer in plain words with what must be known of it, and all assumptions behind it.
 
     Names that users gave may be in the texts. ``caveats`` is empty only where nothing was simulated; ``premises`` are
-    the other assumptions. ``key`` names the popover of both, one for each page.
+    the other assumptions. ``key`` names the popover that lists both with their reasons, one for each page.
     """
     st.header(safe(text, 900), anchor=False)
     if not caveats and not premises:
@@ -32,7 +32,8 @@ def sentence(text: str, caveats: Sequence[Caveat], premises: Sequence[Premise] =
         for one in caveats:
             colour: Literal["red", "gray", "orange"] = "red" if one.is_bad else "gray" if one.is_mild else "orange"
             st.badge(safe(one.label, 120), color=colour, help=safe(one.why, 600))
-        chips([*caveats, *premises], key)
+        if key:
+            chips([*caveats, *premises], key)
 
 
 def cards(entries: Sequence[tuple[str, str, str]]) -> None:

@@ -17,8 +17,7 @@ from dlsched.ui.frame import futures, run_state, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import chips
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.scenario import price_lists, trust
-from dlsched.wording.assumptions import assumptions
+from dlsched.ui.scenario import trust
 from dlsched.wording.formats import amount, money, share
 
 DATA_CHIP = {"example": ("example data", "orange"), "generated": ("generated", "orange")}
@@ -47,7 +46,7 @@ def show(current: Scenario, *, assumed: bool = True) -> None:
             st.badge(label, color=colour)  # type: ignore[arg-type]
         futures.menu(current)
         if assumed:
-            chips([*trust.caveats(current, ()), *assumptions(current, today=price_lists.today())], "bar")
+            chips([*trust.caveats(current, ()), *trust.premises(current)], "bar")
         if edited:
             _edited(info)
         _running()

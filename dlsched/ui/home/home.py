@@ -39,7 +39,7 @@ def demo_card(*, primary: bool) -> None:
     """Show the bundled demo with its finding, and the button that runs it."""
     shown = demo_result()
     with st.container(border=True, gap="small"):
-        sentence(shown.sentence, caveats_of(session.demo(), map(find, DEMO_POLICIES)), key="demo")
+        sentence(shown.sentence, caveats_of(session.demo(), map(find, DEMO_POLICIES)))
         charts.show(shown.chart(charts.page_theme()), "demo-thumb")
         st.markdown(
             "1,200 made-up jobs on 8 nodes with 8 A100 each. "

@@ -33,9 +33,8 @@ from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import size_state
 from dlsched.ui.plan.size import keys_of, name_of
-from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario import price_lists, trust
 from dlsched.ui.study_page import Asked
-from dlsched.wording.assumptions import assumptions
 from dlsched.wording.formats import amount
 
 MONTH, TYPE, NODES = "Month", "VM type", "Nodes ±"
@@ -180,7 +179,7 @@ def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
     """Show an answer."""
     answer = shown.answer
     parts.guard_rails(cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
-    own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
+    own = [] if shown.elsewhere else trust.premises(scenario)
     premises = [*ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *own]
     parts.sentence(sentence(answer), size_state.caveats(shown, scenario), premises, key="growth")
     parts.cards(cards_of(answer))

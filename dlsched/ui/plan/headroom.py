@@ -23,8 +23,7 @@ from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, pick, sentence
 from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import size_state
-from dlsched.ui.scenario import price_lists
-from dlsched.wording.assumptions import assumptions
+from dlsched.ui.scenario import trust
 from dlsched.wording.formats import amount
 
 
@@ -34,7 +33,7 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, _: bool) -> None:
     if not answer.headroom:
         sentence(NO_HEADROOM, ())
         return
-    own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
+    own = [] if shown.elsewhere else trust.premises(scenario)
     sentence(
         " ".join(headroom_words(answer, room) for room in answer.headroom), size_state.caveats(shown, scenario),
         [LOAD_ASSUMED, *rule_premises(answer.rule, answer.futures.vary), *own], key="headroom",

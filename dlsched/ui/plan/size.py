@@ -41,9 +41,8 @@ from dlsched.ui.frame.parts import cards, guard_rails, mistakes_shown, pick, sen
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.size_state import what_if_of
-from dlsched.ui.scenario import price_lists
+from dlsched.ui.scenario import trust
 from dlsched.ui.study_page import Asked
-from dlsched.wording.assumptions import assumptions
 from dlsched.wording.cautions import Caution, overload_cautions
 from dlsched.wording.formats import amount
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -164,7 +163,7 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
     answer = shown.answer
     load = [] if shown.elsewhere else _overload(answer, scenario)
     guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *load])
-    own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
+    own = [] if shown.elsewhere else trust.premises(scenario)
     sentence(
         sentence_of(answer, hits=True), size_state.caveats(shown, scenario), [*premises_of(answer), *own], key="size"
     )

@@ -33,8 +33,8 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.regret_table import regret_rows, regret_table
 from dlsched.ui.plan.sweep_runs import SWEEPS, Shown
-from dlsched.ui.scenario import price_lists, trust
-from dlsched.wording.assumptions import Premise, assumptions
+from dlsched.ui.scenario import trust
+from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import overload_cautions
 from dlsched.wording.formats import amount, show_interval
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -101,7 +101,7 @@ def _premises(shown: Shown, scenario: Scenario) -> list[Premise]:
     answer = shown.answer
     helps = {change.key: change.help for change in factors_for(scenario)}
     of_axes = [(axis.label, helps[axis.key]) for axis in answer.axes if axis.key in helps]
-    own = [] if shown.elsewhere else assumptions(scenario, today=price_lists.today())
+    own = [] if shown.elsewhere else trust.premises(scenario)
     return [*own, *premises_of(answer, of_axes)]
 
 

@@ -142,7 +142,7 @@ def show(shown: Shown, asked: WhatIfPlan, *, refining: bool = False, old: bool =
 
 def _caveats(plan: WhatIfPlan) -> tuple[Caveat, ...]:
     """Return what stands beside the answer; where estimates differ, each side is told what it is told."""
-    today, made, resampled = plan.edited.scenario, plan.made, "days" in plan.spec.futures.vary
+    today, made, resampled = plan.edited.scenario, plan.made, plan.basis.days > 0
     before, after = plan.spec.baseline.policy, plan.spec.changed.policy
     if today.options.estimate_error == made.options.estimate_error:
         return trust.caveats(made, [before, after], about=today, resampled=resampled)

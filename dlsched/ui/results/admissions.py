@@ -81,7 +81,8 @@ def _interval(one: Admission, run: OpenedRun, stored: float) -> None:
     guard_rails(cautions_of(one, stored if stored == stored else None, run.scenario, stale=run.is_stale))
     if one.worthless:
         _other_unit(run.scenario)
-    sentence(sentence_of(one), trust.caveats(run.scenario, [run.info.policy]), key="admissions")
+    told = trust.caveats(run.scenario, [run.info.policy])
+    sentence(sentence_of(one), told, trust.premises(run.scenario), key="admissions")
     cards(cards_of(one))
     charts.show(room_chart(one, charts.page_theme()), "admit-room")
     _jobs(one, run)

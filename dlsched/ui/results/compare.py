@@ -28,7 +28,6 @@ from dlsched.ui.frame.runs_of import Series, shared_seeds
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.plan import what_if_form, what_if_state
 from dlsched.ui.results import winners as winners_view
-from dlsched.ui.results.result import premises_of_runs
 from dlsched.ui.scenario import trust
 from dlsched.wording.cautions import cautions, comparison_cautions
 from dlsched.wording.formats import amount, capital, count
@@ -131,8 +130,8 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     parts.guard_rails([*(one for one in overload if one.level != "info"), *warnings])
     costs = costs_of(chosen)
     saved = sentence_of_savings(comparison, costs) if is_rented and not only_common else ""
-    caveats = trust.caveats(scenario, [series.policy for series in chosen])
-    premises = premises_of_runs(scenario, list(metrics.values()))
+    caveats = trust.caveats(scenario, [series.policy for series in chosen], resampled=comparison.basis.days > 0)
+    premises = trust.premises(scenario, list(metrics.values()))
     parts.sentence(saved or compare_sentence(comparison), caveats, premises, key="compare")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _choose_baseline(chosen)

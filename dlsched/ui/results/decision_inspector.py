@@ -88,7 +88,7 @@ class Inspector(Generic[Answer]):
         Stops the page where the URL names a run that is not in the store, or there is none to look into: then with a
         way to one.
         """
-        page.begin(self.title, url=("scenario", "run"))
+        page.begin(self.title, url=("scenario", "run"), assumed=False)
         runs = session.runs_of(session.scenario().content_hash)
         runs = runs[runs["policy"].isin(list(self.labels))].reset_index(drop=True)
         ids, named = runs["run_id"].tolist(), session.run_id()

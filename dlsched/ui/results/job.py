@@ -78,7 +78,8 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
     end_s = float(loaders.series(run_id)["time_s"].iloc[-1])
     timeline = timeline_of(job_id, loaders.jobs(run_id), pieces, waits, end_s, rented=rented)
     told = trust.caveats(scenario, [loaders.info(run_id).policy])
-    sentence(f"Job {job_id}: {timeline.sentence}", told, key="job")
+    premises = trust.premises(scenario, [loaders.metrics(run_id)])
+    sentence(f"Job {job_id}: {timeline.sentence}", told, premises, key="job")
     cards(facts(timeline, rented=rented))
     machines = loaders.groups(run_id, "gpu_type") if rented else None
     own = pieces[pieces["row"] == job["row"]]

@@ -84,7 +84,7 @@ def _decision(one: LookAhead, run: OpenedRun, row: pd.Series) -> None:
     follows, unit = run.info.policy == OPTIMAL, unit_of(run.scenario)
     guard_rails(cautions_of(one, _number(row["objective"]), stale=run.is_stale, follows_plan=follows))
     told = trust.caveats(run.scenario, [run.info.policy])
-    sentence(sentence_of(one, unit, follows_plan=follows), told, key="look-ahead")
+    sentence(sentence_of(one, unit, follows_plan=follows), told, trust.premises(run.scenario), key="look-ahead")
     cards(cards_of(one, _number(row["cpu_s"]), follows_plan=follows))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(f"{one.status or 'no solver'}, {one.method or 'no jobs to plan'}", color="gray",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -23,8 +23,7 @@ from dlsched.ui.results import cards, cost, gantt, job, overview
 from dlsched.ui.results.admissions import ADMISSIONS
 from dlsched.ui.results.dual_prices import DUAL_PRICES
 from dlsched.ui.results.look_ahead import LOOK_AHEAD
-from dlsched.ui.scenario import price_lists, trust
-from dlsched.wording.assumptions import Premise, assumptions
+from dlsched.ui.scenario import trust
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.formats import capital
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -65,7 +64,7 @@ def result_page() -> None:
     if tab != "Job":
         text = result_sentence(run.policy.label, run.metrics, money_first=rents)
         caveats = trust.caveats(run.scenario, [run.policy.key])
-        parts.sentence(text, caveats, premises_of_runs(run.scenario, [run.metrics]), key="result")
+        parts.sentence(text, caveats, trust.premises(run.scenario, [run.metrics]), key="result")
     if tab == "Overview":
         cards.show(run.metrics, _against_baseline(run), run.own.label if run.own else "", money_first=rents)
         overview.main_picture(run.info.run_id, run.scenario)
@@ -190,9 +189,3 @@ def _badges(run: _Opened, warnings: Sequence[Caution]) -> None:
         for limited in overview.badges(run.metrics, without_cost=run.scenario.cluster.free_slots):
             st.badge(dollars(f"{limited.limit.kpi.label}: {limited.short}"), color="gray",
                      help=dollars(f"{capital(limited.words)} (proven)."))  # fmt: skip
-
-
-def premises_of_runs(scenario: Scenario, metrics: Sequence[Mapping[str, object]]) -> list[Premise]:
-    """Return what runs of a scenario take for granted beside their caveats, whose numbers are ``metrics``."""
-    stops_jobs = any(values.get("preemptions") or values.get("resizes") for values in metrics)
-    return assumptions(scenario, stops_jobs=stops_jobs, today=price_lists.today())

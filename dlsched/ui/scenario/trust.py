@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
@@ -11,6 +11,8 @@ from dlsched.studies.calibration.answer import Calibration, has_same_record
 from dlsched.studies.calibration.words import trust_caveat
 from dlsched.ui.answers import Answers, Shown
 from dlsched.ui.frame import session
+from dlsched.ui.scenario import price_lists
+from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.caveats import Caveat, caveats_of
 
 CALIBRATIONS = Answers(STUDY)
@@ -53,3 +55,9 @@ def caveats(
     """
     trust = known_trust(about or scenario)
     return caveats_of(scenario, map(find, policies), trust=trust, resampled=resampled, metrics=metrics)
+
+
+def premises(scenario: Scenario, metrics: Sequence[Mapping[str, object]] = ()) -> list[Premise]:
+    """Return what is assumed beside the caveats; ``metrics``: of runs, which say whether jobs were stopped."""
+    stops_jobs = any(values.get("preemptions") or values.get("resizes") for values in metrics)
+    return assumptions(scenario, stops_jobs=stops_jobs, today=price_lists.today())

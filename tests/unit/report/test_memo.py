@@ -122,7 +122,7 @@ def test_a_memo_is_not_built_without_the_caveats_of_its_options(kind):
     assert memo.labels[:2] == tuple(caveat.label for caveat in caveats)[:2]
     assert {"SJF is told true run times", memo.caveats[1].label} <= set(memo.labels)
     assert memo.caveats[1].kind == {"example": "example-data"}.get(kind, kind)
-    assert memo.assumptions[: len(caveats)] == caveats
+    assert memo.caveats == caveats
     for missing in caveats:
         with pytest.raises(InputError, match=f"must say its caveats.*{missing.kind} not told"):
             dataclasses.replace(memo, caveats=tuple(one for one in caveats if one != missing))

@@ -63,7 +63,7 @@ def texts(scenario: Scenario, *policies: Any, **more: Any) -> dict[str, str]:
 
 
 def test_a_long_trace_of_ones_own_under_fifo_has_only_its_days() -> None:
-    assert texts(trace(28)) == {"these-days-only": "these 28 days only, not a forecast"}
+    assert texts(trace(28)) == {"these-days-only": "of these 28 days only"}
     assert texts(trace(28), resampled=True) == {"these-days-only": "put together from these 28 days only"}
 
 
