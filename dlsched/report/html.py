@@ -24,7 +24,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
 WORDS = {"better": "better", "worse": "worse"}
 MOST_GROUPS, MOST_GROUPS_DENSE = 6, 4
-MOST_ASSUMPTIONS = 8
+MOST_ASSUMPTIONS, MOST_ASSUMPTIONS_DENSE = 8, 3
 MOST_CAUTIONS = 2
 DENSE = 550
 """With more letters in its texts the page is set smaller and holds fewer numbers, so that it stays one page."""
@@ -99,7 +99,7 @@ def _advice(memo: Memo) -> str:
 
 
 def _is_dense(memo: Memo) -> bool:
-    texts = (memo.question, memo.recommendation, memo.note, *memo.care[:MOST_CAUTIONS])
+    texts = (memo.question, memo.recommendation, memo.note, *memo.labels, *memo.care[:MOST_CAUTIONS])
     return sum(map(len, texts)) > DENSE
 
 
@@ -186,8 +186,9 @@ def _sensitivity(memo: Memo) -> str:
 
 
 def _assumptions(memo: Memo) -> str:
-    more = len(memo.assumptions) - MOST_ASSUMPTIONS
-    labels = " · ".join(said(chip.label, 120) for chip in memo.assumptions[:MOST_ASSUMPTIONS])
+    most = MOST_ASSUMPTIONS_DENSE if _is_dense(memo) else MOST_ASSUMPTIONS
+    more = len(memo.assumptions) - most
+    labels = " · ".join(said(chip.label, 120) for chip in memo.assumptions[:most])
     labels += f" · and {more} more in the appendix" if more > 0 else ""
     return f'<h2>Assumptions</h2><p class="small">{labels}</p>' if labels else ""
 
