@@ -1,0 +1,43 @@
+"""Every command with a headline says its caveats in a line after it, and in JSON by kind and text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dlsched.cli.main import main
+from dlsched.workload.fill import fill_prices
+from dlsched.workload.scenario_file import to_document
+from tests.support.recorded_jobs import recorded_scenario
+
+ALONE = ("--processes", "1")
+TARGET = ("--target", "wait_p95<=500h", "--policy", "sjf")
+COMMANDS = {
+    "compare": ("--policies", "fifo,sjf"),
+    "size": (*TARGET, "--types", "nodes=2:3"),
+    "growth": (*TARGET, "--months", "1"),
+    "sweep": ("--vary", "nodes=2,3", "--policies", "fifo,sjf"),
+}
+TOLD = ["true-run-times", "made-up-prices", "calibration", "these-days-only"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(to_document(fill_prices(recorded_scenario("fifo")))), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_line_after_the_headline_and_a_key_of_the_json(
+    command: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [command, file, *COMMANDS[command], "--futures", "2", *ALONE]
+    assert main(asked) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("Mind: SJF is told true run times; example prices")
+    assert main([*asked, "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert [one["kind"] for one in plain["caveats"]] == TOLD
+    assert plain["caveats"][-1]["text"] == "put together from these 6 days only"
