@@ -74,7 +74,7 @@ class Compared:
     def comparison(self) -> Comparison:
         """The comparison of what did not fail."""
         runs = [(name, [draw.metrics or {} for draw in draws]) for name, draws in self.draws.items()]
-        return compare(runs, runs[0][0], basis=self.basis)
+        return compare(runs, runs[0][0], basis=self.basis, rents=self.scenario.cluster.free_slots)
 
 
 def run(options: Namespace) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dlsched.domain.cluster import Cluster
+from dlsched.metrics.money import COSTS, cost_key
 from dlsched.metrics.savings import cost_words, gain_words
 from dlsched.metrics.stats.compare import Cell, Comparison, Row
 from dlsched.metrics.summary import HOURS_PER_MONTH
@@ -21,15 +22,17 @@ HEADLINES: Mapping[str, str] = {
     "not_running_mean": "the mean time not running",
     "late_share": "late jobs",
     "slowdown_mean": "the mean slowdown",
+    "cost_month": "machine cost",
+    "usd_per_job": "machine cost per job",
+    "total_cost": "total cost",
     "vm_cost": "machine cost",
 }
 """The metrics a comparison speaks of, as they are called in a sentence.
 
 Slowdown only where jobs have no due times; time not running in place of the wait where a policy stops jobs, because
 the wait ends at the first start. Where a policy changes widths the time in system takes the place of both: a job can
-start at once and crawl.
+start at once and crawl. Of the costs one: see :func:`dlsched.metrics.money.cost_key`.
 """
-COST = "vm_cost"
 MOST_CLAUSES = 2
 MOST_GPU_TYPES = 3
 """More GPU types than this are counted in a sentence, not named."""
@@ -209,6 +212,7 @@ def headline_rows(comparison: Comparison) -> list[Row]:
         left_out = {"jct_mean", "wait_p95" if _any_above_zero(comparison, "preemptions") else "not_running_mean"}
     if has_due:
         left_out.add("slowdown_mean")
+    left_out |= {*COSTS} - {cost_key(comparison)}
     keys = [key for key in HEADLINES if key not in left_out]
     return [row for key in keys if (row := comparison.row(key)) is not None]
 
@@ -239,12 +243,13 @@ def _change(row: Row, cell: Cell, base: str, *, again: bool = False) -> str:
 def _rest(comparison: Comparison, name: str) -> str:
     """Return what a plain improvement costs, where the cost did not change."""
     rows = {row.kpi.key: (row, row.of(name)) for row in headline_rows(comparison)}
-    if COST not in rows or not _of_verdict(rows, "better") or _of_verdict(rows, "worse"):
+    cost = cost_key(comparison)
+    if cost not in rows or not _of_verdict(rows, "better") or _of_verdict(rows, "worse"):
         return ""
     return {
-        "same": f"at the same {HEADLINES[COST]}",
-        "not clear": f"at about the same {HEADLINES[COST]}",
-    }.get(rows[COST][1].verdict, "")
+        "same": f"at the same {HEADLINES[cost]}",
+        "not clear": f"at about the same {HEADLINES[cost]}",
+    }.get(rows[cost][1].verdict, "")
 
 
 def _no_difference(cells: Mapping[str, tuple[Row, Cell]], name: str, base: str) -> str:

@@ -98,6 +98,9 @@ _ENTRIES: tuple[KPI, ...] = (
         "Price times time each machine was up, used or not. Prices are frozen into the run.", "Cost"),
     KPI("cost_month", "Cost per month", "usd_per_month", "lower",
         "Machine cost over the arrival window, scaled to 30.4 days. Use it when windows differ.", "Cost"),
+    KPI("usd_per_job", "Cost per job", "usd", "lower",
+        "Machine cost divided by completed jobs. It compares policies that rent machines, which pay over unlike times. "
+        "A dash where no job was completed.", "Cost"),
     KPI("total_cost", "Total cost", "usd", "lower",
         "Machine cost + cost of lateness + cost of rejections, always shown with its parts.", "Cost"),
     KPI("total_cost_bound", "Total cost, least possible", "usd", "neutral",

@@ -23,8 +23,8 @@ Metrics = dict[str, float | int | None]
 
 HOURS_PER_MONTH = 30.4 * 24
 COSTS = (
-    "vm_cost", "idle_cost", "spare_cost", "restart_cost", "cost_month", "usd_per_useful_gpu_h", "total_cost",
-    "total_cost_bound",
+    "vm_cost", "idle_cost", "spare_cost", "restart_cost", "cost_month", "usd_per_job", "usd_per_useful_gpu_h",
+    "total_cost", "total_cost_bound",
 )  # fmt: skip
 """Metrics that need a price for every machine."""
 
@@ -131,7 +131,7 @@ def money(facts: RunFacts) -> Metrics:
     bill = facts.bill
     if bill is None:
         return nothing | {"rejection_cost": rejection_usd}
-    useful_h = facts.gpu_s_useful / HOUR_S
+    useful_h, done = facts.gpu_s_useful / HOUR_S, int(facts.completed.sum())
     late_usd = 0.0 if facts.tardiness_usd is None else float(facts.tardiness_usd.sum())
     return nothing | {
         "vm_cost": bill.total_usd,
@@ -139,6 +139,7 @@ def money(facts: RunFacts) -> Metrics:
         "spare_cost": bill.spare_usd,
         "restart_cost": facts.restart_usd,
         "cost_month": _month_usd(facts),
+        "usd_per_job": bill.total_usd / done if done else None,
         "usd_per_useful_gpu_h": bill.total_usd / useful_h if useful_h > 0 else None,
         "rejection_cost": rejection_usd,
         "total_cost": bill.total_usd + late_usd + rejection_usd,

@@ -9,15 +9,14 @@ import numpy as np
 
 from dlsched.metrics.findings import HEADLINES, compare_sentence, headline_rows
 from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.money import COSTS, cost_key
 from dlsched.metrics.stats.compare import Cell, Comparison, Row
 from dlsched.metrics.stats.statements import Estimate
 from dlsched.report.alternatives import Alternative
-from dlsched.wording.cautions import UNEQUAL_WINDOWS
 from dlsched.wording.formats import amount, listed
 
-COST, COST_OF_A_MONTH = "vm_cost", "cost_month"
 ENOUGH_DRAWS = 10
-NOT_SERVICE = ("completed", COST)
+NOT_SERVICE = ("completed", *COSTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +27,6 @@ class Point:
     cost: Estimate
     service: Estimate
     beaten: bool
-
-
-def cost_key(options: Sequence[Alternative], *, rents: bool = False) -> str:
-    """Return the metric in which costs are compared: of a month where the options take unlike times.
-
-    ``rents``: the policy gives machines back, so what it spends on the same jobs is compared whatever the time.
-    """
-    spans = [span for option in options if (span := option.mean("makespan"))]
-    unlike = bool(spans) and max(spans) > UNEQUAL_WINDOWS * min(spans)
-    monthly = all(option.mean(COST_OF_A_MONTH) is not None for option in options)
-    return COST_OF_A_MONTH if unlike and monthly and not rents else COST
 
 
 def service_key(comparison: Comparison) -> str:
@@ -93,8 +81,8 @@ def best_of(comparison: Comparison, options: Sequence[Alternative]) -> str:
     clear = _plainly_better(comparison, options)
     if not clear:
         return comparison.baseline
-    service = service_key(comparison)
-    return min(clear, key=lambda name: (_change(comparison, name, service), _change(comparison, name, COST)))
+    service, cost = service_key(comparison), cost_key(comparison) or ""
+    return min(clear, key=lambda name: (_change(comparison, name, service), _change(comparison, name, cost)))
 
 
 def _found(comparison: Comparison, options: Sequence[Alternative]) -> Alternative | None:

@@ -13,11 +13,12 @@ from datetime import date
 from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import LIMITS, all_limited
+from dlsched.metrics.money import COSTS, cost_key, cost_keys
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import Comparison, Row, check_same_workload, compare
 from dlsched.metrics.winners import Winners
 from dlsched.report.alternatives import Alternative, Origin
-from dlsched.report.choice import Point, best_of, cost_key, is_rough, points, recommendation, service_key
+from dlsched.report.choice import Point, best_of, is_rough, points, recommendation, service_key
 from dlsched.report.evidence import Frontier, Sensitivity
 from dlsched.report.rerun import commands
 from dlsched.report.units import UNITS, Dot, titled
@@ -36,9 +37,8 @@ DRAWN = Basis(kind="drawn")
 ROUGH = "rough preview: 1 simulation, another may say otherwise"
 ALWAYS = ("completed",)
 FIRST_ROWS = (
-    "completed", "rejected", "unfinished", "late_share", "utility_total", "vm_cost", "cost_month", "wait_p95",
-    "jct_mean", "tardiness_cost", "total_cost", "not_running_mean", "slowdown_mean", "wait_p50", "idle_cost",
-    "allocation_ratio",
+    "completed", "rejected", "unfinished", "late_share", "utility_total", *COSTS, "wait_p95", "jct_mean",
+    "tardiness_cost", "not_running_mean", "slowdown_mean", "wait_p50", "allocation_ratio",
 )  # fmt: skip
 
 
@@ -188,8 +188,8 @@ def build(
             why = f"has {count(len(text))} letters; the page holds {LONGEST[name]}"
             raise InputError(name, why, "Shorten it; the appendix has all numbers")
     drawn = [(option.name, option.draws) for option in options]
-    comparison = compare(drawn, options[0].name, basis=basis)
-    cost, service = cost_key(options, rents=rents), service_key(comparison)
+    comparison = compare(drawn, options[0].name, basis=basis, rents=rents)
+    cost, service = cost_key(comparison) or cost_keys(rents=rents)[0], service_key(comparison)
     rows, same = _rows(comparison, cost)
     names = [option.name for option in options]
     bounds = {option.name: _bound_words(option) for option in options}
@@ -236,11 +236,12 @@ def _check(options: Sequence[Alternative]) -> None:
 def _rows(comparison: Comparison, cost: str) -> tuple[tuple[Row, ...], str]:
     """Return the rows of the first page, and what is the same under all options in words.
 
-    Completed jobs are always there, then what differs, in the order of ``FIRST_ROWS``; machine cost in total or of a
-    month, not both.
+    Completed jobs are always there, then what differs, in the order of ``FIRST_ROWS``; of the costs the one that
+    decides, and the total where machines are rented for the same jobs.
     """
-    other_cost = {"vm_cost": "cost_month", "cost_month": "vm_cost"}[cost]
-    named = [row for key in FIRST_ROWS if key != other_cost and (row := comparison.row(key)) is not None]
+    shown = (cost, "total_cost") if comparison.rents else (cost,)
+    keys = [key for key in FIRST_ROWS if key not in COSTS or key in shown]
+    named = [row for key in keys if (row := comparison.row(key)) is not None]
     equal = [row for row in named if all(cell.verdict in ("same", "baseline") for cell in row.cells)]
     kept = [row for row in named if row.kpi.key in ALWAYS or row not in equal]
     folded = [f"{row.kpi.label} {row.cells[0].text}" for row in equal if row not in kept]

@@ -31,8 +31,8 @@ Numbers = Mapping[str, Number]
 COMPARED = (
     "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "wait_mean", "not_running_mean", "jct_mean",
     "jct_p95", "slowdown_mean", "late_share", "tardiness_total", "tardiness_cost", "utility_total", "vm_cost",
-    "cost_month", "total_cost", "idle_cost", "usd_per_useful_gpu_h", "allocation_ratio", "goodput", "other_width_share",
-    "preemptions", "resizes", "restarts",
+    "cost_month", "usd_per_job", "total_cost", "idle_cost", "usd_per_useful_gpu_h", "allocation_ratio", "goodput",
+    "other_width_share", "preemptions", "resizes", "restarts",
 )  # fmt: skip
 
 
@@ -88,13 +88,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All compared metrics; ``futures`` of ``basis.futures`` + 1 are there, future 0 among them."""
+    """All compared metrics; ``futures`` of ``basis.futures`` + 1 are there, future 0 among them.
+
+    ``rents``: the policies rent the machines, which decides how costs compare (:mod:`dlsched.metrics.money`).
+    """
 
     baseline: str
     names: tuple[str, ...]
     rows: tuple[Row, ...]
     futures: int
     basis: Basis
+    rents: bool = False
 
     def row(self, key: str) -> Row | None:
         """Return the row of a metric, if any run has it."""
@@ -121,6 +125,7 @@ def compare(
     baseline: str,
     *,
     basis: Basis,
+    rents: bool = False,
     keys: Sequence[str] = COMPARED,
 ) -> Comparison:
     """Return the comparison of runs on the same workload.
@@ -134,6 +139,8 @@ def compare(
         Name of the run that the others are compared with.
     basis
         What the futures are of.
+    rents
+        Whether the policies rent the machines.
     keys
         Metrics to compare, in this order; those no run has are left out.
 
@@ -150,7 +157,7 @@ def compare(
         best = _best(kpi, values, basis)
         cells = tuple(_cell(kpi, name, values, baseline, best, basis) for name in futures)
         there += [Row(kpi, cells)] if any(cell.value is not None for cell in cells) else []
-    return Comparison(baseline, tuple(futures), tuple(there), len(futures[baseline]), basis)
+    return Comparison(baseline, tuple(futures), tuple(there), len(futures[baseline]), basis, rents)
 
 
 def comparison_table(comparison: Comparison) -> pd.DataFrame:

@@ -159,12 +159,13 @@ def _tardiness_usd(facts: Facts, tardiness_s: Floats) -> Number:
 
 
 def _money(facts: Facts, jobs: Mapping[str, Floats], usd: Floats | None, split: BillSplit | None) -> dict[str, Number]:
-    rejected = int((facts.log.job_status == JobStatus.REJECTED).sum())
+    rejected, done = (int((facts.log.job_status == one).sum()) for one in (JobStatus.REJECTED, JobStatus.COMPLETED))
     rejection_usd = rejected * facts.scenario.options.rejection_usd
     late_usd = _tardiness_usd(facts, jobs["tardiness_s"]) or 0.0
     bill = None if usd is None else math.fsum(usd)
     return {
         "vm_cost": bill,
+        "usd_per_job": None if bill is None or not done else bill / done,
         "rejection_cost": rejection_usd,
         "total_cost": None if bill is None else bill + late_usd + rejection_usd,
         "idle_cost": None if split is None else split.idle_usd,

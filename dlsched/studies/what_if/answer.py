@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from dlsched.domain.model import Answer, FrozenModel
 from dlsched.metrics.findings import headline_rows
+from dlsched.metrics.money import COSTS, cost_key
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import Comparison, Row, compare
 from dlsched.metrics.winners import Winners
@@ -17,7 +18,7 @@ LEVELS_PERCENT = tuple(level / 2 for level in range(201))
 """Shares of jobs at which waits and times in system are kept, percent: 0, 0.5, ..., 100."""
 MOST_CARDS = 4
 FOREST = (
-    "late_share", "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", "cost_month", "total_cost", "allocation_ratio",
+    "late_share", "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", *COSTS, "allocation_ratio",
 )  # fmt: skip
 MOST_FOREST_ROWS = 6
 
@@ -105,17 +106,7 @@ class WhatIf(Answer):
 def comparison_of(answer: WhatIf) -> Comparison:
     """Return all metrics of both sides with their differences, paired by future."""
     sides = [(TODAY, answer.baseline.metrics), (CHANGED, answer.changed.metrics)]
-    return compare(sides, TODAY, basis=answer.basis)
-
-
-def cost_key(answer: WhatIf, comparison: Comparison) -> str | None:
-    """Return the metric that says what the choice costs; None without prices.
-
-    Per month, as the time in which jobs arrive may differ. Where the policy rents machines, in all: the cost of the
-    time in which jobs arrive would flatter a policy that rents little then and runs the jobs later.
-    """
-    keys = ("total_cost", "vm_cost") if answer.free_slots else ("cost_month", "vm_cost")
-    return next((key for key in keys if _is_there(comparison.row(key))), None)
+    return compare(sides, TODAY, basis=answer.basis, rents=answer.free_slots)
 
 
 def service_rows(comparison: Comparison) -> list[Row]:
@@ -131,7 +122,7 @@ def card_rows(answer: WhatIf, comparison: Comparison) -> list[Row]:
     late = next((row for key in ("late_share", "utility_total", "slowdown_mean")
                  if _is_there(row := comparison.row(key))), None)  # fmt: skip
     waits = [row for row in service if row is not late and row.kpi.key != "slowdown_mean"][:1]
-    completed, cost = comparison.row("completed"), cost_key(answer, comparison)
+    completed, cost = comparison.row("completed"), cost_key(comparison)
     differs = completed is not None and completed.of(CHANGED).verdict != "same"
     third = completed if differs else comparison.row("wait_p50")
     last = comparison.row(cost or "allocation_ratio")
@@ -140,8 +131,7 @@ def card_rows(answer: WhatIf, comparison: Comparison) -> list[Row]:
 
 def forest_rows(answer: WhatIf, comparison: Comparison) -> list[Row]:
     """Return the metrics of the picture of changes: at most MOST_FOREST_ROWS whose baseline is not 0."""
-    keys = ("total_cost", "vm_cost") if answer.free_slots else ("cost_month", "total_cost")
-    wanted = [key for key in FOREST if key not in ("cost_month", "total_cost") or key in keys]
+    wanted = [key for key in FOREST if key not in COSTS or key == cost_key(comparison)]
     there = [row for key in wanted if _is_there(row := comparison.row(key)) and row is not None]
     return [row for row in there if (value := row.of(TODAY).value) is not None and value.value][:MOST_FOREST_ROWS]
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from dlsched.metrics.findings import HEADLINES
+from dlsched.metrics.money import cost_key
 from dlsched.metrics.stats.compare import Comparison, Row
 from dlsched.policies.registry import find, spoken
-from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, WhatIf, cost_key, service_rows
+from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, WhatIf, service_rows
 from dlsched.studies.what_if.spec import WhatIfPlan
 from dlsched.wording.assumptions import Premise, assumptions, draw_premises
 from dlsched.wording.cautions import Caution, cautions
@@ -57,7 +58,7 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
     if not answer.is_changed:
         return _as_it_is(answer, comparison)
     who, service = subject(answer.moved), service_rows(comparison)
-    cost = comparison.row(cost_key(answer, comparison) or "")
+    cost = comparison.row(cost_key(comparison) or "")
     if comparison.is_rough:
         return _rough(who, service, cost)
     better, worse = (_of(service, verdict)[:MOST_CLAUSES] for verdict in ("better", "worse"))
@@ -155,7 +156,7 @@ def _cost(who: Subject, row: Row, *, gains: bool, losses: bool) -> str:
     cell = row.of(CHANGED)
     if cell.delta is None or is_missing(cell.delta.value):
         return ""
-    name = {"total_cost": "in all", "cost_month": "a month"}.get(row.kpi.key, "for machines")
+    name = {"total_cost": "in all", "cost_month": "a month", "usd_per_job": "a job"}.get(row.kpi.key, "for machines")
     if cell.verdict == "same":
         return ", at the same cost"
     if cell.verdict == "not clear":
@@ -187,7 +188,7 @@ def _rough(who: Subject, rows: Sequence[Row], cost: Row | None) -> str:
 
 
 def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
-    rows = [*service_rows(comparison)[:MOST_CLAUSES], comparison.row(cost_key(answer, comparison) or "")]
+    rows = [*service_rows(comparison)[:MOST_CLAUSES], comparison.row(cost_key(comparison) or "")]
     there = [row for row in rows if row is not None and row.of(TODAY).value is not None]
     if not there:
         return f"As it is, {spoken(answer.baseline.label)} leaves no number to compare."
@@ -197,8 +198,7 @@ def _as_it_is(answer: WhatIf, comparison: Comparison) -> str:
 
 def _named(row: Row) -> str:
     """Return a metric as it is called where its value follows; a cost per month says so itself."""
-    names = {**HEADLINES, "cost_month": "machine cost", "total_cost": "total cost"}
-    return names[row.kpi.key]
+    return HEADLINES[row.kpi.key]
 
 
 def completed_words(answer: WhatIf, comparison: Comparison) -> str:

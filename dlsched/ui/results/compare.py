@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
@@ -18,6 +18,7 @@ from dlsched.metrics.fairness_change import fairness_change
 from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.job_classes import groupings_of
 from dlsched.metrics.limits import LIMITS, Limit, common_bound, limited_runs
+from dlsched.metrics.money import COSTS, RENTED, cost_key
 from dlsched.metrics.savings import RunCost, Savings, run_costs, saving_words, savings, savings_sentence
 from dlsched.metrics.stats.compare import Cell, Comparison, check_same_workload, common_jobs, what_differs
 from dlsched.metrics.stats.intervals import Interval
@@ -34,16 +35,14 @@ from dlsched.wording.formats import amount, capital, count
 from dlsched.workload.import_report import in_seconds, offered_load
 
 FOREST = (
-    "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", "late_share", "cost_month", "total_cost", "allocation_ratio",
+    "wait_p95", "wait_mean", "jct_mean", "slowdown_mean", "late_share", *COSTS, "allocation_ratio",
 )  # fmt: skip
 TABLE_ROWS = (
     "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "not_running_mean", "jct_mean", "slowdown_mean",
-    "late_share", "tardiness_cost", "utility_total", "vm_cost", "cost_month", "total_cost", "idle_cost",
-    "allocation_ratio", "goodput", "preemptions", "resizes",
+    "late_share", "tardiness_cost", "utility_total", *COSTS, "allocation_ratio", "goodput", "preemptions", "resizes",
 )  # fmt: skip
-MONEY_ROWS = ("completed", "total_cost", "vm_cost", "tardiness_cost", "late_share", "idle_cost")
-"""What comes first where the policy rents the machines. A cost per month of the time in which jobs arrive would flatter
-a policy that rents little then and runs the jobs later."""
+MONEY_ROWS = ("completed", *RENTED, "tardiness_cost", "late_share", "idle_cost")
+"""What comes first where the policy rents the machines, of the same jobs."""
 COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not clear": "gray", "rough": "gray"}
 QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
 SAME_SHARE = 5e-4
@@ -119,6 +118,7 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     base, is_rented = chosen[0], scenario.cluster.free_slots
     only_common = bool(st.session_state.get("only-common"))
     comparison = runs_of.compared_common(chosen, base)[1] if only_common else runs_of.compared(chosen, base)
+    comparison = replace(comparison, rents=is_rented)
     seed = shared_seeds(chosen)[0]
     metrics = {series.label: loaders.metrics(series.run_of(seed)) for series in chosen}
     common = common_jobs({series.label: loaders.jobs(series.run_of(seed)) for series in chosen})[0]
@@ -203,8 +203,9 @@ def colours_of(chosen: list[Series]) -> dict[str, str]:
 
 def table(comparison: Comparison, *, money_first: bool = False) -> None:
     """Show metric x run: the baseline's value, and the difference of each other run with its interval and word."""
-    keys = [key for key in TABLE_ROWS if key not in MONEY_ROWS and key != "cost_month"] if money_first else TABLE_ROWS
-    keys = [*MONEY_ROWS, *keys] if money_first else keys
+    first = MONEY_ROWS if money_first else ()
+    rest = (key for key in TABLE_ROWS if key not in COSTS or key == cost_key(comparison))
+    keys = dict.fromkeys((*first, *rest))
     rows = [row for key in keys if (row := comparison.row(key)) is not None]
     same = [
         row for row in rows
@@ -243,7 +244,7 @@ def differences(comparison: Comparison, chosen: list[Series]) -> None:
     """Show the forest chart."""
     base = comparison.baseline
     changes = []
-    for key in FOREST:
+    for key in (key for key in FOREST if key not in COSTS or key == cost_key(comparison)):
         row = comparison.row(key)
         before = row.of(base).value.value if row and row.of(base).value else None  # type: ignore[union-attr]
         if row is None or not before:
