@@ -127,7 +127,7 @@ def test_unlike_sets_of_jobs_are_said_and_can_be_made_alike(store, scenario, ope
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert not app.exception
     assert "completed different jobs" in plain(app.warning[-1])
-    assert "Machine cost" in cells(app).index or "Machine cost" in texts(app)
+    assert "Cost per month" in cells(app).index or "Cost per month" in texts(app)
     app = app.toggle(key="only-common").set_value(True).run()
     assert not app.exception
     assert not any("completed different jobs" in plain(warning) for warning in app.warning)

@@ -88,7 +88,7 @@ def test_compare_says_what_is_saved_against_the_baseline(saved, open_page):
     assert said.endswith("(95%, 3 paired draws).")
     assert "nobody can save more than" in said
     numbers = app.table[0].value
-    assert numbers["Number"].tolist()[:2] == ["Completed", "Total cost"]
+    assert numbers["Number"].tolist()[:2] == ["Completed", "Cost per job"]
     assert "Cost per month" not in numbers["Number"].tolist()
     assert [column.replace("\\", "") for column in app.table[1].value.columns] == [
         "Run",

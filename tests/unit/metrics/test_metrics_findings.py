@@ -106,7 +106,7 @@ def test_result_sentence(metrics, text):
     assert result_sentence("FIFO", metrics) == text
 
 
-FIFO = {"completed": 9_383, "wait_p95": 13_980.0, "late_share": 0.14, "vm_cost": 42_300.0, "slowdown_mean": 3.0}
+FIFO = {"completed": 9_383, "wait_p95": 13_980.0, "late_share": 0.14, "cost_month": 42_300.0, "slowdown_mean": 3.0}
 
 
 def sentence(other, *, exact=True, base=FIFO):
@@ -135,9 +135,9 @@ def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
             id="better at the same cost",
         ),
         pytest.param(
-            {"wait_p95": 11_520.0, "late_share": 0.06, "vm_cost": 51_700.0},
+            {"wait_p95": 11_520.0, "late_share": 0.06, "cost_month": 51_700.0},
             "EASY against FIFO is a trade-off: it cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min) and cuts "
-            "late jobs from 14% to 6% (−8 pp), but raises machine cost from $42,300 to $51,700 (+$9,400) "
+            "late jobs from 14% to 6% (−8 pp), but raises machine cost from $42,300/month to $51,700/month (+$9,400/month) "
             "(exact for this trace, not a forecast).",
             id="metrics disagree",
         ),
@@ -190,7 +190,7 @@ def test_intervals_are_told_with_the_change():
 
 
 def draws(*p95, cost=42_300.0, **more):
-    return [{"wait_p95": wait, "late_share": wait / 1e5, "vm_cost": cost, **more} for wait in p95]
+    return [{"wait_p95": wait, "late_share": wait / 1e5, "cost_month": cost, **more} for wait in p95]
 
 
 def test_of_two_runs_the_most_important_number_each():
@@ -209,7 +209,7 @@ def test_of_two_runs_one_that_costs_more_is_a_trade_off():
     assert compare_sentence(compare(runs, "FIFO", basis=THREE)) == (
         "EASY cuts the p95 wait from 2 h 1 min to 1 h 1 min (−52% to −44%) against FIFO at the same machine "
         "cost; Market is a trade-off: it cuts the p95 wait to 30 min (−75% to −71%), but raises machine "
-        "cost from $42,300 to $51,700 (+$9,400) (95% interval over 3 simulated versions of the workload)."
+        "cost from $42,300/month to $51,700/month (+$9,400/month) (95% interval over 3 simulated versions of the workload)."
     )
 
 

@@ -90,6 +90,7 @@ def test_has_exactly_the_contract_and_each_number_has_an_entry_in_the_dictionary
         pytest.param("vm_cost", 0.32, id="2 nodes * 160 s * $0.001"),
         pytest.param("idle_cost", 0.06, id="node 0 from 100 to 160"),
         pytest.param("cost_month", 0.1 / 50 * 30.4 * 86_400, id="$0.1 in the 50 s of arrivals"),
+        pytest.param("usd_per_job", 0.32 / 3, id="three jobs completed"),
         pytest.param("usd_per_useful_gpu_h", 0.32 / (900 / 3600), id="per kept GPU-hour"),
         ("rejection_cost", 0),
         pytest.param("total_cost", 35.32, id="machines + lateness"),
@@ -126,6 +127,11 @@ def test_undefined_numbers_are_none():
         "cost_month", "usd_per_useful_gpu_h", "total_cost", "total_cost_bound", "tardiness_total_bound",
         "utility_total_bound",
     }  # fmt: skip
+
+
+def test_no_completed_job_has_no_cost() -> None:
+    jobs = workload([0], [10], [1])
+    assert summarise(*facts_inputs(Scenario(jobs, fixed()), [], end_s=5.0, stalled=True))["usd_per_job"] is None
 
 
 def test_cpu_clusters_have_no_gpu_shares_and_nothing_that_never_started_has_a_wait():

@@ -14,7 +14,7 @@ from dlsched.domain.errors import InputError
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import compare
 from dlsched.report.alternatives import SEES_AHEAD, TOLD_RUN_TIMES, alternative_of, memo_caveats, origin_of
-from dlsched.report.choice import best_of, cost_key, points, recommendation, service_key
+from dlsched.report.choice import best_of, points, recommendation, service_key
 from dlsched.report.memo import LONGEST, ROUGH, build
 from dlsched.report.rerun import commands, compare_command, file_name, seeds_words, simulate_command
 from dlsched.studies.design import Futures
@@ -42,8 +42,8 @@ def test_the_numbers_are_those_of_the_draws():
     assert late.delta_text == "−20 pp, better"
     assert memo.certainty == "95% interval over 3 simulated versions of the workload"
     assert [row.kpi.key for row in memo.rows] == ["completed", "late_share"]
-    assert memo.same == "Rejected 0 · Unfinished 0 · Machine cost $100 · Wait, p95 2 h · Slowdown, mean 2.0x"
-    assert (memo.cost, memo.service) == ("vm_cost", "late_share")
+    assert memo.same == "Rejected 0 · Unfinished 0 · Cost per month $100/month · Wait, p95 2 h · Slowdown, mean 2.0x"
+    assert (memo.cost, memo.service) == ("cost_month", "late_share")
 
 
 def test_a_recorded_month_comes_first_and_months_from_its_days_decide():
@@ -80,7 +80,7 @@ def test_a_trade_off_is_no_recommendation_to_change():
     text = recommendation(compared(options), options)
     assert best_of(compared(options), options) == "FIFO"
     assert text.startswith("No option is better in all that counts: stay with FIFO unless the gain is worth the loss.")
-    assert "raises machine cost from $100 to $140" in text
+    assert "raises machine cost from $100/month to $140/month" in text
 
 
 def test_what_draws_do_not_tell_apart_is_not_recommended():
@@ -128,16 +128,18 @@ def test_a_memo_is_not_built_without_the_caveats_of_its_options(kind):
             dataclasses.replace(memo, caveats=tuple(one for one in caveats if one != missing))
 
 
-def test_costs_are_of_a_month_where_the_options_take_unlike_times():
-    longer = option("SJF", [numbers(0.2, 100.0, makespan=400_000.0)] * 3)
-    options = [two()[0], longer]
-    assert cost_key(options) == "cost_month"
-    assert cost_key(options, rents=True) == "vm_cost"
-    assert cost_key(two()) == "vm_cost"
+def test_costs_are_of_a_month_and_of_a_job_where_policies_rent():
+    longer = option("SJF", [numbers(0.2, 100.0, makespan=400_000.0, usd_per_job=7.0)] * 3)
+    options = [option("FIFO", [numbers(0.4, 100.0, usd_per_job=8.0)] * 3), longer]
     memo = build(options, made_on=DAY)
-    assert {point.name: point.cost.value for point in memo.points} == {"FIFO": 200.0, "SJF": 200.0}
+    assert memo.cost == "cost_month"
+    assert {point.name: point.cost.value for point in memo.points} == {"FIFO": 100.0, "SJF": 100.0}
     assert "Cost per month" in memo.same
-    assert "Machine cost" not in memo.same
+    assert not {"vm_cost", "usd_per_job"} & {row.kpi.key for row in memo.rows}
+    renting = build(options, made_on=DAY, rents=True)
+    assert renting.cost == "usd_per_job"
+    assert {point.name: point.cost.value for point in renting.points} == {"FIFO": 8.0, "SJF": 7.0}
+    assert not {"vm_cost", "cost_month"} & {row.kpi.key for row in renting.rows}
 
 
 def test_service_is_late_jobs_else_worth_else_the_time_that_says_most():
@@ -155,7 +157,7 @@ def test_service_is_late_jobs_else_worth_else_the_time_that_says_most():
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=6))
 def test_an_option_is_beaten_if_another_is_no_worse_in_both_and_better_in_one(places):
     options = [option(f"P{k}", [numbers(late / 10, float(cost))]) for k, (cost, late) in enumerate(places)]
-    found = points(compared(options, exact=True), "vm_cost", "late_share")
+    found = points(compared(options, exact=True), "cost_month", "late_share")
     for point, (cost, late) in zip(found, places, strict=True):
         beaten = any(c <= cost and m <= late and (c, m) != (cost, late) for c, m in places)
         assert point.beaten == beaten
@@ -164,7 +166,7 @@ def test_an_option_is_beaten_if_another_is_no_worse_in_both_and_better_in_one(pl
 def test_more_worth_is_better_and_less_cost():
     options = [option(name, [{**numbers(0.0, cost, utility_total=worth), "late_share": None}])
                for name, cost, worth in (("A", 1.0, 3.0), ("B", 1.0, 2.0), ("C", 2.0, 4.0))]  # fmt: skip
-    found = points(compared(options, exact=True), "vm_cost", "utility_total")
+    found = points(compared(options, exact=True), "cost_month", "utility_total")
     assert {point.name: point.beaten for point in found} == {"A": False, "B": True, "C": False}
 
 

@@ -83,6 +83,7 @@ def test_hand_sums_agree() -> None:
     told = audited()
     by_hand = {
         "vm_cost": 7.2,
+        "usd_per_job": 7.2 / 2,
         "tardiness_total": 400.0,
         "tardiness_cost": 100.0,
         "rejection_cost": 5.0,
@@ -118,7 +119,7 @@ def test_clocks_and_billing(options: dict[str, Any], expected: dict[str, float])
     [
         *("jobs", "completed", "rejected", "unfinished", "cancelled", "failed", "preemptions", "resizes"),
         *("jct_mean", "wait_mean", "allocation_ratio", "tardiness_total", "tardiness_cost", "late_jobs", "late_share"),
-        *("vm_cost", "rejection_cost", "total_cost", "utility_total"),
+        *("vm_cost", "usd_per_job", "rejection_cost", "total_cost", "utility_total"),
     ],
 )
 def test_wrong_metric_is_named(key: str) -> None:
