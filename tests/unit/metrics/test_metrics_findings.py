@@ -137,8 +137,8 @@ def test_where_widths_change_the_time_in_system_speaks_for_the_waits():
         pytest.param(
             {"wait_p95": 11_520.0, "late_share": 0.06, "cost_month": 51_700.0},
             "EASY against FIFO is a trade-off: it cuts the p95 wait from 3 h 53 min to 3 h 12 min (−41 min) and cuts "
-            "late jobs from 14% to 6% (−8 pp), but raises machine cost from $42,300/month to $51,700/month (+$9,400/month) "
-            "(exact for this trace, not a forecast).",
+            "late jobs from 14% to 6% (−8 pp), but raises machine cost from $42,300/month to $51,700/month "
+            "(+$9,400/month) (exact for this trace, not a forecast).",
             id="metrics disagree",
         ),
         pytest.param(
@@ -209,7 +209,8 @@ def test_of_two_runs_one_that_costs_more_is_a_trade_off():
     assert compare_sentence(compare(runs, "FIFO", basis=THREE)) == (
         "EASY cuts the p95 wait from 2 h 1 min to 1 h 1 min (−52% to −44%) against FIFO at the same machine "
         "cost; Market is a trade-off: it cuts the p95 wait to 30 min (−75% to −71%), but raises machine "
-        "cost from $42,300/month to $51,700/month (+$9,400/month) (95% interval over 3 simulated versions of the workload)."
+        "cost from $42,300/month to $51,700/month (+$9,400/month) (95% interval over 3 simulated versions of the "
+        "workload)."
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dlsched.metrics.findings import headline_rows
 from dlsched.metrics.money import COSTS, cost_key, cost_keys
 from dlsched.metrics.stats.basis import Basis
-from dlsched.metrics.stats.compare import compare
+from dlsched.metrics.stats.compare import Numbers, compare
 
 EXACT = Basis(kind="exact")
 PRICED = {"completed": 10, "vm_cost": 90.0, "total_cost": 95.0, "cost_month": 700.0, "usd_per_job": 9.0}
@@ -32,13 +32,13 @@ def test_the_metric_that_decides(rents: bool, without: tuple[str, ...], key: str
 
 
 def test_all_runs_must_have_it() -> None:
-    runs = [("a", PRICED), ("b", PRICED | {"cost_month": None})]
+    runs: list[tuple[str, Numbers]] = [("a", PRICED), ("b", {**PRICED, "cost_month": None})]
     assert cost_key(compare(runs, "a", basis=EXACT)) == "usd_per_job"
 
 
 @given(st.booleans(), st.sets(st.sampled_from(COSTS)))
 def test_owned_machines_are_never_compared_by_totals_and_sentences_name_one_cost(rents: bool, known: set[str]) -> None:
-    metrics = {"completed": 10, **{key: 5.0 for key in known}}
+    metrics = {"completed": 10, **dict.fromkeys(known, 5.0)}
     comparison = compare([("a", metrics), ("b", metrics)], "a", basis=EXACT, rents=rents)
     key = cost_key(comparison)
     assert key is None or key in known & set(cost_keys(rents=rents))
