@@ -116,7 +116,8 @@ class TimeAxis:
         if not self.has_dates:
             return {"range": [self.from_s / self.unit_s, self.to_s / self.unit_s], "hoverformat": ".2f"}
         ends = [self.place(self.from_s), self.place(self.to_s)]
-        return {"type": "date", "range": ends, "hoverformat": DATE_FORMAT, "tickformatstops": DATE_TICKS}
+        return {"type": "date", "range": ends, "hoverformat": DATE_FORMAT, "tickformatstops": DATE_TICKS,
+                "tickangle": 0}  # fmt: skip
 
     def at(self, times_s: Any) -> NDArray[Any]:
         """Return where times stand on the axis."""

@@ -66,8 +66,11 @@ def _sure(of: Interval, *, exact: bool) -> Interval:
 
 
 def saving_words(of: Interval | None) -> str:
-    """Return a saving for a table: "38% ± 4 pp", "−13% ± 2 pp" where the run costs more, a dash where there is none."""
-    return MISSING if of is None else show_interval("share", of.mean, of.half_width)
+    """Return a saving for a table: "saves 38% ± 4 pp", or "costs 13% ± 2 pp more"; a dash where there is none."""
+    if of is None:
+        return MISSING
+    size = show_interval("share", abs(of.mean), of.half_width)
+    return f"costs {size} more" if of.mean < 0 else f"saves {size}"
 
 
 def savings_sentence(

@@ -22,6 +22,8 @@ FIRST_YEAR, LAST_YEAR = 1980, 2200
 DATE_FORMS = tuple(
     day + time for day in ("%a %d %b %Y", "%d %b %Y", "%Y-%m-%d") for time in (" %H:%M:%S", " %H:%M", "")
 )
+_ASIDE = re.compile(r",| \(")
+"""Begins what only the details of a zone say: "local time of the cluster (US Pacific), no zone in the file"."""
 _DAY = re.compile(r"(?:day )?(-?\d+(?:\.\d*)?)(?: ([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?)?")
 LONGEST_S, SHORT_S = 1000 * 365 * DAY_S, 2 * HOUR_S
 EPOCH = datetime(1970, 1, 1)
@@ -107,8 +109,7 @@ def clock_of(jobs: Workload) -> Clock:
         return Clock(span_s=span_s)
     zone = "UTC"
     if zero.tzinfo is None:
-        # "local time of the cluster (US Pacific), no zone in the file": what stands before is said of every axis.
-        zone = cut(jobs.meta.get("time_zone", "as recorded").partition(",")[0], 50)
+        zone = cut(_ASIDE.split(jobs.meta.get("time_zone", "as recorded"))[0], 40)
     else:
         zero = zero.astimezone(UTC).replace(tzinfo=None)
     if not FIRST_YEAR <= zero.year <= LAST_YEAR:

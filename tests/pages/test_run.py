@@ -83,7 +83,7 @@ def test_what_was_set_up_is_still_there_after_another_page(page):
 
 def test_rules_make_a_new_version(page, store):
     tag = session.store().list_scenarios()["scenario_hash"].iloc[0][:8]
-    page.number_input(key=f"opt-{tag}-restart_s").set_value(30.0)
+    page.text_input(key=f"opt-{tag}-restart_s").set_value("0.5 min")
     save = next(button for button in page.button if button.label == "Save these rules")
     app = save.click().run()
     assert not app.exception
@@ -98,7 +98,7 @@ def test_saving_rules_keeps_the_times_of_training_steps(open_page, store):
     assert not app.exception
     assert f"speed-{tag}-kind" not in {box.key for box in app.selectbox}  # steps are no seconds
     app.selectbox(key=f"speed-{tag}-updates").set_value("sync")
-    app.number_input(key=f"opt-{tag}-restart_s").set_value(30.0)
+    app.text_input(key=f"opt-{tag}-restart_s").set_value("30")
     app = next(button for button in app.button if button.label == "Save these rules").click().run()
     assert not app.exception
     assert kept(store).options.restart_s == 30

@@ -75,7 +75,7 @@ def test_the_form_makes_a_whole_scenario(form, store):
     app = app.selectbox(key="servers-overlap").set_value("priority").run()
     app = app.segmented_control(key="servers-forward_per").set_value("mini-batch").run()
     app = app.number_input(key="servers-intervals").set_value(4).run()
-    app = app.number_input(key="servers-interval_s").set_value(30.0).run()
+    app = app.text_input(key="servers-interval_s").set_value("30 min").run()
     app = app.number_input(key="servers-instance_cpus").set_value(16.0).run()
     app = app.number_input(key="servers-seed").set_value(6).run()
     assert not app.exception

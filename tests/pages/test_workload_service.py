@@ -58,7 +58,7 @@ def test_the_form_makes_a_whole_scenario(form, store):
     assert form.button(key="use-jobs").label == "Use these 100 jobs"
     assert len(form.get("plotly_chart")) == 4
     app = form.number_input(key="service-nodes").set_value(4).run()
-    app = app.number_input(key="service-late_usd_per_s-to").set_value(72.0).run()
+    app = app.text_input(key="service-late_usd_per_s-to").set_value("$72.00").run()
     app = app.radio(key="service-rate").set_value("high").run()
     assert not app.exception
     assert not app.error

@@ -46,7 +46,7 @@ def test_the_form_begins_with_the_study(form):
 def test_the_form_makes_a_whole_scenario(form, store):
     app = form.number_input(key="stream-nodes").set_value(30).run()
     app = app.number_input(key="stream-jobs").set_value(50).run()
-    app = app.number_input(key="stream-load").set_value(40.0).run()
+    app = app.text_input(key="stream-load").set_value("40%").run()
     app = app.segmented_control(key="stream-networks").set_value("large").run()
     app = app.selectbox(key="stream-network_model").set_value("exact").run()
     app = app.number_input(key="stream-seed").set_value(6).run()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -10,11 +11,14 @@ import streamlit as st
 from dlsched.studies.design import Factor
 from dlsched.studies.design.variants import Value
 from dlsched.ui.frame.text import dollars, safe
+from dlsched.wording.formats import Kind
 from dlsched.wording.settings import value_words
+from dlsched.wording.typed import NotRead, read, text_of
 
 LOW, HIGH, STEP = 0.5, 2.0, 0.05
 """What a slider of a factor spans."""
-MINUTE_S = 60.0
+TYPED: Mapping[str, tuple[Kind, str]] = {"s": ("duration", "min"), "$": ("usd", "$")}
+"""Units of numbers that are typed as the app prints them: their kind, and what a plain number is in."""
 EXAMPLES = {"failure_at": "3@48for6", "vm_types": "names with + between"}
 
 
@@ -33,11 +37,14 @@ def control(
         Told the value the reader chooses, before the page is drawn anew; None for an emptied field.
     """
     now = own if value is None else value
-    scale = MINUTE_S if factor.unit == "s" else 1  # times are typed in minutes
 
     def moved() -> None:
         typed = st.session_state[key]
-        move(typed * scale if isinstance(typed, int | float) else typed)
+        if factor.kind == "number" and factor.unit in TYPED:
+            with suppress(NotRead):  # such a text is refused as the value it is
+                kind, plain = TYPED[factor.unit]
+                typed = read(kind, typed, plain) if typed.strip() else None
+        move(typed)
 
     label = _label(factor, own, is_moved=value is not None)
     common: dict[str, Any] = {"key": key, "on_change": moved, "help": dollars(factor.help)}
@@ -50,10 +57,13 @@ def control(
     elif factor.kind == "whole":
         st.session_state[key] = int(now or 0)
         st.number_input(label, int(factor.low), int(factor.high), step=1, **common)
+    elif factor.unit in TYPED:
+        kind, plain = TYPED[factor.unit]
+        st.session_state[key] = text_of(kind, now, plain) if isinstance(now, int | float) else now or ""
+        st.text_input(label, placeholder="none", **common)
     else:
-        st.session_state[key] = None if now is None else float(now) / scale
-        st.number_input(label, factor.low / scale, factor.high / scale, value=None, format="%g", placeholder="none",
-                        **common)  # fmt: skip
+        st.session_state[key] = None if now is None else float(now)
+        st.number_input(label, factor.low, factor.high, value=None, format="%g", placeholder="none", **common)
 
 
 def _label(factor: Factor, own: Value | None, *, is_moved: bool) -> str:

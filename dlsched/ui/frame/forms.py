@@ -10,15 +10,26 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 from dlsched.domain.model import FrozenModel
-from dlsched.domain.units import HOUR_S, MINUTE_S
-from dlsched.ui.frame.text import dollars
+from dlsched.domain.units import HOUR_S
+from dlsched.ui.frame.text import dollars, safe
+from dlsched.wording.formats import Kind
+from dlsched.wording.typed import EXAMPLES, NotRead, read, text_of
 
 UNIT_ENDINGS = ((" usd per h", "$/h"), (" gpu s", "GPU-s"), (" usd", "$"), (" gib", "GiB"), (" s", "s"))
 SPELLINGS = {"vm": "VM", "gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
 Choices = Sequence[Any] | Mapping[Any, str]
 SHARE_FIELDS = ("_share", "_error", "efficiency")
-PARTS, MULTIPLES = {"%": 100.0, "$/h": HOUR_S}, {"min": MINUTE_S}
-"""Units that a field may be shown in (``shown_in`` among its extras): so many of one of its own; so much in its own."""
+TYPED: Mapping[str, tuple[Kind, float]] = {
+    "s": ("duration", 1.0),
+    "min": ("duration", 1.0),
+    "h": ("duration", 1 / HOUR_S),
+    "%": ("share", 1.0),
+    "$": ("usd", 1.0),
+    "$/h": ("usd", 1.0),
+}
+"""Units of fields that read what the app prints: the kind of number, and how much of the field's unit one of it is."""
+SHOWN_IN = {"$/h": 1 / HOUR_S}
+"""The same for a unit that a field is only shown in (``shown_in`` among its extras): this one is $/s itself."""
 
 
 def row_width(text: str) -> int:
@@ -45,7 +56,7 @@ def model_fields(
     base = current or model.model_validate({})
     values = {name: getattr(base, name) for name in model.model_fields} | dict(start or {})
     return {
-        name: field(label_of(name, info), info, values[name], f"{key}-{name}", (choices or {}).get(name), in_row=in_row)
+        name: field(name, info, values[name], f"{key}-{name}", (choices or {}).get(name), in_row=in_row)
         for name, info in model.model_fields.items()
         if name not in hidden
     }
@@ -53,6 +64,10 @@ def model_fields(
 
 def label_of(name: str, info: FieldInfo) -> str:
     """Return a label: the field's title, else its name in words; with its unit."""
+    return _with_unit(*_words_and_unit(name, info))
+
+
+def _words_and_unit(name: str, info: FieldInfo) -> tuple[str, str]:
     unit = _extra(info, "unit") or _extra(info, "shown_in")
     words = info.title or name.replace("_", " ").strip()
     if info.title is None:
@@ -63,15 +78,21 @@ def label_of(name: str, info: FieldInfo) -> str:
         words = " ".join(SPELLINGS.get(word, word) for word in words.split(" "))
         words = words[:1].upper() + words[1:]
     if not unit and name.endswith(SHARE_FIELDS):
-        unit = "0 to 1"
+        unit = "%"
+    return words, unit
+
+
+def _with_unit(words: str, unit: str) -> str:
     return f"{words} ({unit})" if unit else words
 
 
 def field(
-    label: str, info: FieldInfo, value: Any, key: str, choices: Choices | None = None, *, in_row: bool = False
+    name: str, info: FieldInfo, value: Any, key: str, choices: Choices | None = None, *, in_row: bool = False
 ) -> Any:
     """Show the widget that suits the type of a field and return its value."""
     kind, optional = _inner(info.annotation)
+    words, unit = _words_and_unit(name, info)
+    label = _with_unit(words, unit)
     named: dict[str, Any] = {"label": dollars(label), "help": dollars(info.description or ""), "key": key}
     if in_row:
         named |= {"persist_state": "session", "width": row_width(label)}
@@ -83,9 +104,9 @@ def field(
     if kind is bool:
         return st.checkbox(value=bool(value), **named)
     if kind is int or kind is float:
-        return _number(info, kind, value, optional, named)
+        return _number(info, kind, value, optional, named, unit)
     if get_origin(kind) is tuple and Ellipsis not in get_args(kind):
-        return _range(label, info, kind, value, named)
+        return _range(words, unit, info, kind, value, named)
     if get_origin(kind) is tuple:
         numbers = ", ".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value)
         text = st.text_input(value=numbers, **named | {"help": f"{named['help']} Numbers separated by commas."})
@@ -124,37 +145,47 @@ def _inner(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _number(info: FieldInfo, kind: type, value: Any, optional: bool, named: dict[str, Any]) -> Any:
-    shown_in = _extra(info, "shown_in")
-    part, multiple = PARTS.get(shown_in, 1.0), MULTIPLES.get(shown_in, 1.0)
-
-    def shown(number: Any) -> Any:
-        return None if number is None else kind(number) if kind is int else float(number) * part / multiple
-
-    low, high = None, None
-    for rule in info.metadata:
-        if isinstance(rule, Ge | Gt):
-            low = shown(rule.ge if isinstance(rule, Ge) else rule.gt)
-        if isinstance(rule, Le | Lt):
-            high = shown(rule.le if isinstance(rule, Le) else rule.lt)
+def _number(info: FieldInfo, kind: type, value: Any, optional: bool, named: dict[str, Any], unit: str) -> Any:
     empty = _extra(info, "placeholder") or "none" if optional else None
     if empty and "width" in named:
         named["width"] = max(named["width"], row_width(f"{empty} − +"))
+    if kind is float and unit in TYPED:
+        return _typed_number(info, value, optional, named | {"placeholder": empty}, unit)
+    low, high = None, None
+    for rule in info.metadata:
+        if isinstance(rule, Ge | Gt):
+            low = kind(rule.ge if isinstance(rule, Ge) else rule.gt)
+        if isinstance(rule, Le | Lt):
+            high = kind(rule.le if isinstance(rule, Le) else rule.lt)
     typed = st.number_input(
-        min_value=low, max_value=high, value=shown(value), format=None if kind is int else "%g", placeholder=empty,
-        **named,
+        min_value=low, max_value=high, value=None if value is None else kind(value),
+        format=None if kind is int else "%g", placeholder=empty, **named,
     )  # fmt: skip
-    return typed if typed is None else kind(typed) if kind is int else float(typed) * multiple / part
+    return None if typed is None else kind(typed)
 
 
-def _range(label: str, info: FieldInfo, kind: Any, value: Any, named: dict[str, Any]) -> list[Any]:
+def _typed_number(info: FieldInfo, value: Any, optional: bool, named: dict[str, Any], unit: str) -> Any:
+    """Show a number as the app prints it, and read it back; what is no number is returned as it is, to be refused."""
+    kind, own = TYPED[unit]
+    own = SHOWN_IN.get(_extra(info, "shown_in"), own)
+    shown = "" if value is None else text_of(kind, value / own, unit)
+    plain = f" Written as {EXAMPLES[kind]}; a plain number is in {unit}."
+    text = st.text_input(value=shown, **named | {"help": dollars(f"{info.description or ''}{plain}".strip())})
+    if text == shown or not text.strip():
+        return value if text.strip() or optional else text
+    try:
+        return read(kind, text, unit) * own
+    except NotRead as error:
+        st.markdown(f":red[{safe(f'It {error}', 200)}]")
+        return text
+
+
+def _range(words: str, unit: str, info: FieldInfo, kind: Any, value: Any, named: dict[str, Any]) -> list[Any]:
     """Show two numbers, the ends of a range, and return them."""
-    words, _, unit = label.partition(" (")
     ends = []
     for end, inner, start in zip(("from", "to"), get_args(kind), value, strict=True):
         of_end = FieldInfo.from_annotation(inner)
-        of_end.json_schema_extra = info.json_schema_extra
-        end_label = f"{words} {end} ({unit}" if unit else f"{words} {end}"
-        own = {"label": dollars(end_label), "key": f"{named['key']}-{end}"}
-        ends.append(_number(of_end, float, start, False, named | own))
+        of_end.json_schema_extra, of_end.description = info.json_schema_extra, info.description
+        own = {"label": dollars(_with_unit(f"{words} {end}", unit)), "key": f"{named['key']}-{end}"}
+        ends.append(_number(of_end, float, start, False, named | own, unit))
     return ends

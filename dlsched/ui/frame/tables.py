@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 from pydantic import ValidationError
 
 from dlsched.domain.errors import InputError, from_validation
+from dlsched.wording.formats import MISSING, Kind, show
 
 ROW_PX, TALL_PX = 40, 240
 
@@ -43,6 +46,17 @@ def editor(
     )  # fmt: skip
     st.session_state[f"{key}-now"] = now
     return now
+
+
+def in_words(frame: pd.DataFrame, words: Mapping[str, Kind | Callable[[float], str]]) -> Styler:
+    """Return a table whose numbers are shown as the app writes them; sorted they are as numbers all the same.
+
+    ``words``: column -> the kind of its numbers, or what writes one.
+    """
+    shown: dict[Any, Any] = {
+        name: partial(show, how) if isinstance(how, str) else how for name, how in words.items() if name in frame
+    }
+    return frame.style.format(shown, na_rep=MISSING)
 
 
 def held(key: str, start: pd.DataFrame) -> pd.DataFrame:

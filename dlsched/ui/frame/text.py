@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])")
+_DOLLAR = re.compile(r"(?<!\\)\$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -16,5 +17,5 @@ def safe(text: object, longest: int = 80) -> str:
 
 
 def dollars(text: str) -> str:
-    """Return our own sentence with dollar signs that do not start a formula."""
-    return text.replace("$", "\\$")
+    """Return our own sentence with dollar signs that do not start a formula; parts may be :func:`safe` already."""
+    return _DOLLAR.sub(r"\\$", text)

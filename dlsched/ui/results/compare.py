@@ -438,7 +438,7 @@ def savings_tab(comparison: Comparison, chosen: list[Series]) -> None:
         st.info("Fewer than two of these runs have a price for every machine, so no saving can be told.")
         return
     charts.show(cost_split(costs.runs, charts.page_theme()), "costs", caption=True)
-    st.subheader("What the run of a row saves against the one of a column", anchor=False)
+    st.subheader("Cost difference, row vs. column", anchor=False)
     alt = f"Share of the total cost that each of {amount(len(costs.runs), 'run')} saves against the others"
     st.table(saving_table(costs), hide_index=True, border="horizontal", alt=alt)
     colours = " Blue saves, orange costs more, grey: the draws do not tell the two apart."

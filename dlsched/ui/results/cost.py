@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,9 +15,10 @@ from dlsched.figures.base import Chart
 from dlsched.figures.palette import Theme
 from dlsched.metrics.savings import COST_PARTS, RunCost, gain_words, run_costs
 from dlsched.metrics.tables import bill_by_machine, late_by_cost
-from dlsched.ui.frame import charts, loaders, runs_of, session
+from dlsched.ui.frame import charts, loaders, runs_of, session, tables
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.results.gantt import to_story
+from dlsched.wording.clock import Clock
 from dlsched.wording.formats import amount, capital, count, money, number, price, share, show_interval
 
 MAX_LATE = 200
@@ -35,7 +37,7 @@ def cost_tab(run_id: str, scenario: Scenario) -> None:
         _limits(run_id, metrics)
         _machines(run_id, jobs, theme)
         _terms(run_id, scenario)
-    _late_jobs(jobs, theme)
+    _late_jobs(jobs, theme, loaders.clock(run_id))
 
 
 def cost_parts(metrics: Metrics) -> dict[str, float]:
@@ -133,7 +135,7 @@ def _terms(run_id: str, scenario: Scenario) -> None:
     st.markdown(f":gray[{rule} {listed}]")
 
 
-def _late_jobs(jobs: pd.DataFrame, theme: Theme) -> None:
+def _late_jobs(jobs: pd.DataFrame, theme: Theme, clock: Clock) -> None:
     late = late_by_cost(jobs)
     if late.empty:
         return
@@ -142,14 +144,14 @@ def _late_jobs(jobs: pd.DataFrame, theme: Theme) -> None:
     top = late.head(MAX_LATE)
     st.subheader(f"{amount(len(late), 'late job')}, {order} first", anchor=False)
     charts.show(rented.tardiness_bars(late, theme), "tardiness", on_point=to_story)
-    columns = {"Job": top["job_id"], "Due (h)": top["due_s"] / HOUR_S, "Late by (h)": top["tardiness_s"] / HOUR_S}
+    columns = {"Job": top["job_id"], "Due": top["due_s"], "Late by": top["tardiness_s"]}
     if weighed:
-        columns["Weight ($/h)"] = top["tardiness_usd"] / top["tardiness_s"] * HOUR_S
-        columns["Cost of lateness ($)"] = top["tardiness_usd"]
+        columns["Weight, per hour"] = top["tardiness_usd"] / top["tardiness_s"] * HOUR_S
+        columns["Cost of lateness"] = top["tardiness_usd"]
     if top["cost"].notna().any():
-        columns["Machine cost ($)"] = top["cost"]
-    shapes = {name: st.column_config.NumberColumn(format="%.2f") for name in list(columns)[1:]}
-    st.dataframe(pd.DataFrame(columns), hide_index=True, key="late-jobs", column_config=shapes, width="content",
+        columns["Machine cost"] = top["cost"]
+    words: dict[str, Any] = dict.fromkeys(list(columns)[3:], "usd") | {"Late by": "duration", "Due": clock.moment}
+    st.dataframe(tables.in_words(pd.DataFrame(columns), words), hide_index=True, key="late-jobs", width="content",
                  alt=f"The first {count(len(top))} of {amount(len(late), 'late job')}")  # fmt: skip
     if len(late) > len(top):
         st.markdown(f":gray[First {count(len(top))}; the download of jobs on Numbers has all.]")

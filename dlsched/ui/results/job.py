@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import pandas as pd
 import streamlit as st
 
 from dlsched.domain.scenario import Scenario
-from dlsched.domain.units import HOUR_S
 from dlsched.figures.job_timeline import JobOutcome, job_outcomes
 from dlsched.figures.jobs import job_timeline
 from dlsched.metrics.job_timeline import JobTimeline, timeline_of
 from dlsched.studies.inspect.dual_prices import DualPricesSpec
-from dlsched.ui.frame import charts, loaders, runs_of, session
+from dlsched.ui.frame import charts, loaders, runs_of, session, tables
 from dlsched.ui.frame.parts import cards, sentence
 from dlsched.ui.scenario import trust
 from dlsched.wording.clock import Clock
-from dlsched.wording.formats import amount, count, duration, money, number
+from dlsched.wording.formats import Kind, amount, count, duration, money, number
 
 TABLE = {
     "job_id": "Job", "status": "Status", "user": "User", "job_class": "Class", "gpus": "GPUs",
-    "submit_s": "Submitted (h)", "wait_s": "Wait (h)", "run_s": "Run (h)", "jct_s": "In system (h)",
-    "tardiness_s": "Late by (h)", "slowdown": "Slowdown (x)", "cost": "Cost ($)",
-    "tardiness_usd": "Cost of lateness ($)", "utility": "Utility", "preemptions": "Preemptions",
+    "submit_s": "Submitted", "wait_s": "Wait", "run_s": "Run", "jct_s": "Turnaround",
+    "tardiness_s": "Late by", "slowdown": "Slowdown", "cost": "Cost",
+    "tardiness_usd": "Cost of lateness", "utility": "Utility", "preemptions": "Preemptions",
     "restarts": "Restarts",
+}  # fmt: skip
+KINDS: Mapping[str, Kind] = {
+    "Wait": "duration", "Run": "duration", "Turnaround": "duration", "Late by": "duration", "Slowdown": "factor",
+    "Cost": "usd", "Cost of lateness": "usd", "Utility": "number", "GPUs": "number", "Preemptions": "count",
+    "Restarts": "count",
 }  # fmt: skip
 ORDERS = {"Longest wait": "wait_s", "Latest": "tardiness_s", "Dearest": "cost", "Submission": "submit_s"}
 MAX_ROWS = 1000
@@ -190,14 +194,10 @@ def _table(run_id: str, chosen: int | None) -> None:
     hits = len(filtered(jobs, text, status, only_late))
     st.markdown(f":gray[{count(len(shown))} of {amount(hits, 'job')} shown. Tick a row to read its story.]")
     view = readable(shown)
-    shapes = {
-        label: st.column_config.NumberColumn(format="%.2f")
-        for label in view.columns
-        if label.endswith(("(h)", "($)", "(x)", "Utility"))
-    }
     event = st.dataframe(
-        view, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"jobs-{run_id}", placeholder="–",
-        column_config=shapes, alt=f"{amount(hits, 'job')}; the first is {view['Job'].iloc[0] if len(view) else 'none'}",
+        tables.in_words(view, {**KINDS, "Submitted": loaders.clock(run_id).moment}), hide_index=True,
+        on_select="rerun", selection_mode="single-row", key=f"jobs-{run_id}", placeholder="–",
+        alt=f"{amount(hits, 'job')}; the first is {view['Job'].iloc[0] if len(view) else 'none'}",
     )  # fmt: skip
     rows = event.selection.rows
     if rows and rows[0] < len(shown) and (picked := int(shown["row"].iloc[rows[0]])) != chosen:
@@ -220,11 +220,7 @@ def filtered(jobs: pd.DataFrame, text: str, status: list[str], only_late: bool) 
 
 
 def readable(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns a reader wants, times in hours; columns that say nothing are left out."""
+    """Return the columns a reader wants; columns that say nothing are left out."""
     names = [name for name in TABLE if name in jobs and jobs[name].notna().any()]
     names = [name for name in names if name not in ("preemptions", "restarts") or jobs[name].any()]
-    view = jobs[names].copy()
-    for name in ("submit_s", "wait_s", "run_s", "jct_s", "tardiness_s"):
-        if name in view:
-            view[name] = view[name] / HOUR_S
-    return view.rename(columns=TABLE)
+    return jobs[names].rename(columns=TABLE)

@@ -15,7 +15,7 @@ from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.figures.prices import price_dots
 from dlsched.ui.frame import charts, tables
-from dlsched.ui.frame.forms import field, label_of
+from dlsched.ui.frame.forms import field
 from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import dollars, safe
@@ -214,7 +214,7 @@ def _owned_form(before: OwnedNode | None) -> OwnedNode | None:
         places = st.columns(3)
         for place, (name, info) in enumerate(OwnedNode.model_fields.items()):
             with places[place % 3]:
-                values[name] = field(label_of(name, info), info, getattr(base, name), _key(f"owned-{name}"))
+                values[name] = field(name, info, getattr(base, name), _key(f"owned-{name}"))
         is_sent = st.form_submit_button("Compare with renting")
     st.markdown(
         ":gray[Buying and upkeep are spread over 8,760 hours a year, whether it works or not; electricity is paid for "

@@ -17,7 +17,7 @@ from dlsched.domain.errors import DlschedError, InputError, from_validation
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.reading import about_s, is_quick, read_upload
 from dlsched.ui.frame import session
-from dlsched.ui.frame.forms import field, label_of
+from dlsched.ui.frame.forms import field
 from dlsched.ui.frame.parts import error_box, mistakes_shown
 from dlsched.ui.frame.text import safe
 from dlsched.ui.frame.uploads import File, file_of, kept_file
@@ -178,7 +178,7 @@ def choices() -> None:
         for place, name in enumerate((*EVERY_FORMAT, *OF_FORMAT.get(format_key, ())), 1):
             info = ReadOptions.model_fields[name]
             with columns[place % 3]:
-                field(label_of(name, info), info, info.default, _key(name, tag))
+                field(name, info, info.default, _key(name, tag))
 
 
 def _mapping(file: File, *, needed: bool) -> None:

@@ -120,7 +120,7 @@ def _in_columns(model: type[FrozenModel], current: FrozenModel, key: str) -> dic
     columns, values = st.columns(3), {}
     for place, (name, info) in enumerate(model.model_fields.items()):
         with columns[place % 3]:
-            values[name] = field(label_of(name, info), info, getattr(current, name), f"{key}-{name}")
+            values[name] = field(name, info, getattr(current, name), f"{key}-{name}")
     return values
 
 

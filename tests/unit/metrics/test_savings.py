@@ -50,7 +50,7 @@ def test_a_saving_is_the_mean_of_the_shares_with_a_t_interval():
     assert found is not None
     assert found.mean == pytest.approx(0.5)
     assert found.half_width == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)
-    assert saving_words(found) == "50% ± 25 pp"
+    assert saving_words(found) == "saves 50% ± 25 pp"
     assert saving([1.0], [0.0]) is None
 
 
@@ -59,8 +59,8 @@ def test_one_draw_has_an_interval_only_where_nothing_is_random():
     assert rough is not None
     assert sure is not None
     assert (rough.half_width, sure.half_width) == (None, 0.0)
-    assert saving_words(rough) == saving_words(sure) == "38%"
-    assert saving_words(saving([112.0], [100.0])) == "−12%"
+    assert saving_words(rough) == saving_words(sure) == "saves 38%"
+    assert saving_words(saving([112.0], [100.0])) == "costs 12% more"
 
 
 def draws(*totals: float) -> list[dict[str, float]]:
@@ -79,8 +79,8 @@ def test_savings_and_costs_of_several_runs_in_one_sentence():
     )
     in_dollars = savings_sentence(costs, found, "EDF", "95%", {"PS": 17.5, "PR": -113.0})
     assert "PR saves 75.5% ± 6.4 pp and PS costs $17.50 more; RG is not distinguishable;" in in_dollars
-    assert saving_words(found["PS", "EDF"]) == "−11.2% ± 15.9 pp"
-    assert saving_words(found["RG", "EDF"]) == "0% ± 127 pp"
+    assert saving_words(found["PS", "EDF"]) == "costs 11.2% ± 15.9 pp more"
+    assert saving_words(found["RG", "EDF"]) == "saves 0% ± 127 pp"
 
 
 def test_the_sentence_of_a_trace_names_the_largest_savings_first():

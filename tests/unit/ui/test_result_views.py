@@ -153,8 +153,8 @@ def test_filter_of_jobs(text, status, late, found) -> None:
 
 def test_table_of_jobs_leaves_out_what_says_nothing() -> None:
     view = readable(JOBS)
-    assert list(view.columns) == ["Job", "Status", "User", "GPUs", "Wait (h)", "Late by (h)", "Restarts"]
-    assert view["Wait (h)"].tolist()[0] == 0.5
+    assert list(view.columns) == ["Job", "Status", "User", "GPUs", "Wait", "Late by", "Restarts"]
+    assert view["Wait"].tolist()[0] == 1800
 
 
 def test_parts_of_the_bill_add_up() -> None:

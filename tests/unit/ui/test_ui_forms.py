@@ -29,8 +29,8 @@ class Model(FrozenModel):
         ("thresholds_gpu_s", "Thresholds (GPU-s)"),
         ("quantum_s", "Quantum (s)"),
         ("vm_type", "VM type"),
-        ("bug_share", "Bug share (0 to 1)"),
-        ("estimate_error", "Estimate error (0 to 1)"),
+        ("bug_share", "Bug share (%)"),
+        ("estimate_error", "Estimate error (%)"),
         ("horizon", "Look-ahead"),
     ],
 )

@@ -65,7 +65,7 @@ def test_what_is_not_known_has_no_date() -> None:
         ({}, None, ""),
         ({"time_zero": "2017-06-01T00:00:00Z", "time_zone": "US/Pacific"}, datetime(2017, 6, 1), "UTC"),
         ({"time_zero": "2026-03-01T23:59:00+01:00"}, datetime(2026, 3, 1, 22, 59), "UTC"),
-        ({"time_zero": "2026-03-01", "time_zone": "local time, no zone"}, datetime(2026, 3, 1), "local time"),
+        ({"time_zero": "2026-03-01", "time_zone": "local time (PST), no zone"}, datetime(2026, 3, 1), "local time"),
         ({"time_zero": "2026-03-01"}, datetime(2026, 3, 1), "as recorded"),
         ({"time_zero": "1e+12 s after 1970"}, None, ""),
         ({"time_zero": "1970-01-20T00:00:00"}, None, ""),
