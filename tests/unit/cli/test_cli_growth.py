@@ -34,7 +34,8 @@ def file(tmp_path: Path) -> str:
 def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("--begin", "2026-11", "--lead", "1", "--percent", "50", "--deliver", "2:nodes:+8")
     assert main(["growth", file, *TYPED, *asked]) == 0
-    first, assumed, header, *months = capsys.readouterr().out.splitlines()
+    first, mind, assumed, header, *months = capsys.readouterr().out.splitlines()
+    assert mind.startswith("Mind: 1 day: too few")
     assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (21 draws a month")
     assert "They hold again from 2027-01." in first
     assert "No queue is carried over" in assumed
