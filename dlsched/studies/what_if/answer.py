@@ -12,8 +12,8 @@ from dlsched.metrics.stats.compare import Comparison, Row, compare
 from dlsched.metrics.winners import Winners
 from dlsched.studies.design.variants import Futures
 
-TODAY, CHANGED = "today", "the change"
-"""Names of the two sides in a comparison."""
+TODAY, NOTHING, CHANGED = "today", "doing nothing", "the change"
+"""Names of the sides in a comparison."""
 LEVELS_PERCENT = tuple(level / 2 for level in range(201))
 """Shares of jobs at which waits and times in system are kept, percent: 0, 0.5, ..., 100."""
 MOST_CARDS = 4
@@ -59,7 +59,10 @@ class Side(FrozenModel):
 
 
 class WhatIf(Answer):
-    """The answer: both sides in the same ``futures``; ``basis``: what may be said of them.
+    """The answer: all sides in the same ``futures``; ``basis``: what may be said of them.
+
+    ``today``: what one has, as things are. ``baseline``: the same under the ``conditions``, which is doing nothing.
+    ``changed``: what one chooses (``moved``), under the same conditions.
 
     ``free_slots``: the policy rents the machines. ``winners``: who gains and who loses, by each way to tell jobs
     apart; none where nothing is changed. ``run_cpu_s``: CPU seconds of a run, about; it is of the machine, not of the
@@ -68,8 +71,10 @@ class WhatIf(Answer):
 
     scenario: str
     scenario_name: str
+    today: Side
     baseline: Side
     changed: Side
+    conditions: tuple[Moved, ...] = ()
     moved: tuple[Moved, ...]
     futures: Futures
     basis: Basis
@@ -90,22 +95,32 @@ class WhatIf(Answer):
     @property
     def is_changed(self) -> bool:
         """Whether anything differs from the scenario as it is."""
-        return bool(self.moved)
+        return bool(self.moved or self.conditions)
+
+    @property
+    def before(self) -> Side:
+        """What the changed side is compared with: doing nothing where there is an option, else today."""
+        return self.baseline if self.moved else self.today
+
+    @property
+    def before_name(self) -> str:
+        """How it is called."""
+        return NOTHING if self.moved and self.conditions else TODAY
 
     @property
     def errors(self) -> tuple[str, ...]:
         """What ended runs, of both sides; each once."""
-        return tuple(dict.fromkeys((*self.baseline.errors, *self.changed.errors)))
+        return tuple(dict.fromkeys((*self.today.errors, *self.baseline.errors, *self.changed.errors)))
 
     @property
     def audit(self) -> tuple[str, ...]:
         """What the auditor complains of, on both sides; each once."""
-        return tuple(dict.fromkeys((*self.baseline.audit, *self.changed.audit)))
+        return tuple(dict.fromkeys((*self.today.audit, *self.baseline.audit, *self.changed.audit)))
 
 
 def comparison_of(answer: WhatIf) -> Comparison:
     """Return all metrics of both sides with their differences, paired by future."""
-    sides = [(TODAY, answer.baseline.metrics), (CHANGED, answer.changed.metrics)]
+    sides = [(TODAY, answer.before.metrics), (CHANGED, answer.changed.metrics)]
     return compare(sides, TODAY, basis=answer.basis, rents=answer.free_slots)
 
 

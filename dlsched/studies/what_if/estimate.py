@@ -36,7 +36,7 @@ def guess_s(spec: WhatIfSpec, scenario: Scenario, store: Store | None = None, ru
 def plan_s(plan: WhatIfPlan, store: Store | None = None, run_cpu_s: float | None = None) -> float:
     """Return CPU seconds of a question, as :func:`guess_s`."""
     draws = 1 if plan.basis.is_exact else len(plan.spec.futures.seeds)
-    sides = [plan.baseline] if plan.baseline is plan.changed else [plan.baseline, plan.changed]
+    sides = plan.sides
     if run_cpu_s is not None:
         return len(sides) * draws * run_cpu_s
     return draws * sum(_run_s(side, store) for side in sides)

@@ -34,7 +34,7 @@ def written_link(spec: WhatIfSpec) -> dict[str, list[str]]:
         "to": [] if same_policy else [after.policy],
         "param": [f"{name}:{json.dumps(value)}" for name, value in params.items()]
         + [f"{name}:" for name in base if name not in after.params],
-        "set": [f"{key}:{_text(value)}" for key, value in after.changes.items()],
+        "set": [f"{key}:{_text(value)}" for key, value in (spec.condition | after.changes).items()],
     }
     return {name: values for name, values in link.items() if values}
 
@@ -63,13 +63,13 @@ def read_link(link: Link, scenario: Scenario, policy: str, futures: Futures | No
     changes = without_neutral(scenario, dict(_changes("set", link, scenario)))
     try:
         baseline = Variant(policy=before, params=base)
-        changed = Variant(policy=after, changes=changes, params=params)
+        changed = Variant(policy=after, params=params)
         return WhatIfSpec(
             scenario=scenario.content_hash,
             baseline=baseline,
             changed=changed,
             futures=futures or usual_futures(scenario),
-        )
+        ).with_changes(scenario, changes)
     except ValidationError as error:
         raise from_validation("link", error) from error
 

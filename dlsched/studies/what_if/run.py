@@ -62,7 +62,7 @@ def run_what_if(
         An unknown change, a bad value, a policy that cannot run the jobs, or a question about another scenario.
     """
     plan = planned(spec, scenario)
-    sides = (plan.baseline, plan.changed)
+    sides = (plan.today, plan.baseline, plan.changed)
     tasks = [side.tasks(scenario) for side in sides]
     shown = in_full(plan.basis, spec.futures)
     whole = {
@@ -81,18 +81,26 @@ def run_what_if(
     results |= {key: RunResult(one.metrics, one.audit, one.error) for key, one in digests.items()}
     if store is not None:
         store.save_cells([cell for key, (_, task) in whole.items() if (cell := cell_of(task, results[key]))])
-    old, new = ([digests[of_side[place].key] for place in shown] for of_side in tasks)
+    digest_of = [[digests[of_side[place].key] for place in shown] for of_side in tasks]
+    told = [
+        _side(side, [results[task.key] for task in of_side], of_shown[0])
+        for side, of_side, of_shown in zip(sides, tasks, digest_of, strict=True)
+    ]
+    today, nothing, option = digest_of
+    before = nothing if plan.moved else today
     return WhatIf(
         scenario=scenario.content_hash,
         scenario_name=scenario.name,
-        baseline=_side(plan.baseline, [results[task.key] for task in tasks[0]], old[0]),
-        changed=_side(plan.changed, [results[task.key] for task in tasks[1]], new[0]),
+        today=told[0],
+        baseline=told[1],
+        changed=told[2],
+        conditions=plan.conditions,
         moved=plan.moved,
         futures=spec.futures,
         basis=plan.basis,
         free_slots=scenario.cluster.free_slots,
-        winners=_winners(list(zip(old, new, strict=True)), exact=plan.basis.kind != "drawn"),
-        run_cpu_s=_run_cpu_s(old, new),
+        winners=_winners(list(zip(before, option, strict=True)), exact=plan.basis.kind != "drawn"),
+        run_cpu_s=_run_cpu_s(nothing, option),
     )
 
 

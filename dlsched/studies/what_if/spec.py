@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from dlsched.domain.model import FrozenModel
+from dlsched.domain.errors import InputError
+from dlsched.domain.model import FrozenModel, Key
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.stats.basis import Basis
 from dlsched.studies.design import (
@@ -21,18 +22,23 @@ from dlsched.studies.design import (
     resolve_variant,
     usual_futures,
 )
+from dlsched.studies.design.factors import conditions_of, options_of
+from dlsched.studies.design.variants import Value
 from dlsched.studies.simulation import ResolvedPolicy, read_policy
 from dlsched.studies.study import require_scenario
 from dlsched.studies.what_if.answer import Moved
 
 
 class WhatIfSpec(FrozenModel):
-    """The scenario as it is under a policy, against the scenario with changes, in the futures 0, 1, ….
+    """Doing nothing under a condition, against an option under the same condition, in the futures 0, 1, ….
 
-    ``baseline`` has no changes of its own: who wants another baseline edits the scenario.
+    ``condition``: what happens whatever one chooses, as changes by key (demand, run times, prices, failures).
+    ``baseline`` is what one has and changes nothing: who wants another baseline edits the scenario. ``changed`` is what
+    one chooses: nodes, policy, parameters.
     """
 
     scenario: str = Field(min_length=1, description="Hash of the scenario.")
+    condition: dict[Key, Value] = Field(default_factory=dict, max_length=40)
     baseline: Variant
     changed: Variant
     futures: Futures = Field(default_factory=Futures)
@@ -44,6 +50,15 @@ class WhatIfSpec(FrozenModel):
         if self.futures.seeds != tuple(range(len(self.futures.seeds))):
             raise ValueError("futures are numbered 0, 1, 2 and so on")
         return self
+
+    def under(self, option: Variant) -> Variant:
+        """Return an option under the condition."""
+        return option.model_copy(update={"changes": self.condition | option.changes})
+
+    def with_changes(self, scenario: Scenario, changes: Mapping[str, Value]) -> WhatIfSpec:
+        """Return the question with these changes in place of its own, each where it belongs."""
+        option = self.changed.model_copy(update={"changes": options_of(scenario, changes)})
+        return self.model_copy(update={"condition": conditions_of(scenario, changes), "changed": option})
 
     @property
     def first_future(self) -> WhatIfSpec:
@@ -64,13 +79,20 @@ def unchanged(
 class WhatIfPlan:
     """A question that can be answered: both sides with everything that decides their runs.
 
-    ``edited``: the scenario with changes, shared by both sides and by all that is asked of the question.
+    ``edited``: the scenario with changes, shared by all sides and by all that is asked of the question. ``today``: what
+    one has, without the condition.
     """
 
     spec: WhatIfSpec
     edited: EditedScenarios
+    today: ResolvedVariant
     baseline: ResolvedVariant
     changed: ResolvedVariant
+
+    @property
+    def sides(self) -> tuple[ResolvedVariant, ...]:
+        """Today, doing nothing, the option; those that are the same are one."""
+        return tuple(dict.fromkeys((self.today, self.baseline, self.changed)))
 
     @property
     def made(self) -> Scenario:
@@ -80,11 +102,16 @@ class WhatIfPlan:
     @property
     def basis(self) -> Basis:
         """What may be said of the numbers of both sides."""
-        return basis_of(self.edited.scenario, (self.baseline, self.changed), self.spec.futures)
+        return basis_of(self.edited.scenario, self.sides, self.spec.futures)
+
+    @property
+    def conditions(self) -> tuple[Moved, ...]:
+        """What happens."""
+        return _moved_changes(self.edited.scenario, self.spec.condition)
 
     @property
     def moved(self) -> tuple[Moved, ...]:
-        """What differs between the two sides."""
+        """What one chooses."""
         return _moved(self.spec, self.edited.scenario, self.baseline.policy, self.changed.policy)
 
 
@@ -95,9 +122,15 @@ def planned(spec: WhatIfSpec, scenario: Scenario, edited: EditedScenarios | None
     """
     require_scenario("what if", spec.scenario, scenario)
     edited = edited or EditedScenarios(scenario)
-    baseline = resolve_variant(edited, spec.baseline, spec.futures)
-    same = spec.changed == spec.baseline
-    return WhatIfPlan(spec, edited, baseline, baseline if same else resolve_variant(edited, spec.changed, spec.futures))
+    for key in conditions_of(scenario, spec.changed.changes):
+        raise InputError(f"change {key}", "happens to you and is no option", "Make it part of the condition")
+    for key in options_of(scenario, spec.condition):
+        raise InputError(f"condition {key}", "is yours to choose", "Make it a change of the option")
+    today = resolve_variant(edited, spec.baseline, spec.futures)
+    baseline = resolve_variant(edited, spec.under(spec.baseline), spec.futures) if spec.condition else today
+    if spec.changed == spec.baseline:
+        return WhatIfPlan(spec, edited, today, baseline, baseline)
+    return WhatIfPlan(spec, edited, today, baseline, resolve_variant(edited, spec.under(spec.changed), spec.futures))
 
 
 def check(spec: WhatIfSpec, scenario: Scenario) -> None:
@@ -110,23 +143,33 @@ def is_exact(spec: WhatIfSpec, scenario: Scenario) -> bool:
     return planned(spec, scenario).basis.is_exact
 
 
+def conditions(spec: WhatIfSpec, scenario: Scenario) -> tuple[Moved, ...]:
+    """Return what happens, also of a question that cannot be answered; nothing is edited."""
+    return _moved_changes(scenario, spec.condition)
+
+
 def moved(spec: WhatIfSpec, scenario: Scenario) -> tuple[Moved, ...]:
-    """Return what differs between the two sides, also of a question that cannot be answered; nothing is edited."""
+    """Return what one chooses, also of a question that cannot be answered; nothing is edited."""
     before, after = (read_policy(side.policy, side.params) for side in (spec.baseline, spec.changed))
     return _moved(spec, scenario, before, after)
 
 
 def _moved(spec: WhatIfSpec, scenario: Scenario, before: ResolvedPolicy, after: ResolvedPolicy) -> tuple[Moved, ...]:
     """Return what differs: changes, then the policy, then its parameters."""
-    moved = []
-    for key, value in spec.changed.changes.items():
-        factor = factor_of(scenario, key)
-        if (read := factor.read(value)) != factor.own(scenario):
-            moved.append(Moved(key=key, label=factor.label, unit=factor.unit, before=factor.own(scenario), after=read))
+    moved = [*_moved_changes(scenario, spec.changed.changes)]
     if before.spec is not after.spec:
         labels = before.spec.spoken, after.spec.spoken
         moved.append(Moved(key="policy", label="Policy", unit="", before=labels[0], after=labels[1]))
     return (*moved, *_moved_params(before, after))
+
+
+def _moved_changes(scenario: Scenario, changes: Mapping[str, Value]) -> tuple[Moved, ...]:
+    found = [(factor := factor_of(scenario, key), factor.read(value)) for key, value in changes.items()]
+    return tuple(
+        Moved(key=factor.key, label=factor.label, unit=factor.unit, before=factor.own(scenario), after=read)
+        for factor, read in found
+        if read != factor.own(scenario)
+    )
 
 
 def _moved_params(before: ResolvedPolicy, after: ResolvedPolicy) -> list[Moved]:

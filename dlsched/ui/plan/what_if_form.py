@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -11,10 +11,10 @@ from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import LABELS, find
 from dlsched.studies.design import Factor, factor_of
-from dlsched.studies.design.factors import NODES_OF, factors_for
+from dlsched.studies.design.factors import NODES_OF, Role, factors_for
 from dlsched.studies.design.variants import Value
 from dlsched.studies.what_if import WhatIfSpec
-from dlsched.ui.fields import factor
+from dlsched.ui.fields.factor import control
 from dlsched.ui.fields.policy_and_params import (
     checked_params,
     has_params,
@@ -28,21 +28,29 @@ from dlsched.ui.plan import what_if_state as state
 
 MOST_CONTROLS = 8
 MOST_POOLS = 3
-NOT_HERE = ("nodes", "days", "run_time_spread", "failures")
-"""Changes without a control of their own: nodes come first, and what is drawn anew is chosen under Draws."""
+NOT_HERE = ("nodes", "days", "arrivals")
+"""Changes without a control of their own: nodes come first, days make futures, and faster arrivals are no demand."""
 EXTRA, PICKED = "whatif-extra", "whatif-add"
+GROUPS: Mapping[Role, tuple[str, str]] = {
+    "condition": ("What happens", "Conditions: they happen whatever you choose"),
+    "option": ("What you choose", "Options: compared with doing nothing under the same conditions"),
+}
+"""Heading and help of the two groups of controls."""
 
 
 def controls(spec: WhatIfSpec, scenario: Scenario) -> None:
-    """Show the controls; each changes the question before the page is drawn anew."""
+    """Show the controls in two groups; each changes the question before the page is drawn anew."""
     usual = usual_keys(scenario)
-    for key in usual:
-        _control(spec, scenario, factor_of(scenario, key))
-    _policy(spec, scenario)
-    extra = extra_keys(spec, usual)
-    for key in extra:
-        _control(spec, scenario, factor_of(scenario, key))
-    _more(scenario, [*usual, *extra])
+    shown = [*usual, *extra_keys(spec, usual)]
+    factors = [factor_of(scenario, key) for key in shown]
+    for role, (heading, text) in GROUPS.items():
+        st.markdown(f"**{heading}**", help=text)
+        for factor in factors:
+            if factor.role == role:
+                _control(spec, scenario, factor)
+        if role == "option":
+            _policy(spec, scenario)
+    _more(scenario, shown)
 
 
 def usual_keys(scenario: Scenario) -> list[str]:
@@ -68,7 +76,7 @@ def more_nodes(scenario: Scenario, number: int) -> dict[str, float]:
 
 def extra_keys(spec: WhatIfSpec, usual: Sequence[str]) -> list[str]:
     """Return the changes the reader has added, and those of a link that have no control yet."""
-    added = list(dict.fromkeys([*st.session_state.get(EXTRA, []), *spec.changed.changes]))
+    added = list(dict.fromkeys([*st.session_state.get(EXTRA, []), *spec.condition, *spec.changed.changes]))
     return [key for key in added if key not in usual and _has(key)]
 
 
@@ -78,12 +86,13 @@ def _has(key: str) -> bool:
 
 def set_change(key: str, value: Value | None) -> None:
     """Move one thing; None or its value of today takes the change away."""
-    scenario = session.scenario()
-    changes = {name: old for name, old in state.now().changed.changes.items() if name != key}
+    scenario, spec = session.scenario(), state.now()
     change = factor_of(scenario, key)
-    if value is not None and value != "" and change.read(value) != change.own(scenario):
-        changes[key] = change.read(value)
-    state.put_changed(changes=changes)
+    moved = value is not None and value != "" and change.read(value) != change.own(scenario)
+    changes = {name: old for name, old in (spec.condition | spec.changed.changes).items() if name != key}
+    if moved:
+        changes[key] = change.read(value or 0.0)
+    state.put_changes(changes)
 
 
 def set_policy(policy: str) -> None:
@@ -93,8 +102,8 @@ def set_policy(policy: str) -> None:
 
 
 def _control(spec: WhatIfSpec, scenario: Scenario, change: Factor) -> None:
-    value = spec.changed.changes.get(change.key)
-    factor.control(change, change.own(scenario), value, f"whatif-{change.key}", partial(set_change, change.key))
+    value = (spec.condition | spec.changed.changes).get(change.key)
+    control(change, change.own(scenario), value, f"whatif-{change.key}", partial(set_change, change.key))
 
 
 # ---- policy ------------------------------------------------------------------------------------------

@@ -110,8 +110,9 @@ def open_about(run_id: str, changes: Mapping[str, float] | None = None) -> None:
     info = session.store().run_info(run_id)
     session.look_at(info.scenario_hash)
     case = variant_of(info)
-    spec = unchanged(session.scenario(), case.policy, case.params)
-    open_spec(spec.model_copy(update={"changed": spec.changed.model_copy(update={"changes": dict(changes or {})})}))
+    scenario = session.scenario()
+    spec = unchanged(scenario, case.policy, case.params, futures_of(scenario))
+    open_spec(spec.with_changes(scenario, changes or {}))
     session.go("plan/what_if.py")
 
 
@@ -127,6 +128,11 @@ def put(spec: WhatIfSpec) -> None:
     if spec != before:
         st.session_state[HISTORY] = [*st.session_state.get(HISTORY, []), before][-MOST_UNDO:]
         st.session_state[SPEC] = spec
+
+
+def put_changes(changes: Mapping[str, Value]) -> None:
+    """Ask about other changes: conditions hold for all sides, options for the changed one."""
+    put(now().with_changes(session.scenario(), changes))
 
 
 def put_changed(**parts: Any) -> None:
@@ -146,8 +152,8 @@ def undo() -> None:
 
 
 def reset() -> None:
-    """Change nothing of the scenario; the draws stay."""
-    put(now().model_copy(update={"changed": now().baseline}))
+    """Change nothing of the scenario."""
+    put(now().model_copy(update={"condition": {}, "changed": now().baseline}))
 
 
 def forget() -> None:
@@ -209,7 +215,7 @@ def _kind_of(spec: WhatIfSpec) -> tuple[Any, ...]:
         spec.scenario,
         spec.baseline.policy,
         spec.changed.policy,
-        *sorted({*spec.changed.changes, *spec.futures.vary}),
+        *sorted({*spec.condition, *spec.changed.changes, *spec.futures.vary}),
     )
 
 
@@ -233,7 +239,8 @@ def ask(plan: WhatIfPlan, seconds: float) -> None:
     spec = plan.spec
     WHAT_IFS.work.drop()
     specs = [spec.first_future, spec] if seconds > ROUGH_S and len(spec.futures.seeds) > 1 else [spec]
-    words = subject(plan.moved).words if plan.moved else "As it is"
+    changes = (*plan.conditions, *plan.moved)
+    words = subject(changes).words if changes else "As it is"
     WHAT_IFS.ask(specs, plan.edited.scenario, f"What if: {words}")
     st.session_state[ASKED] = spec
 
