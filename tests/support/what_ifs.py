@@ -18,7 +18,7 @@ def answer(today: Draws, then: Draws, *moved: Moved, **more: Any) -> WhatIf:
     """Return the answer on these draws of both sides; two more nodes unless other things are moved."""
     sides = [Side(policy="fifo", label="FIFO", metrics=tuple(draws)) for draws in (today, then)]
     futures = Futures.first(len(today) - 1)
-    values: dict[str, Any] = {"moved": moved or (TWO_NODES,), "free_slots": False,
+    values: dict[str, Any] = {"moved": moved or (TWO_NODES,), "free_slots": False, "today": sides[0],
                               "futures": futures, "basis": Basis(kind="drawn", futures=futures.count)}  # fmt: skip
     return WhatIf(scenario="s", scenario_name="name", baseline=sides[0], changed=sides[1], **values | more)
 

@@ -57,7 +57,7 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
         return "The comparison is not complete: not every run came to its end."
     if not answer.is_changed:
         return _as_it_is(answer, comparison)
-    who, service = subject(answer.moved), service_rows(comparison)
+    who, service = subject(answer.moved or answer.conditions), service_rows(comparison)
     cost = comparison.row(cost_key(comparison) or "")
     if comparison.is_rough:
         return _rough(who, service, cost)

@@ -108,7 +108,7 @@ def of_sweep() -> dict[str, list[str]]:
         "situations": [sweep_words.point_words(alone, point) for point in range(len(alone.points))],
         "banners": cautions(sweep_words.cautions_of(bad, stale=True, elsewhere=True)),
         "assumptions": premises((
-            *sweep_words.premises_of(found.model_copy(update={"futures": Futures.first(2, {"days": 1.0, "failures": 480.0})})),
+            *sweep_words.premises_of(found.model_copy(update={"futures": varied})),
             *sweep_words.premises_of(one)[1:2],
         )),
     }  # fmt: skip

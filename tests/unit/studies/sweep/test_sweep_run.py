@@ -35,7 +35,12 @@ def wrong_estimates() -> Scenario:
 
 
 def asked(scenario: Scenario, **spec: Any) -> SweepSpec:
-    plain = {"axes": [NODES], "policies": ["sjf", "fifo"], "futures": {"seeds": [0, 5]}, "metrics": ["jct_mean", "vm_cost"]}
+    plain = {
+        "axes": [NODES],
+        "policies": ["sjf", "fifo"],
+        "futures": {"seeds": [0, 5]},
+        "metrics": ["jct_mean", "vm_cost"],
+    }
     return read_spec({"scenario": scenario.content_hash} | plain | spec)
 
 
@@ -98,7 +103,9 @@ def test_a_run_that_fails_leaves_the_others() -> None:
     scenario = small_scenario(4)
     wide = scenario.workload.with_columns(workers=[1, 1, 1, 3])  # 3 GPUs: two nodes of 2
     scenario = scenario.replace(workload=wide, options=SimulationRules(placement="best-fit"))
-    answer = run_sweep(asked(scenario, axes=[{"key": "nodes", "values": [1, 2]}], futures={"seeds": [0]}), scenario).answer
+    answer = run_sweep(
+        asked(scenario, axes=[{"key": "nodes", "values": [1, 2]}], futures={"seeds": [0]}), scenario
+    ).answer
     assert [(cell.point, cell.policy) for cell in failed(answer)] == [(0, "sjf"), (0, "fifo")]
     assert "can never fit" in failed(answer)[0].error
     assert mean_at(answer, 0, "sjf", "jct_mean") is None

@@ -13,8 +13,8 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
-from dlsched.studies.design import Futures, Variant
-from dlsched.studies.what_if import WhatIfSpec, default_draws, read_link, unchanged, written_link
+from dlsched.studies.design import Futures, Variant, usual_futures
+from dlsched.studies.what_if import WhatIfSpec, read_link, unchanged, written_link
 
 A100, ODD = VmType(name="a100", gpus=8, usd_per_h=20.0), VmType(name="a100:80+x=1&y", gpus=8, usd_per_h=30.0)
 JOBS = Workload.from_columns({"job_id": ["a"], "submit_s": [0.0], "work": [9.0], "due_s": [20.0]})
@@ -42,38 +42,37 @@ CASES: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.sampled_from(["fifo", 
 ) | LAS.map(lambda params: ("las", params))
 
 
-@given(before=CASES, after=CASES, changes=CHANGES, vary=VARY, draws=st.integers(1, 1000))
+@given(before=CASES, after=CASES, changes=CHANGES, vary=VARY, count=st.integers(0, 1000))
 def test_a_link_reopens_exactly_this_question(
-    before: tuple[str, dict[str, Any]], after: tuple[str, dict[str, Any]], changes: Any, vary: Any, draws: int
+    before: tuple[str, dict[str, Any]], after: tuple[str, dict[str, Any]], changes: Any, vary: Any, count: int
 ) -> None:
     spec = WhatIfSpec(
         scenario=SCENARIO.content_hash,
         baseline=Variant(policy=before[0], params=before[1]),
-        changed=Variant(policy=after[0], params=after[1], changes=changes),
-        draws=Futures(seeds=tuple(range(draws)), vary=vary),
-    )
+        changed=Variant(policy=after[0], params=after[1]),
+        futures=Futures.first(count, vary),
+    ).with_changes(SCENARIO, changes)
     address = urlencode(written_link(spec), doseq=True)
-    assert read_link(parse_qs(address), SCENARIO, "edf") == spec
+    assert read_link(parse_qs(address), SCENARIO, "edf", spec.futures) == spec
 
 
 def test_the_words_of_a_link_by_hand() -> None:
     spec = read_link(
-        {"set": ["nodes.a100:10", "arrivals:1.2", "prices:1"], "to": ["las"], "param": ["quantum_s:120"],
-         "draws": ["5"], "vary": ["run_time_spread:0.3"]}, SCENARIO, "fifo",
-    )  # fmt: skip
+        {"set": ["nodes.a100:10", "arrivals:1.2", "prices:1"], "to": ["las"], "param": ["quantum_s:120"]},
+        SCENARIO,
+        "fifo",
+    )
     assert spec.baseline == Variant(policy="fifo")
-    assert spec.changed == Variant(policy="las", changes={"nodes.a100": 10, "arrivals": 1.2}, params={"quantum_s": 120})
-    assert spec.draws == Futures(seeds=(0, 1, 2, 3, 4), vary={"run_time_spread": 0.3})
+    assert spec.changed == Variant(policy="las", changes={"nodes.a100": 10}, params={"quantum_s": 120})
+    assert spec.condition == {"arrivals": 1.2}
     assert written_link(spec) == {
-        "policy": ["fifo"], "to": ["las"], "param": ["quantum_s:120"], "set": ["nodes.a100:10", "arrivals:1.2"],
-        "draws": ["5"], "vary": ["run_time_spread:0.3"],
+        "policy": ["fifo"], "to": ["las"], "param": ["quantum_s:120"], "set": ["arrivals:1.2", "nodes.a100:10"],
     }  # fmt: skip
 
 
 def test_a_link_that_says_nothing_is_the_unchanged_question() -> None:
     assert read_link({}, SCENARIO, "fifo") == unchanged(SCENARIO, "fifo")
-    assert read_link({"vary": ["days:1"]}, SCENARIO, "fifo").draws == Futures(vary={"days": 1})
-    assert read_link({}, SCENARIO, "fifo").draws == default_draws(SCENARIO, "fifo")
+    assert read_link({}, SCENARIO, "fifo").futures == usual_futures(SCENARIO)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +81,8 @@ def test_a_link_that_says_nothing_is_the_unchanged_question() -> None:
         ({"set": ["nodes.h100:3"]}, r"link, set=nodes\.h100:3: is no change of this scenario"),
         ({"set": ["arrivals"]}, r"link, set=arrivals: is no change"),
         ({"set": ["arrivals:fast"]}, r"change arrivals: must be a number, got 'fast'"),
-        ({"vary": ["days:7"]}, r"change days: must be at least 1 and at most 1, got 7"),
-        ({"draws": ["0"]}, r"link, draws=0: must be a number from 1 to 1,000"),
-        ({"draws": ["ten"]}, r"link, draws=ten: must be"),
         ({"policy": ["nope"]}, "nope"),
-        ({"to": ["nope"], "draws": ["3"]}, "nope"),
-        ({"draws": ["9" * 5000]}, r"link, draws=9{80}: must be"),
+        ({"to": ["nope"]}, "nope"),
         ({"set": ["nodes.a100:nan"]}, r"change nodes\.a100: must be a whole number, got 'nan'"),
         ({"set": ["nodes.a100:1e400"]}, r"change nodes\.a100: must be a whole number"),
         ({"param": ["quantum_s:" + "[" * 100_000]}, r"link, param=quantum_s:\[+: is no parameter"),

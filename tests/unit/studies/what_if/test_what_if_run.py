@@ -12,16 +12,17 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
+from dlsched.runner.carried import CarriedCells
 from dlsched.sim.simulate import Cancelled
 from dlsched.studies import registry
-from dlsched.studies.design import Futures, Variant, changed
+from dlsched.studies.design import Futures, Variant, changed, num_days, usual_futures
 from dlsched.studies.design import run as design_run
 from dlsched.studies.simulation import run_resolved, simulate
 from dlsched.studies.what_if import (
     STUDY,
     WhatIfSpec,
     check,
-    default_draws,
+    conditions,
     guess_s,
     is_exact,
     moved,
@@ -31,7 +32,6 @@ from dlsched.studies.what_if import (
 )
 from dlsched.studies.what_if import run as what_if_run
 from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, WhatIf, card_rows, comparison_of, cost_key
-from dlsched.studies.what_if.spec import num_days
 from dlsched.workload.load import load
 from dlsched.workload.studies.registry import draw
 from tests.support.known import known
@@ -55,10 +55,15 @@ def demo(jobs: int = 60, **changes: Any) -> Scenario:
     return made.replace(generator=spec, workload=draw(spec, made.seed), **changes)
 
 
-def asked(scenario: Scenario, after: Variant, before: str = "fifo", **draws: Any) -> WhatIfSpec:
-    return WhatIfSpec(
-        scenario=scenario.content_hash, baseline=Variant(policy=before), changed=after, draws=Futures(**draws)
+def asked(scenario: Scenario, after: Variant, before: str = "fifo", **futures: Any) -> WhatIfSpec:
+    """Return the question about an option and conditions, which are told apart."""
+    spec = WhatIfSpec(
+        scenario=scenario.content_hash,
+        baseline=Variant(policy=before),
+        changed=after.model_copy(update={"changes": {}}),
+        futures=Futures(**futures),
     )
+    return spec.with_changes(scenario, after.changes)
 
 
 def test_one_more_node_by_hand() -> None:
@@ -84,17 +89,20 @@ def test_one_more_node_by_hand() -> None:
 
 def test_the_answer_is_two_runs_on_the_same_draws() -> None:
     scenario = demo()
-    after = Variant(policy="sjf", changes={"nodes": 9, "arrivals": 1.5})
+    after = Variant(policy="sjf", changes={"nodes": 9, "demand": 1.5})
     answer = run_what_if(asked(scenario, after, seeds=(0, 1, 2)), scenario)
     for seed in (0, 1, 2):
-        old = simulate(scenario, "fifo", seed=seed)
+        now = simulate(scenario, "fifo", seed=seed)
+        old = simulate(changed(scenario, {"demand": 1.5}, seed), "fifo", seed=seed)
         new = simulate(changed(scenario, after.changes, seed), "sjf", seed=seed)
-        for side, run in ((answer.baseline, old), (answer.changed, new)):
+        for side, run in ((answer.today, now), (answer.baseline, old), (answer.changed, new)):
             mine = {key: value for key, value in side.metrics[seed].items() if key != "decision_cpu_s"}
             theirs = {key: value for key, value in run.metrics.items() if key != "decision_cpu_s"}
             assert mine == theirs
             assert side.audit == tuple(run.audit()) == ()
-    first = simulate(scenario, "fifo", seed=0)
+    assert answer.changed.metrics[0]["completed"] == 1.5 * known(answer.today.metrics[0]["completed"])
+    assert (answer.before, answer.before_name) == (answer.baseline, "doing nothing")
+    first = simulate(changed(scenario, {"demand": 1.5}, 0), "fifo", seed=0)
     waits = np.percentile(first.jobs["wait_s"], LEVELS_PERCENT, method="inverted_cdf")
     assert answer.baseline.waits_s == pytest.approx(waits)
     delta = known(known(comparison_of(answer).row("wait_mean")).of(CHANGED).delta)
@@ -108,7 +116,7 @@ def test_the_answer_is_two_runs_on_the_same_draws() -> None:
 
 def numbers(answer: WhatIf) -> dict[str, Any]:
     plain = answer.to_plain()
-    for side in ("baseline", "changed"):
+    for side in ("today", "baseline", "changed"):
         for metrics in plain[side]["metrics"]:
             metrics.pop("decision_cpu_s", None)
     return {key: value for key, value in plain.items() if key != "run_cpu_s"}
@@ -116,7 +124,7 @@ def numbers(answer: WhatIf) -> dict[str, Any]:
 
 def test_the_same_question_has_the_same_answer_also_through_json_and_in_a_worker() -> None:
     scenario = demo(40)
-    spec = asked(scenario, Variant(policy="fifo", changes={"arrivals": 1.2}), seeds=(0, 1), vary={"failures": 5})
+    spec = asked(scenario, Variant(policy="fifo", changes={"arrivals": 1.2, "failures": 5}), seeds=(0, 1))
     answer = run_what_if(spec, scenario)
     assert numbers(WhatIf.from_plain(answer.to_plain())) == numbers(answer)
     record = registry.compute("what-if", spec.model_dump(mode="json"), subject=scenario)
@@ -127,8 +135,8 @@ def test_the_same_question_has_the_same_answer_also_through_json_and_in_a_worker
 def test_more_draws_begin_with_the_same_ones() -> None:
     scenario = demo(40)
     spec = asked(scenario, Variant(policy="fifo", changes={"nodes": 7}), seeds=(0, 1, 2))
-    assert spec.first_draw.draws.seeds == (0,)
-    rough, full = run_what_if(spec.first_draw, scenario), run_what_if(spec, scenario)
+    assert spec.first_future.futures.seeds == (0,)
+    rough, full = run_what_if(spec.first_future, scenario), run_what_if(spec, scenario)
     assert numbers(rough)["changed"]["metrics"][0] == numbers(full)["changed"]["metrics"][0]
     assert rough.changed.waits_s == full.changed.waits_s
 
@@ -138,9 +146,9 @@ def test_what_is_exact_is_run_once_however_many_draws_are_asked_for() -> None:
     told: list[str] = []
     spec = asked(scenario, Variant(policy="fifo", changes={"nodes": 3}), seeds=(0, 1, 2))
     run_what_if(spec, scenario, progress=lambda share, text: told.append(text))
-    assert told[-1] == "2 of 2 runs"
+    assert told[-1] == "2 of 2 futures"
     assert is_exact(spec, scenario)
-    assert not is_exact(spec.model_copy(update={"draws": Futures(vary={"run_time_spread": 0.3})}), scenario)
+    assert not is_exact(spec.model_copy(update={"futures": Futures.first(1, {"run_time_spread": 0.3})}), scenario)
     drawn_errors = Variant(policy="sjf", changes={"estimate_error": 0.5})
     assert not is_exact(asked(scenario, drawn_errors), scenario)
 
@@ -201,14 +209,21 @@ def test_one_control_moved_edits_the_scenario_once_a_draw_and_reads_each_policy_
     monkeypatch.setattr(PolicySpec, "parse", parsed)
     seeds, vary = tuple(range(10)), {"days": 1}
     spec = asked(scenario, Variant(policy="sjf", changes={"nodes": 2}), seeds=seeds, vary=vary)
-    STUDY.run(spec, scenario)
-    assert sorted(edits) == [(("days",), seed) for seed in seeds] + [(("days", "nodes"), seed) for seed in seeds]
+    cells = CarriedCells()
+    STUDY.run(spec, scenario, store=cells)
+    assert sorted(edits) == [
+        ((), 0),
+        *((("days",), seed) for seed in seeds[1:]),
+        *((("days", "nodes"), seed) for seed in seeds[1:]),
+        (("nodes",), 0),
+    ]
     assert parses == ["fifo", "sjf", "sjf"]  # the defaults of the new one, to say what differs
     edits.clear()
     parses.clear()
-    STUDY.run(asked(scenario, Variant(policy="fifo", changes={"nodes": 3}), seeds=seeds, vary=vary), scenario)
-    assert sorted(edits) == [(("days",), 0)] + [(("days", "nodes"), seed) for seed in seeds]  # the baseline is known
-    assert parses == ["fifo", "fifo"]
+    STUDY.run(
+        asked(scenario, Variant(policy="fifo", changes={"nodes": 3}), seeds=seeds, vary=vary), scenario, store=cells
+    )
+    assert sorted(edits) == [((), 0), *((("days", "nodes"), seed) for seed in seeds[1:]), (("nodes",), 0)]
     edits.clear()
     no_draws = asked(scenario, Variant(policy="fifo", changes={"nodes": 3, "estimate_error": 0.5}), seeds=seeds)
     STUDY.run(no_draws, scenario)
@@ -226,22 +241,35 @@ def test_the_baseline_is_run_once_however_many_controls_are_moved(monkeypatch: p
         return run_resolved(made, *args)
 
     monkeypatch.setattr(what_if_run, "run_resolved", counted)
+    cells = CarriedCells()
     for nodes in (2, 3, 4, 5):
         changes = {"nodes": nodes}
-        draws: dict[str, Any] = {"seeds": tuple(range(10)), "vary": {"run_time_spread": 0.3}}
-        run_what_if(asked(scenario, Variant(policy="fifo", changes=changes), **draws), scenario)
-    assert ran == [1] * 10 + [2] * 10 + [3] * 10 + [4] * 10 + [5] * 10
+        futures: dict[str, Any] = {"seeds": tuple(range(10)), "vary": {"run_time_spread": 0.3}}
+        run_what_if(asked(scenario, Variant(policy="fifo", changes=changes), **futures), scenario, store=cells)
+    assert ran == [1, 2, 3, 4, 5]  # the recorded month, whose jobs are shown
+    assert len(cells.made) == 5 * 10
 
 
-def test_the_usual_draws_are_what_is_random_else_the_days_of_the_trace_else_nothing() -> None:
-    assert default_draws(demo(), "fifo") == Futures(seeds=tuple(range(10)))
-    assert default_draws(by_hand(), "fifo") == Futures()
-    columns = {"job_id": ["a", "b"], "submit_s": [0.5 * DAY_S, 2.1 * DAY_S], "work": [9.0, 9.0]}
-    three_days = by_hand(workload=Workload.from_columns(columns))
-    assert num_days(three_days) == 3
-    assert default_draws(three_days, "fifo") == Futures(seeds=tuple(range(10)), vary={"days": 1})
+def test_the_usual_futures_are_the_days_of_the_trace_else_draws() -> None:
+    assert usual_futures(demo()) == Futures.first(20)
+    assert usual_futures(by_hand()) == Futures.first(20)  # all alike
+    assert is_exact(unchanged(by_hand(), "fifo"), by_hand())
+    for last_day, vary in ((3.1, {}), (4.1, {"days": 1})):
+        columns = {"job_id": ["a", "b"], "submit_s": [0.5 * DAY_S, last_day * DAY_S], "work": [9.0, 9.0]}
+        days = by_hand(workload=Workload.from_columns(columns))
+        assert num_days(days) == int(last_day) + 1
+        assert usual_futures(days) == Futures.first(40 if vary else 20, vary)
     errors = by_hand(options=SimulationRules(estimate_error=0.2))
-    assert default_draws(errors, "fifo") == Futures(seeds=tuple(range(10)))
+    assert usual_futures(errors) == Futures.first(20)
+
+
+def test_conditions_are_no_options_and_options_no_conditions() -> None:
+    scenario = by_hand()
+    spec = unchanged(scenario, "fifo")
+    with pytest.raises(InputError, match="demand: happens to you"):
+        check(spec.model_copy(update={"changed": Variant(policy="fifo", changes={"demand": 1.3})}), scenario)
+    with pytest.raises(InputError, match="nodes: is yours to choose"):
+        check(spec.model_copy(update={"condition": {"nodes": 2}}), scenario)
 
 
 def test_what_differs_is_told_with_both_values() -> None:
@@ -249,10 +277,10 @@ def test_what_differs_is_told_with_both_values() -> None:
     after = Variant(
         policy="las", changes={"nodes.a100": 3, "arrivals": 1.0, "restart_s": 60}, params={"quantum_s": 120}
     )
-    found = {one.key: (one.before, one.after) for one in moved(asked(scenario, after), scenario)}
-    assert found == {
-        "nodes.a100": (1, 3), "restart_s": (15, 60), "policy": ("FIFO", "LAS"), "param.quantum_s": (60, 120),
-    }  # fmt: skip
+    spec = asked(scenario, after)
+    found = {one.key: (one.before, one.after) for one in moved(spec, scenario)}
+    assert found == {"nodes.a100": (1, 3), "policy": ("FIFO", "LAS"), "param.quantum_s": (60, 120)}
+    assert {one.key: (one.before, one.after) for one in conditions(spec, scenario)} == {"restart_s": (15, 60)}
 
 
 @pytest.mark.parametrize(
@@ -262,12 +290,12 @@ def test_what_differs_is_told_with_both_values() -> None:
         ({"changed": {"policy": "fifo", "changes": {"node": 2}}}, "change 'node': there is none of this name"),
         ({"changed": {"policy": "fifo", "changes": {"nodes": 0}}}, "change nodes: must be at least 1"),
         ({"changed": {"policy": "fof"}}, "policy 'fof'"),
-        ({"draws": {"seeds": [1, 2]}}, "draws are numbered 0, 1, 2"),
-        ({"draws": {"vary": {"arrivals": 2}}}, "draws nothing of its own"),
+        ({"futures": {"seeds": [1, 2]}}, "futures are numbered 0, 1, 2"),
+        ({"futures": {"vary": {"arrivals": 2}}}, "draws nothing of its own"),
         ({"baseline": {"policy": "fifo", "changes": {"nodes": 2}}}, "the baseline is the scenario as it is"),
         ({"changed": {"policy": "priority"}}, "needs priorities; the scenario has none"),
     ],
-    ids=("scenario", "key", "value", "policy", "draws", "vary", "baseline", "need"),
+    ids=("scenario", "key", "value", "policy", "futures", "vary", "baseline", "need"),
 )
 def test_a_bad_question_names_what_is_wrong(spec: dict[str, Any], words: str) -> None:
     scenario = by_hand()
@@ -285,9 +313,9 @@ def test_a_question_without_its_scenario_says_where_to_ask() -> None:
 def test_the_guess_knows_compiled_loops_from_the_general_engine() -> None:
     scenario = demo(1000)
     quick = guess_s(unchanged(scenario, "fifo"), scenario)
-    assert 0.1 < quick < 2  # ten draws of two runs
+    assert 0.1 < quick < 4  # 21 futures of one run
     slower = asked(scenario, Variant(policy="fifo", changes={"restart_s": 30.0}), seeds=tuple(range(10)))
-    assert guess_s(slower, scenario) > 2 > quick
+    assert guess_s(slower, scenario) > 2 > quick / 2
     assert guess_s(slower, scenario, run_cpu_s=0.1) == pytest.approx(2)
     one = asked(by_hand(), Variant(policy="fifo", changes={"nodes": 2}))
     assert guess_s(one, by_hand(), run_cpu_s=0.1) == pytest.approx(0.2)
