@@ -14,28 +14,29 @@ from dlsched.figures.base import Chart
 from dlsched.figures.lines import add_share_line, frame_shares
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.metrics.stats.compare import Comparison, Row
-from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Side, WhatIf, forest_rows
+from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, NOTHING, TODAY, Side, WhatIf, forest_rows
+from dlsched.wording.certainty import first_words
 from dlsched.wording.formats import amount, duration
 
 Quantity = Literal["waits_s", "times_in_system_s"]
 QUANTITIES: dict[Quantity, str] = {"waits_s": "Wait", "times_in_system_s": "Time in system"}
-DASH_OF = {TODAY: "dash", CHANGED: "solid"}
+DASH_OF = {TODAY: "dot", NOTHING: "dash", CHANGED: "solid"}
 
 
 def colours(theme: Theme) -> dict[str, str]:
-    """Return side -> colour: today steps back."""
-    return {TODAY: theme.other, CHANGED: theme.marks[BLUE]}
+    """Return side -> colour: what one has steps back."""
+    return {TODAY: theme.other, NOTHING: theme.other, CHANGED: theme.marks[BLUE]}
 
 
 def changes(answer: WhatIf, comparison: Comparison, theme: Theme) -> Chart | None:
-    """Return metric x change in % of today, with 95% intervals; None where no metric has a baseline above 0.
+    """Return metric x change in % of what it is compared with; None where no metric has a baseline above 0.
 
     With one run the colour is free to say better or worse, as the shape does.
     """
     rows = [_change(row) for row in forest_rows(answer, comparison)]
     if not rows:
         return None
-    chart = compare.forest(rows, colours(theme), theme, TODAY)
+    chart = compare.forest(rows, colours(theme), theme, answer.before_name)
     colour_of = {"better": theme.better, "worse": theme.worse}
     run, dots, *verdicts = chart.figure.data
     run.showlegend = False
@@ -58,7 +59,7 @@ def _change(row: Row) -> compare.Change:
 
 
 def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
-    """Return the share of jobs at or below each time of the first draw, log time axis; None where no job has one."""
+    """Return the share of jobs at or below each time in the first future, log time axis; None where no job has one."""
     sides = {name: (side, np.array(getattr(side, quantity))) for name, side in _sides(answer)}
     sides = {name: pair for name, pair in sides.items() if len(pair[1])}
     if not sides:
@@ -68,7 +69,7 @@ def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
         line = {"color": colour_of[name], "width": 2.5, "dash": DASH_OF[name], "shape": "vh"}
         add_share_line(figure, times_s, np.array(LEVELS_PERCENT), name, line)
     label = QUANTITIES[quantity]
-    of_first = "" if answer.draws == 1 else f" (first of {answer.draws} draws)"
+    of_first = "" if answer.draws == 1 else f" ({first_words(answer.basis)})"
     frame_shares(figure, theme, label, max(float(times_s[-1]) for _, times_s in sides.values()), of_first)
     notes = []
     for name, (side, times_s) in sides.items():
@@ -82,7 +83,7 @@ def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
 
 
 def queue(answer: WhatIf, theme: Theme) -> Chart | None:
-    """Return jobs waiting over time in the first draw; None where a side has no run."""
+    """Return jobs waiting over time in the first future; None where a side has no run."""
     sides = _sides(answer)
     if not all(side.queue for _, side in sides):
         return None
@@ -95,5 +96,6 @@ def queue(answer: WhatIf, theme: Theme) -> Chart | None:
 
 def _sides(answer: WhatIf) -> Sequence[tuple[str, Side]]:
     """Return the sides to draw, today first; without a change there is only today."""
-    both = ((TODAY, answer.baseline), (CHANGED, answer.changed))
-    return both if answer.is_changed else both[:1]
+    nothing = ((NOTHING, answer.baseline),) if answer.before_name == NOTHING else ()
+    option = ((CHANGED, answer.changed),) if answer.is_changed else ()
+    return ((TODAY, answer.today), *nothing, *option)

@@ -66,6 +66,11 @@ def interval_note(basis: BasisLike, done: int) -> str:
     return f"{sure}, so no ranges" if basis.kind == "drawn" else sure
 
 
+def first_words(basis: BasisLike) -> str:
+    """Return which future a picture of jobs is of: "the recorded month", "the first simulated version"."""
+    return "the recorded month" if basis.kind == "recorded" else "the first simulated version"
+
+
 def months_words(basis: BasisLike, number_of: int) -> str:
     """Return so many futures of a recorded trace: "40 months put together from its days"."""
     if basis.days:

@@ -76,6 +76,8 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
         return f"{nodes} of {key.removeprefix(NODES_OF)}" if key.startswith(NODES_OF) else nodes
     if key == "days":
         return "days resampled"
+    if key == "demand" and value is not None:
+        return _jobs_words(float(value))
     if key == "failures" and value is not None:
         return f"failures (each node every {duration(HOUR_S * float(value))})"
     if key in ("failure_at", "mishaps"):
@@ -84,6 +86,13 @@ def setting_words(key: str, label: str, unit: str, value: Value | None) -> str:
         return f"only the VM types {listed(str(value).split('+'))}"
     name = "run times" if key == "run_time_spread" else within_sentence(label.partition(" (")[0])
     return f"{name} {value_words(key, unit, value)}"
+
+
+def _jobs_words(factor: float) -> str:
+    """Return so many times as many jobs: "30% more jobs", "10% fewer jobs", "2.5x as many jobs"."""
+    if factor >= LARGE_FACTOR or factor == 1:
+        return f"{number(factor)}x as many jobs"
+    return f"{number(abs(100 * (factor - 1)))}% {'more' if factor > 1 else 'fewer'} jobs"
 
 
 def within_sentence(label: str) -> str:

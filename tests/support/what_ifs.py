@@ -11,6 +11,7 @@ from dlsched.studies.what_if.answer import Moved, Side, WhatIf
 
 TWO_NODES = Moved(key="nodes", label="Nodes", unit="nodes", before=8, after=10)
 POLICY = Moved(key="policy", label="Policy", unit="", before="FIFO", after="EASY backfill")
+MORE_JOBS = Moved(key="demand", label="Demand", unit="x", before=1.0, after=1.3)
 Draws = Sequence[Mapping[str, float | None]]
 
 

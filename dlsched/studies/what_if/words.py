@@ -8,7 +8,7 @@ from datetime import date
 
 from dlsched.metrics.findings import HEADLINES
 from dlsched.metrics.money import cost_key
-from dlsched.metrics.stats.compare import Comparison, Row
+from dlsched.metrics.stats.compare import Comparison, Row, compare
 from dlsched.policies.registry import find, spoken
 from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, WhatIf, service_rows
 from dlsched.studies.what_if.spec import WhatIfPlan
@@ -16,7 +16,7 @@ from dlsched.wording.assumptions import Premise, assumptions, draw_premises
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.certainty import ROUGH
 from dlsched.wording.formats import capital, count, is_missing, listed, money
-from dlsched.wording.settings import setting_words, value_words
+from dlsched.wording.settings import setting_words, value_words, within_sentence
 from dlsched.workload.import_report import in_seconds, offered_load
 
 MOST_NAMED = 3
@@ -25,8 +25,10 @@ MOST_CLAUSES = 2
 SMALL_NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
-PLURAL = ("durations", "prices", "weights", "failures", "failure_at", "vm_types")
+PLURAL = ("demand", "durations", "prices", "weights", "failures", "failure_at", "vm_types")
 """Changes whose name is a plural."""
+PLURAL_METRICS = ("late_share", "completed")
+"""Metrics whose headline name is a plural."""
 TOLD_WHOLE = ("failure_at", "failures", "run_time_spread", "vm_types", "days")
 """Changes that today's value adds nothing to."""
 
@@ -57,21 +59,39 @@ def sentence(answer: WhatIf, comparison: Comparison) -> str:
         return "The comparison is not complete: not every run came to its end."
     if not answer.is_changed:
         return _as_it_is(answer, comparison)
-    who, service = subject(answer.moved or answer.conditions), service_rows(comparison)
-    cost = comparison.row(cost_key(comparison) or "")
+    service, cost = service_rows(comparison), comparison.row(cost_key(comparison) or "")
+    if "demand" in {one.key for one in answer.conditions}:  # other jobs, so more of them done is no gain
+        service = [row for row in service if row.kpi.key != "completed"]
+    who, before = subject(answer.moved or answer.conditions), answer.before_name
     if comparison.is_rough:
-        return _rough(who, service, cost)
+        return _rough(who, service, cost, before)
     better, worse = (_of(service, verdict)[:MOST_CLAUSES] for verdict in ("better", "worse"))
     gains, losses = _changes(who, better), _changes(who, worse)
+    likely = [*_of(service, "likely better"), *_of(service, "likely worse")][:MOST_CLAUSES]
     if gains and losses:
         pronoun = "they" if who.many else "it"
         said = f"{who.words} {who.is_are} a trade-off: {pronoun} {gains}, but {losses}"
     elif gains or losses:
         said = f"{who.words} {gains or losses}"
+    elif likely:
+        said = f"{who.words} probably {_changes(who, likely)}"
     else:
-        said = _no_difference(who, service)
+        said = _no_difference(who, service, before)
     paid = _cost(who, cost, gains=bool(gains), losses=bool(losses)) if cost else ""
-    return f"{said}{paid} ({comparison.certainty})."
+    if not (answer.moved and answer.conditions):
+        return f"{said}{paid} ({comparison.certainty})."
+    under = f"With {listed([moved_words(one) for one in answer.conditions])}, {within_sentence(said)}"
+    return f"{under}{paid}, against doing nothing ({comparison.certainty}). {_today_words(answer, service)}".rstrip()
+
+
+def _today_words(answer: WhatIf, rows: Sequence[Row]) -> str:
+    """Return how it is today, without the conditions: "Today the p95 wait is 7 h 10 min."; "" without a number."""
+    now = compare([(TODAY, answer.today.metrics)], TODAY, basis=answer.basis)
+    there = next((row for one in rows if (row := now.row(one.kpi.key)) is not None), None)
+    if there is None or (value := there.of(TODAY).value) is None:
+        return ""
+    name = HEADLINES[there.kpi.key]
+    return f"Today {name} {'is' if there.kpi.key not in PLURAL_METRICS else 'are'} {there.kpi.show(value.value)}."
 
 
 def subject(moved: Sequence[Moved]) -> Subject:
@@ -105,7 +125,7 @@ def settings(answer: WhatIf) -> list[dict[str, str]]:
             "Today": value_words(one.key, one.unit, one.before),
             "With the change": value_words(one.key, one.unit, one.after),
         }
-        for one in answer.moved
+        for one in (*answer.conditions, *answer.moved)
     ]
 
 
@@ -168,22 +188,22 @@ def _cost(who: Subject, row: Row, *, gains: bool, losses: bool) -> str:
     return f", {'and' if agrees else 'but'} {verb}"
 
 
-def _no_difference(who: Subject, rows: Sequence[Row]) -> str:
+def _no_difference(who: Subject, rows: Sequence[Row], before: str) -> str:
     unsure = [HEADLINES[row.kpi.key] for row in _of(rows, "not clear")]
     if unsure:
         return f"{who.words} {'do' if who.many else 'does'} not clearly change {listed(unsure)}"
     same = [HEADLINES[row.kpi.key] for row in _of(rows, "same")]
     if same:
-        return f"{who.words} {who.does('leave')} {listed(same)} as {'they are' if len(same) > 1 else 'today'}"
-    return f"{who.words} and today have no number in common"
+        return f"{who.words} {who.does('leave')} {listed(same)} as {'they are' if len(same) > 1 else 'it is'}"
+    return f"{who.words} and {before} have no number in common"
 
 
-def _rough(who: Subject, rows: Sequence[Row], cost: Row | None) -> str:
-    """Return the numbers of one draw side by side: one draw tells no difference."""
+def _rough(who: Subject, rows: Sequence[Row], cost: Row | None, before: str) -> str:
+    """Return the numbers of one future side by side: one of several tells no difference."""
     there = [row for row in (*rows[:MOST_CLAUSES], *([cost] if cost else [])) if row.of(CHANGED).delta]
     if not there:
-        return f"{who.words}: no number in common with today ({ROUGH})."
-    pairs = [f"{_named(row)} {row.of(CHANGED).text} ({row.of(TODAY).text} today)" for row in there]
+        return f"{who.words}: no number in common with {before} ({ROUGH})."
+    pairs = [f"{_named(row)} {row.of(CHANGED).text} ({row.of(TODAY).text} {before})" for row in there]
     return f"{who.words}: {listed(pairs)}; {ROUGH}."
 
 
@@ -206,18 +226,18 @@ def completed_words(answer: WhatIf, comparison: Comparison) -> str:
     row = comparison.row("completed")
     if row is None or row.of(CHANGED).value is None:
         return ""
-    draws = answer.changed.metrics
-    jobs = sum(draw.get("jobs") or 0.0 for draw in draws) / len(draws)
-    cell, each = row.of(CHANGED), " a draw" if len(draws) > 1 else ""
+    told = answer.changed.metrics[: 1 if answer.basis.is_recorded else None]  # else means over all futures
+    jobs = sum(one.get("jobs") or 0.0 for one in told) / len(told)
+    cell, each = row.of(CHANGED), " on average" if len(told) > 1 else ""
     assert cell.value is not None
     said = f"Completed {count(cell.value.value)} of {count(jobs)} jobs{each}"
     lost = [
         f"{count(many)} {name}"
         for name in ("rejected", "unfinished")
-        if (many := sum(draw.get(name) or 0.0 for draw in draws) / len(draws)) >= 0.5
+        if (many := sum(one.get(name) or 0.0 for one in told) / len(told)) >= 0.5
     ]
     if answer.is_changed:
-        said += ", as today" if cell.verdict == "same" else f" ({cell.delta_text} than today)"
+        said += ", as many as before" if cell.verdict == "same" else f" ({cell.told.size} against {answer.before_name})"
     return said + (f"; {listed(lost)}" if lost else "") + "."
 
 
@@ -233,7 +253,7 @@ def cautions_of(answer: WhatIf, plan: WhatIfPlan) -> list[Caution]:
 
 def premises_of(answer: WhatIf, plan: WhatIfPlan, today: date) -> list[Premise]:
     """Return what the answer takes for granted beside its caveats: what is drawn, then the changed scenario's own."""
-    runs = [one for side in (answer.baseline, answer.changed) for one in side.metrics]
+    runs = [one for side in (answer.before, answer.changed) for one in side.metrics]
     stops_jobs = any(one.get("preemptions") or one.get("resizes") for one in runs)
     own = assumptions(plan.made, stops_jobs=stops_jobs, today=today)
     return [*draw_premises(plan.spec.futures.vary, "What if"), *own]

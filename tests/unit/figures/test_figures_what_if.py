@@ -8,7 +8,9 @@ import pytest
 
 from dlsched.figures.palette import BLUE, DARK, LIGHT, Theme
 from dlsched.figures.what_if import changes, queue, times
-from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, Moved, Side, WhatIf, comparison_of
+from dlsched.metrics.stats.basis import Basis
+from dlsched.studies.design import Futures
+from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, NOTHING, TODAY, Moved, Side, WhatIf, comparison_of
 from tests.support.known import known
 
 NODES = Moved(key="nodes", label="Nodes", unit="nodes", before=2, after=3)
@@ -25,9 +27,9 @@ def side(late: float, wait_s: float, cost: float) -> Side:
 def answer(**more: Any) -> WhatIf:
     values: dict[str, Any] = {
         "scenario": "s", "scenario_name": "name", "baseline": side(0.3, 1000, 100), "changed": side(0.1, 600, 150),
-        "moved": (NODES,), "draws": 3, "vary": {}, "exact": False, "free_slots": False,
+        "moved": (NODES,), "futures": Futures.first(2), "basis": Basis(kind="drawn", futures=2), "free_slots": False,
     }  # fmt: skip
-    return WhatIf(**values | more)
+    return WhatIf(**{"today": more.get("baseline", values["baseline"])} | values | more)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -59,8 +61,15 @@ def test_both_sides_lie_over_one_another_with_today_in_grey() -> None:
     assert today.line.dash != then.line.dash  # not by colour alone
     assert min(today.x) == 1.0  # a log axis has no 0
     assert chart.alt == "Wait: today p95 16 min (10 jobs); the change p95 9 min 30 s (10 jobs)."
-    assert chart.figure.layout.title.text.endswith("(first of 3 draws)")
+    assert chart.figure.layout.title.text.endswith("(the first simulated version)")
     assert known(times(answer(), "times_in_system_s", LIGHT)).alt.count("(9 jobs)") == 2
+
+
+def test_under_a_condition_doing_nothing_stands_beside_today() -> None:
+    more = Moved(key="demand", label="Demand", unit="x", before=1, after=1.3)
+    chart = known(times(answer(conditions=(more,), today=side(0.2, 500, 100)), "waits_s", LIGHT))
+    assert [trace.name for trace in chart.figure.data] == [TODAY, NOTHING, CHANGED]
+    assert len({trace.line.dash for trace in chart.figure.data}) == 3
 
 
 def test_without_a_change_there_is_one_line() -> None:

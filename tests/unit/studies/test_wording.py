@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dlsched.metrics.stats.basis import EXACT_BASIS
 from dlsched.studies.calibration import words as calibration_words
 from dlsched.studies.calibration.answer import calibrate, record_of
 from dlsched.studies.design import Futures
@@ -25,7 +26,7 @@ from tests.support.calibrations import HAND, replay
 from tests.support.sizings import WAIT, growth, sizing, waits
 from tests.support.steady_answers import three_policies
 from tests.support.sweeps import ARRIVALS, MIN, made, two_policies
-from tests.support.what_ifs import POLICY, TODAY, answer, draws
+from tests.support.what_ifs import MORE_JOBS, POLICY, TODAY, answer, draws
 from tests.support.wording import check_wording
 
 HERE = Path(__file__).parent
@@ -98,6 +99,7 @@ def of_sweep() -> dict[str, list[str]]:
     one = made({"jct_mean": {"fifo": [[100 * MIN], [50 * MIN]]}}, exact=True)
     alone = made({"jct_mean": {"fifo": [[50 * MIN], [40 * MIN], [65 * MIN]]}}, (ARRIVALS,), "one-at-a-time", exact=True)
     first, second, *others = found.cells
+    varied = Futures.first(2, {"days": 1.0, "failures": 480.0})
     cells = (first.model_copy(update={"audit": ("node 0 holds two",), "completed": 9}),
              second.model_copy(update={"error": "too wide"}), *others)  # fmt: skip
     bad = found.model_copy(update={"cells": cells})
@@ -125,8 +127,10 @@ def of_what_if() -> dict[str, list[str]]:
 
     answers = (
         answer(TODAY, gain), answer(TODAY, gain, POLICY), answer(TODAY, mixed), answer(TODAY, unsure),
-        answer(TODAY, TODAY), answer(TODAY[:1], gain[:1]), answer(TODAY[:1], gain[:1], exact=True),
+        answer(TODAY, TODAY), answer(TODAY[:1], gain[:1]), answer(TODAY[:1], gain[:1], basis=EXACT_BASIS),
         answer(TODAY, TODAY).model_copy(update={"moved": ()}), answer(TODAY, [{}] * 3, POLICY),
+        answer(TODAY, gain, conditions=(MORE_JOBS,)),
+        answer(TODAY, mixed, conditions=(MORE_JOBS,)).model_copy(update={"moved": ()}),
     )  # fmt: skip
     return {
         "sentence": [told(one) for one in answers],
