@@ -12,6 +12,7 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
+from dlsched.metrics.money import cost_key
 from dlsched.runner.carried import CarriedCells
 from dlsched.sim.simulate import Cancelled
 from dlsched.studies import registry
@@ -32,7 +33,7 @@ from dlsched.studies.what_if import (
     unchanged,
 )
 from dlsched.studies.what_if import run as what_if_run
-from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, WhatIf, card_rows, comparison_of, cost_key
+from dlsched.studies.what_if.answer import CHANGED, LEVELS_PERCENT, TODAY, WhatIf, card_rows, comparison_of
 from dlsched.workload.load import load
 from dlsched.workload.studies.registry import draw
 from tests.support.known import known
@@ -322,12 +323,12 @@ def test_the_guess_knows_compiled_loops_from_the_general_engine() -> None:
     assert guess_s(unchanged(by_hand(), "fifo"), by_hand(), run_cpu_s=0.1) == pytest.approx(0.1)  # both sides are one
 
 
-def test_costs_are_per_month_on_fixed_nodes_and_in_all_where_machines_are_rented() -> None:
+def test_costs_are_per_month_on_fixed_nodes_and_per_job_where_machines_are_rented() -> None:
     scenario = by_hand()
     answer = run_what_if(asked(scenario, Variant(policy="fifo", changes={"nodes": 2})), scenario)
     found = comparison_of(answer)
-    assert cost_key(answer, found) == "cost_month"
+    assert cost_key(found) == "cost_month"
     assert [row.kpi.key for row in card_rows(answer, found)] == ["late_share", "wait_p95", "wait_p50", "cost_month"]
     # one node at 20 $/h for the 10 s in which jobs arrive, scaled to a month of 30.4 days: 24 x 30.4 x 20 $
     assert known(known(found.row("cost_month")).of(TODAY).value).value == pytest.approx(20 * 24 * 30.4)
-    assert cost_key(answer.model_copy(update={"free_slots": True}), found) == "total_cost"
+    assert cost_key(comparison_of(answer.model_copy(update={"free_slots": True}))) == "usd_per_job"
