@@ -192,7 +192,7 @@ def test_demand_is_so_many_times_as_many_jobs_of_the_draw() -> None:
         assert set(plain.job_id) < set(more.job_id)
         assert more.submit_s[[0, -1]].tolist() == plain.submit_s[[0, -1]].tolist()
     assert is_drawn(scenario(), ["demand"])
-    assert words_of(changed(scenario(), {"demand": 1.3})) == ("varied: demand +30%",)
+    assert words_of(changed(scenario(), {"demand": 1.3})) == ("varied: 30% more jobs",)
 
 
 def test_demand_comes_after_days_and_before_what_is_drawn_for_each_job() -> None:
