@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, TimeAxis, column, framed, hatched, reference_line, top_of
-from dlsched.figures.palette import BLUE, ORANGE, TEAL, Theme
+from dlsched.figures.palette import BLUE, PINK, TEAL, Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.studies.inspect.admissions.answer import Admission
 from dlsched.wording.clock import DAYS, Clock
@@ -105,7 +105,7 @@ def over_run(counts: pd.DataFrame, chosen: int, theme: Theme, clock: Clock = DAY
     axis = TimeAxis.over(begin - room, end + room, clock)
     shown = thin(times, list(values.values()), MOST_POINTS)
     figure = go.Figure()
-    looks = (("circle", "solid", BLUE), ("diamond", "dash", ORANGE), ("x", "dot", TEAL))
+    looks = (("circle", "solid", BLUE), ("diamond", "dash", PINK), ("x", "dot", TEAL))
     for (name, of), (symbol, dash, place) in zip(values.items(), looks, strict=True):
         figure.add_scatter(
             x=axis.at(times[shown]), y=of[shown], name=name, customdata=counts["number"].to_numpy()[shown],

@@ -244,9 +244,9 @@ def reference_line(
     x: Any = None,
     before: bool = False,
     below: bool = False,
-    ink: str = "",
+    limit: bool = False,
 ) -> None:
-    """Draw a dashed line with its label, in the colours of what is worse; dotted and in ``ink`` where that is given.
+    """Draw a dashed line with its label; a ``limit``, which to pass is to be late or over, in the colours of that.
 
     The label of a level ``y`` stands on the line at its left end, or ``below`` it; that of a place ``x`` at the top of
     the plot, to the right of the line, or to its left with ``before``: leave room above the marks. Call it after
@@ -257,8 +257,9 @@ def reference_line(
         # Plotly places shapes by value, but annotations by exponent on a log axis.
         return float(np.log10(place)) if axis.type == "log" else place
 
-    line = {"color": ink or theme.worse, "dash": "dot" if ink else "dash", "width": 2}
-    label = {"text": text, "showarrow": False, "font": {"color": ink or theme.worse_text, "size": 13}, "borderpad": 1}
+    line = {"color": theme.worse if limit else theme.ink, "dash": "dash" if limit else "dot", "width": 2}
+    ink = theme.worse_text if limit else theme.ink
+    label = {"text": text, "showarrow": False, "font": {"color": ink, "size": 13}, "borderpad": 1}
     label |= {"bgcolor": theme.ground, "opacity": 0.9}
     if y is not None:
         figure.add_hline(y=y, line=line)

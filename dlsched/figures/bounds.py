@@ -163,7 +163,7 @@ def _nearest_words(limit: Limit, runs: Sequence[LimitedRun], *, own: bool) -> st
 def _add_lines(figure: go.Figure, theme: Theme, at: Sequence[float], *, name: str) -> None:
     """Draw a line across each row; NaN = none there."""
     low, high = ([(value, row + half) for row, value in enumerate(at)] for half in (-HALF_LINE, HALF_LINE))
-    add_strokes(figure, low, high, line={"color": theme.worse, "width": 4}, name=name, showlegend=True)
+    add_strokes(figure, low, high, line={"color": theme.ink, "width": 4}, name=name, showlegend=True)
 
 
 def _unit(limit: Limit, runs: Sequence[LimitedRun]) -> tuple[float, str]:

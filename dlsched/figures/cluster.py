@@ -83,7 +83,7 @@ def demand(
     over = share(float((wanted > level).mean()))
     title = f"Demand if nobody waited: beyond the cluster {over} of the time"
     framed(figure, theme, title=title, x=axis, y=f"{unit} asked for", height=HEIGHT)
-    reference_line(figure, theme, y=level, text=f"{count(level)} {unit} in the cluster")
+    reference_line(figure, theme, y=level, text=f"{count(level)} {unit} in the cluster", limit=True)
     figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
     peak = number(float(wanted.max()))
     alt = f"Demand exceeds the {count(level)} {unit} {over} of the time; its peak is {peak} {unit}."

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from dlsched.domain.workload import Floats
 from dlsched.figures.base import CLEAR, Chart, framed, named_rows, plain
-from dlsched.figures.palette import BLUE, ORANGE, Theme
+from dlsched.figures.palette import BLUE, TEAL, Theme
 from dlsched.studies.inspect.dual_prices.answer import SAME_PRICE, JobDecision, PricedRun, peak_of
 from dlsched.wording.formats import MINUS, amount, cut, small
 from dlsched.wording.resources import ONE_UNIT, RESOURCE_UNITS, RESOURCE_WORDS, gang_words
@@ -197,7 +197,7 @@ def bookings_chart(run: PricedRun, row: int, theme: Theme) -> Chart | None:
     ):  # fmt: skip
         some = [bar for bar in drawn if (bar.row == row) is mine and bar.together is together]
         if some:
-            colour = theme.marks[ORANGE if mine else BLUE]
+            colour = theme.marks[TEAL if mine else BLUE]
             _bars(figure, some, place, lanes, name, colour, theme)
     jobs = len({bar.row for bar in bars})
     left = len({bar.machine for bar in bars}) - len(shown)

@@ -60,7 +60,7 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
                         range=[first - 0.4, months[-1] + 0.4], zeroline=False)  # fmt: skip
     if by is not None and by >= first:
         is_late = by > months[-1] / 2
-        reference_line(figure, theme, x=by, text=f"order by {growth.name_of(by)}", before=is_late, ink=theme.ink)
+        reference_line(figure, theme, x=by, text=f"order by {growth.name_of(by)}", before=is_late)
     rows = [_row(growth, month, mean, verdict, target) for month, mean, verdict in points]
     return Chart(figure, _alt(growth, target, points), pd.DataFrame(rows))
 

@@ -58,7 +58,8 @@ def job_outcomes(outcomes: Sequence[JobOutcome], due_in_s: float, theme: Theme) 
     figure.update_layout(barmode="stack", legend_traceorder="normal")
     if known_due:
         is_right = due_in_s > axis.to_s / 2
-        reference_line(figure, theme, x=due_in_s / axis.unit_s, text=f"due after {duration(due_in_s)}", before=is_right)
+        text = f"due after {duration(due_in_s)}"
+        reference_line(figure, theme, x=due_in_s / axis.unit_s, text=text, before=is_right, limit=True)
     words = [f"{o.run} {duration(o.there_s)}" for o in outcomes]
     table = pd.DataFrame(
         {

@@ -310,7 +310,7 @@ def job_timeline(
     figure.update_layout(barmode="overlay")
     if not np.isnan(due):
         is_right = due > (axis.from_s + axis.to_s) / 2
-        reference_line(figure, theme, x=axis.place(due), text=f"due {clock.moment(due)}", before=is_right)
+        reference_line(figure, theme, x=axis.place(due), text=f"due {clock.moment(due)}", before=is_right, limit=True)
     return Chart(figure, f"{cut(job['job_id'])} {finding}, in {amount(int(ran.sum()), 'piece')}.", _story(spans, clock))
 
 

@@ -72,7 +72,7 @@ def plan_chart(one: LookAhead, rows: Sequence[int], theme: Theme, *, unit: str =
     figure.update_layout(margin_t=86, showlegend=False)
     at = next(place.x for place in columns if place.is_carried_out)
     figure.add_shape(
-        type="rect", x0=at - 0.5, x1=at + 0.5, y0=-0.5, y1=len(rows) - 0.5, line={"color": theme.worse, "width": 3}
+        type="rect", x0=at - 0.5, x1=at + 0.5, y0=-0.5, y1=len(rows) - 0.5, line={"color": theme.ink, "width": 3}
     )
     return Chart(figure, _plan_words(one, unit, follows_plan=follows_plan), plan_table(one, rows, follows_plan))
 

@@ -39,7 +39,6 @@ LIGHT = Theme(
     name="light",
     marks=(
         "#185add",
-        "#e8590c",
         "#017d6b",
         "#d0609a",
         "#5c5200",
@@ -48,8 +47,9 @@ LIGHT = Theme(
         "#a7384e",
         "#3493d7",
         "#463021",
+        "#e8590c",
     ),
-    on_marks=(WHITE, BLACK, WHITE, BLACK, WHITE, WHITE, BLACK, WHITE, BLACK, WHITE),
+    on_marks=(WHITE, WHITE, BLACK, WHITE, WHITE, BLACK, WHITE, BLACK, WHITE, BLACK),
     other="#7d8794",
     ink="#1c2430",
     muted="#5b6675",
@@ -67,7 +67,6 @@ DARK = Theme(
     name="dark",
     marks=(
         "#5c7cf0",
-        "#f17f20",
         "#0b8a7c",
         "#ee9cbc",
         "#f2e63d",
@@ -76,8 +75,9 @@ DARK = Theme(
         "#c4502a",
         "#c6efff",
         "#a8957a",
+        "#f17f20",
     ),
-    on_marks=(BLACK, BLACK, BLACK, BLACK, BLACK, BLACK, BLACK, WHITE, BLACK, BLACK),
+    on_marks=(BLACK, BLACK, BLACK, BLACK, BLACK, BLACK, WHITE, BLACK, BLACK, BLACK),
     other="#6f7987",
     ink="#e8eaed",
     muted="#9aa4b2",
@@ -91,7 +91,8 @@ DARK = Theme(
     faded="#3d4654",
     tint="#2c3a6b",
 )
-BLUE, ORANGE, TEAL, PINK, OLIVE, NAVY, SAGE, BRICK, SKY, UMBER = range(10)
+BLUE, TEAL, PINK, OLIVE, NAVY, SAGE, BRICK, SKY, UMBER, ORANGE = range(10)
+"""Orange says late or over: it is the last mark, and no group or policy has it."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
@@ -103,7 +104,7 @@ def theme(name: str | None) -> Theme:
 def colours(keys: Iterable[str], palette: Theme) -> Mapping[str, str]:
     """Return key -> colour, assigned by sorted key, so that a user or VM type keeps its colour on all pages."""
     ordered = sorted(set(keys))
-    return {key: palette.marks[i] if i < len(palette.marks) else palette.other for i, key in enumerate(ordered)}
+    return {key: palette.marks[i] if i < ORANGE else palette.other for i, key in enumerate(ordered)}
 
 
 def ink_on(colour: str, palette: Theme) -> str:
@@ -119,4 +120,4 @@ def policy_colour(key: str, palette: Theme) -> str:
     from dlsched.policies.registry import POLICIES
 
     places = {spec.key: place for place, spec in enumerate(POLICIES)}
-    return palette.marks[places.get(key, len(places)) % len(palette.marks)]
+    return palette.marks[places.get(key, len(places)) % ORANGE]

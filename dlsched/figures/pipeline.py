@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import TIME_UNITS, Chart, framed, hatched, named_rows
-from dlsched.figures.palette import BLUE, ORANGE, PINK, TEAL, Theme, ink_on
+from dlsched.figures.palette import BLUE, OLIVE, PINK, TEAL, Theme, ink_on
 from dlsched.speed.pipeline import Layers, Overlap, Pipeline, pipeline
 from dlsched.speed.pipeline_simulation import Bar, Kind, simulate_layers
 from dlsched.wording.formats import amount, duration, share
@@ -22,7 +22,7 @@ WORDS: Mapping[Overlap, str] = {
 ROWS = ("compute", "push", "pull")
 LOOKS: Mapping[Kind, tuple[int, str, int, str]] = {
     "backward": (0, "backward", BLUE, ""),
-    "push": (1, "push gradients", ORANGE, ""),
+    "push": (1, "push gradients", OLIVE, ""),
     "pull": (2, "pull parameters", PINK, ""),
     "forward": (0, "forward", TEAL, "/"),
 }

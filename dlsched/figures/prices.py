@@ -119,11 +119,11 @@ def _owned(figure: go.Figure, prices: PriceList, largest: float, theme: Theme) -
     if present > full:
         lines.append((present, f"own, {prices.owned.use_share * 100:g}% use {price(present, '')[:-1]}"))
     for row, (at, text) in enumerate(lines):
-        figure.add_vline(x=at, line={"color": theme.worse, "dash": ("dash", "dot")[row], "width": 2}, layer="below")
+        figure.add_vline(x=at, line={"color": theme.ink, "dash": ("dash", "dot")[row], "width": 2}, layer="below")
         left = at > 0.55 * largest
         figure.add_annotation(
             x=at, y=-2.2 + row, text=text, showarrow=False, xanchor="right" if left else "left",
-            xshift=-6 if left else 6, font={"color": theme.worse_text, "size": 13},
+            xshift=-6 if left else 6, font={"color": theme.ink, "size": 13},
         )  # fmt: skip
 
 

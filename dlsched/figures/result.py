@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dlsched.figures.base import Chart, TimeAxis, column, end_labels, framed, named_rows, plain, top_of, with_dates
-from dlsched.figures.palette import Theme
+from dlsched.figures.palette import TEAL, Theme
 from dlsched.metrics.step_functions import thin
 from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, cut, duration, money, number, share
@@ -45,7 +45,7 @@ def held_and_queue(
     lines = (
         ("GPUs held", held, {"color": theme.marks[0], "width": 1}, "tozeroy", 1),
         (capacity, there, {"color": theme.ink, "width": 1.5, "dash": "dash"}, None, 1),
-        ("jobs waiting", waiting, {"color": theme.worse, "width": 1.5}, None, 2),
+        ("jobs waiting", waiting, {"color": theme.marks[TEAL], "width": 1.5}, None, 2),
     )
     for name, values, line, fill, row in lines:
         figure.add_scatter(

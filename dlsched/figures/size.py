@@ -90,7 +90,11 @@ class Level:
             figure.update_yaxes(tickprefix=self.scale.prefix, separatethousands=True)
         limit = self.target.limit
         reference_line(
-            figure, theme, y=self.at(limit), text=f"target: {self.target.side} {self.target.kpi.show(limit)}"
+            figure,
+            theme,
+            y=self.at(limit),
+            text=f"target: {self.target.side} {self.target.kpi.show(limit)}",
+            limit=True,
         )
 
     @property

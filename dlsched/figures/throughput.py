@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dlsched.domain.workload import Floats, Ints
 from dlsched.figures.base import Chart, area_hatch, framed, legend_mark
-from dlsched.figures.palette import BLUE, ORANGE, PINK, TEAL, Theme
+from dlsched.figures.palette import BLUE, PINK, TEAL, Theme
 from dlsched.speed.queueing import NETWORKS, STATIONS, Network
 from dlsched.studies.speed_models.throughput import MEASURED, NETWORK_WORDS, SpeedCurves, station_table, width_table
 from dlsched.wording.formats import amount, factor, share
@@ -132,7 +132,7 @@ def _points(figure: go.Figure, curves: SpeedCurves, theme: Theme) -> None:
     """Mark knee and HELL point on the curve that is looked at."""
     for name, width, marker in (("KNEE", curves.knee, KNEE), ("HELL", curves.hell, HELL)):
         text = f"{name}: {amount(width, 'node')}"
-        shape = {**marker, "color": theme.marks[ORANGE]}
+        shape = {**marker, "color": theme.ink}
         hover = f"{name}, {curves.layout.words(width)}: {factor(curves.speed_up(width))}"
         figure.add_scatter(
             x=[width], y=[curves.speed_up(width)], mode="markers", marker=shape, showlegend=False, name=name,

@@ -23,7 +23,7 @@ from dlsched.figures.base import (
     reference_line,
     top_of,
 )
-from dlsched.figures.palette import Theme
+from dlsched.figures.palette import TEAL, Theme
 from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import amount, cut, duration, number, share
 
@@ -76,7 +76,7 @@ def widths(jobs: Workload, theme: Theme) -> Chart:
     figure = go.Figure()
     for what, values, mark, shape in (
         ("of the jobs", of_jobs, theme.marks[0], ""),
-        ("of the GPU time", of_time, theme.marks[1], "/"),
+        ("of the GPU time", of_time, theme.marks[TEAL], "/"),
     ):
         figure.add_bar(
             x=names,

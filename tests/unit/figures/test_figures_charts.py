@@ -34,6 +34,7 @@ from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE
 from dlsched.metrics.savings import run_costs
 from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.metrics.winners import winners
+from dlsched.policies.registry import POLICIES
 from dlsched.speed.regression import fit_all
 from dlsched.wording.clock import DAYS, Clock
 from dlsched.wording.formats import cut
@@ -491,6 +492,13 @@ def test_policies_keep_their_colour():
     assert palette.theme("dark") is DARK
     assert palette.theme(None) is LIGHT
     assert CLEAR
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_orange_is_the_colour_of_no_group_and_no_policy(theme):
+    orange = {theme.late, theme.worse, theme.marks[palette.ORANGE]}
+    assert not orange & set(palette.colours("abcdefghijkl", theme).values())
+    assert not orange & {palette.policy_colour(spec.key, theme) for spec in POLICIES}
 
 
 def test_constant_run_times_are_drawn_too():

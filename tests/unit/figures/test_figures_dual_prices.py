@@ -7,7 +7,7 @@ import pytest
 
 from dlsched.figures import dual_prices
 from dlsched.figures.dual_prices import BookedStay, bars_of, bookings_chart, map_table, price_map, price_parts
-from dlsched.figures.palette import DARK, LIGHT, ORANGE, Theme
+from dlsched.figures.palette import DARK, LIGHT, TEAL, Theme
 from dlsched.studies.inspect.dual_prices.answer import Booked, PricedRun, packed
 from dlsched.wording.formats import MINUS, small
 from tests.support.known import known
@@ -92,8 +92,8 @@ def test_who_is_there_at_once_gets_lanes_of_his_own_and_a_pause_parts_bars() -> 
     looks = {trace.name: trace.marker for trace in chart.figure.data}
     assert list(looks) == ["on one machine", "this job, on one machine", "this job, spread"]
     assert looks["this job, spread"].color == "rgba(0,0,0,0)"
-    assert looks["this job, spread"].line.color == LIGHT.marks[ORANGE]
-    assert looks["this job, on one machine"].color == LIGHT.marks[ORANGE]
+    assert looks["this job, spread"].line.color == LIGHT.marks[TEAL]
+    assert looks["this job, on one machine"].color == LIGHT.marks[TEAL]
     assert "2 stays with all of the job on one machine, 2 as part of a job that is spread" in chart.alt
     spread = chart.figure.data[2]
     assert list(spread.base) == pytest.approx([2.55, 2.55])
