@@ -1,8 +1,8 @@
 """How often the statements of ``dlsched.metrics.stats.statements`` are true of generators whose truth is known.
 
-``python -m benchmarks.statements small`` (10 CPU minutes) or ``large`` (hours) prints a row for each generator, load, span,
-change and metric. A trace is one month of a generator; its futures are that month and 40 of its days drawn anew. The
-truth is the mean over fresh months of the same generator. Decision 029 has the rates.
+``python -m benchmarks.statements small`` (10 CPU minutes) or ``large`` (hours) prints the rates for each generator,
+load and span, over all of them, and the worst. A trace is one month of a generator; its futures are that month and 40
+of its days drawn anew. The truth is the mean over fresh months of the same generator. Decision 029 has the rates.
 """
 
 from __future__ import annotations
@@ -127,9 +127,7 @@ def month(rng: np.random.Generator, draw: Draw, days: int) -> Workload:
     width = rng.choice(WIDTHS, len(order), p=WIDTH_SHARES)
     ids = np.arange(len(order)).astype(str).astype(object)
     work = jobs.run_h[order] * HOUR_S
-    return Workload.from_columns(
-        {"job_id": ids, "submit_s": jobs.submit_s[order], "work": work, "workers": width}
-    )
+    return Workload.from_columns({"job_id": ids, "submit_s": jobs.submit_s[order], "work": work, "workers": width})
 
 
 # ---- numbers of months -----------------------------------------------------------------------------------------

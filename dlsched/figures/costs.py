@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 from dlsched.figures.base import Chart, framed, hatched, named_rows, plain, reference_line, top_of
 from dlsched.figures.palette import Theme
 from dlsched.metrics.savings import COST_PARTS, RunCost
-from dlsched.wording.formats import cut, money, show_interval
+from dlsched.wording.certainty import value_words
+from dlsched.wording.formats import cut, money
 
 
 def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
@@ -41,10 +42,10 @@ def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
             customdata=[[plain(cost.name), money(value)] for cost, value in zip(costs, values, strict=True)],
             hovertemplate=f"<b>%{{customdata[0]}}</b><br>{word} %{{customdata[1]}}<extra></extra>",
         )
-    totals = np.array([cost.total.mean for cost in costs])
-    half = np.array([cost.total.half_width or 0.0 for cost in costs])
-    has_whiskers = bool(half.any())
-    labels = [show_interval("usd", cost.total.mean, cost.total.half_width) for cost in costs]
+    totals = np.array([cost.total.value for cost in costs])
+    less, more = np.array([cost.total.bars for cost in costs]).T
+    has_whiskers = bool(less.any() or more.any())
+    labels = [value_words("usd", cost.total.value, cost.total.low, cost.total.high) for cost in costs]
     figure.add_scatter(
         x=totals,
         y=rows,
@@ -52,7 +53,9 @@ def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
         marker={"symbol": "line-ns", "size": 1, "color": theme.ink},
         error_x={
             "type": "data",
-            "array": half,
+            "symmetric": False,
+            "array": more,
+            "arrayminus": less,
             "color": theme.ink,
             "thickness": 2,
             "width": 5,
@@ -68,18 +71,18 @@ def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
     if has_whiskers:  # beside the whisker, not on it
         for row, label in enumerate(labels):
             figure.add_annotation(
-                x=totals[row] + half[row], y=row, text=f" {label}", showarrow=False, xanchor="left", font_size=13
+                x=totals[row] + more[row], y=row, text=f" {label}", showarrow=False, xanchor="left", font_size=13
             )
-    first = min(costs, key=lambda cost: cost.total.mean)
-    last = max(costs, key=lambda cost: cost.total.mean)
-    finding = f"{plain(first.name, 30)} {money(first.total.mean)}"
+    first = min(costs, key=lambda cost: cost.total.value)
+    last = max(costs, key=lambda cost: cost.total.value)
+    finding = f"{plain(first.name, 30)} {money(first.total.value)}"
     if last is not first:
-        finding += f" to {plain(last.name, 30)} {money(last.total.mean)}"
+        finding += f" to {plain(last.name, 30)} {money(last.total.value)}"
     height = int(np.clip(140 + 34 * len(costs), 210, 420))
     framed(figure, theme, title=f"Total cost: {finding}", x="Mean cost of a draw ($)", y="Run", height=height)
     named_rows(figure, [plain(cost.name, 24) for cost in costs])
     figure.update_yaxes(range=[len(costs) - 0.4, -1.0])
-    figure.update_xaxes(range=top_of(totals + half, room=0.25))
+    figure.update_xaxes(range=top_of(totals + more, room=0.25))
     figure.update_layout(barmode="stack", legend_traceorder="normal")
     bounds = [cost.bound for cost in costs if cost.bound is not None]
     least = ""

@@ -14,11 +14,11 @@ LARGE_FACTOR = 2.0
 SHARES = ("estimate_error", "bug_share", "cancel_share")
 NODES_OF = "nodes."
 DAYS_WHY = (
-    "Each draw is as many days, each a whole day of the trace drawn with replacement. ± tells how well the mean over "
-    "such draws is known, and shrinks with more of them. It does not tell how other days would differ: that is about "
-    "as wide as single draws spread, or wider."
+    "A month put together from your days has as many days as yours, each a whole day of it, drawn with replacement. "
+    "The range holds 8 of 10 such months. Months to come can differ more; more of your days make a verdict surer, more "
+    "months put together from the same days do not."
 )
-"""What an interval over resampled days is of (decision 027)."""
+"""What futures from resampled days are of (decision 029)."""
 VARY_LABELS = {"days": "whole days of the trace", "run_time_spread": "run times", "failures": "failures of nodes"}
 """What a reader can let vary from draw to draw."""
 VARY_WHY = {
@@ -119,7 +119,7 @@ def vary_words(vary: Mapping[str, Value]) -> list[str]:
 
 def of_these_days(vary: Mapping[str, Value]) -> str:
     """Return what draws are of where they are days of the trace, as what follows them; else ""."""
-    return " of these days" if "days" in vary else ""
+    return " put together from its days" if "days" in vary else ""
 
 
 def vary_help() -> str:

@@ -69,10 +69,10 @@ def test_a_difference_that_draws_do_not_tell_is_never_better(store, scenario, op
     runs = {policy: [run(store, given, policy, seed) for seed in range(2)] for policy in ("fifo", "sjf")}
     app = open_page(PAGE, runs=f"{runs['fifo'][0]},{runs['sjf'][0]}", base=runs["fifo"][0])
     assert not app.exception
-    assert plain(app.header[0]).endswith("(95%, 2 paired draws).")
+    assert plain(app.header[0]).endswith("(95% interval over 2 simulated versions of the workload).")
     for text in cells(app)["SJF"]:
         assert ":gray[" in text or "better" in text or "worse" in text or "exact" in text or "pp" in text
-        assert not ("not distinguishable" in text and (":blue[" in text or ":orange[" in text))
+        assert not ("not clear" in text and (":blue[" in text or ":orange[" in text))
 
 
 def test_all_parts_open(store, scenario, open_page):
@@ -115,7 +115,7 @@ def test_who_wins_over_draws_has_intervals_and_says_who_is_left_out(store, scena
     runs = {policy: [run(store, given, policy, seed) for seed in range(3)] for policy in ("fifo", "sjf")}
     app = open_page(PAGE, runs=f"{runs['fifo'][0]},{runs['sjf'][0]}", base=runs["fifo"][0], ctab="Who wins, who loses")
     assert not app.exception
-    assert "(95%, 3 paired draws)." in texts(app)
+    assert "(95% interval over 3 simulated versions of the workload)." in texts(app)
     app = app.selectbox(key="wins-quantity").set_value("jct_s").run()
     assert not app.exception
     assert "completed under neither" in texts(app)

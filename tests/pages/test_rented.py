@@ -85,7 +85,7 @@ def test_compare_says_what_is_saved_against_the_baseline(saved, open_page):
     assert not app.exception
     said = plain(app.header[0])
     assert said.startswith("Against FIFO renting ($")
-    assert said.endswith("(95%, 3 paired draws).")
+    assert said.endswith("(95% interval over 3 simulated versions of the workload).")
     assert "nobody can save more than" in said
     numbers = app.table[0].value
     assert numbers["Number"].tolist()[:2] == ["Completed", "Cost per job"]
@@ -104,17 +104,17 @@ def test_savings_of_both_sides_and_the_cheapest(saved, records):
     totals = {
         key: [records[key, seed].metrics["total_cost"] for seed in SEEDS] for key in ("gpuaas-fifo", "gpuaas-edf")
     }
-    shares = [(a - b) / a for a, b in zip(*totals.values(), strict=True)]
     found = costs.savings["EDF renting", "FIFO renting"]
     assert found is not None
-    assert found.mean == pytest.approx(sum(shares) / 3)
-    assert found.n == 3
-    assert cheapest(costs) == min(costs.runs, key=lambda cost: cost.total.mean).name
+    fifo, edf = (sum(each) for each in totals.values())
+    assert found.share == pytest.approx((fifo - edf) / fifo)
+    assert found.change.n == 3
+    assert cheapest(costs) == min(costs.runs, key=lambda cost: cost.total.value).name
     assert len(saving_table(costs)) == 2
     mean = over_draws(saved["gpuaas-edf", 0])
     assert mean is not None
-    assert mean.total.mean == pytest.approx(sum(totals["gpuaas-edf"]) / 3)
-    assert draw_words(mean).startswith("this is one draw; over all 3 the total is $")
+    assert mean.total.value == pytest.approx(sum(totals["gpuaas-edf"]) / 3)
+    assert draw_words(mean).startswith("this is one future; over all 3 the total is $")
 
 
 def test_idle_gpu_hours_in_words():

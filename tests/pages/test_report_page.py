@@ -143,7 +143,7 @@ def test_one_draw_of_something_random_says_rough_first(store, scenario, open_pag
     base, other = run(store, given), run(store, given, "sjf")
     app = open_page(PAGE, runs=f"{base},{other}", base=base)
     assert not app.exception
-    assert pages["memo"][-1].labels[0].startswith("rough, 1 draw")
+    assert pages["memo"][-1].labels[0].startswith("rough preview")
     assert text_of(app, "Recommendation").value.startswith("Rough, 1 draw")
 
 

@@ -242,7 +242,7 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
     assert app.text_input(key=f"sweep-values-grid-arrivals-{tag()}").value == "0.5, 2"
     assert app.number_input(key=f"sweep-draws-{tag()}").value == 3
     assert app.button_group(key=f"sweep-vary-{tag()}").value == ["run_time_spread"]
-    assert "95%, 3 paired draws" in app.header[0].value
+    assert "95% interval over 3 simulated versions of the workload" in app.header[0].value
     assert part(app).options == ["Lines", "Map", "Regret", "Cost against service", "Table"]
     for name in part(app).options:
         app = part(app).set_value(name).run()

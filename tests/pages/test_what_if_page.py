@@ -174,7 +174,7 @@ def test_a_trace_of_days_is_drawn_anew_by_days_and_says_what_that_tells(store: S
     app = opened(store, open_page, queued(workload=days), set=["nodes:1"])
     assert link(app)["vary"] == ["days:1"]
     assert "not tell how other days would differ" in shown(app)
-    assert "10 paired draws of these days" in said(app)
+    assert "10 paired draws put together from its days" in said(app)
 
 
 @pytest.mark.usefixtures("runner")

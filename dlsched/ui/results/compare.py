@@ -19,9 +19,8 @@ from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.job_classes import groupings_of
 from dlsched.metrics.limits import LIMITS, Limit, common_bound, limited_runs
 from dlsched.metrics.money import COSTS, RENTED, cost_key
-from dlsched.metrics.savings import RunCost, Savings, run_costs, saving_words, savings, savings_sentence
+from dlsched.metrics.savings import RunCost, Saving, Savings, run_costs, saving_words, savings, savings_sentence
 from dlsched.metrics.stats.compare import Cell, Comparison, check_same_workload, common_jobs, what_differs
-from dlsched.metrics.stats.intervals import Interval
 from dlsched.metrics.summary import Metrics
 from dlsched.metrics.winners import winners
 from dlsched.ui.frame import charts, loaders, page, parts, runs_of, session
@@ -45,8 +44,6 @@ MONEY_ROWS = ("completed", *RENTED, "tardiness_cost", "late_share", "idle_cost")
 """What comes first where the policy rents the machines, of the same jobs."""
 COLOURS = {"better": "blue", "worse": "orange", "same": "gray", "not clear": "gray", "rough": "gray"}
 QUANTITIES = {"wait_s": "Wait", "jct_s": "Time in system"}
-SAME_SHARE = 5e-4
-"""A smaller part of the cost is no saving."""
 MOST_COLUMNS = 6
 """Runs up to which charts are drawn and the table is set as text."""
 
@@ -412,23 +409,21 @@ class Costs:
 
 def costs_of(chosen: Sequence[Series]) -> Costs:
     """Return the costs over the draws that all series have; empty where fewer than two have prices."""
-    draws, exact = _metrics_by_draw(chosen), runs_of.are_exact(chosen)
-    return Costs(run_costs(draws, exact=exact), savings(draws, exact=exact))
+    metrics = _metrics_by_draw(chosen)
+    basis = runs_of.basis_of_series(chosen, len(runs_of.shared_seeds(list(chosen))))
+    return Costs(run_costs(metrics, basis), savings(metrics, basis))
 
 
 def sentence_of_savings(comparison: Comparison, costs: Costs) -> str:
     """Return what each run saves against the baseline; "" where the baseline has no cost."""
     if not costs or comparison.baseline not in {cost.name for cost in costs.runs}:
         return ""
-    row = comparison.row("total_cost")
-    cells = [cell for cell in row.cells if cell.verdict in ("better", "worse")] if row else []
-    dollars = {cell.name: cell.delta.value for cell in cells if cell.delta is not None}
-    return savings_sentence(costs.runs, costs.savings, comparison.baseline, comparison.certainty, dollars)
+    return savings_sentence(costs.runs, costs.savings, comparison.baseline, comparison.certainty)
 
 
 def cheapest(costs: Costs) -> str:
-    """Return the run with the least mean total cost."""
-    return min(costs.runs, key=lambda cost: cost.total.mean).name
+    """Return the run with the least total cost."""
+    return min(costs.runs, key=lambda cost: cost.total.value).name
 
 
 def savings_tab(comparison: Comparison, chosen: list[Series]) -> None:
@@ -441,7 +436,7 @@ def savings_tab(comparison: Comparison, chosen: list[Series]) -> None:
     st.subheader("Cost difference, row vs. column", anchor=False)
     alt = f"Share of the total cost that each of {amount(len(costs.runs), 'run')} saves against the others"
     st.table(saving_table(costs), hide_index=True, border="horizontal", alt=alt)
-    colours = " Blue saves, orange costs more, grey: the draws do not tell the two apart."
+    colours = " Blue saves, orange costs more, grey: not clear."
     sure = f"{capital(comparison.interval_note)}.{colours if comparison.futures > 1 else ''}"
     st.markdown(f":gray[Share of the other run's total cost, machines and lateness. {sure}]")
 
@@ -461,12 +456,11 @@ def saving_table(costs: Costs) -> pd.DataFrame:
     )
 
 
-def _saving(of: Interval | None) -> str:
+def _saving(of: Saving | None) -> str:
     text = saving_words(of)
-    if of is None or of.half_width is None:
+    if of is None or of.change.verdict == "rough":
         return text
-    if abs(of.mean) < SAME_SHARE and not of.half_width:
+    if of.change.verdict == "same":
         return ":gray[same]"
-    if not of.tells_apart():
-        return f":gray[{text}]"
-    return f":blue[{text}]" if of.mean > 0 else f":orange[{text}]"
+    colour = ("blue" if of.share > 0 else "orange") if of.is_told else "gray"
+    return f":{colour}[{text}]"

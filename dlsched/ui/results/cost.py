@@ -18,8 +18,9 @@ from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.ui.frame import charts, loaders, runs_of, session, tables
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.results.gantt import to_story
+from dlsched.wording.certainty import value_words
 from dlsched.wording.clock import Clock
-from dlsched.wording.formats import amount, capital, count, money, number, price, share, show_interval
+from dlsched.wording.formats import amount, capital, count, money, number, price, share
 
 MAX_LATE = 200
 MOST_PRICES = 6
@@ -89,15 +90,16 @@ def over_draws(run_id: str) -> RunCost | None:
     own = runs_of.holding(runs_of.series_of(session.runs_of(loaders.info(run_id).scenario_hash)), run_id)
     if own is None or len(own.seeds) < 2:
         return None
-    means = run_costs([(own.label, [loaders.metrics(run) for run in own.run_ids])])
+    basis = runs_of.basis_of_series([own], len(own.seeds))
+    means = run_costs([(own.label, [loaders.metrics(run) for run in own.run_ids])], basis)
     return means[0] if means else None
 
 
 def draw_words(mean: RunCost) -> str:
-    """Return "over all 3 draws the total is $26,800 ± $1,200 (95%): $9,040 for machines and ... on average"."""
-    total = show_interval("usd", mean.total.mean, mean.total.half_width)
+    """Return "over all 3 futures the total is $26,800 ($25,600 to $28,000), $9,040 for machines and ... on average"."""
+    total = value_words("usd", mean.total.value, mean.total.low, mean.total.high)
     parts = [f"{money(mean.parts[key])} for {word}" for key, word in COST_PARTS.items() if mean.parts.get(key)]
-    return f"this is one draw; over all {mean.total.n} the total is {total} (95%), {' and '.join(parts)} on average"
+    return f"this is one future; over all {mean.total.n} the total is {total}, {' and '.join(parts)} on average"
 
 
 def _machines(run_id: str, jobs: pd.DataFrame, theme: Theme) -> None:

@@ -32,6 +32,7 @@ from dlsched.figures import winners as winners_figures
 from dlsched.figures.base import CLEAR, TimeAxis, duration_axis, plain
 from dlsched.figures.palette import BLACK, DARK, LIGHT, WHITE
 from dlsched.metrics.savings import run_costs
+from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.tables import bill_by_machine, late_by_cost
 from dlsched.metrics.winners import winners
 from dlsched.policies.registry import POLICIES
@@ -151,7 +152,7 @@ def rented_frames():
 def some_costs():
     draws = [{"total_cost": 100.0 + d, "vm_cost": 60.0, "tardiness_cost": 40.0 + d, "total_cost_bound": 30.0}
              for d in (0.0, 10.0)]  # fmt: skip
-    return run_costs([("EDF", draws), (NASTY, draws[:1])])
+    return run_costs([("EDF", draws), (NASTY, draws[:1])], Basis(kind="drawn", futures=len(draws) - 1))
 
 
 def every_chart(theme, clock=DAYS):

@@ -10,6 +10,7 @@ from dlsched.figures import bars, costs, gantt, jobs, raster, rented
 from dlsched.figures.leases import machines_in_words
 from dlsched.figures.palette import DARK, LIGHT
 from dlsched.metrics.savings import run_costs
+from dlsched.metrics.stats.basis import EXACT_BASIS
 from dlsched.metrics.tables import bill_by_machine, late_by_cost
 
 NO_ABSENCE = pd.DataFrame({"node": [], "start_s": [], "end_s": []}, dtype=float)
@@ -147,7 +148,7 @@ def test_costs_of_runs_stand_against_the_bound():
         ("EDF", [{"total_cost": 100.0, "vm_cost": 60.0, "tardiness_cost": 40.0, "total_cost_bound": 30.0}]),
         ("PR", [{"total_cost": 50.0, "vm_cost": 50.0, "tardiness_cost": 0.0, "total_cost_bound": 30.0}]),
     ]
-    chart = costs.cost_split(run_costs(runs, exact=True), LIGHT)
+    chart = costs.cost_split(run_costs(runs, EXACT_BASIS), LIGHT)
     assert list(trace(chart, "machines").x) == [60, 50]
     assert list(trace(chart, "lateness").x) == [40, 0]
     assert [shape.x0 for shape in chart.figure.layout.shapes] == [30.0]

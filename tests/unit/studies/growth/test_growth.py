@@ -107,7 +107,7 @@ def test_draws_make_a_month_unsure() -> None:
     first = known(first_of(growth, "unsure", "fails"))
     assert order_by(growth) == first - 3
     assert "(6 draws a month)" in sentence(growth)
-    assert "(6 draws of these days a month)" in sentence(growth.model_copy(update={"vary": {"days": 1.0}}))
+    assert "(6 draws put together from its days a month)" in sentence(growth.model_copy(update={"vary": {"days": 1.0}}))
     every = run_growth(spec.model_copy(update={"claim": "nearly-every"}), scenario)
     hits = [every.check(one.month).hits for one in every.months]
     assert hits == [sum(draw.values["wait_mean"] <= 60.0 for draw in one.draws) for one in every.months]  # type: ignore[operator]

@@ -171,7 +171,7 @@ def test_the_sentence_names_size_claim_cost_and_today() -> None:
     assert "meet “Wait, p95 at most 1 h” in the average month: $6,000/month" in sentence(drawn)
     assert says(sure_words(drawn), "4 of 4 draws", "39.8% to 100%", "2 draws found it", "2 fresh ones confirm it")
     of_days = drawn.model_copy(update={"vary": {"days": 1.0}})
-    assert sure_words(of_days).endswith("; 2 draws of these days found it, 2 fresh ones confirm it.")
+    assert sure_words(of_days).endswith("; 2 draws put together from its days found it, 2 fresh ones confirm it.")
     nearly = random_sizing(WAITS, rule=Rule(targets=(WAIT,), claim="nearly-every"))
     assert " in nearly every month, at least 95% of the draws run: " in sentence(nearly)
     today = random_sizing(WAITS, today=(6,))
