@@ -295,15 +295,19 @@ def _open(experiment_id: str) -> None:
 
 
 HOW_TEXT = """
-Both sides are simulated on the same draws: in each draw the same jobs arrive, with the same true run times and the same
-failures. A difference is the changed side less today, draw by draw; ± is the 95% t interval of its mean. Where the
-interval holds 0 the page says "not distinguishable". Every run is audited.
+Both sides meet the same futures: in each the same jobs arrive, with the same true run times and the same failures. Every
+run is audited.
 
-**Draws.** Where the scenario draws its jobs, each draw has new ones. A recorded trace is one draw of the jobs there
-could have been. Whole days of it, drawn with replacement, mix it anew (a bootstrap with blocks of a day); ± is then of
-the mean over such draws and shrinks with more of them. Other days differ about as much as single draws do, or more.
+**A recorded trace.** Its month comes first, exact, as a replay. Other months are put together from its whole days, drawn
+with replacement. The range holds 8 of 10 of them. A change is called better or worse where nearly all of them agree (38 of
+40) and the recorded month too, likely from 32 of 40 on; the count stands beside it. A trace of fewer than 5 days says
+nothing of other months.
+
+**Drawn jobs.** Each future has new ones. Values are means with 95% intervals; a change is better or worse where the interval
+of its mean, of waits as a ratio, leaves out no change.
+
 Where nothing varies the numbers are exact for this trace and no forecast.
 
-**Pictures** of waits, times in system and the queue are of the first draw. Costs are per month of 30.4 days where nodes
+**Pictures** of waits, times in system and the queue are of the first future. Costs are per month of 30.4 days where nodes
 are fixed, because the time in which jobs arrive may differ; in all where the policy rents machines.
 """

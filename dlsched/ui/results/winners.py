@@ -31,8 +31,8 @@ HOW = {
     "above. Not known for jobs that completed under neither run.",
     "Left out": "A mean is over the jobs that have the quantity under both runs. The others are counted beside it: a "
     "run that starts or completes fewer jobs can have the better mean over those that are left.",
-    "± over draws": "95% interval of the mean change over paired draws. It covers one group at a time.",
-    "One draw": "Where nothing is random, a change is exact for this trace and has no interval. Otherwise it is rough, "
+    "Ranges": "95% interval of the mean change over paired simulations. It covers one group at a time.",
+    "One future": "Where nothing is random, a change is exact for this trace and has no interval. Otherwise it is rough, "
     "and no verdict is given. The middle half of the jobs says how unlike jobs fare; it is no error.",
 }
 
