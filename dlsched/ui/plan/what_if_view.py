@@ -295,19 +295,19 @@ def _open(experiment_id: str) -> None:
 
 
 HOW_TEXT = """
-Both sides meet the same futures: in each the same jobs arrive, with the same true run times and the same failures. Every
-run is audited.
+Both sides meet the same futures: in each the same jobs arrive, with the same true run times and the same failures.
+Every run is audited.
 
-**A recorded trace.** Its month comes first, exact, as a replay. Other months are put together from its whole days, drawn
-with replacement. The range holds 8 of 10 of them. A change is called better or worse where nearly all of them agree (38 of
-40) and the recorded month too, likely from 32 of 40 on; the count stands beside it. A trace of fewer than 5 days says
-nothing of other months.
+**A recorded trace.** Its month comes first, exact, as a replay. Other months are put together from its whole days,
+drawn with replacement. The range holds 8 of 10 of them. A change is called better or worse where nearly all of them
+agree (38 of 40) and the recorded month too, likely from 32 of 40 on; the count stands beside it. A trace of fewer
+than 5 days says nothing of other months.
 
-**Drawn jobs.** Each future has new ones. Values are means with 95% intervals; a change is better or worse where the interval
-of its mean, of waits as a ratio, leaves out no change.
+**Drawn jobs.** Each future has new ones. Values are means with 95% intervals; a change is better or worse where the
+interval of its mean, of waits as a ratio, leaves out no change.
 
 Where nothing varies the numbers are exact for this trace and no forecast.
 
-**Pictures** of waits, times in system and the queue are of the first future. Costs are per month of 30.4 days where nodes
-are fixed, because the time in which jobs arrive may differ; in all where the policy rents machines.
+**Pictures** of waits, times in system and the queue are of the first future. Costs are per month of 30.4 days where
+nodes are fixed, because the time in which jobs arrive may differ; in all where the policy rents machines.
 """

@@ -32,8 +32,8 @@ HOW = {
     "Left out": "A mean is over the jobs that have the quantity under both runs. The others are counted beside it: a "
     "run that starts or completes fewer jobs can have the better mean over those that are left.",
     "Ranges": "95% interval of the mean change over paired simulations. It covers one group at a time.",
-    "One future": "Where nothing is random, a change is exact for this trace and has no interval. Otherwise it is rough, "
-    "and no verdict is given. The middle half of the jobs says how unlike jobs fare; it is no error.",
+    "One future": "Where nothing is random, a change is exact for this trace and has no range. Otherwise it is "
+    "rough, and no verdict is given. The middle half of the jobs says how unlike jobs fare; it is no error.",
 }
 
 
