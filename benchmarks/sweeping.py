@@ -28,7 +28,7 @@ def lines(folder: Path) -> Iterator[Line]:
     """Yield each promise about sweeps, measured."""
     path = str(folder / "sweep.json")
     write_scenario(scenario(), path)
-    typed = ["--vary", "nodes=8,9", "--vary", "arrivals=0.8:1.2:5", "--policies", ",".join(POLICIES), "--draws", "4"]
+    typed = ["--vary", "nodes=8,9", "--vary", "arrivals=0.8:1.2:5", "--policies", ",".join(POLICIES), "--futures", "3"]
     cost = command("sweep", path, *typed, "--processes", "1", "--json")
     if cost.answer["computed"] != RUNS or any(cell["audit"] or cell["error"] for cell in cost.answer["cells"]):
         raise RuntimeError("the sweep is not 200 clean runs")

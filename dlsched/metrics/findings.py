@@ -19,7 +19,7 @@ HEADLINES: Mapping[str, str] = {
     "completed": "completed jobs",
     "jct_mean": "the mean time in system",
     "wait_p95": "the p95 wait",
-    "not_running_mean": "the mean time not running",
+    "not_running_p95": "the p95 total waiting",
     "late_share": "late jobs",
     "slowdown_mean": "the mean slowdown",
     "cost_month": "machine cost",
@@ -29,8 +29,8 @@ HEADLINES: Mapping[str, str] = {
 }
 """The metrics a comparison speaks of, as they are called in a sentence.
 
-Slowdown only where jobs have no due times; time not running in place of the wait where a policy stops jobs, because
-the wait ends at the first start. Where a policy changes widths the time in system takes the place of both: a job can
+Slowdown only where jobs have no due times; total waiting, with pauses, in place of the wait where a policy stops jobs,
+because the wait ends at the first start. Where a policy changes widths the time in system takes the place of both: a job can
 start at once and crawl. Of the costs one: see :func:`dlsched.metrics.money.cost_key`.
 """
 MOST_CLAUSES = 2
@@ -173,7 +173,8 @@ def compare_sentence(comparison: Comparison, called: str = "") -> str:
 
 def headline(comparison: Comparison) -> str:
     """Return the one thing to remember: the best run's change in late jobs (in the p95 wait without due times)."""
-    row = comparison.row("late_share") or comparison.row("wait_p95")
+    waits = "not_running_p95" if _any_above_zero(comparison, "preemptions") else "wait_p95"
+    row = comparison.row("late_share") or comparison.row(waits)
     better = [cell for cell in row.cells if cell.verdict == "better" and cell.delta is not None] if row else []
     if row is None or not better:
         return f"No other policy here is clearly better than {comparison.baseline} ({comparison.certainty})."
@@ -207,9 +208,9 @@ def headline_rows(comparison: Comparison) -> list[Row]:
     """Return the metrics that sentences about a comparison speak of, see HEADLINES."""
     has_due = comparison.row("late_share") is not None
     if _any_above_zero(comparison, "other_width_share"):
-        left_out = {"wait_p95", "not_running_mean"}
+        left_out = {"wait_p95", "not_running_p95"}
     else:
-        left_out = {"jct_mean", "wait_p95" if _any_above_zero(comparison, "preemptions") else "not_running_mean"}
+        left_out = {"jct_mean", "wait_p95" if _any_above_zero(comparison, "preemptions") else "not_running_p95"}
     if has_due:
         left_out.add("slowdown_mean")
     left_out |= {*COSTS} - {cost_key(comparison)}

@@ -47,6 +47,9 @@ _ENTRIES: tuple[KPI, ...] = (
         "The longest time a job waited for its first start. One job sets it.", "Service"),
     KPI("not_running_mean", "Time not running, mean", "duration", "lower",
         "Average time a completed job was there without progress: first wait, pauses and restarts.", "Service"),
+    KPI("not_running_p95", "Total waiting, p95", "duration", "lower",
+        "95 of 100 completed jobs spent up to this time without progress: first wait, pauses and restarts. A wait ends "
+        "at the first start, which flatters policies that stop jobs; this number does not.", "Service"),
     KPI("jct_mean", "Time in system, mean", "duration", "lower", f"{_DONE_ONLY} Also called JCT.", "Service"),
     KPI("jct_mean_bound", "Time in system, least possible", "duration", "neutral",
         "A proven bound: no policy can complete the jobs that this run completed in less time on average. A policy "

@@ -73,6 +73,7 @@ def times(facts: RunFacts) -> Metrics:
         "jct_p95": _percentile(jct_s, 95),
         "jct_p99": _percentile(jct_s, 99),
         "not_running_mean": _over(np.mean, facts.not_running_s[done]),
+        "not_running_p95": _percentile(facts.not_running_s[done], 95),
         "slowdown_mean": _over(np.mean, facts.slowdown),
         "slowdown_bounded_mean": _over(np.mean, facts.slowdown_bounded),
         "makespan": float(last_s[done].max() - first_s) if done.any() else None,

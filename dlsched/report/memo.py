@@ -38,7 +38,7 @@ ROUGH = "rough preview: 1 simulation, another may say otherwise"
 ALWAYS = ("completed",)
 FIRST_ROWS = (
     "completed", "rejected", "unfinished", "late_share", "utility_total", *COSTS, "wait_p95", "jct_mean",
-    "tardiness_cost", "not_running_mean", "slowdown_mean", "wait_p50", "allocation_ratio",
+    "tardiness_cost", "not_running_p95", "slowdown_mean", "wait_p50", "allocation_ratio",
 )  # fmt: skip
 
 

@@ -29,10 +29,10 @@ from dlsched.wording.formats import MISSING, Number, count, show_delta
 Numbers = Mapping[str, Number]
 """Metrics by key, as summarise gives them."""
 COMPARED = (
-    "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "wait_mean", "not_running_mean", "jct_mean",
-    "jct_p95", "slowdown_mean", "late_share", "tardiness_total", "tardiness_cost", "utility_total", "vm_cost",
-    "cost_month", "usd_per_job", "total_cost", "idle_cost", "usd_per_useful_gpu_h", "allocation_ratio", "goodput",
-    "other_width_share", "preemptions", "resizes", "restarts",
+    "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "wait_mean", "not_running_mean", "not_running_p95",
+    "jct_mean", "jct_p95", "slowdown_mean", "late_share", "tardiness_total", "tardiness_cost", "utility_total",
+    "vm_cost", "cost_month", "usd_per_job", "total_cost", "idle_cost", "usd_per_useful_gpu_h", "allocation_ratio",
+    "goodput", "other_width_share", "preemptions", "resizes", "restarts",
 )  # fmt: skip
 
 
@@ -371,6 +371,7 @@ def _metrics_of(jobs: pd.DataFrame) -> Metrics:
         "jct_p95": over("jct_s", 95),
         "jct_p99": over("jct_s", 99),
         "not_running_mean": over("not_running_s"),
+        "not_running_p95": over("not_running_s", 95),
         "slowdown_mean": over("slowdown"),
         "late_jobs": late if due else None,
         "late_share": late / due if due else None,

@@ -33,7 +33,7 @@ def card_keys(metrics: Metrics, *, money_first: bool = False) -> list[str]:
     if money_first and metrics.get("total_cost") is not None:
         second = "late_share" if metrics.get("late_share") is not None else "wait_p95"
         return ["total_cost", "vm_cost", second, "completed"]
-    wait = "not_running_mean" if metrics.get("preemptions") else "wait_p95"
+    wait = "not_running_p95" if metrics.get("preemptions") else "wait_p95"
     if metrics.get("other_width_share"):
         wait = "jct_mean"
     late = _first_known(metrics, "late_share", "utility_total", "slowdown_mean")

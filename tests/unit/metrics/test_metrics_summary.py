@@ -78,6 +78,7 @@ def test_has_exactly_the_contract_and_each_number_has_an_entry_in_the_dictionary
         pytest.param("jct_p95", 154, id="time in system: 100 + 0.9 * 60"),
         pytest.param("jct_p99", 158.8, id="time in system: 100 + 0.98 * 60"),
         pytest.param("not_running_mean", 70 / 3, id="a 0, b 160 - 60 - 40, c 10"),
+        pytest.param("not_running_p95", 55.0, id="0, 10, 60: 9/10 of the way from 10 to 60"),
         pytest.param("slowdown_mean", (1 + 1.6 + 1.2) / 3, id="100/100, 160/100, 60/50"),
         pytest.param("slowdown_bounded_mean", 1, id="all below 600 s"),
         ("makespan", 160),

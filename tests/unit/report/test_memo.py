@@ -151,7 +151,7 @@ def test_service_is_late_jobs_else_worth_else_the_time_that_says_most():
     assert service_key(without_due(utility_total=3.0)) == "utility_total"
     assert service_key(without_due()) == "wait_p95"
     assert service_key(without_due(other_width_share=0.5, jct_mean=9.0)) == "jct_mean"
-    assert service_key(without_due(preemptions=3, not_running_mean=5.0)) == "not_running_mean"
+    assert service_key(without_due(preemptions=3, not_running_p95=5.0)) == "not_running_p95"
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=6))

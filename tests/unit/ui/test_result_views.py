@@ -37,7 +37,7 @@ def test_cards_suit_the_data() -> None:
     full = {"late_share": 0.1, "total_cost": 5.0, "preemptions": 0}
     assert cards.card_keys(full) == ["wait_p95", "late_share", "total_cost", "completed"]
     assert cards.card_keys({"preemptions": 3}) == [
-        "not_running_mean",
+        "not_running_p95",
         "slowdown_mean",
         "allocation_ratio",
         "completed",
