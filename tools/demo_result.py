@@ -12,24 +12,28 @@ import dlsched
 from dlsched.figures.bars import with_jobs
 from dlsched.figures.raster import node_raster
 from dlsched.metrics.findings import headline
-from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import compare
 from dlsched.policies.registry import find
+from dlsched.studies.design import Variant, run_variants, usual_futures
+from dlsched.studies.futures_numbers import plan_futures
 from dlsched.ui.frame.loaders import absences
 from dlsched.ui.home.demo_result import FILE, to_plain
-from dlsched.ui.home.home import DEMO_DRAWS, DEMO_POLICIES
+from dlsched.ui.home.home import DEMO_POLICIES
 from dlsched.workload.catalogue import data_path
 
 
 def compute() -> dict[str, Any]:
-    """Return the demo's finding and the overview of its baseline."""
+    """Return the demo's finding, in the futures that pages look at, and the overview of its baseline."""
     scenario = dlsched.load(data_path("demo.toml"))
-    runs = {key: [dlsched.simulate(scenario, key, seed=seed) for seed in range(DEMO_DRAWS)] for key in DEMO_POLICIES}
-    baseline, *_ = DEMO_POLICIES
-    named = [(find(key).label, [run.metrics for run in draws]) for key, draws in runs.items()]
-    basis = Basis(kind="drawn", futures=DEMO_DRAWS - 1)
-    sentence = headline(compare(named, find(baseline).label, basis=basis))
-    run = runs[baseline][0]
+    variants, futures = [Variant(policy=key) for key in DEMO_POLICIES], usual_futures(scenario)
+    plan = plan_futures([(scenario, variant) for variant in variants], futures)
+    batch = run_variants(scenario, variants, futures)
+    named = [
+        (find(key).label, [result.metrics or {} for result in results])
+        for key, results in zip(DEMO_POLICIES, batch.results, strict=True)
+    ]
+    sentence = headline(compare(named, named[0][0], basis=plan.basis))
+    run = dlsched.simulate(scenario, DEMO_POLICIES[0])
     gpus = scenario.cluster.nodes.capacity[:, 0]
     pieces = with_jobs(run.segments, run.jobs)
     raster = node_raster(pieces, gpus, absences(scenario), run.log.start_s, run.log.end_s)

@@ -13,7 +13,8 @@ from dlsched.figures.base import Chart, TimeAxis, framed, named_rows, plain, ref
 from dlsched.figures.lines import add_strokes
 from dlsched.figures.palette import Theme
 from dlsched.metrics.limits import Limit, Limited, LimitedRun, common_bound
-from dlsched.wording.formats import cut, show, show_interval
+from dlsched.wording.certainty import value_words
+from dlsched.wording.formats import cut, show
 
 ROW_PX = 64
 HALF_LINE = 0.24
@@ -28,7 +29,7 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
     rows = list(range(len(found)))
     words_of = [
         [one.limit.kpi.label, one.limit.kpi.show(one.value),
-         f"{'most' if one.limit.most else 'least'} possible {one.limit.kpi.show(one.bound)}", one.short]
+         f"{'upper' if one.limit.most else 'lower'} bound {one.limit.kpi.show(one.bound)}", one.short]
         for one in found
     ]  # fmt: skip
     figure = go.Figure()
@@ -66,7 +67,7 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
             "number": [words[0] for words in words_of],
             "value": [one.limit.kpi.show(one.value, exact=True) for one in found],
             "bound": [one.limit.kpi.show(one.bound, exact=True) for one in found],
-            "kind": ["most possible" if one.limit.most else "least possible" for one in found],
+            "kind": ["upper bound" if one.limit.most else "lower bound" for one in found],
             "left to gain at most, %": [100 * one.left for one in found],
         }
     )
@@ -76,7 +77,7 @@ def bounds_of_run(found: Sequence[Limited], theme: Theme) -> Chart:
 def runs_and_bound(
     limit: Limit, runs: Sequence[LimitedRun], colour_of: Mapping[str, str], theme: Theme, *, word: str = ""
 ) -> Chart:
-    """Return a dot per run with its 95% interval over the draws, and the bound as a dashed line.
+    """Return a dot per run with its 95% interval over futures, and the bound as a dashed line.
 
     Runs whose bounds differ, because they completed other jobs, have a line each. ``word`` is added to the title.
     """
@@ -84,7 +85,7 @@ def runs_and_bound(
     means = np.array([run.value.mean for run in runs]) / scale
     half = np.array([run.value.half_width or 0.0 for run in runs]) / scale
     kind, label = limit.kpi.kind, limit.kpi.label
-    texts = [show_interval(kind, run.value.mean, run.value.half_width) for run in runs]
+    texts = [value_words(kind, run.value.mean, run.value.low, run.value.high) for run in runs]
     lefts = [left_words(limit, run) for run in runs]
     figure = go.Figure()
     figure.add_scatter(
@@ -121,7 +122,7 @@ def runs_and_bound(
             font={"size": 13, "color": theme.ink},
         )  # fmt: skip
     if shared is not None:
-        words = f"{'most' if limit.most else 'least'} possible {show(kind, shared)}"
+        words = f"{'upper' if limit.most else 'lower'} bound {show(kind, shared)}"
         reference_line(figure, theme, x=shared / scale, text=words, before=limit.most)
     sentences = [f"{cut(run.name)} {text}, {left}" for run, text, left in zip(runs, texts, lefts, strict=True)]
     table = pd.DataFrame(
@@ -132,7 +133,7 @@ def runs_and_bound(
             f"high, {unit}": [np.nan if run.value.high is None else run.value.high / scale for run in runs],
             f"bound, {unit}": bounds,
             "left to gain at most, %": [np.nan if (left := run.left(limit)) is None else 100 * left for run in runs],
-            "draws": [run.value.n for run in runs],
+            "futures": [run.value.n for run in runs],
         }
     )
     return Chart(figure, f"{label}: {'; '.join(sentences)}.", table)

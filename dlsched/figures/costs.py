@@ -16,7 +16,7 @@ from dlsched.wording.formats import cut, money
 
 
 def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
-    """Return a bar per run: machines and lateness add up to the total; whiskers are its 95% interval over the draws.
+    """Return a bar per run: machines and lateness add up to the total; whiskers are its 95% interval over futures.
 
     The dashed line is the proven bound: no policy gets below it.
     """
@@ -79,7 +79,7 @@ def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
     if last is not first:
         finding += f" to {plain(last.name, 30)} {money(last.total.value)}"
     height = int(np.clip(140 + 34 * len(costs), 210, 420))
-    framed(figure, theme, title=f"Total cost: {finding}", x="Mean cost of a draw ($)", y="Run", height=height)
+    framed(figure, theme, title=f"Total cost: {finding}", x="Cost ($)", y="Run", height=height)
     named_rows(figure, [plain(cost.name, 24) for cost in costs])
     figure.update_yaxes(range=[len(costs) - 0.4, -1.0])
     figure.update_xaxes(range=top_of(totals + more, room=0.25))
@@ -87,7 +87,7 @@ def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
     bounds = [cost.bound for cost in costs if cost.bound is not None]
     least = ""
     if bounds:
-        reference_line(figure, theme, x=min(bounds), text=f"least possible {money(min(bounds))}")
+        reference_line(figure, theme, x=min(bounds), text=f"lower bound {money(min(bounds))}")
         least = f"; no policy can do it for less than {money(min(bounds))}"
     words = ", ".join(f"{cut(cost.name)} {label}" for cost, label in zip(costs, labels, strict=True))
     table = pd.DataFrame(
@@ -97,8 +97,8 @@ def cost_split(costs: Sequence[RunCost], theme: Theme) -> Chart:
             "total, $": totals,
             "low, $": [np.nan if cost.total.low is None else cost.total.low for cost in costs],
             "high, $": [np.nan if cost.total.high is None else cost.total.high for cost in costs],
-            "least possible, $": [np.nan if cost.bound is None else cost.bound for cost in costs],
-            "draws": [cost.total.n for cost in costs],
+            "lower bound, $": [np.nan if cost.bound is None else cost.bound for cost in costs],
+            "futures": [cost.total.n for cost in costs],
         }
     )
     return Chart(figure, f"Total cost: {words}{least}.", table)

@@ -30,8 +30,8 @@ HEADLINES: Mapping[str, str] = {
 """The metrics a comparison speaks of, as they are called in a sentence.
 
 Slowdown only where jobs have no due times; total waiting, with pauses, in place of the wait where a policy stops jobs,
-because the wait ends at the first start. Where a policy changes widths the time in system takes the place of both: a job can
-start at once and crawl. Of the costs one: see :func:`dlsched.metrics.money.cost_key`.
+because the wait ends at the first start. Where a policy changes widths the time in system takes the place of both: a
+job can start at once and crawl. Of the costs one: see :func:`dlsched.metrics.money.cost_key`.
 """
 MOST_CLAUSES = 2
 MOST_GPU_TYPES = 3

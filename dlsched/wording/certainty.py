@@ -71,6 +71,13 @@ def first_words(basis: BasisLike) -> str:
     return "the recorded month" if basis.kind == "recorded" else "the first simulated version"
 
 
+def range_note(basis: BasisLike, done: int) -> str:
+    """Return what stands behind a range: "in 8 of 10 months", "95% interval"; "" where there is no range."""
+    if basis.kind == "recorded" and done > 1:
+        return f"in {'8 of 10' if done > 10 else 'all'} {'months' if basis.days else 'simulated versions'}"
+    return "95% interval" if basis.kind == "drawn" and done > 1 else ""
+
+
 def months_words(basis: BasisLike, number_of: int) -> str:
     """Return so many futures of a recorded trace: "40 months put together from its days"."""
     if basis.days:

@@ -76,7 +76,7 @@ def test_a_number_of_all_runs_beside_its_bound(store: Store, scenario: Scenario,
 def test_runs_of_an_older_version_say_so(
     store: Store, scenario: Scenario, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("dlsched.ui.results.compare.LIMITS", ())
+    monkeypatch.setattr("dlsched.ui.results.compare_tabs.LIMITS", ())
     base, other = saved(store, scenario, "fifo"), saved(store, scenario, "sjf")
     app = open_page(COMPARE, runs=f"{base},{other}", base=base, ctab="Bounds")
     assert not app.exception

@@ -8,8 +8,10 @@ import pytest
 
 from dlsched.studies.simulation import simulate
 from dlsched.ui.frame import loaders, runs_of, session
-from dlsched.ui.results.compare import cheapest, costs_of, saving_table
-from dlsched.ui.results.cost import draw_words, idle_words, over_draws
+from dlsched.ui.results.compare import cheapest
+from dlsched.ui.results.compare_tabs import Compared, costs_of, saving_table
+from dlsched.ui.results.cost import futures_words, idle_words
+from dlsched.wording.formats import money
 from dlsched.workload.studies.gpu_as_a_service import PROTOTYPE, gpuaas_scenario
 
 RESULT, COMPARE = "results/result.py", "results/compare.py"
@@ -85,13 +87,13 @@ def test_compare_says_what_is_saved_against_the_baseline(saved, open_page):
     assert not app.exception
     said = plain(app.header[0])
     assert said.startswith("Against FIFO renting ($")
-    assert said.endswith("(95% interval over 3 simulated versions of the workload).")
+    assert said.endswith("(3 of 21 futures so far).")
     assert "nobody can save more than" in said
     numbers = app.table[0].value
     assert numbers["Number"].tolist()[:2] == ["Completed", "Cost per job"]
     assert "Cost per month" not in numbers["Number"].tolist()
     assert [column.replace("\\", "") for column in app.table[1].value.columns] == [
-        "Run",
+        "Policy",
         "against FIFO renting",
         "against EDF renting",
     ]
@@ -100,7 +102,8 @@ def test_compare_says_what_is_saved_against_the_baseline(saved, open_page):
 def test_savings_of_both_sides_and_the_cheapest(saved, records):
     series = [s for s in runs_of.series_of(session.runs_of(loaders.info(saved["fifo", 0]).scenario_hash))
               if len(s.seeds) == len(SEEDS)]  # fmt: skip
-    costs = costs_of(series)
+    numbers = runs_of.numbers_of(series)
+    costs = costs_of(Compared(series, numbers, numbers.comparison(series[0].label)))
     totals = {
         key: [records[key, seed].metrics["total_cost"] for seed in SEEDS] for key in ("gpuaas-fifo", "gpuaas-edf")
     }
@@ -111,10 +114,9 @@ def test_savings_of_both_sides_and_the_cheapest(saved, records):
     assert found.change.n == 3
     assert cheapest(costs) == min(costs.runs, key=lambda cost: cost.total.value).name
     assert len(saving_table(costs)) == 2
-    mean = over_draws(saved["gpuaas-edf", 0])
-    assert mean is not None
-    assert mean.total.value == pytest.approx(sum(totals["gpuaas-edf"]) / 3)
-    assert draw_words(mean).startswith("this is one future; over all 3 the total is $")
+    mean = numbers.headline("EDF renting")["total_cost"]
+    assert mean == pytest.approx(sum(totals["gpuaas-edf"]) / 3)
+    assert f"over all 3 the total is {money(mean)} (" in futures_words(saved["gpuaas-edf", 0])
 
 
 def test_idle_gpu_hours_in_words():

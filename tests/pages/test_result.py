@@ -6,8 +6,12 @@ import pytest
 
 from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import SimulationRules
+from dlsched.studies.design import Futures, Variant, run_variants
 from dlsched.studies.simulation import simulate
+from dlsched.ui.frame import futures
 from dlsched.ui.results import job
+from dlsched.wording.formats import duration
+from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import small_scenario
 
 ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
@@ -53,25 +57,62 @@ def test_without_due_times_and_prices_other_cards(store, open_page):
     assert "No price is set" in app.info[0].value
 
 
-def test_a_baseline_shows_on_the_cards_in_words(store, scenario, open_page):
+def test_the_policy_is_switched_in_the_header_and_the_part_stays(store, scenario, open_page):
     base, other = run(store, scenario), run(store, scenario, "sjf")
-    app = open_page(PAGE, run=other, runs=f"{base},{other}", base=base)
+    app = open_page(PAGE, run=other, tab="Cost")
     assert not app.exception
-    assert any("Differences from FIFO: exact for this trace" in plain(text) for text in app.markdown)
-    assert app.metric[3].delta == "same"
+    assert plain(app.header[0]).startswith("SJF: ")
     assert app.button(key="result-next").label == "Compare with the other run"
+    switch = app.segmented_control(key=f"result-policy-{other}")
+    assert switch.options == ["FIFO", "SJF"]
+    app = switch.set_value("FIFO").run()
+    assert not app.exception
+    assert app.query_params["run"] == base
+    assert app.query_params["tab"] == "Cost"
+    assert plain(app.header[0]).startswith("FIFO: ")
 
 
-def test_draws_are_chosen_one_by_one(store, open_page):
+def test_values_are_of_the_recorded_month_with_their_range_over_the_others(store, open_page, runner):
+    week = recorded_week()
+    done = simulate(week, "fifo")
+    saved = store.save_run(done.record())
+    futures.choose(week, Futures.first(12, {"days": 1}))
+    app = open_page(PAGE, run=saved)
+    assert not app.exception
+    assert not app.metric[0].delta  # one future has no range
+    assert app.button(key="result-compute").label.startswith("Compute the other 12 futures (about ")
+    app = app.button(key="result-compute").click().run()
+    assert not app.exception
+    assert "result-compute" not in {button.key for button in app.button}
+    batch = run_variants(week, [Variant(policy="fifo")], Futures.first(12, {"days": 1}))
+    waits = [float((of.metrics or {})["wait_p95"] or 0) for of in batch.results[0]]
+    assert waits[0] == done.metrics["wait_p95"]
+    low, high = sorted(waits[1:])[1], sorted(waits[1:])[-2]  # the middle 8 of 10, one of 12 left out on each side
+    assert app.metric[0].value == duration(waits[0])
+    assert app.metric[0].delta == f"{duration(low)} to {duration(high)}"
+    assert sum("values are of the recorded month" in plain(text).lower() for text in app.markdown) == 1
+
+
+def test_drawn_jobs_show_their_mean_over_futures(store, open_page, runner):
+    given = small_scenario(jobs=12, options=SimulationRules(bug_share=0.5, bug_within_s=20.0, **ENGINE))
+    saved = store.save_run(simulate(given, "fifo").record())
+    futures.choose(given, Futures.first(4))
+    app = open_page(PAGE, run=saved).button(key="result-compute").click().run()
+    assert not app.exception
+    waits = [float(simulate(given, "fifo", seed=seed).metrics["wait_p95"] or 0) for seed in range(5)]
+    assert app.metric[0].value == duration(sum(waits) / 5)
+
+
+def test_runs_in_full_are_chosen_one_by_one(store, open_page):
     given = small_scenario(jobs=12, options=SimulationRules(bug_share=0.5, bug_within_s=20.0, **ENGINE))
     runs = [run(store, given, seed=seed) for seed in range(3)]
     app = open_page(PAGE, run=runs[0])
-    chooser = app.selectbox(key=f"draw-{runs[0]}")
-    assert chooser.options == ["Draw 1 of 3", "Draw 2 of 3", "Draw 3 of 3"]
+    chooser = app.selectbox(key=f"future-{runs[0]}")
+    assert chooser.options == ["Future 0", "Future 1", "Future 2"]
     app = chooser.select_index(2).run()
     assert not app.exception
     assert app.query_params["run"] == runs[2]
-    assert app.selectbox(key=f"draw-{runs[2]}").value == 2
+    assert app.selectbox(key=f"future-{runs[2]}").value == 2
 
 
 def test_unknown_run_says_so_with_two_ways_out(store, scenario, open_page):

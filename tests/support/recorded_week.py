@@ -12,8 +12,8 @@ from dlsched.domain.workload import Workload
 from tests.support.runs_for_store import small_scenario
 
 
-def recorded_week(days: int = 7, each_day: int = 10, **changes: Any) -> Scenario:
-    """Ten jobs a day on 4 GPUs in unlike bursts, mostly of an hour, some of half a day, all due two hours later.
+def recorded_week(days: int = 7, each_day: int = 18, **changes: Any) -> Scenario:
+    """Eighteen jobs a day on 4 GPUs, handed in over eight hours, mostly of an hour, some of half a day, all due two hours later.
 
     Orders matter: SJF is better than FIFO on most days, not on all.
     """

@@ -166,12 +166,16 @@ def follow(numbers: FuturesNumbers) -> None:
 
     The page's own run follows, not a fragment with a timer, for the reason given in ``ui.simulate.queue``.
     """
-    shown = max(1, len(numbers.places))
-    while numbers.missing and under_way(numbers):
-        time.sleep(LOOK_EVERY_S)
-        now = replace(numbers, known=known_numbers(numbers.plan, session.store()).known)
-        if not under_way(now) or len(now.places) >= REDRAWN_AT * shown:
+    shown, was_busy = len(numbers.places), False
+    while numbers.missing:
+        is_busy = bool(under_way(numbers))
+        now = known_numbers(numbers.plan, session.store())
+        if len(now.places) >= (REDRAWN_AT * max(shown, 1) if is_busy else shown + 1) or (was_busy and not is_busy):
             st.rerun()
+        if not is_busy:
+            break
+        was_busy = True
+        time.sleep(LOOK_EVERY_S)
 
 
 def progress_of(group: Sequence[TaskStatus]) -> tuple[float, float, int]:

@@ -1,33 +1,78 @@
-"""Runs as a reader thinks of them: one policy with its parameters on one scenario, in one or several draws."""
+"""Runs as a reader thinks of them: one policy with its parameters on one scenario, and its numbers by future."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import Comparison, common_jobs, compare
+from dlsched.metrics.stats.statements import Estimate, value_of
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import POLICIES, find
-from dlsched.ui.frame import loaders, session
+from dlsched.studies.design import Variant
+from dlsched.studies.futures_numbers import FuturesNumbers
+from dlsched.ui.frame import futures_numbers, loaders, session
 from dlsched.wording.assumptions import is_random
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The draws of one policy: ``run_ids`` by ascending ``seeds``; the first stands for all where one is shown."""
+    """A policy with its runs in full: ``run_ids`` by ascending ``seeds``; the first stands for all where one is shown.
+
+    ``params`` in JSON; ``stale``: made by an older version of the code.
+    """
 
     label: str
     policy: str
     params: str
     run_ids: tuple[str, ...]
     seeds: tuple[int, ...]
+    stale: bool = False
+
+    @property
+    def variant(self) -> Variant:
+        """The policy with its parameters."""
+        return Variant(policy=self.policy, params=json.loads(self.params))
 
     def run_of(self, seed: int) -> str:
         """Return the run of a seed."""
         return self.run_ids[self.seeds.index(seed)]
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesNumbers:
+    """Numbers of series by label, in the futures that all have, future 0 first.
+
+    ``futures``: what is known and what is missing; None where there are only the runs themselves.
+    """
+
+    metrics: Mapping[str, list[Metrics]]
+    basis: Basis
+    futures: FuturesNumbers | None = None
+
+    @property
+    def count(self) -> int:
+        """How many futures there are."""
+        return len(next(iter(self.metrics.values())))
+
+    def estimates(self, label: str) -> dict[str, Estimate]:
+        """Return the numbers of a series with what is known around them, by key; those a future lacks are left out."""
+        futures = self.metrics[label]
+        there = [key for key in futures[0] if key in KPIS and all(future.get(key) is not None for future in futures)]
+        return {key: value_of(KPIS[key], [float(future[key] or 0) for future in futures], self.basis) for key in there}
+
+    def headline(self, label: str) -> Metrics:
+        """Return the numbers of a series as they are told: what was recorded, else means over futures."""
+        return self.metrics[label][0] | {key: one.value for key, one in self.estimates(label).items()}
+
+    def comparison(self, baseline: str) -> Comparison:
+        """Return the comparison with one of them, future by future."""
+        return compare([*self.metrics.items()], baseline, basis=self.basis)
 
 
 def series_of(runs: pd.DataFrame) -> list[Series]:
@@ -46,6 +91,7 @@ def series_of(runs: pd.DataFrame) -> list[Series]:
             str(params),
             tuple(part["run_id"]),
             tuple(int(seed) for seed in part["seed"]),
+            bool(stale),
         )
         for (stale, _, policy, params), part in groups
     ]
@@ -59,7 +105,7 @@ def _told_apart(found: list[Series]) -> list[Series]:
     for series in found:
         number = seen[series.label] = seen.get(series.label, 0) + 1
         label = series.label if number == 1 else f"{series.label} ({number})"
-        named.append(Series(label, series.policy, series.params, series.run_ids, series.seeds))
+        named.append(replace(series, label=label))
     return named
 
 
@@ -80,23 +126,38 @@ def chosen_of(run_ids: Sequence[str]) -> list[Series]:
     series_in = {one: series_of(session.runs_of(one)) for one in {info.scenario_hash for info in infos.values()}}
     chosen: list[Series] = []
     for run, info in infos.items():
-        alone = Series(find(info.policy).label, info.policy, "", (run,), (info.seed,))
+        alone = Series(find(info.policy).label, info.policy, json.dumps(dict(info.params)), (run,), (info.seed,), True)
         series = holding(series_in[info.scenario_hash], run) or alone
         if series not in chosen:
             chosen.append(series)
     return distinct(chosen, {run: info.scenario_name for run, info in infos.items()})
 
 
-def compared(chosen: list[Series], baseline: Series) -> Comparison:
-    """Return the comparison of series over the draws they share, draw by draw."""
-    runs = [
-        (series.label, [loaders.metrics(series.run_of(seed)) for seed in shared_seeds(chosen)]) for series in chosen
-    ]
-    return compare(runs, baseline.label, basis=basis_of_series(chosen, len(runs[0][1])))
+def numbers_of(chosen: Sequence[Series]) -> SeriesNumbers:
+    """Return the numbers of series in the futures that all of them have: from everything the store knows of these.
+
+    Runs of an older version of the code, or of unlike jobs, have no numbers beside their own.
+
+    Raises
+    ------
+    InputError
+        A policy that cannot run the jobs, or parameters that this version does not know.
+    """
+    scenarios = [loaders.scenario_of(series.run_ids[0]) for series in chosen]
+    is_same = len({scenario.workload.content_hash for scenario in scenarios}) == 1
+    if is_same and not any(series.stale for series in chosen):
+        choices = [(scenario, series.variant) for scenario, series in zip(scenarios, chosen, strict=True)]
+        found = futures_numbers.futures_numbers(choices)
+        if 0 in found.places:
+            metrics = {series.label: found.metrics(place) for place, series in enumerate(chosen)}
+            return SeriesNumbers(metrics, found.plan.basis, found)
+    seeds = shared_seeds(chosen)
+    metrics = {series.label: [loaders.metrics(series.run_of(seed)) for seed in seeds] for series in chosen}
+    return SeriesNumbers(metrics, basis_of_series(chosen, len(seeds)))
 
 
 def compared_common(chosen: list[Series], baseline: Series) -> tuple[list[int], Comparison]:
-    """Return the comparison over the jobs that all series completed, and how many these are in each draw."""
+    """Return the comparison over the jobs that all runs in full completed, and how many these are in each of them."""
     counts: list[int] = []
     metrics: dict[str, list[Metrics]] = {series.label: [] for series in chosen}
     for seed in shared_seeds(chosen):
@@ -112,8 +173,8 @@ def basis_of_series(chosen: Sequence[Series], futures: int) -> Basis:
     return EXACT_BASIS if are_exact(chosen) else Basis(kind="drawn", futures=futures - 1)
 
 
-def shared_seeds(chosen: list[Series]) -> list[int]:
-    """Return the draws that all series have."""
+def shared_seeds(chosen: Sequence[Series]) -> list[int]:
+    """Return the seeds of which all series have a run in full."""
     return sorted(set.intersection(*(set(series.seeds) for series in chosen)))
 
 

@@ -1,4 +1,4 @@
-"""The cards of a result: four numbers that suit the data, each with its difference from the baseline."""
+"""The cards of a result: four numbers that suit the data, each with its range over futures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import streamlit as st
 
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.savings import gain_words
-from dlsched.metrics.stats.compare import Comparison, Row, told
-from dlsched.ui.frame.text import dollars, safe
+from dlsched.metrics.stats.compare import Row, told
+from dlsched.ui.frame.runs_of import SeriesNumbers
+from dlsched.ui.frame.text import dollars
+from dlsched.wording.certainty import range_note, range_words
 from dlsched.wording.formats import capital, count, money, share
 
 Metrics = Mapping[str, float | int | None]
@@ -68,27 +70,19 @@ def card_help(key: str, metrics: Metrics) -> str:
     return hint
 
 
-def show(metrics: Metrics, comparison: Comparison | None, name: str, *, money_first: bool = False) -> None:
-    """Show the cards; with a comparison, each says how run ``name`` differs from the baseline.
-
-    Blue better, orange worse, grey neither; arrow and colour are set by hand, because a true minus sign is read as
-    an increase.
-    """
+def show(numbers: SeriesNumbers, label: str, *, money_first: bool = False) -> None:
+    """Show the cards of a policy: what was recorded or the mean over futures, with the range in small and grey."""
     st.html(STYLE)
+    metrics, estimates = numbers.headline(label), numbers.estimates(label)
     keys = card_keys(metrics, money_first=money_first)
     for column, key in zip(st.columns(len(keys)), keys, strict=True):
-        row = comparison.row(key) if comparison else None
-        delta = delta_of(row, name) if row else {}
-        help_text = dollars(card_help(key, metrics))
+        found, help_text = estimates.get(key), dollars(card_help(key, metrics))
+        around = "" if found is None else range_words(KPIS[key].kind, found.low, found.high)
+        note = range_note(numbers.basis, numbers.count)
+        delta: dict[str, Any] = {}
+        if around:
+            delta = {"delta": dollars(around), "delta_color": "off", "delta_arrow": "off", "delta_description": note}
         column.metric(KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, **delta)
-    if comparison:
-        st.markdown(f":gray[{safe(against(comparison), 200)}]")
-
-
-def against(comparison: Comparison) -> str:
-    """Say what the differences on the cards are differences from, and how sure they are."""
-    values = "; the values are of the draw shown" if comparison.futures > 1 else ""
-    return f"Differences from {comparison.baseline}: {comparison.interval_note}{values}."
 
 
 def on_card(kpi: KPI) -> KPI:

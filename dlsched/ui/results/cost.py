@@ -13,12 +13,12 @@ from dlsched.domain.units import HOUR_S
 from dlsched.figures import rented, result
 from dlsched.figures.base import Chart
 from dlsched.figures.palette import Theme
-from dlsched.metrics.savings import COST_PARTS, RunCost, gain_words, run_costs
+from dlsched.metrics.savings import gain_words
 from dlsched.metrics.tables import bill_by_machine, late_by_cost
-from dlsched.ui.frame import charts, loaders, runs_of, session, tables
+from dlsched.ui.frame import charts, loaders, runs_of, tables
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.results.gantt import to_story
-from dlsched.wording.certainty import value_words
+from dlsched.wording.certainty import range_note, range_words, value_words
 from dlsched.wording.clock import Clock
 from dlsched.wording.formats import amount, capital, count, money, number, price, share
 
@@ -62,13 +62,11 @@ def cost_parts(metrics: Metrics) -> dict[str, float]:
 
 
 def _limits(run_id: str, metrics: Metrics) -> None:
-    """Say what could be gained at most, what was paid for and not used, and how the other draws ended."""
+    """Say what could be gained at most, what was paid for and not used, and what the total is in other futures."""
     lines = [gain_words(metrics)]
     if metrics.get("gpu_hours_idle") is not None:
         lines.append(idle_words(metrics))
-    mean = over_draws(run_id)
-    if mean is not None:
-        lines.append(draw_words(mean))
+    lines.append(futures_words(run_id))
     text = ". ".join(capital(line) for line in lines if line)
     st.markdown(dollars(f"{text}."))
 
@@ -85,21 +83,18 @@ def idle_words(metrics: Metrics) -> str:
     return f"{number(hours)} GPU-hours were paid for and not held{part}" + (f": {' and '.join(costs)}" if costs else "")
 
 
-def over_draws(run_id: str) -> RunCost | None:
-    """Return the mean costs over the draws of this run's policy; None where there is one draw."""
-    own = runs_of.holding(runs_of.series_of(session.runs_of(loaders.info(run_id).scenario_hash)), run_id)
-    if own is None or len(own.seeds) < 2:
-        return None
-    basis = runs_of.basis_of_series([own], len(own.seeds))
-    means = run_costs([(own.label, [loaders.metrics(run) for run in own.run_ids])], basis)
-    return means[0] if means else None
-
-
-def draw_words(mean: RunCost) -> str:
-    """Return "over all 3 futures the total is $26,800 ($25,600 to $28,000), $9,040 for machines and ... on average"."""
-    total = value_words("usd", mean.total.value, mean.total.low, mean.total.high)
-    parts = [f"{money(mean.parts[key])} for {word}" for key, word in COST_PARTS.items() if mean.parts.get(key)]
-    return f"this is one future; over all {mean.total.n} the total is {total}, {' and '.join(parts)} on average"
+def futures_words(run_id: str) -> str:
+    """Return what the total is in other futures: "$26,800 ($25,600 to $28,000) over all 21 futures"; "" without any."""
+    own = runs_of.chosen_of([run_id])[0]
+    numbers = runs_of.numbers_of([own])
+    total = numbers.estimates(own.label).get("total_cost")
+    if total is None or total.low is None or total.high is None:
+        return ""
+    if numbers.basis.is_recorded:
+        around, note = range_words("usd", total.low, total.high), range_note(numbers.basis, numbers.count)
+        return f"this is the recorded month; the total is {around} {note}" if around else ""
+    text = value_words("usd", total.value, total.low, total.high)
+    return f"this is one future; over all {numbers.count} the total is {text} on average"
 
 
 def _machines(run_id: str, jobs: pd.DataFrame, theme: Theme) -> None:

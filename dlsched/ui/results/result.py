@@ -11,12 +11,11 @@ from dlsched.domain.errors import StoreError
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.findings import result_sentence
-from dlsched.metrics.stats.compare import Comparison
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find
 from dlsched.store.runs import RunInfo
-from dlsched.ui.frame import loaders, page, parts, runs_of, session
-from dlsched.ui.frame.runs_of import Series
+from dlsched.ui.frame import futures_numbers, loaders, page, parts, runs_of, session
+from dlsched.ui.frame.runs_of import Series, SeriesNumbers
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import what_if_state
 from dlsched.ui.results import cards, cost, gantt, job, overview
@@ -25,6 +24,7 @@ from dlsched.ui.results.dual_prices import DUAL_PRICES
 from dlsched.ui.results.look_ahead import LOOK_AHEAD
 from dlsched.ui.scenario import trust
 from dlsched.wording.cautions import Caution, cautions
+from dlsched.wording.certainty import interval_note
 from dlsched.wording.formats import capital
 from dlsched.workload.import_report import in_seconds, offered_load
 
@@ -39,12 +39,13 @@ TABS = {
 
 @dataclass(frozen=True, eq=False)
 class _Opened:
-    """The run on the page; ``own`` draws of its policy, among ``everything`` there is of the scenario."""
+    """The run on the page; ``own`` runs of its policy with their ``numbers``, among ``everything`` of the scenario."""
 
     info: RunInfo
     metrics: Metrics
     scenario: Scenario
-    own: Series | None
+    own: Series
+    numbers: SeriesNumbers
     everything: list[Series]
 
     @property
@@ -58,20 +59,26 @@ def result_page() -> None:
     page.begin("Result", url=("scenario", "run"), assumed=False)
     run = _open_run()
     _follow_requests(run.info.run_id)
+    _switch(run)
     tab = _header(run)
     warnings, rents = _warnings(run), run.scenario.cluster.free_slots
     parts.guard_rails([one for one in warnings if one.level != "info"])
     if tab != "Job":
-        text = result_sentence(run.policy.label, run.metrics, money_first=rents)
-        caveats = trust.caveats(run.scenario, [run.policy.key])
+        text = result_sentence(run.policy.label, run.numbers.headline(run.own.label), money_first=rents)
+        caveats = trust.caveats(run.scenario, [run.policy.key], resampled=run.numbers.basis.days > 0)
         parts.sentence(text, caveats, trust.premises(run.scenario, [run.metrics]), key="result")
     if tab == "Overview":
-        cards.show(run.metrics, _against_baseline(run), run.own.label if run.own else "", money_first=rents)
+        cards.show(run.numbers, run.own.label, money_first=rents)
+    if tab != "Job":
+        _certainty(run)
+    if tab == "Overview":
         overview.main_picture(run.info.run_id, run.scenario)
     if tab != "Job":
         _badges(run, warnings)
     with parts.mistakes_shown():
         TABS[tab](run.info.run_id, run.scenario)
+    if tab != "Job" and run.numbers.futures is not None:
+        futures_numbers.follow(run.numbers.futures)
 
 
 def _open_run() -> _Opened:
@@ -98,7 +105,8 @@ def _open_run() -> _Opened:
         st.stop()
     st.query_params["run"] = run_id  # the newest run of a scenario, too: later there may be a newer one
     everything = runs_of.series_of(session.runs_of(info.scenario_hash))
-    return _Opened(info, metrics, scenario, runs_of.holding(everything, run_id), everything)
+    own = runs_of.holding(everything, run_id) or runs_of.chosen_of([run_id])[0]
+    return _Opened(info, metrics, scenario, own, runs_of.numbers_of([own]), everything)
 
 
 def _follow_requests(run_id: str) -> None:
@@ -110,8 +118,39 @@ def _follow_requests(run_id: str) -> None:
         st.session_state["tab"] = tab
 
 
+def _switch(run: _Opened) -> None:
+    """Offer the policies that ran on this scenario, and the runs in full where a policy has several."""
+    run_id, own = run.info.run_id, run.own
+    by_label = {series.label: series for series in run.everything}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if len(by_label) > 1:
+            label = st.segmented_control(
+                "Policy", list(by_label), default=own.label if own.label in by_label else None, required=True,
+                key=f"result-policy-{run_id}", label_visibility="collapsed",
+            )  # fmt: skip
+            wanted = by_label.get(str(label), own)
+            if wanted != own:
+                there = run.info.seed if run.info.seed in wanted.seeds else wanted.seeds[0]
+                session.look_at_run(wanted.run_of(there))
+                st.rerun()
+        if len(own.seeds) > 1:
+            _choose_future(run_id, own, run.info.seed)
+
+
+def _certainty(run: _Opened) -> None:
+    """Say once how sure the numbers are, and of which future the charts and tables are."""
+    numbers = run.numbers
+    of = {"exact": "", "recorded": " Charts and tables below are of the recorded month."}.get(
+        numbers.basis.kind, f" Charts and tables below are of one future, number {run.info.seed}."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f":gray[{capital(interval_note(numbers.basis, numbers.count))}.{of}]", width="content")
+        if numbers.futures is not None:
+            futures_numbers.offer_missing(numbers.futures, "result")
+
+
 def _header(run: _Opened) -> str:
-    """Show tabs, draws, and ways to other pages; return the tab that is open."""
+    """Show tabs and ways to other pages; return the tab that is open."""
     run_id, own, ticked = run.info.run_id, run.own, session.ticked_runs()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         tab = st.segmented_control(
@@ -119,8 +158,6 @@ def _header(run: _Opened) -> str:
             label_visibility="collapsed",
         )  # fmt: skip
         st.space("stretch")
-        if own and len(own.seeds) > 1:
-            _choose_draw(run_id, own, run.info.seed)
         for inspector in (LOOK_AHEAD, ADMISSIONS, DUAL_PRICES):
             inspector.offer(run.info)
         hint = "Change nodes, demand or the policy, and see what it does"
@@ -140,12 +177,12 @@ def _header(run: _Opened) -> str:
     return str(tab)
 
 
-def _choose_draw(run_id: str, own: Series, shown_seed: int) -> None:
-    names = {seed: f"Draw {place} of {len(own.seeds)}" for place, seed in enumerate(own.seeds, 1)}
+def _choose_future(run_id: str, own: Series, shown_seed: int) -> None:
+    names = {seed: f"Future {seed}" for seed in own.seeds}
     seed = st.selectbox(
-        "Draw", list(names), index=own.seeds.index(shown_seed), key=f"draw-{run_id}", width=140,
+        "Future", list(names), index=own.seeds.index(shown_seed), key=f"future-{run_id}", width=140,
         format_func=names.__getitem__, label_visibility="collapsed",
-        help="One draw of the random jobs; this page shows this one.",
+        help="Charts and tables are of this one; sentence and cards are of all futures",
     )  # fmt: skip
     if own.run_of(seed) != run_id:
         session.look_at_run(own.run_of(seed))
@@ -159,21 +196,12 @@ def _warnings(run: _Opened) -> list[Caution]:
         scenario,
         run.metrics,
         audit=run.info.audit,
-        draws=len(run.own.seeds) if run.own else 1,
+        draws=run.numbers.count,
         load=offered_load(in_seconds(scenario), scenario.cluster),
         left_out=left_out,
         policy_draws=policy.draws,
         remark=policy.remark_on(dict(run.info.params), scenario),
     )
-
-
-def _against_baseline(run: _Opened) -> Comparison | None:
-    """Return the run's policy against the first ticked run's, over the draws that both have; None without one."""
-    ticked, own = session.ticked_runs(), run.own
-    base = runs_of.holding(run.everything, ticked[0]) if ticked else None
-    if not base or not own or base == own or not set(base.seeds) & set(own.seeds):
-        return None
-    return runs_of.compared([base, own], base)
 
 
 def _badges(run: _Opened, warnings: Sequence[Caution]) -> None:

@@ -31,11 +31,11 @@ def test_a_run(theme: Theme):
     assert bars.x.tolist() == pytest.approx([100, 80, 100])
     assert lines_of(chart) == pytest.approx([50, 100, 88])
     assert [note.text for note in chart.figure.layout.annotations] == [
-        "2 h; least possible 1 h; at most 50% left to gain",
-        "80; most possible 100; at most 25% left to gain",
-        "$200; least possible $176; at most 12% left to gain",
+        "2 h; lower bound 1 h; at most 50% left to gain",
+        "80; upper bound 100; at most 25% left to gain",
+        "$200; lower bound $176; at most 12% left to gain",
     ]
-    assert chart.alt.startswith("Time in system, mean 2 h, least possible 1 h, at most 50% left to gain; Utility 80")
+    assert chart.alt.startswith("Time in system, mean 2 h, lower bound 1 h, at most 50% left to gain; Utility 80")
     assert chart.table["left to gain at most, %"].tolist() == pytest.approx([50, 25, 12])
     assert "%" in chart.figure.layout.xaxis.title.text
 
@@ -46,7 +46,7 @@ def test_runs_with_one_bound_share_a_line():
     chart = runs_and_bound(COST, runs, {"A": "#111111", NASTY: "#222222"}, LIGHT)
     assert [shape.x0 for shape in chart.figure.layout.shapes] == [176.0]
     texts = [note.text for note in chart.figure.layout.annotations]
-    assert texts == ["at most 12% left to gain", "at most 56% left to gain", "least possible $176"]
+    assert texts == ["at most 12% left to gain", "at most 56% left to gain", "lower bound $176"]
     assert chart.figure.layout.xaxis.title.text == "Total cost ($)"
     assert chart.figure.layout.title.text == "Total cost and its bound: A is nearest with $200"
     assert not any(NASTY in text for text in chart.figure.layout.yaxis.ticktext)
@@ -72,7 +72,7 @@ def test_runs_that_completed_other_jobs_have_a_line_each():
     assert chart.figure.layout.title.text.endswith("B is nearest to its own with 4 h, means")
     assert chart.figure.layout.annotations[2].text == "no bound that says something"
     assert chart.table["left to gain at most, %"].tolist() == pytest.approx([60, 50, np.nan], nan_ok=True)
-    assert chart.table["draws"].tolist() == [2, 2, 1]
+    assert chart.table["futures"].tolist() == [2, 2, 1]
 
 
 @pytest.mark.parametrize(

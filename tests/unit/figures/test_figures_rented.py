@@ -153,7 +153,7 @@ def test_costs_of_runs_stand_against_the_bound():
     assert list(trace(chart, "lateness").x) == [40, 0]
     assert [shape.x0 for shape in chart.figure.layout.shapes] == [30.0]
     assert "no policy can do it for less than $30.00" in chart.alt
-    assert chart.table["least possible, $"].tolist() == [30.0, 30.0]
+    assert chart.table["lower bound, $"].tolist() == [30.0, 30.0]
 
 
 def test_a_job_on_rented_machines_is_as_tall_as_what_it_holds():
