@@ -34,7 +34,9 @@ def whole(least: int) -> type:
 
 
 def _usd(text: str) -> float:
-    number = float(text)
+    from dlsched.wording.typed import read
+
+    number = read("usd_per_gpu_h", text)
     if not (math.isfinite(number) and number >= 0):
         raise argparse.ArgumentTypeError(f"must be at least 0, got {text}")
     return number

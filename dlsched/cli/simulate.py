@@ -6,7 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,7 +18,8 @@ from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.studies.code_version import code_version
 from dlsched.studies.simulation import Run, resolve_policy, simulate, timed
-from dlsched.wording.formats import amount
+from dlsched.wording.formats import Kind, amount
+from dlsched.wording.typed import NotRead, read
 from dlsched.workload.load import load
 
 
@@ -66,6 +67,8 @@ def summary(done: Run, cpu_s: dict[str, float]) -> dict[str, Any]:
 def parse_params(given: Sequence[str]) -> dict[str, Any]:
     """Return the parameters of ``K=V`` texts; lists, objects and null are JSON, the rest the model of the policy reads.
 
+    Times and money may be typed as the app prints them: ``quantum_s=1 d 12 h``.
+
     Raises
     ------
     InputError
@@ -79,10 +82,18 @@ def parse_params(given: Sequence[str]) -> dict[str, Any]:
         if key in params:
             raise InputError(f"--param {text}", f"{key} is given twice", "Give it once")
         try:
-            params[key] = json.loads(value) if value == "null" or value[:1] in ("[", "{") else value
+            params[key] = json.loads(value) if value == "null" or value[:1] in ("[", "{") else _as_shown(key, value)
         except ValueError as error:
             raise InputError(f"--param {text}", f"the value is not valid JSON ({error})", "Correct it") from error
     return params
+
+
+def _as_shown(key: str, value: str) -> float | str:
+    """Return a time in seconds or money in dollars, by the ending of its name; any other text as it is."""
+    kind: Kind | None = "duration" if key.endswith("_s") else "usd" if key.endswith("_usd") else None
+    with suppress(NotRead):
+        return value if kind is None else read(kind, value, "s")
+    return value
 
 
 def with_options(scenario: Scenario, options: Namespace) -> Scenario:

@@ -141,7 +141,7 @@ def tardiness_bars(late: pd.DataFrame, theme: Theme) -> Chart:
     top = values[: len(dearest)]
 
     def said(value: float) -> str:
-        return money(value) if weighed else f"{number(value)} h"
+        return money(value) if weighed else duration(HOUR_S * value)
 
     labels = [
         f"{said(v)}, {duration(HOUR_S * h)} late" if weighed else said(v) for v, h in zip(top, hours, strict=False)

@@ -24,6 +24,7 @@ DATE_FORMS = tuple(
 )
 _ASIDE = re.compile(r",| \(")
 """Begins what only the details of a zone say: "local time of the cluster (US Pacific), no zone in the file"."""
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _DAY = re.compile(r"(?:day )?(-?\d+(?:\.\d*)?)(?: ([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?)?")
 LONGEST_S, SHORT_S = 1000 * 365 * DAY_S, 2 * HOUR_S
 EPOCH = datetime(1970, 1, 1)
@@ -66,7 +67,7 @@ class Clock:
         NotRead
             Where the text is no time of this clock.
         """
-        flat = " ".join(text.replace(MINUS, "-").replace(",", " ").split())
+        flat = " ".join(_THOUSANDS.sub("", text.replace(MINUS, "-")).replace(",", " ").split())
         if self.zero is not None:
             for form in DATE_FORMS:
                 with suppress(ValueError):

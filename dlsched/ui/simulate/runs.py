@@ -33,7 +33,7 @@ def table_of(runs: pd.DataFrame) -> pd.DataFrame:
         {
             "Scenario": names,
             "Policy": [policy_label(str(key)) for key in runs["policy"]],
-            "Draw": [_draw(row) for row in runs.itertuples()],
+            "Future": [_future(row) for row in runs.itertuples()],
             "Wait, p95": metric("wait_p95"),
             "Late": metric("late_share"),
             "Cost/month": metric("cost_month"),
@@ -46,7 +46,7 @@ def table_of(runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _draw(run: object) -> str:
+def _future(run: object) -> str:
     seed, draws = getattr(run, "seed", 0), getattr(run, "draws", None)
     return str(seed) if draws is None or pd.isna(draws) or draws < 2 else f"{seed} (of {int(draws)})"
 

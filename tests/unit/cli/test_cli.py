@@ -15,6 +15,7 @@ import dlsched
 from dlsched.cli import solve
 from dlsched.cli.main import main
 from dlsched.cli.output import printable
+from dlsched.cli.simulate import parse_params
 from dlsched.domain.cluster import Absence, Pool, VmType
 from dlsched.domain.errors import InputError, PlanError
 from dlsched.domain.model import plain
@@ -137,7 +138,7 @@ def test_parameters_are_read_by_the_policy(capsys, scenario_file):
         ),
         (["--policy", "fifo", "--param", "x=5"], "policy fifo, x: there is no such parameter. Known: vm_type"),
         (["--policy", "fifo", "--nodes", "many"], "invalid whole number value: 'many'"),
-        (["--policy", "fifo", "--price", "nan"], "--price: must be at least 0, got nan"),
+        (["--policy", "fifo", "--price", "nan"], "--price: invalid price value: .nan."),
         (["--policy", "fifo", "--placement", "tightest"], "--placement: invalid choice"),
         (["--policy", "fifo", "--nodes", "1", "--gpus-per-node", "0"], "4 jobs of 4: can never fit"),
         ([], "required: --policy"),
@@ -408,3 +409,9 @@ sys.exit(status)
 def test_what_a_library_prints_is_not_part_of_the_answer():
     done = subprocess.run([sys.executable, "-c", NOISY], input="{}", capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, '{"value": 1}\nafter\n', "a solver talks\n")
+
+
+def test_parameters_are_typed_as_the_app_prints_times_and_money() -> None:
+    typed = parse_params(["quantum_s=1 d 12 h", "restart_s=90", "bid_usd=$2.10", "order=1 h", "edges_s=[1, 2]"])
+    assert typed == {"quantum_s": 129_600.0, "restart_s": 90.0, "bid_usd": 2.1, "order": "1 h", "edges_s": [1, 2]}
+    assert parse_params(["quantum_s=soon"]) == {"quantum_s": "soon"}  # the model of the policy refuses it

@@ -24,3 +24,7 @@ def test_long_text_is_cut() -> None:
 
 def test_dollar_signs_of_our_own_sentences_start_no_formula() -> None:
     assert dollars("from $3 to $5") == r"from \$3 to \$5"
+
+
+def test_a_part_that_is_safe_already_is_not_escaped_twice() -> None:
+    assert dollars(f"A node {safe('$2.10/h')} costs $3") == "A node \\$2\\.10/h costs \\$3"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dlsched.domain.workload import Workload
 from dlsched.wording.clock import DAYS, Clock, clock_of
 from dlsched.wording.formats import MINUS, MISSING
+from dlsched.wording.typed import NotRead
 
 OCTOBER = Clock(datetime(2026, 10, 1, 0, 0, 17), "UTC")
 
@@ -79,3 +80,30 @@ def test_jobs_that_come_at_once_span_the_longest_of_them() -> None:
     at_once = Workload.from_columns({"job_id": ["a", "b"], "submit_s": [0.0, 0.0], "work": [5.0, 700.0]})
     assert clock_of(at_once).span_s == 700.0
     assert clock_of(at_once.head(0)) == DAYS
+
+
+@given(st.floats(-1e8, 1e9), st.sampled_from([DAYS, OCTOBER, Clock(span_s=600.0), Clock(OCTOBER.zero, "UTC", 600.0)]))
+def test_a_moment_is_read_back_to_the_minute_or_the_second(seconds: float, clock: Clock) -> None:
+    half_s = 0.5 if clock.span_s else 30
+    assert clock.read(clock.moment(seconds)) == pytest.approx(seconds, abs=half_s + 0.01)
+
+
+@pytest.mark.parametrize(
+    ("clock", "text", "seconds"),
+    [
+        (DAYS, "26.5", 26.5 * 86_400),
+        (DAYS, "Day 2", 2 * 86_400),
+        (DAYS, "2 6:30", 2 * 86_400 + 23_400),
+        (OCTOBER, "2026-10-02", 86_383),
+        (OCTOBER, "2 Oct 2026, 06:30", 86_383 + 23_400),
+        (OCTOBER, "2026-10-02 06:30:05", 86_383 + 23_405),
+    ],
+)
+def test_times_are_read_as_people_type_them(clock: Clock, text: str, seconds: float) -> None:
+    assert clock.read(text) == seconds
+
+
+@pytest.mark.parametrize(("clock", "text"), [(DAYS, "soon"), (DAYS, "day 2, 25:00"), (OCTOBER, "26.5"), (OCTOBER, "")])
+def test_what_is_no_time_is_refused(clock: Clock, text: str) -> None:
+    with pytest.raises(NotRead, match="got"):
+        clock.read(text)
