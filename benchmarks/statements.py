@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -171,6 +171,15 @@ def effects(kpi_key: str, ours: Floats, theirs: Floats) -> Floats:
     return ours - theirs if added is None else np.log((ours + added) / (theirs + added))
 
 
+def true_effects(fresh: Floats) -> dict[tuple[str, str], float]:
+    """Return the mean effect of each change on each metric over fresh months, shape (months, options, metrics)."""
+    return {
+        (name, key): float(effects(key, fresh[:, new, place], fresh[:, old, place]).mean())
+        for name, (old, new) in CHANGES.items()
+        for place, key in enumerate(METRICS)
+    }
+
+
 def truth_of(kpi_key: str, change: Change, truth: float, later: float) -> Iterator[tuple[str, bool]]:
     """Yield each statement made and whether it is true: of the long run (``truth``) and of a month to come."""
     if change.effect is not None:
@@ -201,43 +210,55 @@ def rates(found: Sequence[tuple[str, bool]]) -> dict[str, tuple[float, int]]:
     return {name: (held[name] / many, many) for name, many in made.items()}
 
 
-def cell(generator: str, load: float, days: int, size: Size, seed: int = 0) -> list[tuple[str, str, str, bool]]:
-    """Return (change, metric, statement, is it true) of one generator, load and span."""
+Said = list[tuple[str, str, str, bool]]
+"""(Change or option, metric, statement, is it true)."""
+
+
+def cell(generator: str, load: float, days: int, size: Size, seed: int = 0) -> Said:
+    """Return what was said of one generator, load and span."""
     draw = GENERATORS[generator](load)
     rng = np.random.default_rng([seed, 10**6])
     fresh = np.array([numbers(month(rng, draw, days)) for _ in range(size.months)])
-    recorded = Basis(kind="recorded", futures=FUTURES, days=days)
-    drawn = Basis(kind="drawn", futures=DRAWN - 1)
-    said: list[tuple[str, str, str, bool]] = []
-    true = {
-        (name, key): effects(key, fresh[:, new, place], fresh[:, old, place]).mean()
-        for name, (old, new) in CHANGES.items() for place, key in enumerate(METRICS)
-    }  # fmt: skip
-    for trace in traces(draw, days, size, seed):
+    return [*said_of_traces(traces(draw, days, size, seed), days, true_effects(fresh)), *said_of_draws(fresh)]
+
+
+def said_of_traces(given: Iterator[Trace], days: int, true: Mapping[tuple[str, str], float]) -> Said:
+    """Return what is said of recorded months; ``true`` are the effects by change and metric."""
+    basis = Basis(kind="recorded", futures=FUTURES, days=days)
+    said: Said = []
+    for trace in given:
         for place, key in enumerate(METRICS):
             kpi = KPIS[key]
             for option, (policy, more) in enumerate(OPTIONS[:3]):
                 name, values, later = f"{policy} +{more}", trace.futures[:, option, place], trace.later[option, place]
-                reach, value = could_reach(kpi, values, recorded), value_of(kpi, values, recorded)
+                reach, value = could_reach(kpi, values, basis), value_of(kpi, values, basis)
                 said.append((name, key, "could reach is exceeded", reach is not None and later > reach))
                 low, high = value.low or 0.0, value.high or 0.0
                 said.append((name, key, "range holds next month", low <= later <= high))
             for name, (old, new) in CHANGES.items():
-                change = change_of(kpi, trace.futures[:, new, place], trace.futures[:, old, place], recorded)
+                change = change_of(kpi, trace.futures[:, new, place], trace.futures[:, old, place], basis)
                 later = float(effects(key, trace.later[new, place], trace.later[old, place]))
                 said += [(name, key, *each) for each in truth_of(key, change, true[name, key], later)]
-    for start in range(0, size.months - DRAWN + 1, DRAWN):
-        part = fresh[start : start + DRAWN]
+    return said
+
+
+def said_of_draws(fresh: Floats) -> Said:
+    """Return what is said of each 20 fresh months, (months, options, metrics); the others are the truth."""
+    basis = Basis(kind="drawn", futures=DRAWN - 1)
+    said: Said = []
+    for start in range(0, len(fresh) - DRAWN + 1, DRAWN):
+        part, rest = fresh[start : start + DRAWN], np.delete(fresh, slice(start, start + DRAWN), axis=0)
+        if not len(rest):
+            continue
+        true = true_effects(rest)
         for place, key in enumerate(METRICS):
-            value = value_of(KPIS[key], part[:, 0, place], drawn)
-            mean = fresh[:, 0, place].mean()
+            value = value_of(KPIS[key], part[:, 0, place], basis)
+            mean = rest[:, 0, place].mean()
             said.append(("fifo +0", key, "drawn: value holds", (value.low or 0.0) <= mean <= (value.high or 0.0)))
             for name, (old, new) in CHANGES.items():
-                change = change_of(KPIS[key], part[:, new, place], part[:, old, place], drawn)
-                said += [
-                    (name, key, f"drawn: {what}", is_true)
-                    for what, is_true in truth_of(key, change, true[name, key], 0.0)
-                ]
+                change = change_of(KPIS[key], part[:, new, place], part[:, old, place], basis)
+                told = truth_of(key, change, true[name, key], 0.0)
+                said += [(name, key, f"drawn: {what}", is_true) for what, is_true in told]
     return said
 
 

@@ -200,9 +200,21 @@ def test_what_another_month_could_reach() -> None:
 # ---- nothing impossible --------------------------------------------------------------------------------------
 
 KINDS: tuple[Kind, ...] = ("exact", "recorded", "drawn")
+OF_EACH_KIND = [*{kpi.kind: kpi for kpi in KPIS.values()}.values(), KPIS["fairness_users_jain"]]
 
 
-@given(st.data(), st.sampled_from(list(KPIS.values())), st.sampled_from(KINDS), st.integers(1, 25), st.integers(0, 9))
+def test_ends_that_could_not_be_are_cut_off() -> None:
+    late = known(change_of(LATE, [0.9, 1.0, 0.2], [0.3, 0.1, 0.5], drawn(3)).effect)
+    assert (late.low, late.high) == pytest.approx((-0.3, 0.7))  # of 30% all can go, 70% can come
+    free = known(change_of(COST, [0.0, 0.0, 5.0], [10.0, 90.0, 11.0], drawn(3)).effect)
+    assert free.low == pytest.approx(-37.0)
+    waits = change_of(WAIT, [0.0, 0.0, 60.0], [3600.0, 7200.0, 50.0], drawn(3))
+    assert waits.low == pytest.approx(-10_850 / 3)
+    assert value_of(LATE, [0.2, 1.0, 0.9], drawn(3)).high == 1.0
+    assert value_of(COST, [0.0, 0.0, 9.0], drawn(3)).low == 0.0
+
+
+@given(st.data(), st.sampled_from(OF_EACH_KIND), st.sampled_from(KINDS), st.integers(1, 25), st.integers(0, 9))
 def test_no_statement_leaves_what_is_possible(data: st.DataObject, kpi: KPI, kind: Kind, many: int, days: int) -> None:
     least, most = possible(kpi)
     top = most if math.isfinite(most) else 1e9
