@@ -117,7 +117,9 @@ def count_words(verdict: str, better: int, worse: int, futures: int) -> str:
     if verdict == "mixed":
         return f"but {side} in {most:,} of {futures:,}"
     if verdict == "not clear":
-        return f"not clear from this trace ({side} in {most:,} of {futures:,})"
+        alike = futures - better - worse
+        beside = f", same in {alike:,}" if alike and most + alike == futures else ""
+        return f"not clear from this trace ({side} in {most:,}{beside} of {futures:,})"
     if verdict.startswith("likely"):
         return f"{verdict} ({most:,} of {futures:,})"
     return f"{verdict} in {most:,} of {futures:,}" if verdict in ("better", "worse") else verdict

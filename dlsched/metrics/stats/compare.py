@@ -254,6 +254,8 @@ def told(kpi: KPI, change: Change) -> DeltaWords:
     size = show_delta(kpi.kind, change.value)
     if change.verdict == "rough":
         return DeltaWords(size, "", ROUGH if change.n <= 1 else f"rough, {change.n} futures so far")
+    if kpi.better == "neutral" and change.verdict in ("not clear", "mixed"):
+        return DeltaWords(size, "", "not clear")
     if change.kind == "recorded" and not change.this_month_only:
         return DeltaWords(size, "", count_words(change.verdict, change.better, change.worse, change.n))
     verdict = "" if change.verdict == "changed" else change.verdict

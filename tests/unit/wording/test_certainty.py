@@ -69,6 +69,7 @@ def test_a_ratio_is_a_change_in_percent_until_it_doubles(low: float, high: float
         ("worse", 1, 39, "worse in 39 of 40"),
         ("likely better", 34, 6, "likely better (34 of 40)"),
         ("not clear", 25, 15, "not clear from this trace (better in 25 of 40)"),
+        ("not clear", 31, 0, "not clear from this trace (better in 31, same in 9 of 40)"),
         ("mixed", 1, 39, "but worse in 39 of 40"),
         ("changed", 40, 0, "changed"),
     ],
