@@ -1,4 +1,4 @@
-"""What the commands ``size`` and ``growth`` ask alike: targets, policy, claim, and futures."""
+"""What the commands ``size`` and ``growth`` ask alike: targets, policy, claim, conditions and futures."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dlsched.cli.study_command import add_flags
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.studies.design import Futures, usual_futures
+from dlsched.studies.sizing.conditions import read_condition
 from dlsched.studies.sizing.targets import read_target
 
 
@@ -38,6 +39,13 @@ def add_goal(parser: ArgumentParser, spec: type[BaseModel]) -> None:
         metavar="%",
         help="of nearly-every: so many percent of futures (95)",
     )
+    parser.add_argument(
+        "--condition",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="what happens to every size: demand=1.3, durations=1.2, prices=0.9; may be repeated",
+    )
     add_futures(parser)
 
 
@@ -48,6 +56,7 @@ def goal_of(options: Namespace, scenario: Scenario) -> dict[str, Any]:
         "targets": [read_target(text).model_dump() for text in options.target],
         "policy": options.policy,
         "params": parse_params(options.param),
+        "condition": read_condition(options.condition, scenario),
         "futures": futures_of(options, scenario).model_dump(),
     }
     level = options.percent_of_futures

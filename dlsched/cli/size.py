@@ -12,16 +12,16 @@ from dlsched.cli.output import print_mind, print_table, printable
 from dlsched.cli.study_command import add_flags, answer_to, complain, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.studies.sizing import STUDY, SizeSpec
-from dlsched.studies.sizing.answer import Counts, Sizing, check_at, cost_at, one_more, reversals
+from dlsched.studies.sizing.answer import Sizing, one_more, reversals
 from dlsched.studies.sizing.words import (
-    VERDICTS,
+    burst_words,
     caveats_of_goal,
     headroom_words,
     left_out_words,
     neighbour_words,
     one_more_words,
-    reached_words,
     reversal_words,
+    rows_of,
     sentence,
     sure_words,
     violations,
@@ -29,7 +29,7 @@ from dlsched.studies.sizing.words import (
 )
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, plain_caveats
-from dlsched.wording.formats import MISSING, amount, show_interval
+from dlsched.wording.formats import amount
 from dlsched.workload.load import load
 
 
@@ -78,27 +78,11 @@ def _show(answer: Sizing, caveats: Sequence[Caveat]) -> None:
     print(f"{sure_words(answer)} {answer.label}, {amount(answer.runs, 'run')}.")
     for text in (*why_none(answer), *(answer.reasons if answer.answer is not None else ())):
         print(printable(f"{text}."))
-    _show_sizes(answer)
-    notes = [neighbour_words(answer), left_out_words(answer)]
+    rows = rows_of(answer)
+    print_table(list(rows[0]), [list(row.values()) for row in rows])
+    notes = [neighbour_words(answer), left_out_words(answer), burst_words(answer)]
     notes += [reversal_words(answer, one) for one in reversals(answer)]
     notes += [one_more_words(answer, more) for more in one_more(answer)]
     notes += [headroom_words(answer, room) for room in answer.headroom]
     for note in filter(None, notes):
         print(printable(note))
-
-
-def _show_sizes(answer: Sizing) -> None:
-    names = [vm.name or "nodes" for vm in answer.types]
-    header = (*names, "", "cost", *(target.words for target in answer.rule.targets), "all", "futures held")
-    print_table(header, [_row(answer, size.counts) for size in answer.sizes])
-
-
-def _row(answer: Sizing, counts: Counts) -> tuple[str, ...]:
-    found, cost = check_at(answer, counts), cost_at(answer, counts)
-    marks = [name for name, at in (("answer", answer.answer), ("today", answer.today)) if at == counts]
-    usd = MISSING if cost is None else show_interval("usd_per_month", cost.mean, cost.half_width)
-    held = "" if answer.rule.exact or not found.n else f"{found.hits} of {found.n}"
-    return (
-        *(f"{count:,}" for count in counts), ", ".join(marks), usd, *map(reached_words, found.targets),
-        VERDICTS[found.verdict], held,
-    )  # fmt: skip

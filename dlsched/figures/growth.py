@@ -9,45 +9,46 @@ from dlsched.figures.base import Chart, framed, plain, reference_line
 from dlsched.figures.lines import add_band
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.size import HEIGHT, LEGEND, SYMBOLS, Level, verdict_colour
-from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.growth.answer import Growth, breaks_at, order_by
-from dlsched.studies.growth.words import certainty, nodes_words, speed_words, step_words
+from dlsched.metrics.stats.statements import Estimate
+from dlsched.studies.growth.answer import Growth, breaks_at, month_name, order_by
+from dlsched.studies.growth.words import nodes_words, speed_words, step_words
 from dlsched.studies.sizing.rule import Verdict
 from dlsched.studies.sizing.targets import Target
-from dlsched.studies.sizing.words import VERDICTS
-from dlsched.wording.formats import amount, show_interval
+from dlsched.studies.sizing.words import VERDICTS, bars_words, hits_words
+from dlsched.wording.certainty import value_words
 
 MOST_TICKS = 12
 
 
 def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
-    """Return a target's metric over the months with its 95% band and the target's line.
+    """Return a target's metric over the months with a band over its futures and the target's line.
 
     Verdicts by shape and colour; deliveries and retirements as arrows at the foot, the last month to order as an
     upright line. None where no month has a number.
     """
     target = next(one for one in growth.rule.targets if one.metric == metric)
     points = [
-        (one.month, mean, check.verdict)
+        (one.month, value, check.verdict)
         for one in growth.months
         for check in [growth.check(one.month)]
-        if (mean := check.of(metric).mean) is not None
+        if (value := check.of(metric).value) is not None
     ]
     if not points:
         return None
-    level, figure = Level(target, [mean for _, mean, _ in points]), go.Figure()
-    means = [mean for _, mean, _ in points]
-    if all(mean.half_width is not None for mean in means) and any(mean.half_width for mean in means):
-        low, high = ([level.at(getattr(mean, end)) for mean in means] for end in ("low", "high"))
-        add_band(figure, [month for month, _, _ in points], low, high, theme.marks[BLUE], opacity=0.15)
+    level, figure = Level(target, [value for _, value, _ in points]), go.Figure()
+    values = [value for _, value, _ in points]
+    banded = [(month, value) for month, value, _ in points if value.low is not None and value.high is not None]
+    if len(banded) > 1:
+        low, high = ([level.at(getattr(value, end)) for _, value in banded] for end in ("low", "high"))
+        add_band(figure, [month for month, _ in banded], low, high, theme.marks[BLUE], opacity=0.15)
     figure.add_scatter(
-        x=[month for month, _, _ in points], y=[level.at(mean.mean) for _, mean, _ in points], mode="lines",
+        x=[month for month, _, _ in points], y=[level.at(one.value) for one in values], mode="lines",
         line={"color": theme.marks[BLUE], "width": 2}, showlegend=False, hoverinfo="skip",
     )  # fmt: skip
     for verdict, symbol in SYMBOLS.items():
         _add_verdict(figure, growth, [one for one in points if one[2] == verdict], level, theme, symbol)
     _add_steps(figure, growth, level, theme)
-    sure = certainty(growth) if growth.rule.exact else f"{certainty(growth)}, band 95%"
+    sure = bars_words(growth.rule).replace("bars", "band")
     framed(figure, theme, title=f"{target.kpi.label} by month, {sure}", y=level.title, height=HEIGHT,
            x=f"Month (demand {speed_words(growth.percent)})")  # fmt: skip
     level.finish(figure, theme)
@@ -56,16 +57,16 @@ def by_month(growth: Growth, metric: str, theme: Theme) -> Chart | None:
     first = min(0, by) if by is not None and by >= -3 else 0
     every = -(-(months[-1] - first + 1) // MOST_TICKS)
     ticks = list(range(first, months[-1] + 1, every))
-    figure.update_xaxes(tickvals=ticks, ticktext=[growth.name_of(month) for month in ticks],
+    figure.update_xaxes(tickvals=ticks, ticktext=[month_name(growth.begin, month, letters=3) for month in ticks],
                         range=[first - 0.4, months[-1] + 0.4], zeroline=False)  # fmt: skip
     if by is not None and by >= first:
         is_late = by > months[-1] / 2
         reference_line(figure, theme, x=by, text=f"order by {growth.name_of(by)}", before=is_late)
-    rows = [_row(growth, month, mean, verdict, target) for month, mean, verdict in points]
+    rows = [_row(growth, month, value, verdict, target) for month, value, verdict in points]
     return Chart(figure, _alt(growth, target, points), pd.DataFrame(rows))
 
 
-_Found = tuple[int, Interval, Verdict]
+_Found = tuple[int, Estimate, Verdict]
 
 
 def _add_verdict(
@@ -76,21 +77,21 @@ def _add_verdict(
     verdict = found[0][2]
     colour = verdict_colour(verdict, theme)
     figure.add_scatter(
-        x=[month for month, _, _ in found], y=[level.at(mean.mean) for _, mean, _ in found], mode="markers",
+        x=[month for month, _, _ in found], y=[level.at(value.value) for _, value, _ in found], mode="markers",
         name=LEGEND[verdict], showlegend=True,
-        customdata=[[_hover(growth, month, mean, level.target)] for month, mean, _ in found],
+        customdata=[[_hover(growth, month, value, level.target)] for month, value, _ in found],
         marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2, "color": colour}},
         hovertemplate="%{customdata[0]}<extra></extra>",
     )  # fmt: skip
 
 
-def _hover(growth: Growth, month: int, mean: Interval, target: Target) -> str:
+def _hover(growth: Growth, month: int, value: Estimate, target: Target) -> str:
     check = growth.check(month)
-    held = "" if growth.rule.exact else f"<br>held in {check.hits} of {amount(check.n, 'draw')}"
+    held = f"<br>met {hits_words(check)}" if check.n > 1 else ""
     return (
         f"<b>{growth.name_of(month)}</b><br>demand {growth.load_of(month)}, "
         f"{plain(nodes_words(growth, month), 80)}<br>"
-        f"{target.kpi.label} {show_interval(target.kpi.kind, mean.mean, mean.half_width)}<br>"
+        f"{target.kpi.label} {_told(target, value)}<br>"
         f"{VERDICTS[check.verdict]}{held}"
     )
 
@@ -111,22 +112,23 @@ def _add_steps(figure: go.Figure, growth: Growth, level: Level, theme: Theme) ->
             )  # fmt: skip
 
 
-def _row(growth: Growth, month: int, mean: Interval, verdict: Verdict, target: Target) -> dict[str, object]:
+def _told(target: Target, of: Estimate) -> str:
+    return value_words(target.kpi.kind, of.value, of.low, of.high)
+
+
+def _row(growth: Growth, month: int, value: Estimate, verdict: Verdict, target: Target) -> dict[str, object]:
     return {
         "month": growth.name_of(month), "demand": growth.load_of(month), "nodes": nodes_words(growth, month),
-        target.kpi.label: show_interval(target.kpi.kind, mean.mean, mean.half_width), "all targets": VERDICTS[verdict],
-        f"{target.metric}, exact": mean.mean, "± (95%)": mean.half_width,
+        target.kpi.label: _told(target, value), "all targets": VERDICTS[verdict],
+        f"{target.metric}, exact": value.value, "low": value.low, "high": value.high,
     }  # fmt: skip
 
 
 def _alt(growth: Growth, target: Target, found: list[_Found]) -> str:
     ends = [found[0], found[-1]] if len(found) > 1 else found
-    words = " to ".join(
-        f"{show_interval(target.kpi.kind, mean.mean, mean.half_width)} in {growth.name_of(month)}"
-        for month, mean, _ in ends
-    )
+    words = " to ".join(f"{_told(target, value)} in {growth.name_of(month)}" for month, value, _ in ends)
     broken, by = breaks_at(growth), order_by(growth)
     more = "" if broken is None else f" The targets break in {growth.name_of(broken)}."
-    more += "" if by is None else f" Order by {growth.name_of(by)}." if by >= 0 else " The order is late."
+    more += "" if by is None else f" Order by {growth.name_of(by)}." if by >= 0 else " The order is overdue."
     steps = ", ".join(f"{step_words(growth, step)} in {growth.name_of(step.month)}" for step in growth.steps)
     return f"{target.kpi.label} from {words}.{more}{f' {steps}.' if steps else ''}"

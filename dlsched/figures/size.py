@@ -10,26 +10,26 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dlsched.figures.base import Chart, framed, legend_mark, log_times, plain, reference_line
-from dlsched.figures.lines import Look, add_means, bars, halves, look_at
+from dlsched.figures.lines import Look, add_means, bars, look_at
 from dlsched.figures.palette import BLUE, Theme
 from dlsched.figures.sweep import Scale, scale_of
-from dlsched.metrics.stats.intervals import Interval
-from dlsched.studies.sizing.answer import CostBy, FrontierPoint, Headroom, Sizing, check_load, frontier
+from dlsched.metrics.stats.statements import Estimate
+from dlsched.studies.sizing.answer import CostBy, FrontierPoint, Headroom, Sizing, check_load, frontier, jobs_words
 from dlsched.studies.sizing.rule import Verdict
 from dlsched.studies.sizing.targets import Target
-from dlsched.studies.sizing.words import VERDICTS
-from dlsched.wording.certainty import EXACT
-from dlsched.wording.formats import amount, number, short, show_interval
+from dlsched.studies.sizing.words import VERDICTS, bars_words, hits_words
+from dlsched.wording.certainty import value_words
+from dlsched.wording.formats import amount, money_per_month, short
 
 HEIGHT = 380
 LOG_FROM = 10.0
-"""Means that lie further apart than this, as a factor, are drawn on a log axis: a linear one hides the target."""
+"""Values that lie further apart than this, as a factor, are drawn on a log axis: a linear one hides the target."""
 LEAST_OF_LIMIT = 50.0
 """A log axis goes down to this part of the target at most: much better than the target is good enough."""
 SYMBOLS: dict[Verdict, str] = {"meets": "circle", "unsure": "diamond-open", "fails": "x"}
-LEGEND: dict[Verdict, str] = {"meets": "meets", "unsure": "unsure", "fails": "fails"}
+LEGEND: dict[Verdict, str] = {"meets": "meets", "unsure": "borderline", "fails": "fails"}
 COST_TITLES: dict[CostBy, str] = {
-    "price": "Cost of the nodes ($/month)", "runs": "Cost, mean over draws ($/month)",
+    "price": "Cost of the nodes ($/month)", "runs": "Cost of the runs ($/month)",
     "gpus": "GPUs (no prices are set)", "nodes": "Nodes (no prices are set)",
 }  # fmt: skip
 
@@ -43,20 +43,20 @@ def verdict_colour(verdict: Verdict, theme: Theme) -> str:
 
 
 class Level:
-    """The y axis of a target: its scale, log where the means lie far apart, and the bars on it.
+    """The y axis of a target: its scale, log where the values lie far apart, and the bars on it.
 
     On a log axis what is below ``foot``, such as 0, is drawn there.
     """
 
-    def __init__(self, target: Target, means: Sequence[Interval]) -> None:
+    def __init__(self, target: Target, found: Sequence[Estimate]) -> None:
         self.target = target
-        values = [*(one.mean for one in means), target.limit]
+        values = [*(one.value for one in found), target.limit]
         positive = [value for value in values if value > 0]
         self.log = min(values) >= 0 and target.limit > 0 and max(positive) / min(positive) > LOG_FROM
         self.in_words = self.log and target.kpi.kind == "duration"
         self.scale = Scale(1.0, target.kpi.label) if self.in_words else scale_of(target.kpi, values)
         shown = [self.scale.factor * value for value in values]
-        ends = [self.scale.factor * end for one in means for end in (one.low, one.high) if end is not None]
+        ends = [self.scale.factor * end for one in found for end in (one.low, one.high) if end is not None]
         self.high = max(*shown, *ends)
         self.foot = self.low = min(0.0, *shown)
         if self.log:
@@ -67,13 +67,12 @@ class Level:
         """Return where a value is drawn."""
         return max(self.scale.factor * value, self.foot) if self.log else self.scale.factor * value
 
-    def bars(self, means: Sequence[Interval]) -> dict[str, Any]:
-        """Return 95% bars; on a log axis they end at its foot."""
-        if not any(one.half_width for one in means):
+    def bars(self, found: Sequence[Estimate]) -> dict[str, Any]:
+        """Return bars over the range of each value; on a log axis they end at its foot."""
+        if not any(sum(one.bars) for one in found):
             return {}
-        above = halves(means, self.scale.factor)
-        room = [self.at(one.mean) - self.foot if self.log else math.inf for one in means]
-        below = [min(half, most) for half, most in zip(above, room, strict=True)]
+        above = [self.at(one.value + one.bars[1]) - self.at(one.value) for one in found]
+        below = [self.at(one.value) - self.at(one.value - one.bars[0]) for one in found]
         return {"error_y": bars(above, below, thickness=1.2, width=4)}
 
     def finish(self, figure: go.Figure, theme: Theme) -> None:
@@ -114,10 +113,9 @@ def _numbers(low: float, high: float, prefix: str) -> dict[float, str]:
 
 
 def cost_and_service(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
-    """Return all sizes tried: x cost a month (GPUs or nodes without prices), y a target's metric with 95% bars.
+    """Return the sizes that ran all futures: x cost a month (GPUs or nodes without prices), y a target's metric.
 
-    Verdicts by shape and colour, today a hollow square, the answer a star, the knee ringed. None where no size has
-    both numbers.
+    Verdicts by shape and colour, today a hollow square, the answer a star. None where no size has both numbers.
     """
     points = frontier(sizing, metric)
     if not points:
@@ -127,27 +125,25 @@ def cost_and_service(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     efficient = [point for point in points if point.efficient]
     if len(efficient) > 1:
         figure.add_scatter(
-            x=[point.cost.mean for point in efficient], y=[level.at(point.service.mean) for point in efficient],
+            x=[point.cost.value for point in efficient], y=[level.at(point.service.value) for point in efficient],
             mode="lines", line={"color": theme.muted, "width": 1.5, "dash": "dot"}, name="frontier",
             showlegend=True, hoverinfo="skip",
         )  # fmt: skip
     for verdict, symbol in SYMBOLS.items():
         _add_points(figure, sizing, [one for one in points if one.check.verdict == verdict], level, theme,
                     verdict, symbol)  # fmt: skip
-    marks = (("knee", "circle-open", 24, theme.muted), ("today", "square-open", 19, theme.ink))
-    for name, symbol, size, colour in marks:
-        here = [point for point in points if getattr(point, name)]
-        _add_mark(figure, here, level, name, {"symbol": symbol, "size": size, "color": colour, "line": {"width": 2.5}})
+    square = {"symbol": "square-open", "size": 19, "color": theme.ink, "line": {"width": 2.5}}
+    _add_mark(figure, [point for point in points if point.today], level, "today", square)
     star = {"symbol": "star", "size": 19, "color": theme.marks[BLUE], "line": {"width": 1, "color": theme.ground}}
     _add_mark(figure, [point for point in points if point.answer], level, "answer", star)
-    title = f"{amount(len(points), 'size')} tried, {_sure(sizing)}"
+    title = f"{target.kpi.label} by size, {bars_words(sizing.rule)}"
     framed(figure, theme, title=title, x=COST_TITLES[sizing.cost_by], y=level.title, height=HEIGHT)
     level.finish(figure, theme)
     if sizing.cost_by in ("price", "runs"):
         figure.update_xaxes(tickprefix="$", separatethousands=True)
     rows = [_row(sizing, point, target) for point in points]
     words = "; ".join(_said(sizing, point, target) for point in points if point.answer or point.today)
-    reach = min(points, key=lambda one: one.cost.mean), max(points, key=lambda one: one.cost.mean)
+    reach = min(points, key=lambda one: one.cost.value), max(points, key=lambda one: one.cost.value)
     ends = f"from {sizing.words(reach[0].counts)} to {sizing.words(reach[1].counts)}"
     alt = f"{target.kpi.label} of {amount(len(points), 'size')} {ends}. {words}."
     return Chart(figure, alt, pd.DataFrame(rows))
@@ -159,13 +155,14 @@ def _add_points(
 ) -> None:  # fmt: skip
     if not points:
         return
-    colour, paid = verdict_colour(verdict, theme), halves([point.cost for point in points])
+    colour, paid = verdict_colour(verdict, theme), [point.cost.bars for point in points]
     figure.add_scatter(
-        x=[point.cost.mean for point in points], y=[level.at(point.service.mean) for point in points], mode="markers",
+        x=[point.cost.value for point in points], y=[level.at(point.service.value) for point in points], mode="markers",
         name=LEGEND[verdict], showlegend=True, customdata=[[_hover(sizing, point, level.target)] for point in points],
         marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2, "color": colour}},
         hovertemplate="%{customdata[0]}<extra></extra>", **level.bars([point.service for point in points]),
-        **({"error_x": bars(paid, thickness=1.2, width=4)} if any(paid) else {}),
+        **({"error_x": bars([above for _, above in paid], [below for below, _ in paid], thickness=1.2, width=4)}
+           if any(map(sum, paid)) else {}),
     )  # fmt: skip
 
 
@@ -174,54 +171,48 @@ def _add_mark(
 ) -> None:
     if points:
         figure.add_scatter(
-            x=[point.cost.mean for point in points], y=[level.at(point.service.mean) for point in points],
+            x=[point.cost.value for point in points], y=[level.at(point.service.value) for point in points],
             mode="markers", name=name, showlegend=True, marker=marker, hoverinfo="skip",
         )  # fmt: skip
 
 
 def _hover(sizing: Sizing, point: FrontierPoint, target: Target) -> str:
-    held = "" if sizing.rule.exact else f"<br>held in {point.check.hits} of {amount(point.check.n, 'draw')}"
+    held = "" if sizing.rule.exact else f"<br>met {hits_words(point.check)}"
     return (
         f"<b>{plain(sizing.words(point.counts))}</b><br>{cost_words(sizing, point.cost)}<br>"
-        f"{target.kpi.label} {_mean(target, point.service)}<br>{VERDICTS[point.check.verdict]}{held}"
+        f"{target.kpi.label} {_told(target, point.service)}<br>{VERDICTS[point.check.verdict]}{held}"
     )
 
 
-def cost_words(sizing: Sizing, cost: Interval) -> str:
+def cost_words(sizing: Sizing, cost: Estimate) -> str:
     """Return a cost as it is drawn: dollars a month, GPUs or nodes."""
     if sizing.cost_by in ("price", "runs"):
-        return show_interval("usd_per_month", cost.mean, cost.half_width)
-    return amount(round(cost.mean), "GPU" if sizing.cost_by == "gpus" else "node")
+        return money_per_month(cost.value)
+    return amount(round(cost.value), "GPU" if sizing.cost_by == "gpus" else "node")
 
 
-def _mean(target: Target, of: Interval) -> str:
-    return show_interval(target.kpi.kind, of.mean, of.half_width)
+def _told(target: Target, of: Estimate) -> str:
+    return value_words(target.kpi.kind, of.value, of.low, of.high)
 
 
 def _said(sizing: Sizing, point: FrontierPoint, target: Target) -> str:
     what = " and ".join(name for name in ("answer", "today") if getattr(point, name))
     return (
         f"{what.capitalize()}: {sizing.words(point.counts)}, {cost_words(sizing, point.cost)}, "
-        f"{_mean(target, point.service)}, {VERDICTS[point.check.verdict]}"
+        f"{_told(target, point.service)}, {VERDICTS[point.check.verdict]}"
     )
 
 
 def _row(sizing: Sizing, point: FrontierPoint, target: Target) -> dict[str, object]:
     return {
         "size": sizing.words(point.counts), "cost": cost_words(sizing, point.cost),
-        target.kpi.label: _mean(target, point.service), "all targets": VERDICTS[point.check.verdict],
-        "draws held": point.check.hits, "draws": point.check.n,
+        target.kpi.label: _told(target, point.service), "all targets": VERDICTS[point.check.verdict],
+        "futures met": point.check.hits, "futures": point.check.n,
         "frontier": "yes" if point.efficient else "no",
-        "what": ", ".join(name for name in ("answer", "today", "knee") if getattr(point, name)),
-        "cost, exact": point.cost.mean, f"{target.metric}, exact": point.service.mean,
-        "± (95%)": point.service.half_width,
+        "what": ", ".join(name for name in ("answer", "today") if getattr(point, name)),
+        "cost, exact": point.cost.value, f"{target.metric}, exact": point.service.value,
+        "low": point.service.low, "high": point.service.high,
     }  # fmt: skip
-
-
-def _sure(sizing: Sizing) -> str:
-    if sizing.rule.exact:
-        return EXACT
-    return f"95% bars over {amount(len(sizing.search_seeds), 'draw')} or more"
 
 
 # ---- headroom ----------------------------------------------------------------------------------------
@@ -234,33 +225,33 @@ def headroom(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     load has a number.
     """
     target = next(one for one in sizing.rule.targets if one.metric == metric)
-    curves: list[tuple[Headroom, list[tuple[float, Interval, Verdict]]]] = []
+    curves: list[tuple[Headroom, list[tuple[float, Estimate, Verdict]]]] = []
     for room in sizing.headroom:
         checks = [(load.factor, check_load(sizing, load)) for load in room.loads]
-        curve = [(load, mean, check.verdict) for load, check in checks if (mean := check.of(metric).mean) is not None]
+        curve = [
+            (load, value, check.verdict) for load, check in checks if (value := check.of(metric).value) is not None
+        ]
         curves += [(room, curve)] if curve else []
     if not curves:
         return None
-    level, figure = Level(target, [mean for _, curve in curves for _, mean, _ in curve]), go.Figure()
+    level, figure = Level(target, [value for _, curve in curves for _, value, _ in curve]), go.Figure()
     rows, notes = [], []
     for room, curve in curves:
         name, look = _look(sizing, room, theme)
-        means = [mean for _, mean, _ in curve]
-        hover = [
-            f"{number(load)}x the load: {_mean(target, mean)}, {VERDICTS[verdict]}" for load, mean, verdict in curve
-        ]
+        values = [value for _, value, _ in curve]
+        hover = [f"{jobs_words(load)}: {_told(target, value)}, {VERDICTS[verdict]}" for load, value, verdict in curve]
         marker = {"symbol": [SYMBOLS[verdict] for _, _, verdict in curve], "size": 10,
                   "line": {"width": 2, "color": look.colour}}  # fmt: skip
-        add_means(figure, [load for load, _, _ in curve], [level.at(mean.mean) for mean in means], look, name, hover,
-                  marker=marker, **level.bars(means))  # fmt: skip
+        add_means(figure, [load for load, _, _ in curve], [level.at(one.value) for one in values], look, name, hover,
+                  marker=marker, **level.bars(values))  # fmt: skip
         rows += [
-            {"size": name, "load": load, target.kpi.label: _mean(target, mean), "all targets": VERDICTS[verdict],
-             f"{metric}, exact": mean.mean, "± (95%)": mean.half_width} for load, mean, verdict in curve
+            {"size": name, "load": load, target.kpi.label: _told(target, value), "all targets": VERDICTS[verdict],
+             f"{metric}, exact": value.value, "low": value.low, "high": value.high} for load, value, verdict in curve
         ]  # fmt: skip
         notes.append(f"{name}: {_bracket(room)}")
     for verdict in dict.fromkeys(verdict for _, curve in curves for _, _, verdict in curve):
         legend_mark(figure, LEGEND[verdict], symbol=SYMBOLS[verdict], size=10, color=theme.ink)
-    framed(figure, theme, title=f"{target.kpi.label} by load, {_sure(sizing)}", x="Load (1 = the jobs as they arrive)",
+    framed(figure, theme, title=f"{target.kpi.label} by load, {bars_words(sizing.rule)}", x="Jobs (1 = as many as now)",
            y=level.title, height=HEIGHT)  # fmt: skip
     level.finish(figure, theme)
     loads = [load for _, curve in curves for load, _, _ in curve]
@@ -281,7 +272,7 @@ def _look(sizing: Sizing, room: Headroom, theme: Theme) -> tuple[str, Look]:
 
 def _bracket(room: Headroom) -> str:
     if room.last is None:
-        return f"no load tried meets the targets, down to {number(room.first)}x"
+        return f"misses the targets even with {jobs_words(room.first or 1.0)}"
     if room.first is None:
-        return f"meets the targets up to {number(room.last)}x, the most that was tried"
-    return f"meets the targets up to {number(room.last)}x, not at {number(room.first)}x"
+        return f"meets the targets with {jobs_words(room.last)}, the most that were tried"
+    return f"meets the targets with {jobs_words(room.last)}, not with {jobs_words(room.first)}"

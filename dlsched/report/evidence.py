@@ -14,12 +14,12 @@ from dlsched.metrics.stats.compare import Row, compare
 from dlsched.metrics.winner_words import ordered, with_letters
 from dlsched.metrics.winners import Group, Winners, winners
 from dlsched.report.units import UNITS, Dot, titled
-from dlsched.studies.sizing.answer import FrontierPoint, Sizing, check_at, frontier
+from dlsched.studies.sizing.answer import FrontierPoint, Sizing, frontier
 from dlsched.studies.sizing.targets import Target
-from dlsched.studies.sizing.words import VERDICTS, claim_words, goal_words, hits_words
+from dlsched.studies.sizing.words import VERDICTS, bars_words, claim_words, goal_words
 from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.sweep.words import point_words
-from dlsched.wording.formats import amount, count, listed, show_interval
+from dlsched.wording.formats import amount, count, listed, money_per_month
 
 # ---- who gains, who loses -----------------------------------------------------------------------------
 
@@ -189,12 +189,12 @@ class Frontier:
     def at(self, point: FrontierPoint) -> Dot:
         """Return cost and service with their 95% intervals in the units of the axes."""
         unit = UNITS[self.service.kind]
-        cost, service = point.cost.half_width or 0.0, unit.of(point.service.half_width or 0.0)
-        return point.cost.mean, unit.of(point.service.mean), (cost, cost), (service, service)
+        below, above = (unit.of(one) for one in point.service.bars)
+        return point.cost.value, unit.of(point.service.value), point.cost.bars, (below, above)
 
     def kind(self, point: FrontierPoint) -> str:
-        """Return what a size is: the answer, today's, the knee, or just one that was tried."""
-        names = {"answer": point.answer, "today": point.today, "knee": point.knee}
+        """Return what a size is: the answer, today's, or just one that was tried."""
+        names = {"answer": point.answer, "today": point.today}
         return ", ".join(name for name, holds in names.items() if holds) or "tried"
 
     def sign(self, point: FrontierPoint) -> str:
@@ -205,25 +205,23 @@ class Frontier:
         return f"{point.counts[0]:,}" if len(point.counts) == 1 else letters
 
     def cost_words(self, point: FrontierPoint) -> str:
-        """Return what a size costs with its interval: "$53,000/month", "80 GPUs"."""
+        """Return what a size costs: "$53,000/month", "80 GPUs"."""
         if self.sizing.cost_by in COUNTED:
-            return f"{point.cost.mean:,.0f} {COUNTED[self.sizing.cost_by]}"
-        return show_interval("usd_per_month", point.cost.mean, point.cost.half_width)
+            return f"{point.cost.value:,.0f} {COUNTED[self.sizing.cost_by]}"
+        return money_per_month(point.cost.value)
 
     def words(self, point: FrontierPoint) -> str:
         """Return a size with its numbers: "10 nodes, answer: $53,000/month, 35 min, ok"."""
-        served = f"{self.service.show(point.service.mean)}, {VERDICTS[point.check.verdict]}"
+        served = f"{self.service.show(point.service.value)}, {VERDICTS[point.check.verdict]}"
         return f"{self.sizing.words(point.counts)}, {self.kind(point)}: {self.cost_words(point)}, {served}"
 
     @property
     def note(self) -> str:
-        """How the picture is read, and the knee in words."""
-        knee = next((self.sizing.words(point.counts) for point in self.points if point.knee), "")
-        knees = f"; knee, no recommendation: {knee}" if knee else ""
+        """How the picture is read."""
         better = "up" if self.service.better == "higher" else "down"
         return (
             f"Sizes tried under {self.sizing.label}; filled: the answer; square: today; dashed: the target; "
-            f"{better} and to the left is better; bars are 95% intervals{knees}."
+            f"{better} and to the left is better; {bars_words(self.sizing.rule)}."
         )
 
 
@@ -242,14 +240,9 @@ def asked_words(sizing: Sizing) -> str:
 
 
 def answer_words(sizing: Sizing) -> str:
-    """Return what the answer claims, without its name: "the cheapest we tried that meet … Held in 39 of 40 draws".
-
-    Fresh draws and those of the search are counted together; several targets are named.
-    """
+    """Return what the answer claims, without its name: "the cheapest we tried that would have met …"."""
     if sizing.answer is None:
         return ""
     text = claim_words(sizing, sizing.answer)
     asked = f" Targets: {listed([one.words for one in sizing.rule.targets])}." if len(sizing.rule.targets) > 1 else ""
-    if sizing.rule.exact:
-        return f"{text}{asked}"
-    return f"{text}{asked} Held in {hits_words(check_at(sizing, sizing.answer))}."
+    return f"{text}{asked}"

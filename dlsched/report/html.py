@@ -328,7 +328,7 @@ def _sizes(found: Frontier | None) -> str:
         for point, check in checks
     ]  # fmt: skip
     targets = [said(target.words, 80) for target in sizing.rule.targets]
-    shown = table(["Size", "What", "Cost", *targets, "Held in"], rows)
+    shown = table(["Size", "What", "Cost", *targets, "Met"], rows)
     chart = "" if found.option else size_chart(found)
     return f"<h2>Sizes that were tried</h2>{''.join(element('p', said(text)) for text in lines)}{chart}{shown}"
 

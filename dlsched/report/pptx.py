@@ -144,7 +144,7 @@ def _frontier(slide: Any, memo: Memo) -> None:
 
 
 def _sizes(slide: Any, memo: Memo) -> None:
-    """Draw the sizes that were tried: each other one, today's, the answer and the knee as series of their own."""
+    """Draw the sizes that were tried: each other one, today's and the answer as series of their own."""
     sizes = memo.sizes
     assert sizes is not None
     left, top, width, height = BODY

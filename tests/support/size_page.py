@@ -13,6 +13,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
 from dlsched.studies import registry
+from dlsched.studies.design import Futures
 from tests.support.runs_for_store import small_scenario
 
 PAGE = "plan/size.py"
@@ -49,7 +50,7 @@ def answered(
     what = {"scenario": scenario, "two_types": two_types}[about]()
     spec: dict[str, Any] = {
         "scenario": what.content_hash, "targets": [{"metric": key, "limit": limit} for key, limit in targets],
-        "claim": claim, "draws": 3, "confirm": 4, "vary": {"run_time_spread": spread} if spread else {},
+        "claim": claim, "futures": Futures.first(6, {"run_time_spread": spread} if spread else {}),
         "types": [{"key": key, "least": 0 if "." in key else least, "most": most}
                   for key in (["nodes"] if about == "scenario" else ["nodes.a", "nodes.b"])],
     }  # fmt: skip
@@ -58,7 +59,7 @@ def answered(
 
 def months(percent: float = 10.0, **spec: Any) -> ExperimentRecord:
     plain = {"scenario": scenario().content_hash, "policy": "fifo", "targets": [WAIT], "percent": percent, "months": 4,
-             "begin": "2026-11", "seeds": [0]}  # fmt: skip
+             "begin": "2026-11", "futures": Futures.first(4)}  # fmt: skip
     return registry.compute("growth", plain | spec, subject=scenario())
 
 

@@ -1,4 +1,4 @@
-"""How long a cluster keeps its targets while jobs arrive ever faster: each month, when it breaks, when to order."""
+"""How long a cluster keeps its targets while demand grows: each month, when it breaks, what to order and when."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any, Literal
 from pydantic import Field
 
 from dlsched.domain.model import Answer, FrozenModel
-from dlsched.studies.design.variants import Futures
-from dlsched.studies.sizing.answer import VmRange
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
+from dlsched.studies.design.variants import Futures, Value
+from dlsched.studies.sizing.answer import Counts, VmRange
 from dlsched.studies.sizing.rule import Check, Replicate, Rule, judge
 from dlsched.wording.formats import number
 
 Found = Literal["breaks", "unsure", "holds"]
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+          "December")  # fmt: skip
 
 
 class GrowthStep(FrozenModel):
@@ -28,24 +31,45 @@ class GrowthStep(FrozenModel):
 
 
 class Month(FrozenModel):
-    """A month: ``load`` times as many jobs, ``counts`` of nodes of each VM type, and its draws.
+    """A month: ``load`` times as many jobs, ``counts`` of nodes of each VM type, and its runs by future.
 
-    ``usd_month``: price of all fixed nodes over 30.4 days, None where it is not known; ``error``: why the month cannot
-    be run.
+    ``basis``: what its futures are of. ``usd_month``: price of all fixed nodes over 30.4 days, None where it is not
+    known; ``error``: why the month cannot be run.
     """
 
     month: int
     load: float
-    counts: tuple[int, ...]
+    counts: Counts
+    basis: Basis = EXACT_BASIS
     usd_month: float | None = None
     draws: tuple[Replicate, ...] = ()
     error: str = ""
 
 
+class Order(FrozenModel):
+    """The cheapest nodes that hold in a month in which those ``planned`` do not; ``counts`` None where none were found.
+
+    ``usd_more``: their price a month above that of the planned ones; ``most``: the most that were looked at.
+    """
+
+    month: int
+    load: float
+    planned: Counts
+    counts: Counts | None
+    usd_more: float | None = None
+    most: Counts = ()
+
+    @property
+    def more(self) -> Counts | None:
+        """How many nodes of each type to order."""
+        return None if self.counts is None else tuple(a - b for a, b in zip(self.counts, self.planned, strict=True))
+
+
 class Growth(Answer):
     """The whole answer; months ascend from 0, today's.
 
-    Each month is played by itself, with the scenario's jobs arriving ``load`` times as fast: no queue is carried over.
+    Each month is played by itself, with ``load`` times as many jobs, in the same ``futures``, under ``condition``: no
+    queue is carried over. ``orders``: what would hold in the first month that is not surely good, and in the last.
     """
 
     scenario: str
@@ -54,6 +78,7 @@ class Growth(Answer):
     label: str
     params: Mapping[str, Any]
     futures: Futures
+    condition: Mapping[str, Value] = Field(default_factory=dict)
     rule: Rule
     types: tuple[VmRange, ...] = Field(min_length=1)
     percent: float
@@ -61,28 +86,32 @@ class Growth(Answer):
     begin: str = ""
     steps: tuple[GrowthStep, ...]
     months: tuple[Month, ...] = Field(min_length=1)
+    orders: tuple[Order, ...] = ()
 
     def check(self, month: int) -> Check:
         """Return the verdict on a month."""
         found = self.months[month]
-        return judge(self.rule, found.draws, found.error)
+        return judge(self.rule.model_copy(update={"basis": found.basis}), found.draws, found.error)
 
     def load_of(self, month: int) -> str:
         """Return by what a month's jobs are multiplied: "1.03x"."""
         return f"{number(self.months[month].load)}x"
 
     def name_of(self, month: int) -> str:
-        """Return a month as it is called: "2027-05" where the first has a date, else "month 6"."""
+        """Return a month as it is called: "May 2027" where the first has a date, else "month 6"."""
         return month_name(self.begin, month)
 
 
-def month_name(begin: str, month: int) -> str:
-    """Return month number ``month`` after ``begin`` ("2026-11"); "month 3" without a begin. Negative: before it."""
+def month_name(begin: str, month: int, *, letters: int = 20) -> str:
+    """Return month number ``month`` after ``begin`` ("2026-11"): "February 2027", with few letters "Feb 2027".
+
+    "month 3" without a begin. Negative: before it.
+    """
     if not begin:
         return f"month {month}"
     year, first = map(int, begin.split("-"))
     years, of_year = divmod(first - 1 + month, 12)
-    return f"{year + years:04d}-{of_year + 1:02d}"
+    return f"{MONTHS[of_year][:letters]} {year + years}"
 
 
 def first_of(growth: Growth, *verdicts: str) -> int | None:
@@ -110,3 +139,19 @@ def recovers_at(growth: Growth) -> int | None:
     if broken is None:
         return None
     return next((one.month for one in growth.months[broken:] if growth.check(one.month).verdict == "meets"), None)
+
+
+def to_order(growth: Growth) -> Order | None:
+    """Return the order that holds until the last month that is not surely good; None where none is needed or found.
+
+    So many nodes more as the first and the last of these months ask for.
+    """
+    found = [(order, order.more) for order in growth.orders]
+    if not found or any(more is None for _, more in found):
+        return None
+    last = growth.orders[-1]
+    more = tuple(max(each) for each in zip(*(more for _, more in found if more is not None), strict=True))
+    counts = tuple(a + b for a, b in zip(last.planned, more, strict=True))
+    dearest = [order.usd_more for order in growth.orders]
+    usd = None if any(usd is None for usd in dearest) else max(usd for usd in dearest if usd is not None)
+    return last.model_copy(update={"counts": counts, "usd_more": usd})

@@ -1,27 +1,31 @@
-"""Every month as a variant: more jobs, other nodes, the same draws."""
+"""Every month as a size at a load, in the same futures as a search for a size; then the nodes that would hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import Executor
+from dataclasses import dataclass
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies import registry
 from dlsched.store.record import CellStore
-from dlsched.studies.design import Futures, RunResult, Variant, check_variant, run_variants
+from dlsched.studies.design import Variant, check_variant
 from dlsched.studies.design.factors import factor_of
-from dlsched.studies.design.run import is_exact
 from dlsched.studies.estimate import LIST_RUN_S, estimate_run
-from dlsched.studies.growth.answer import Growth, Month
-from dlsched.studies.growth.spec import GrowthSpec
+from dlsched.studies.growth.answer import Growth, Month, Order
+from dlsched.studies.growth.spec import MOST_RUNS, GrowthSpec
 from dlsched.studies.simulation import Progress
 from dlsched.studies.sizing.answer import Counts
-from dlsched.studies.sizing.rule import Replicate, Rule, require_numbers
-from dlsched.studies.sizing.sizes import ALL, Sizes, default_types, sizes_of
-from dlsched.studies.sizing.spec import TypeRange
-from dlsched.studies.sizing.trials import draw_of
+from dlsched.studies.sizing.conditions import condition_at
+from dlsched.studies.sizing.rule import require_numbers
+from dlsched.studies.sizing.search import OutOfRuns, cheapest
+from dlsched.studies.sizing.sizes import ALL, Sizes, default_types, most_nodes, sizes_under
+from dlsched.studies.sizing.spec import SizeSpec, TypeRange
+from dlsched.studies.sizing.trials import Means, SizeTrials
 from dlsched.studies.study import require_scenario
+
+ORDER_RUNS = 6
+"""About so many times the futures of a month are run to find what to order."""
 
 
 def run_growth(
@@ -43,35 +47,29 @@ def run_growth(
         has no number on today's cluster.
     """
     sizes = check(spec, scenario)
-    variants = {month: _variant(spec, sizes, month) for month in range(spec.months + 1)}
-    errors = {month: _error(scenario, variant, spec.futures) for month, variant in variants.items()}
-    good = [month for month, error in errors.items() if not error]
-    exact = all(is_exact(scenario, variants[month], spec.futures) for month in good)  # which jobs are added is drawn
-    whole = Rule(targets=spec.targets, claim=spec.claim, level=spec.level, exact=exact)
-    futures = spec.futures.recorded if whole.exact else spec.futures
-    seeds = futures.seeds
-    batch = run_variants(scenario, [variants[month] for month in good], futures, executor, store, progress)
-    results = dict(zip(good, batch.results, strict=True))
-    needed = {seed: _done(result) for seed, result in zip(seeds, results[0], strict=True)}
-    months = tuple(
-        _month(spec, sizes, month, seeds, results.get(month, []), needed, errors[month]) for month in variants
-    )
-    require_numbers(spec.targets, months[0].draws)
-    return Growth(
+    trials = SizeTrials(_as_sizing(spec), scenario, sizes, Means(executor, store, progress), usual_runs(spec))
+    trials.use_reserve()
+    trials.complete(sizes.today)
+    require_numbers(spec.targets, trials.size(sizes.today).draws)
+    growth = Growth(
         scenario=spec.scenario,
         scenario_name=scenario.name,
         policy=spec.policy,
         label=registry.find(spec.policy).label,
         params=spec.params,
-        futures=futures,
-        rule=whole,
+        futures=spec.futures.recorded if trials.rule_at(spec.load_in(spec.months)).exact else spec.futures,
+        condition=spec.condition,
+        rule=trials.rule_at(spec.load_in(spec.months)),
         types=sizes.types,
         percent=spec.percent,
         lead_months=spec.lead_months,
         begin=spec.begin,
         steps=spec.steps,
-        months=months,
+        months=tuple(_month(spec, trials, month) for month in range(spec.months + 1)),
     )
+    bad = [one for one in growth.months if growth.check(one.month).verdict != "meets"]
+    orders = dict.fromkeys((bad[0].month, bad[-1].month)) if bad else {}
+    return growth.model_copy(update={"orders": tuple(_order(trials, growth.months[month]) for month in orders)})
 
 
 def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
@@ -80,14 +78,36 @@ def check(spec: GrowthSpec, scenario: Scenario) -> Sizes:
     keys = list(dict.fromkeys(step.key for step in spec.steps))
     if ALL in keys and len(keys) > 1:
         raise InputError("growth, steps", "name the whole cluster and single VM types", "Name one or the other")
-    sizes = sizes_of(scenario, tuple(_kept(scenario, key) for key in keys) or default_types(scenario))
-    check_variant(scenario, _variant(spec, sizes, 0), spec.futures)
+    types = tuple(_kept(scenario, key) for key in keys) or default_types(scenario)
+    sizes = sizes_under(spec.condition, scenario, types)
+    changes = condition_at(spec.condition, spec.load_in(spec.months))
+    check_variant(scenario, Variant(policy=spec.policy, changes=changes, params=spec.params), spec.futures)
     return sizes
 
 
 def estimate_s(spec: GrowthSpec, scenario: Scenario | None = None) -> float:
     """Return about how many CPU seconds the answer takes."""
-    return spec.runs * (LIST_RUN_S if scenario is None else estimate_run(scenario, spec.policy).seconds)
+    return usual_runs(spec) * (LIST_RUN_S if scenario is None else estimate_run(scenario, spec.policy).seconds)
+
+
+def usual_runs(spec: GrowthSpec) -> int:
+    """Return about how many runs the answer takes."""
+    return spec.runs + 2 * ORDER_RUNS * len(spec.futures.seeds)
+
+
+def _as_sizing(spec: GrowthSpec) -> SizeSpec:
+    """Return the search for a size that asks the same of a cluster."""
+    return SizeSpec(
+        scenario=spec.scenario,
+        targets=spec.targets,
+        policy=spec.policy,
+        params=spec.params,
+        claim=spec.claim,
+        level=spec.level,
+        condition=spec.condition,
+        futures=spec.futures,
+        most_runs=3 * MOST_RUNS,
+    )
 
 
 def _kept(scenario: Scenario, key: str) -> TypeRange:
@@ -103,50 +123,64 @@ def counts_in(spec: GrowthSpec, sizes: Sizes, month: int) -> Counts:
     )
 
 
-def _variant(spec: GrowthSpec, sizes: Sizes, month: int) -> Variant:
-    counts = counts_in(spec, sizes, month)
-    moved = sizes.changes(counts) if spec.steps else {}
-    # Twelve figures, so that the factor is the same in tables, hashes and links.
-    changes = moved | {"demand": float(f"{spec.load_in(month):.12g}")}
-    return Variant(policy=spec.policy, changes=changes, params=spec.params)
-
-
-def _error(scenario: Scenario, variant: Variant, draws: Futures) -> str:
-    try:
-        check_variant(scenario, variant, draws)
-    except InputError as error:
-        return error.clause
-    return ""
-
-
-def _done(result: RunResult) -> float:
-    """Return the share of the jobs that today's month ends."""
-    draw = draw_of(result, 0, [])
-    return draw.done / draw.jobs if draw.jobs else 0.0
-
-
-def _month(
-    spec: GrowthSpec,
-    sizes: Sizes,
-    month: int,
-    seeds: tuple[int, ...],
-    results: list[RunResult],
-    needed: Mapping[int, float],
-    error: str,
-) -> Month:
-    counts = counts_in(spec, sizes, month)
-    draws = tuple(_draw(result, seed, spec, needed[seed]) for seed, result in zip(seeds, results, strict=bool(results)))
+def _month(spec: GrowthSpec, trials: SizeTrials, month: int) -> Month:
+    counts, load = counts_in(spec, trials.sizes, month), spec.load_in(month)
+    trials.complete(counts, load)
+    found = trials.loaded(counts, load)
     return Month(
         month=month,
-        load=spec.load_in(month),
+        load=load,
         counts=counts,
-        usd_month=None if min(counts) < 0 else sizes.usd_month(counts),
-        draws=draws,
-        error=error,
+        basis=found.basis,
+        usd_month=None if min(counts) < 0 else trials.sizes.usd_month(counts),
+        draws=found.draws,
+        error=found.error,
     )
 
 
-def _draw(result: RunResult, seed: int, spec: GrowthSpec, share: float) -> Replicate:
-    """Return a draw of which as large a share of the jobs has to be done as today's cluster does of it."""
-    found = draw_of(result, seed, [target.metric for target in spec.targets])
-    return found.model_copy(update={"needed": round(share * found.jobs)})
+# ---- what to order -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _AtLoad:
+    """Sizes with the jobs of one month; a ``search.Trials``."""
+
+    trials: SizeTrials
+    load: float
+
+    def promises(self, counts: Counts, *, served: bool = False) -> bool:
+        return self.trials.promises(counts, self.load, served=served)
+
+    def meets(self, counts: Counts) -> bool:
+        return self.trials.meets(counts, self.load)
+
+    def cost(self, counts: Counts) -> float:
+        return self.trials.cost(counts)
+
+    def may_fall(self) -> bool:
+        return self.trials.may_fall()
+
+    def use_reserve(self) -> None:
+        self.trials.use_reserve()
+
+
+def _order(trials: SizeTrials, month: Month) -> Order:
+    """Return the cheapest nodes, none fewer than planned, that hold in a month."""
+    planned = tuple(max(0, count) for count in month.counts)
+    ranges = [
+        TypeRange(key=vm.key, least=count, most=max(count + 1, most_nodes(max(count, vm.today))))
+        for vm, count in zip(trials.sizes.types, planned, strict=True)
+    ]
+    try:
+        counts = cheapest(_AtLoad(trials, month.load), ranges, planned)
+    except OutOfRuns:
+        counts = None
+    now, then = trials.sizes.usd_month(planned), None if counts is None else trials.sizes.usd_month(counts)
+    return Order(
+        month=month.month,
+        load=month.load,
+        planned=planned,
+        counts=counts,
+        usd_more=None if now is None or then is None else then - now,
+        most=tuple(one.most for one in ranges),
+    )

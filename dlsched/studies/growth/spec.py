@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from dlsched.domain.model import FrozenModel, Key
-from dlsched.studies.design.variants import Futures
+from dlsched.studies.design.variants import Futures, Value
 from dlsched.studies.growth.answer import GrowthStep
 from dlsched.studies.sizing.rule import Claim
 from dlsched.studies.sizing.targets import Target
@@ -21,16 +21,17 @@ class GrowthSpec(FrozenModel):
     """A policy on the scenario's cluster, month after month.
 
     ``percent``: growth of demand a month, compounded; ``begin``: the first month ("2026-11", empty = no dates);
-    ``steps``: deliveries and retirements; ``lead_months``: from an order to nodes that run jobs. Targets, claim and
-    level as in :class:`studies.sizing.rule.Rule`.
+    ``steps``: deliveries and retirements; ``lead_months``: from an order to nodes that run jobs. Targets, claim, level
+    and condition as in :class:`studies.sizing.spec.SizeSpec`.
     """
 
     scenario: str = Field(min_length=1, description="Hash of the scenario.")
     policy: Key
     params: dict[Key, Any] = Field(default_factory=dict, max_length=100)
     targets: tuple[Target, ...] = Field(min_length=1, max_length=8)
-    claim: Claim = Field("average", description="What holds: the mean over draws, or nearly every draw.")
-    level: float = Field(0.95, gt=0, lt=1)
+    claim: Claim = Field("average", description="When the targets hold: on average, or in nearly every future.")
+    level: float = Field(0.95, ge=0.5, le=0.999, description="Share of futures that must meet the targets.")
+    condition: dict[Key, Value] = Field(default_factory=dict, max_length=20, description="What happens in every month.")
     percent: float = Field(3.0, ge=-50, le=100, description="Growth of demand a month, %.")
     months: int = Field(12, ge=1, le=60, description="How many months ahead.")
     begin: str = Field(
@@ -51,6 +52,8 @@ class GrowthSpec(FrozenModel):
             raise ValueError(f"a step is in month {late[0].month}, after the last of {self.months} months")
         if self.load_in(self.months) > MOST_LOAD:
             raise ValueError(f"demand would be {self.load_in(self.months):.0f} times today's, at most {MOST_LOAD:g}")
+        if self.futures.seeds[0] != 0:
+            raise ValueError(f"futures begin with future 0, got {self.futures.seeds[0]}")
         if self.runs > MOST_RUNS:
             raise ValueError(f"months x futures must be at most {MOST_RUNS:,}, got {self.runs:,}")
         return self

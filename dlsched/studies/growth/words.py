@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlsched.studies.growth.answer import Growth, GrowthStep, breaks_at, first_of, order_by, recovers_at
+from dlsched.studies.growth.answer import (
+    Growth,
+    GrowthStep,
+    breaks_at,
+    first_of,
+    order_by,
+    recovers_at,
+    to_order,
+)
 from dlsched.studies.growth.spec import GrowthSpec
-from dlsched.studies.sizing.words import VERDICTS, reached_words, without_empty
+from dlsched.studies.sizing.answer import counts_words
+from dlsched.studies.sizing.words import (
+    VERDICTS,
+    claim_asked,
+    condition_words,
+    hits_words,
+    reached_words,
+    without_empty,
+)
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
 from dlsched.wording.certainty import EXACT, ROUGH
-from dlsched.wording.formats import MISSING, amount, capital, listed, money, money_per_month, signed
-from dlsched.wording.settings import of_these_days
+from dlsched.wording.formats import amount, capital, listed, money, money_per_month, signed
 
 BEFORE = "Until when does the cluster meet my targets, and by when must more be ordered?"
 """What stands in the place of an answer before there is one."""
@@ -40,49 +55,63 @@ def speed_words(percent: float) -> str:
 def asked_words(spec: GrowthSpec) -> str:
     """Return what grows for how long: "demand +3% a month, 12 months, 2 deliveries or retirements"."""
     steps = f", {amount(len(spec.steps), 'delivery or retirement', 'deliveries or retirements')}" if spec.steps else ""
-    return f"demand {speed_words(spec.percent)}, {amount(spec.months, 'month')}{steps}"
+    condition = "".join(f", {words}" for words in condition_words(spec.condition))
+    return f"demand {speed_words(spec.percent)}, {amount(spec.months, 'month')}{steps}{condition}"
 
 
 def sentence(growth: Growth) -> str:
-    """Return what the answer says: until when the targets hold, which one breaks, when to order."""
+    """Return what the answer says: until when the targets hold, which one breaks, what to order and when."""
     last, broken, unsure = growth.months[-1].month, breaks_at(growth), first_of(growth, "unsure")
-    speed, sure = f"at {speed_words(growth.percent)}", f" ({certainty(growth)})"
-    claim = "on average" if growth.rule.claim == "average" else f"in {growth.rule.level:.0%} of draws"
+    speed = f"at {speed_words(growth.percent)}"
     if broken is None and unsure is None:
-        return f"The targets hold through {growth.name_of(last)} {speed}, {claim}{sure}."
+        return _under(growth, f"The targets hold through {growth.name_of(last)} {speed}{claim_asked(growth.rule)}.")
+    risk = "" if unsure is None else f"at risk {_from(growth, unsure)}"
     if broken is None:
-        assert unsure is not None
-        return (
-            f"No month through {growth.name_of(last)} surely breaks a target {speed}, but from "
-            f"{growth.name_of(unsure)} on it is not sure that they hold{sure}. {_order_words(growth)}"
-        )
+        return _under(growth, f"The targets are {risk} {speed}. {order_words(growth)}")
     check = growth.check(broken)
     failing = [] if check.why else [one.target.words for one in check.targets if one.verdict == "fails"]
     said = f"{listed(failing)} {'breaks' if len(failing) == 1 else 'break'}" if failing else "The targets break"
-    why = f": {check.why}" if check.why else ""
+    why = f" ({check.why})" if check.why else ""
     when = "today" if broken == 0 else f"in {growth.name_of(broken)} (demand {growth.load_of(broken)})"
-    before = f", not sure from {growth.name_of(unsure)} on" if unsure is not None and unsure < broken else ""
+    before = f", {risk}" if unsure is not None and unsure < broken else ""
     after = recovers_at(growth)
-    again = f" They hold again from {growth.name_of(after)}." if after is not None else ""
-    return f"{said} {when} {speed}{before}{sure}{why}. {_order_words(growth)}{again}"
+    again = f" They hold again from {growth.name_of(after)} on." if after is not None else ""
+    return _under(growth, f"{said} {when} {speed}{before}{why}.{again} {order_words(growth)}")
+
+
+def _under(growth: Growth, text: str) -> str:
+    condition = condition_words(growth.condition)
+    return f"With {listed(condition)}: {text}" if condition else text
+
+
+def _from(growth: Growth, month: int) -> str:
+    return "already today" if month == 0 else f"from {growth.name_of(month)} on"
 
 
 def certainty(growth: Growth) -> str:
     """Return how sure the numbers are, in a few words."""
     if growth.rule.exact:
         return EXACT
-    draws = f"{amount(len(growth.futures.seeds), 'draw')}{of_these_days(growth.futures.vary)} a month"
-    return draws if len(growth.futures.seeds) > 1 else ROUGH
+    futures = f"{amount(len(growth.futures.seeds), 'future')} a month"
+    return futures if len(growth.futures.seeds) > 1 else ROUGH
 
 
-def _order_words(growth: Growth) -> str:
-    by = order_by(growth)
+def order_words(growth: Growth) -> str:
+    """Return what to order, by when, for how much: "Order 4 more nodes by February 2027: 32 nodes hold through …"."""
+    by, order = order_by(growth), to_order(growth)
     if by is None:
         return ""
-    lead = amount(growth.lead_months, "month")
-    if by < 0:
-        return f"With {lead} of delivery, the order is {amount(-by, 'month')} late."
-    return f"Order by {growth.name_of(by)} ({lead} of delivery)."
+    late = f"now ({amount(-by, 'month')} overdue)" if by < 0 else f"by {growth.name_of(by)}"
+    if order is None or order.counts is None:
+        asked = [one for one in growth.orders if one.counts is None]
+        most = f": no size up to {counts_words(growth.types, asked[0].most)} holds" if asked else ""
+        return f"Order {late}{most}."
+    more = tuple(a - b for a, b in zip(order.counts, order.planned, strict=True))
+    extra = counts_words(growth.types, more).replace(" node", " more node")
+    usd = "" if order.usd_more is None else f", {money_per_month(order.usd_more)} more"
+    hold = "holds" if sum(order.counts) == 1 else "hold"
+    until = f"{'in' if len(growth.orders) == 1 else 'through'} {growth.name_of(order.month)}"
+    return f"Order {extra} {late}: {counts_words(growth.types, order.counts)} {hold} {until}{usd}."
 
 
 def nodes_words(growth: Growth, month: int) -> str:
@@ -101,51 +130,51 @@ def step_words(growth: Growth, step: GrowthStep) -> str:
 
 
 def cards_of(growth: Growth) -> list[tuple[str, str, str]]:
-    """Return four cards: when it breaks, by when to order, the load and the cost then."""
+    """Return four cards: when it breaks, what to order by when, the demand then, what it costs more."""
     broken, unsure, by = breaks_at(growth), first_of(growth, "unsure"), order_by(growth)
     at = broken if broken is not None else unsure if unsure is not None else growth.months[-1].month
-    when = f"in {growth.name_of(at)}" + (", the last" if broken is None and unsure is None else "")
     if broken is not None:
         value = "today" if broken == 0 else growth.name_of(broken)
-        first = ("Breaks in", value, "The first month that surely fails a target.")
+        first = ("Breaks in", value, "The first month that fails a target.")
     elif unsure is not None:
-        first = ("Unsure from", growth.name_of(unsure), "From here on the draws do not tell whether the targets hold.")
+        first = ("At risk from", growth.name_of(unsure), "From here on too few futures meet the targets.")
     else:
-        first = ("Holds through", growth.name_of(at), "The last month that was played.")
+        first = ("Holds through", growth.name_of(at), "The last month that was projected.")
+    found = [first, ("Demand then", growth.load_of(at), f"Times today's, in {growth.name_of(at)}.")]
+    if by is None:
+        return [*found, ("Order", "nothing", "Every month meets the targets.")]
     lead = amount(growth.lead_months, "month")
-    order = MISSING if by is None else growth.name_of(by) if by >= 0 or growth.begin else f"{-by} months ago"
-    late = ", late" if by is not None and by < 0 else ""
-    why = "Every month surely meets the targets." if by is None else (
-        f"The first month that does not surely meet the targets, less {lead} of delivery."
-    )  # fmt: skip
-    nodes = amount(sum(growth.months[at].counts), "node")
-    return [
-        first,
-        (f"Order by{late}", order, why),
-        ("Demand then", growth.load_of(at), f"Times today's, {when}."),
-        ("Cost per month then", money(growth.months[at].usd_month),
-         f"{nodes} times their prices over 30.4 days, {when}."),
-    ]  # fmt: skip
+    why = f"The first month that does not surely meet the targets, less {lead} of delivery."
+    found.append(("Order by", "now" if by < 0 else growth.name_of(by), why + _overdue(by)))
+    order = to_order(growth)
+    if order is not None and order.counts is not None and order.usd_more is not None:
+        found.append(("Costs more", f"{money(order.usd_more)}/month", order_words(growth)))
+    return found
+
+
+def _overdue(by: int) -> str:
+    return f" {amount(-by, 'month')} overdue." if by < 0 else ""
 
 
 def rows_of(growth: Growth) -> list[dict[str, Any]]:
-    """Return the months as rows of texts: month, load, nodes, cost, each target with its verdict, draws that hold."""
+    """Return the months as rows of texts: month, load, nodes, cost, each target with its verdict, futures that hold."""
     rows = []
+    priced = any(one.usd_month is not None for one in growth.months)
     for one in growth.months:
         check = growth.check(one.month)
         nodes = {vm.name or "nodes": count for vm, count in zip(growth.types, one.counts, strict=True)}
         rows.append(
             {"month": growth.name_of(one.month), "demand": growth.load_of(one.month), **nodes}
-            | {"price of the nodes": money_per_month(one.usd_month)}
+            | ({"price of the nodes": money_per_month(one.usd_month)} if priced else {})
             | {each.target.kpi.label: reached_words(each) for each in check.targets}
-            | {"draws that hold": f"{check.hits} of {check.n}", "verdict": VERDICTS[check.verdict], "why": check.why}
+            | {"met": hits_words(check) if check.n > 1 else "", "verdict": VERDICTS[check.verdict], "why": check.why}
         )
     return rows
 
 
 def table_rows(growth: Growth) -> list[dict[str, str]]:
     """Return the months as rows that are read; columns that say nothing are left out."""
-    hidden = {"draws that hold"} if growth.rule.exact else set()
+    hidden = {"met"} if growth.rule.exact else set()
     rows = without_empty(rows_of(growth), "why")
     return [{capital(name): str(value) for name, value in row.items() if name not in hidden} for row in rows]
 

@@ -1,9 +1,9 @@
-"""What a search for a size answers: every size tried with its draws, the size recommended, headroom, one more node."""
+"""What a search for a size answers: sizes with their futures, the size recommended, headroom, one more node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,10 +11,21 @@ from pydantic import Field
 
 from dlsched.domain.model import Answer, FrozenModel
 from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.stats.intervals import LEVEL, Interval, mean_interval, paired_difference
-from dlsched.metrics.stats.knee import knee_of
-from dlsched.studies.design.variants import Futures
-from dlsched.studies.sizing.rule import Check, Replicate, Rule, TargetCheck, judge, mean_of, values_of
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
+from dlsched.metrics.stats.statements import Change, Estimate, change_of
+from dlsched.studies.design.variants import Futures, Value
+from dlsched.studies.sizing.campaigns import Campaign
+from dlsched.studies.sizing.rule import (
+    Check,
+    Replicate,
+    Rule,
+    TargetCheck,
+    Verdict,
+    decided,
+    estimate_of,
+    judge,
+    values_of,
+)
 from dlsched.studies.sizing.targets import Target
 from dlsched.wording.formats import amount, listed
 
@@ -44,10 +55,11 @@ class VmRange(FrozenModel):
 
 
 class Size(FrozenModel):
-    """A size that was tried, and its draws by seed.
+    """A size that was tried, and its runs by future.
 
     ``usd_month``: price of all fixed nodes over 30.4 days; None without prices and for free slots. ``error``: why the
-    size cannot be run at all.
+    size cannot be run at all. ``stopped``: what it does was certain before all futures ran, so that its numbers are not
+    to be shown beside others.
     """
 
     counts: Counts
@@ -55,19 +67,25 @@ class Size(FrozenModel):
     gpus: int = 0
     draws: tuple[Replicate, ...] = ()
     error: str = ""
+    stopped: bool = False
 
 
 class Load(FrozenModel):
-    """``factor`` times as many jobs over the same time, and the draws at this load."""
+    """``factor`` times as many jobs over the same time, and the runs at this load; ``basis``: what its futures are of.
+
+    ``stopped``, ``error``: as of a :class:`Size`.
+    """
 
     factor: float
     draws: tuple[Replicate, ...]
+    basis: Basis = EXACT_BASIS
     error: str = ""
+    stopped: bool = False
 
 
 class Headroom(FrozenModel):
     """How much more load a size takes: the ``last`` factor that meets the targets and the ``first`` above it that does
-    not; None where none was found within the factors tried. ``loads``: what was tried, ascending.
+    not; None where none was found within the factors tried. ``loads``: those that ran all futures, ascending.
     """
 
     counts: Counts
@@ -79,11 +97,11 @@ class Headroom(FrozenModel):
 class Sizing(Answer):
     """The whole answer.
 
-    ``sizes`` ascend. ``answer``: the cheapest size that was confirmed, None where none was; of free slots the smallest,
-    or one whose runs cost distinguishably less. ``neighbours``: the sizes just below it that were tried; none meets the
-    targets, or its runs cost more. ``search_seeds`` found the answer, ``confirm_seeds`` are fresh draws that confirmed
-    it; empty where nothing is random. ``reasons``: why there is no answer, or what limits it. ``runs``: how many were
-    asked for, repeated ones once.
+    ``sizes`` ascend; all that are not ``stopped`` ran the same ``futures``, under ``condition``. ``answer``: the
+    cheapest size that meets the targets, None where none was found; of free slots the smallest, or one whose runs cost
+    less beyond chance. ``neighbours``: the sizes just below it; none meets the targets, or its runs cost more.
+    ``reasons``: why there is no answer, or what limits it. ``campaign``: the most that one user submitted on one day,
+    of a recorded trace. ``runs``: how many were asked for, repeated ones once.
     """
 
     scenario: str
@@ -92,6 +110,7 @@ class Sizing(Answer):
     label: str
     params: Mapping[str, Any]
     futures: Futures
+    condition: Mapping[str, Value] = Field(default_factory=dict)
     rule: Rule
     types: tuple[VmRange, ...] = Field(min_length=1)
     cost_by: CostBy
@@ -99,11 +118,10 @@ class Sizing(Answer):
     sizes: tuple[Size, ...]
     answer: Counts | None
     neighbours: tuple[Counts, ...]
-    search_seeds: tuple[int, ...]
-    confirm_seeds: tuple[int, ...]
     status: Status
     reasons: tuple[str, ...]
     headroom: tuple[Headroom, ...]
+    campaign: Campaign | None = None
     runs: int
 
     @cached_property
@@ -113,6 +131,11 @@ class Sizing(Answer):
     def size(self, counts: Counts) -> Size:
         """Return a size that was tried; KeyError for another."""
         return self._by_counts[counts]
+
+    @property
+    def shown(self) -> tuple[Size, ...]:
+        """The sizes that ran all futures or cannot be run: those that may stand beside each other."""
+        return tuple(size for size in self.sizes if not size.stopped)
 
     def words(self, counts: Counts) -> str:
         """Return a size in words: "10 nodes", "4 nodes of A100 and 2 nodes of H100"."""
@@ -133,21 +156,24 @@ def counts_words(types: Sequence[VmRange], counts: Counts) -> str:
 
 
 def check_at(sizing: Sizing, counts: Counts) -> Check:
-    """Return the verdict on all draws of a size, those of the search and fresh ones together.
-
-    Where it has fresh draws, a size meets the targets only if those alone do too.
-    """
+    """Return the verdict on a size; without numbers where it was certain before all futures ran."""
     size = sizing.size(counts)
-    found = judge(sizing.rule, size.draws, size.error)
-    fresh = [draw for draw in size.draws if draw.seed in sizing.confirm_seeds]
-    if found.verdict == "meets" and fresh and judge(sizing.rule, fresh).verdict != "meets":
-        return replace(found, verdict="unsure", why="the fresh draws alone do not meet the targets")
-    return found
+    return _check(sizing.rule, size.draws, size.error, len(sizing.futures.seeds), stopped=size.stopped)
 
 
 def check_load(sizing: Sizing, load: Load) -> Check:
     """Return the verdict at a load."""
     return judge(rule_at(sizing.rule, load), load.draws, load.error)
+
+
+def _check(rule: Rule, draws: tuple[Replicate, ...], error: str, futures: int, *, stopped: bool) -> Check:
+    if not stopped:
+        return judge(rule, draws, error)
+    found = decided(rule, draws, futures)
+    verdict: Verdict = "unsure" if found is None else "meets" if found else "fails"
+    why = f"stopped after {amount(len(draws), 'future')}"
+    nothing = tuple(TargetCheck(target, verdict, None, None, 0, 0) for target in rule.targets)
+    return Check(verdict, nothing, 0, 0, None, 0, why, stopped=True)
 
 
 def jobs_words(load: float) -> str:
@@ -157,50 +183,45 @@ def jobs_words(load: float) -> str:
 
 
 def rule_at(rule: Rule, load: Load) -> Rule:
-    """Return the rule at a load: which jobs are added or left out is drawn, so several futures of it differ."""
-    return rule if len(load.draws) < 2 else rule.model_copy(update={"exact": False})
+    """Return the rule at a load: which jobs are added or left out is drawn, where nothing else is random too."""
+    return rule if load.factor == 1.0 else rule.model_copy(update={"basis": load.basis})
 
 
-def cost_at(sizing: Sizing, counts: Counts) -> Interval | None:
-    """Return what a size costs a month: fixed nodes exactly, free slots as the mean over draws; None without prices."""
-    return cost_of(sizing.size(counts), sizing.cost_by, exact=sizing.rule.exact)
+def cost_at(sizing: Sizing, counts: Counts) -> Estimate | None:
+    """Return what a size costs a month: fixed nodes exactly, free slots as their runs cost; None without prices."""
+    return cost_of(sizing.size(counts), sizing.cost_by, sizing.rule)
 
 
-def cost_of(size: Size, cost_by: CostBy, *, exact: bool) -> Interval | None:
+def cost_of(size: Size, cost_by: CostBy, rule: Rule) -> Estimate | None:
     """Return what a size costs a month; see :func:`cost_at`."""
     if cost_by == "runs":
-        return mean_of(size.draws, COST, exact=exact)
-    return None if size.usd_month is None else Interval(size.usd_month, 0.0, max(1, len(size.draws)), LEVEL)
+        return None if size.stopped else estimate_of(rule, size.draws, COST)
+    return None if size.usd_month is None else Estimate(size.usd_month, None, None, max(1, len(size.draws)))
 
 
 def tightest(sizing: Sizing, counts: Counts) -> TargetCheck | None:
-    """Return the target whose mean uses most of its limit; None where no target has a mean."""
-    there = [one for one in check_at(sizing, counts).targets if one.mean is not None]
-    return max(there, key=lambda one: one.target.share_used(one.mean.mean if one.mean else 0.0), default=None)
+    """Return the target whose value uses most of its limit; None where no target has a value."""
+    there = [one for one in check_at(sizing, counts).targets if one.value is not None]
+    return max(there, key=lambda one: one.target.share_used(one.value.value if one.value else 0.0), default=None)
 
 
-def difference(sizing: Sizing, counts: Counts, baseline: Counts, metric: str) -> Interval | None:
-    """Return a metric of a size minus that of another, paired by the draws both have; None where one has no value."""
-    return paired(sizing.size(counts), sizing.size(baseline), metric, exact=sizing.rule.exact)
+def difference(sizing: Sizing, counts: Counts, baseline: Counts, metric: str) -> Change | None:
+    """Return how a metric of a size differs from that of another, future by future; None where one has no value."""
+    return paired(sizing.size(counts), sizing.size(baseline), metric, sizing.rule.basis)
 
 
-def cost_difference(sizing: Sizing, counts: Counts, baseline: Counts) -> Interval | None:
+def usd_more(sizing: Sizing, counts: Counts, baseline: Counts) -> float | None:
     """Return what a size costs a month more than another; None without prices."""
-    if sizing.cost_by == "runs":
-        return difference(sizing, counts, baseline, COST)
     ours, theirs = cost_at(sizing, counts), cost_at(sizing, baseline)
-    return None if ours is None or theirs is None else Interval(ours.mean - theirs.mean, 0.0, 1, LEVEL)
+    return None if ours is None or theirs is None else ours.value - theirs.value
 
 
-def paired(ours: Size, theirs: Size, metric: str, *, exact: bool, level: float = LEVEL) -> Interval | None:
-    """Return a metric of a size minus that of another; see :func:`difference`."""
-    theirs_by_seed = {draw.seed: draw for draw in theirs.draws}
-    common = [draw for draw in ours.draws if draw.seed in theirs_by_seed]
-    values, base = values_of(common, metric), values_of([theirs_by_seed[draw.seed] for draw in common], metric)
-    if values is None or base is None:
+def paired(ours: Size, theirs: Size, metric: str, basis: Basis) -> Change | None:
+    """Return how a metric of a size differs from that of another; None where one has no value, or not all futures."""
+    if ours.stopped or theirs.stopped:
         return None
-    found = paired_difference(values, base, level)
-    return Interval(found.mean, 0.0, found.n, level) if exact else found
+    values, base = values_of(ours.draws, metric), values_of(theirs.draws, metric)
+    return None if values is None or base is None else change_of(KPIS[metric], values, base, basis)
 
 
 # ---- all sizes ---------------------------------------------------------------------------------------
@@ -208,55 +229,49 @@ def paired(ours: Size, theirs: Size, metric: str, *, exact: bool, level: float =
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """A size in cost against service: both means, the verdict, and what it is.
+    """A size in cost against service: both values, the verdict, and what it is.
 
-    ``efficient``: no size tried is at most as dear and better, or cheaper and as good. ``knee``: see
-    :func:`metrics.stats.knee.knee_of`.
+    ``efficient``: no size shown is at most as dear and better, or cheaper and as good.
     """
 
     counts: Counts
-    cost: Interval
-    service: Interval
+    cost: Estimate
+    service: Estimate
     check: Check
     today: bool
     answer: bool
     efficient: bool
-    knee: bool
 
 
 def frontier(sizing: Sizing, metric: str = "") -> list[FrontierPoint]:
-    """Return all sizes tried that have a cost and the metric, cheapest first.
+    """Return all sizes that ran all futures and have a cost and the metric, cheapest first.
 
     ``metric``: one of the targets; empty = the first that does not rise with size. Cost is dollars a month, GPUs or
-    nodes where no prices are set. Means over draws are compared as they are.
+    nodes where no prices are set.
     """
     target = _of_metric(sizing, metric)
     sign = 1.0 if target.side == "at most" else -1.0
     found = []
-    for size in sizing.sizes:
+    for size in sizing.shown:
         cost = _axis_cost(sizing, size)
-        service = mean_of(size.draws, target.metric, exact=sizing.rule.exact)
+        service = estimate_of(sizing.rule, size.draws, target.metric)
         if cost is not None and service is not None:
             found.append((cost, service, size.counts))
-    found.sort(key=lambda one: (one[0].mean, sign * one[1].mean, one[2]))
-    efficient = [not any(_beats(other, one, sign) for other in found) for one in found]
-    kept = [place for place, good in enumerate(efficient) if good]
-    at = knee_of([found[place][0].mean for place in kept], [sign * found[place][1].mean for place in kept])
-    knee = None if at is None else kept[at]
+    found.sort(key=lambda one: (one[0].value, sign * one[1].value, one[2]))
     return [
         FrontierPoint(
             counts, cost, service, check_at(sizing, counts), counts == sizing.today, counts == sizing.answer,
-            efficient[place], place == knee,
+            not any(_beats(other, (cost, service, counts), sign) for other in found),
         )
-        for place, (cost, service, counts) in enumerate(found)
+        for cost, service, counts in found
     ]  # fmt: skip
 
 
-def _axis_cost(sizing: Sizing, size: Size) -> Interval | None:
+def _axis_cost(sizing: Sizing, size: Size) -> Estimate | None:
     if sizing.cost_by in ("gpus", "nodes"):
         many = size.gpus if sizing.cost_by == "gpus" else sum(size.counts)
-        return Interval(float(many), 0.0, max(1, len(size.draws)), LEVEL)
-    return cost_of(size, sizing.cost_by, exact=sizing.rule.exact)
+        return Estimate(float(many), None, None, max(1, len(size.draws)))
+    return cost_of(size, sizing.cost_by, sizing.rule)
 
 
 def _of_metric(sizing: Sizing, metric: str) -> Target:
@@ -266,23 +281,23 @@ def _of_metric(sizing: Sizing, metric: str) -> Target:
     return next((target for target in targets if not target.rises_with_size), targets[0])
 
 
-_Point = tuple[Interval, Interval, Counts]
+_Point = tuple[Estimate, Estimate, Counts]
 
 
 def _beats(ours: _Point, theirs: _Point, sign: float) -> bool:
-    cost = ours[0].mean - theirs[0].mean
-    service = sign * (ours[1].mean - theirs[1].mean)
+    cost = ours[0].value - theirs[0].value
+    service = sign * (ours[1].value - theirs[1].value)
     return cost <= 0 and service <= 0 and (cost < 0 or service < 0)
 
 
 @dataclass(frozen=True, slots=True)
 class OneMore:
-    """One node more of a VM type: the size, its cost a month more, and what it changes by target, all paired."""
+    """One node more of a VM type: the size, its cost a month more, and what it changes by target, future by future."""
 
     vm: VmRange
     counts: Counts
-    usd_month: Interval | None
-    changes: Mapping[str, Interval | None]
+    usd_month: float | None
+    changes: Mapping[str, Change | None]
 
 
 def one_more(sizing: Sizing) -> list[OneMore]:
@@ -291,40 +306,37 @@ def one_more(sizing: Sizing) -> list[OneMore]:
     if answer is None:
         return []
     found = []
+    shown = {size.counts for size in sizing.shown if not size.error}
     for place, vm in enumerate(sizing.types):
         counts = (*answer[:place], answer[place] + 1, *answer[place + 1 :])
-        if counts in sizing._by_counts and not sizing.size(counts).error:
+        if counts in shown:
             metrics = [target.metric for target in sizing.rule.targets]
             changes = {metric: difference(sizing, counts, answer, metric) for metric in metrics}
-            found.append(OneMore(vm, counts, cost_difference(sizing, counts, answer), changes))
+            found.append(OneMore(vm, counts, usd_more(sizing, counts, answer), changes))
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """A larger size that does worse: by its difference in a metric to the smaller size, paired."""
+    """A larger size that does worse, by how a metric differs from that of the smaller size, future by future."""
 
     smaller: Counts
     larger: Counts
     metric: str
-    change: Interval
+    change: Change
 
 
 def reversals(sizing: Sizing) -> list[Reversal]:
-    """Return where more nodes are distinguishably worse, of targets that do not rise with size.
+    """Return where more nodes do worse in the same futures, of targets that do not rise with size.
 
-    Each size is compared with the next larger one tried (more of one type, less of none). Together, the comparisons
-    call nothing worse that is equal in 95 of 100 answers (Bonferroni).
+    Each size is compared with the next larger one shown (more of one type, less of none).
     """
     targets = [target for target in sizing.rule.targets if not target.rises_with_size]
-    pairs = list(_next_larger([size for size in sizing.sizes if size.draws]))
-    level = 1 - (1 - LEVEL) / max(1, len(pairs) * len(targets))
     found = []
-    for smaller, larger in pairs:
+    for smaller, larger in _next_larger([size for size in sizing.shown if size.draws]):
         for target in targets:
-            change = paired(larger, smaller, target.metric, exact=sizing.rule.exact, level=level)
-            sign = 1.0 if target.side == "at most" else -1.0
-            if change is not None and sign * change.mean > 0 and change.tells_apart():
+            change = paired(larger, smaller, target.metric, sizing.rule.basis)
+            if change is not None and change.verdict in ("worse", "likely worse"):
                 found.append(Reversal(smaller.counts, larger.counts, target.metric, change))
     return found
 
@@ -342,13 +354,13 @@ def _covers(larger: Size, smaller: Size) -> bool:
     return all(ours >= theirs for ours, theirs in zip(larger.counts, smaller.counts, strict=True))
 
 
-def reachable(sizing: Sizing, metric: str) -> tuple[Counts, Interval] | None:
-    """Return the size tried with the best mean of a metric, the cheapest of them; None where none has a mean."""
+def reachable(sizing: Sizing, metric: str) -> tuple[Counts, Estimate] | None:
+    """Return the size shown with the best value of a metric, the smallest of them; None where none has a value."""
     sign = 1.0 if KPIS[metric].better == "lower" else -1.0
     found = [
-        (sign * mean.mean, sum(size.counts), size.counts, mean)
-        for size in sizing.sizes
-        if (mean := mean_of(size.draws, metric, exact=sizing.rule.exact)) is not None
+        (sign * value.value, sum(size.counts), size.counts, value)
+        for size in sizing.shown
+        if (value := estimate_of(sizing.rule, size.draws, metric)) is not None
     ]
     if not found:
         return None
@@ -356,9 +368,9 @@ def reachable(sizing: Sizing, metric: str) -> tuple[Counts, Interval] | None:
     return best[2], best[3]
 
 
-def left_out(sizing: Sizing, counts: Counts) -> Interval | None:
-    """Return the jobs of a draw that were rejected or not done, mean over draws; None without draws."""
+def left_out(sizing: Sizing, counts: Counts) -> float | None:
+    """Return the jobs that were rejected or not done: of what was recorded, else the mean; None without any run."""
     left = [float(draw.jobs - draw.done) for draw in sizing.size(counts).draws if not draw.error]
     if not left:
         return None
-    return Interval(left[0], 0.0, 1, LEVEL) if sizing.rule.exact else mean_interval(left)
+    return left[0] if sizing.rule.basis.kind != "drawn" else sum(left) / len(left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dlsched.studies.sizing.answer import Counts, Headroom, Load
+from dlsched.studies.sizing.answer import Counts, Headroom
 from dlsched.studies.sizing.trials import SizeTrials
 
 PER_ONE = 20
@@ -13,24 +13,21 @@ MOST = 4 * PER_ONE
 
 
 def headroom_of(trials: SizeTrials, counts: Counts) -> Headroom:
-    """Return between which two factors a size ceases to meet the targets, and what was tried on the way.
+    """Return between which two factors a size ceases to meet the targets, and the loads that ran all futures.
 
-    Supposes that more load never serves better; factors tried that say otherwise are in ``loads``. May raise
+    Supposes that more load never serves better. A few futures guess where that is, all of them decide. May raise
     OutOfRuns.
     """
-    loads: dict[int, Load] = {}
-
-    def good(step: int) -> bool:
-        if step not in loads:
-            loads[step] = trials.loaded(counts, step / PER_ONE)
-        return trials.check_load(loads[step]).verdict == "meets"
-
-    last, first = last_good(good, PER_ONE, MOST)
+    guess, _ = last_good(lambda step: trials.promises(counts, step / PER_ONE), PER_ONE, MOST)
+    last, first = last_good(lambda step: trials.meets(counts, step / PER_ONE), guess or 1, MOST)
+    shown = sorted({step for step in (PER_ONE, last, first) if step is not None})
+    for step in shown:
+        trials.complete(counts, step / PER_ONE)
     return Headroom(
         counts=counts,
         last=None if last is None else last / PER_ONE,
         first=None if first is None else first / PER_ONE,
-        loads=tuple(loads[step] for step in sorted(loads)),
+        loads=tuple(trials.loaded(counts, step / PER_ONE) for step in shown),
     )
 
 

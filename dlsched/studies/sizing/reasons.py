@@ -12,6 +12,7 @@ from dlsched.studies.design import changed
 from dlsched.studies.simulation import simulate
 from dlsched.studies.sizing.answer import Counts, Size, cost_of, counts_words
 from dlsched.studies.sizing.rule import Check, judge
+from dlsched.studies.sizing.search import OutOfRuns
 from dlsched.studies.sizing.sizes import Sizes
 from dlsched.studies.sizing.spec import SizeSpec
 from dlsched.studies.sizing.trials import SizeTrials
@@ -22,7 +23,7 @@ DUE = ("late_share", "late_jobs", "tardiness_total", "tardiness_cost")
 
 def reasons(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: SizeTrials) -> tuple[str, ...]:
     """Return sentences without their full stop: what stands in the way, the most telling first."""
-    rule = trials.rule
+    rule = trials.rule_at(1.0)
     checked = [(size, judge(rule, size.draws, size.error)) for size in trials.all_sizes()]
     found = [*_cannot_run(sizes, checked)]
     met = {one.target.metric for _, check in checked for one in check.targets if one.verdict == "meets"}
@@ -41,11 +42,11 @@ def _cannot_run(sizes: Sizes, checked: list[tuple[Size, Check]]) -> list[str]:
 
 
 def _due_too_soon(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: SizeTrials) -> list[str]:
-    """Tell how many jobs are due sooner than they can run even alone on the largest size, in the first draw."""
-    seed, largest = trials.search_seeds[0], tuple(one.most for one in sizes.types)
+    """Tell how many jobs are due sooner than they can run even alone on the largest size, in future 0."""
+    largest = tuple(one.most for one in sizes.types)
     try:
-        scenario = changed(scenario, sizes.changes(largest) | spec.futures.changes_in(seed), seed)
-        run = simulate(scenario, spec.policy, spec.params, seed)
+        scenario = changed(scenario, sizes.changes(largest) | spec.condition)
+        run = simulate(scenario, spec.policy, spec.params)
     except DlschedError:
         return []
     facts = RunFacts(run.prepared.scenario, run.truth, run.log)
@@ -63,20 +64,26 @@ def _due_too_soon(spec: SizeSpec, scenario: Scenario, sizes: Sizes, trials: Size
 
 def _too_dear(sizes: Sizes, trials: SizeTrials, checked: list[tuple[Size, Check]]) -> list[str]:
     """Tell the cheapest size that meets all targets but those that rise with size."""
-    rising = [target for target in trials.rule.targets if target.rises_with_size]
-    if not rising or len(rising) == len(trials.rule.targets):
+    rule = trials.rule_at(1.0)
+    rising = [target for target in rule.targets if target.rises_with_size]
+    if not rising or len(rising) == len(rule.targets):
         return []
-    serving = trials.rule.model_copy(
-        update={"targets": tuple(target for target in trials.rule.targets if not target.rises_with_size)}
-    )
-    good = [size for size, _ in checked if judge(serving, size.draws, size.error).verdict == "meets"]
-    if not good:
-        return []
-    size = min(good, key=lambda one: (trials.cost(one.counts), one.counts))
-    of = cost_of(size, sizes.cost_by, exact=trials.rule.exact)
-    costs = "" if of is None else f" and costs {money_per_month(of.mean)}"
-    missed = ", ".join(target.words for target in rising)
-    return [f"{_words(sizes, size.counts)} is the cheapest tried that meets the other targets{costs}: not {missed}"]
+    served = tuple(target for target in rule.targets if not target.rises_with_size)
+    serving = rule.model_copy(update={"targets": served})
+    promising = [size for size, _ in checked if judge(serving, size.draws, size.error).verdict == "meets"]
+    for size in sorted(promising, key=lambda one: (trials.cost(one.counts), one.counts)):
+        try:
+            trials.complete(size.counts)
+        except OutOfRuns:
+            return []
+        whole = trials.size(size.counts)
+        if judge(serving, whole.draws).verdict == "meets":
+            of = cost_of(whole, sizes.cost_by, rule)
+            costs = "" if of is None else f" and costs {money_per_month(of.value)}"
+            missed = ", ".join(target.words for target in rising)
+            best = f"{_words(sizes, size.counts)} is the cheapest tried that meets the other targets{costs}"
+            return [f"{best}: not {missed}"]
+    return []
 
 
 def _words(sizes: Sizes, counts: Counts) -> str:

@@ -1,7 +1,8 @@
-"""Whether a cluster meets its targets: the verdict on replicated draws, under one of two claims (decision 026)."""
+"""Whether a cluster meets its targets: the verdict on all futures, under one of two claims (decision 030)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -10,19 +11,24 @@ from pydantic import Field, model_validator
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.model import FrozenModel
-from dlsched.metrics.stats.intervals import LEVEL, Interval, binomial_interval, mean_interval
+from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
+from dlsched.metrics.stats.intervals import binomial_interval, mean_interval
+from dlsched.metrics.stats.statements import Estimate, possible, value_of
 from dlsched.studies.sizing.targets import Target
+from dlsched.wording.certainty import FEWEST_DAYS
 from dlsched.wording.formats import amount
 
 Verdict = Literal["meets", "fails", "unsure"]
 Claim = Literal["average", "nearly-every"]
-CLAIMS: Mapping[Claim, str] = {"average": "in the average month", "nearly-every": "in nearly every month"}
-"""What is claimed of a size, as sentences say it. A draw stands for a month, however long the jobs last."""
+RECORDED = 0
+"""The future that was recorded, where one was."""
+ROUNDING = 1e-9
 _WORST: tuple[Verdict, ...] = ("fails", "unsure", "meets")
 
 
 class Replicate(FrozenModel):
-    """What one run says: metrics by key, None where undefined.
+    """What one run says: metrics by key, None where undefined; ``seed``: its future.
 
     ``done`` of ``jobs`` came to an end of their own (completed, failed by a bug of their own, cancelled by their user);
     the others were rejected or not done at the end. ``needed``: how many have to. ``error``: what ended the run,
@@ -46,14 +52,15 @@ class Replicate(FrozenModel):
 class Rule(FrozenModel):
     """What is asked of a size.
 
-    ``average``: the mean over draws meets every target. ``nearly-every``: a share ``level`` of draws meets them all at
-    once. ``exact``: nothing is random, one draw says all.
+    ``average``: every target is met on average over futures. ``nearly-every``: a share ``level`` of futures meets them
+    all at once. Of a recorded trace what was recorded has to meet them too, and the futures put together from it are
+    the others. Future 0 decides alone where nothing is random, or too few days were recorded to say anything of others.
     """
 
     targets: tuple[Target, ...] = Field(min_length=1, max_length=8)
     claim: Claim = "average"
-    level: float = Field(0.95, gt=0, lt=1, description="Share of draws that must meet the targets.")
-    exact: bool = False
+    level: float = Field(0.95, gt=0, lt=1, description="Share of futures that must meet the targets.")
+    basis: Basis = EXACT_BASIS
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -63,17 +70,34 @@ class Rule(FrozenModel):
             raise ValueError(f"targets must be of different metrics, {twice[0]} is there twice")
         return self
 
+    @property
+    def exact(self) -> bool:
+        """Whether future 0 decides alone."""
+        few = self.basis.is_recorded and (self.basis.futures == 0 or 0 < self.basis.days < FEWEST_DAYS)
+        return self.basis.is_exact or few
+
+    @property
+    def recorded(self) -> bool:
+        """Whether what was recorded has to meet the targets beside futures put together from it."""
+        return self.basis.is_recorded and not self.exact
+
+    def counted(self, draws: Sequence[Replicate]) -> list[Replicate]:
+        """Return the futures that the claim is about: of a recorded trace those beside what was recorded."""
+        return [draw for draw in draws if draw.seed != RECORDED] if self.recorded else list(draws)
+
 
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
-    """One target at one size: its verdict, the mean over draws (None where a draw has none), draws that meet it.
+    """One target at one size: its verdict, what is known of its value, and in how many futures it is met.
 
+    ``value`` is None where a future has none; ``mean`` over the ``n`` futures that count, of which ``hits`` meet it.
     ``why``: what made it fail beside the numbers, else "".
     """
 
     target: Target
     verdict: Verdict
-    mean: Interval | None
+    value: Estimate | None
+    mean: float | None
     hits: int
     n: int
     why: str = ""
@@ -83,19 +107,20 @@ class TargetCheck:
 class Check:
     """All targets at one size.
 
-    ``hits`` of ``n`` draws meet every target and have the needed jobs done, in share between ``low`` and ``high`` (the
-    exact binomial interval; 0 and 1 without draws). ``lacks``: jobs too few done, over all draws. ``why``: what made
-    it fail beside its targets, else "".
+    ``hits`` of the ``n`` futures that count meet every target and have the needed jobs done. ``recorded``: whether what
+    was recorded does, None where there is no such future beside them. ``lacks``: jobs too few done, over all futures.
+    ``why``: what made it fail beside its targets, else "". ``stopped``: the verdict was certain before all futures ran,
+    and there are no numbers.
     """
 
     verdict: Verdict
     targets: tuple[TargetCheck, ...]
     hits: int
     n: int
-    low: float
-    high: float
+    recorded: bool | None
     lacks: int
     why: str = ""
+    stopped: bool = False
 
     def of(self, metric: str) -> TargetCheck:
         """Return the check of a metric's target; KeyError where it is no target."""
@@ -106,23 +131,65 @@ class Check:
 
 
 def judge(rule: Rule, draws: Sequence[Replicate], error: str = "") -> Check:
-    """Return the verdict on the draws of one size; ``error``: why the size cannot be run at all."""
+    """Return the verdict on all futures of one size, in their order; ``error``: why the size cannot be run at all."""
     if not draws:
-        nothing = tuple(TargetCheck(target, "fails", None, 0, 0, error) for target in rule.targets)
-        return Check("fails" if error else "unsure", nothing, 0, 0, 0.0, 1.0, 0, error)
+        nothing = tuple(TargetCheck(target, "fails", None, None, 0, 0, error) for target in rule.targets)
+        return Check("fails" if error else "unsure", nothing, 0, 0, None, 0, error)
     checks = tuple(_target_check(rule, target, draws) for target in rule.targets)
-    hits = sum(is_hit(rule.targets, draw) for draw in draws)
-    low, high = binomial_interval(hits, len(draws))
-    if rule.exact:
-        low = high = hits / len(draws)
+    counted = rule.counted(draws)
+    hits = sum(is_hit(rule.targets, draw) for draw in counted)
+    recorded = is_hit(rule.targets, draws[0]) if rule.recorded else None
     why = _why(rule, draws)
-    if why:
+    if why or recorded is False:
         verdict: Verdict = "fails"
-    elif rule.claim == "nearly-every":
-        verdict = _of_share(rule, hits, len(draws))
+    elif rule.claim == "nearly-every" or rule.exact:
+        verdict = _of_share(rule, hits, len(counted))
     else:
         verdict = worst([check.verdict for check in checks])
-    return Check(verdict, checks, hits, len(draws), low, high, sum(draw.lacks for draw in draws), why)
+    return Check(verdict, checks, hits, len(counted), recorded, sum(draw.lacks for draw in draws), why)
+
+
+def decided(rule: Rule, draws: Sequence[Replicate], futures: int) -> bool | None:
+    """Return whether a size meets its targets over so many futures, as far as some of them decide it; None = open.
+
+    Never another verdict than that on all of them: what was recorded fails, too many miss, no more can miss, or the sum
+    so far is above what the mean allows of all.
+    """
+    if len(draws) == futures:
+        return judge(rule, draws).verdict == "meets"
+    if any(draw.audit for draw in draws):
+        return False
+    if rule.recorded and any(draw.seed == RECORDED and not is_hit(rule.targets, draw) for draw in draws):
+        return False
+    counted, whole = rule.counted(draws), futures - rule.recorded
+    if rule.claim == "average":
+        missing = any(draw.error for draw in draws) or any(values_of(draws, one.metric) is None for one in rule.targets)
+        beyond = any(_mean_beyond(target, counted, whole) for target in rule.targets)
+        return False if draws and (missing or beyond) else None
+    hits, needed = sum(is_hit(rule.targets, draw) for draw in counted), math.ceil(rule.level * whole - ROUNDING)
+    if hits + whole - len(counted) < needed:
+        return False
+    seen = not rule.recorded or len(counted) < len(draws)
+    return True if seen and hits >= needed else None
+
+
+def _mean_beyond(target: Target, draws: Sequence[Replicate], whole: int) -> bool:
+    """Whether the mean over so many futures misses a target whatever those to come say."""
+    values = [float(value) for draw in draws if (value := draw.values.get(target.metric)) is not None]
+    least, most = possible(target.kpi, values)
+    to_come = (whole - len(values)) * (least if target.side == "at most" else most) if whole > len(values) else 0.0
+    return math.isfinite(to_come) and target.share_used((sum(values) + to_come) / whole) > 1 + ROUNDING
+
+
+def promises(rule: Rule, draws: Sequence[Replicate]) -> bool:
+    """Return whether a few futures look as if all of them would meet the targets: a guess to begin a search with."""
+    if any(draw.error or draw.audit for draw in draws) or (rule.recorded and not is_hit(rule.targets, draws[0])):
+        return False
+    counted = rule.counted(draws) or list(draws)
+    if rule.claim == "nearly-every":
+        return sum(is_hit(rule.targets, draw) for draw in counted) >= rule.level * len(counted) - ROUNDING
+    means = [(target, values_of(counted, target.metric)) for target in rule.targets]
+    return all(values is not None and target.met_by(sum(values) / len(values)) for target, values in means)
 
 
 def require_numbers(targets: Sequence[Target], draws: Sequence[Replicate]) -> None:
@@ -151,24 +218,29 @@ def values_of(draws: Sequence[Replicate], metric: str) -> list[float] | None:
     return None if not values or any(value is None for value in values) else [float(value or 0.0) for value in values]
 
 
-def mean_of(draws: Sequence[Replicate], metric: str, *, exact: bool = False) -> Interval | None:
-    """Return the mean over draws with its 95% interval, without width where ``exact``; None where a draw has none."""
+def estimate_of(rule: Rule, draws: Sequence[Replicate], metric: str) -> Estimate | None:
+    """Return what is known of a metric over all futures of a size; None where one of them has no value."""
     values = values_of(draws, metric)
-    if values is None:
-        return None
-    return Interval(values[0], 0.0, len(values), LEVEL) if exact else mean_interval(values)
+    return None if values is None else value_of(KPIS[metric], values, rule.basis)
 
 
 def _target_check(rule: Rule, target: Target, draws: Sequence[Replicate]) -> TargetCheck:
-    mean = mean_of(draws, target.metric, exact=rule.exact)
-    hits, n = sum(_meets(target, draw) for draw in draws), len(draws)
+    counted = rule.counted(draws)
+    value = estimate_of(rule, draws, target.metric)
+    values = values_of(counted, target.metric)
+    hits = sum(_meets(target, draw) for draw in counted)
     missing = sum(draw.values.get(target.metric) is None for draw in draws)
-    why = f"no value in {missing:,} of {amount(n, 'draw')}" if missing else ""
-    if rule.claim == "nearly-every":
-        verdict = _of_share(rule, hits, n)
+    why = f"no value in {missing:,} of {amount(len(draws), 'future')}" if missing else ""
+    if rule.recorded and not _meets(target, draws[0]):
+        verdict: Verdict = "fails"
+    elif rule.claim == "nearly-every" or rule.exact:
+        verdict = _of_share(rule, hits, len(counted))
+    elif values is None or value is None:
+        verdict = "fails"
     else:
-        verdict = "fails" if mean is None else _of_mean(target, mean)
-    return TargetCheck(target, verdict, mean, hits, n, why)
+        verdict = _of_mean(target, values) if rule.recorded else _of_interval(target, value)
+    mean = None if values is None else sum(values) / len(values)
+    return TargetCheck(target, verdict, value, mean, hits, len(counted), why)
 
 
 def _meets(target: Target, draw: Replicate) -> bool:
@@ -176,17 +248,25 @@ def _meets(target: Target, draw: Replicate) -> bool:
     return not draw.error and value is not None and target.met_by(value)
 
 
-def _of_mean(target: Target, mean: Interval) -> Verdict:
-    """Judge by both ends of the interval: inside the limit, outside, or on both sides of it."""
-    if mean.low is None or mean.high is None:  # one draw of something random
+def _of_mean(target: Target, values: Sequence[float]) -> Verdict:
+    """Judge by the mean over months put together from a trace; it fails only where it is well outside the limit."""
+    mean = mean_interval(values)
+    if target.met_by(mean.mean):
+        return "meets"
+    return "fails" if mean.tells_apart(target.limit) else "unsure"
+
+
+def _of_interval(target: Target, value: Estimate) -> Verdict:
+    """Judge by both ends of the interval of the mean: inside the limit, outside, or on both sides of it."""
+    if value.low is None or value.high is None:  # one future of something random
         return "unsure"
-    ends = target.met_by(mean.low), target.met_by(mean.high)
+    ends = target.met_by(value.low), target.met_by(value.high)
     return "meets" if all(ends) else "unsure" if any(ends) else "fails"
 
 
 def _of_share(rule: Rule, hits: int, n: int) -> Verdict:
-    """Judge by the share of draws seen; it fails only where the whole interval is below the level."""
-    if hits >= rule.level * n - 1e-9:
+    """Judge by the share of futures seen; it fails only where the whole interval of that share is below the level."""
+    if hits >= rule.level * n - ROUNDING:
         return "meets"
     return "fails" if rule.exact or binomial_interval(hits, n)[1] < rule.level else "unsure"
 
@@ -195,11 +275,11 @@ def _why(rule: Rule, draws: Sequence[Replicate]) -> str:
     """Return what makes a size fail whatever its targets say: a run the audit refuses, or jobs left undone."""
     refused = next((draw for draw in draws if draw.audit), None)
     if refused is not None:
-        return f"the audit found a violation in draw {refused.seed}: {refused.audit[0]}"
-    if rule.claim == "nearly-every":  # such a draw is none that meets the targets
+        return f"the audit found a violation in future {refused.seed}: {refused.audit[0]}"
+    if rule.claim == "nearly-every":  # such a future is none that meets the targets
         return ""
     ended = next((draw for draw in draws if draw.error), None)
     if ended is not None:
-        return f"the run of draw {ended.seed} failed: {ended.error}"
+        return f"the run of future {ended.seed} failed: {ended.error}"
     lacks = sum(draw.needed - draw.done for draw in draws)
-    return f"{amount(lacks, 'job')} fewer done over {amount(len(draws), 'draw')} than needed" if lacks > 0 else ""
+    return f"{amount(lacks, 'job')} fewer done over {amount(len(draws), 'future')} than needed" if lacks > 0 else ""

@@ -1,7 +1,8 @@
 """Which sizes to try: brackets and bisection for one VM type, a staircase by cost for several. No simulation here.
 
 Both suppose that more nodes of any type do not serve worse, and so skip sizes; whether that held is told apart, by
-``studies.sizing.answer.reversals``. What they return was confirmed by itself, whether it held or not.
+``studies.sizing.answer.reversals``. They begin with guesses from a few futures; what they return meets all targets over
+all of them, whether the guesses held or not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from itertools import product
 from typing import Protocol
 
 from dlsched.studies.sizing.answer import Counts
-from dlsched.studies.sizing.rule import Verdict
 
 SCAN = 12
 """Sizes tried above one that serves but costs too much: some costs fall again with more nodes."""
@@ -25,16 +25,12 @@ class OutOfRuns(Exception):
 class Trials(Protocol):
     """What a search may ask about a size; each answer may take runs, so any call may raise OutOfRuns."""
 
-    def serves(self, counts: Counts) -> Verdict:
-        """Judge the targets that do not rise with size, on the draws of the search."""
+    def promises(self, counts: Counts, *, served: bool = False) -> bool:
+        """Guess by a few futures whether all targets are met; ``served``: those that do not rise with size."""
         ...
 
-    def verdict(self, counts: Counts) -> Verdict:
-        """Judge all targets on the draws of the search."""
-        ...
-
-    def confirmed(self, counts: Counts) -> bool:
-        """Whether all targets are met on the fresh draws, and on all draws together."""
+    def meets(self, counts: Counts) -> bool:
+        """Whether all targets are met over all futures."""
         ...
 
     def cost(self, counts: Counts) -> float:
@@ -46,7 +42,7 @@ class Trials(Protocol):
         ...
 
     def use_reserve(self) -> None:
-        """Allow the runs that were kept back for confirming."""
+        """Allow the runs that were kept back while sizes were guessed at."""
         ...
 
 
@@ -65,14 +61,14 @@ class Ranges(Protocol):
 
 
 def cheapest(trials: Trials, ranges: Sequence[Ranges], start: Counts) -> Counts | None:
-    """Return a confirmed size such that none of the sizes just below it is confirmed; None where none was found.
+    """Return a size that meets all targets such that a size just below it does not; None where none was found.
 
-    It is the cheapest of all where more nodes never serve worse and verdicts do not change with more draws.
+    It is the cheapest of all where more nodes never serve worse.
 
     Raises
     ------
     OutOfRuns
-        While it confirms; sizes confirmed by then stay confirmed.
+        While it asks about all futures of a size; what was found by then is known to the trials.
     """
     first = starts_within(ranges, start)
     if len(ranges) == 1:
@@ -114,36 +110,30 @@ class _Line:
         return self._trials.may_fall()
 
     def serves(self, count: int) -> bool:
-        return self._trials.serves((count,)) == "meets"
+        return self._trials.promises((count,), served=True)
+
+    def promises(self, count: int) -> bool:
+        return self._trials.promises((count,))
 
     def meets(self, count: int) -> bool:
-        return self._trials.verdict((count,)) == "meets"
-
-    def unsure(self, count: int) -> bool:
-        return self._trials.verdict((count,)) == "unsure"
-
-    def good(self, count: int) -> bool:
-        """Whether a size that the search does not call failing is confirmed."""
         if count not in self._good:
-            self._good[count] = self._trials.verdict((count,)) != "fails" and self._trials.confirmed((count,))
+            self._good[count] = self._trials.meets((count,))
         return self._good[count]
 
 
 def _one_type(line: _Line, least: int, most: int, start: int) -> int | None:
-    candidate = smallest(line.serves, least, most, start)
-    if candidate is None:
-        candidate = most if line.unsure(most) else None
-    elif not line.meets(candidate):
+    guess = smallest(line.serves, least, most, start)
+    candidate = most if guess is None else guess
+    if not line.promises(candidate):
         candidate = _affordable(line, candidate, most)
-    if candidate is None:
-        return None
     line.use_reserve()
-    found, floor = _gallop_up(line.good, candidate, least, most)
+    is_hopeless = not line.promises(candidate) and not line.may_fall()  # what is too dear gets no cheaper with nodes
+    found, floor = _gallop_up(line.meets, candidate, least, candidate if is_hopeless else most)
     if found is None:
         return None
     if floor >= least:
-        return _bisect(line.good, floor, found)
-    return _gallop_down(line.good, found, least)  # the draws of the search may have been unlucky below it
+        return _bisect(line.meets, floor, found)
+    return _gallop_down(line.meets, found, least)  # a few futures may have been unlucky below it
 
 
 def smallest(good: Callable[[int], bool], least: int, most: int, start: int) -> int | None:
@@ -175,16 +165,16 @@ def _bisect(good: Callable[[int], bool], low: int, high: int) -> int:
     return high
 
 
-def _affordable(line: _Line, serves: int, most: int) -> int | None:
-    """Return the smallest count above one that serves at which what rises with size is good too; None = none tried."""
+def _affordable(line: _Line, serves: int, most: int) -> int:
+    """Return the smallest count above one that serves at which what rises with size is good too, else that one."""
     steps = min(SCAN, most - serves) if line.may_fall() else 0
     low = serves
     for step in range(1, steps + 1):
         count = serves + (most - serves) * step // steps
-        if line.meets(count):
-            return _bisect(line.meets, low, count)
+        if line.promises(count):
+            return _bisect(line.promises, low, count)
         low = count
-    return serves if line.unsure(serves) else None
+    return serves
 
 
 def _gallop_up(good: Callable[[int], bool], count: int, least: int, most: int) -> tuple[int | None, int]:
@@ -210,33 +200,24 @@ def _gallop_down(good: Callable[[int], bool], count: int, least: int) -> int:
 
 
 def _several_types(trials: Trials, ranges: Sequence[Ranges], start: Counts) -> Counts | None:
-    best: Counts | None = None
+    best = tuple(one.most for one in ranges)
     try:
         for cheaper in _staircase(trials, ranges, start):
             best = cheaper
     except OutOfRuns:
-        pass  # the best so far is confirmed with the runs kept back
+        pass  # the best guess so far is looked at with the runs kept back
     trials.use_reserve()
-    top = tuple(one.most for one in ranges)
-    if best is None:
-        if trials.verdict(top) != "unsure":
-            return None
-        best = top
-    found = _confirm_up(trials, ranges, best)
+    found = _first_up(trials, ranges, best)
     while found is not None:
-        lower = next((size for size in below(ranges, found) if _good(trials, size)), None)
+        lower = next((size for size in below(ranges, found) if trials.meets(size)), None)
         if lower is None:
             return found
         found = lower
     return None
 
 
-def _good(trials: Trials, counts: Counts) -> bool:
-    return trials.verdict(counts) != "fails" and trials.confirmed(counts)
-
-
 def _staircase(trials: Trials, ranges: Sequence[Ranges], start: Counts) -> Iterator[Counts]:
-    """Yield sizes that meet all targets on the draws of the search, each cheaper than the one before.
+    """Yield sizes that look as if they met all targets, each cheaper than the one before.
 
     For all counts of the other types, one after the other, the type with the widest range is looked at only up to
     where it would cost as much as the best so far.
@@ -252,11 +233,11 @@ def _staircase(trials: Trials, ranges: Sequence[Ranges], start: Counts) -> Itera
         high = _most_below(trials, at, ranges[inner], best)
         if high is None or any(_covers(point, at(high)) for point in poor):
             continue
-        if trials.serves(at(high)) != "meets":
+        if not trials.promises(at(high), served=True):
             poor.append(at(high))
             continue
         found = at(_smallest_of(trials, at, ranges[inner].least, high, poor))
-        if trials.verdict(found) == "meets":
+        if trials.promises(found):
             best = found
             yield best
 
@@ -288,7 +269,7 @@ def _smallest_of(trials: Trials, at: Callable[[int], Counts], least: int, high: 
     low = least - 1
     while high - low > 1:
         middle = (low + high) // 2
-        if any(_covers(point, at(middle)) for point in poor) or trials.serves(at(middle)) != "meets":
+        if any(_covers(point, at(middle)) for point in poor) or not trials.promises(at(middle), served=True):
             poor.append(at(middle))
             low = middle
         else:
@@ -300,13 +281,13 @@ def _covers(larger: Counts, smaller: Counts) -> bool:
     return all(ours >= theirs for ours, theirs in zip(larger, smaller, strict=True))
 
 
-def _confirm_up(trials: Trials, ranges: Sequence[Ranges], first: Counts) -> Counts | None:
-    """Return the first confirmed size, going up from one by single nodes, the cheapest next."""
+def _first_up(trials: Trials, ranges: Sequence[Ranges], first: Counts) -> Counts | None:
+    """Return the first size that meets all targets, going up from one by single nodes, the cheapest next."""
     waiting = [(trials.cost(first), first)]
     seen = {first}
     while waiting:
         _, counts = heappop(waiting)
-        if _good(trials, counts):
+        if trials.meets(counts):
             return counts
         for place, one in enumerate(ranges):
             larger = (*counts[:place], counts[place] + 1, *counts[place + 1 :])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dlsched.domain.cluster import Pool, VmType
@@ -9,8 +10,9 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.names import names_hint
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.summary import HOURS_PER_MONTH
-from dlsched.studies.design.factors import NODES_OF, factor_of, pool_of
+from dlsched.studies.design.factors import NODES_OF, Value, changed, factor_of, pool_of
 from dlsched.studies.sizing.answer import CostBy, Counts, VmRange
+from dlsched.studies.sizing.conditions import refuse_options
 from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES, TypeRange
 
 ALL = "nodes"
@@ -34,6 +36,10 @@ class Sizes:
     def changes(self, counts: Counts) -> dict[str, float | str]:
         """Return the changes of the scenario that make a size."""
         return {one.key: count for one, count in zip(self.types, counts, strict=True)}
+
+    def hold(self, counts: Counts) -> bool:
+        """Whether a size is within the ranges."""
+        return all(one.least <= count <= one.most for one, count in zip(self.types, counts, strict=True))
 
     def usd_month(self, counts: Counts) -> float | None:
         """Return the price of all nodes over 30.4 days; None unless all nodes have prices."""
@@ -75,6 +81,19 @@ def sizes_of(scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
     return Sizes(types, fixed, "price" if priced else "gpus" if gpus else "nodes")
 
 
+def sizes_under(condition: Mapping[str, Value], scenario: Scenario, ranges: tuple[TypeRange, ...] = ()) -> Sizes:
+    """Return the sizes of a scenario under conditions, which may change prices; errors as :func:`sizes_of`.
+
+    Raises
+    ------
+    InputError
+        Also for a condition that is not one: nodes and rules are chosen, they do not happen.
+    """
+    refuse_options(condition, scenario)
+    prices = {key: value for key, value in condition.items() if key == "prices"}
+    return sizes_of(changed(scenario, prices), ranges)
+
+
 def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
     """Return every VM type from none, or one node, to four times today's and at least eight.
 
@@ -86,15 +105,16 @@ def default_types(scenario: Scenario) -> tuple[TypeRange, ...]:
     cluster = scenario.cluster
     names = list(dict.fromkeys(pool.vm.name for pool in cluster.pools))
     if cluster.free_slots or len(names) == 1:
-        return (TypeRange(key=ALL, least=1, most=_most(cluster.num_nodes)),)
+        return (TypeRange(key=ALL, least=1, most=most_nodes(cluster.num_nodes)),)
     if len(names) > MOST_TYPES:
         why = f"has {len(names)} VM types, at most {MOST_TYPES} can vary at once"
         raise InputError("size, cluster", why, "Name those that may vary, with least and most nodes")
     today = {name: sum(pool.count for pool in cluster.pools if pool.vm.name == name) for name in names}
-    return tuple(TypeRange(key=NODES_OF + name, least=0, most=_most(count)) for name, count in today.items())
+    return tuple(TypeRange(key=NODES_OF + name, least=0, most=most_nodes(count)) for name, count in today.items())
 
 
-def _most(today: int) -> int:
+def most_nodes(today: int) -> int:
+    """Return the most nodes that are tried where nobody said."""
     return min(MOST_NODES, max(LARGEST_LEAST, LARGEST_FACTOR * today))
 
 

@@ -1,10 +1,10 @@
-"""What all parts of the page Size ask of a cluster: targets, which months meet them, policy, draws."""
+"""What all parts of the page Size ask of a cluster: targets, how often they must hold, conditions, policy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -15,10 +15,12 @@ from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import find
 from dlsched.studies.design import Futures, Variant
+from dlsched.studies.design.factors import Value, without_neutral
 from dlsched.studies.design.run import is_exact
+from dlsched.studies.sizing.conditions import written
 from dlsched.studies.sizing.rule import Claim
 from dlsched.studies.sizing.targets import SIDES, Target, example_of, limit_text, read_target, usual_limit
-from dlsched.studies.sizing.words import CLAIM_LABELS, goal_words
+from dlsched.studies.sizing.words import claim_label, condition_words, goal_words
 from dlsched.ui.fields.policy_and_params import (
     checked_params,
     has_params,
@@ -32,15 +34,21 @@ from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import dollars, safe
 from dlsched.ui.scenario.fill import OFFERS
 from dlsched.wording.certainty import NOTHING_VARIES
+from dlsched.wording.formats import listed
 from dlsched.workload import fill
 
+CONDITION = "condition"
+"""Parameter of the address."""
 MOST_TARGETS = 6
 LEVEL_PERCENT = 95.0
 CLAIM_HELP = (
-    "**The average month**: the mean over draws, with its whole 95% interval, is within every target. Single months "
-    "may be worse.  \n**Nearly every month**: so many percent of the draws meet all targets at once. A draw stands for "
-    "a month, however long the jobs last."
+    "**On average**: the mean over futures is within every target. Single months may be worse.  \n**In 95% of months**:"
+    " so many percent of the futures meet all targets at once; a future stands for a month.  \nOf a recorded trace, "
+    "what was recorded has to meet the targets in either case."
 )
+CONDITIONS = {"demand": "Jobs (% of now)", "durations": "Run times (% of now)", "prices": "Prices (% of now)"}
+"""What can be set to happen to every size; other conditions come with a link or from What if."""
+CONDITION_HELP = "What happens to every size, today's included: more jobs, longer run times, other prices"
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,7 @@ class Goal:
     variant: Variant
     futures: Futures
     exact: bool = False
+    condition: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def question(self) -> dict[str, Any]:
@@ -64,12 +73,15 @@ class Goal:
             "policy": self.variant.policy,
             "params": self.variant.params,
             "futures": self.futures.model_dump(),
+            "condition": dict(self.condition),
         }
 
     @property
     def words(self) -> str:
-        """What is asked of every size: targets, claim and policy."""
-        return goal_words(self.targets, self.claim, self.level, find(self.variant.policy).label, exact=self.exact)
+        """What is asked of every size: targets, how often, policy and conditions."""
+        words = goal_words(self.targets, self.claim, self.level, find(self.variant.policy).label, exact=self.exact)
+        condition = condition_words(self.condition)
+        return f"{words}, with {listed(condition)}" if condition else words
 
 
 def tag_of(scenario: Scenario) -> str:
@@ -92,8 +104,14 @@ def fill_in(scenario: Scenario, asked: Goal | None) -> None:
     st.session_state[f"goal-metrics-{tag}"] = [target.metric for target in asked.targets]
     for target in asked.targets:
         st.session_state[f"goal-limit-{target.metric}-{tag}"] = limit_text(target.kpi, target.limit)
-    st.session_state[f"goal-policy-{tag}"] = asked.variant.policy
-    st.session_state["goal-params"] = (asked.variant.policy, asked.variant.params)
+    set_condition(tag, asked.condition)
+    set_policy(tag, asked.variant)
+
+
+def set_policy(tag: str, variant: Variant) -> None:
+    """Ask under a policy with its parameters from now on."""
+    st.session_state[f"goal-policy-{tag}"] = variant.policy
+    st.session_state["goal-params"] = (variant.policy, variant.params)
     st.session_state["goal-round"] = st.session_state.get("goal-round", 0) + 1
 
 
@@ -140,30 +158,67 @@ def fields(scenario: Scenario) -> Goal:
     """
     tag = tag_of(scenario)
     claim, level = _claim(tag)
+    condition = _condition(scenario, tag)
     texts = _target_texts(scenario, tag)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         variant = _variant(scenario, tag)
     drawn = futures_of(scenario)
-    exact = is_exact(scenario, variant, drawn)
+    exact = is_exact(scenario, variant.model_copy(update={"changes": condition}), drawn)
     if exact:
         st.markdown(f":gray[{NOTHING_VARIES}]")
-    return Goal(read_targets(texts), claim, level, variant, drawn, exact)
+    return Goal(read_targets(texts), claim, level, variant, drawn, exact, condition)
 
 
 def _claim(tag: str) -> tuple[Claim, float]:
+    level = float(st.session_state.get(f"goal-level-{tag}", LEVEL_PERCENT))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
-            "What is claimed of the size", list(CLAIM_LABELS), required=True, key=f"goal-claim-{tag}",
-            persist_state="session", format_func=CLAIM_LABELS.__getitem__, help=CLAIM_HELP,
+            "How often must it hold?", get_args(Claim), required=True, key=f"goal-claim-{tag}",
+            persist_state="session", format_func=lambda claim: claim_label(claim, level / 100), help=CLAIM_HELP,
         )  # fmt: skip
         claim: Claim = chosen or "average"
-        level = float(st.session_state.get(f"goal-level-{tag}", LEVEL_PERCENT))
         if claim == "nearly-every":
             level = st.number_input(
-                "Sure in (% of draws)", 50.0, 99.9, key=f"goal-level-{tag}", persist_state="session", width=170,
-                format="%g", help="Share of draws that have to meet all targets at once",
+                "Months that must hold (%)", 50.0, 99.9, key=f"goal-level-{tag}", persist_state="session", width=170,
+                format="%g", help="Share of futures that have to meet all targets at once",
             )  # fmt: skip
     return claim, level / 100
+
+
+def set_condition(tag: str, condition: Mapping[str, Value]) -> None:
+    """Ask under conditions from now on, and say so in the address."""
+    st.session_state[f"goal-condition-{tag}"] = dict(condition)
+    if condition:
+        st.query_params[CONDITION] = ",".join(written(condition, ":"))
+    else:
+        st.query_params.pop(CONDITION, None)
+
+
+def _condition(scenario: Scenario, tag: str) -> dict[str, Value]:
+    """Show what happens to every size as chips that can be taken off, and return it."""
+    condition: dict[str, Value] = st.session_state.setdefault(f"goal-condition-{tag}", {})
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for key, words in zip(condition, condition_words(condition), strict=True):
+            rest = {other: value for other, value in condition.items() if other != key}
+            st.button(safe(f"with {words} ✕", 80), key=f"goal-without-{key}-{tag}", on_click=set_condition,
+                      args=(tag, rest), help="Take this condition off the question")  # fmt: skip
+        with st.popover("+ condition", key="goal-conditions", help=CONDITION_HELP):
+            wanted = dict(condition)
+            for key in CONDITIONS if scenario_priced(scenario) else ("demand", "durations"):
+                now = round(100 * float(condition.get(key, 1.0)), 6)
+                percent = st.number_input(CONDITIONS[key], 1.0, 1000.0, now, step=10.0, format="%g",
+                                          key=f"goal-condition-{key}-{now:g}-{tag}", help=CONDITION_HELP)  # fmt: skip
+                wanted[key] = percent / 100
+            wanted = without_neutral(scenario, wanted)
+            if wanted != condition:
+                set_condition(tag, wanted)
+                st.rerun()
+    return condition
+
+
+def scenario_priced(scenario: Scenario) -> bool:
+    """Whether any machine has a price that could change."""
+    return any(vm.usd_per_h is not None for vm in scenario.cluster.vm_types)
 
 
 def _target_texts(scenario: Scenario, tag: str) -> dict[str, str]:

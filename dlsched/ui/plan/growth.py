@@ -13,7 +13,7 @@ from dlsched.domain.scenario import Scenario
 from dlsched.figures.growth import by_month
 from dlsched.metrics.kpi import KPIS
 from dlsched.studies.design import Variant
-from dlsched.studies.growth import GrowthSpec, check, read_spec
+from dlsched.studies.growth import GrowthSpec, check, read_spec, usual_runs
 from dlsched.studies.growth.answer import Growth, GrowthStep, month_name
 from dlsched.studies.growth.words import (
     ASSUMED,
@@ -47,6 +47,7 @@ TABLE_HELP = (
 
 def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed."""
+    size_state.take_wanted(scenario)
     plain = _months(tag_of(scenario))
     steps = _steps(scenario, str(plain["begin"]))
     goal = targets.fields(scenario)
@@ -57,8 +58,8 @@ def fields(scenario: Scenario, _: GrowthSpec | None) -> Asked[GrowthSpec]:
     def button(is_stored: bool) -> str:
         if is_stored:
             return "Show these months from the store"
-        runs = spec.months + 1 if goal.exact else spec.runs
-        return f"Play {amount(spec.months + 1, 'month')}, {size_state.about(runs, scenario, goal.variant)}"
+        runs = spec.months + 1 if goal.exact and not spec.percent else usual_runs(spec)
+        return f"Project {amount(spec.months, 'month')}, {size_state.about(runs, scenario, goal.variant)}"
 
     return Asked(spec, f"{asked_words(spec)}: {goal.words}", f"Growth, {scenario.name[:60]}", button)
 
@@ -81,7 +82,8 @@ def fill(scenario: Scenario, shown: GrowthSpec | None) -> None:
 
 def _goal_of(spec: GrowthSpec) -> Goal:
     """Return what a question asks that a search for a size asks too."""
-    return Goal(spec.targets, spec.claim, spec.level, Variant(policy=spec.policy, params=spec.params), spec.futures)
+    variant = Variant(policy=spec.policy, params=spec.params)
+    return Goal(spec.targets, spec.claim, spec.level, variant, spec.futures, condition=spec.condition)
 
 
 def _months(tag: str) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
     parts.cards(cards_of(answer))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(safe(answer.label), color="gray", help="The policy that all months run under")
-        st.badge(certainty(answer), color="gray", help="All months meet the same random jobs at a draw")
+        st.badge(certainty(answer), color="gray", help="All months meet the same futures")
     names = {target.metric: KPIS[target.metric].label for target in answer.rule.targets}
     metric = parts.pick("Target", names, "growth-metric")
     charts.show(by_month(answer, metric, charts.page_theme()), "growth-months", caption=True)

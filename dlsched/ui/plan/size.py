@@ -14,7 +14,7 @@ from dlsched.studies.design import Variant, changed
 from dlsched.studies.design.factors import NODES_OF, factor_of
 from dlsched.studies.sizing import SizeSpec, check, read_spec, usual_runs
 from dlsched.studies.sizing.answer import Sizing, one_more
-from dlsched.studies.sizing.sizes import ALL, LARGEST_FACTOR, LARGEST_LEAST
+from dlsched.studies.sizing.sizes import ALL, most_nodes
 from dlsched.studies.sizing.spec import MOST_NODES, MOST_TYPES
 from dlsched.studies.sizing.words import (
     cards_of,
@@ -48,7 +48,7 @@ from dlsched.wording.formats import amount
 from dlsched.workload.import_report import in_seconds, offered_load
 
 LACK_HELP = (
-    "A size must have as many jobs done as today's cluster in the same draw. Jobs turned away or not done at the end "
+    "A size must have as many jobs done as today's cluster in the same future. Jobs turned away or not done at the end "
     "would otherwise make waits look short."
 )
 
@@ -58,6 +58,7 @@ LACK_HELP = (
 
 def fields(scenario: Scenario, _: SizeSpec | None) -> Asked[SizeSpec]:
     """Show the fields and return what they ask; InputError where that cannot be computed."""
+    size_state.take_wanted(scenario)
     goal = targets.fields(scenario)
     spec = read_spec(goal.question | _nodes(scenario, goal))
     check(spec, scenario)
@@ -78,7 +79,9 @@ def fill(scenario: Scenario, shown: SizeSpec | None) -> None:
         targets.fill_in(scenario, None)
         return
     variant = Variant(policy=shown.policy, params=shown.params)
-    targets.fill_in(scenario, Goal(shown.targets, shown.claim, shown.level, variant, shown.futures))
+    targets.fill_in(
+        scenario, Goal(shown.targets, shown.claim, shown.level, variant, shown.futures, condition=shown.condition)
+    )
     if shown.types:
         st.session_state[f"size-types-{tag}"] = [one.key for one in shown.types]
         for one in shown.types:
@@ -131,13 +134,14 @@ def _varying(scenario: Scenario, tag: str) -> list[str]:
 
 def _range(scenario: Scenario, key: str, tag: str) -> dict[str, Any]:
     today = int(factor_of(scenario, key).own(scenario) or 0)
-    fields = {"least": 1 if key == ALL else 0, "most": min(MOST_NODES, max(LARGEST_LEAST, LARGEST_FACTOR * today))}
+    fields = {"least": 1 if key == ALL else 0, "most": most_nodes(today)}
+    labels = {"least": f"Search from … {safe(name_of(key)).lower()}", "most": f"to … {safe(name_of(key)).lower()}"}
     for side, usual in fields.items():
         field = f"size-{side}-{key}-{tag}"
         if field not in st.session_state:
             st.session_state[field] = usual
         fields[side] = st.number_input(
-            f"{safe(name_of(key))}, {side}", 0, MOST_NODES, key=field, persist_state="session", width=170,
+            labels[side], 0, MOST_NODES, key=field, persist_state="session", width=170,
             help=f"Today {today:,}. Sizes outside are not tried",
         )  # fmt: skip
     return {"key": key} | fields
@@ -164,9 +168,7 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
     load = [] if shown.elsewhere else _overload(answer, scenario)
     guard_rails([*cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere), *load])
     own = [] if shown.elsewhere else trust.premises(scenario)
-    sentence(
-        sentence_of(answer, hits=True), size_state.caveats(shown, scenario), [*premises_of(answer), *own], key="size"
-    )
+    sentence(sentence_of(answer), size_state.caveats(shown, scenario), [*premises_of(answer), *own], key="size")
     for text in why_none(answer):
         st.markdown(f"{safe(text, 500)}.")
     cards(cards_of(answer))
@@ -190,7 +192,7 @@ def view(shown: Shown[SizeSpec, Sizing], scenario: Scenario, is_current: bool) -
 def _table(answer: Sizing) -> None:
     frame = pd.DataFrame(rows_of(answer))
     st.subheader("Every size tried", anchor=False)
-    alt = f"{amount(len(frame), 'size')} tried, with cost, each target's verdict and draws that held"
+    alt = f"{amount(len(frame), 'size')} tried, with cost, each target's verdict and futures that met them"
     charts.table(frame, "size", alt, file_name="sizes", csv_help="One line for each size")
 
 
@@ -214,7 +216,7 @@ def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_curren
         memo_options.want(shown.experiment_id)
         session.go("plan/report.py")
     if answer.answer != answer.today and st.button(
-        "Open in What if", key="size-what-if", help="This size against today on the same draws: who wins, who loses"
+        "Open in What if", key="size-what-if", help="This size against today in the same futures: who wins, who loses"
     ):  # fmt: skip
         with mistakes_shown():
             link = written_link(what_if_of(shown.spec, answer, scenario))
@@ -250,17 +252,19 @@ def _save_as_scenario(answer: Sizing, scenario: Scenario) -> None:
 
 HOW = """
 **Which sizes are tried.** For one VM type the search brackets and bisects; for several it walks along the cheapest
-counts that may do. Each size is simulated on the same draws, and every run is audited. What is found is run again on
-fresh draws, and only then it is an answer: the first draws alone would flatter it. Sizes just below are tried too.
+counts that may do. A few futures guess where the answer is, all of them decide; a size that can no longer meet the
+targets is stopped early and listed without numbers. Every size with numbers ran the same futures, and every run is
+audited. Sizes just below the answer and one node more are among them.
 
-**What is claimed.** The average month: the whole 95% interval of the mean is within every target. Nearly every month:
-so many percent of the draws meet all targets at once. Where the draws do not tell, the verdict is "unsure"; that is
-never counted as met. As many jobs must be done as on today's cluster in the same draw.
+**What is claimed.** Of a recorded trace: met in what was recorded, and on average over the months put together from its
+days, or in so many percent of them. Of generated jobs: the whole 95% interval of the mean is within every target, or so
+many percent of the futures meet all targets at once. What is neither surely met nor surely missed is borderline, and
+never counted as met. As many jobs must be done as on today's cluster in the same future.
 
 **Cheapest we tried** is not "cheapest possible": sizes between those in the table were passed over because larger ones
-failed or smaller ones did, as more nodes usually serve better. Where a larger size does worse, the page says so.
+failed or smaller ones did, as more nodes usually serve better. Where a larger size does worse in the same futures, that
+is real, and the page says so.
 
-**Headroom** is found by letting the same jobs arrive faster, in steps of 5%. **Growth** plays every month by itself,
-with today's jobs arriving faster; what waits at the end of a month is not carried over. **Knee**: cost and service
-scaled to 0..1, the point furthest below the line from the cheapest to the best of the sizes tried; no recommendation.
+**Headroom** is found with more jobs over the same time, in steps of 5%. **Growth** plays every month by itself, with
+more jobs like today's; what waits at the end of a month is not carried over.
 """

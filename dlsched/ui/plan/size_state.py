@@ -1,32 +1,41 @@
-"""The answers of the page Size: searches for a size and months ahead; which is meant, and how long others take."""
+"""The answers of the page Size: searches for a size and months ahead; what it is opened with, how long others take."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 import streamlit as st
 
-from dlsched.domain.errors import DlschedError
+from dlsched.domain.errors import DlschedError, InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.policies.registry import find
 from dlsched.studies import growth, sizing
 from dlsched.studies.design import Variant
+from dlsched.studies.design.factors import Value
 from dlsched.studies.growth import GrowthSpec
 from dlsched.studies.growth.answer import Growth
 from dlsched.studies.sizing import SizeSpec
 from dlsched.studies.sizing.answer import Sizing
+from dlsched.studies.sizing.conditions import read_condition, refuse_options, written
 from dlsched.studies.sizing.words import caveats_of_goal
 from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers, Shown
+from dlsched.ui.fields import targets
+from dlsched.ui.fields.targets import tag_of
 from dlsched.ui.frame import session
 from dlsched.ui.scenario import trust
 from dlsched.wording.caveats import Caveat
 from dlsched.wording.formats import about_seconds
 
 PART = "part"
+LINKED = (targets.CONDITION, "policy", "with")
+"""Parameters of the address that the page is opened with."""
+WANTED, TAKEN = "size-wanted", "size-taken"
 SIZE, HEADROOM, GROWTH = PARTS = ("Size", "Headroom", "Growth")
-"""Draws that What if begins with: it answers at once."""
 
 SIZES = Answers(sizing.STUDY)
 MONTHS = Answers(growth.STUDY)
@@ -48,6 +57,63 @@ def follow_link() -> None:
     parts = (MONTHS, SIZES) if st.query_params.get(PART) == GROWTH else (SIZES, MONTHS)
     if answers.follow_link(*parts) is MONTHS and PART not in st.query_params:
         st.session_state[PART] = GROWTH
+    linked = {name: st.query_params[name] for name in LINKED if name in st.query_params}
+    if linked and targets.CONDITION in linked and linked != st.session_state.get(TAKEN):
+        st.session_state[WANTED] = linked
+        for one in (SIZES, MONTHS):
+            st.session_state.pop(f"{one.key}-filled", None)
+
+
+def open_for(
+    scenario: Scenario, condition: Mapping[str, Value], policy: str = "", params: Mapping[str, Any] | None = None
+) -> None:
+    """Open the search for a size, asking about a scenario under conditions, with a policy; the address says it too.
+
+    Raises
+    ------
+    InputError
+        A condition that is something to choose, such as nodes.
+    """
+    refuse_options(condition, scenario)
+    st.session_state[PART] = SIZE
+    for one in (SIZES, MONTHS):
+        st.session_state.pop(f"{one.key}-filled", None)
+    st.session_state.pop(TAKEN, None)
+    link = {targets.CONDITION: ",".join(written(condition, ":")), "policy": policy}
+    if policy and params:
+        link["with"] = json.dumps(dict(params))
+    session.go("plan/size.py", **link)
+
+
+def take_wanted(scenario: Scenario) -> None:
+    """Ask what the page was opened with, over what its fields were filled with.
+
+    Raises
+    ------
+    InputError
+        Naming the part of the link that cannot be read.
+    """
+    wanted = st.session_state.pop(WANTED, None)
+    if wanted is None:
+        return
+    st.session_state[TAKEN] = wanted
+    texts = [text for text in wanted[targets.CONDITION].split(",") if text]
+    targets.set_condition(tag_of(scenario), read_condition(texts, scenario, ":"))
+    if policy := wanted.get("policy"):
+        params = _read_params(wanted.get("with", "{}"))
+        targets.set_policy(tag_of(scenario), Variant(policy=find(policy).key, params=params))
+
+
+def _read_params(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"link, with={text[:80]}", "is no set of parameters of a policy", 'Write it as {"name": value}'
+        )
+    return found
 
 
 def caveats(shown: Shown[SizeSpec, Sizing] | Shown[GrowthSpec, Growth], scenario: Scenario) -> tuple[Caveat, ...]:
@@ -80,5 +146,10 @@ def what_if_of(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> WhatIfSpec
         raise ValueError("there is no size to ask about")
     changes = {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)}
     baseline = Variant(policy=spec.policy, params=spec.params)
-    changed_case = Variant(policy=spec.policy, params=spec.params, changes=changes)
-    return WhatIfSpec(scenario=scenario.content_hash, baseline=baseline, changed=changed_case, futures=spec.futures)
+    return WhatIfSpec(
+        scenario=scenario.content_hash,
+        condition=spec.condition,
+        baseline=baseline,
+        changed=Variant(policy=spec.policy, params=spec.params, changes=changes),
+        futures=spec.futures,
+    )

@@ -1,4 +1,4 @@
-"""Which sizes are tried: the cheapest is found where more is never worse, and nothing unconfirmed ever comes back."""
+"""Which sizes are tried: the cheapest where more is never worse, and only what meets over all futures comes back."""
 
 from __future__ import annotations
 
@@ -10,19 +10,14 @@ from hypothesis import strategies as st
 
 from dlsched.studies.sizing.answer import Counts
 from dlsched.studies.sizing.headroom import last_good
-from dlsched.studies.sizing.rule import Verdict
 from dlsched.studies.sizing.search import OutOfRuns, below, cheapest, smallest
 from tests.support.size_runs import GivenTrials, one
-
-
-def met(yes: bool) -> Verdict:
-    return "meets" if yes else "fails"
 
 
 @given(least=st.integers(0, 5), span=st.integers(0, 40), start=st.integers(0, 60), limit=st.integers(0, 60))
 def test_one_type_finds_the_smallest_and_tries_few(least: int, span: int, start: int, limit: int) -> None:
     span_of = one(least, max(1, least + span))
-    trials = GivenTrials(lambda counts: met(counts[0] >= limit))
+    trials = GivenTrials(lambda counts: counts[0] >= limit)
     found = cheapest(trials, [span_of], (start,))
     assert found == (None if limit > span_of.most else (max(limit, least),))
     assert len(trials.asked) <= 2 * (span_of.most - least + 1).bit_length() + 4
@@ -42,7 +37,7 @@ def test_several_types_cost_what_the_best_of_all_combinations_costs(data: st.Dat
     def good(counts: Counts) -> bool:
         return any(all(a >= b for a, b in zip(counts, corner, strict=True)) for corner in corners)
 
-    trials = GivenTrials(lambda counts: met(good(counts)), prices)
+    trials = GivenTrials(good, prices)
     found = cheapest(trials, ranges, start)
     every = [counts for counts in product(*(range(r.least, r.most + 1) for r in ranges)) if good(counts)]
     if not every:
@@ -54,78 +49,71 @@ def test_several_types_cost_what_the_best_of_all_combinations_costs(data: st.Dat
 
 
 def test_of_two_types_only_few_sizes_are_run() -> None:
-    trials = GivenTrials(lambda counts: met(3 * counts[0] + 5 * counts[1] >= 61), (2.0, 3.0))
+    trials = GivenTrials(lambda counts: 3 * counts[0] + 5 * counts[1] >= 61, (2.0, 3.0))
     found = cheapest(trials, [one(0, 30, "nodes.a"), one(0, 20, "nodes.b")], (8, 0))
     assert found == (2, 11)  # 37 dollars; 12 b alone 36 fall short by one
     assert len(trials.asked) < 80  # of 651
 
 
-VERDICT = st.sampled_from(["meets", "unsure", "fails"])
-
-
 @given(st.data())
-def test_whatever_the_verdicts_only_a_confirmed_size_with_none_such_just_below_comes_back(data: st.DataObject) -> None:
+def test_whatever_verdicts_and_guesses_only_a_good_size_with_none_just_below_comes_back(
+    data: st.DataObject,
+) -> None:
     types = data.draw(st.integers(1, 2))
     ranges = [one(1, data.draw(st.integers(2, 12 if types == 1 else 5)), f"nodes.{n}") for n in range(types)]
     every = list(product(*(range(r.least, r.most + 1) for r in ranges)))
-    verdicts = dict(zip(every, data.draw(st.lists(VERDICT, min_size=len(every), max_size=len(every))), strict=True))
-    lucky = dict(zip(every, data.draw(st.lists(st.booleans(), min_size=len(every), max_size=len(every))), strict=True))
-    trials = GivenTrials(lambda counts: verdicts[counts], tuple(range(1, types + 1)), lambda counts: lucky[counts])  # type: ignore[arg-type,return-value]
+
+    def drawn() -> dict[Counts, bool]:
+        return dict(
+            zip(every, data.draw(st.lists(st.booleans(), min_size=len(every), max_size=len(every))), strict=True)
+        )
+
+    good, guess, served = drawn(), drawn(), drawn()
+    trials = GivenTrials(good.__getitem__, tuple(range(1, types + 1)), guess.__getitem__, served.__getitem__)
     found = cheapest(trials, ranges, data.draw(st.sampled_from(every)))
-    if found is None:
-        return
-    assert lucky[found]
-    assert verdicts[found] != "fails"
-    direct = below(ranges, found)[:1] if types == 1 else below(ranges, found)
-    assert not any(lucky[counts] and verdicts[counts] != "fails" for counts in direct)
-    assert not any(lucky[counts] and verdicts[counts] == "meets" for counts in below(ranges, found))
+    if found is not None:
+        assert good[found]
+        assert not any(good[counts] for counts in (below(ranges, found)[:1] if types == 1 else below(ranges, found)))
 
 
-def test_a_size_that_is_not_confirmed_gives_way_to_the_next_larger_one() -> None:
-    trials = GivenTrials(lambda counts: met(counts[0] >= 7), good=lambda counts: counts[0] >= 9)
+def test_a_size_that_misses_over_all_futures_gives_way_to_the_next_larger_one() -> None:
+    trials = GivenTrials(lambda counts: counts[0] >= 9, guess=lambda counts: counts[0] >= 7)
     assert cheapest(trials, [one(1, 40)], (4,)) == (9,)
-    assert {(7,), (8,), (9,)} <= trials.confirming
+    assert trials.in_full == {(7,), (8,), (9,), (10,)}
 
 
-def test_an_unlucky_search_is_put_right_by_the_fresh_draws() -> None:
-    """Sizes 6 and 7 look unsure in the search, yet the fresh draws confirm them: the answer goes down to 6."""
-
-    def verdict(counts: Counts) -> Verdict:
-        return "meets" if counts[0] >= 8 else "unsure" if counts[0] >= 5 else "fails"
-
-    assert cheapest(GivenTrials(verdict, good=lambda counts: counts[0] >= 6), [one(1, 40)], (4,)) == (6,)
-    assert cheapest(GivenTrials(verdict, good=lambda counts: False), [one(1, 40)], (4,)) is None
-    only_top = GivenTrials(lambda counts: "unsure", good=lambda counts: counts[0] >= 3)
+def test_an_unlucky_guess_is_put_right_by_all_futures() -> None:
+    """A few futures say 8, all of them 6: the answer goes down to it."""
+    trials = GivenTrials(lambda counts: counts[0] >= 6, guess=lambda counts: counts[0] >= 8)
+    assert cheapest(trials, [one(1, 40)], (4,)) == (6,)
+    assert cheapest(GivenTrials(lambda counts: False, guess=lambda counts: counts[0] >= 8), [one(1, 40)], (4,)) is None
+    only_top = GivenTrials(lambda counts: counts[0] >= 3, guess=lambda counts: False)
     assert cheapest(only_top, [one(1, 4)], (2,)) == (3,)
 
 
 def test_a_cost_that_falls_again_is_looked_for_above_the_smallest_that_serves() -> None:
     """From 6 nodes on all serve; lateness makes the total cost too high below 15 and above 25."""
-
-    def whole(counts: Counts) -> Verdict:
-        return met(15 <= counts[0] <= 25)
-
-    trials = GivenTrials(lambda counts: met(counts[0] >= 6), all_targets=whole)
+    trials = GivenTrials(lambda counts: 15 <= counts[0] <= 25, served=lambda counts: counts[0] >= 6)
     assert cheapest(trials, [one(1, 40)], (8,)) == (15,)
-    rising = GivenTrials(lambda counts: met(counts[0] >= 6), all_targets=lambda counts: "fails", falls=False)
+    rising = GivenTrials(lambda counts: False, served=lambda counts: counts[0] >= 6, falls=False)
     assert cheapest(rising, [one(1, 40)], (8,)) is None
-    assert max(rising.asked) == (8,)
+    assert (max(rising.asked), rising.in_full) == ((8,), {(6,)})
 
 
-def test_the_staircase_confirms_its_best_with_the_runs_kept_back() -> None:
-    def verdict(counts: Counts) -> Verdict:
-        return met(2 * counts[0] + 3 * counts[1] >= 24)
+def test_the_staircase_looks_at_its_best_with_the_runs_kept_back() -> None:
+    def good(counts: Counts) -> bool:
+        return 2 * counts[0] + 3 * counts[1] >= 24
 
     ranges = [one(0, 20, "nodes.a"), one(0, 10, "nodes.b")]
-    free = cheapest(GivenTrials(verdict, (1.0, 1.0)), ranges, (5, 0))
-    short = GivenTrials(verdict, (1.0, 1.0), most_asked=6)
+    free = cheapest(GivenTrials(good, (1.0, 1.0)), ranges, (5, 0))
+    short = GivenTrials(good, (1.0, 1.0), most_asked=6)
     found = cheapest(short, ranges, (5, 0))
     assert free == (0, 8)
     assert found is not None
-    assert verdict(found) == "meets"
+    assert good(found)
     assert short.reserve_used
     with pytest.raises(OutOfRuns):
-        cheapest(GivenTrials(lambda counts: met(counts[0] >= 30), most_asked=2), [one(1, 40)], (1,))
+        cheapest(GivenTrials(lambda counts: counts[0] >= 30, most_asked=2), [one(1, 40)], (1,))
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.data())

@@ -1,0 +1,43 @@
+"""Whether single users bring their work in bursts: then no margin that was tried makes a size safe (decision 030)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlsched.domain.model import FrozenModel
+from dlsched.domain.scenario import Scenario
+from dlsched.domain.units import DAY_S
+from dlsched.workload.import_report import in_seconds
+
+BURST_DAYS = 2.0
+"""From so many average days of everybody's work on, what one user submits on one day is a burst."""
+
+
+class Campaign(FrozenModel):
+    """What one user submitted on one day, the most of all: a ``share`` of all GPU-hours of a trace of ``days`` days."""
+
+    user: str
+    share: float
+    days: int
+
+    @property
+    def is_burst(self) -> bool:
+        """Whether it is as much work as everybody's of several average days."""
+        return self.share * self.days >= BURST_DAYS
+
+
+def campaign_of(scenario: Scenario) -> Campaign | None:
+    """Return the day on which one user submitted the most work; None where users are not known or nothing was asked."""
+    jobs = in_seconds(scenario)
+    if jobs.user is None or scenario.generator is not None:
+        return None
+    asked_gpu_s = jobs.gpus * jobs.work
+    users, of_user = np.unique(np.asarray(jobs.user), return_inverse=True)
+    day = (jobs.submit_s // DAY_S).astype(np.int64)
+    days, of_day = np.unique(day, return_inverse=True)
+    by_user_day = np.bincount(of_user * len(days) + of_day, weights=asked_gpu_s)
+    total, top = float(asked_gpu_s.sum()), int(by_user_day.argmax())
+    if total <= 0 or len(users) < 2:
+        return None
+    share = float(by_user_day[top]) / total
+    return Campaign(user=str(users[top // len(days)]), share=share, days=jobs.days)
