@@ -34,7 +34,7 @@ from dlsched.studies.what_if import WhatIfSpec, moved
 from dlsched.studies.what_if.words import subject
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, caveats_of, plain_caveats
-from dlsched.wording.formats import amount
+from dlsched.wording.formats import amount, capital
 from dlsched.workload.load import load
 
 LEAST, MOST = 2, 6
@@ -208,7 +208,8 @@ def complaints(found: Compared) -> int:
 
 
 def _cell(cell: Cell) -> str:
-    return (cell.delta_text or cell.text) + (" *" if cell.best else "")
+    """Return the value with its range, the verdict against the baseline, and a mark where it is best."""
+    return ", ".join(filter(None, (cell.text, cell.told.verdict or cell.told.size))) + (" *" if cell.best else "")
 
 
 def _table(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -233,8 +234,8 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
         "sentence": compare_sentence(comparison),
         "caveats": plain_caveats(found.caveats),
         "rows": rows,
-        "draws": [{"name": name, "policy": draw.policy, "seed": draw.seed, "metrics": draw.metrics,
-                   "audit": draw.audit} for name, draws in found.draws.items() for draw in draws],
+        "runs": [{"name": name, "policy": draw.policy, "seed": draw.seed, "metrics": draw.metrics,
+                  "audit": draw.audit} for name, draws in found.draws.items() for draw in draws],
         "failed": [{"policy": draw.policy, "seed": draw.seed, "error": draw.error} for draw in found.failed],
     }  # fmt: skip
 
@@ -244,6 +245,6 @@ def _show(found: Compared, comparison: Comparison) -> None:
     print_mind(found.caveats)
     header = ("number", f"{comparison.baseline} (baseline)", *comparison.names[1:])
     print_table(header, [(row.kpi.label, *map(_cell, row.cells)) for row in comparison.rows])
-    print("Others show the difference from the baseline; * is best of its row; ties share it.")
+    print(f"{capital(comparison.interval_note)}. Better and worse are against the baseline; * is best, ties share it.")
     if not found.violations:
         print("Every run was audited.")

@@ -8,8 +8,6 @@ from typing import Literal
 
 from dlsched.domain.cluster import Cluster
 from dlsched.domain.scenario import Scenario
-from dlsched.wording.assumptions import is_random
-from dlsched.wording.certainty import EXACT_WHY
 from dlsched.wording.formats import Number, amount, count, duration, number, share
 
 Level = Literal["red", "orange", "info"]
@@ -36,8 +34,6 @@ def cautions(
     widest_gpus: float = 0.0,
     left_out: int = 0,
     audit: Sequence[str] = (),
-    draws: int = 1,
-    policy_draws: bool = False,
     remark: str = "",
 ) -> list[Caution]:
     """Return the guard rails of a scenario, or of one policy's result on it; worst first.
@@ -54,10 +50,6 @@ def cautions(
         Jobs dropped because they can never fit.
     audit
         What the audit found; empty = clean.
-    draws
-        Number of random draws behind the numbers.
-    policy_draws
-        Whether the policy decides with random numbers of its own.
     remark
         What the policy says of itself on this scenario.
     """
@@ -70,7 +62,7 @@ def cautions(
                   "Add a node type that holds them, or cap their width")
         )  # fmt: skip
     if metrics is not None:
-        found += [*_unfinished_cautions(metrics), *_certainty_cautions(scenario, draws, policy_draws)]
+        found += _unfinished_cautions(metrics)
     return sorted(found, key=lambda guard: ORDER[guard.level])
 
 
@@ -175,15 +167,6 @@ def _unfinished_cautions(metrics: Mapping[str, Number]) -> list[Caution]:
         text = f"The policy stopped starting jobs: nothing ran, nothing was due to happen, and {left}."
         return [Caution("red", text, "Use another policy, or check that the jobs fit the cluster")]
     return [Caution("orange", f"{left}; times are means over the others.", "Run for longer, or add nodes")]
-
-
-def _certainty_cautions(scenario: Scenario, draws: int, policy_draws: bool) -> list[Caution]:
-    if policy_draws and draws == 1 and not is_random(scenario):
-        text = "1 draw of a policy that decides with random numbers: rough."
-        return [Caution("info", text, "Run 10 draws to see how far it moves on the same jobs")]
-    if not is_random(scenario) and not policy_draws:
-        return [Caution("info", EXACT_WHY, "Vary run times, failures or days to see how far it holds")]
-    return one_draw_cautions(draws, exact=False)
 
 
 def _jobs(number_of: int) -> str:

@@ -164,7 +164,7 @@ def comparison_table(comparison: Comparison) -> pd.DataFrame:
     """Return one row for each metric and run.
 
     Columns: key, label, name, value, low, high, delta, delta_low, delta_high, change (share of the baseline),
-    verdict, better, worse (futures), best, text, delta_text, draws. NaN where undefined.
+    verdict, better_in, worse_in (futures), best, text, delta_text, futures. NaN where undefined.
     """
     return pd.DataFrame([_record(row, cell, comparison.basis) for row in comparison.rows for cell in row.cells])
 
@@ -333,12 +333,12 @@ def _record(row: Row, cell: Cell, basis: Basis) -> dict[str, Any]:
         "delta_high": np.nan if delta is None else _end(delta.high, delta.value, basis),
         "change": delta.value / abs(base) if delta is not None and base else np.nan,
         "verdict": cell.verdict,
-        "better": np.nan if delta is None else delta.better,
-        "worse": np.nan if delta is None else delta.worse,
+        "better_in": np.nan if delta is None else delta.better,
+        "worse_in": np.nan if delta is None else delta.worse,
         "best": cell.best,
         "text": cell.text,
         "delta_text": cell.delta_text,
-        "draws": 0 if value is None else value.n,
+        "futures": 0 if value is None else value.n,
     }
 
 

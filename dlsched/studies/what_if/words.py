@@ -246,8 +246,8 @@ def cautions_of(answer: WhatIf, plan: WhatIfPlan) -> list[Caution]:
     variant, made = plan.spec.changed, plan.made
     policy, metrics = find(variant.policy), next((one for one in answer.changed.metrics if one), None)
     return cautions(
-        made, metrics, audit=answer.audit, draws=answer.draws, load=offered_load(in_seconds(made), made.cluster),
-        policy_draws=policy.draws, remark=policy.remark_on(dict(variant.params), made),
+        made, metrics, audit=answer.audit, load=offered_load(in_seconds(made), made.cluster),
+        remark=policy.remark_on(dict(variant.params), made),
     )  # fmt: skip
 
 

@@ -82,7 +82,9 @@ def show(numbers: SeriesNumbers, label: str, *, money_first: bool = False) -> No
         delta: dict[str, Any] = {}
         if around:
             delta = {"delta": dollars(around), "delta_color": "off", "delta_arrow": "off", "delta_description": note}
-        column.metric(KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, **delta)
+        column.metric(
+            KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, height="stretch", **delta
+        )
 
 
 def on_card(kpi: KPI) -> KPI:

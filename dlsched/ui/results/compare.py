@@ -29,11 +29,15 @@ from dlsched.wording.formats import amount, capital, count
 from dlsched.workload.import_report import in_seconds, offered_load
 
 TABLE_ROWS = (
-    "completed", "rejected", "unfinished", "wait_p95", "wait_p50", "not_running_mean", "jct_mean", "slowdown_mean",
-    "late_share", "tardiness_cost", "utility_total", *COSTS, "allocation_ratio", "goodput", "preemptions", "resizes",
+    "completed", "rejected", "unfinished", "wait_p95", "wait_mean", "wait_p50", "not_running_p95", "not_running_mean",
+    "jct_mean", "slowdown_mean", "late_share", "tardiness_cost", "utility_total", *COSTS, "allocation_ratio", "goodput",
+    "preemptions", "resizes",
 )  # fmt: skip
 MONEY_ROWS = ("completed", *RENTED, "tardiness_cost", "late_share", "idle_cost")
 """What comes first where the policy rents the machines, of the same jobs."""
+ONE_LINE_COLUMNS = 3
+"""Policies up to which range and verdict stand in one line."""
+NEW_LINE = "  \n"
 PICTURES = 3
 ELSE_PICTURED = ("wait_p95", "wait_mean", "slowdown_mean", "goodput")
 """What takes the place of a number of the picture that these runs do not have."""
@@ -191,6 +195,7 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     rest = (key for key in TABLE_ROWS if key not in COSTS or key == cost_key(comparison))
     keys = dict.fromkeys((*first, *rest))
     rows = [row for key in keys if (row := comparison.row(key)) is not None]
+    rows = [row for row in rows if not _repeats_wait(row, comparison)]
     same = [
         row for row in rows
         if row.kpi.key != "completed" and all(cell.verdict in ("same", "baseline") for cell in row.cells)
@@ -198,13 +203,13 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     differ = [row for row in rows if row not in same]
     headings = {name: safe(name, 40) for name in comparison.names}
     headings[comparison.baseline] += " (B)"
-    wide = len(comparison.names) > MOST_COLUMNS
+    columns = len(comparison.names)
     records = [
-        {"Number": row.kpi.label} | {headings[cell.name]: _cell_words(row.kpi, cell, wide=wide) for cell in row.cells}
+        {"Number": row.kpi.label} | {headings[cell.name]: _cell_words(row.kpi, cell, columns) for cell in row.cells}
         for row in differ
     ]
     alt = f"{count(len(differ))} numbers of {amount(len(comparison.names), 'policy', 'policies')}, with their ranges"
-    if wide:
+    if columns > MOST_COLUMNS:
         st.dataframe(pd.DataFrame(records), hide_index=True, key="compare-table", alt=alt)
     else:
         st.table(pd.DataFrame(records), hide_index=True, border="horizontal", alt=alt)
@@ -215,18 +220,25 @@ def table(comparison: Comparison, *, money_first: bool = False) -> None:
     st.markdown(f":gray[(B) is the baseline of the words better and worse.{star}{folded}]")
 
 
-def _cell_words(kpi: KPI, cell: Cell, *, wide: bool) -> str:
+def _repeats_wait(row: Row, comparison: Comparison) -> bool:
+    """Whether a row says of jobs that nobody stops what the wait says already."""
+    wait = comparison.row({"not_running_p95": "wait_p95", "not_running_mean": "wait_mean"}.get(row.kpi.key, ""))
+    return wait is not None and all(one.value == other.value for one, other in zip(row.cells, wait.cells, strict=True))
+
+
+def _cell_words(kpi: KPI, cell: Cell, columns: int) -> str:
     """Return a cell in markdown: the value, a star where it is best, then range and verdict in small."""
     if cell.value is None:
         return "–"
     value = dollars(kpi.show(cell.value.value)) + (" ★" if cell.best else "")
-    if wide:
+    if columns > MOST_COLUMNS:
         return value
     small = [f":gray[{dollars(around)}]"] if (around := range_words(kpi.kind, cell.value.low, cell.value.high)) else []
     if cell.delta is not None:
-        text = dollars(cell.told.verdict or cell.told.size)
-        small.append(f":{COLOURS.get(cell.verdict, 'gray')}[{text}]")
-    return "  \n".join([f"**{value}**" if cell.best else value, *(f":small[{' · '.join(small)}]" for _ in small[:1])])
+        verdict = (cell.told.verdict or cell.told.size).replace(" from this trace", "")
+        small.append(f":{COLOURS.get(cell.verdict, 'gray')}[{dollars(verdict)}]")
+    small = small if columns > ONE_LINE_COLUMNS else [" · ".join(small)] * bool(small)
+    return NEW_LINE.join([f"**{value}**" if cell.best else value, *(f":small[{line}]" for line in small)])
 
 
 def most_stars(comparison: Comparison) -> str:

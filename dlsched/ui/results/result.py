@@ -196,10 +196,8 @@ def _warnings(run: _Opened) -> list[Caution]:
         scenario,
         run.metrics,
         audit=run.info.audit,
-        draws=run.numbers.count,
         load=offered_load(in_seconds(scenario), scenario.cluster),
         left_out=left_out,
-        policy_draws=policy.draws,
         remark=policy.remark_on(dict(run.info.params), scenario),
     )
 

@@ -56,10 +56,10 @@ def test_differences_are_those_of_single_runs(
     random_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "c.csv"
-    typed = ["compare", random_file, "--policies", "sjf,fifo", "--baseline", "fifo", "--draws", "3", "--json"]
+    typed = ["compare", random_file, "--policies", "sjf,fifo", "--baseline", "fifo", "--futures", "2", "--json"]
     assert main([*typed, "--csv", str(out), *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert (answer["baseline"], answer["seeds"], answer["exact"]) == ("FIFO", [0, 1, 2], False)
+    assert (answer["baseline"], answer["futures"]["seeds"], answer["basis"]["kind"]) == ("FIFO", [0, 1, 2], "drawn")
     assert answer["certainty"] == "95% interval over 3 simulated versions of the workload"
     means = {policy: [float(simulate(with_long_jobs(RANDOM), policy, seed=seed).metrics["jct_mean"] or 0.0)
                       for seed in range(3)] for policy in ("fifo", "sjf")}  # fmt: skip
@@ -70,6 +70,10 @@ def test_differences_are_those_of_single_runs(
         rows = {(line["key"], line["name"]): line for line in csv.DictReader(stream)}
     assert float(rows["jct_mean", "SJF"]["delta"]) == pytest.approx(expected.mean)
     assert rows["jct_mean", "FIFO"]["delta"] == ""
+    pairs = list(zip(means["sjf"], means["fifo"], strict=True))
+    assert (row["better_in"], row["futures"]) == (sum(ours < theirs for ours, theirs in pairs), 3)
+    assert row["value"] == pytest.approx(sum(means["sjf"]) / 3)
+    assert row["low"] <= row["value"] <= row["high"]
 
 
 def test_the_table_names_the_baseline_and_how_sure_it_is(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,9 +85,9 @@ def test_the_table_names_the_baseline_and_how_sure_it_is(exact_file: str, capsys
 
 
 def test_nothing_random_is_run_once(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", exact_file, "--policies", "fifo,sjf", "--draws", "5", "--json", *ALONE]) == 0
+    assert main(["compare", exact_file, "--policies", "fifo,sjf", "--futures", "4", "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert (answer["seeds"], len(answer["draws"])) == ([0], 2)
+    assert (answer["futures"]["seeds"], len(answer["runs"])) == ([0], 2)
 
 
 def test_parameters_and_cluster_reach_the_runs(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,14 +101,14 @@ def test_parameters_and_cluster_reach_the_runs(exact_file: str, capsys: pytest.C
         update={"pools": (pool.model_copy(update={"count": 3, "vm": pool.vm.model_copy(update={"usd_per_h": 7.2})}),)}
     )
     run = simulate(scenario.replace(cluster=larger), "las", {"quantum_s": 30})
-    assert answer["draws"][1]["metrics"]["vm_cost"] == pytest.approx(run.metrics["vm_cost"])
+    assert answer["runs"][1]["metrics"]["vm_cost"] == pytest.approx(run.metrics["vm_cost"])
 
 
 def test_the_memo_is_written_in_all_kinds(random_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(tmp_path / f"memo.{kind}") for kind in ("html", "pptx", "xlsx")]
     outs = [part for file in files for part in ("--out", file)]
     question = "Shortest <b>first</b>?"
-    typed = ["report", random_file, "--policies", "fifo,sjf", "--draws", "3", "--question", question, "--hide-names"]
+    typed = ["report", random_file, "--policies", "fifo,sjf", "--futures", "2", "--question", question, "--hide-names"]
     assert main([*typed, *outs, "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["files"] == files
@@ -122,7 +126,7 @@ def test_the_memo_is_written_in_all_kinds(random_file: str, tmp_path: Path, caps
 def test_the_command_of_the_memo_computes_it_again(
     random_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    typed = ["--policies", "fifo,las", "--param", "las.quantum_s=30", "--draws", "2"]
+    typed = ["--policies", "fifo,las", "--param", "las.quantum_s=30", "--futures", "1"]
     out = tmp_path / "m.xlsx"
     assert main(["report", random_file, *typed, "--out", str(out), *ALONE]) == 0
     capsys.readouterr()
@@ -208,29 +212,30 @@ def without_cpu(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metrics.items() if not key.endswith("cpu_s")}
 
 
-def test_changes_stand_beside_policies_on_the_same_draws(random_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changes_and_policies_meet_the_same_futures(random_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     typed = ["--policies", "fifo,sjf", "--set", "nodes=3", "--set", "policy=sjf,nodes=4,durations=0.5"]
-    assert main(["compare", random_file, *typed, "--draws", "2", "--json", *ALONE]) == 0
+    assert main(["compare", random_file, *typed, "--futures", "1", "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
     both = "Two more nodes, run times \N{MINUS SIGN}50% and SJF instead of FIFO"
     assert list(dict.fromkeys(row["name"] for row in answer["rows"])) == ["FIFO", "SJF", "One more node", both]
     assert answer["changes"][both] == {"policy": "sjf", "params": {}, "set": {"nodes": 4, "durations": 0.5}}
     given = with_long_jobs(RANDOM)
-    told = {(row["name"], row["seed"]): without_cpu(row["metrics"]) for row in answer["draws"]}
+    told = {(row["name"], row["seed"]): without_cpu(row["metrics"]) for row in answer["runs"]}
     for seed in (0, 1):
         more = simulate(changed(given, {"nodes": 3}, seed), "fifo", seed=seed).metrics
         assert told["One more node", seed] == pytest.approx(without_cpu(more))
         assert told["FIFO", seed] == pytest.approx(without_cpu(simulate(given, "fifo", seed=seed).metrics))
 
 
-def test_what_varies_between_draws_is_the_same_for_all(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    typed = ["--policies", "fifo", "--set", "nodes=3", "--vary", "run_time_spread=0.5", "--draws", "2", "--json"]
+def test_what_varies_between_futures_is_the_same_for_all(exact_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["--policies", "fifo", "--set", "nodes=3", "--vary", "run_time_spread=0.5", "--futures", "1", "--json"]
     assert main(["compare", exact_file, *typed, *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert (answer["exact"], answer["seeds"], answer["vary"]) == (False, [0, 1], {"run_time_spread": 0.5})
+    assert answer["futures"] == {"seeds": [0, 1], "vary": {"run_time_spread": 0.5}}
+    assert answer["basis"] == {"kind": "recorded", "futures": 1, "days": 0}
     given = with_long_jobs(SimulationRules(restart_s=1.0))
     drawn = simulate(changed(given, {"run_time_spread": 0.5, "nodes": 3}, 1), "fifo", seed=1).metrics
-    told = next(row for row in answer["draws"] if (row["name"], row["seed"]) == ("One more node", 1))
+    told = next(row for row in answer["runs"] if (row["name"], row["seed"]) == ("One more node", 1))
     assert without_cpu(told["metrics"]) == pytest.approx(without_cpu(drawn))
 
 
@@ -238,7 +243,7 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
     exact_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "m.xlsx"
-    typed = ["--policies", "fifo", "--set", "nodes=3", "--vary", "run_time_spread=0.5", "--draws", "2"]
+    typed = ["--policies", "fifo", "--set", "nodes=3", "--vary", "run_time_spread=0.5", "--futures", "1"]
     assert main(["report", exact_file, *typed, "--out", str(out), *ALONE]) == 0
     book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
     commands = [str(row[0].value) for row in book["Summary"].iter_rows() if "dlsched" in str(row[0].value)]
@@ -270,7 +275,7 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
         (["compare", "--policies", "fifo", "--set", "nodes=3", "--set", "nodes=3"], "--set nodes=3: is there twice"),
         (["compare", "--policies", "fifo", "--set", "nodes=3,nodes=4"], "--set nodes=3,nodes=4: names nodes twice"),
         (["compare", "--policies", "fifo", "--set", "policy=no,nodes=3"], "policy 'no'"),
-        (["compare", "--policies", "fifo,sjf", "--vary", "nodes=3"], "draws, nodes: draws nothing of its own"),
+        (["compare", "--policies", "fifo,sjf", "--vary", "nodes=3"], "futures, nodes: draws nothing of its own"),
         (["report", "--policies", "fifo,sjf", "--out", "m.doc"], "file m.doc: must end in one of .html, .pptx, .xlsx"),
         (["report", "--policies", "fifo,sjf", "--out", "/nowhere/m.html"], "/nowhere/m.html: cannot be written"),
         (["report", "--policies", "fifo,sjf", "--out", "m.html", "--question", "x" * 201], "has 201 letters"),

@@ -330,12 +330,11 @@ def test_worst_first():
     given = scenario(Pool(vm=VmType(name="x"), count=1), bug_share=0.1)
     metrics = {"jobs": 100, "unfinished": 12, "stalled": 0}
     found = cautions(given, metrics, left_out=1, audit=["at 5 s: node 0 is overfull", "more"])
-    assert [guard.level for guard in found] == ["red", "orange", "orange", "info", "info"]
+    assert [guard.level for guard in found] == ["red", "orange", "orange", "info"]
     assert found[0].text == "The audit found 2 violations. First: at 5 s: node 0 is overfull."
     assert found[1].text == "1 job too large for the cluster was left out of this run."
     assert found[2].text == "12 of 100 jobs were not done at the end of the run; times are means over the others."
     assert found[3].text.startswith("No price set")
-    assert found[4].text == "1 draw: rough, without intervals."
 
 
 def test_a_stalled_run_must_not_be_used():
@@ -344,11 +343,10 @@ def test_a_stalled_run_must_not_be_used():
     assert "1 of 2 jobs was not done" in found[0].text
 
 
-def test_certainty_follows_what_is_random():
+def test_how_sure_numbers_are_is_no_matter_of_banners():
     assert not is_random(scenario())
     assert is_random(scenario(cancel_share=0.1))
-    assert cautions(scenario(), {"jobs": 1})[0].text.startswith("Exact for this trace, not a forecast")
-    assert cautions(scenario(bug_share=0.1), {"jobs": 1}, draws=10) == []
+    assert cautions(scenario(), {"jobs": 1}) == cautions(scenario(bug_share=0.1), {"jobs": 1}) == []
 
 
 def test_comparison_guards():

@@ -129,7 +129,7 @@ def test_table_is_long_with_changes_as_shares_of_the_baseline():
     table = comparison_table(compare([("FIFO", FIFO), ("EASY", EASY)], "FIFO", basis=EXACT_BASIS))
     cost = table[(table["key"] == "vm_cost") & (table["name"] == "EASY")].iloc[0]
     assert cost["change"] == pytest.approx(100 / 900)
-    assert (cost["delta_low"], cost["delta_high"], cost["draws"]) == (100, 100, 1)
+    assert (cost["delta_low"], cost["delta_high"], cost["futures"]) == (100, 100, 1)
     assert table.loc[table["name"] == "FIFO", "delta"].isna().all()
 
 
