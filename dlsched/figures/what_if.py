@@ -79,7 +79,7 @@ def times(answer: WhatIf, quantity: Quantity, theme: Theme) -> Chart | None:
     table = pd.DataFrame(
         {"share of jobs, %": LEVELS_PERCENT} | {f"{name}, s": values for name, (_, values) in sides.items()}
     )
-    return Chart(figure, f"{label}: {'; '.join(notes)}.", table)
+    return Chart(figure, f"{label}{of_first}: {'; '.join(notes)}.", table)
 
 
 def queue(answer: WhatIf, theme: Theme) -> Chart | None:

@@ -2,7 +2,7 @@ import streamlit as st
 
 from dlsched.domain.errors import DlschedError
 from dlsched.ui.frame import page, parts
-from dlsched.ui.plan import what_if_form, what_if_state, what_if_view
+from dlsched.ui.plan import what_if_form, what_if_row, what_if_state, what_if_view
 from dlsched.wording.formats import about_seconds, amount
 
 missing = None
@@ -26,7 +26,10 @@ with left:
     what_if_form.controls(spec, current)
 places = {}
 with right:
-    row_end = what_if_view.changes_row(spec, current)
+    what_if_view.styled()
+    row_end, kept = what_if_row.changes_row(spec, current)
+    with kept:
+        what_if_view.kept_list(current.content_hash)
     try:
         plan = what_if_state.plan_of(spec, current)
     except DlschedError as error:

@@ -1,4 +1,4 @@
-"""The page What if: moving controls, undoing, links, draws, slow answers, options, and what cannot be computed."""
+"""The page What if: moving controls, undoing, links, futures, slow answers, options, what cannot be computed."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.domain.workload import Workload
+from dlsched.metrics.kpi import KPIS
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.studies import registry
-from dlsched.studies.design import Futures, Variant, factors, run
+from dlsched.studies.design import Futures, Variant, factors, run, usual_futures
 from dlsched.studies.simulation import simulate
 from dlsched.studies.study import Study
-from dlsched.studies.what_if import WhatIfSpec, run_what_if
+from dlsched.studies.what_if import WhatIfSpec, run_what_if, unchanged
 from dlsched.studies.what_if.answer import comparison_of
 from dlsched.studies.what_if.words import sentence
-from dlsched.ui.plan import what_if_state
+from dlsched.ui.plan import what_if_row, what_if_state
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
@@ -50,14 +50,26 @@ def queued(**changes: Any) -> Scenario:
     return Scenario(**values | changes)
 
 
-def opened(store: Store, open_page: OpenPage, scenario: Scenario, **params: Any) -> AppTest:
-    app = open_page(PAGE, scenario=store.save_scenario(scenario).scenario_hash, **params)
+def opened(
+    store: Store, open_page: OpenPage, scenario: Scenario, futures: Futures | None = None, **params: Any
+) -> AppTest:
+    """Open the page about a scenario, whose futures were chosen before where they are given."""
+    info = store.save_scenario(scenario)
+    if futures is not None:
+        store.set_setting(f"futures/{info.lineage}", {"count": futures.count, "vary": futures.vary})
+    app = open_page(PAGE, scenario=info.scenario_hash, **params)
     assert not app.exception
     return app
 
 
 def said(app: AppTest) -> str:
     return str(app.header[0].value).replace("\\", "")
+
+
+def cards(app: AppTest) -> list[str]:
+    """Return what stands on the cards below their values, without the escapes of markdown."""
+    marks = (":small[:gray[", ":blue[**", ":orange[**")
+    return [text for one in app.markdown if (text := one.value.replace("\\", "")).startswith(marks)]
 
 
 def link(app: AppTest) -> dict[str, list[str]]:
@@ -73,10 +85,9 @@ def blue(app: AppTest) -> list[str | None]:
     return [button.key for button in app.button if button.proto.type == "primary"]
 
 
-def expected(scenario: Scenario, changed: Variant, draws: Futures | None = None) -> str:
-    spec = WhatIfSpec(
-        scenario=scenario.content_hash, baseline=Variant(policy="fifo"), changed=changed, draws=draws or Futures()
-    )
+def expected(scenario: Scenario, changed: Variant, futures: Futures | None = None, **condition: Any) -> str:
+    futures = futures or usual_futures(scenario)
+    spec = unchanged(scenario, "fifo", futures=futures).model_copy(update={"changed": changed, "condition": condition})
     answer = run_what_if(spec, scenario)
     return sentence(answer, comparison_of(answer))
 
@@ -93,14 +104,18 @@ def test_a_moved_control_changes_the_answer_and_the_link(store: Store, open_page
     assert app.number_input(key="whatif-nodes").value == 3
     assert app.number_input(key="whatif-nodes").label == ":violet[**Nodes, today 2**]"
     assert (app.metric[0].label, app.metric[3].label) == ("Late jobs, share", "Cost per month")
-    assert app.metric[3].delta.startswith("+")
+    assert any(line.startswith(":orange[**+$") and line.endswith("], worse") for line in cards(app))
+    assert any(line.startswith(":blue[**−") and line.endswith("], better") for line in cards(app))
     assert link(app)["set"] == ["nodes:3"]
     app = app.slider(key="whatif-demand").set_value(0.5).run()
-    assert link(app)["set"] == ["nodes:3", "demand:0.5"]
+    assert link(app)["set"] == ["demand:0.5", "nodes:3"]  # what happens comes first
     app = app.selectbox(key="whatif-policy").set_value("sjf").run()
     assert link(app)["to"] == ["sjf"]
-    two = {"nodes": 3, "demand": 0.5}
-    assert said(app) == expected(queued(), Variant(policy="sjf", changes=two))
+    assert said(app) == expected(queued(), Variant(policy="sjf", changes={"nodes": 3}), demand=0.5)
+    assert "With:" in shown(app)  # what happens stands apart from what is chosen
+    assert "Option:" in shown(app)
+    assert app.button(key="whatif-drop-demand").label == "50% fewer jobs ✕"
+    assert any(line.startswith(":small[:gray[Doing nothing ") and ", today " in line for line in cards(app))
     assert not app.exception
 
 
@@ -108,7 +123,7 @@ def test_a_moved_control_changes_the_answer_and_the_link(store: Store, open_page
 def test_changes_are_taken_back_one_by_one_in_turn_and_all_at_once(store: Store, open_page: OpenPage) -> None:
     app = opened(store, open_page, queued(), set=["nodes:3", "demand:1.5"], to="las", param=["quantum_s:120"])
     both = said(app)
-    assert both.startswith("These four changes, in one draw: ")
+    assert both.startswith("With 50% more jobs, one more node, LAS instead of FIFO and LAS, quantum ")
     app = app.button(key="whatif-drop-param.quantum_s").click().run()
     assert "param" not in app.query_params
     app = app.button(key="whatif-drop-demand").click().run()
@@ -130,15 +145,14 @@ def test_changes_are_taken_back_one_by_one_in_turn_and_all_at_once(store: Store,
 def test_a_link_reopens_exactly_this_view(store: Store, open_page: OpenPage) -> None:
     app = opened(store, open_page, queued())
     app = app.number_input(key="whatif-nodes").set_value(4).run()
-    app = app.button(key="whatif-vary-now").click().run()
+    app = app.slider(key="whatif-demand").set_value(1.5).run()
     first, named = said(app), link(app)
-    assert "10 paired draws" in first
-    assert named["vary"] == ["run_time_spread:0.3"]
+    assert named["set"] == ["demand:1.5", "nodes:4"]
     again = open_page(PAGE, **{name: values for name, values in named.items() if name != "scenario"},
                       scenario=queued().content_hash[:8])  # fmt: skip
     assert said(again) == first
     assert again.number_input(key="whatif-nodes").value == 4
-    assert len(store.list_experiments("what-if")) == 3  # as it was, four nodes exact, four nodes over draws
+    assert len(store.list_experiments("what-if")) == 3  # as it was, four nodes, more jobs too: nothing new is asked
 
 
 @pytest.mark.usefixtures("runner")
@@ -151,30 +165,62 @@ def test_same_seed_same_numbers_on_the_page_and_in_two_runs(store: Store, open_p
 
 
 @pytest.mark.usefixtures("runner")
-def test_nothing_random_is_exact_until_something_is_varied(store: Store, open_page: OpenPage) -> None:
+def test_nothing_random_is_exact_until_something_varies(store: Store, open_page: OpenPage) -> None:
     app = opened(store, open_page, queued(), set=["nodes:3"])
     assert "exact for this trace, not a forecast" in said(app)
-    assert "±" not in said(app)
-    assert app.number_input(key="whatif-draws").disabled
-    assert "Nothing varies: exact for this trace, not a forecast." in shown(app)
-    app = app.button(key="whatif-vary-now").click().run()
-    assert "10 paired draws" in said(app)
-    assert not app.number_input(key="whatif-draws").disabled
-    assert "run times ± 30%" in shown(app)
-    app = app.number_input(key="whatif-spread").set_value(50).run()
-    assert link(app)["vary"] == ["run_time_spread:0.5"]
-    app = app.number_input(key="whatif-draws").set_value(3).run()
-    assert "3 paired draws" in said(app)
+    assert "±" not in shown(app)
+    assert not any(" in all " in line for line in cards(app))  # no range where there is one future
+    varied = Futures.first(3, {"run_time_spread": 0.3})
+    app = opened(store, open_page, queued(), varied, set=["nodes:3"])
+    assert "this month as recorded and 3 simulated versions of it" in said(app)
+    assert any(line.endswith(", in all simulated versions]]") for line in cards(app))
+    assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}), varied)
 
 
 @pytest.mark.usefixtures("runner")
-def test_a_trace_of_days_is_drawn_anew_by_days_and_says_what_that_tells(store: Store, open_page: OpenPage) -> None:
+def test_a_trace_of_days_is_told_as_recorded_first_with_its_range_over_futures(
+    store: Store, open_page: OpenPage
+) -> None:
     jobs = queued().workload
-    days = jobs.with_columns(submit_s=jobs.submit_s + DAY_S * np.repeat(np.arange(4), 3), due_s=None)
-    app = opened(store, open_page, queued(workload=days), set=["nodes:1"])
-    assert link(app)["vary"] == ["days:1"]
-    assert "not tell how other days would differ" in shown(app)
-    assert "10 paired draws put together from its days" in said(app)
+    days = jobs.with_columns(submit_s=jobs.submit_s + DAY_S * np.repeat(np.arange(6), [1, 1, 1, 2, 3, 4]), due_s=None)
+    weeks = queued(workload=days.with_columns(workers=np.array([4] * 12)))
+    app = opened(store, open_page, weeks, set=["durations:2"])
+    assert "this month as recorded and 40 months put together from its days" in said(app)
+    doubled = weeks.workload.with_columns(work=2 * weeks.workload.work)
+    wait_s = simulate(weeks.replace(workload=doubled), "fifo").metrics["wait_p95"]
+    assert app.metric[1].value == KPIS["wait_p95"].show(wait_s)  # as recorded, exactly
+    assert any(line.endswith(", in 8 of 10 months]]") for line in cards(app))
+
+
+@pytest.mark.usefixtures("runner")
+def test_doing_nothing_is_the_option_where_only_conditions_are_set(store: Store, open_page: OpenPage) -> None:
+    app = opened(store, open_page, queued(), set=["demand:1.5"])
+    assert "Option: **do nothing**" in shown(app)
+    assert "whatif-keep" not in keys(app)  # what happens to you is no option
+    assert app.button(key="whatif-report").disabled
+    assert "cheaper" not in said(app)
+    app = app.button(key="whatif-try-nodes").click().run()
+    assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}), demand=1.5)
+    assert not app.button(key="whatif-report").disabled
+
+
+@pytest.mark.usefixtures("runner")
+def test_the_policy_of_today_is_said_once_and_never_follows_the_run_looked_at(
+    store: Store, open_page: OpenPage
+) -> None:
+    ran = store.save_run(simulate(queued(), "sjf").record("SJF"))
+    app = opened(store, open_page, queued(), run=ran)
+    assert said(app).startswith("As it is, FIFO: ")
+    assert "FIFO, assumed" in what_if_row.baseline_words(app.session_state[what_if_state.SPEC], queued())
+    app = app.selectbox(key="whatif-baseline").set_value("las").run()
+    assert said(app).startswith("As it is, LAS: ")
+    assert what_if_row.baseline_words(app.session_state[what_if_state.SPEC], queued()) == "Today: LAS"
+    later = open_page(PAGE, scenario=queued().content_hash)
+    assert said(later).startswith("As it is, LAS: ")
+    other = open_page(PAGE, scenario=queued().content_hash, policy="sjf")
+    assert what_if_row.baseline_words(other.session_state[what_if_state.SPEC], queued()) == "Compared with SJF"
+    other = other.button(key="whatif-say-today").click().run()
+    assert what_if_row.baseline_words(other.session_state[what_if_state.SPEC], queued()) == "Today: SJF"
 
 
 @pytest.mark.usefixtures("runner")
@@ -207,45 +253,58 @@ def test_what_takes_long_is_computed_when_the_reader_says_so(
 ) -> None:
     monkeypatch.setattr(what_if_state, "SLOW_S", 0.0)
     monkeypatch.setattr(what_if_state, "ROUGH_S", 0.0)
-    app = opened(store, open_page, queued(), set=["nodes:3"], vary=["run_time_spread:0.3"], draws="4")
-    assert app.button(key="whatif-apply").label.startswith("Apply to 4 draws, about ")
+    futures = Futures.first(4, {"run_time_spread": 0.3})
+    app = opened(store, open_page, queued(), futures, set=["nodes:3"])
+    assert app.button(key="whatif-apply").label.startswith("Confirm with 4 futures, about ")
     assert store.list_experiments("what-if") == []
     app = app.button(key="whatif-apply").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()
-    draws = Futures(seeds=(0, 1, 2, 3), vary={"run_time_spread": 0.3})
-    assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}), draws)
-    assert len(store.list_experiments("what-if")) == 2  # the first draw, and all of them
+    assert said(app) == expected(queued(), Variant(policy="fifo", changes={"nodes": 3}), futures)
+    assert len(store.list_experiments("what-if")) == 2  # future 0, and all of them
     assert "whatif-apply" not in keys(app)
     # another value of the same control waits for the word, and shows meanwhile what was there
     app = app.number_input(key="whatif-nodes").set_value(4).run()
     assert "whatif-apply" in keys(app)
     assert "Below is the answer to the question before." in shown(app)
     assert said(app).startswith("One more node ")
-    # a link to the first draw is there as a rough answer
+    # what was answered is there at once
     app = app.number_input(key="whatif-nodes").set_value(3).run()
     assert "whatif-apply" not in keys(app)
 
 
 @pytest.mark.usefixtures("runner")
-def test_where_one_draw_is_quick_its_rough_answer_comes_by_itself(
+def test_where_one_future_is_quick_the_recorded_month_comes_by_itself(
     store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(what_if_state, "plan_s", lambda plan, *_: 1.0 * len(plan.spec.draws.seeds))
-    app = opened(store, open_page, queued(), set=["nodes:3"], vary=["run_time_spread:0.3"], draws="4")
-    assert "rough, one draw does not tell them apart" in said(app)
-    assert app.button(key="whatif-apply").label == "Apply to 4 draws, about 4 s"
+    monkeypatch.setattr(what_if_state, "plan_s", lambda plan, *_: 1.0 * len(plan.spec.futures.seeds))
+    futures = Futures.first(4, {"run_time_spread": 0.3})
+    app = opened(store, open_page, queued(), futures, set=["nodes:3"])
+    assert "this month as recorded" in said(app)
+    assert app.button(key="whatif-apply").label == "Confirm with 4 futures, about 5 s"
     assert blue(app) == ["whatif-apply"]
-    assert {metric.proto.color for metric in app.metric} == {MetricProto.MetricColor.GRAY}
-    assert app.number_input(key="whatif-draws").value == 4  # what was asked for, not what the rough answer has
     assert app.button(key="whatif-report").disabled
     (info,) = store.list_experiments("what-if")
-    assert len(store.get_experiment(info.experiment_id).spec["draws"]["seeds"]) == 1
+    assert len(store.get_experiment(info.experiment_id).spec["futures"]["seeds"]) == 1
+    recorded = [metric.value for metric in app.metric]
     app = app.button(key="whatif-apply").click().run()
     app = app.run()
-    assert "4 paired draws" in said(app)
+    assert "this month as recorded and 4 simulated versions of it" in said(app)
+    assert [metric.value for metric in app.metric] == recorded  # the recorded value stays; its range is added
     assert "whatif-apply" not in keys(app)
-    assert blue(opened(store, open_page, queued(), vary=["run_time_spread:0.4"], draws="4")) == ["whatif-try-nodes"]
+    other = Futures.first(4, {"run_time_spread": 0.4})
+    assert blue(opened(store, open_page, queued(), other)) == ["whatif-try-nodes"]
+
+
+@pytest.mark.usefixtures("runner")
+def test_one_future_of_what_is_drawn_is_a_rough_preview_without_verdicts(
+    store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(what_if_state, "plan_s", lambda plan, *_: 1.0 * len(plan.spec.futures.seeds))
+    drawn = queued(options=SimulationRules(estimate_error=0.3))
+    app = opened(store, open_page, drawn, set=["nodes:3"], policy="sjf")
+    assert "rough preview" in said(app)
+    assert not any(one.value.startswith((":blue[", ":orange[")) for one in app.markdown)
 
 
 @pytest.mark.usefixtures("runner")
@@ -282,10 +341,9 @@ def test_a_run_that_cannot_be_is_told_in_a_box(store: Store, open_page: OpenPage
     ("params", "words"),
     [
         ({"set": ["nods:3"]}, "link, set=nods:3"),
-        ({"draws": "0"}, "must be a number from 1 to 1,000"),
         ({"policy": "fof"}, "fof"),
     ],
-    ids=("change", "draws", "policy"),
+    ids=("change", "policy"),
 )
 @pytest.mark.usefixtures("runner")
 def test_a_bad_link_says_what_is_wrong_and_begins_anew(
@@ -332,8 +390,7 @@ def test_free_slots_and_random_scenarios_open_too(store: Store, open_page: OpenP
     app = opened(store, open_page, queued(cluster=slots), set=["vm_types:two"])
     assert said(app).startswith("Only the VM types two ")
     app = opened(store, open_page, queued(options=SimulationRules(estimate_error=0.3)), to="sjf")
-    assert "10 paired draws" in said(app)
-    assert link(app)["draws"] == ["10"]
+    assert "21 simulated versions of the workload" in said(app)
 
 
 @pytest.mark.usefixtures("runner")
@@ -395,11 +452,11 @@ def test_a_moved_control_edits_the_scenario_once_and_the_question_is_never_read_
     monkeypatch.setattr(Study, "read_spec", was_read)
     app = app.slider(key="whatif-demand").set_value(1.5).run()
     assert not app.exception
-    assert link(app)["set"] == ["nodes:3", "demand:1.5"]
-    assert edits == [{"nodes": 3, "demand": 1.5}]
+    assert link(app)["set"] == ["demand:1.5", "nodes:3"]
+    assert edits == [{"demand": 1.5}, {"demand": 1.5, "nodes": 3}]  # doing nothing under the condition, the option
     assert reads == []  # the question travels as it is
     app = app.run()
-    assert said(app).startswith("One more node and demand +50%, in one draw: ")
-    assert (len(edits), len(reads)) == (1, 0)  # nothing is changed: nothing is edited
+    assert said(app).startswith("With 50% more jobs, one more node ")
+    assert (len(edits), len(reads)) == (2, 0)  # nothing is changed: nothing is edited
     app = app.button(key="whatif-undo").click().run()
-    assert (len(edits), len(reads)) == (1, 0)  # nor what was seen before
+    assert (len(edits), len(reads)) == (2, 0)  # nor what was seen before

@@ -138,10 +138,15 @@ def card_rows(answer: WhatIf, comparison: Comparison) -> list[Row]:
                  if _is_there(row := comparison.row(key))), None)  # fmt: skip
     waits = [row for row in service if row is not late and row.kpi.key != "slowdown_mean"][:1]
     completed, cost = comparison.row("completed"), cost_key(comparison)
-    differs = completed is not None and completed.of(CHANGED).verdict != "same"
-    third = completed if differs else comparison.row("wait_p50")
+    third = completed if completed is not None and differs(completed) else comparison.row("wait_p50")
     last = comparison.row(cost or "allocation_ratio")
     return [row for row in (late, *waits, third, last) if row is not None][:MOST_CARDS]
+
+
+def differs(row: Row) -> bool:
+    """Whether the changed side has another number in any future, however few they are."""
+    delta = row.of(CHANGED).delta
+    return delta is not None and bool(delta.value or delta.better or delta.worse)
 
 
 def forest_rows(answer: WhatIf, comparison: Comparison) -> list[Row]:

@@ -57,8 +57,8 @@ class WhatIfSpec(FrozenModel):
 
     def with_changes(self, scenario: Scenario, changes: Mapping[str, Value]) -> WhatIfSpec:
         """Return the question with these changes in place of its own, each where it belongs."""
-        option = self.changed.model_copy(update={"changes": options_of(scenario, changes)})
-        return self.model_copy(update={"condition": conditions_of(scenario, changes), "changed": option})
+        option = Variant(**dict(self.changed) | {"changes": options_of(scenario, changes)})
+        return WhatIfSpec(**dict(self) | {"condition": conditions_of(scenario, changes), "changed": option})
 
     @property
     def first_future(self) -> WhatIfSpec:

@@ -10,7 +10,7 @@ from dlsched.metrics.findings import HEADLINES
 from dlsched.metrics.money import cost_key
 from dlsched.metrics.stats.compare import Comparison, Row, compare
 from dlsched.policies.registry import find, spoken
-from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, WhatIf, service_rows
+from dlsched.studies.what_if.answer import CHANGED, TODAY, Moved, WhatIf, differs, service_rows
 from dlsched.studies.what_if.spec import WhatIfPlan
 from dlsched.wording.assumptions import Premise, assumptions, draw_premises
 from dlsched.wording.cautions import Caution, cautions
@@ -237,7 +237,7 @@ def completed_words(answer: WhatIf, comparison: Comparison) -> str:
         if (many := sum(one.get(name) or 0.0 for one in told) / len(told)) >= 0.5
     ]
     if answer.is_changed:
-        said += ", as many as before" if cell.verdict == "same" else f" ({cell.told.size} against {answer.before_name})"
+        said += f" ({cell.told.size} against {answer.before_name})" if differs(row) else ", as many as before"
     return said + (f"; {listed(lost)}" if lost else "") + "."
 
 

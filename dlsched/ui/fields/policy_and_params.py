@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from dlsched.domain.errors import StoreError
+from dlsched.domain.errors import DlschedError
 from dlsched.domain.policy import PolicySpec
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import LABELS, POLICIES, find, unmet_needs
@@ -24,6 +24,8 @@ ELASTIC_FIVE = ("fifo-skip", "hell-malleable", "knee-malleable", "knee-moldable"
 ADMITTING_FIVE = ("smd", "optimus", "esw", "fifo", "fifo-skip")
 BOOKING_FIVE = ("pd-ors", "oasis", "pd-ors-drf", "pd-ors-fifo", "fifo-skip")
 """Dorm is left out: its program of every slot takes most of a minute on the sample."""
+TODAYS = "todays-policy/"
+"""Key of the setting in the store that says which policy runs today: one for each family of versions of a scenario."""
 NOT_OFFERED = "Policies that need what the scenario lacks are not offered; Run says what."
 
 
@@ -67,16 +69,33 @@ def usual(scenario: Scenario) -> tuple[str, ...]:
 
 
 def usual_variant(scenario: Scenario) -> Variant:
-    """Return policy and parameters a question begins with: of the run that is looked at, else the first usual ones."""
-    run_id = session.run_id()
-    try:
-        info = None if run_id is None else session.store().run_info(run_id)
-    except StoreError:
-        info = None
-    if info is not None and info.scenario_hash == scenario.content_hash and info.policy in LABELS:
-        return variant_of(info)
+    """Return policy and parameters a question begins with: today's where somebody said it, else the first usual ones.
+
+    Never those of the run that was looked at last: the same question would begin differently from visit to visit.
+    """
+    if (said := todays_policy(scenario)) is not None:
+        return said
     first = [*usual(scenario), "fifo"]
     return Variant(policy=next(key for key in first if key == "fifo" or not unmet_needs(find(key), scenario)))
+
+
+def todays_policy(scenario: Scenario) -> Variant | None:
+    """Return the policy this cluster runs today, as somebody said of the scenario; None where nobody did."""
+    kept = session.store().get_setting(TODAYS + session.lineage_of(scenario))
+    if kept is None:
+        return None
+    try:
+        said = Variant.model_validate(kept)
+        spec = find(said.policy)
+        spec.parse(dict(said.params))
+    except (DlschedError, ValueError):  # of an older version of this program
+        return None
+    return None if unmet_needs(spec, scenario) else said
+
+
+def say_todays_policy(scenario: Scenario, variant: Variant) -> None:
+    """Remember what this cluster runs today, for a scenario and its versions."""
+    session.store().set_setting(TODAYS + session.lineage_of(scenario), variant.model_dump(mode="json"))
 
 
 def variant_of(info: RunInfo) -> Variant:

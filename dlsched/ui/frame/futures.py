@@ -26,7 +26,7 @@ USUAL: Mapping[str, Value] = {"days": 1.0, SPREAD: 0.3, FAILURES: 480.0}
 
 def futures_of(scenario: Scenario) -> Futures:
     """Return the futures that all pages look at: those that were chosen, else the usual ones."""
-    chosen = session.store().get_setting(_setting(scenario))
+    chosen = session.store().get_setting(PREFIX + session.lineage_of(scenario))
     usual = usual_futures(scenario)
     if chosen is None:
         return usual
@@ -39,12 +39,8 @@ def futures_of(scenario: Scenario) -> Futures:
 
 def choose(scenario: Scenario, futures: Futures) -> None:
     """Let all pages look at these futures of a scenario, and of its versions, from now on."""
-    session.store().set_setting(_setting(scenario), {"count": futures.count, "vary": futures.vary})
-
-
-def _setting(scenario: Scenario) -> str:
-    info = session.store().scenario_info(scenario.content_hash)
-    return PREFIX + (scenario.content_hash if info is None else info.lineage)
+    now = {"count": futures.count, "vary": futures.vary}
+    session.store().set_setting(PREFIX + session.lineage_of(scenario), now)
 
 
 def menu(scenario: Scenario) -> None:

@@ -131,6 +131,12 @@ def scenario_info() -> ScenarioInfo:
     return info
 
 
+def lineage_of(scenario: Scenario) -> str:
+    """Return what a scenario and all its versions have in common: settings of it are kept under this name."""
+    info = store().scenario_info(scenario.content_hash)
+    return scenario.content_hash if info is None else info.lineage
+
+
 def start_scenario() -> ScenarioInfo:
     """Return the scenario a new session begins with: the last one used, else the demo."""
     last = store().get_setting("last_scenario")

@@ -111,7 +111,7 @@ def _control(spec: WhatIfSpec, scenario: Scenario, change: Factor) -> None:
 
 def _policy(spec: WhatIfSpec, scenario: Scenario) -> None:
     policy = spec.changed.policy
-    text = f"Policy, today {safe(LABELS[spec.baseline.policy])}"
+    text = f"Policy, compared with {safe(LABELS[spec.baseline.policy])}"
     st.session_state["whatif-policy"] = policy
     policy_field(
         scenario, "whatif-policy", text if policy == spec.baseline.policy else f":violet[**{text}**]", keep=policy,

@@ -38,7 +38,7 @@ ASKED, LAST, SPEEDS = "whatif-question", "whatif-last", "whatif-speeds"
 SLOW_S = 3.0
 """What takes longer is computed when the reader says so, not at every move of a control."""
 ROUGH_S = 1.0
-"""What takes longer is asked about its first draw too, so that there is a rough answer meanwhile."""
+"""What takes longer is asked about future 0 alone too, so that there is an answer meanwhile."""
 MOST_UNDO = 50
 
 
@@ -68,6 +68,8 @@ def open_spec(spec: WhatIfSpec) -> None:
 
 def asked(scenario: Scenario) -> WhatIfSpec:
     """Return the question of this tab about a scenario: of the link where it is a new one, else as it was left.
+
+    A new one begins with the policy of today, the same at every visit.
 
     Raises
     ------
@@ -136,8 +138,17 @@ def put_changes(changes: Mapping[str, Value]) -> None:
 
 
 def put_changed(**parts: Any) -> None:
-    """Ask about another choice against the same baseline, on the same draws; parts not named stay."""
+    """Ask about another choice against the same baseline, in the same futures; parts not named stay."""
     put(now().model_copy(update={"changed": Variant(**(dict(now().changed) | parts))}))
+
+
+def put_baseline(baseline: Variant) -> None:
+    """Compare with another policy; an option that changed no policy keeps the one of the baseline."""
+    spec = now()
+    changed = spec.changed
+    if (changed.policy, changed.params) == (spec.baseline.policy, spec.baseline.params):
+        changed = changed.model_copy(update={"policy": baseline.policy, "params": baseline.params})
+    put(spec.model_copy(update={"baseline": baseline, "changed": changed}))
 
 
 def can_undo() -> bool:
@@ -171,7 +182,7 @@ class _KeptScenarios(EditedScenarios):
     """A scenario with changes that the app keeps from one look at the page to the next."""
 
     def at(self, changes: Mapping[str, Value], seed: int) -> Scenario:
-        """Return the scenario with changes for the draw of a seed; InputError as :func:`changed`."""
+        """Return the scenario with changes in the future of a seed; InputError as :func:`changed`."""
         own = seed if differs_by_seed(self.scenario, changes) else 0
         return _edited(self.scenario.content_hash, json.dumps(dict(changes)), own, self.scenario)
 
@@ -220,12 +231,12 @@ def _kind_of(spec: WhatIfSpec) -> tuple[Any, ...]:
 
 
 def is_asked(spec: WhatIfSpec) -> bool:
-    """Whether this tab has asked the runner this question last, or the same about the first draw alone."""
+    """Whether this tab has asked the runner this question last, or the same about future 0 alone."""
     return st.session_state.get(ASKED) in (spec, spec.first_future)
 
 
 def ask_by_itself(plan: WhatIfPlan, seconds: float) -> None:
-    """Ask what is answered soon without being told to: all draws, else the first one alone, else nothing."""
+    """Ask what is answered soon without being told to: all futures, else the first one alone, else nothing."""
     if seconds <= SLOW_S:
         ask(plan, seconds)
         return
@@ -235,7 +246,7 @@ def ask_by_itself(plan: WhatIfPlan, seconds: float) -> None:
 
 
 def ask(plan: WhatIfPlan, seconds: float) -> None:
-    """Ask the background runner, about the first draw first where all of them take long; stop what is out of date."""
+    """Ask the background runner, about future 0 first where all of them take long; stop what is out of date."""
     spec = plan.spec
     WHAT_IFS.work.drop()
     specs = [spec.first_future, spec] if seconds > ROUGH_S and len(spec.futures.seeds) > 1 else [spec]

@@ -1,49 +1,34 @@
-"""What the page What if shows: changes, answer in a sentence, cards, pictures, who wins, what differs, next steps."""
+"""What the page What if shows below its row: answer in a sentence, cards, pictures, who wins, next steps."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.errors import DlschedError
-from dlsched.domain.scenario import Scenario
 from dlsched.figures import what_if as figures
 from dlsched.metrics.job_classes import NAMED, NOUNS
-from dlsched.metrics.stats.compare import Comparison, Row
-from dlsched.policies.registry import find, unmet_needs
-from dlsched.studies.design import factor_of
-from dlsched.studies.what_if import WhatIfPlan, WhatIfSpec, moved
-from dlsched.studies.what_if.answer import CHANGED, TODAY, WhatIf, card_rows, comparison_of
-from dlsched.studies.what_if.words import (
-    cautions_of,
-    completed_words,
-    moved_words,
-    premises_of,
-    sentence,
-    settings,
-)
+from dlsched.metrics.stats.compare import Comparison
+from dlsched.studies.what_if import WhatIfPlan
+from dlsched.studies.what_if.answer import WhatIf, comparison_of
+from dlsched.studies.what_if.words import cautions_of, completed_words, premises_of, sentence, settings
 from dlsched.ui.frame import charts, parts, session
 from dlsched.ui.frame.text import dollars, safe
-from dlsched.ui.plan import memo_options
-from dlsched.ui.plan import what_if_form as form
+from dlsched.ui.plan import memo_options, size_state, what_if_cards
 from dlsched.ui.plan import what_if_state as state
 from dlsched.ui.plan.what_if_state import WHAT_IFS, Shown
-from dlsched.ui.results import cards, winners
+from dlsched.ui.results import winners
 from dlsched.ui.scenario import price_lists, trust
 from dlsched.wording.caveats import Caveat, ordered
-from dlsched.wording.certainty import range_words
-from dlsched.wording.formats import MISSING, amount
+from dlsched.wording.formats import amount
 
+NO_OPTION = "Choose something first: what happens to you is no option"
 PICTURES = {"waits_s": "Wait", "times_in_system_s": "Time in system", "queue": "Queue over time"}
 WINS, DIFFERS, HOW = "Who wins, who loses", "What differs", "How it is computed"
-EVERYDAY = ("easy-backfill", "las", "sjf", "fifo")
-"""Policies that are suggested, in this order, where they are not the present one."""
 STYLE = """<style>
 .st-key-whatif-old{opacity:.55}
 .st-key-whatif-row button p{white-space:nowrap}
+.st-key-whatif-cards [data-testid=stColumn]>div{height:100%}
 @media(max-width:1240px){
 :is(.st-key-whatif-cards,.st-key-whatif-pictures) [data-testid=stHorizontalBlock]{flex-wrap:wrap}
 .st-key-whatif-cards [data-testid=stColumn]{min-width:45%}
@@ -51,64 +36,9 @@ STYLE = """<style>
 </style>"""
 
 
-# ---- the row of changes ------------------------------------------------------------------------------
-
-
-def changes_row(spec: WhatIfSpec, scenario: Scenario) -> DeltaGenerator:
-    """Show the baseline and each change with a way to take it back, suggestions where there is none.
-
-    Returns the place at its end, for what can be done with the answer.
-    """
+def styled() -> None:
+    """Style what the page shows."""
     st.html(STYLE)
-    differs = moved(spec, scenario)
-    base = f"**Baseline**: {safe(find(spec.baseline.policy).label)}, the scenario as it is"
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="whatif-row"):
-        st.markdown(base, width="content")
-        for one in differs:
-            words = dollars(safe(moved_words(one), 60))
-            st.button(f"{words} ✕", key=f"whatif-drop-{one.key}", on_click=_drop, args=(one.key,),
-                      help="Take this change back")  # fmt: skip
-        if not differs:
-            _suggestions(spec, scenario)
-        st.space("stretch")
-        st.button("Undo", key="whatif-undo", on_click=state.undo, disabled=not state.can_undo(),
-                  help="Back to the question before", type="tertiary")  # fmt: skip
-        st.button("Reset", key="whatif-reset", on_click=state.reset, disabled=not differs, type="tertiary",
-                  help="Change nothing of the scenario; the draws stay")  # fmt: skip
-        kept_list(scenario.content_hash)
-        return st.container(width="content")
-
-
-def _drop(key: str) -> None:
-    spec = state.now()
-    if key == "policy":
-        form.set_policy(spec.baseline.policy)
-    elif key.startswith("param."):
-        name, params = key.removeprefix("param."), dict(spec.changed.params)
-        params.pop(name, None)
-        if spec.changed.policy == spec.baseline.policy and name in spec.baseline.params:
-            params[name] = spec.baseline.params[name]
-        state.put_changed(params=params)
-    else:
-        form.set_change(key, None)
-
-
-def _suggestions(spec: WhatIfSpec, scenario: Scenario) -> None:
-    st.markdown(":gray[Nothing is changed. Try]", width="content")
-    usual = form.usual_keys(scenario)
-    nodes = next((key for key in usual if key.startswith("nodes")), None)
-    if nodes is not None:
-        kind = nodes.partition(".")[2]
-        now = factor_of(scenario, nodes).own(scenario)
-        st.button(f"+1 {safe(kind, 20)} node" if kind else "+1 node", key="whatif-try-nodes", type="primary",
-                  on_click=form.set_change, args=(nodes, int(now or 0) + 1),
-                  help="One node more, the jobs as they are")  # fmt: skip
-    st.button("demand +20%", key="whatif-try-demand", on_click=form.set_change,
-              args=("demand", 1.2), help="1.2 times as many jobs over the same time")  # fmt: skip
-    other = next((key for key in EVERYDAY if key != spec.baseline.policy and not unmet_needs(find(key), scenario)), "")
-    if other:
-        st.button(find(other).label, key="whatif-try-policy", on_click=form.set_policy, args=(other,),
-                  help=dollars(find(other).summary))  # fmt: skip
 
 
 # ---- the answer --------------------------------------------------------------------------------------
@@ -117,7 +47,7 @@ def _suggestions(spec: WhatIfSpec, scenario: Scenario) -> None:
 def show(shown: Shown, asked: WhatIfPlan, *, refining: bool = False, old: bool = False) -> None:
     """Show an answer below the question that is ``asked``.
 
-    ``refining``: more draws are under way; ``old``: it answers the question before.
+    ``refining``: the other futures are under way; ``old``: it answers the question before.
     """
     answer = shown.answer
     comparison = comparison_of(answer)
@@ -134,7 +64,7 @@ def show(shown: Shown, asked: WhatIfPlan, *, refining: bool = False, old: bool =
         parts.sentence(sentence(answer, comparison), _caveats(plan), premises, key="whatif")
         if answer.errors:
             return
-        _cards(answer, comparison)
+        what_if_cards.show(answer, comparison)
         _sure(shown, plan, asked, comparison, refining=refining)
         _pictures(answer, comparison)
         _further(shown, comparison)
@@ -150,39 +80,16 @@ def _caveats(plan: WhatIfPlan) -> tuple[Caveat, ...]:
     return ordered(one for side, key in sides for one in trust.caveats(side, [key], about=today, resampled=resampled))
 
 
-def _cards(answer: WhatIf, comparison: Comparison) -> None:
-    st.html(cards.STYLE)
-    rows = card_rows(answer, comparison)
-    with st.container(key="whatif-cards"):
-        columns = st.columns(len(rows) or 1)
-    for column, row in zip(columns, rows, strict=False):
-        cell = row.of(CHANGED)
-        value = MISSING if cell.value is None else cards.on_card(row.kpi).show(cell.value.value)
-        delta = cards.delta_of(row, CHANGED) if answer.is_changed else _own_interval(row, comparison)
-        column.metric(row.kpi.label, dollars(value), help=dollars(row.kpi.tooltip), border=True, **delta)
-
-
-def _own_interval(row: Row, comparison: Comparison) -> dict[str, Any]:
-    """Return the interval of a value that is compared with nothing, as a card shows it."""
-    value = row.of(TODAY).value
-    around = "" if value is None else range_words(row.kpi.kind, value.low, value.high)
-    if not around:
-        return {}
-    return {
-        "delta": dollars(around), "delta_color": "off", "delta_arrow": "off",
-        "delta_description": comparison.interval_note,
-    }  # fmt: skip
-
-
 def _sure(shown: Shown, plan: WhatIfPlan, asked: WhatIfPlan, comparison: Comparison, *, refining: bool) -> None:
     """Say how sure the numbers are and what varies; then what comes next."""
     answer = shown.answer
-    text = "Differences from today, as the scenario is. " if answer.is_changed else ""
-    st.markdown(f":gray[{dollars(text + completed_words(answer, comparison))}]")
+    text = f"Differences from {answer.before_name}{' under the same conditions' if answer.conditions else ''}. "
+    st.markdown(f":gray[{dollars(text * answer.is_changed + completed_words(answer, comparison))}]")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if refining:
-            st.badge("refining: more draws are under way", color="violet")
-        st.badge(comparison.certainty, color="gray", help="Both sides meet the same jobs in each future")
+            st.badge(f"{amount(asked.spec.futures.count, 'future')} under way", color="violet",
+                     help="This answer is replaced when they are there")  # fmt: skip
+        st.badge(comparison.certainty, color="gray", help="All sides meet the same jobs in each future")
         st.badge("audit failed" if answer.audit else "audit ok", color="red" if answer.audit else "blue",
                  help="Every run was re-checked by a program that shares no code with the simulator.")  # fmt: skip
         if refining:  # in the place of what comes next, which would stay there greyed
@@ -239,15 +146,27 @@ def _winners(answer: WhatIf) -> None:
 
 
 def _next_steps(shown: Shown) -> None:
-    """Offer what comes after an answer: find a size, write it down."""
+    """Offer what comes after an answer: find a size under the same conditions, write it down."""
     is_kept, usable = memo_options.is_kept(shown.spec.scenario, shown.experiment_id), is_usable(shown)
-    if st.button("Find the cheapest size", key="whatif-size", help="The smallest cluster that meets a target"):
-        session.go("plan/size.py")
-    if st.button("Add to report", key="whatif-report", disabled=not usable, type="primary" if is_kept else "secondary",
-                 help="Keeps this as an option and opens the report"):  # fmt: skip
+    if st.button("Find the cheapest size", key="whatif-size",
+                 help="The smallest cluster that meets a target, under the same conditions and policy"):  # fmt: skip
+        with parts.mistakes_shown():
+            _open_size(shown)
+    why = "Keeps this as an option and opens the report" if shown.answer.moved else NO_OPTION
+    if st.button("Add to report", key="whatif-report", disabled=not usable, help=why,
+                 type="primary" if is_kept else "secondary"):  # fmt: skip
         memo_options.keep(shown.spec.scenario, shown.experiment_id)
         memo_options.want(shown.experiment_id)
         session.go("plan/report.py")
+
+
+def _open_size(shown: Shown) -> None:
+    chosen = shown.spec.changed
+    open_for = getattr(size_state, "open_for", None)
+    if open_for is None:
+        session.go("plan/size.py")
+    else:
+        open_for(session.scenario(), shown.spec.condition, chosen.policy, chosen.params)
 
 
 def keep_button(shown: Shown) -> None:
@@ -256,16 +175,16 @@ def keep_button(shown: Shown) -> None:
     if memo_options.is_kept(scenario_hash, shown.experiment_id):
         st.button("Kept as option ✕", key="whatif-unkeep", on_click=memo_options.drop,
                   args=(scenario_hash, shown.experiment_id), help="Take it off the options")  # fmt: skip
-    elif shown.answer.is_changed:
+    elif shown.answer.moved:
         st.button("Keep as option", key="whatif-keep", on_click=memo_options.keep, disabled=not is_usable(shown),
                   type="primary", args=(scenario_hash, shown.experiment_id),
                   help="Remembered with this scenario, to look at again and for the report")  # fmt: skip
 
 
 def is_usable(shown: Shown) -> bool:
-    """Whether an answer can be an option: a change with an interval or exact, all runs done, their books clean."""
+    """Whether an answer can be an option: something is chosen, in all futures, all runs done, their books clean."""
     answer = shown.answer
-    return answer.is_changed and (answer.exact or answer.draws > 1) and not answer.errors and not answer.audit
+    return bool(answer.moved) and (answer.exact or answer.draws > 1) and not answer.errors and not answer.audit
 
 
 def kept_list(scenario_hash: str) -> None:
@@ -295,8 +214,9 @@ def _open(experiment_id: str) -> None:
 
 
 HOW_TEXT = """
-Both sides meet the same futures: in each the same jobs arrive, with the same true run times and the same failures.
-Every run is audited.
+All sides meet the same futures: in each the same jobs arrive, with the same true run times and the same failures. What
+happens (more jobs, longer runs, prices, failures) happens to all but today; only what is chosen differs then. Every
+run is audited.
 
 **A recorded trace.** Its month comes first, exact, as a replay. Other months are put together from its whole days,
 drawn with replacement. The range holds 8 of 10 of them. A change is called better or worse where nearly all of them
@@ -309,5 +229,5 @@ interval of its mean, of waits as a ratio, leaves out no change.
 Where nothing varies the numbers are exact for this trace and no forecast.
 
 **Pictures** of waits, times in system and the queue are of the first future. Costs are per month of 30.4 days where
-nodes are fixed, because the time in which jobs arrive may differ; in all where the policy rents machines.
+nodes are owned, and per completed job where the policy rents machines.
 """

@@ -10,7 +10,6 @@ import streamlit as st
 
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.savings import gain_words
-from dlsched.metrics.stats.compare import Row, told
 from dlsched.ui.frame.runs_of import SeriesNumbers
 from dlsched.ui.frame.text import dollars
 from dlsched.wording.certainty import range_note, range_words
@@ -90,17 +89,3 @@ def show(numbers: SeriesNumbers, label: str, *, money_first: bool = False) -> No
 def on_card(kpi: KPI) -> KPI:
     """Return how a card shows a metric: a label that says "per month" says it for the numbers too."""
     return replace(kpi, kind="usd") if kpi.kind == "usd_per_month" else kpi
-
-
-def delta_of(row: Row, name: str) -> dict[str, Any]:
-    """Return the arguments of st.metric that show a run's difference; none for the baseline itself."""
-    cell = row.of(name)
-    if cell.verdict in ("baseline", "missing") or cell.delta is None:
-        return {}
-    decided, words = cell.verdict in ("better", "worse"), told(on_card(row.kpi), cell.delta)
-    return {
-        "delta": dollars(words.size),
-        "delta_color": {"better": "blue", "worse": "orange"}.get(cell.verdict, "off"),
-        "delta_arrow": ("down" if cell.delta.value < 0 else "up") if decided else "off",
-        "delta_description": dollars(", ".join(filter(None, (words.around, words.verdict)))),
-    }
