@@ -15,10 +15,11 @@ from dlsched.figures import gantt, rented, result
 from dlsched.figures.bounds import bounds_of_run
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import COST, Limited, all_limited
-from dlsched.ui.frame import charts, loaders, session
+from dlsched.ui.frame import charts, loaders, runs_of, session
 from dlsched.ui.frame.text import dollars
 from dlsched.ui.results.gantt import boxed, in_words, raster_of, whole_of
 from dlsched.ui.results.window import show as show_window
+from dlsched.wording.certainty import range_words
 from dlsched.wording.formats import Number, amount, count, duration
 
 RENT = "rent"
@@ -63,12 +64,15 @@ def overview_tab(run_id: str, scenario: Scenario) -> None:
 
 
 def numbers_tab(run_id: str, scenario: Scenario) -> None:
-    """Show every metric with its exact value and definition, parameters, and downloads."""
-    metrics = loaders.metrics(run_id)
+    """Show every metric with its range over futures, its exact value here and its definition; settings; downloads."""
+    metrics, own = loaders.metrics(run_id), runs_of.chosen_of([run_id])[0]
+    numbers = runs_of.numbers_of([own])
+    told, estimates = numbers.headline(own.label), numbers.estimates(own.label)
     rows = [
-        {"Section": kpi.section, "Number": kpi.label, "Value": kpi.show(metrics.get(key)),
-         "Exact": kpi.show(metrics.get(key), exact=True), "Better": kpi.better, "How it is counted": kpi.tooltip,
-         "Name in files": key}
+        {"Section": kpi.section, "Number": kpi.label, "Value": kpi.show(told.get(key)),
+         "Range": range_words(kpi.kind, estimates[key].low, estimates[key].high) if key in estimates else "",
+         "In this future, exact": kpi.show(metrics.get(key), exact=True), "Better": kpi.better,
+         "How it is counted": kpi.tooltip, "Name in files": key}
         for key, kpi in KPIS.items()
         if key in metrics
     ]  # fmt: skip
