@@ -1,0 +1,247 @@
+"""The same question has the same number on every page, in every study and in every command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlsched.cli.main import main
+from dlsched.domain.scenario import Scenario
+from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.stats.basis import Basis
+from dlsched.metrics.stats.statements import Change, Estimate, change_of, value_of
+from dlsched.runner.carried import CarriedCells
+from dlsched.store import Store
+from dlsched.studies import growth, sizing, sweep
+from dlsched.studies.design import EditedScenarios, Futures, Variant, basis_of, resolve_variant, run_variants
+from dlsched.studies.growth.spec import GrowthSpec
+from dlsched.studies.simulation import simulate
+from dlsched.studies.sizing.answer import Sizing
+from dlsched.studies.sizing.spec import SizeSpec, TypeRange
+from dlsched.studies.sizing.targets import read_target
+from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
+from dlsched.studies.what_if import run_what_if, unchanged
+from dlsched.studies.what_if.answer import CHANGED, TODAY, comparison_of
+from dlsched.ui.frame import futures as chosen_futures
+from dlsched.workload.scenario_file import write_scenario
+from tests.support.known import known
+from tests.support.recorded_week import recorded_week
+
+FUTURES = 12
+MORE = {"demand": 1.3}
+METRICS = ("wait_p95", "late_share", "cost_month", "completed")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What runs say that were made by nobody's page: estimates and changes by question."""
+
+    scenario: Scenario
+    futures: Futures
+    basis: Basis
+    runs: dict[str, list[dict[str, Any]]]
+
+    def of(self, name: str, metric: str) -> Estimate:
+        """Return the value of a metric in a situation, with its range."""
+        return value_of(KPIS[metric], [run[metric] for run in self.runs[name]], self.basis)
+
+    def change(self, name: str, base: str, metric: str) -> Change:
+        """Return how two situations differ."""
+        ours, theirs = ([run[metric] for run in self.runs[each]] for each in (name, base))
+        return change_of(KPIS[metric], ours, theirs, self.basis)
+
+
+def situations(scenario: Scenario) -> dict[str, Variant]:
+    """Return the questions: what one has, another policy, a node more, more jobs, and both."""
+    nodes = {"nodes": scenario.cluster.num_nodes + 1}
+    return {
+        "FIFO": Variant(policy="fifo"),
+        "SJF": Variant(policy="sjf"),
+        "node": Variant(policy="fifo", changes=nodes),
+        "more jobs": Variant(policy="fifo", changes=MORE),
+        "both": Variant(policy="fifo", changes=MORE | nodes),
+    }
+
+
+@pytest.fixture(scope="module")
+def cells() -> CarriedCells:
+    """Numbers that one place has made and the others find."""
+    return CarriedCells()
+
+
+@pytest.fixture(scope="module")
+def truth(cells: CarriedCells) -> Truth:
+    scenario = recorded_week()
+    futures = Futures.first(FUTURES, {"days": 1})
+    asked = situations(scenario)
+    batch = run_variants(scenario, list(asked.values()), futures, store=cells)
+    runs = {
+        name: [dict(known(result.metrics)) for result in results]
+        for name, results in zip(asked, batch.results, strict=True)
+    }
+    edited = EditedScenarios(scenario)
+    basis = basis_of(scenario, [resolve_variant(edited, one, futures) for one in asked.values()], futures)
+    return Truth(scenario, futures, basis, runs)
+
+
+def test_the_questions_have_different_answers(truth: Truth) -> None:
+    assert truth.basis == Basis(kind="recorded", futures=FUTURES, days=7)
+    waits = [truth.of(name, "wait_p95") for name in truth.runs]
+    assert len({wait.value for wait in waits}) == len(waits)
+    assert all(known(wait.low) < known(wait.high) for wait in waits)
+    assert truth.of("more jobs", "completed").value == pytest.approx(1.3 * truth.of("FIFO", "completed").value, abs=1)
+
+
+# ---- studies -------------------------------------------------------------------------------------------
+
+
+def test_what_if(truth: Truth, cells: CarriedCells) -> None:
+    spec = unchanged(truth.scenario, "fifo", futures=truth.futures)
+    nodes = situations(truth.scenario)["node"].changes
+    for name, base, changes in (
+        ("node", "FIFO", nodes),
+        ("more jobs", "FIFO", MORE),
+        ("both", "more jobs", MORE | nodes),
+    ):
+        before = len(cells.made)
+        answer = run_what_if(spec.with_changes(truth.scenario, changes), truth.scenario, store=cells)
+        assert len(cells.made) == before  # nothing was computed that another place had
+        assert answer.basis == truth.basis
+        comparison = comparison_of(answer)
+        for metric in METRICS:
+            row = known(comparison.row(metric))
+            assert row.of(CHANGED).value == truth.of(name, metric)
+            assert row.of(TODAY).value == truth.of(base, metric)
+            assert row.of(CHANGED).delta == truth.change(name, base, metric)
+
+
+def size_of(truth: Truth, cells: CarriedCells, condition: dict[str, Any]) -> Sizing:
+    today = truth.scenario.cluster.num_nodes
+    spec = SizeSpec(
+        scenario=truth.scenario.content_hash,
+        targets=(read_target("wait_p95<=100h"),),
+        policy="fifo",
+        types=(TypeRange(key="nodes", least=today, most=today + 1),),
+        futures=truth.futures,
+        condition=condition,
+        headroom=False,
+    )
+    return sizing.STUDY.run(spec, truth.scenario, store=cells)
+
+
+@pytest.mark.parametrize(("condition", "names"), [({}, ("FIFO", "node")), (MORE, ("more jobs", "both"))])
+def test_size(truth: Truth, cells: CarriedCells, condition: dict[str, Any], names: tuple[str, str]) -> None:
+    found = size_of(truth, cells, condition)
+    today = truth.scenario.cluster.num_nodes
+    for name, nodes in zip(names, (today, today + 1), strict=True):
+        waits = [draw.values["wait_p95"] for draw in found.size((nodes,)).draws]
+        assert waits == [run["wait_p95"] for run in truth.runs[name]]
+
+
+def test_growth(truth: Truth, cells: CarriedCells) -> None:
+    spec = GrowthSpec(
+        scenario=truth.scenario.content_hash,
+        policy="fifo",
+        targets=(read_target("wait_p95<=100h"),),
+        percent=30.0,
+        months=1,
+        futures=truth.futures,
+    )
+    found = growth.STUDY.run(spec, truth.scenario, store=cells)
+    for month, name in enumerate(("FIFO", "more jobs")):
+        waits = [draw.values["wait_p95"] for draw in found.months[month].draws]
+        assert waits == [run["wait_p95"] for run in truth.runs[name]]
+
+
+def test_sweep(truth: Truth, cells: CarriedCells) -> None:
+    today = truth.scenario.cluster.num_nodes
+    spec = SweepSpec(
+        scenario=truth.scenario.content_hash,
+        axes=(AxisSpec(key="nodes", values=(today, today + 1)),),
+        policies=("fifo", "sjf"),
+        futures=truth.futures,
+    )
+    before = len(cells.made)
+    found = sweep.run_sweep(spec, truth.scenario, store=cells)
+    assert len(cells.made) == before + len(truth.futures.seeds)  # SJF with a node more
+    for name, place in (("FIFO", (0, "fifo")), ("SJF", (0, "sjf")), ("node", (1, "fifo"))):
+        for metric in METRICS:
+            values = [cell.values[metric] for cell in found.answer.at(*place)]
+            assert values == [run[metric] for run in truth.runs[name]]
+
+
+# ---- commands ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def file(truth: Truth, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("truth") / "week.json"
+    write_scenario(truth.scenario, str(path))
+    return str(path)
+
+
+def typed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    """Return the JSON that a command prints."""
+    assert main([*words, "--futures", str(FUTURES), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def assert_rows(rows: list[dict[str, Any]], truth: Truth, names: dict[str, str], base: str) -> None:
+    """Compare rows of the command with the truth; ``names``: what a situation is called there."""
+    for name, called in names.items():
+        for metric in METRICS:
+            row = next(row for row in rows if (row["key"], row["name"]) == (metric, called))
+            value = truth.of(name, metric)
+            assert (row["value"], row["low"], row["high"]) == (value.value, value.low, value.high)
+            if name != base:
+                change = truth.change(name, base, metric)
+                assert (row["delta"], row["verdict"], row["better"]) == (change.value, change.verdict, change.better)
+
+
+def test_the_command_compare(truth: Truth, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = f"nodes={truth.scenario.cluster.num_nodes + 1}"
+    typed_words = ("compare", file, "--policies", "fifo,sjf", "--set", nodes, "--processes", "1")
+    found = typed(capsys, *typed_words)
+    assert_rows(found["rows"], truth, {"FIFO": "FIFO", "SJF": "SJF", "node": "One more node"}, "FIFO")
+    found = typed(capsys, *typed_words, "--condition", "demand=1.3")
+    assert_rows(found["rows"], truth, {"more jobs": "FIFO", "both": "One more node"}, "more jobs")
+
+
+def test_the_commands_size_growth_and_sweep(truth: Truth, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    today = truth.scenario.cluster.num_nodes
+    goal = ("--target", "wait_p95<=100h", "--policy", "fifo", "--processes", "1")
+    found = typed(capsys, "size", file, *goal, "--types", f"nodes={today}:{today + 1}", "--condition", "demand=1.3")
+    waits = {size["counts"][0]: [draw["values"]["wait_p95"] for draw in size["draws"]] for size in found["sizes"]}
+    assert waits[today] == [run["wait_p95"] for run in truth.runs["more jobs"]]
+    assert waits[today + 1] == [run["wait_p95"] for run in truth.runs["both"]]
+    found = typed(capsys, "growth", file, *goal, "--percent", "30", "--months", "1")
+    waits = {month["month"]: [draw["values"]["wait_p95"] for draw in month["draws"]] for month in found["months"]}
+    assert waits[0] == [run["wait_p95"] for run in truth.runs["FIFO"]]
+    assert waits[1] == [run["wait_p95"] for run in truth.runs["more jobs"]]
+    found = typed(capsys, "sweep", file, "--vary", f"nodes={today},{today + 1}", "--policies", "fifo,sjf")
+    of_sjf = [cell["values"]["wait_p95"] for cell in found["cells"] if (cell["point"], cell["policy"]) == (0, "sjf")]
+    assert of_sjf == [run["wait_p95"] for run in truth.runs["SJF"]]
+
+
+def test_the_command_simulate_is_future_0(truth: Truth, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", file, "--policy", "sjf", "--json"]) == 0
+    metrics = json.loads(capsys.readouterr().out)["metrics"]
+    assert {key: metrics[key] for key in METRICS} == {key: truth.runs["SJF"][0][key] for key in METRICS}
+
+
+# ---- pages ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stored(store: Store, truth: Truth, cells: CarriedCells) -> Iterator[dict[str, str]]:
+    """The scenario with its futures, the runs of future 0 in full, and the numbers of the others in the store."""
+    store.save_scenario(truth.scenario)
+    chosen_futures.choose(truth.scenario, truth.futures)
+    store.save_cells(list(cells.made.values()))
+    yield {policy: store.save_run(simulate(truth.scenario, policy).record()) for policy in ("fifo", "sjf")}
