@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dlsched.cli.main import main
 from dlsched.domain.scenario import Scenario
@@ -17,6 +17,7 @@ from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.statements import Change, Estimate, change_of, value_of
 from dlsched.runner.carried import CarriedCells
 from dlsched.store import Store
+from dlsched.store.record import ExperimentRecord
 from dlsched.studies import growth, sizing, sweep
 from dlsched.studies.design import EditedScenarios, Futures, Variant, basis_of, resolve_variant, run_variants
 from dlsched.studies.growth.spec import GrowthSpec
@@ -31,6 +32,8 @@ from dlsched.ui.frame import futures as chosen_futures
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.known import known
 from tests.support.recorded_week import recorded_week
+
+OpenPage = Callable[..., AppTest]
 
 FUTURES = 12
 MORE = {"demand": 1.3}
@@ -120,9 +123,9 @@ def test_what_if(truth: Truth, cells: CarriedCells) -> None:
             assert row.of(CHANGED).delta == truth.change(name, base, metric)
 
 
-def size_of(truth: Truth, cells: CarriedCells, condition: dict[str, Any]) -> Sizing:
+def size_spec(truth: Truth, condition: dict[str, Any]) -> SizeSpec:
     today = truth.scenario.cluster.num_nodes
-    spec = SizeSpec(
+    return SizeSpec(
         scenario=truth.scenario.content_hash,
         targets=(read_target("wait_p95<=100h"),),
         policy="fifo",
@@ -131,7 +134,10 @@ def size_of(truth: Truth, cells: CarriedCells, condition: dict[str, Any]) -> Siz
         condition=condition,
         headroom=False,
     )
-    return sizing.STUDY.run(spec, truth.scenario, store=cells)
+
+
+def size_of(truth: Truth, cells: CarriedCells, condition: dict[str, Any]) -> Sizing:
+    return sizing.STUDY.run(size_spec(truth, condition), truth.scenario, store=cells)
 
 
 @pytest.mark.parametrize(("condition", "names"), [({}, ("FIFO", "node")), (MORE, ("more jobs", "both"))])
@@ -201,7 +207,7 @@ def assert_rows(rows: list[dict[str, Any]], truth: Truth, names: dict[str, str],
             assert (row["value"], row["low"], row["high"]) == (value.value, value.low, value.high)
             if name != base:
                 change = truth.change(name, base, metric)
-                assert (row["delta"], row["verdict"], row["better"]) == (change.value, change.verdict, change.better)
+                assert (row["delta"], row["verdict"], row["better_in"]) == (change.value, change.verdict, change.better)
 
 
 def test_the_command_compare(truth: Truth, file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -239,9 +245,69 @@ def test_the_command_simulate_is_future_0(truth: Truth, file: str, capsys: pytes
 
 
 @pytest.fixture
-def stored(store: Store, truth: Truth, cells: CarriedCells) -> Iterator[dict[str, str]]:
+def stored(store: Store, truth: Truth, cells: CarriedCells) -> dict[str, str]:
     """The scenario with its futures, the runs of future 0 in full, and the numbers of the others in the store."""
     store.save_scenario(truth.scenario)
     chosen_futures.choose(truth.scenario, truth.futures)
     store.save_cells(list(cells.made.values()))
-    yield {policy: store.save_run(simulate(truth.scenario, policy).record()) for policy in ("fifo", "sjf")}
+    return {policy: store.save_run(simulate(truth.scenario, policy).record()) for policy in ("fifo", "sjf")}
+
+
+def shown(truth: Truth, name: str, metric: str) -> str:
+    """Return a value as pages write it."""
+    return KPIS[metric].show(truth.of(name, metric).value)
+
+
+def spread(truth: Truth, name: str, metric: str) -> str:
+    """Return a range over futures as pages write it."""
+    estimate = truth.of(name, metric)
+    return f"{KPIS[metric].show(estimate.low)} to {KPIS[metric].show(estimate.high)}"
+
+
+def test_the_page_result(truth: Truth, stored: dict[str, str], open_page: OpenPage) -> None:
+    for policy, name in (("fifo", "FIFO"), ("sjf", "SJF")):
+        app = open_page("results/result.py", run=stored[policy])
+        assert not app.exception
+        card = next(metric for metric in app.metric if metric.label == "Wait, p95")
+        assert card.value == shown(truth, name, "wait_p95")
+        assert spread(truth, name, "wait_p95") in card.delta
+
+
+def test_the_page_compare(truth: Truth, stored: dict[str, str], open_page: OpenPage) -> None:
+    app = open_page("results/compare.py", runs=",".join(stored.values()), base=stored["fifo"])
+    assert not app.exception
+    table = app.table[0].value.set_index("Number")
+    for column, name in (("FIFO (B)", "FIFO"), ("SJF", "SJF")):
+        for metric in ("wait_p95", "late_share"):
+            cell = str(table.loc[KPIS[metric].label, column])
+            assert shown(truth, name, metric) in cell
+            assert spread(truth, name, metric) in cell
+    assert truth.change("SJF", "FIFO", "wait_p95").verdict in str(table.loc["Wait, p95", "SJF"])
+
+
+@pytest.mark.usefixtures("runner", "stored")
+def test_the_page_what_if(truth: Truth, open_page: OpenPage) -> None:
+    more_nodes = f"nodes:{truth.scenario.cluster.num_nodes + 1}"
+    for name, links in (("node", [more_nodes]), ("more jobs", ["demand:1.3"]), ("both", ["demand:1.3", more_nodes])):
+        app = open_page("plan/what_if.py", scenario=truth.scenario.content_hash, policy="fifo", set=links)
+        assert not app.exception
+        card = next(metric for metric in app.metric if metric.label == "Wait, p95")
+        assert card.value == shown(truth, name, "wait_p95")
+        text = " ".join(str(one.value) for one in (*app.markdown, *app.header))
+        assert shown(truth, "FIFO" if name != "both" else "more jobs", "wait_p95") in text
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_page_size(truth: Truth, cells: CarriedCells, store: Store, open_page: OpenPage) -> None:
+    found = size_of(truth, cells, {})
+    spec = size_spec(truth, {})
+    name = store.save_experiment(
+        ExperimentRecord("size", spec.model_dump(mode="json"), found.to_plain(), sizing.STUDY.version, "by hand")
+    )
+    app = open_page("plan/size.py", experiment=name)
+    assert not app.exception
+    rows = app.dataframe[0].value if app.dataframe else app.table[0].value
+    told = " ".join(map(str, rows.to_numpy().ravel()))
+    for situation in ("FIFO", "node"):
+        assert shown(truth, situation, "wait_p95") in told
+        assert spread(truth, situation, "wait_p95") in told
