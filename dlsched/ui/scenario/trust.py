@@ -54,7 +54,11 @@ def caveats(
     The rest is as for :func:`dlsched.wording.caveats.caveats_of`.
     """
     trust = known_trust(about or scenario)
-    return caveats_of(scenario, map(find, policies), trust=trust, resampled=resampled, metrics=metrics)
+    found = caveats_of(scenario, map(find, policies), trust=trust, resampled=resampled, metrics=metrics)
+    if about is None or about.generator is None:
+        return found
+    # A change of drawn jobs makes them given ones, which does not make them recorded.
+    return tuple(one for one in found if one.kind != "these-days-only")
 
 
 def premises(scenario: Scenario, metrics: Sequence[Mapping[str, object]] = ()) -> list[Premise]:
