@@ -3,9 +3,11 @@ if __name__ == "__main__":
     import streamlit as st
 
     from dlsched.ui.frame.navigation import navigation
-    from dlsched.ui.frame.page import store_is_open
+    from dlsched.ui.frame.page import IMAGES, store_is_open
 
-    st.set_page_config(page_title="dlsched", page_icon="📅", layout="wide", initial_sidebar_state=220)
+    mark = str(IMAGES / "mark.svg")
+    st.set_page_config(page_title="dlsched", page_icon=mark, layout="wide", initial_sidebar_state=220)
+    st.logo(str(IMAGES / "logo.svg"), size="large", icon_image=mark)
     is_open = store_is_open()
     page = navigation(hidden=not is_open)
     st.set_page_config(page_title=f"{page.title} · dlsched")

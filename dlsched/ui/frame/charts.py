@@ -62,7 +62,8 @@ def _picture(
     chart: Chart, key: str, on_box: Callable[[Box], None] | None, on_point: Callable[[Any], None] | None
 ) -> None:
     if on_box is None and on_point is None:
-        st.plotly_chart(chart.figure, theme=None, key=key, config=CONFIG, alt=chart.alt)
+        chart.figure.update_layout(dragmode=False)
+        st.plotly_chart(chart.figure, theme=None, key=key, config={**CONFIG, "displayModeBar": False}, alt=chart.alt)
         return
 
     def selected() -> None:

@@ -8,36 +8,36 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
-    "": (("home/home.py", "Home", "🏁", ""),),
+    "": (("home/home.py", "Home", "home", ""),),
     "Scenario": (
-        ("scenario/workload.py", "Workload", "📥", "workload"),
-        ("scenario/cluster.py", "Cluster", "🖥️", "cluster"),
-        ("scenario/catalogue.py", "Catalogue", "🏷️", "catalogue"),
+        ("scenario/workload.py", "Workload", "table_rows", "workload"),
+        ("scenario/cluster.py", "Cluster", "dns", "cluster"),
+        ("scenario/catalogue.py", "Catalogue", "sell", "catalogue"),
     ),
-    "Simulate": (("simulate/run.py", "Run", "▶️", "run"), ("simulate/runs.py", "Runs", "🗂️", "runs")),
+    "Simulate": (("simulate/run.py", "Run", "play_arrow", "run"), ("simulate/runs.py", "Runs", "history", "runs")),
     "Results": (
-        ("results/result.py", "Result", "📊", "result"),
-        ("results/compare.py", "Compare", "⚖️", "compare"),
-        ("results/look_ahead.py", "Look-ahead", "🔭", "look-ahead"),
-        ("results/admissions.py", "Admissions", "🚪", "admissions"),
-        ("results/dual_prices.py", "Prices and admissions", "💰", "prices"),
+        ("results/result.py", "Result", "monitoring", "result"),
+        ("results/compare.py", "Compare", "compare_arrows", "compare"),
+        ("results/look_ahead.py", "Look-ahead", "visibility", "look-ahead"),
+        ("results/admissions.py", "Admissions", "door_open", "admissions"),
+        ("results/dual_prices.py", "Prices and admissions", "payments", "prices"),
     ),
     "Plan": (
-        ("plan/what_if.py", "What if", "🔀", "whatif"),
-        ("plan/sweep.py", "Sweep", "🌊", "sweep"),
-        ("plan/size.py", "Size", "📏", "size"),
-        ("plan/report.py", "Report", "📝", "report"),
+        ("plan/what_if.py", "What if", "alt_route", "whatif"),
+        ("plan/sweep.py", "Sweep", "stacked_line_chart", "sweep"),
+        ("plan/size.py", "Size", "straighten", "size"),
+        ("plan/report.py", "Report", "description", "report"),
     ),
     "Lab": (
-        ("lab/throughput.py", "Throughput", "📈", "throughput"),
-        ("lab/training_time.py", "Training time", "⏱️", "training-time"),
-        ("lab/parameter_servers.py", "Parameter servers", "🧮", "parameter-servers"),
-        ("lab/steady_state.py", "Steady state", "⚓", "steady-state"),
-        ("lab/reproductions.py", "Reproductions", "🔁", "reproductions"),
+        ("lab/throughput.py", "Throughput", "speed", "throughput"),
+        ("lab/training_time.py", "Training time", "timer", "training-time"),
+        ("lab/parameter_servers.py", "Parameter servers", "calculate", "parameter-servers"),
+        ("lab/steady_state.py", "Steady state", "anchor", "steady-state"),
+        ("lab/reproductions.py", "Reproductions", "fact_check", "reproductions"),
     ),
-    "Help": (("help/glossary.py", "Glossary", "📖", "glossary"),),
+    "Help": (("help/glossary.py", "Glossary", "menu_book", "glossary"),),
 }
-"""Section -> (script below FOLDER, title, icon, url path)."""
+"""Section -> (script below FOLDER, title, Material symbol, url path)."""
 FOLDER = "pages"
 
 
@@ -55,7 +55,7 @@ def navigation(*, hidden: bool = False) -> StreamlitPage:
     """Build the sidebar and return the page to run."""
     sections = {
         section: [
-            st.Page(f"{FOLDER}/{script}", title=title, icon=icon, url_path=url or None, default=not url)
+            st.Page(f"{FOLDER}/{script}", title=title, icon=f":material/{icon}:", url_path=url or None, default=not url)
             for script, title, icon, url in entries
         ]
         for section, entries in PAGES.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
 
@@ -28,6 +29,7 @@ flex-wrap:wrap}
 </style>"""
 DARK_STYLE = "<style>:is([data-testid=stBaseButton-primary],[data-tag],[data-tag] *){color:#0e1117}</style>"
 """White on the blue of the dark theme has too little contrast: ink on buttons and on what is chosen of a list."""
+IMAGES = Path(__file__).parent / "images"
 KEPT_WIDGETS = ("policy-", "param-", "draws-", "memo-")
 """Keys of widgets that hold what a user has set up on a page; it is still there when he comes back."""
 
@@ -47,10 +49,16 @@ def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True, a
     except StoreError as error:
         _lost(title, error)
     session.write_url(*url)
+    name_tab(title, session.scenario_info().name)
     if bar:
         scenario_bar.show(current, assumed=assumed)
     st.title(title, anchor=False)
     return current
+
+
+def name_tab(*parts: str) -> None:
+    """Name the browser's tab by what it shows, so that ten tabs can be told apart: "SJF · Result · Demo · dlsched"."""
+    st.set_page_config(page_title=" · ".join((*(part[:40] for part in parts), "dlsched")))
 
 
 def store_is_open() -> bool:
