@@ -125,7 +125,7 @@ class RunItem(QueueItem):
         task = self.task
         policy = resolve_policy(task.scenario, task.policy, task.params)
         spec, self.params = policy.spec, policy.values
-        self.name = task.name or spec.label + (f", draw {task.seed}" if task.seed else "")
+        self.name = task.name or spec.label + (f", future {task.seed}" if task.seed else "")
         self.key = run_key(task.scenario.content_hash, spec.key, self.params, task.seed, code_version())
         self.kept_id = store.find_run(self.key) if store is not None else None
         self.guess_s = estimate_run(task.scenario, task.policy, store).seconds
@@ -199,4 +199,4 @@ def item_of(task: RunTask | StudyTask) -> RunItem | StudyItem:
     """Return a new entry for a task."""
     if isinstance(task, StudyTask):
         return StudyItem(task.name or task.kind, task=task)
-    return RunItem(task.name or task.policy + (f", draw {task.seed}" if task.seed else ""), task=task)
+    return RunItem(task.name or task.policy + (f", future {task.seed}" if task.seed else ""), task=task)

@@ -57,6 +57,14 @@ class FuturesNumbers:
         return {key: task for key, task in self.plan.tasks.items() if key not in self.known and key not in self.failed}
 
     @property
+    def errors(self) -> dict[str, list[str]]:
+        """The errors of each policy that failed in some futures."""
+        found: dict[str, list[str]] = {}
+        for key, error in self.failed.items():
+            found.setdefault(self.plan.tasks[key].policy, []).append(error)
+        return found
+
+    @property
     def missing_futures(self) -> int:
         """How many futures some choice does not have, and can."""
         missing = self.missing

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dlsched.domain.scenario import SimulationRules
+from dlsched.runner.background import StudyTask
+from dlsched.studies import cells as cells_study
+from dlsched.studies.design import Futures, RunResult, Variant
+from dlsched.studies.design.run import carry_out
 from dlsched.studies.simulation import simulate
+from dlsched.ui.frame import futures, futures_numbers
+from tests.support.recorded_week import recorded_week
 from tests.support.runs_for_store import small_scenario
 
 ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
@@ -174,3 +180,42 @@ def test_unknown_runs_say_so(store, scenario, open_page):
     app = app.button(key="compare-instead").click().run()
     assert not app.exception
     assert set(app.query_params["runs"].split(",")) == {base, other}
+
+
+def test_some_futures_are_said_to_be_some_and_replaced_by_all(store, open_page, runner):
+    week, asked = recorded_week(), Futures.first(12, {"days": 1.0})
+    futures.choose(week, asked)
+    base, other = run(store, week), run(store, week, "sjf")
+    tasks = futures_numbers.futures_numbers([(week, Variant(policy=key)) for key in ("fifo", "sjf")]).missing
+    some = {key: task for key, task in tasks.items() if task.seed in (1, 2)}
+    runner.ask(StudyTask(cells_study.KIND, cells_study.spec_of(some), "some", week))
+    assert runner.wait(60)
+    app = open_page(PAGE, runs=f"{base},{other}", base=base)
+    assert plain(app.header[0]).endswith("(3 of 13 futures so far).")
+    before = cells(app).loc["Wait, p95", "SJF"]
+    assert "rough, 2 futures so far" in before
+    assert app.button(key="compare-compute").label.startswith("Compute the other 10 futures (about ")
+    app = app.button(key="compare-compute").click().run()
+    assert not app.exception
+    assert plain(app.header[0]).endswith("(this month as recorded and 12 months put together from its days).")
+    assert "compare-compute" not in {button.key for button in app.button}
+    after = cells(app).loc["Wait, p95", "SJF"]
+    assert after.strip("*").startswith(before.partition("  \n")[0])  # what was recorded stays
+    assert "better in 12 of 12" in after
+    assert not [status for status in futures_numbers.statuses() if not status.state.is_over]
+
+
+def test_a_future_that_fails_is_not_asked_for_again_and_again(store, open_page, runner, monkeypatch):
+    week, real = recorded_week(), carry_out
+    futures.choose(week, Futures.first(3, {"days": 1.0}))
+    base, other = run(store, week), run(store, week, "sjf")
+
+    def broken(task, progress=None):
+        return RunResult(error="by hand") if task.seed == 2 and task.policy == "sjf" else real(task, progress)
+
+    monkeypatch.setattr(cells_study, "carry_out", broken)
+    app = open_page(PAGE, runs=f"{base},{other}", base=base).button(key="compare-compute").click().run()
+    assert not app.exception
+    assert "compare-compute" not in {button.key for button in app.button}
+    assert plain(app.header[0]).endswith("(3 of 4 futures so far).")
+    assert any("SJF failed in 1 future: by hand" in plain(warning) for warning in app.warning)

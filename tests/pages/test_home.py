@@ -34,16 +34,15 @@ def test_own_runs_come_first_and_comparing_them_is_the_next_step(open_page, stor
     assert len(app.session_state["ticked_runs"]) == 2
 
 
-def test_recent_lines_take_the_draws_of_a_policy_together(store):
+def test_recent_lines_take_the_runs_of_a_policy_together(store):
     scenario = small_scenario()
     for seed in range(3):
         store.save_run(record(scenario, seed=seed))
     store.save_run(record(scenario, policy="a-policy-of-another-version"))
     lines = home.recent_of(store.list_runs(), datetime.now(UTC).replace(tzinfo=None))
     assert len(lines) == 2
-    texts = {line.title: line.numbers for line in lines}
-    assert "3 draws" in texts["FIFO on four jobs v1"]
-    assert "1 draw ·" in texts["a-policy-of-another-version on four jobs v1"]
+    assert [line.title for line in lines] == ["a-policy-of-another-version on four jobs v1", "FIFO on four jobs v1"]
+    assert lines[1].numbers.startswith("wait p95 12 s · no price set · ")
     assert [line.run_id for line in home.same_question(lines)] == [line.run_id for line in lines[::-1]]
 
 

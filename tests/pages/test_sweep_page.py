@@ -16,10 +16,11 @@ from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
+from dlsched.studies import cells
 from dlsched.studies.design import run as cases_run
 from dlsched.studies.design.run import RunResult, VariantTask
 from dlsched.studies.simulation import Progress
-from dlsched.studies.sweep import STUDY, cells, read_spec, run_sweep
+from dlsched.studies.sweep import STUDY, read_spec, run_sweep
 from dlsched.ui.pending import PendingTasks
 from dlsched.ui.plan.sweep_form import METRICS
 from tests.support.page_text import kept, shown

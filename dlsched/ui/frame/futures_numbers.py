@@ -19,6 +19,7 @@ from dlsched.studies.design import Futures, Variant, VariantTask
 from dlsched.studies.futures_numbers import FuturesNumbers, FuturesPlan, known_numbers, plan_futures
 from dlsched.ui.frame import session
 from dlsched.ui.frame.futures import futures_of
+from dlsched.ui.frame.text import safe
 from dlsched.wording.formats import about_seconds, amount
 
 LOOK_EVERY_S = 0.3
@@ -152,10 +153,11 @@ def under_way(numbers: FuturesNumbers) -> list[TaskStatus]:
 
 
 def offer_missing(numbers: FuturesNumbers, key: str) -> None:
-    """Show how far numbers under way are, else the one button that computes the missing ones."""
-    if not numbers.missing:
-        return
-    if not under_way(numbers):
+    """Say what failed, and offer the one button that computes what is missing, unless that is under way."""
+    for policy, errors in numbers.errors.items():
+        text = f"{find(policy).label} failed in {amount(len(errors), 'future')}: {errors[0]}"
+        st.warning(safe(text, 400), icon="⚠️")
+    if numbers.missing and not under_way(numbers):
         label = f"Compute the other {amount(numbers.missing_futures, 'future')} ({about_seconds(seconds_of(numbers))})"
         st.button(label, key=f"{key}-compute", on_click=compute_missing, args=(numbers,),
                   help="The numbers above then rest on all futures of this scenario")  # fmt: skip

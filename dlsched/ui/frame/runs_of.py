@@ -79,10 +79,12 @@ def series_of(runs: pd.DataFrame) -> list[Series]:
     """Return the runs of one scenario (a frame of Store.list_runs) grouped by policy, parameters and code version.
 
     In the order of the registry, so that a comparison nobody arranged begins with the plainest policy. Runs of an
-    older version are not draws of the same thing: they come last and say so.
+    older version are not of the same thing: they come last and say so. Those of a policy that this version does not
+    have are left out.
     """
     place = {spec.key: number for number, spec in enumerate(POLICIES)}
-    ordered = runs.assign(place=runs["policy"].map(place)).sort_values(["stale", "place", "seed"], kind="stable")
+    runs = runs.assign(place=runs["policy"].map(place)).dropna(subset=["place"])
+    ordered = runs.sort_values(["stale", "place", "seed"], kind="stable")
     groups = ordered.groupby(["stale", "code_version", "policy", "params"], sort=False)
     found = [
         Series(

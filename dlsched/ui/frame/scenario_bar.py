@@ -230,7 +230,7 @@ def _ticked() -> None:
 
 def _run_name(runs: pd.DataFrame, run_id: str) -> str:
     run = runs.loc[run_id]
-    return f"{policy_label(str(run['policy']))} · draw {run['seed']}"
+    return f"{policy_label(str(run['policy']))} · future {run['seed']}"
 
 
 def policy_label(key: str) -> str:

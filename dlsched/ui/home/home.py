@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,8 +13,9 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.metrics.kpi import KPIS
-from dlsched.policies.registry import find
-from dlsched.ui.frame import charts, run_state, session
+from dlsched.metrics.summary import Metrics
+from dlsched.policies.registry import LABELS, find
+from dlsched.ui.frame import charts, run_state, runs_of, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.scenario_bar import policy_label
@@ -102,7 +104,7 @@ def running() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """One line of the recent list: a policy on a scenario, with all its draws; ``run_id`` is the first draw."""
+    """One line of the recent list: a policy on a scenario, with its numbers; ``run_id`` is its first run in full."""
 
     run_id: str
     scenario_hash: str
@@ -111,25 +113,33 @@ class Recent:
 
 
 def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED) -> list[Recent]:
-    """Return the newest runs of a frame of Store.list_runs, the draws of one policy as one line."""
+    """Return the newest runs of a frame of Store.list_runs, those of one policy as one line."""
     lines = []
     stored = runs[runs["state"] == "stored"]
     for _, group in stored.groupby(["scenario_hash", "policy", "params"], sort=False):
-        draws = group[group["code_version"] == group["code_version"].iloc[0]].sort_values("seed", kind="stable")
-        row = draws.iloc[0]
+        own = group[group["code_version"] == group["code_version"].iloc[0]].sort_values("seed", kind="stable")
+        row = own.iloc[0]
         version = "" if pd.isna(row["version"]) else f" v{int(row['version'])}"
-        wait, cost = (None if pd.isna(row[key]) else float(row[key]) for key in ("wait_p95", "cost_month"))
+        told = _headline(row)
+        cost = told["cost_month"]
         facts = [
-            f"wait p95 {KPIS['wait_p95'].show(wait)}",
+            f"wait p95 {KPIS['wait_p95'].show(told['wait_p95'])}",
             f"{money(cost)}/month" if cost is not None else "no price set",
-            amount(len(draws), "draw"),
-            age((now - draws["created_at"].max()).total_seconds()),
+            age((now - own["created_at"].max()).total_seconds()),
         ]
         title = f"{policy_label(str(row['policy']))} on {row['scenario_name']}{version}"
         lines.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
         if len(lines) == most:
             break
     return lines
+
+
+def _headline(row: pd.Series[Any]) -> Metrics:
+    """Return what pages tell of a policy: what was recorded, else means over futures; of older versions the run's."""
+    if not bool(row.get("stale", True)) and row["policy"] in LABELS:
+        (own,) = runs_of.chosen_of([str(row["run_id"])])
+        return runs_of.numbers_of([own]).headline(own.label)
+    return {key: None if pd.isna(row[key]) else float(row[key]) for key in ("wait_p95", "cost_month")}
 
 
 def age(seconds: float) -> str:

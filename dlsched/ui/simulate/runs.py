@@ -103,7 +103,7 @@ def delete_dialog(rows: pd.DataFrame) -> None:
     """List what will go and ask."""
     st.markdown("These runs leave the list. You can undo it until the app is started a day later.")
     for row in rows.head(20).itertuples():
-        st.markdown(f"- {safe(policy_label(str(row.policy)))}, draw {row.seed}, {safe(row.scenario_name)}")
+        st.markdown(f"- {safe(policy_label(str(row.policy)))}, future {row.seed}, {safe(row.scenario_name)}")
     if len(rows) > 20:
         st.markdown(f"… and {len(rows) - 20} more")
     if st.button(f"Delete {len(rows)}", type="primary", key="delete-sure"):

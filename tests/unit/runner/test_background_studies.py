@@ -213,4 +213,4 @@ def test_an_error_in_a_computation_is_told(monkeypatch, store, caplog):
 
 def test_an_entry_says_what_it_is():
     assert isinstance(queue.item_of(StudyTask("toy", {})), queue.StudyItem)
-    assert queue.item_of(RunTask(small_scenario(), "fifo", seed=3)).name == "fifo, draw 3"
+    assert queue.item_of(RunTask(small_scenario(), "fifo", seed=3)).name == "fifo, future 3"
