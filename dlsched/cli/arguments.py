@@ -231,8 +231,15 @@ def _compared(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="the scenario changed, under the baseline's policy: nodes=10, or nodes=10,demand=1.2,policy=sjf; one "
-        "more choice each time, then one policy is enough; keys: sweep FILE --vary ?",
+        help="what you choose, under the baseline's policy: nodes=10, or nodes=10,policy=sjf; one more choice each "
+        "time, then one policy is enough; keys: sweep FILE --vary ?",
+    )
+    parser.add_argument(
+        "--condition",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="what happens whatever you choose, to all choices alike: demand=1.3, or demand=1.3,prices=0.9",
     )
     add_futures(parser)
     parser.add_argument("--baseline", metavar="A", help="policy that others are compared with (the first)")

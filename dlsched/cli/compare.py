@@ -1,4 +1,4 @@
-"""``compare``: policies and changes of a scenario on the same draws, against a baseline."""
+"""``compare``: policies and changes of a scenario in the same futures under one condition, against a baseline."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from dlsched.metrics.findings import compare_sentence
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import Cell, Comparison, compare, comparison_table
 from dlsched.policies import registry
+from dlsched.report.alternatives import Condition, condition_of
 from dlsched.studies.design import (
     EditedScenarios,
     Futures,
@@ -28,7 +29,8 @@ from dlsched.studies.design import (
     resolve_variant,
     run_variants,
 )
-from dlsched.studies.design.factors import without_neutral
+from dlsched.studies.design.factors import conditions_of, options_of, without_neutral
+from dlsched.studies.design.variants import Value
 from dlsched.studies.simulation import resolve_policy
 from dlsched.studies.what_if import WhatIfSpec, moved
 from dlsched.studies.what_if.words import subject
@@ -50,9 +52,13 @@ class Draw(RunResult):
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What was asked and computed. ``variants`` and ``draws`` by name, the baseline first; what failed is left out."""
+    """What was asked and computed, all of it under one ``condition``.
+
+    ``variants`` and ``draws`` by name, the baseline first; what failed is left out.
+    """
 
     scenario: Scenario
+    condition: Condition
     variants: Mapping[str, Variant]
     futures: Futures
     basis: Basis
@@ -101,14 +107,16 @@ def computed(options: Namespace) -> Compared:
     sets = [read_set(text, policies[0]) for text in options.set]
     params = params_by_policy(options.param, list(dict.fromkeys([*policies, *(policy for policy, _ in sets)])))
     scenario = with_options(load(options.file), options)
+    condition = condition_of(scenario, read_condition(options.condition, scenario))
     variants = _variants(scenario, policies, sets, params)
+    under = [one.model_copy(update={"changes": {**condition.changes, **one.changes}}) for one in variants.values()]
     futures = futures_of(options, scenario)
     edited = EditedScenarios(scenario)
-    basis = basis_of(scenario, [resolve_variant(edited, one, futures) for one in variants.values()], futures)
+    basis = basis_of(scenario, [resolve_variant(edited, one, futures) for one in under], futures)
     futures = futures.recorded if basis.is_exact else futures
     with opened(options) as executor:
         batch = run_variants(
-            scenario, list(variants.values()), futures, executor,
+            scenario, under, futures, executor,
             progress=progress_line(options.json),
         )  # fmt: skip
     draws = {
@@ -120,7 +128,7 @@ def computed(options: Namespace) -> Compared:
     kept = {name: of for name, of in draws.items() if not any(draw.error for draw in of)}
     if next(iter(variants)) not in kept or len(kept) < LEAST:
         raise InputError(f"policy {failed[0].policy}", f"failed: {failed[0].error}", "Correct it, or leave it out")
-    return Compared(scenario, variants, futures, basis, kept, failed)
+    return Compared(scenario, condition, variants, futures, basis, kept, failed)
 
 
 def _variants(
@@ -138,6 +146,9 @@ def _variants(
     base = next(iter(variants.values()))
     for policy, typed in sets:
         changes = without_neutral(scenario, dict(typed))
+        for key in conditions_of(scenario, changes):
+            why = f"{key} happens to you and is no option"
+            raise InputError(f"--set {_typed(typed)}", why, f"Write it as in --condition {key}={typed[key]}")
         variant = Variant(policy=policy, changes=changes, params=checked[policy])
         spec = WhatIfSpec(scenario=scenario.content_hash, baseline=base, changed=variant)
         if not changes:
@@ -166,6 +177,24 @@ def read_set(text: str, policy: str) -> tuple[str, dict[str, str]]:
             raise InputError(f"--set {text}", f"names {key} twice", "Leave one out")
         found[key] = value
     return registry.find(found.pop("policy", policy)).key, found
+
+
+def read_condition(texts: Sequence[str], scenario: Scenario) -> dict[str, Value]:
+    """Return what all choices meet, of "demand=1.3,prices=0.9"; InputError for what is chosen."""
+    found: dict[str, str] = {}
+    for text in texts:
+        for part in text.split(","):
+            key, equals, value = (piece.strip() for piece in part.partition("="))
+            if not (equals and key and value):
+                why = "is not of the form KEY=VALUE"
+                raise InputError(f"--condition {text}", why, "Write it as in --condition demand=1.3,prices=0.9")
+            if key in found:
+                raise InputError(f"--condition {text}", f"names {key} twice", "Leave one out")
+            found[key] = value
+    for key in options_of(scenario, found):
+        why = f"{key} is yours to choose, not something that happens"
+        raise InputError(f"--condition {key}={found[key]}", why, f"Write it as in --set {key}={found[key]}")
+    return without_neutral(scenario, found)
 
 
 def asked_policies(options: Namespace) -> list[str]:
@@ -223,6 +252,7 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
     return {
         "scenario": found.scenario.name,
         "scenario_hash": found.scenario.content_hash,
+        "condition": found.condition.changes,
         "baseline": comparison.baseline,
         "policies": {variant.policy: {"label": name, "params": variant.params}
                      for name, variant in found.variants.items() if name in found.draws and not variant.changes},
@@ -241,7 +271,8 @@ def _plain(found: Compared, comparison: Comparison, rows: list[dict[Any, Any]]) 
 
 
 def _show(found: Compared, comparison: Comparison) -> None:
-    print(f"{printable(found.scenario.name)}: {compare_sentence(comparison)}")
+    under = f", with {found.condition.words}" if found.condition.words else ""
+    print(f"{printable(found.scenario.name)}{under}: {compare_sentence(comparison)}")
     print_mind(found.caveats)
     header = ("number", f"{comparison.baseline} (baseline)", *comparison.names[1:])
     print_table(header, [(row.kpi.label, *map(_cell, row.cells)) for row in comparison.rows])

@@ -35,6 +35,8 @@ def run(options: Namespace) -> int:
         words = {
             "question": memo.question,
             "recommendation": memo.recommendation,
+            "condition": memo.condition.changes,
+            "advice": {"kind": memo.advice.kind, "option": memo.advice.option},
             "labels": memo.labels,
             "caveats": plain_caveats(memo.caveats),
         }
@@ -57,7 +59,7 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
     compared = [
         alternative_of(name, [draw.metrics or {} for draw in draws], scenario, found.variants[name].policy,
                   found.variants[name].params, found.futures, origin=origin, code_version=version,
-                  changes=found.variants[name].changes)
+                  changes=found.variants[name].changes, condition=found.condition)
         for name, draws in found.draws.items()
     ]  # fmt: skip
     who, common = ((), None) if options.no_groups else _who(found, hide_names=options.hide_names)
@@ -82,7 +84,8 @@ def _who(found: Compared, *, hide_names: bool) -> tuple[tuple[Winners, ...], int
     jobs = {}
     for name in found.draws:
         variant = found.variants[name]
-        made = changed(found.scenario, variant.changes, seed)
+        changes = found.futures.changes_in(seed) | {**found.condition.changes, **variant.changes}
+        made = changed(found.scenario, changes, seed)
         jobs[name] = simulate(made, variant.policy, variant.params, seed).jobs
     names = list(jobs)
     done = [set(table.loc[table["status"] == "completed", "job_id"]) for table in jobs.values()]

@@ -8,17 +8,39 @@ from datetime import date
 from typing import Any
 
 from dlsched.domain.scenario import Scenario
+from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import Numbers
 from dlsched.policies import registry
-from dlsched.studies.design.variants import Futures
-from dlsched.studies.what_if.answer import Value
+from dlsched.studies.design.factors import changed, factor_of, role_of
+from dlsched.studies.design.variants import Futures, Value
 from dlsched.wording.assumptions import Premise, assumptions
 from dlsched.wording.cautions import ORDER, Caution, cautions, comparison_cautions
 from dlsched.wording.caveats import Caveat, Kind, caveats_of
+from dlsched.wording.formats import listed
+from dlsched.wording.settings import setting_words, within_sentence
 from dlsched.workload.import_report import in_seconds, offered_load
 
 TOLD_RUN_TIMES = "it is told true run times, which nobody knows beforehand"
 SEES_AHEAD = "it is told jobs before they are submitted: a limit, not an option"
+TODAY, NOTHING = "Today", "Do nothing"
+"""The first option of kept answers: today's nodes and policy as things are, and under a condition."""
+_SPOKEN = {TODAY: "today", NOTHING: "doing nothing"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What happens whatever one chooses: changes by key, and the same in words. Without any, things are as they are."""
+
+    changes: Mapping[str, Value] = field(default_factory=dict)
+    words: str = ""
+
+
+def condition_of(scenario: Scenario, changes: Mapping[str, Value]) -> Condition:
+    """Return a condition of a scenario; InputError for a change that there is not or whose value is out of range."""
+    factors = {key: factor_of(scenario, key) for key in changes}
+    read = {key: factors[key].read(value) for key, value in changes.items()}
+    words = [setting_words(key, factors[key].label, factors[key].unit, value) for key, value in read.items()]
+    return Condition(read, listed(words) if words else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +62,15 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """One thing to choose: its name and its metrics in each of its ``futures``; all options meet the same jobs in each.
+    """One thing to choose: its name and its metrics in each of its ``futures``, under a ``condition``.
 
-    ``origin`` is the scenario that the option is for; the answer about a change of it bears it too, with a name that
-    says the change. The rest says how to compute it again and what speaks against it. ``policy`` is a key of the
-    registry, "" where the option is none; ``params`` are those that differ from their defaults; ``changes`` what of the
-    scenario is changed, by key; ``audit`` the
-    auditor's complaints; ``caveat`` what to know before choosing it; ``claim`` what a search for a size says of it, as
-    the end of a sentence; ``is_limit``: it shows what is possible, not a choice; ``mind`` the kinds of caveats that a
-    memo with it must say.
+    All options of a memo meet the same condition, and the same jobs in each future. ``origin`` is the scenario that the
+    option is for; the answer about a change of it bears it too, with a name that says the change. The rest says how to
+    compute it again and what speaks against it. ``policy`` is a key of the registry, "" where the option is none;
+    ``params`` are those that differ from their defaults; ``changes`` what of the scenario is chosen anew, by key;
+    ``audit`` the auditor's complaints; ``caveat`` what to know before choosing it; ``claim`` what a search for a size
+    says of it, as the end of a sentence; ``is_limit``: it shows what is possible, not a choice; ``mind`` the kinds of
+    caveats that a memo with it must say.
     """
 
     name: str
@@ -64,11 +86,26 @@ class Alternative:
     changes: Mapping[str, Value] = field(default_factory=dict)
     claim: str = ""
     mind: frozenset[Kind] = frozenset()
+    condition: Condition = field(default_factory=Condition)
+
+    @property
+    def spoken(self) -> str:
+        """The name within a sentence: "two more nodes", "doing nothing"; names of policies stay as they are."""
+        return _SPOKEN.get(self.name) or (within_sentence(self.name) if self.changes else self.name)
+
+    @property
+    def happens(self) -> list[str]:
+        """The keys of changes that happen to who plans, and so are no choice."""
+        return [key for key in self.changes if role_of(key) == "condition"]
 
     def mean(self, key: str) -> float | None:
-        """Return the mean of a metric over the draws; None where a draw has none."""
+        """Return the mean of a metric over the futures; None where one has none."""
         values = [value for draw in self.draws if (value := draw.get(key)) is not None]
         return sum(values) / len(values) if values and len(values) == len(self.draws) else None
+
+    def headline(self, key: str, basis: Basis) -> float | None:
+        """Return the value that stands first: of the recorded month, else the mean over futures; None without one."""
+        return self.mean(key) if basis.kind == "drawn" else self.draws[0].get(key)
 
 
 def origin_of(scenario: Scenario, name: str = "", version: int = 0) -> Origin:
@@ -92,6 +129,7 @@ def alternative_of(
     code_version: str = "",
     changes: Mapping[str, Value] | None = None,
     claim: str = "",
+    condition: Condition | None = None,
 ) -> Alternative:
     """Return a policy's runs on a scenario as an option; what to know of the policy comes from the registry.
 
@@ -103,7 +141,7 @@ def alternative_of(
     spec = registry.find(policy)
     defaults = spec.parse({}).model_dump(mode="json")
     given = spec.parse(dict(params)).model_dump(mode="json")
-    changed = {key: value for key, value in given.items() if value != defaults.get(key)}
+    differing = {key: value for key, value in given.items() if value != defaults.get(key)}
     told = spec.uses_run_times and scenario.options.estimate_error == 0
     caveat = SEES_AHEAD if spec.clairvoyant else TOLD_RUN_TIMES if told else ""
     return Alternative(
@@ -111,7 +149,7 @@ def alternative_of(
         tuple(draws),
         origin or origin_of(scenario),
         policy,
-        changed,
+        differing,
         futures,
         tuple(audit),
         code_version,
@@ -120,6 +158,7 @@ def alternative_of(
         dict(changes or {}),
         claim,
         frozenset(one.kind for one in caveats_of(scenario, [spec], resampled="days" in futures.vary)),
+        condition or Condition(),
     )
 
 
@@ -145,7 +184,8 @@ def memo_cautions(scenario: Scenario, options: Sequence[Alternative], common: in
 
     ``common``: jobs that all options completed in the first draw; None where that is not known.
     """
-    banners = cautions(scenario, load=offered_load(in_seconds(scenario), scenario.cluster))
+    met = changed(scenario, options[0].condition.changes)
+    banners = cautions(met, load=offered_load(in_seconds(met), met.cluster))
     for option in options:
         stalled = cautions(scenario, option.draws[0]) if option.mean("stalled") else []
         worst = [each for each in stalled if each.level == "red"]

@@ -1,27 +1,69 @@
-"""What to choose: cost against service of each option, and the sentence that recommends one."""
+"""What to choose: cost against service of each option, and the advice that follows from their verdicts.
+
+The advice is data: :mod:`dlsched.report.advice_words` words it, :mod:`dlsched.report.claims` checks it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Literal
 
-import numpy as np
-
-from dlsched.metrics.findings import HEADLINES, compare_sentence, headline_rows
-from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.money import COSTS, cost_key
-from dlsched.metrics.stats.compare import Cell, Comparison, Row
-from dlsched.metrics.stats.statements import Estimate
+from dlsched.metrics.findings import headline_rows
+from dlsched.metrics.money import COSTS
+from dlsched.metrics.stats.compare import Comparison, Row, compare
+from dlsched.metrics.stats.statements import Estimate, Verdict
 from dlsched.report.alternatives import Alternative
-from dlsched.wording.formats import amount, listed
 
-ENOUGH_DRAWS = 10
 NOT_SERVICE = ("completed", *COSTS)
+GOOD: tuple[Verdict, ...] = ("better", "likely better")
+BAD: tuple[Verdict, ...] = ("worse", "likely worse")
+SURE: tuple[Verdict, ...] = ("better", "worse", "same", "changed")
+
+Kind = Literal["rough", "size", "choose", "unranked", "trade-off", "stay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One number of an option beside the baseline's, as the advice tells it."""
+
+    option: str
+    metric: str
+    verdict: Verdict
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do, and why.
+
+    ``rough``: too little was simulated to say. ``size``: the size that a search found to meet its targets.
+    ``choose``: an option that is better than the baseline and worse in nothing; ``ties`` do about as well.
+    ``unranked``: there are such options, and each is beaten by another one: which is best cannot be told.
+    ``trade-off``: what is better costs something. ``stay``: nothing is better. ``option`` is what to do, the baseline
+    where it is none of the others.
+    """
+
+    kind: Kind
+    option: str
+    reasons: tuple[Reason, ...] = ()
+    ties: tuple[str, ...] = ()
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it says to do something else than the baseline."""
+        return self.kind in ("size", "choose")
+
+    def of(self, option: str) -> tuple[Reason, ...]:
+        """Return what is told of an option."""
+        return tuple(reason for reason in self.reasons if reason.option == option)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An option between what it costs and how well it serves; ``beaten``: another is no worse in both, by means."""
+    """An option between what it costs and how well it serves; ``beaten``: another choice is surely no worse in both."""
 
     name: str
     cost: Estimate
@@ -38,132 +80,134 @@ def service_key(comparison: Comparison) -> str:
     return rows[0] if rows else ""
 
 
-def points(comparison: Comparison, cost: str, service: str) -> tuple[Point, ...]:
-    """Return cost and service of the options that have both."""
-    paid, served = comparison.row(cost), comparison.row(service)
-    if paid is None or served is None:
-        return ()
-    there = [
-        (name, x, y)
-        for name in comparison.names
-        if (x := paid.of(name).value) is not None and (y := served.of(name).value) is not None
-    ]
-    sign = -1.0 if served.kpi.better == "higher" else 1.0
-    less = np.array([[x.value, sign * y.value] for _, x, y in there]).reshape(-1, 2)
-    return tuple(
-        Point(name, x, y, bool(((less <= less[k]).all(axis=1) & (less < less[k]).any(axis=1)).any()))
-        for k, (name, x, y) in enumerate(there)
-    )
+def judged_rows(comparison: Comparison, service: str) -> list[Row]:
+    """Return the numbers that decide: that of service first, then those that sentences about a comparison speak of."""
+    first = comparison.row(service)
+    rest = [row for row in headline_rows(comparison) if row is not first]
+    return ([] if first is None else [first]) + rest
 
 
-def only(comparison: Comparison, names: Sequence[str]) -> Comparison:
-    """Return the comparison of some of its runs."""
-    rows = tuple(Row(row.kpi, tuple(cell for cell in row.cells if cell.name in names)) for row in comparison.rows)
-    kept = tuple(name for name in comparison.names if name in names)
-    return replace(comparison, names=kept, rows=rows)
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The options of a memo, judged: one metric of service, one of cost, the same everywhere."""
 
+    comparison: Comparison
+    options: tuple[Alternative, ...]
+    service: str
+    cost: str
 
-def is_rough(comparison: Comparison) -> bool:
-    """Whether a single draw of something random stands behind the numbers."""
-    return comparison.is_rough
+    @property
+    def able(self) -> list[str]:
+        """The options that could be chosen instead of the baseline."""
+        return [one.name for one in self.options if one.name != self.comparison.baseline and not one.is_limit]
 
+    def advice(self) -> Advice:
+        """Return what to do.
 
-def best_of(comparison: Comparison, options: Sequence[Alternative]) -> str:
-    """Return the option to recommend; the baseline where no other is plainly better.
+        The size that a search found is what was looked for, so it comes first. Else an option must be better in service
+        and worse in nothing that decides, or cheaper with the same service; of several the surest, then the one that
+        gains most.
+        """
+        base = self.comparison.baseline
+        if self.comparison.is_rough:
+            return Advice("rough", base, self._reasons(self.able))
+        found = [one.name for one in self.options if one.claim and one.name in self.able]
+        if len(found) == 1 and found[0] not in self.beaten():
+            return Advice("size", found[0], self._reasons(found))
+        winners = self.winners()
+        if not winners:
+            mixed = [name for name in self.able if {*GOOD} & self._verdicts(name) and {*BAD} & self._verdicts(name)]
+            return Advice("trade-off" if mixed else "stay", base, self._reasons(mixed or self.able, mixed=bool(mixed)))
+        unbeaten = [name for name in winners if name not in self.beaten()]
+        if not unbeaten:
+            return Advice("unranked", base, self._reasons(winners))
+        best = min(unbeaten, key=self._rank)
+        level = {
+            one: self._verdict(one, self.service, best) in ("same", "not clear") for one in unbeaten if one != best
+        }
+        return Advice("choose", best, self._reasons([best]), tuple(one for one, is_level in level.items() if is_level))
 
-    A size that a search found to meet what was asked of it is what was looked for, so it comes first. Plainly better:
-    at least one of the numbers a comparison speaks of is better and none is worse. Of several it is the one with the
-    largest mean gain in service, then in cost; what speaks against it is said beside it.
-    """
-    found = _found(comparison, options)
-    if found is not None:
-        return found.name
-    clear = _plainly_better(comparison, options)
-    if not clear:
-        return comparison.baseline
-    service, cost = service_key(comparison), cost_key(comparison) or ""
-    return min(clear, key=lambda name: (_change(comparison, name, service), _change(comparison, name, cost)))
+    def winners(self) -> list[str]:
+        """Return the options that are better than the baseline and worse in nothing that decides."""
+        return [name for name in self.able if self._wins(name)]
 
+    def beaten(self) -> set[str]:
+        """Return the options that another choice beats: surely no worse in cost and service, and better in one.
 
-def _found(comparison: Comparison, options: Sequence[Alternative]) -> Alternative | None:
-    """Return the one option that a search found to meet its targets; None where none or several are."""
-    found = [option for option in options if option.claim and option.name != comparison.baseline]
-    return found[0] if len(found) == 1 and not is_rough(comparison) else None
+        What is worse than the baseline in something else that decides beats nobody.
+        """
+        rest = [
+            row for row in judged_rows(self.comparison, self.service) if row.kpi.key not in (self.service, self.cost)
+        ]
+        fair = [name for name in self.able if not any(row.of(name).verdict in BAD for row in rest)]
+        rivals = (self.comparison.baseline, *fair)
+        pairs = permutations([one.name for one in self.options], 2)
+        return {loser for rival, loser in pairs if rival in rivals and self._beats(rival, loser)}
 
+    def _wins(self, name: str) -> bool:
+        served = self._verdict(name, self.service)
+        paid = self._verdict(name, self.cost) if self.comparison.row(self.cost) else "same"
+        if {*BAD} & self._verdicts(name) or paid in ("mixed", "missing"):
+            return False
+        return served in GOOD or (served == "same" and paid in GOOD)
 
-def _plainly_better(comparison: Comparison, options: Sequence[Alternative]) -> list[str]:
-    if is_rough(comparison):
-        return []
-    able = [option.name for option in options if option.name != comparison.baseline and not option.is_limit]
-    return [name for name in able if (said := _verdicts(comparison, name)) and "better" in said and "worse" not in said]
+    def _beats(self, rival: str, loser: str) -> bool:
+        keys = [key for key in (self.service, self.cost) if self.comparison.row(key) is not None]
+        said = {self._verdict(rival, key, loser) for key in keys}
+        return "better" in said and said <= {"better", "same"}
 
+    def _verdicts(self, name: str) -> set[Verdict]:
+        return {row.of(name).verdict for row in judged_rows(self.comparison, self.service)}
 
-def _tied_in(comparison: Comparison, key: str, names: Sequence[str]) -> list[str]:
-    """Return which of the names are best in a metric, or not clearly behind the best."""
-    row = comparison.row(key)
-    return [name for name in names if row is not None and row.of(name).best]
+    def _verdict(self, name: str, key: str, against: str = "") -> Verdict:
+        """Return the verdict on an option in a metric, against the baseline or another option."""
+        if against in ("", self.comparison.baseline):
+            row = self.comparison.row(key)
+        else:
+            draws = {one.name: one.draws for one in self.options}
+            pair = [(each, draws[each]) for each in (against, name)]
+            row = compare(pair, against, basis=self.comparison.basis, keys=(key,)).row(key)
+        return "missing" if row is None else row.of(name).verdict
 
+    def _rank(self, name: str) -> tuple[bool, float, float]:
+        """Return what to sort by: the surest first, then the largest gain in service, then in cost."""
+        is_likely = self._verdict(name, self.service) not in SURE
+        return is_likely, self._gain(name, self.service), self._gain(name, self.cost)
 
-def trade_offs(comparison: Comparison, options: Sequence[Alternative]) -> list[str]:
-    """Return the options that are better in some of the numbers and worse in others."""
-    able = [option.name for option in options if option.name != comparison.baseline and not option.is_limit]
-    return [name for name in able if {"better", "worse"} <= _verdicts(comparison, name)]
+    def _gain(self, name: str, key: str) -> float:
+        """Return how a metric changes, as a share of the baseline, below 0 = better; 0 where it cannot be told."""
+        row = self.comparison.row(key)
+        if row is None or (cell := row.of(name)).delta is None or cell.verdict not in (*GOOD, *BAD):
+            return 0.0
+        base = row.of(self.comparison.baseline).value
+        size = abs(cell.delta.value) / (abs(base.value) if base and base.value else 1.0)
+        return -size if cell.verdict in GOOD else size
 
+    def _reasons(self, names: Sequence[str], *, mixed: bool = False) -> tuple[Reason, ...]:
+        """Return service and cost of some options; ``mixed``: first what is better, then what is worse."""
+        found = []
+        for name in names:
+            told = [row.kpi.key for row in judged_rows(self.comparison, self.service)
+                    if row.kpi.key in (self.service, self.cost) or row.of(name).verdict in BAD
+                    or (mixed and row.of(name).verdict in GOOD)]  # fmt: skip
+            found += [reason for key in told if (reason := self._reason(name, key)) is not None]
+        return tuple(found)
 
-def recommendation(comparison: Comparison, options: Sequence[Alternative]) -> str:
-    """Return what to do and why, in words for who decides: the sentence a memo opens with."""
-    base = comparison.baseline
-    if len(comparison.names) < 2:
-        return compare_sentence(comparison)
-    if is_rough(comparison):
-        wanted = f"run {amount(ENOUGH_DRAWS, 'simulation')} before deciding"
-        return f"Rough preview: {wanted}. {compare_sentence(comparison)}"
-    best = best_of(comparison, options)
-    claimed = _found(comparison, options)
-    if claimed is not None:
-        return f"Choose {best}: {claimed.claim} {compare_sentence(only(comparison, (base, best)))}"
-    if best != base:
-        why = compare_sentence(only(comparison, (base, best)), called="it")
-        return f"Choose {best}: {why}{_beside(comparison, options, best)}"
-    mixed = trade_offs(comparison, options)
-    if mixed:
-        told = only(comparison, (base, *mixed))
-        weigh = f"No option is better in all that counts: stay with {base} unless the gain is worth the loss."
-        return f"{weigh} {compare_sentence(told)}"
-    names = (base, *(option.name for option in options if not option.is_limit))
-    told = only(comparison, names)
-    if len(told.names) < 2:
-        return f"Stay with {base}: what it is compared with shows a limit and cannot be chosen ({told.certainty})."
-    return f"Stay with {base}. {compare_sentence(told)}"
+    def _reason(self, name: str, key: str) -> Reason | None:
+        row = self.comparison.row(key)
+        if row is None or (ours := row.of(name)).value is None:
+            return None
+        theirs = row.of(self.comparison.baseline).value
+        return None if theirs is None else Reason(name, key, ours.verdict, theirs.value, ours.value.value)
 
-
-def _beside(comparison: Comparison, options: Sequence[Alternative], best: str) -> str:
-    """Return what else to know: what speaks against the best option, and which others the draws rank as high.
-
-    Beside an option with a caveat, those that have none are named.
-    """
-    caveats = {option.name: option.caveat for option in options}
-    service = service_key(comparison)
-    others = [name for name in _plainly_better(comparison, options) if name != best]
-    tied = _tied_in(comparison, service, [name for name in others if not (caveats[best] and caveats[name])])
-    caveat = f" Mind that {caveats[best]}." if caveats[best] else ""
-    if not tied or not _tied_in(comparison, service, [best]):
-        return caveat
-    word = HEADLINES.get(service, KPIS[service].label.lower())
-    needs = ", without that" if caveats[best] else ""
-    return f"{caveat} {listed(tied)} {'does' if len(tied) == 1 else 'do'} about as well in {word}{needs}."
-
-
-def _verdicts(comparison: Comparison, name: str) -> set[str]:
-    return {row.of(name).verdict for row in headline_rows(comparison)}
-
-
-def _change(comparison: Comparison, name: str, key: str) -> float:
-    """Return how a metric changes, as a share of the baseline, below 0 = better; 0 where it cannot be told."""
-    row = comparison.row(key)
-    cell: Cell | None = row.of(name) if row else None
-    if row is None or cell is None or cell.delta is None or cell.verdict not in ("better", "worse"):
-        return 0.0
-    base = row.of(comparison.baseline).value
-    size = abs(cell.delta.value) / (abs(base.value) if base and base.value else 1.0)
-    return -size if cell.verdict == "better" else size
+    def points(self) -> tuple[Point, ...]:
+        """Return cost and service of the options that have both; hollow ones are beaten by what could be chosen."""
+        paid, served = self.comparison.row(self.cost), self.comparison.row(self.service)
+        if paid is None or served is None:
+            return ()
+        beaten = self.beaten()
+        return tuple(
+            Point(name, x, y, name in beaten)
+            for name in self.comparison.names
+            if (x := paid.of(name).value) is not None and (y := served.of(name).value) is not None
+        )

@@ -9,10 +9,12 @@ import pandas as pd
 
 from dlsched.metrics.job_classes import NAMED, NOUNS, groupings_of
 from dlsched.metrics.kpi import KPI, KPIS
-from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
-from dlsched.metrics.stats.compare import Row, compare
+from dlsched.metrics.stats.basis import Basis
+from dlsched.metrics.stats.compare import Comparison, Row, compare
 from dlsched.metrics.winner_words import ordered, with_letters
 from dlsched.metrics.winners import Group, Winners, winners
+from dlsched.report.alternatives import Alternative
+from dlsched.report.choice import GOOD, Advice
 from dlsched.report.units import UNITS, Dot, titled
 from dlsched.studies.sizing.answer import FrontierPoint, Sizing, frontier
 from dlsched.studies.sizing.targets import Target
@@ -85,16 +87,11 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """Situations, the first of them as things are; all rows are of one metric."""
+    """Situations, the first of them as things are; all rows are of one metric, and of the options of the memo."""
 
     situations: tuple[Situation, ...]
-    draws: int
-    exact: bool
-
-    @property
-    def basis(self) -> Basis:
-        """What the futures are of."""
-        return EXACT_BASIS if self.exact else Basis(kind="drawn", futures=self.draws - 1)
+    basis: Basis
+    futures: int
 
     @property
     def label(self) -> str:
@@ -103,48 +100,65 @@ class Sensitivity:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The options, in the order of the rows' cells."""
+        """The options, the baseline first."""
         return tuple(cell.name for cell in self.situations[0].row.cells)
 
-    def words(self, name: str) -> str:
-        """Return in how many situations an option is best; "" where a single draw of something random cannot tell."""
-        if name not in self.names or (self.draws == 1 and not self.exact):
+    def where(self, name: str, advice: Advice) -> list[Situation]:
+        """Return the situations in which what the advice says of an option's service holds.
+
+        An option that is chosen for its service is better than the baseline there; one chosen for its cost serves no
+        worse.
+        """
+        as_it_is = self.situations[0].row.of(name).verdict
+        holds = GOOD if advice.kind != "choose" or as_it_is in GOOD else (*GOOD, "same", "not clear")
+        return [one for one in self.situations if one.row.of(name).verdict in holds]
+
+    def words(self, advice: Advice) -> str:
+        """Return in how many situations the advice holds; "" where it says nothing of these options."""
+        base, total = self.names[0], amount(len(self.situations), "situation")
+        name, what = advice.option, f"in {self.label}"
+        if advice.is_change and name in self.names:
+            held = self.where(name, advice)
+            lost = [one for one in self.situations if one not in held]
+            how = "better than" if self.situations[0].row.of(name).verdict in GOOD else "no worse than"
+            if not lost:
+                return f"{name} is {how} {base} {what} in all {total}."
+            return f"{name} is {how} {base} {what} in {count(len(held))} of {total}; not at: {lost[0].words}."
+        if advice.kind != "stay":
             return ""
-        # Where nobody is marked best all tie.
-        decided = [each for each in self.situations if any(cell.best for cell in each.row.cells)]
-        lost = [each for each in decided if not each.row.of(name).best]
-        total = amount(len(self.situations), "situation")
-        if not lost:
-            return f"{name} is best, or level with the best, in all {total}."
-        kept = count(len(self.situations) - len(lost))
-        return f"{name} is best, or level with the best, in {kept} of {total}; not at: {lost[0].words}."
+        better = [(one, cell.name) for one in self.situations for cell in one.row.cells if cell.verdict in GOOD]
+        if not better:
+            return f"No option is clearly better than {base} {what} in any of {total}."
+        return f"{better[0][1]} is better than {base} {what} at: {better[0][0].words}."
+
+    def fits(self, comparison: Comparison) -> bool:
+        """Whether it is about the runs of a comparison: as things are, the same options have the same numbers."""
+        mine = self.situations[0].row
+        told = comparison.row(mine.kpi.key)
+        return told is not None and [(cell.name, cell.value, cell.delta) for cell in told.cells] == [
+            (cell.name, cell.value, cell.delta) for cell in mine.cells
+        ]
 
 
-def of_sweep(sweep: Sweep, metric: str, *, exact: bool = False) -> Sensitivity | None:
-    """Return what a sweep of one thing at a time says about a metric; None where it says nothing.
+def of_sweep(sweep: Sweep, metric: str, options: Sequence[Alternative], basis: Basis) -> Sensitivity | None:
+    """Return what a sweep of one thing at a time says of the options of a memo, by its metric of service.
 
-    A metric the sweep does not have is replaced by its first one that is good or bad. ``exact``: nothing is random.
+    None where it says nothing of one of them: "best of all" must be of the same options everywhere.
     """
-    judged = [key for key in sweep.metrics if key in KPIS and KPIS[key].better != "neutral"]
-    key = metric if metric in judged else judged[0] if judged else ""
-    if not key or len(sweep.policies) < 2:
+    policies = {option.name: option.policy for option in options}
+    as_they_are = not any(option.changes or option.condition.changes for option in options)
+    if not as_they_are or metric not in sweep.metrics or not {*policies.values()} <= {*sweep.policies}:
         return None
     situations = []
     for point in range(len(sweep.points)):
-        row = _row(sweep, point, key, exact=exact)
+        values = [
+            (name, [{metric: cell.values.get(metric)} for cell in sweep.at(point, policy)])
+            for name, policy in policies.items()
+        ]
+        row = compare(values, options[0].name, basis=basis, keys=(metric,)).row(metric)
         if row is not None:
             situations.append(Situation(point_words(sweep, point), row))
-    return Sensitivity(tuple(situations), len(sweep.futures.seeds), exact) if situations else None
-
-
-def _row(sweep: Sweep, point: int, key: str, *, exact: bool) -> Row | None:
-    draws: Mapping[str, list[dict[str, float | None]]] = {
-        sweep.labels[policy]: [{key: cell.values.get(key)} for cell in sweep.at(point, policy)]
-        for policy in sweep.policies
-    }
-    basis = EXACT_BASIS if exact else Basis(kind="drawn", futures=len(sweep.futures.seeds) - 1)
-    comparison = compare(list(draws.items()), sweep.labels[sweep.reference], basis=basis, keys=(key,))
-    return comparison.row(key)
+    return Sensitivity(tuple(situations), basis, len(sweep.futures.seeds)) if situations else None
 
 
 # ---- a search for a size ------------------------------------------------------------------------------

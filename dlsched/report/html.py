@@ -181,7 +181,7 @@ def _sensitivity(memo: Memo) -> str:
     changes = memo.sensitivity
     if changes is None:
         return ""
-    words = changes.words(memo.best) or f"{changes.label} in {len(changes.situations)} situations: see the appendix."
+    words = changes.words(memo.advice) or f"{changes.label} in {len(changes.situations)} situations: see the appendix."
     return f"<h2>What could change this</h2><p>{said(words)}</p>"
 
 
@@ -300,7 +300,7 @@ def _situations(found: Sensitivity | None) -> str:
         for each in found.situations
     ]
     head = [f"{said(found.label)}, when", *(said(name, 60) for name in found.names)]
-    shown = table(head, rows, caption=f"{interval_note(found.basis, found.draws)}; ★ best, ties share the star.")
+    shown = table(head, rows, caption=f"{interval_note(found.basis, found.futures)}; ★ best, ties share the star.")
     return f"<h2>What could change this</h2>{shown}"
 
 

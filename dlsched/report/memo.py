@@ -12,51 +12,55 @@ from datetime import date
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.limits import LIMITS, all_limited
+from dlsched.metrics.limits import LIMITS, Limited, all_limited
 from dlsched.metrics.money import COSTS, cost_key, cost_keys
 from dlsched.metrics.stats.basis import Basis
-from dlsched.metrics.stats.compare import Comparison, Row, check_same_workload, compare
+from dlsched.metrics.stats.compare import COMPARED, Comparison, Row, check_same_workload, compare
 from dlsched.metrics.winners import Winners
-from dlsched.report.alternatives import Alternative, Origin
-from dlsched.report.choice import Point, best_of, is_rough, points, recommendation, service_key
+from dlsched.report.advice_words import advice_words, headline
+from dlsched.report.alternatives import NOTHING, TODAY, Alternative, Condition, Origin
+from dlsched.report.choice import Advice, Choice, Point, service_key
+from dlsched.report.claims import claims_of, contradictions
 from dlsched.report.evidence import Frontier, Sensitivity
 from dlsched.report.rerun import commands
 from dlsched.report.units import UNITS, Dot, titled
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.caveats import Caveat
-from dlsched.wording.formats import amount, count, listed
+from dlsched.wording.formats import amount, capital, count, listed
 
 MOST_OPTIONS = 6
-MOST_ROWS = 8
+MOST_ROWS = 3
+"""Numbers of the first page: service, cost, and what else decides; the appendix has all."""
 FEW_OPTIONS = 4
-"""With more options cells are narrow and high, and the page holds fewer rows."""
-ROWS_OF_MANY = 6
+"""With more options cells are narrow and high."""
 LONGEST = {"question": 200, "recommendation": 700, "note": 300}
 DRAWN = Basis(kind="drawn")
 ROUGH = "rough preview: 1 simulation, another may say otherwise"
-ALWAYS = ("completed",)
-FIRST_ROWS = (
-    "completed", "rejected", "unfinished", "late_share", "utility_total", *COSTS, "wait_p95", "jct_mean",
-    "tardiness_cost", "not_running_p95", "slowdown_mean", "wait_p50", "allocation_ratio",
-)  # fmt: skip
+REST = ("completed", "allocation_ratio")
+"""What else the first page shows, in this order."""
+FOLDED = ("completed", "rejected", "unfinished", "late_share", "wait_p95")
+"""What is named below it where it is the same under all options."""
 
 
 @dataclass(frozen=True, eq=False)
 class Memo:
-    """A memo. ``caveats`` are what a reader must know beside the recommendation.
+    """A memo: options under one ``condition``. ``caveats`` are what a reader must know beside the recommendation.
 
+    ``advice`` is what the numbers say, ``recommendation`` the same in words, or what a reader typed in its place.
     ``rows`` are the numbers of the first page, ``same`` those that are equal under all options, in words; the
-    comparison has all. ``bounds`` say by option what is left to gain at most. ``commands`` compute it anew. ``sizes``
-    are those a search for a size tried, None without one.
+    comparison has all. ``service`` and ``cost`` are the metrics that decide, in every part. ``limited`` says by option
+    what is left to gain at most. ``commands`` compute it anew. ``sizes`` are those a search for a size tried, None
+    without one.
 
     Raises
     ------
     InputError
-        If a caveat of an option is not there.
+        Naming two claims of the memo that cannot both be true (:mod:`dlsched.report.claims`).
     """
 
     question: str
+    advice: Advice
     recommendation: str
     note: str
     caveats: tuple[Caveat, ...]
@@ -67,7 +71,7 @@ class Memo:
     cost: str
     service: str
     points: tuple[Point, ...]
-    bounds: Mapping[str, str]
+    limited: Mapping[str, Sequence[Limited]]
     winners: tuple[Winners, ...]
     sensitivity: Sensitivity | None
     assumptions: tuple[Premise, ...]
@@ -77,9 +81,10 @@ class Memo:
     sizes: Frontier | None = None
 
     def __post_init__(self) -> None:
-        told = {caveat.kind for caveat in self.caveats}
-        if missing := sorted({kind for option in self.options for kind in option.mind} - told):
-            raise InputError("memo", f"must say its caveats, {listed(missing)} not told", "Give all of memo_caveats")
+        found = contradictions(claims_of(self))
+        if found:
+            do = "Leave out what does not fit, or compute the options again"
+            raise InputError("memo", f"would contradict itself: {found[0]}", do)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -90,7 +95,7 @@ class Memo:
     @property
     def is_rough(self) -> bool:
         """Whether another draw may say otherwise."""
-        return is_rough(self.comparison)
+        return self.comparison.is_rough
 
     @property
     def origin(self) -> Origin:
@@ -104,8 +109,32 @@ class Memo:
 
     @property
     def best(self) -> str:
-        """The option that is plainly better than the baseline, else the baseline."""
-        return best_of(self.comparison, self.options)
+        """The option to choose, the baseline where none is."""
+        return self.advice.option
+
+    @property
+    def condition(self) -> Condition:
+        """What happens whatever one chooses."""
+        return self.options[0].condition
+
+    @property
+    def headline(self) -> str:
+        """The advice in a few words."""
+        return headline(self.advice, self.comparison, self.options)
+
+    @property
+    def ours(self) -> str:
+        """What the numbers say, where a reader typed something else in its place; else ""."""
+        said = advice_words(self.advice, self.comparison, self.options)
+        return said if said != self.recommendation else ""
+
+    @property
+    def bounds(self) -> dict[str, str]:
+        """What is left to gain at most, by option."""
+        return {
+            name: "; ".join(f"{one.limit.kpi.label}: {one.words}" for one in found)
+            for name, found in self.limited.items()
+        }
 
     @property
     def care(self) -> list[str]:
@@ -178,8 +207,8 @@ def build(
     Raises
     ------
     InputError
-        If a run failed its audit, a caveat is not told, the options are of different jobs or of unlike draws, there are
-        too few or too many of them, or a text is too long for the page.
+        If a run failed its audit, the options are of different jobs, futures or conditions, one of them is a condition,
+        there are too few or too many of them, a text is too long for the page, or two claims contradict each other.
     """
     _check(options)
     texts = {"question": question, "recommendation": recommended, "note": note}
@@ -187,15 +216,21 @@ def build(
         if len(text) > LONGEST[name]:
             why = f"has {count(len(text))} letters; the page holds {LONGEST[name]}"
             raise InputError(name, why, "Shorten it; the appendix has all numbers")
+    target = "" if sizes is None or not sizes.option or sizes.service.key in COSTS else sizes.service.key
     drawn = [(option.name, option.draws) for option in options]
-    comparison = compare(drawn, options[0].name, basis=basis, rents=rents)
-    cost, service = cost_key(comparison) or cost_keys(rents=rents)[0], service_key(comparison)
-    rows, same = _rows(comparison, cost)
-    names = [option.name for option in options]
-    bounds = {option.name: _bound_words(option) for option in options}
+    keys = COMPARED if target in ("", *COMPARED) else (*COMPARED, target)
+    comparison = compare(drawn, options[0].name, basis=basis, rents=rents, keys=keys)
+    cost = cost_key(comparison) or cost_keys(rents=rents)[0]
+    service = target if target and comparison.row(target) else service_key(comparison)
+    choice = Choice(comparison, tuple(options), service, cost)
+    advice = choice.advice()
+    rows, same = _rows(comparison, advice, service, cost)
+    keys_of_bounds = [key for limit in LIMITS for key in (limit.key, limit.bound_key)]
+    limited = {one.name: all_limited({key: one.headline(key, basis) for key in keys_of_bounds}) for one in options}
     return Memo(
-        question.strip() or f"Which should we use: {', '.join(names[:-1])} or {names[-1]}?",
-        recommended.strip() or recommendation(comparison, options),
+        question.strip() or _question(options),
+        advice,
+        recommended.strip() or advice_words(advice, comparison, options),
         note.strip(),
         tuple(caveats),
         tuple(options),
@@ -204,8 +239,8 @@ def build(
         same,
         cost,
         service,
-        points(comparison, cost, service),
-        {name: words for name, words in bounds.items() if words},
+        choice.points(),
+        {name: found for name, found in limited.items() if found},
         tuple(winners),
         sensitivity,
         tuple(assumptions),
@@ -216,34 +251,45 @@ def build(
     )
 
 
-def _bound_words(option: Alternative) -> str:
-    """Return what proven bounds leave to gain at most, by the means over draws; "" without a bound."""
-    keys = [key for limit in LIMITS for key in (limit.key, limit.bound_key)]
-    return "; ".join(f"{each.limit.kpi.label}: {each.words}" for each in all_limited({k: option.mean(k) for k in keys}))
+def _question(options: Sequence[Alternative]) -> str:
+    """Return "With 30% more jobs, which should we choose: do nothing, two more nodes or SJF instead of FIFO?"."""
+    first, *rest = (option.spoken for option in options)
+    base = {TODAY: "stay as today", NOTHING: "do nothing"}.get(options[0].name, first)
+    names = [base, *rest]
+    asked = f"which should we choose: {', '.join(names[:-1])} or {names[-1]}?"
+    words = options[0].condition.words
+    return f"With {words}, {asked}" if words else capital(asked)
 
 
 def _check(options: Sequence[Alternative]) -> None:
     if not 2 <= len(options) <= MOST_OPTIONS:
         why = f"compares 2 to {MOST_OPTIONS} options, got {count(len(options))}"
         raise InputError("memo", why, "Choose a baseline and what it is compared with")
+    condition = options[0].condition
     for option in options:
+        if option.condition != condition:
+            asked, ours = option.condition.words or "things as they are", condition.words or "things as they are"
+            why = f"is asked under {asked}, the others under {ours}"
+            raise InputError(f"option {option.name}", why, "Ask all of them under one condition")
+        if option.happens:
+            why = f"changes {listed(option.happens)}, which happens to you and is no option"
+            raise InputError(f"option {option.name}", why, "Make it the condition that all options meet")
         if option.audit:
             why = f"failed its audit ({amount(len(option.audit), 'violation')}, the first: {option.audit[0]:.300})"
             raise InputError(f"run {option.name}", why, "Leave it out, or run it again with the newest version")
     check_same_workload([(option.name, option.origin.workload_hash, option.origin.jobs) for option in options])
 
 
-def _rows(comparison: Comparison, cost: str) -> tuple[tuple[Row, ...], str]:
+def _rows(comparison: Comparison, advice: Advice, service: str, cost: str) -> tuple[tuple[Row, ...], str]:
     """Return the rows of the first page, and what is the same under all options in words.
 
-    Completed jobs are always there, then what differs, in the order of ``FIRST_ROWS``; of the costs the one that
-    decides, and the total where machines are rented for the same jobs.
+    Service and cost, then completed jobs where they differ, what else the advice speaks of, and what fills the page.
     """
-    shown = (cost, "total_cost") if comparison.rents else (cost,)
-    keys = [key for key in FIRST_ROWS if key not in COSTS or key in shown]
+    told = [reason.metric for reason in advice.reasons]
+    equal = [row for row in comparison.rows if all(cell.verdict in ("same", "baseline") for cell in row.cells)]
+    differs = [key for key in REST[:1] if comparison.row(key) not in equal]
+    keys = dict.fromkeys((service, cost, *differs, *told, *REST))
     named = [row for key in keys if (row := comparison.row(key)) is not None]
-    equal = [row for row in named if all(cell.verdict in ("same", "baseline") for cell in row.cells)]
-    kept = [row for row in named if row.kpi.key in ALWAYS or row not in equal]
-    folded = [f"{row.kpi.label} {row.cells[0].text}" for row in equal if row not in kept]
-    most = MOST_ROWS if len(comparison.names) <= FEW_OPTIONS else ROWS_OF_MANY
-    return tuple(kept[:most]), " · ".join(folded)
+    rows = tuple(named[:MOST_ROWS])
+    folded = [f"{row.kpi.label} {row.cells[0].text}" for row in equal if row not in rows and row.kpi.key in FOLDED]
+    return rows, " · ".join(folded)

@@ -161,7 +161,7 @@ def _sizes(slide: Any, memo: Memo) -> None:
 def _behind(slide: Any, memo: Memo) -> None:
     left, top, width, _ = BODY
     who = [sentence(found) for found in memo.winners]
-    change = memo.sensitivity.words(memo.best) if memo.sensitivity is not None else ""
+    change = memo.sensitivity.words(memo.advice) if memo.sensitivity is not None else ""
     bound = memo.bounds.get(memo.best)
     findings = [*who, *([change] if change else []), *([f"{memo.best}: {bound} (proven)."] if bound else [])]
     labels = [chip.label for chip in memo.assumptions]

@@ -27,7 +27,8 @@ def file_name(scenario_name: str) -> str:
 
 def simulate_command(option: Alternative) -> str:
     """Return the command that makes the first run of an option; "" where one run on the file as it is cannot say it."""
-    if not option.policy or option.changes or option.futures.vary:
+    own = option.futures.changes_in(option.futures.seeds[0])
+    if not option.policy or option.changes or option.condition.changes or own:
         return ""
     params = [part for key, value in option.params.items() for part in ("--param", f"{key}={_value(value)}")]
     seed = ["--seed", str(option.futures.seeds[0])]
@@ -49,7 +50,9 @@ def compare_command(options: Sequence[Alternative]) -> str:
     sayable = all(_is_sayable(option) for option in options) and len(set(as_it_is)) == len(as_it_is)
     if first.changes or not (one_file and from_0 and one_set and sayable):
         return ""
-    typed = [("--set", _set(option, first.policy)) for option in options if option.changes]
+    condition = ",".join(f"{key}={_value(value)}" for key, value in first.condition.changes.items())
+    typed = [("--condition", condition)] if condition else []
+    typed += [("--set", _set(option, first.policy)) for option in options if option.changes]
     typed += vary_flags(first.futures)
     typed += [
         ("--param", f"{policy}.{key}={_value(value)}") for policy, of in params.items() for key, value in of.items()
@@ -60,7 +63,8 @@ def compare_command(options: Sequence[Alternative]) -> str:
 
 def _is_sayable(option: Alternative) -> bool:
     """Whether a policy of the registry made an option, with changes that ``--set`` can hold: no comma in them."""
-    return bool(option.policy) and not any("," in f"{key}{value}" for key, value in option.changes.items())
+    changes = {**option.changes, **option.condition.changes}
+    return bool(option.policy) and not any("," in f"{key}{value}" for key, value in changes.items())
 
 
 def _set(option: Alternative, baseline: str) -> str:
@@ -101,6 +105,7 @@ def settings(options: Sequence[Alternative]) -> dict[str, Mapping[str, Any]]:
             "policy": option.policy,
             "parameter": option.params,
             "change": {key: _value(value) for key, value in option.changes.items()},
+            "condition": option.condition.words,
             "differs between futures": {key: _value(value) for key, value in option.futures.vary.items()},
             "scenario": option.origin.scenario_hash[:8],
             "futures": seeds_words(option.futures.seeds),

@@ -17,7 +17,9 @@ kept = memo_options.kept_of(current)
 left, right = st.columns([1, 1.7], gap="medium")
 
 if kept:
-    frame = memo_options.frame_of(kept)
+    with left:
+        condition = memo.condition(current)
+    frame = memo_options.frame_of(kept, condition)
     mine = [series for series in everything if set(series.run_ids) & set(ticked)]
     beside = memo_options.beside(current, mine, frame)
     fitting = [one.name for one in beside if memo_options.runs_fit(one, frame, current)]
@@ -26,7 +28,7 @@ if kept:
     if is_joined:
         with left:
             options = memo.kept_options(kept, memo_options.beside(current, everything, frame), fitting)
-        memo.show_kept(current, options, left, right)
+        memo.show_kept(current, options, frame, left, right)
         st.stop()
 
 ticked = ticked or first_runs[:MOST_OPTIONS]

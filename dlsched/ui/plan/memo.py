@@ -11,11 +11,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
+from dlsched.report.alternatives import condition_of
 from dlsched.report.evidence import has_names
 from dlsched.report.html import to_html
 from dlsched.report.memo import LONGEST, MOST_OPTIONS, Memo
 from dlsched.report.rerun import file_name
 from dlsched.report.write import KINDS, content
+from dlsched.studies.design.variants import Value
 from dlsched.studies.what_if import WhatIfSpec
 from dlsched.ui.frame import loaders, parts, runs_of, session
 from dlsched.ui.frame.runs_of import Series
@@ -29,7 +31,8 @@ from dlsched.workload.scenario_file import scenario_bytes
 SOURCES = ("Kept answers", "Runs")
 PREVIEW_PX = 1_000
 NAMES = ("Shown", "A, B, C")
-NO_SITUATIONS = "Needs a stored sweep of this scenario, one thing at a time, with two policies or more"
+NO_SITUATIONS = "Needs a stored sweep of this scenario, one thing at a time, of these policies in the same futures"
+AS_THEY_ARE = "Things as they are"
 LABELS = {"html": "Download HTML", "pptx": "PPTX", "xlsx": "XLSX"}
 HELP = {
     "html": "One file that opens anywhere and prints on A4: no network, no account, no store",
@@ -109,32 +112,47 @@ def kept_options(kept: Sequence[Kept], runs: Sequence[Kept], first: Sequence[str
     asked = next((one.name for one in kept if one.experiment_id == wanted), None)
     if asked is not None and asked not in st.session_state[key]:
         st.session_state[key] = [*st.session_state[key], asked][-most:]
-    names = st.multiselect("Compared with today", list(everything), key=key, max_selections=most,
+    names = st.multiselect("Options", list(everything), key=key, max_selections=most,
                            help="Kept on What if and Size, and runs of this scenario")  # fmt: skip
     return [one for name, one in everything.items() if name in names]
 
 
 def lacking(missing: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> None:
-    """Say which options have no numbers on the draws of the others, with a way to compute them."""
+    """Say which options have no numbers in the futures of the others, with a way to compute them."""
     names = listed([one.name for one in missing])
     what = f"option {names}" if len(missing) == 1 else f"options {names}"
     has = "has" if len(missing) == 1 else "have"
-    why = f"{has} no numbers on the draws of this memo (today {memo_options.frame_words(frame, scenario)})"
-    parts.error_box(InputError(what, why, "Options can only be paired on the same draws: compute again, or untick"))
-    draws = amount(len(frame.futures.seeds), "draw")
-    words = f"Compute {amount(len(missing), 'option')} on {draws}"
+    why = f"{has} no numbers for this memo (today {memo_options.frame_words(frame, scenario)})"
+    do = "Options can only be compared under one condition in the same futures: compute again, or untick"
+    parts.error_box(InputError(what, why, do))
+    words = f"Compute {amount(len(missing), 'option')} in {amount(len(frame.futures.seeds), 'future')}"
     st.button(words, type="primary", key="report-compute", on_click=memo_options.ask, args=(missing, frame, scenario),
               help="In the background; what was kept stays as it is")  # fmt: skip
 
 
-def show_kept(scenario: Scenario, chosen: Sequence[Kept], left: DeltaGenerator, right: DeltaGenerator) -> None:
+def condition(scenario: Scenario) -> dict[str, Value]:
+    """Let the reader choose the condition all options meet, where answers were kept under several; the newest first."""
+    found = memo_options.conditions_kept(scenario)
+    if len(found) < 2:
+        return found[0] if found else {}
+    words = [condition_of(scenario, one).words or AS_THEY_ARE for one in found]
+    key = f"memo-condition-{digest(words)}"
+    if memo_options.is_wanted():
+        st.session_state.pop(key, None)
+    chosen = st.selectbox("Condition", words, key=key,
+                          help="What happens whatever you choose: every option is compared under it")  # fmt: skip
+    return found[words.index(chosen)]
+
+
+def show_kept(
+    scenario: Scenario, chosen: Sequence[Kept], frame: WhatIfSpec, left: DeltaGenerator, right: DeltaGenerator
+) -> None:
     """Show the memo of kept answers, or what is still to be computed for it."""
     kept = [one for one in chosen if one.series is None]
     if not kept:
         with left:
             parts.error_box(InputError("options", "none of them is a kept answer", "Tick one, or take runs alone"))
         return
-    frame = memo_options.frame_of(kept)
     with left:
         st.markdown(f":gray[Today: the scenario as it is {safe(memo_options.frame_words(frame, scenario), 300)}.]")
     places = {}

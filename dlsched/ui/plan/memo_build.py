@@ -14,11 +14,13 @@ from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import Numbers, common_jobs
 from dlsched.metrics.winner_words import with_letters
 from dlsched.metrics.winners import Winners
-from dlsched.policies.registry import find
 from dlsched.report.alternatives import (
+    NOTHING,
+    TODAY,
     Alternative,
     Origin,
     alternative_of,
+    condition_of,
     memo_cautions,
     memo_caveats,
     origin_of,
@@ -28,19 +30,17 @@ from dlsched.report.evidence import Frontier, Sensitivity, answer_words, frontie
 from dlsched.report.memo import DRAWN, Memo, build
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import Futures, Variant, changed
-from dlsched.studies.design.factors import is_drawn
 from dlsched.studies.sizing.answer import Sizing
-from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.what_if import WhatIfSpec, is_exact
 from dlsched.studies.what_if.answer import WhatIf
 from dlsched.ui.frame import loaders, runs_of, session
 from dlsched.ui.frame.runs_of import Series
 from dlsched.ui.plan import memo_options, size_state
-from dlsched.ui.plan.memo_options import TODAY, Kept
+from dlsched.ui.plan.memo_options import Kept
 from dlsched.ui.plan.sweep_runs import SWEEPS
 from dlsched.ui.scenario import price_lists
 from dlsched.ui.scenario.trust import known_trust
-from dlsched.wording.assumptions import Premise, draw_premises, is_random
+from dlsched.wording.assumptions import Premise, draw_premises
 from dlsched.wording.cautions import Caution, cautions
 from dlsched.wording.formats import count
 from dlsched.workload.import_report import in_seconds, offered_load
@@ -77,7 +77,8 @@ def _memo(
     """Return the memo of options; winners and cautions are looked for once it is sure that there is one."""
     today = price_lists.today()
     caveats = memo_caveats(scenario, options, known_trust(scenario))
-    plain = build(options, made_on=today, basis=basis, caveats=caveats)  # refuses before anything large is loaded
+    # Refuses before anything large is loaded.
+    plain = build(options, made_on=today, basis=basis, rents=scenario.cluster.free_slots, caveats=caveats, sizes=sizes)
     return build(
         options,
         made_on=today,
@@ -87,7 +88,7 @@ def _memo(
         basis=basis,
         rents=scenario.cluster.free_slots,
         winners=find_winners() if wanted.who_loses else (),
-        sensitivity=stored_sensitivity(scenario, plain.service) if wanted.situations else None,
+        sensitivity=stored_sensitivity(scenario, plain) if wanted.situations else None,
         caveats=caveats,
         assumptions=[*drawn, *taken_for_granted(scenario, options, today)],
         cautions=find_cautions(),
@@ -95,21 +96,18 @@ def _memo(
     )
 
 
-def stored_sensitivity(scenario: Scenario, metric: str) -> Sensitivity | None:
-    """Return what the newest stored sweep of one thing at a time says about this scenario; None without one."""
+def stored_sensitivity(scenario: Scenario, memo: Memo) -> Sensitivity | None:
+    """Return what the newest stored sweep of one thing at a time says about the options of a memo; None without one.
+
+    It must have the same options with the same numbers: others would say something else than the recommendation.
+    """
     for shown in SWEEPS.readable():
         sweep = shown.answer
         if sweep.scenario == scenario.content_hash and sweep.mode == "one-at-a-time":
-            found = of_sweep(sweep, metric, exact=_is_exact(scenario, sweep))
-            if found is not None:
+            found = of_sweep(sweep, memo.service, memo.options, memo.comparison.basis)
+            if found is not None and found.fits(memo.comparison):
                 return found
     return None
-
-
-def _is_exact(scenario: Scenario, sweep: Sweep) -> bool:
-    drawn = is_random(scenario) or any(find(policy).draws for policy in sweep.policies)
-    changes = [axis.key for axis in sweep.axes if axis.key.partition(".")[0] not in sweep.policies]
-    return not drawn and not is_drawn(scenario, changes)
 
 
 # ---- from runs ---------------------------------------------------------------------------------------
@@ -208,7 +206,7 @@ def memo_of_kept(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wa
     return _memo(
         options, scenario, wanted, basis=basis, find_cautions=lambda: _cautions(scenario, options),
         find_winners=lambda: _winners(scenario, frame, found, wanted.hide_names, exact=exact),
-        drawn=draw_premises(frame.futures.vary, "What if"), sizes=_sizes(scenario, kept),
+        drawn=draw_premises(frame.futures.vary, "What if"), sizes=_sizes(scenario, kept, frame),
     )  # fmt: skip
 
 
@@ -231,9 +229,19 @@ def _options(scenario: Scenario, frame: WhatIfSpec, found: Sequence[_Numbers], f
     """Return today and the options in one form; all of them are of the scenario as the store knows it."""
     known = session.store().scenario_info(scenario.content_hash)
     origin = origin_of(scenario, known.name, known.version) if known else origin_of(scenario)
-    today = _option(TODAY, first.baseline.metrics, first.baseline.audit, frame.baseline, frame, scenario, origin)
+    name = NOTHING if frame.condition else TODAY
+    today = _option(name, first.baseline.metrics, first.baseline.audit, frame.baseline, frame, scenario, origin)
     rest = [
-        _option(one.kept.name, one.draws, one.audit, one.kept.spec.changed, frame, scenario, origin, one.kept.sizing)
+        _option(
+            one.kept.name,
+            one.draws,
+            one.audit,
+            one.kept.spec.changed,
+            frame,
+            scenario,
+            origin,
+            _fitting(one.kept.sizing, frame),
+        )
         for one in found
     ]
     return [today, *rest]
@@ -252,17 +260,24 @@ def _option(
     return alternative_of(
         name, draws, scenario, case.policy, case.params, frame.futures, origin=origin, audit=audit,
         code_version=code_version(), changes=case.changes,
-        claim="" if sizing is None else answer_words(sizing),
+        claim="" if sizing is None else answer_words(sizing), condition=condition_of(scenario, frame.condition),
     )  # fmt: skip
 
 
-def _sizes(scenario: Scenario, kept: Sequence[Kept]) -> Frontier | None:
+def _sizes(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec) -> Frontier | None:
     """Return every size tried by the search behind an option, else by the newest one about the scenario."""
     for one in kept:
-        if one.sizing is not None and (found := frontier_of(one.sizing, one.name)) is not None:
+        sizing = _fitting(one.sizing, frame)
+        if sizing is not None and (found := frontier_of(sizing, one.name)) is not None:
             return found
-    newest = size_state.newest_size(scenario.content_hash)
+    newest = _fitting(size_state.newest_size(scenario.content_hash), frame)
     return None if newest is None else frontier_of(newest)
+
+
+def _fitting(sizing: Sizing | None, frame: WhatIfSpec) -> Sizing | None:
+    """Return a search that was asked what the memo asks: under its condition, in its futures; else None."""
+    asked_alike = sizing is not None and sizing.futures == frame.futures and not frame.condition
+    return sizing if asked_alike else None
 
 
 # ---- who gains ---------------------------------------------------------------------------------------
@@ -276,22 +291,25 @@ def _winners(
     Runs are left out where today's own runs are not stored.
     """
     said: list[Winners] = []
+    base = NOTHING if frame.condition else TODAY
     before = _today_jobs(scenario, frame)
     for one in found:
         if one.answer is not None:
             first = one.answer.winners[:1]
-            told = [each.model_copy(update={"baseline": TODAY, "other": one.kept.name}) for each in first]
+            told = [each.model_copy(update={"baseline": base, "other": one.kept.name}) for each in first]
             said += map(with_letters, told) if hide_names else told
         elif one.kept.series is not None and before:
             series, own = one.kept.series, one.kept.series.seeds
             runs = [series.run_of(seed) if seed in own else series.run_ids[0] for seed in before]  # exact: any says all
             after = {one.kept.name: [loaders.jobs(run) for run in runs]}
-            said += winners_of(TODAY, list(before.values()), after, exact=exact, hide_names=hide_names)
+            said += winners_of(base, list(before.values()), after, exact=exact, hide_names=hide_names)
     return tuple(said)
 
 
 def _today_jobs(scenario: Scenario, frame: WhatIfSpec) -> Mapping[int, pd.DataFrame]:
     """Return the jobs tables of today's stored runs by seed, at most MOST_DRAWS; empty without all of them."""
+    if frame.condition:
+        return {}
     seeds = frame.futures.seeds[:MOST_DRAWS]
     for series in runs_of.series_of(session.runs_of(scenario.content_hash)):
         if memo_options.case_of(series) == frame.baseline and set(seeds) <= {*series.seeds}:
@@ -315,7 +333,7 @@ def _cautions(scenario: Scenario, options: Sequence[Alternative]) -> list[Cautio
     own = {guard.text for guard in found}
     for option in options:
         if option.changes:
-            made = changed(scenario, option.changes)
+            made = changed(scenario, {**option.condition.changes, **option.changes})
             told = cautions(made, load=offered_load(in_seconds(made), made.cluster))
             found += [Caution(guard.level, f"{option.name}: {guard.text}", guard.action)
                       for guard in told if guard.level != "info" and guard.text not in own]  # fmt: skip

@@ -1,14 +1,15 @@
-"""Answers of What if and Size that were kept, as options of a memo: all of them on the same draws, against today.
+"""Answers of What if and Size that were kept, as options of a memo: in the same futures under one condition.
 
-A memo pairs its options draw by draw, so they must answer the same question but for what is chosen: the same policy
-today, the same draws, the same that varies. Who was kept on other draws, and every run of another number of draws, is
-asked about again as a what-if on the draws of the memo; the runner answers in the background, and what the store knows
-is taken from it.
+A memo pairs its options future by future, so they must answer the same question but for what is chosen: the same policy
+today, the same condition, the same futures. What was kept under another condition or in other futures, and every run
+of another number of futures, is asked about again as a what-if of the memo; the runner answers in the background, and
+what the store knows is taken from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -16,9 +17,11 @@ import streamlit as st
 from dlsched.domain.errors import DlschedError
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import find
+from dlsched.report.alternatives import condition_of
 from dlsched.runner.background import StudyTask
 from dlsched.studies.code_version import code_version
 from dlsched.studies.design import Variant
+from dlsched.studies.design.variants import Value
 from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, check, is_exact, moved, read_spec, unchanged
 from dlsched.studies.what_if.words import subject
@@ -33,7 +36,6 @@ from dlsched.wording.formats import amount
 from dlsched.wording.settings import vary_words
 
 WORK = PendingTasks("report")
-TODAY = "Today"
 PREFIX = "options/"
 """Begins the settings of the store that remember what was kept, by scenario."""
 WANTED, ASKED = "report-wanted", "report-asked"
@@ -82,19 +84,35 @@ class Kept:
 def kept_of(scenario: Scenario) -> list[Kept]:
     """Return the kept answers of a scenario that are a choice, in the order they were kept, with names that differ.
 
-    Left out: what is no longer in the store, what cannot be computed on the scenario any more, and a search that found
-    no size or today's.
+    Left out: what is no longer in the store, what cannot be computed on the scenario any more, a condition without
+    anything chosen, and a search that found no size or today's. What was kept under several conditions is one choice.
     """
-    found: list[Kept] = []
-    for experiment_id in kept_ids(scenario.content_hash):
-        try:
-            one = _kept(experiment_id, scenario)
-        except DlschedError:
+    found: dict[str, Kept] = {}
+    for one in _all_kept(scenario):
+        what = one.spec.changed.model_dump_json()
+        if not one.name:
             continue
-        if one is not None:
-            name = one.name
-            twice = sum(other.name.partition(" (")[0] == name for other in found)
-            found.append(replace(one, name=f"{name} ({twice + 1})") if twice else one)
+        if what in found:
+            found[what] = replace(found[what], experiment_id=one.experiment_id)
+            continue
+        twice = sum(other.name.partition(" (")[0] == one.name for other in found.values())
+        found[what] = replace(one, name=f"{one.name} ({twice + 1})") if twice else one
+    return list(found.values())
+
+
+def conditions_kept(scenario: Scenario) -> list[dict[str, Value]]:
+    """Return the conditions under which answers were kept, each once, the newest first."""
+    asked = [one.spec.condition for one in reversed(_all_kept(scenario))]
+    return [one for place, one in enumerate(asked) if one not in asked[:place]]
+
+
+def _all_kept(scenario: Scenario) -> list[Kept]:
+    """Return what was kept and can be computed, in the order it was; a condition alone has no name."""
+    found = []
+    for experiment_id in kept_ids(scenario.content_hash):
+        with suppress(DlschedError):
+            one = _kept(experiment_id, scenario)
+            found += [] if one is None else [one]
     return found
 
 
@@ -104,7 +122,7 @@ def _kept(experiment_id: str, scenario: Scenario) -> Kept | None:
         spec = read_spec(record.spec)
         check(spec, scenario)
         differs = moved(spec, scenario)
-        return Kept(subject(differs).words, spec, experiment_id) if differs else None
+        return Kept(subject(differs).words if differs else "", spec, experiment_id)
     if record.kind != size_state.SIZES.kind:
         return None
     shown = size_state.SIZES.stored(experiment_id)
@@ -131,31 +149,35 @@ def case_of(series: Series) -> Variant:
     return variant_of(loaders.info(series.run_ids[0]))
 
 
-# ---- the same draws for all --------------------------------------------------------------------------
+# ---- the same question for all -----------------------------------------------------------------------
 
 
-def frame_of(kept: Sequence[Kept]) -> WhatIfSpec:
-    """Return the question whose baseline and draws all options share: of the first what-if, else of a size."""
-    return next((one.spec for one in kept if one.sizing is None), kept[0].spec)
+def frame_of(kept: Sequence[Kept], condition: Mapping[str, Value]) -> WhatIfSpec:
+    """Return the question whose baseline and futures all options share: of the first what-if, else of a size."""
+    first = next((one.spec for one in kept if one.sizing is None), kept[0].spec)
+    return first.model_copy(update={"condition": dict(condition)})
 
 
 def aligned(one: Kept, frame: WhatIfSpec) -> WhatIfSpec:
-    """Return the question about an option against the baseline and on the draws of a frame."""
-    return one.spec.model_copy(update={"baseline": frame.baseline, "futures": frame.futures})
+    """Return the question about an option against the baseline, under the condition and in the futures of a frame."""
+    shared = {"condition": frame.condition, "baseline": frame.baseline, "futures": frame.futures}
+    return one.spec.model_copy(update=shared)
 
 
 def frame_words(frame: WhatIfSpec, scenario: Scenario) -> str:
-    """Return today's policy, the draws and what varies between them."""
-    policy = find(frame.baseline.policy).label
+    """Return the condition, today's policy, the futures and what varies between them."""
+    under = f"under {find(frame.baseline.policy).label}"
+    if words := condition_of(scenario, frame.condition).words:
+        under = f"{under}, with {words}"
     if is_exact(frame, scenario):
-        return f"under {policy}, {EXACT}"
+        return f"{under}, {EXACT}"
     varies = ", ".join(vary_words(frame.futures.vary))
-    return f"under {policy}, on {amount(len(frame.futures.seeds), 'draw')}" + (f" with {varies}" if varies else "")
+    return f"{under}, in {amount(len(frame.futures.seeds), 'future')}" + (f" with {varies}" if varies else "")
 
 
 def runs_fit(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> bool:
-    """Whether stored runs stand for an option: of this program's version, on all draws of the frame as they are."""
-    if one.series is None or frame.futures.vary:
+    """Whether stored runs stand for an option: of this program's version, in all futures of the frame as they are."""
+    if one.series is None or frame.futures.vary or frame.condition:
         return False
     current = loaders.info(one.series.run_ids[0]).code_version == code_version()
     exact = runs_of.are_exact([one.series]) and is_exact(frame, scenario)
@@ -163,17 +185,17 @@ def runs_fit(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> bool:
 
 
 def answer_of(one: Kept, frame: WhatIfSpec) -> Shown | None:
-    """Return the stored answer about an option on the draws of a frame; None where it is to be computed."""
+    """Return the stored answer about an option in the futures of a frame; None where it is to be computed."""
     return what_if_state.answered(aligned(one, frame))
 
 
 def missing(kept: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> list[Kept]:
-    """Return the options that were not computed on the draws of the memo."""
+    """Return the options that were not computed under the condition and in the futures of the memo."""
     return [one for one in kept if not runs_fit(one, frame, scenario) and answer_of(one, frame) is None]
 
 
 def ask(lacking: Sequence[Kept], frame: WhatIfSpec, scenario: Scenario) -> None:
-    """Ask the background runner about options on the draws of the memo."""
+    """Ask the background runner about options under the condition and in the futures of the memo."""
     WORK.begin(session.runner().submit([question(aligned(one, frame), one.name, scenario) for one in lacking]))
 
 

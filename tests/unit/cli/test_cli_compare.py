@@ -213,12 +213,12 @@ def without_cpu(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_changes_and_policies_meet_the_same_futures(random_file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    typed = ["--policies", "fifo,sjf", "--set", "nodes=3", "--set", "policy=sjf,nodes=4,durations=0.5"]
+    typed = ["--policies", "fifo,sjf", "--set", "nodes=3", "--set", "policy=sjf,nodes=4,checkpoint_s=60"]
     assert main(["compare", random_file, *typed, "--futures", "1", "--json", *ALONE]) == 0
     answer = json.loads(capsys.readouterr().out)
-    both = "Two more nodes, run times \N{MINUS SIGN}50% and SJF instead of FIFO"
+    both = "Two more nodes, checkpoint 1 min instead of 0 s and SJF instead of FIFO"
     assert list(dict.fromkeys(row["name"] for row in answer["rows"])) == ["FIFO", "SJF", "One more node", both]
-    assert answer["changes"][both] == {"policy": "sjf", "params": {}, "set": {"nodes": 4, "durations": 0.5}}
+    assert answer["changes"][both] == {"policy": "sjf", "params": {}, "set": {"nodes": 4, "checkpoint_s": 60.0}}
     given = with_long_jobs(RANDOM)
     told = {(row["name"], row["seed"]): without_cpu(row["metrics"]) for row in answer["runs"]}
     for seed in (0, 1):
@@ -247,7 +247,7 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
     assert main(["report", exact_file, *typed, "--out", str(out), *ALONE]) == 0
     book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
     commands = [str(row[0].value) for row in book["Summary"].iter_rows() if "dlsched" in str(row[0].value)]
-    assert len(commands) == 1
+    assert [command.split()[3] for command in commands] == ["compare", "simulate"]
     monkeypatch.chdir(tmp_path)
     write_scenario(with_long_jobs(SimulationRules(restart_s=1.0)), file_name("=two GPUs"))
     capsys.readouterr()
@@ -256,6 +256,37 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
     mean = next(row for row in answer["rows"] if (row["key"], row["name"]) == ("jct_mean", "One more node"))
     told = {(row[0].value, row[2].value): row[5].value for row in book["Differences"].iter_rows()}
     assert told["Time in system, mean", "One more node"] == pytest.approx(mean["delta"] / 3600)
+
+
+def test_all_choices_meet_the_condition(
+    random_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = ["--policies", "fifo,sjf", "--set", "nodes=3", "--condition", "durations=1.5,prices=0.9", "--futures", "1"]
+    assert main(["compare", random_file, *typed, "--json", *ALONE]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["condition"] == {"durations": 1.5, "prices": 0.9}
+    assert answer["changes"]["One more node"]["set"] == {"nodes": 3}
+    told = {(row["name"], row["seed"]): without_cpu(row["metrics"]) for row in answer["runs"]}
+    given = with_long_jobs(RANDOM)
+    for seed in (0, 1):
+        longer = changed(given, {"durations": 1.5, "prices": 0.9}, seed)
+        more = changed(given, {"durations": 1.5, "prices": 0.9, "nodes": 3}, seed)
+        assert told["FIFO", seed] == pytest.approx(without_cpu(simulate(longer, "fifo", seed=seed).metrics))
+        assert told["SJF", seed] == pytest.approx(without_cpu(simulate(longer, "sjf", seed=seed).metrics))
+        assert told["One more node", seed] == pytest.approx(without_cpu(simulate(more, "fifo", seed=seed).metrics))
+    out = tmp_path / "m.xlsx"
+    assert main(["report", random_file, *typed, "--out", str(out), "--json", *ALONE]) == 0
+    memo = json.loads(capsys.readouterr().out)
+    assert memo["condition"] == answer["condition"]
+    assert memo["question"].startswith("With run times +50% and prices \N{MINUS SIGN}10%, which should we choose: ")
+    book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
+    texts = [str(row[0].value) for sheet in book for row in sheet.iter_rows()]
+    command = next(text for text in texts if text.startswith("python -m dlsched compare "))
+    monkeypatch.chdir(tmp_path)
+    write_scenario(given, file_name("=two GPUs"))
+    assert main([*shlex.split(command)[3:], "--json", *ALONE]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert [without_cpu(row["metrics"]) for row in again["runs"]] == list(told.values())
 
 
 @pytest.mark.parametrize(
@@ -276,12 +307,17 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
         (["compare", "--policies", "fifo", "--set", "nodes=3,nodes=4"], "--set nodes=3,nodes=4: names nodes twice"),
         (["compare", "--policies", "fifo", "--set", "policy=no,nodes=3"], "policy 'no'"),
         (["compare", "--policies", "fifo,sjf", "--vary", "nodes=3"], "futures, nodes: draws nothing of its own"),
+        (["compare", "--policies", "fifo", "--set", "nodes=3,demand=1.2"], "Write it as in --condition demand=1.2"),
+        (["compare", "--policies", "fifo,sjf", "--condition", "nodes=3"], "Write it as in --set nodes=3"),
+        (["compare", "--policies", "fifo,sjf", "--condition", "demand"], "--condition demand: is not of the form"),
+        (["compare", "--policies", "fifo,sjf", "--condition", "demand=2,demand=3"], "names demand twice"),
         (["report", "--policies", "fifo,sjf", "--out", "m.doc"], "file m.doc: must end in one of .html, .pptx, .xlsx"),
         (["report", "--policies", "fifo,sjf", "--out", "/nowhere/m.html"], "/nowhere/m.html: cannot be written"),
         (["report", "--policies", "fifo,sjf", "--out", "m.html", "--question", "x" * 201], "has 201 letters"),
     ],
     ids=["one", "twice", "policy", "baseline", "param", "unknown param", "no form", "letters", "zero", "as it is",
-         "no change", "same change", "same key", "policy of a change", "not drawn", "ending", "folder", "long"],
+         "no change", "same change", "same key", "policy of a change", "not drawn", "condition as option",
+         "option as condition", "condition form", "condition twice", "ending", "folder", "long"],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_status_2(
     exact_file: str, typed: list[str], words: str, capsys: pytest.CaptureFixture[str]

@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 from dlsched.domain.errors import InputError
 from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
 from dlsched.metrics.stats.compare import compare
-from dlsched.report.alternatives import SEES_AHEAD, TOLD_RUN_TIMES, alternative_of, memo_caveats, origin_of
-from dlsched.report.choice import best_of, points, recommendation, service_key
+from dlsched.report.alternatives import (
+    SEES_AHEAD,
+    TOLD_RUN_TIMES,
+    Condition,
+    alternative_of,
+    condition_of,
+    memo_caveats,
+    origin_of,
+)
+from dlsched.report.choice import service_key
 from dlsched.report.memo import LONGEST, ROUGH, build
 from dlsched.report.rerun import commands, compare_command, file_name, seeds_words, simulate_command
 from dlsched.studies.design import Futures
@@ -31,6 +39,18 @@ def compared(options, *, exact=False):
     )
 
 
+def best_of(options, **more):
+    return build(options, made_on=DAY, **more).best
+
+
+def recommendation(options, **more):
+    return build(options, made_on=DAY, **more).recommendation
+
+
+def points(options):
+    return build(options, made_on=DAY, basis=EXACT_BASIS).points
+
+
 def test_the_numbers_are_those_of_the_draws():
     memo = build(two(), made_on=DAY)
     late = known(memo.comparison.row("late_share")).of("SJF")
@@ -41,73 +61,139 @@ def test_the_numbers_are_those_of_the_draws():
     assert known(late.delta).value == pytest.approx(-0.2)
     assert late.delta_text == "−20 pp, better"
     assert memo.certainty == "95% interval over 3 simulated versions of the workload"
-    assert [row.kpi.key for row in memo.rows] == ["completed", "late_share"]
-    assert memo.same == "Rejected 0 · Unfinished 0 · Cost per month $100/month · Wait, p95 2 h · Slowdown, mean 2.0x"
+    assert [row.kpi.key for row in memo.rows] == ["late_share", "cost_month", "completed"]
+    assert memo.same == "Rejected 0 · Unfinished 0 · Wait, p95 2 h"
     assert (memo.cost, memo.service) == ("cost_month", "late_share")
 
 
+def recorded(name, late, cost=100.0, **more):
+    """An option whose recorded month and 40 months from its days have these shares of late jobs, at one cost."""
+    values = [late] * 41 if isinstance(late, float) else list(late)
+    noise = [0.001 * (k % 5) for k in range(41)]
+    draws = [numbers(value + more_late, cost) for value, more_late in zip(values, noise, strict=True)]
+    return option(name, draws, **more)
+
+
+RECORDED = Basis(kind="recorded", futures=40, days=28)
+
+
 def test_a_recorded_month_comes_first_and_months_from_its_days_decide():
-    fifo, sjf = (option(name, [numbers(late + 0.01 * (k % 5), 100.0) for k in range(41)])
-                 for name, late in (("FIFO", 0.5), ("SJF", 0.3)))  # fmt: skip
-    memo = build([fifo, sjf], made_on=DAY, basis=Basis(kind="recorded", futures=40, days=28))
+    memo = build([recorded("FIFO", 0.5), recorded("SJF", 0.3)], made_on=DAY, basis=RECORDED)
     assert memo.certainty == "this month as recorded and 40 months put together from its days"
-    assert "cuts late jobs from 50% to 30% (better in 40 of 40)" in memo.recommendation
+    assert memo.recommendation == (
+        "Choose SJF: late jobs fall from 50% to 30% (better in 40 of 40), at the same machine cost "
+        "(this month as recorded and 40 months put together from its days)."
+    )
+    assert memo.headline == "Choose SJF: late jobs fall from 50% to 30%"
+
+
+def test_what_is_likely_better_is_recommended_as_sure_as_it_is():
+    mostly = [0.3] * 34 + [0.6] * 7
+    memo = build([recorded("FIFO", 0.5), recorded("SJF", mostly)], made_on=DAY, basis=RECORDED)
+    assert memo.recommendation.startswith("SJF is likely the better choice: late jobs likely fall from 50% to 30% ")
+    assert "likely better (33 of 40)" in memo.recommendation
+    assert memo.best == "SJF"
+
+
+def test_what_is_surely_better_comes_before_what_may_be_better_by_more():
+    likely = recorded("LAS", [0.1] * 34 + [0.6] * 7)
+    assert best_of([recorded("FIFO", 0.5), likely, recorded("SJF", 0.4)], basis=RECORDED) == "SJF"
 
 
 def test_what_is_plainly_better_is_recommended_with_its_numbers_and_how_sure_they_are():
     memo = build(two(), made_on=DAY)
     assert memo.best == "SJF"
     assert memo.recommendation == (
-        "Choose SJF: it cuts late jobs from 50% to 30% (−20 pp) against FIFO at the same machine cost "
+        "Choose SJF: late jobs fall from 50% to 30% (−20 pp), at the same machine cost "
         "(95% interval over 3 simulated versions of the workload)."
     )
-    assert memo.question == "Which should we use: FIFO or SJF?"
+    assert memo.question == "Which should we choose: FIFO or SJF?"
 
 
 def test_of_several_the_largest_gain_and_those_that_draws_do_not_tell_from_it():
     told = option("SRTF", [numbers(late, 100.0) for late in (0.1, 0.2, 0.3)], caveat=TOLD_RUN_TIMES)
     near = option("LAS", [numbers(late, 100.0) for late in (0.2, 0.15, 0.31)])
     far = option("EASY", [numbers(late, 100.0) for late in (0.35, 0.45, 0.55)])
-    options = [two()[0], told, near, far]
-    text = recommendation(compared(options), options)
-    assert text.startswith("Choose SRTF: it cuts late jobs from 50% to 20% ")
+    text = recommendation([two()[0], told, near, far])
+    assert text.startswith("Choose SRTF: late jobs fall from 50% to 20% ")
     assert text.endswith(f"Mind that {TOLD_RUN_TIMES}. LAS does about as well in late jobs, without that.")
 
 
 def test_a_trade_off_is_no_recommendation_to_change():
-    dearer = option("SJF", [numbers(late, 140.0) for late in (0.2, 0.3, 0.4)])
-    options = [two()[0], dearer]
-    text = recommendation(compared(options), options)
-    assert best_of(compared(options), options) == "FIFO"
-    assert text.startswith("No option is better in all that counts: stay with FIFO unless the gain is worth the loss.")
-    assert "raises machine cost from $100/month to $140/month" in text
+    memo = build([two()[0], option("SJF", [numbers(late, 140.0) for late in (0.2, 0.3, 0.4)])], made_on=DAY)
+    assert (memo.advice.kind, memo.best) == ("trade-off", "FIFO")
+    assert memo.recommendation.startswith(
+        "No option wins on both cost and late jobs: stay with FIFO unless the gain is worth the loss. "
+    )
+    assert "machine cost rises by $40.00 a month" in memo.recommendation
+    assert not any(point.beaten for point in memo.points)
+
+
+def test_cheaper_is_chosen_only_where_service_is_the_same():
+    cheap = recorded("8 nodes", 0.5, 80.0, changes={"nodes": 8.0})
+    assert recommendation([recorded("Today", 0.5), cheap], basis=RECORDED).startswith(
+        "Choose 8 nodes: late jobs are the same and machine cost falls by $20.00 a month"
+    )
+    unclear = recorded("8 nodes", [0.5 + 0.1 * (-1) ** k for k in range(41)], 80.0, changes={"nodes": 8.0})
+    memo = build([recorded("Today", 0.5), unclear], made_on=DAY, basis=RECORDED)
+    assert memo.best == "Today"
+    assert memo.recommendation.startswith(
+        "Stay with today: no option is clearly better. 8 nodes: what happens to late jobs is not clear "
+    )
 
 
 def test_what_draws_do_not_tell_apart_is_not_recommended():
     vague = option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)])
-    options = [two()[0], vague]
-    assert recommendation(compared(options), options).startswith(
-        "Stay with FIFO. SJF is not clearly different from FIFO"
+    assert recommendation([two()[0], vague]).startswith(
+        "Stay with FIFO: no option is clearly better. SJF: what happens to late jobs is not clear "
     )
 
 
 def test_a_policy_that_knows_the_future_is_never_recommended():
     future = dataclasses.replace(two()[1], is_limit=True)
-    options = [two()[0], future]
-    assert best_of(compared(options), options) == "FIFO"
-    text = recommendation(compared(options), options)
-    assert text.startswith("Stay with FIFO: what it is compared with shows a limit")
+    assert best_of([two()[0], future]) == "FIFO"
+    assert recommendation([two()[0], future]).startswith("Stay with FIFO: nothing it is compared with can be chosen")
 
 
 def test_one_draw_of_something_random_is_rough_and_recommends_nothing():
     options = [option("FIFO", [numbers(0.4, 100.0)]), option("SJF", [numbers(0.2, 100.0)])]
     memo = build(options, made_on=DAY)
     assert memo.labels == (ROUGH,)
-    assert memo.recommendation.startswith("Rough preview: run 10 simulations before deciding.")
+    assert memo.recommendation.startswith("Rough preview: confirm with 10 simulations before deciding. SJF: late jobs")
     assert memo.best == "FIFO"
     sure = build(options, made_on=DAY, basis=EXACT_BASIS)
     assert sure.labels == ()
-    assert sure.recommendation.endswith("at the same machine cost (exact for this trace, not a forecast).")
+    assert sure.recommendation.endswith(", at the same machine cost (exact for this trace, not a forecast).")
+
+
+# ---- one condition, options only -----------------------------------------------------------------------
+
+MORE_JOBS = Condition({"demand": 1.3}, "30% more jobs")
+
+
+def test_the_condition_is_in_question_and_recommendation():
+    options = [dataclasses.replace(one, condition=MORE_JOBS, name=name)
+               for one, name in zip(two(), ("Do nothing", "SJF"), strict=True)]  # fmt: skip
+    memo = build(options, made_on=DAY)
+    assert memo.question == "With 30% more jobs, which should we choose: do nothing or SJF?"
+    assert memo.recommendation.startswith("With 30% more jobs: choose SJF: late jobs fall from 50% to 30% ")
+    vague = option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)], condition=MORE_JOBS)
+    assert recommendation([options[0], vague]).startswith("With 30% more jobs: do nothing: no option is clearly better")
+
+
+def test_a_condition_is_no_option_and_options_share_one():
+    fifo, sjf = two()
+    with pytest.raises(InputError, match="changes demand, which happens to you and is no option"):
+        build([fifo, dataclasses.replace(sjf, changes={"demand": 1.3})], made_on=DAY)
+    with pytest.raises(InputError, match="is asked under 30% more jobs, the others under things as they are"):
+        build([fifo, dataclasses.replace(sjf, condition=MORE_JOBS)], made_on=DAY)
+
+
+def test_a_condition_is_read_and_worded_of_the_scenario():
+    found = condition_of(small_scenario(), {"demand": "1.3", "durations": 0.9})
+    assert found.changes == {"demand": 1.3, "durations": 0.9}
+    assert found.words == "30% more jobs and run times −10%"
+    assert condition_of(small_scenario(), {}).words == ""
 
 
 @pytest.mark.parametrize("kind", ["example", "generated"])
@@ -124,7 +210,7 @@ def test_a_memo_is_not_built_without_the_caveats_of_its_options(kind):
     assert memo.caveats[1].kind == {"example": "example-data"}.get(kind, kind)
     assert memo.caveats == caveats
     for missing in caveats:
-        with pytest.raises(InputError, match=f"must say its caveats.*{missing.kind} not told"):
+        with pytest.raises(InputError, match=f"contradict itself: .*{missing.kind}"):
             dataclasses.replace(memo, caveats=tuple(one for one in caveats if one != missing))
 
 
@@ -134,7 +220,6 @@ def test_costs_are_of_a_month_and_of_a_job_where_policies_rent():
     memo = build(options, made_on=DAY)
     assert memo.cost == "cost_month"
     assert {point.name: point.cost.value for point in memo.points} == {"FIFO": 100.0, "SJF": 100.0}
-    assert "Cost per month" in memo.same
     assert not {"vm_cost", "usd_per_job"} & {row.kpi.key for row in memo.rows}
     renting = build(options, made_on=DAY, rents=True)
     assert renting.cost == "usd_per_job"
@@ -157,7 +242,7 @@ def test_service_is_late_jobs_else_worth_else_the_time_that_says_most():
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=6))
 def test_an_option_is_beaten_if_another_is_no_worse_in_both_and_better_in_one(places):
     options = [option(f"P{k}", [numbers(late / 10, float(cost))]) for k, (cost, late) in enumerate(places)]
-    found = points(compared(options, exact=True), "cost_month", "late_share")
+    found = points(options)
     for point, (cost, late) in zip(found, places, strict=True):
         beaten = any(c <= cost and m <= late and (c, m) != (cost, late) for c, m in places)
         assert point.beaten == beaten
@@ -166,7 +251,7 @@ def test_an_option_is_beaten_if_another_is_no_worse_in_both_and_better_in_one(pl
 def test_more_worth_is_better_and_less_cost():
     options = [option(name, [{**numbers(0.0, cost, utility_total=worth), "late_share": None}])
                for name, cost, worth in (("A", 1.0, 3.0), ("B", 1.0, 2.0), ("C", 2.0, 4.0))]  # fmt: skip
-    found = points(compared(options, exact=True), "cost_month", "utility_total")
+    found = points(options)
     assert {point.name: point.beaten for point in found} == {"A": False, "B": True, "C": False}
 
 
@@ -225,7 +310,8 @@ def test_commands_name_file_policy_parameters_and_draws():
         "python -m dlsched simulate Night-shift.json --policy sjf --param vm_type=two --seed 0"
     )
     assert compare_command([fifo, sjf]) == (
-        "python -m dlsched compare Night-shift.json --policies fifo,sjf --draws 3 --param sjf.vm_type=two"
+        "python -m dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --vary none --param "
+        "sjf.vm_type=two"
     )
     assert commands([fifo, sjf])[0] == compare_command([fifo, sjf])
     quoted = option("X", [numbers(0.1, 1.0)], "dlas", params={"thresholds_gpu_s": [60.0, 120.0]})
@@ -234,9 +320,9 @@ def test_commands_name_file_policy_parameters_and_draws():
 
 @pytest.mark.parametrize(
     "change",
-    [{"policy": "fifo"}, {"policy": ""}, {"seeds": (0, 2, 5)},
+    [{"policy": "fifo"}, {"policy": ""}, {"futures": Futures(seeds=(0, 2, 5))},
      {"origin": dataclasses.replace(ORIGIN, scenario_hash="other")}],
-    ids=["same policy", "no policy", "other seeds", "other scenario"],
+    ids=["same policy", "no policy", "other futures", "other scenario"],
 )  # fmt: skip
 def test_one_command_is_given_only_where_it_says_all(change):
     fifo, sjf = two()

@@ -1,0 +1,197 @@
+"""The advice of a memo in words: values first, then how many futures agree; never surer than its verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dlsched.metrics.findings import HEADLINES
+from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.money import COSTS
+from dlsched.metrics.stats.compare import Cell, Comparison
+from dlsched.report.alternatives import NOTHING, TODAY, Alternative
+from dlsched.report.choice import BAD, GOOD, Advice, Reason
+from dlsched.wording.certainty import count_words
+from dlsched.wording.formats import amount, capital, listed, money
+
+ENOUGH_FUTURES = 10
+MOST_TOLD = 2
+"""Of more options the sentence tells these, the table has the others."""
+PLURAL = ("late_share", "completed")
+"""Metrics whose name in a sentence is a plural."""
+PER = {"cost_month": " a month", "usd_per_job": " a job"}
+
+
+def metric_words(key: str) -> str:
+    """Return a metric as a sentence calls it: "the p95 wait", "late jobs", "machine cost"."""
+    return HEADLINES.get(key, KPIS[key].label.lower())
+
+
+def stay_words(baseline: str) -> str:
+    """Return the advice to change nothing: "Stay with FIFO", "Do nothing"."""
+    return NOTHING if baseline == NOTHING else f"Stay with {'today' if baseline == TODAY else baseline}"
+
+
+def advice_words(advice: Advice, comparison: Comparison, options: Sequence[Alternative]) -> str:
+    """Return what to do and why, in words for who decides: the sentence a memo opens with."""
+    named = {one.name: one for one in options}
+    told = f"{_advised(advice, comparison, named)} ({comparison.certainty})."
+    best = named[advice.option]
+    if advice.is_change:
+        told += f" Mind that {best.caveat}." if best.caveat else ""
+        told += _ties(advice, comparison, named)
+    if words := best.condition.words:
+        return f"With {words}: {told[:1].lower()}{told[1:]}"
+    return told
+
+
+def headline(advice: Advice, comparison: Comparison, options: Sequence[Alternative]) -> str:
+    """Return the advice as the title of a slide: "Choose SJF: late jobs fall from 50% to 30%"."""
+    named = {one.name: one for one in options}
+    reasons = advice.of(advice.option)
+    if advice.kind == "choose":
+        first = next((one for one in reasons if one.verdict in GOOD), reasons[0])
+        return f"{_choose(reasons, named[advice.option])}: {moves(first)}"
+    if advice.kind == "size":
+        return f"Choose {named[advice.option].spoken}: the targets are met"
+    if advice.kind == "trade-off":
+        return _no_winner(advice, comparison)
+    if advice.kind == "unranked":
+        names = _told(advice)
+        better = f"{'is' if len(names) == 1 else 'are'} better than {named[advice.option].spoken}"
+        return f"{capital(_names(names, named))} {better}"
+    if advice.kind == "rough":
+        return f"Rough preview: confirm with {amount(ENOUGH_FUTURES, 'simulation')}"
+    return f"{stay_words(advice.option)}: no option is clearly better"
+
+
+def _advised(advice: Advice, comparison: Comparison, named: Mapping[str, Alternative]) -> str:
+    base = stay_words(advice.option)
+    told = _told(advice)
+    others = [f"{spoken}: {_all(advice.of(name), comparison)}" for name in told[:MOST_TOLD]
+              for spoken in [named[name].spoken]]  # fmt: skip
+    more = f"; {len(told) - MOST_TOLD} more in the table" if len(told) > MOST_TOLD else ""
+    if advice.kind == "rough":
+        enough = f"Rough preview: confirm with {amount(ENOUGH_FUTURES, 'simulation')} before deciding"
+        seen = "; ".join(f"{named[name].spoken}: {_seen(advice.of(name))}" for name in told[:MOST_TOLD])
+        return f"{enough}. {capital(seen)}{more}" if seen else enough
+    if advice.kind == "size":
+        reasons = advice.of(advice.option)
+        found = named[advice.option]
+        return f"Choose {found.spoken}: {found.claim} {capital(_all(reasons, comparison))}"
+    if advice.kind == "choose":
+        reasons = advice.of(advice.option)
+        return f"{_choose(reasons, named[advice.option])}: {_all(reasons, comparison)}"
+    if not others:
+        return f"{base}: nothing it is compared with can be chosen" if named else base
+    if advice.kind == "unranked":
+        better = headline(advice, comparison, list(named.values()))
+        return (
+            f"{better}, but {'each' if len(told) > 1 else 'it'} is beaten by another option: which is best is not "
+            f"clear. {capital('; '.join(others))}{more}"
+        )
+    if advice.kind == "trade-off":
+        return f"{_no_winner(advice, comparison)}: {_unless(base)}. {capital('; '.join(others))}{more}"
+    return f"{base}: no option is clearly better. {capital('; '.join(others))}{more}"
+
+
+def _choose(reasons: Sequence[Reason], best: Alternative) -> str:
+    """Return "Choose SJF", as sure as what is better: "SJF is likely the better choice"."""
+    sure = any(one.verdict == "better" for one in reasons)
+    return f"Choose {best.spoken}" if sure else f"{capital(best.spoken)} is likely the better choice"
+
+
+def _unless(stay: str) -> str:
+    return f"{stay[:1].lower()}{stay[1:]} unless the gain is worth the loss"
+
+
+def _no_winner(advice: Advice, comparison: Comparison) -> str:
+    """Return "No option wins on both cost and wait", of what the first option makes better and worse."""
+    first = advice.of(_told(advice)[0])
+    gain = next(one.metric for one in first if one.verdict in GOOD)
+    loss = next(one.metric for one in first if one.verdict in BAD)
+    names = sorted((gain, loss), key=lambda key: key not in COSTS)
+    return f"No option wins on both {listed([_short(key) for key in names])}"
+
+
+def _short(key: str) -> str:
+    """Return what a metric is about in a word or two: "cost", "wait", "late jobs"."""
+    return "cost" if key in COSTS else "wait" if key.startswith("wait_") else metric_words(key).removeprefix("the ")
+
+
+def _told(advice: Advice) -> list[str]:
+    return list(dict.fromkeys(reason.option for reason in advice.reasons))
+
+
+def _names(names: Sequence[str], named: Mapping[str, Alternative]) -> str:
+    return listed([named[name].spoken for name in names])
+
+
+def _all(reasons: Sequence[Reason], comparison: Comparison) -> str:
+    """Return the numbers of one option as clauses; the cost, where it does not change, as their end."""
+    ends = [one for one in reasons if one.metric in COSTS and one.verdict in ("same", "not clear")]
+    rest = [_clause(one, _cell(comparison, one)) for one in reasons if one not in ends]
+    about = {"same": "at the same", "not clear": "at about the same"}
+    end = "".join(f", {about[one.verdict]} {metric_words(one.metric)}" for one in ends)
+    if not rest:
+        return (
+            f"{metric_words(ends[0].metric)} {_are(ends[0].metric)} about the same" if ends else "no number in common"
+        )
+    return f"{listed(rest)}{end}"
+
+
+def _cell(comparison: Comparison, reason: Reason) -> Cell:
+    row = comparison.row(reason.metric)
+    assert row is not None
+    return row.of(reason.option)
+
+
+def _clause(reason: Reason, cell: Cell) -> str:
+    """Return one number: "the p95 wait falls from 20 h to 6 h (better in 40 of 40)", as sure as its verdict."""
+    name, change = metric_words(reason.metric), cell.delta
+    if reason.verdict == "same":
+        return f"{name} {_are(reason.metric)} the same"
+    if reason.verdict == "missing" or change is None:
+        return f"{name} {_are(reason.metric)} not known"
+    if reason.verdict == "not clear":
+        is_recorded = change.kind == "recorded"
+        seen = count_words("better", change.better, change.worse, change.n) if is_recorded else cell.told.around
+        return f"what happens to {name} is not clear" + (f" ({seen})" if seen else "")
+    if reason.verdict == "mixed":
+        return f"{moves(reason)} in the recorded month, {count_words('mixed', change.better, change.worse, change.n)}"
+    is_constant = change.low == change.high and reason.metric in COSTS
+    behind = "" if is_constant or not cell.told.brackets else f" ({cell.told.brackets})"
+    return f"{moves(reason)}{behind}"
+
+
+def moves(reason: Reason) -> str:
+    """Return how a number moves: "late jobs fall from 50% to 30%", "machine cost rises by $87,600 a month"."""
+    likely = "likely " if reason.verdict.startswith("likely") else ""
+    many, falls = reason.metric in PLURAL, reason.after < reason.before
+    verb = f"{'fall' if falls else 'rise'}{'' if many else 's'}"
+    name, kpi = metric_words(reason.metric), KPIS[reason.metric]
+    if reason.metric in COSTS:
+        by = f"by {money(abs(reason.after - reason.before))}{PER.get(reason.metric, '')}"
+        return f"{name.removesuffix(' per job')} {likely}{verb} {by}"
+    return f"{name} {likely}{verb} from {kpi.show(reason.before)} to {kpi.show(reason.after)}"
+
+
+def _are(key: str) -> str:
+    return "are" if key in PLURAL else "is"
+
+
+def _seen(reasons: Sequence[Reason]) -> str:
+    """Return values side by side, without any verdict: of one future."""
+    kpis = [(one, KPIS[one.metric]) for one in reasons]
+    pairs = [f"{metric_words(one.metric)} {kpi.show(one.after)} ({kpi.show(one.before)})" for one, kpi in kpis]
+    return listed(pairs) if pairs else "no number in common"
+
+
+def _ties(advice: Advice, comparison: Comparison, named: Mapping[str, Alternative]) -> str:
+    """Return which other options do about as well; beside one with a caveat, those without it."""
+    best = named[advice.option]
+    tied = [name for name in advice.ties if not (best.caveat and named[name].caveat)]
+    if not tied:
+        return ""
+    word = metric_words(advice.reasons[0].metric)
+    needs = ", without that" if best.caveat else ""
+    return f" {capital(_names(tied, named))} {'does' if len(tied) == 1 else 'do'} about as well in {word}{needs}."
