@@ -29,9 +29,9 @@ from dlsched.studies.design import (
     resolve_variant,
     run_variants,
 )
-from dlsched.studies.design.factors import conditions_of, options_of, without_neutral
-from dlsched.studies.design.variants import Value
+from dlsched.studies.design.factors import conditions_of, without_neutral
 from dlsched.studies.simulation import resolve_policy
+from dlsched.studies.sizing.conditions import read_condition
 from dlsched.studies.what_if import WhatIfSpec, moved
 from dlsched.studies.what_if.words import subject
 from dlsched.wording.cautions import violation_words
@@ -107,7 +107,8 @@ def computed(options: Namespace) -> Compared:
     sets = [read_set(text, policies[0]) for text in options.set]
     params = params_by_policy(options.param, list(dict.fromkeys([*policies, *(policy for policy, _ in sets)])))
     scenario = with_options(load(options.file), options)
-    condition = condition_of(scenario, read_condition(options.condition, scenario))
+    happens = [part for text in options.condition for part in text.split(",")]
+    condition = condition_of(scenario, read_condition(happens, scenario))
     variants = _variants(scenario, policies, sets, params)
     under = [one.model_copy(update={"changes": {**condition.changes, **one.changes}}) for one in variants.values()]
     futures = futures_of(options, scenario)
@@ -177,24 +178,6 @@ def read_set(text: str, policy: str) -> tuple[str, dict[str, str]]:
             raise InputError(f"--set {text}", f"names {key} twice", "Leave one out")
         found[key] = value
     return registry.find(found.pop("policy", policy)).key, found
-
-
-def read_condition(texts: Sequence[str], scenario: Scenario) -> dict[str, Value]:
-    """Return what all choices meet, of "demand=1.3,prices=0.9"; InputError for what is chosen."""
-    found: dict[str, str] = {}
-    for text in texts:
-        for part in text.split(","):
-            key, equals, value = (piece.strip() for piece in part.partition("="))
-            if not (equals and key and value):
-                why = "is not of the form KEY=VALUE"
-                raise InputError(f"--condition {text}", why, "Write it as in --condition demand=1.3,prices=0.9")
-            if key in found:
-                raise InputError(f"--condition {text}", f"names {key} twice", "Leave one out")
-            found[key] = value
-    for key in options_of(scenario, found):
-        why = f"{key} is yours to choose, not something that happens"
-        raise InputError(f"--condition {key}={found[key]}", why, f"Write it as in --set {key}={found[key]}")
-    return without_neutral(scenario, found)
 
 
 def asked_policies(options: Namespace) -> list[str]:

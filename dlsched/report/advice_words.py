@@ -72,7 +72,8 @@ def _advised(advice: Advice, comparison: Comparison, named: Mapping[str, Alterna
     more = f"; {len(told) - MOST_TOLD} more in the table" if len(told) > MOST_TOLD else ""
     if advice.kind == "rough":
         enough = f"Rough preview: confirm with {amount(ENOUGH_FUTURES, 'simulation')} before deciding"
-        seen = "; ".join(f"{named[name].spoken}: {_seen(advice.of(name))}" for name in told[:MOST_TOLD])
+        base_name = named[advice.option].spoken
+        seen = "; ".join(f"{named[name].spoken}: {_seen(advice.of(name), base_name)}" for name in told[:MOST_TOLD])
         return f"{enough}. {capital(seen)}{more}" if seen else enough
     if advice.kind == "size":
         reasons = advice.of(advice.option)
@@ -115,7 +116,13 @@ def _no_winner(advice: Advice, comparison: Comparison) -> str:
 
 def _short(key: str) -> str:
     """Return what a metric is about in a word or two: "cost", "wait", "late jobs"."""
-    return "cost" if key in COSTS else "wait" if key.startswith("wait_") else metric_words(key).removeprefix("the ")
+    return (
+        "cost"
+        if key in COSTS
+        else "wait"
+        if key.startswith(("wait_", "not_running_"))
+        else metric_words(key).removeprefix("the ")
+    )
 
 
 def _told(advice: Advice) -> list[str]:
@@ -179,10 +186,10 @@ def _are(key: str) -> str:
     return "are" if key in PLURAL else "is"
 
 
-def _seen(reasons: Sequence[Reason]) -> str:
+def _seen(reasons: Sequence[Reason], base: str) -> str:
     """Return values side by side, without any verdict: of one future."""
     kpis = [(one, KPIS[one.metric]) for one in reasons]
-    pairs = [f"{metric_words(one.metric)} {kpi.show(one.after)} ({kpi.show(one.before)})" for one, kpi in kpis]
+    pairs = [f"{metric_words(one.metric)} {kpi.show(one.after)} ({base}: {kpi.show(one.before)})" for one, kpi in kpis]
     return listed(pairs) if pairs else "no number in common"
 
 

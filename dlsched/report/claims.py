@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.limits import LIMITS
+from dlsched.metrics.money import COSTS
 from dlsched.metrics.stats.compare import Row
 from dlsched.metrics.stats.intervals import SAME_NUMBER
 from dlsched.report.choice import BAD, GOOD
@@ -135,10 +136,13 @@ def _of_sizes(memo: Memo) -> Iterator[Claim]:
     if found is None or not found.option:
         return
     sizing, metric = found.sizing, found.target.metric
-    if not sizing.rule.exact or len(memo.options[0].draws) == 1:
+    if metric not in COSTS:
         yield Claim("sizes", "service", metric)
     at = {found.option: sizing.answer, memo.baseline: sizing.today}
     for option in memo.options:
+        for point in found.points:
+            if point.counts == at.get(option.name):
+                yield Claim("sizes", "value", point.service.value, option.name, metric)
         counts = at.get(option.name)
         tried = next((size for size in sizing.sizes if size.counts == counts), None)
         own = dict(zip(option.futures.seeds, option.draws, strict=False))

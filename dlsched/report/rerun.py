@@ -10,6 +10,7 @@ from typing import Any
 from dlsched.report.alternatives import Alternative
 from dlsched.studies.design.variants import Futures
 from dlsched.studies.sizing.answer import Sizing
+from dlsched.studies.sizing.conditions import written
 from dlsched.wording.typed import text_of
 
 LONGEST_NAME = 40
@@ -81,6 +82,7 @@ def size_command(sizing: Sizing, scenario_name: str) -> str:
     typed = [*targets, ("--policy", sizing.policy), ("--types", ",".join(types)), ("--claim", rule.claim)]
     typed += [("--level", f"{100 * rule.level:.12g}")] if rule.claim == "nearly-every" else []
     typed += [("--param", f"{key}={_value(value)}") for key, value in sizing.params.items()]
+    typed += [("--condition", text) for text in written(sizing.condition)]
     if not rule.exact:
         typed += [("--futures", str(sizing.futures.count)), *vary_flags(sizing.futures)]
     return _typed("size", file_name(scenario_name), *(part for pair in typed for part in pair))

@@ -276,8 +276,9 @@ def _sizes(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec) -> Front
 
 def _fitting(sizing: Sizing | None, frame: WhatIfSpec) -> Sizing | None:
     """Return a search that was asked what the memo asks: under its condition, in its futures; else None."""
-    asked_alike = sizing is not None and sizing.futures == frame.futures and not frame.condition
-    return sizing if asked_alike else None
+    if sizing is None or sizing.futures != frame.futures or dict(sizing.condition) != frame.condition:
+        return None
+    return sizing
 
 
 # ---- who gains ---------------------------------------------------------------------------------------

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlsched.domain.errors import InputError
+from dlsched.metrics.stats.basis import Basis
 from dlsched.report.evidence import Sensitivity, ends, of_sweep, winners_of
 from dlsched.report.html import to_html
 from dlsched.report.svg import Mark, scatter, ticks
+from dlsched.studies.design import Futures
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
 from tests.support.known import known
 from tests.support.memos import NASTY, full_memo, jobs, numbers, option, storable, two
@@ -54,8 +59,8 @@ def test_it_is_well_formed_and_says_what_the_memo_says():
     assert not page.open
     for text in (memo.question, memo.recommendation, memo.note, "30% (5.2% to 54.8%)", "−20 pp, better",
                  "list prices", "Jobs ask for 118%", "2026-11-22", "Night shift, v3", memo.origin.scenario_hash,
-                 "python -m dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --vary none", "−1 h, better, exact",
-                 "Completed after their due time"):  # fmt: skip
+                 "python -m dlsched compare Night-shift.json --policies fifo,sjf --futures 2 --vary none",
+                 "−1 h, better", "Completed after their due time"):  # fmt: skip
         assert text in page.text, text
     assert page.tags.count("h1") == 2
     heads = [value for tag, name, value in page.attributes if (tag, name) == ("th", "scope")]
@@ -125,33 +130,58 @@ def test_a_rough_memo_says_so_before_its_first_number():
 # ---- what could change the answer ----------------------------------------------------------------------
 
 
-def swept(values: dict[tuple[int, str], list[float]]) -> Sweep:
+AS_IT_IS = {"fifo": [0.4, 0.5, 0.6], "sjf": [0.2, 0.3, 0.4], "las": [0.1, 0.1, 0.1]}
+"""Late jobs of two() by policy, and of a policy that is not in the memo."""
+
+
+def swept(fewer_nodes: list[float], **more: Any) -> Sweep:
+    """A sweep of late jobs: as it is, and with four nodes, where FIFO stays as it is."""
+    points = (AS_IT_IS, AS_IT_IS | {"sjf": fewer_nodes})
     cells = tuple(
-        Cell(point=point, policy=policy, seed=seed, values={"late_share": late}, completed=12)
-        for (point, policy), lates in values.items()
+        Cell(point=place, policy=policy, seed=seed, values={"late_share": late}, completed=12)
+        for place, point in enumerate(points)
+        for policy, lates in point.items()
         for seed, late in enumerate(lates)
     )
-    return Sweep(
-        scenario="s", scenario_name="S", mode="one-at-a-time", points=((None,), (4.0,)), policies=("fifo", "sjf"),
-        axes=(Axis(key="nodes", label="Nodes", unit="nodes", values=(4.0,)),), labels={"fifo": "FIFO", "sjf": "SJF"},
-        reference="fifo", seeds=(0, 1), metrics=("late_share",), cells=cells,
-    )  # fmt: skip
+    plain: dict[str, Any] = {
+        "scenario": "s", "scenario_name": "S", "mode": "one-at-a-time", "points": ((None,), (4.0,)),
+        "policies": tuple(AS_IT_IS), "axes": (Axis(key="nodes", label="Nodes", unit="nodes", values=(4.0,)),),
+        "labels": {key: key.upper() for key in AS_IT_IS}, "reference": "fifo", "futures": Futures.first(2),
+        "metrics": ("late_share",), "cells": cells,
+    }  # fmt: skip
+    return Sweep(**plain | more)
 
 
 def sensitivity(fewer_nodes: list[float]) -> Sensitivity:
-    values = {(0, "fifo"): [0.5, 0.6], (0, "sjf"): [0.3, 0.4], (1, "fifo"): [0.5, 0.6], (1, "sjf"): fewer_nodes}
-    return known(of_sweep(swept(values), "wait_p95"))  # the sweep has no waits, so its first metric is taken
+    return known(of_sweep(swept(fewer_nodes), "late_share", two(), Basis(kind="drawn", futures=2)))
 
 
 def test_situations_say_where_the_choice_holds():
-    assert sensitivity([0.4, 0.5]).words("SJF") == ("SJF is best, or level with the best, in all 2 situations.")
-    assert sensitivity([0.7, 0.8]).words("SJF") == (
-        "SJF is best, or level with the best, in 1 of 2 situations; not at: 4 nodes."
+    plain = full_memo()
+    held, lost = sensitivity([0.2, 0.3, 0.4]), sensitivity([0.6, 0.7, 0.8])
+    assert held.words(plain.advice) == "SJF is better than FIFO in Late jobs, share in all 2 situations."
+    assert lost.words(plain.advice) == (
+        "SJF is better than FIFO in Late jobs, share in 1 of 2 situations; not at: 4 nodes."
     )
-    assert sensitivity([0.7, 0.8]).words("LAS") == ""
-    text = Page(to_html(full_memo(sensitivity=sensitivity([0.7, 0.8])))).text
+    assert held.names == ("FIFO", "SJF")  # LAS is best of all, and not in the memo
+    stay = full_memo([two()[0], option("SJF", [numbers(late, 100.0) for late in (0.1, 0.9, 0.3)])])
+    assert lost.words(stay.advice) == "SJF is better than FIFO in Late jobs, share at: as it is."
+    text = Page(to_html(full_memo(sensitivity=lost))).text
     assert "in 1 of 2 situations" in text
-    assert "55% ± 64 pp ★" in text  # mean of 0.5, 0.6; t of 1 degree of freedom 12.706 x 0.05
+
+
+def test_situations_are_of_the_options_and_the_numbers_of_the_memo():
+    memo, basis = full_memo(), Basis(kind="drawn", futures=2)
+    found = sensitivity([0.6, 0.7, 0.8])
+    assert found.fits(memo.comparison)
+    assert of_sweep(swept([0.6] * 3), "wait_p95", two(), basis) is None  # a metric that it has not
+    assert of_sweep(swept([0.6] * 3), "late_share", [*two(), option("EDF", two()[0].draws, "edf")], basis) is None
+    more = [two()[0], dataclasses.replace(two()[1], changes={"nodes": 9.0})]
+    assert of_sweep(swept([0.6] * 3), "late_share", more, basis) is None
+    other = [two()[0], option("SJF", [numbers(late, 100.0) for late in (0.2, 0.3, 0.41)], "sjf")]
+    assert not found.fits(full_memo(other).comparison)
+    with pytest.raises(InputError, match=r"contradict itself: .*Late jobs, share"):
+        full_memo(other, sensitivity=found)
 
 
 # ---- the picture ---------------------------------------------------------------------------------------
