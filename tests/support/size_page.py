@@ -14,6 +14,7 @@ from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
 from dlsched.studies import registry
 from dlsched.studies.design import Futures
+from dlsched.ui.frame.futures import PREFIX
 from tests.support.runs_for_store import small_scenario
 
 PAGE = "plan/size.py"
@@ -45,12 +46,14 @@ def answered(
     about: str = "scenario",
     most: int = 8,
     least: int = 1,
+    demand: float = 1.0,
 ) -> ExperimentRecord:
     """Return a search of a small scenario."""
     what = {"scenario": scenario, "two_types": two_types}[about]()
     spec: dict[str, Any] = {
         "scenario": what.content_hash, "targets": [{"metric": key, "limit": limit} for key, limit in targets],
-        "claim": claim, "futures": Futures.first(6, {"run_time_spread": spread} if spread else {}),
+        "claim": claim, "condition": {"demand": demand} if demand != 1.0 else {},
+        "futures": Futures.first(6, {"run_time_spread": spread} if spread else {}),
         "types": [{"key": key, "least": 0 if "." in key else least, "most": most}
                   for key in (["nodes"] if about == "scenario" else ["nodes.a", "nodes.b"])],
     }  # fmt: skip
@@ -64,7 +67,10 @@ def months(percent: float = 10.0, **spec: Any) -> ExperimentRecord:
 
 
 def saved(store: Store, record: ExperimentRecord, about: Scenario | None = None) -> str:
-    store.save_scenario(about or scenario())
+    """Return the id of an answer, saved with its scenario, whose pages look at the futures it is of."""
+    info = store.save_scenario(about or scenario())
+    futures = record.spec["futures"]
+    store.set_setting(PREFIX + info.lineage, {"count": len(futures["seeds"]) - 1, "vary": futures["vary"]})
     return store.save_experiment(record)
 
 

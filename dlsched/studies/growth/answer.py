@@ -109,9 +109,15 @@ def month_name(begin: str, month: int, *, letters: int = 20) -> str:
     """
     if not begin:
         return f"month {month}"
+    year, of_year = month_of(begin, month)
+    return f"{MONTHS[of_year - 1][:letters]} {year}"
+
+
+def month_of(begin: str, month: int) -> tuple[int, int]:
+    """Return year and month (1 to 12) of month number ``month`` after ``begin`` ("2026-11")."""
     year, first = map(int, begin.split("-"))
     years, of_year = divmod(first - 1 + month, 12)
-    return f"{MONTHS[of_year][:letters]} {year + years}"
+    return year + years, of_year + 1
 
 
 def first_of(growth: Growth, *verdicts: str) -> int | None:

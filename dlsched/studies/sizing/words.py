@@ -233,7 +233,8 @@ def reached_words(one: TargetCheck) -> str:
 
 def verdict_words(check: Check) -> str:
     """Return a verdict with what it rests on: "fails (not as recorded, in 12 of 40 futures)", "borderline (…)"."""
-    why = check.why or (f"met {hits_words(check)}" if check.n > 1 else "")
+    met = "" if check.recorded is False else "met "
+    why = check.why or (f"{met}{hits_words(check)}" if check.n > 1 else "")
     return f"{VERDICTS[check.verdict]}{f' ({why})' if why else ''}"
 
 

@@ -14,7 +14,7 @@ from dlsched.figures.growth import by_month
 from dlsched.metrics.kpi import KPIS
 from dlsched.studies.design import Variant
 from dlsched.studies.growth import GrowthSpec, check, read_spec, usual_runs
-from dlsched.studies.growth.answer import Growth, GrowthStep, month_name
+from dlsched.studies.growth.answer import Growth, GrowthStep, month_of
 from dlsched.studies.growth.words import (
     ASSUMED,
     asked_words,
@@ -169,7 +169,7 @@ def _month(text: str, begin: str, place: int) -> int:
         number = 12 * (year - first_year) + month - first
         if number >= 0:
             return number
-    example = f" or {month_name(begin, 3)}" if begin else ""
+    example = " or {:04d}-{:02d}".format(*month_of(begin, 3)) if begin else ""
     raise InputError(f"Deliveries, row {place}", f"the month must be a number from 0 on, got {text or 'nothing'!r}",
                      f"Write 3{example}")  # fmt: skip
 

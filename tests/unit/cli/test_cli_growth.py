@@ -36,22 +36,24 @@ def test_the_sentence_comes_before_the_months(file: str, capsys: pytest.CaptureF
     assert main(["growth", file, *TYPED, *asked]) == 0
     first, mind, assumed, header, *months = capsys.readouterr().out.splitlines()
     assert mind.startswith("Mind: 1 day: too few")
-    assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month (21 draws a month")
-    assert "They hold again from 2027-01." in first
+    assert first.startswith("Wait, mean at most 5 s breaks today at +50% a month.")
+    assert "They hold again from January 2027 on. Order " in first
     assert "No queue is carried over" in assumed
     assert header.split()[:3] == ["Month", "Demand", "Nodes"]
-    assert "draws" not in header
-    assert [line.split()[:3] for line in months if line.startswith("20")] == [
-        ["2026-11", "1x", "2"], ["2026-12", "1.5x", "2"], ["2027-01", "2.25x", "10"], ["2027-02", "3.38x", "10"],
+    assert [line.split()[:4] for line in months] == [
+        ["November", "2026", "1x", "2"], ["December", "2026", "1.5x", "2"], ["January", "2027", "2.25x", "10"],
+        ["February", "2027", "3.38x", "10"],
     ]  # fmt: skip
 
 
 def test_json_and_csv_say_what_single_runs_say(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "months.csv"
-    varied = ("--vary", "run_time_spread=0.3", "--draws", "2", "--claim", "nearly-every", "--level", "90")
+    varied = ("--vary", "run_time_spread=0.3", "--futures", "1", "--claim", "nearly-every", "--level", "90")
     assert main(["growth", file, *TYPED, *varied, "--json", "--csv", str(out)]) == 0
-    answer = Growth.from_plain(json.loads(capsys.readouterr().out))
-    assert (answer.rule.claim, answer.rule.level, answer.seeds) == ("nearly-every", 0.9, (0, 1))
+    plain = json.loads(capsys.readouterr().out)
+    assert plain.pop("caveats")
+    answer = Growth.from_plain(plain)
+    assert (answer.rule.claim, answer.rule.level, answer.futures.seeds) == ("nearly-every", 0.9, (0, 1))
     hand = simulate(changed(SCENARIO, {"demand": 1.0609, "run_time_spread": 0.3}, 1), "fifo", seed=1)
     assert answer.months[2].draws[1].values["wait_mean"] == pytest.approx(hand.metrics["wait_mean"])
     with out.open(newline="", encoding="utf-8") as stream:
@@ -85,7 +87,7 @@ def test_a_violation_ends_with_one(
 
     monkeypatch.setattr("dlsched.cli.growth.STUDY", replace(STUDY, run=broken))
     assert main(["growth", file, *TYPED, "--begin", "2026-11"]) == 1
-    assert "violations in 1 run. First, 2026-12: node 0 held twice" in capsys.readouterr().err
+    assert "violations in 1 run. First, December 2026: node 0 held twice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

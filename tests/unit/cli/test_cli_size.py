@@ -31,24 +31,28 @@ def test_an_exact_trace_says_so_and_names_what_lies_below(tmp_path: Path, capsys
     file = written(tmp_path)
     assert main(["size", file, "--target", "wait_p95<=0 s", "--headroom", *ONE]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("3 nodes are the cheapest we tried that meet “Wait, p95 at most 0 s”: $7,880/month, ")
-    assert lines[1].startswith("Exact for this trace, not a forecast: nothing in it is random. FIFO, ")
-    assert [line.split() for line in lines if line.startswith("3  ")] == [
-        ["3", "answer", "$7,880/month", "0", "s,", "ok", "ok"]
+    met = "that would have met “Wait, p95 at most 0 s” in this trace: $7,880"
+    assert lines[0].startswith(f"3 nodes are the cheapest we tried {met}")
+    assert lines[1].startswith("Mind: ")
+    assert lines[2].startswith("Exact for this trace, not a forecast: nothing in it is random. FIFO, ")
+    assert [line.split() for line in lines if line.startswith("3 nodes  ")] == [
+        ["3", "nodes", "answer", "$7,880/month", "0", "s,", "ok", "ok"]
     ]
-    assert "Just below: 2 nodes fails; 1 node fails." in lines
-    assert any(line.startswith("3 nodes can handle no more jobs than today; with 5% more jobs: ") for line in lines)
-    today = next(line for line in lines if line.startswith("Today's 2 nodes can handle "))
-    assert "% fewer jobs; with " in today
+    assert "Just below: 2 nodes: fails; 1 node: fails." in lines
+    assert "3 nodes can handle no more jobs than now." in lines
+    today = next(line for line in lines if line.startswith("Today's 2 nodes can"))
+    assert "% fewer jobs" in today
 
 
 def test_json_says_what_single_runs_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, options=SimulationRules(estimate_error=0.5))
     targets = ["--target", "jct_mean<=70 s", "--target", "cost_month<=$20,000"]
     typed = [*targets, "--policy", "sjf", "--claim", "nearly-every"]
-    more = ["--level", "90", "--draws", "2", "--confirm", "3", "--vary", "run_time_spread=0.1", "--types", "two=1:6"]
+    more = ["--level", "90", "--futures", "4", "--vary", "run_time_spread=0.1", "--types", "two=1:6"]
     assert main(["size", file, *typed, *more, "--json", *ONE]) == 0
-    answer = Sizing.from_plain(json.loads(capsys.readouterr().out))
+    plain = json.loads(capsys.readouterr().out)
+    assert plain.pop("caveats")
+    answer = Sizing.from_plain(plain)
     assert (answer.rule.claim, answer.rule.level, answer.types[0].key) == ("nearly-every", 0.9, "nodes.two")
     size = answer.size(known(answer.answer))
     assert [draw.seed for draw in size.draws] == [0, 1, 2, 3, 4]
@@ -58,11 +62,23 @@ def test_json_says_what_single_runs_say(tmp_path: Path, capsys: pytest.CaptureFi
     assert answer.headroom == ()
 
 
+def test_a_condition_happens_to_every_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["size", written(tmp_path), "--target", "wait_p95<=10 s", "--condition", "demand=1.5", "--futures", "3"]
+    assert main([*typed, "--json", *ONE]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert plain.pop("caveats")
+    answer = Sizing.from_plain(plain)
+    assert answer.condition == {"demand": 1.5}
+    assert {draw.jobs for size in answer.shown for draw in size.draws} == {18}
+    assert main([*typed, *ONE]) == 0
+    assert capsys.readouterr().out.startswith("With 50% more jobs, ")
+
+
 def test_no_size_is_an_answer_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["size", written(tmp_path), "--target", "jct_mean<=59 s", *ONE]) == 0
     out = capsys.readouterr().out
     assert out.startswith("No size we tried, up to 8 nodes, meets “Time in system, mean at most 59 s”.")
-    assert "Time in system, mean: the lowest mean reached is 1 min, with 4 nodes." in out
+    assert "Time in system, mean: the lowest reached is 1 min, with 4 nodes." in out
 
 
 def test_runs_are_kept_and_found_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +95,7 @@ def test_runs_are_kept_and_found_again(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (
             ["--target", "wait_p95<=1"],
-            "target 'wait_p95<=1': the limit of Wait, p95 needs a unit of its kind, got none.",
+            "target 'wait_p95<=1': the limit needs a unit of its kind, got none.",
         ),
         (["--target", "late<=5%"], "'late' is not a metric. Try 'late_"),
         (["--target", "utility_total>=1"], "target utility_total: Utility has no number on these jobs and machines."),
@@ -88,6 +104,9 @@ def test_runs_are_kept_and_found_again(tmp_path: Path, capsys: pytest.CaptureFix
         (["--target", "wait_p95<=1 h", "--vary", "failures=often"], "'often' is not a number."),
         (["--target", "wait_p95<=1 h", "--vary", "prices=2"], "draws nothing of its own."),
         (["--target", "wait_p95<=1 h", "--level", "150"], "size, level: "),
+        (["--target", "wait_p95<=1 h", "--condition", "nodes=3"], "condition nodes: is something to choose"),
+        (["--target", "wait_p95<=1 h", "--condition", "demand"], "is not of the form KEY=VALUE."),
+        (["--target", "wait_p95<=1 h", "--condition", "demand=0"], "change demand: must be at least 0.01"),
     ],
 )
 def test_what_is_wrong_is_one_line(

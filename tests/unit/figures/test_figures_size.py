@@ -10,7 +10,9 @@ import pytest
 from dlsched.figures.growth import by_month
 from dlsched.figures.palette import DARK, LIGHT, Theme
 from dlsched.figures.size import Level, cost_and_service, headroom
-from dlsched.metrics.stats.intervals import Interval
+from dlsched.metrics.stats.basis import Basis
+from dlsched.metrics.stats.statements import Estimate
+from dlsched.studies.design import Futures
 from dlsched.studies.sizing.answer import Size
 from dlsched.studies.sizing.rule import Rule
 from dlsched.studies.sizing.targets import Target
@@ -35,17 +37,16 @@ def test_sizes_stand_at_cost_and_service_with_their_verdicts(theme: Theme) -> No
     assert list(failing.x) == [USD_MONTH, 2 * USD_MONTH]
     assert list(failing.y) == [36_000.0, 18_000.0]
     assert failing.marker.symbol == "x"
-    assert list(trace(chart.figure, "unsure").x) == [3 * USD_MONTH]
+    assert list(trace(chart.figure, "borderline").x) == [3 * USD_MONTH]
     assert list(trace(chart.figure, "meets").y) == [1800.0, 360.0]
     assert list(trace(chart.figure, "answer").x) == [4 * USD_MONTH]
     assert list(trace(chart.figure, "today").x) == [2 * USD_MONTH]
-    assert list(trace(chart.figure, "knee").x) == [3 * USD_MONTH]
     assert "target: at most 1 h" in texts(chart.figure)
     assert chart.alt == (
-        "Wait, p95 of 5 sizes from 1 node to 6 nodes. Today: 2 nodes, $14,600/month, 5 h ± 2 h 29 min, fails; "
-        "Answer: 4 nodes, $29,200/month, 30 min, ok."
+        "Wait, p95 of 5 sizes from 1 node to 6 nodes. Today: 2 nodes, $14,600/month, 5 h (3 h 3 min to 8 h 13 min), "
+        "fails; Answer: 4 nodes, $29,200/month, 30 min, ok."
     )
-    assert chart.table["what"].tolist() == ["", "today", "knee", "answer", ""]
+    assert chart.table["what"].tolist() == ["", "today", "", "answer", ""]
     assert chart.table["wait_p95, exact"].tolist() == [36_000, 18_000, 3600, 1800, 360]
 
 
@@ -64,7 +65,7 @@ def test_a_size_without_the_number_is_not_drawn_and_none_is_no_chart() -> None:
 
 
 def level(metric: str, limit: float, *means: float) -> Level:
-    return Level(Target(metric=metric, limit=limit), [Interval(mean, 0.1 * mean, 3) for mean in means])
+    return Level(Target(metric=metric, limit=limit), [Estimate(mean, 0.9 * mean, 1.1 * mean, 3) for mean in means])
 
 
 def test_means_far_apart_are_on_a_log_axis_with_what_is_0_at_its_foot() -> None:
@@ -81,10 +82,10 @@ def test_means_far_apart_are_on_a_log_axis_with_what_is_0_at_its_foot() -> None:
 
 
 def test_bars_end_at_the_foot_of_a_log_axis() -> None:
-    wide = Level(WAIT, [Interval(600.0, 5000.0, 3), Interval(90_000.0, 10.0, 3)])
-    bars: Any = wide.bars([Interval(600.0, 5000.0, 3)])["error_y"]
+    wide = Level(WAIT, [Estimate(600.0, 10.0, 5600.0, 3), Estimate(90_000.0, 89_990.0, 90_010.0, 3)])
+    bars: Any = wide.bars([Estimate(600.0, 10.0, 5600.0, 3)])["error_y"]
     assert (bars["array"], bars["arrayminus"]) == ([5000.0], [400.0])
-    assert wide.bars([Interval(600.0, None, 1)]) == {}
+    assert wide.bars([Estimate(600.0, None, None, 1)]) == {}
 
 
 def test_ticks_of_a_log_axis_are_in_words() -> None:
@@ -104,7 +105,8 @@ def test_several_targets_each_have_a_chart_of_their_own() -> None:
         )
         for nodes in (1, 2)
     )
-    answer = sizing(sizes=both, rule=Rule(targets=(WAIT, LATE)), answer=(2,), today=(1,), neighbours=((1,),))
+    rule = Rule(targets=(WAIT, LATE), basis=Basis(kind="drawn", futures=1))
+    answer = sizing(sizes=both, rule=rule, answer=(2,), today=(1,), neighbours=((1,),))
     chart = known(cost_and_service(answer, "late_share", LIGHT))
     assert list(trace(chart.figure, "answer").y) == [5.0]
     assert "target: at most 5%" in texts(chart.figure)
@@ -118,33 +120,34 @@ def test_headroom_shades_where_a_size_ceases_to_meet_the_targets() -> None:
     assert list(line.marker.symbol) == ["circle", "circle", "diamond-open"]
     (band,) = [shape for shape in chart.figure.layout.shapes if shape.type == "rect"]
     assert (band.x0, band.x1) == (1.2, 1.25)
-    assert chart.alt == "Wait, p95 over the load. 4 nodes (answer): meets the targets up to 1.2x, not at 1.25x."
+    told = "4 nodes (answer): meets the targets with 20% more jobs, not with 25% more jobs."
+    assert chart.alt == f"Wait, p95 over the load. {told}"
     assert headroom(sizing(headroom=()), "wait_p95", LIGHT) is None
 
 
 def test_months_have_a_band_what_is_delivered_and_the_last_month_to_order() -> None:
     chart = known(by_month(growth(), "wait_p95", LIGHT))
     assert list(trace(chart.figure, "meets").x) == [0, 1, 4]
-    assert list(trace(chart.figure, "unsure").x) == [2]
+    assert list(trace(chart.figure, "borderline").x) == [2]
     assert list(trace(chart.figure, "fails").y) == [2.0]  # hours
     delivery = trace(chart.figure, "delivery")
     assert (list(delivery.x), list(delivery.text)) == ([4], ["+2 nodes"])
-    assert "order by 2026-12" in texts(chart.figure)
+    assert "order by December 2026" in texts(chart.figure)
     (upright,) = [shape for shape in chart.figure.layout.shapes if shape.x0 == shape.x1]
     assert upright.x0 == 1
     band = next(one for one in chart.figure.data if one.fill == "toself")
     assert len(band.x) == 10
     assert chart.alt == (
-        "Wait, p95 from 30 min in 2026-11 to 12 min in 2027-03. The targets break in 2027-02. Order by 2026-12. "
-        "+2 nodes in 2027-03."
+        "Wait, p95 from 30 min in November 2026 to 12 min in March 2027. The targets break in February 2027. "
+        "Order by December 2026. +2 nodes in March 2027."
     )
 
 
 def test_an_order_that_is_late_stands_before_the_first_month() -> None:
     chart = known(by_month(growth(lead_months=4, steps=()), "wait_p95", LIGHT))
-    assert "order by 2026-09" in texts(chart.figure)
-    assert chart.figure.layout.xaxis.ticktext[0] == "2026-09"
-    assert chart.alt.endswith("The order is late.")
+    assert "order by September 2026" in texts(chart.figure)
+    assert chart.figure.layout.xaxis.ticktext[0] == "Sep 2026"
+    assert chart.alt.endswith("The order is overdue.")
     far = known(by_month(growth(lead_months=40), "wait_p95", LIGHT))
     assert not any("order by" in text for text in texts(far.figure))
 
@@ -152,7 +155,7 @@ def test_an_order_that_is_late_stands_before_the_first_month() -> None:
 def test_retirements_point_down_and_one_draw_has_no_band() -> None:
     months = tuple(one.model_copy(update={"draws": one.draws[:1]}) for one in growth().months)
     step = growth().steps[0].model_copy(update={"nodes": -1})
-    chart = known(by_month(growth(months=months, steps=(step,), seeds=(0,)), "wait_p95", LIGHT))
+    chart = known(by_month(growth(months=months, steps=(step,), futures=Futures()), "wait_p95", LIGHT))
     assert trace(chart.figure, "retirement").marker.symbol == "triangle-down"
     assert list(trace(chart.figure, "retirement").text) == ["−1 nodes"]
     assert not any(one.fill == "toself" for one in chart.figure.data)

@@ -15,7 +15,7 @@ from dlsched.studies.design import Futures
 from dlsched.studies.growth import words as growth_words
 from dlsched.studies.sizing import words as size_words
 from dlsched.studies.sizing.answer import one_more
-from dlsched.studies.sizing.rule import Rule
+from dlsched.studies.sizing.campaigns import Campaign
 from dlsched.studies.steady import words as steady_words
 from dlsched.studies.sweep import words as sweep_words
 from dlsched.studies.what_if import words as what_if_words
@@ -23,7 +23,7 @@ from dlsched.studies.what_if.answer import WhatIf, comparison_of
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from tests.support.calibrations import HAND, replay
-from tests.support.sizings import WAIT, growth, sizing, waits
+from tests.support.sizings import ORDERS, RECORDED, growth, sizing, waits
 from tests.support.steady_answers import three_policies
 from tests.support.sweeps import ARRIVALS, MIN, made, two_policies
 from tests.support.what_ifs import MORE_JOBS, POLICY, TODAY, answer, draws
@@ -50,15 +50,16 @@ def rows(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def of_size() -> dict[str, list[str]]:
-    found, exact = sizing(), sizing(rule=Rule(targets=(WAIT,), exact=True))
+    found, exact = sizing(), sizing(EXACT_BASIS)
     few = tuple(one for one in found.sizes if one.counts in ((1,), (2,), (3,)))
     none = sizing(sizes=few, answer=None, neighbours=(), status="none", headroom=())
     unpriced = sizing(sizes=tuple(one.model_copy(update={"usd_month": None}) for one in found.sizes), cost_by="gpus")
     bad = sizing(sizes=(few[0].model_copy(update={"draws": waits([9.0], audit=("node 0 held twice",))}), *few[1:]),
                  answer=None, neighbours=(), headroom=())  # fmt: skip
-    told = (found, exact, none, unpriced)
+    recorded = sizing(RECORDED, campaign=Campaign(user="u", share=0.2, days=28), condition={"demand": 1.3})
+    told = (found, recorded, exact, none, unpriced)
     return {
-        "sentence": [size_words.sentence(one, hits=True) for one in told],
+        "sentence": [size_words.sentence(one) for one in told],
         "how sure": [f"{size_words.certainty(one)}: {size_words.sure_words(one)}" for one in told],
         "why there is none": size_words.why_none(none),
         "beside it": [
@@ -69,22 +70,25 @@ def of_size() -> dict[str, list[str]]:
         "headroom": [size_words.headroom_words(found, one) for one in found.headroom],
         "headroom, cards": cards(size_words.headroom_cards(found)),
         "banners": cautions((
-            *size_words.cautions_of(bad, stale=True, elsewhere=True),
+            *size_words.cautions_of(bad, stale=True, elsewhere=True), *size_words.cautions_of(recorded),
             *size_words.cautions_of(sizing(reasons=("the search stopped at 100 runs",))),
         )),
         "assumptions": premises((
-            *size_words.premises_of(sizing(vary={"days": 1.0, "run_time_spread": 0.3})),
+            *size_words.premises_of(sizing(RECORDED, futures=Futures.first(2, {"days": 1.0, "run_time_spread": 0.3}))),
             *size_words.premises_of(exact),
         )),
     }  # fmt: skip
 
 
 def of_growth() -> dict[str, list[str]]:
-    found, calm = growth(), growth(months=growth().months[:2], steps=())
-    late, unsure = growth(lead_months=5), growth(months=growth().months[:3], steps=())
+    found, calm = growth(), growth(months=growth().months[:2], steps=(), orders=())
+    late, unsure = growth(lead_months=5), growth(months=growth().months[:3], steps=(), orders=ORDERS[:1])
+    more = growth(condition={"demand": 1.3})
     broken = growth().months[4].model_copy(update={"draws": (), "error": "fewer than no nodes"})
     return {
-        "sentence": [growth_words.sentence(one) for one in (found, calm, late, unsure)],
+        "sentence": [
+            growth_words.sentence(one) for one in (found, calm, late, unsure, more)
+        ],
         "cards": cards(growth_words.cards_of(found)),
         "months": rows(growth_words.table_rows(found)),
         "banners": cautions(

@@ -13,8 +13,10 @@ from dlsched.domain.errors import InputError
 from dlsched.figures.palette import LIGHT
 from dlsched.figures.size import cost_and_service
 from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.stats.basis import EXACT_BASIS
+from dlsched.studies.design import Futures
 from dlsched.studies.growth import words as growth_words
-from dlsched.studies.growth.answer import Growth
+from dlsched.studies.growth.answer import Growth, to_order
 from dlsched.studies.sizing.answer import Headroom, Size
 from dlsched.studies.sizing.rule import Rule
 from dlsched.studies.sizing.targets import limit_text, read_target, usual_limit
@@ -35,7 +37,7 @@ from dlsched.ui.fields.targets import read_targets
 from dlsched.ui.plan.growth import MONTH, NODES, TYPE, read_steps
 from tests.support import sizings
 from tests.support.known import known
-from tests.support.sizings import HOUR_S, WAIT, draws, growth, sizing, waits
+from tests.support.sizings import DRAWN, HOUR_S, WAIT, draws, growth, sizing, waits
 from tests.support.wording import says
 
 BETTER = [key for key, kpi in KPIS.items() if kpi.better != "neutral"]
@@ -108,12 +110,12 @@ def test_a_bad_limit_names_its_field_and_a_way_to_write_it() -> None:
 # ---- the answer --------------------------------------------------------------------------------------
 
 
-def test_the_headline_says_size_price_difference_and_in_how_many_draws_it_held() -> None:
-    text = sentence(sizing(), hits=True)
-    assert says(text, "4 nodes are the cheapest", "$29,200/month", "$14,600/month more", "3 of 3 draws")
-    assert certainty(sizing()) == "held in 3 of 3 draws"
-    exact = sizing(rule=Rule(targets=(WAIT,), exact=True))
-    assert "Held in" not in sentence(exact, hits=True)
+def test_the_headline_says_size_price_difference_and_over_how_many_futures() -> None:
+    text = sentence(sizing())
+    assert says(text, "4 nodes are the cheapest", "3 simulated versions", "$29,200/month", "$14,600/month more")
+    assert certainty(sizing()) == "met in 3 of 3 futures"
+    exact = sizing(EXACT_BASIS)
+    assert "in this trace" in sentence(exact)
     assert certainty(exact) == "exact for this trace, not a forecast"
 
 
@@ -122,7 +124,7 @@ def test_cards_of_an_answer() -> None:
     assert cards == {
         "Nodes": "4 (+2)",
         "Cost per month": "$29,200",
-        "Tightest: Wait, p95": "30 min of 1 h",
+        "Wait, p95": "30 min (limit 1 h)",
         "Headroom": "+20% jobs",
     }
     fewer = cards_of(sizing(today=(6,)))
@@ -134,12 +136,12 @@ def test_cards_without_prices_count_gpus() -> None:
     sizes = tuple(one.model_copy(update={"usd_month": None}) for one in sizing().sizes)
     answer = sizing(sizes=sizes, cost_by="gpus")
     assert cards_of(answer)[1][:2] == ("GPUs", "32")
-    assert rows_of(answer)[0]["GPUs"] == "8"
+    assert rows_of(answer)[0]["GPUs"] == "16"
     assert "no prices" in [chip.label for chip in premises_of(answer)]
     assert "No prices are set" in sentence(answer)
 
 
-def test_on_free_slots_costs_are_those_of_the_runs_with_their_interval() -> None:
+def test_on_free_slots_costs_are_those_of_the_runs() -> None:
     usd = {(2,): (100.0, 120.0, 110.0), (4,): (130.0, 150.0, 140.0)}
     sizes = tuple(
         Size(counts=counts, draws=draws([{"wait_p95": 60.0, "cost_month": one} for one in found]))
@@ -147,10 +149,10 @@ def test_on_free_slots_costs_are_those_of_the_runs_with_their_interval() -> None
     )
     answer = sizing(sizes=sizes, cost_by="runs", neighbours=(), headroom=())
     cards = {label: (value, hint) for label, value, hint in cards_of(answer)}
-    assert cards["Cost per month"] == ("$140", "Mean over draws. Against today: +$30.00/month.")
-    assert rows_of(answer)[1]["Cost/month"].startswith("$140/month ± $24")
+    assert cards["Cost per month"] == ("$140", "What its runs cost. Against today: +$30.00/month.")
+    assert [row["Cost/month"] for row in rows_of(answer)] == ["$110/month", "$140/month"]
     chart = known(cost_and_service(answer, "wait_p95", LIGHT))
-    assert chart.figure.layout.xaxis.title.text == "Cost, mean over draws ($/month)"
+    assert chart.figure.layout.xaxis.title.text == "Cost of the runs ($/month)"
     assert any(one.error_x.array for one in chart.figure.data if one.error_x.array is not None)
 
 
@@ -177,11 +179,11 @@ def test_headroom_in_a_card(last: float | None, first: float | None, text: str) 
 
 def test_every_size_is_a_row_with_verdicts_as_words() -> None:
     rows = rows_of(sizing())
-    assert [row["Size"] for row in rows] == ["1 node", "2 nodes", "3 nodes", "4 nodes", "6 nodes"]
-    assert [row["Note"] for row in rows] == ["", "today", "just below, knee", "answer", ""]
-    assert rows[2]["Wait, p95 at most 1 h"] == "1 h ± 30 min, unsure"
-    assert [row["All targets"] for row in rows] == ["fails", "fails", "unsure", "ok", "ok"]
-    assert [row["Draws held"] for row in rows] == ["0 of 3", "0 of 3", "2 of 3", "3 of 3", "3 of 3"]
+    assert [row["Size"] for row in rows] == ["2 nodes", "1 node", "3 nodes", "4 nodes", "6 nodes"]
+    assert [row["Note"] for row in rows] == ["today", "", "just below", "answer", ""]
+    assert rows[2]["Wait, p95 at most 1 h"] == "1 h (37 min to 1 h 39 min), borderline"
+    assert [row["All targets"] for row in rows] == ["fails", "fails", "borderline", "ok", "ok"]
+    assert [row["Met"] for row in rows] == [f"in {hits} of 3 futures" for hits in (0, 0, 2, 3, 3)]
     assert "Why" not in rows[0]
     broken = Size(counts=(7,), error="an absence is of node 7")
     assert rows_of(sizing(sizes=(*sizing().sizes, broken)))[-1]["Why"] == "an absence is of node 7"
@@ -203,28 +205,27 @@ def test_banners_tell_what_must_be_known_before_the_answer() -> None:
 
 
 def test_chips_name_the_claim_the_sizes_and_what_is_drawn() -> None:
-    chips = premises_of(sizing(vary={"days": 1.0, "run_time_spread": 0.3}))
+    chips = premises_of(sizing(futures=Futures.first(2, {"days": 1.0, "run_time_spread": 0.3})))
     labels = [chip.label for chip in chips]
-    assert ["other days" in chip.why for chip in chips] == [False, True, False, False]
-    assert labels == ["claim: the average month", "days resampled", "run times ± 30%", "sizes: 1 to 8 nodes"]
-    nearly = Rule(targets=(WAIT,), claim="nearly-every", level=0.9)
+    assert labels == ["claim: on average", "days resampled", "run times ± 30%", "sizes: 1 to 8 nodes"]
+    nearly = Rule(targets=(WAIT,), claim="nearly-every", level=0.9, basis=DRAWN)
     first = premises_of(sizing(rule=nearly))[0]
-    assert first.label == "claim: nearly every month"
-    assert first.why.startswith("90% of the draws")
+    assert first.label == "claim: in 90% of months"
+    assert first.why.startswith("90% of the futures")
 
 
 def test_a_question_in_words_names_the_claim_only_where_something_is_random() -> None:
     words = goal_words((WAIT,), "nearly-every", 0.95, "FIFO", exact=False)
-    assert words == "Wait, p95 at most 1 h, in nearly every month (95% of draws), under FIFO"
+    assert words == "Wait, p95 at most 1 h in 95% of months, under FIFO"
     assert goal_words((WAIT,), "average", 0.95, "FIFO", exact=True) == "Wait, p95 at most 1 h, under FIFO"
 
 
 def test_headroom_cards_and_rows() -> None:
     answer = sizing()
     assert [card[:2] for card in headroom_cards(answer)] == [
-        ("Headroom, answer", "+20% jobs"), ("With 25% more jobs, answer", "unsure"),
+        ("Headroom, answer", "+20% jobs"), ("With 25% more jobs, answer", "borderline"),
     ]  # fmt: skip
-    assert [row["All targets"] for row in headroom_rows(answer)] == ["ok", "ok", "unsure"]
+    assert [row["All targets"] for row in headroom_rows(answer)] == ["ok", "ok", "borderline"]
 
 
 # ---- growth ------------------------------------------------------------------------------------------
@@ -233,44 +234,61 @@ def test_headroom_cards_and_rows() -> None:
 def test_cards_say_when_it_breaks_and_by_when_to_order() -> None:
     cards = [card[:2] for card in growth_words.cards_of(growth())]
     assert cards == [
-        ("Breaks in", "2027-02"), ("Order by", "2026-12"), ("Demand then", "1.33x"),
-        ("Cost per month then", "$14,600"),
+        ("Breaks in", "February 2027"), ("Demand then", "1.33x"), ("Order by", "December 2026"),
+        ("Costs more", "$14,600/month"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("changes", "first", "order"),
     [
-        ({"lead_months": 5}, ("Breaks in", "2027-02"), "2026-08"),
-        ({"lead_months": 5, "begin": ""}, ("Breaks in", "month 3"), "3 months ago"),
-        ({"rule": Rule(targets=(WAIT.model_copy(update={"limit": 9 * HOUR_S}),))}, ("Holds through", "2027-03"), "–"),
-        ({"months": growth().months[:3], "steps": ()}, ("Unsure from", "2027-01"), "2026-12"),
-        ({"months": growth().months[:3], "steps": (), "begin": ""}, ("Unsure from", "month 2"), "month 1"),
+        ({"lead_months": 5}, ("Breaks in", "February 2027"), "now"),
+        ({"lead_months": 5, "begin": ""}, ("Breaks in", "month 3"), "now"),
+        (
+            {"rule": Rule(targets=(WAIT.model_copy(update={"limit": 9 * HOUR_S}),), basis=DRAWN)},
+            ("Holds through", "March 2027"),
+            "nothing",
+        ),
+        ({"months": growth().months[:3], "steps": ()}, ("At risk from", "January 2027"), "December 2026"),
+        ({"months": growth().months[:3], "steps": (), "begin": ""}, ("At risk from", "month 2"), "month 1"),
     ],
     ids=["late", "late without dates", "holds", "unsure", "no dates"],
 )
 def test_cards_of_other_answers(changes: dict[str, Any], first: tuple[str, str], order: str) -> None:
     cards = growth_words.cards_of(growth(**changes))
     assert cards[0][:2] == first
-    assert cards[1][1] == order
-    assert (cards[1][0] == "Order by, late") == (changes.get("lead_months", 0) > 3)
+    assert cards[2][1] == order
+    assert ("3 months overdue" in cards[2][2]) == (changes.get("lead_months", 0) > 3)
+
+
+def test_the_order_is_for_the_first_month_at_risk_and_holds_through_the_last() -> None:
+    words = growth_words.order_words(growth())
+    assert words == "Order 2 more nodes by December 2026: 4 nodes hold through February 2027, $14,600/month more."
+    late = growth_words.order_words(growth(lead_months=5))
+    assert late.startswith("Order 2 more nodes now (3 months overdue): 4 nodes hold")
+    none = growth(orders=(sizings.ORDERS[0], sizings.ORDERS[1].model_copy(update={"counts": None})))
+    assert growth_words.order_words(none) == "Order by December 2026: no size up to 8 nodes holds."
+    larger_first = growth(orders=(sizings.ORDERS[0].model_copy(update={"counts": (6,)}), sizings.ORDERS[1]))
+    assert known(to_order(larger_first)).counts == (6,)
+    unpriced = growth(orders=tuple(one.model_copy(update={"usd_more": None}) for one in sizings.ORDERS))
+    assert "$" not in growth_words.order_words(unpriced)
 
 
 def test_months_as_rows_leave_out_what_says_nothing() -> None:
     rows = growth_words.table_rows(growth())
-    assert [row["Verdict"] for row in rows] == ["ok", "ok", "unsure", "fails", "ok"]
+    assert [row["Verdict"] for row in rows] == ["ok", "ok", "borderline", "fails", "ok"]
     assert rows[4]["Nodes"] == "4"
     assert "Why" not in rows[0]
-    exact: Growth = growth(rule=Rule(targets=(WAIT,), exact=True))
-    assert "Draws that hold" not in growth_words.table_rows(exact)[0]
+    exact: Growth = growth(EXACT_BASIS)
+    assert "Met" not in growth_words.table_rows(exact)[0]
     assert growth_words.certainty(exact) == "exact for this trace, not a forecast"
-    assert growth_words.certainty(growth()) == "3 draws a month"
+    assert growth_words.certainty(growth()) == "3 futures a month"
 
 
 def test_a_month_that_cannot_be_run_is_told() -> None:
     months = (*growth().months[:4], growth().months[4].model_copy(update={"draws": (), "error": "fewer than no nodes"}))
     (guard,) = growth_words.cautions_of(growth(months=months))
-    assert guard.text == "1 month cannot be run. First, 2027-03: fewer than no nodes."
+    assert guard.text == "1 month cannot be run. First, March 2027: fewer than no nodes."
 
 
 def table(*rows: tuple[Any, Any, Any]) -> pd.DataFrame:
