@@ -18,7 +18,7 @@ from dlsched.report.choice import GOOD, Advice
 from dlsched.report.units import UNITS, Dot, titled
 from dlsched.studies.sizing.answer import FrontierPoint, Sizing, frontier
 from dlsched.studies.sizing.targets import Target
-from dlsched.studies.sizing.words import VERDICTS, bars_words, claim_words, goal_words
+from dlsched.studies.sizing.words import VERDICTS, bars_words, claim_words, condition_words, goal_words
 from dlsched.studies.sweep.answer import Sweep
 from dlsched.studies.sweep.words import point_words
 from dlsched.wording.formats import amount, count, listed, money_per_month
@@ -248,9 +248,10 @@ def frontier_of(sizing: Sizing, option: str = "") -> Frontier | None:
 
 
 def asked_words(sizing: Sizing) -> str:
-    """Return what was asked of every size: targets, claim, policy."""
-    rule = sizing.rule
-    return goal_words(rule.targets, rule.claim, rule.level, sizing.label, exact=rule.exact)
+    """Return what was asked of every size: targets, how often, policy, conditions."""
+    rule, condition = sizing.rule, condition_words(sizing.condition)
+    words = goal_words(rule.targets, rule.claim, rule.level, sizing.label, exact=rule.exact)
+    return f"{words}, with {listed(condition)}" if condition else words
 
 
 def answer_words(sizing: Sizing) -> str:

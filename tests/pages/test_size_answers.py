@@ -216,7 +216,7 @@ def test_an_answer_under_a_condition_fills_the_form_and_goes_on_to_what_if_with_
 def test_a_link_that_cannot_be_read_is_told(
     link: dict[str, str], complaint: str, store: Store, open_page: OpenPage
 ) -> None:
-    app = opened(store, open_page, **link)
+    app = opened(store, open_page, None, **link)
     assert not app.exception
     assert complaint in " ".join(one.value for one in app.error).replace("\\", "")
     assert not app.run().error

@@ -151,22 +151,14 @@ def _next_steps(shown: Shown) -> None:
     if st.button("Find the cheapest size", key="whatif-size",
                  help="The smallest cluster that meets a target, under the same conditions and policy"):  # fmt: skip
         with parts.mistakes_shown():
-            _open_size(shown)
+            chosen = shown.spec.changed
+            size_state.open_for(session.scenario(), shown.spec.condition, chosen.policy, chosen.params)
     why = "Keeps this as an option and opens the report" if shown.answer.moved else NO_OPTION
     if st.button("Add to report", key="whatif-report", disabled=not usable, help=why,
                  type="primary" if is_kept else "secondary"):  # fmt: skip
         memo_options.keep(shown.spec.scenario, shown.experiment_id)
         memo_options.want(shown.experiment_id)
         session.go("plan/report.py")
-
-
-def _open_size(shown: Shown) -> None:
-    chosen = shown.spec.changed
-    open_for = getattr(size_state, "open_for", None)
-    if open_for is None:
-        session.go("plan/size.py")
-    else:
-        open_for(session.scenario(), shown.spec.condition, chosen.policy, chosen.params)
 
 
 def keep_button(shown: Shown) -> None:

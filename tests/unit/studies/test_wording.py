@@ -86,9 +86,7 @@ def of_growth() -> dict[str, list[str]]:
     more = growth(condition={"demand": 1.3})
     broken = growth().months[4].model_copy(update={"draws": (), "error": "fewer than no nodes"})
     return {
-        "sentence": [
-            growth_words.sentence(one) for one in (found, calm, late, unsure, more)
-        ],
+        "sentence": [growth_words.sentence(one) for one in (found, calm, late, unsure, more)],
         "cards": cards(growth_words.cards_of(found)),
         "months": rows(growth_words.table_rows(found)),
         "banners": cautions(

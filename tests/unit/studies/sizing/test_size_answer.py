@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ def sizing(*sizes: Size, answer: Counts | None = (6,), **changes: Any) -> Sizing
 DRAWN, RECORDED = Basis(kind="drawn", futures=11), Basis(kind="recorded", futures=11, days=28)
 
 
-def random_sizing(waits: dict[int, float], basis: Basis = DRAWN, **changes: Any) -> Sizing:
+def random_sizing(waits: Mapping[int, float], basis: Basis = DRAWN, **changes: Any) -> Sizing:
     sizes = tuple(size(nodes, wait, exact=False) for nodes, wait in waits.items())
     given: dict[str, Any] = {"rule": Rule(targets=(WAIT,), basis=basis), "futures": Futures.first(11)}
     return sizing(*sizes, **given | changes)
