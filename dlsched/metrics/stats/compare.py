@@ -253,7 +253,7 @@ def told(kpi: KPI, change: Change) -> DeltaWords:
         return DeltaWords("same")
     size = show_delta(kpi.kind, change.value)
     if change.verdict == "rough":
-        return DeltaWords(size, "", ROUGH if change.n <= 1 else f"rough, {change.n} futures so far")
+        return DeltaWords(size, "", ROUGH)
     if kpi.better == "neutral" and change.verdict in ("not clear", "mixed"):
         return DeltaWords(size, "", "not clear")
     if change.kind == "recorded" and not change.this_month_only:

@@ -29,7 +29,7 @@ Verdict = Literal[
     "missing",
 ]  # fmt: skip
 """``changed``: it differs, and neither way is better. ``mixed``: the headline says one way, the futures the other.
-``rough``: too few futures to say anything."""
+``rough``: one draw of what is random, which says nothing."""
 LEAST_FUTURES = 10
 """From fewer futures of a recorded trace nothing is said about other months."""
 DECLARED_SHARE, LIKELY_SHARE = 0.95, 0.80
@@ -241,18 +241,16 @@ def _recorded_change(
 ) -> Change:
     headline, better, worse, same = float(ours[0] - theirs[0]), *_counted(signs[1:])
     others = len(signs) - 1
-    if not _speaks_of_other_months(basis):
+    if not _speaks_of_other_months(basis) or others < LEAST_FUTURES:
         verdict = _one_sided(kpi, int(signs[0]))
         return Change(
             "recorded", headline, None, None, others, better, worse, same, None, None, verdict, this_month_only=True
         )
-    low, high = _middle(ours[1:] - theirs[1:]) if others > 1 else (None, None)
-    effect = next_month = None
-    if others >= LEAST_FUTURES:
-        # Days drawn again do not make the trace longer: the spread over them is the error, not spread / sqrt(n).
-        error = t_quantile(basis.days - 1) if basis.days else t_quantile(others - 1) / math.sqrt(others)
-        effect = _effect(kpi, ours[1:], theirs[1:], error)
-        next_month = _effect(kpi, ours[1:], theirs[1:], NEXT_MONTH * error) if basis.days else None
+    low, high = _middle(ours[1:] - theirs[1:])
+    # Days drawn again do not make the trace longer: the spread over them is the error, not spread / sqrt(n).
+    error = t_quantile(basis.days - 1) if basis.days else t_quantile(others - 1) / math.sqrt(others)
+    effect = _effect(kpi, ours[1:], theirs[1:], error)
+    next_month = _effect(kpi, ours[1:], theirs[1:], NEXT_MONTH * error) if basis.days else None
     verdict = _by_count(kpi, int(signs[0]), better, worse, same)
     return Change("recorded", headline, low, high, others, better, worse, same, effect, next_month, verdict)
 
@@ -264,8 +262,6 @@ def _speaks_of_other_months(basis: Basis) -> bool:
 
 def _by_count(kpi: KPI, headline: int, better: int, worse: int, same: int) -> Verdict:
     futures = better + worse + same
-    if futures < LEAST_FUTURES:
-        return "rough"
     if same == futures and headline == 0:
         return "same"
     side, most = (1, better) if better >= worse else (-1, worse)

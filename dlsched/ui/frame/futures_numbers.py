@@ -153,11 +153,16 @@ def under_way(numbers: FuturesNumbers) -> list[TaskStatus]:
 
 
 def offer_missing(numbers: FuturesNumbers, key: str) -> None:
-    """Say what failed, and offer the one button that computes what is missing, unless that is under way."""
+    """Say what failed, and how many futures there are while more are computed; else offer to compute the others."""
     for policy, errors in numbers.errors.items():
         text = f"{find(policy).label} failed in {amount(len(errors), 'future')}: {errors[0]}"
         st.warning(safe(text, 400), icon="⚠️")
-    if numbers.missing and not under_way(numbers):
+    if not numbers.missing:
+        return
+    if under_way(numbers):
+        so_far = f"{len(numbers.places):,} of {amount(numbers.plan.count, 'future')} so far"
+        st.badge(so_far, color="violet", help="The others are being computed; this page shows them as they come")
+    else:
         label = f"Compute the other {amount(numbers.missing_futures, 'future')} ({about_seconds(seconds_of(numbers))})"
         st.button(label, key=f"{key}-compute", on_click=compute_missing, args=(numbers,),
                   help="The numbers above then rest on all futures of this scenario")  # fmt: skip

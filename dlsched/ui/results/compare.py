@@ -124,6 +124,7 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
     caveats = trust.caveats(scenario, [series.policy for series in chosen], resampled=comparison.basis.days > 0)
     premises = trust.premises(scenario, list(metrics.values()))
     parts.sentence(saved or compare_sentence(comparison), caveats, premises, key="compare")
+    _certainty(shown)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _choose_baseline(chosen)
         if is_same and any(done != common for done in completed.values()):
@@ -134,7 +135,6 @@ def _show_comparison(chosen: list[Series], scenario: Scenario, *, is_same: bool)
         _ways_on(base, next((series for series in chosen if series.label == best), base), scenario)
     if len(chosen) <= MOST_COLUMNS and (pictured := picture_rows(shown, rented=is_rented)):
         charts.show(policy_bars(comparison, pictured, colours_of(chosen), charts.page_theme()), "policies")
-    _certainty(shown)
     table(comparison, money_first=bool(saved))
     for one in notes:
         st.markdown(f":gray[{one.text} {one.action}.]")

@@ -101,7 +101,7 @@ def test_more_futures_never_need_fewer_to_agree() -> None:
         (40, 0, -10.0, "better"), (38, 2, -10.0, "better"), (37, 3, -10.0, "likely better"),
         (32, 8, -10.0, "likely better"), (31, 9, -10.0, "not clear"), (2, 38, 10.0, "worse"),
         (8, 32, 10.0, "likely worse"), (38, 2, 10.0, "mixed"), (2, 38, -10.0, "mixed"), (40, 0, 0.0, "mixed"),
-        (10, 0, -10.0, "better"), (9, 1, -10.0, "not clear"), (9, 0, -10.0, "rough"),
+        (10, 0, -10.0, "better"), (9, 1, -10.0, "not clear"),
     ],
 )  # fmt: skip
 def test_a_verdict_counts_futures_and_never_contradicts_the_recorded_month(
@@ -109,6 +109,12 @@ def test_a_verdict_counts_futures_and_never_contradicts_the_recorded_month(
 ) -> None:
     found = change_of(WAIT, *pairs(better, worse, headline=headline), MONTH)
     assert (found.verdict, found.better, found.worse, found.value) == (verdict, better, worse, headline)
+
+
+def test_fewer_than_ten_futures_say_nothing_but_the_recorded_month_does() -> None:
+    for better, worse in ((9, 0), (0, 9), (5, 4), (0, 0)):
+        found = change_of(WAIT, *pairs(better, worse, headline=-10.0), MONTH)
+        assert (found.verdict, found.this_month_only, found.effect, found.low) == ("better", True, None, None)
 
 
 def test_futures_alike_are_the_same_and_ties_are_on_no_side() -> None:
