@@ -1,4 +1,4 @@
-"""``sweep``: one or two things changed over a range, under several policies, on the same draws."""
+"""``sweep``: one or two things changed over a range, under several policies, in the same futures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dlsched.cli.output import print_mind, print_table, printable, progress_line
 from dlsched.cli.study_command import add_flags, complain, kept, opened, tell, typed
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario
-from dlsched.metrics.stats.compare import delta_words, judge
+from dlsched.metrics.stats.compare import told as told_change
 from dlsched.policies.registry import find
 from dlsched.studies.design.factors import factors_for
 from dlsched.studies.design.measures import MEASURES, is_paired
@@ -23,13 +23,21 @@ from dlsched.studies.sweep.answer import (
     against_policy,
     choice_points,
     frontier,
-    mean_at,
     regrets,
     rows_of,
     shown,
+    value_at,
 )
 from dlsched.studies.sweep.spec import read_values
-from dlsched.studies.sweep.words import failed_words, point_words, unequal_words, violations
+from dlsched.studies.sweep.words import (
+    certainty,
+    failed_words,
+    finding,
+    point_words,
+    unequal_words,
+    value_text,
+    violations,
+)
 from dlsched.wording.cautions import violation_words
 from dlsched.wording.caveats import Caveat, caveats_of, plain_caveats
 from dlsched.wording.formats import MISSING, amount, listed, number, show_interval
@@ -119,14 +127,14 @@ def _show_factors(scenario: Scenario) -> None:
 
 def _show(swept: Swept, caveats: Sequence[Caveat]) -> None:
     sweep = swept.answer
-    draws = len(sweep.futures.seeds)
-    sure = "1 draw, rough unless nothing is random" if draws == 1 else f"{draws} draws, ± is the 95% interval"
     stored = f", {swept.stored:,} from the store" if swept.stored else ""
-    print(f"{printable(sweep.scenario_name)}: {amount(swept.computed, 'run')} computed{stored}; {sure}")
+    print(f"{printable(sweep.scenario_name)}: {amount(swept.computed, 'run')} computed{stored}; {certainty(sweep)}")
     print_mind(caveats)
     there = {key for cell in sweep.cells for key, value in cell.values.items() if value is not None}
     metrics = [key for key in sweep.metrics if key in there and key not in NOT_IN_TABLE]
     if metrics:
+        if MEASURES[metrics[0]].better != "neutral":
+            print(printable(finding(sweep, metrics[0])))
         _show_cells(sweep, metrics)
         if len(sweep.policies) > 1 and MEASURES[metrics[0]].better != "neutral":
             _show_regret(sweep, metrics[0])
@@ -152,18 +160,14 @@ def _show_cells(sweep: Sweep, metrics: list[str]) -> None:
 
 
 def _number(sweep: Sweep, point: int, policy: str, metric: str) -> str:
-    of = mean_at(sweep, point, policy, metric)
-    return MISSING if of is None else show_interval(MEASURES[metric].kind, of.mean, of.half_width)
+    return value_text(MEASURES[metric], value_at(sweep, point, policy, metric))
 
 
 def _against(sweep: Sweep, point: int, policy: str, metric: str) -> str:
-    delta, mean = against_policy(sweep, point, policy, metric), mean_at(sweep, point, policy, metric)
     if policy == sweep.reference:
         return ""
-    if delta is None or mean is None:
-        return MISSING
-    scale = max(abs(mean.mean), abs(mean.mean - delta.mean))
-    return delta_words(MEASURES[metric], delta, judge(MEASURES[metric], delta, scale))
+    change = against_policy(sweep, point, policy, metric)
+    return MISSING if change is None else told_change(MEASURES[metric], change).text
 
 
 def _show_regret(sweep: Sweep, metric: str) -> None:
@@ -200,7 +204,7 @@ def _show_frontier(sweep: Sweep, metrics: list[str]) -> None:
         names = [f"{sweep.labels[one.policy]} at {printable(point_words(sweep, one.point))}" for one in kept]
         if names:
             both = f"{MEASURES[cost].label} and {MEASURES[service].label}"
-            print(f"\nNot dominated in {both}, by means over draws: {listed(names)}")
+            print(f"\nNot dominated in {both}: {listed(names)}")
 
 
 def _offers(sweep: Sweep) -> list[tuple[int, ...]]:

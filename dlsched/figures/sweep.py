@@ -14,11 +14,12 @@ from dlsched.figures.base import Chart, framed, log_times, plain, reference_line
 from dlsched.figures.lines import Look, add_band, add_means, bars, look_at, policy_looks
 from dlsched.figures.palette import Theme
 from dlsched.metrics.kpi import KPI
-from dlsched.metrics.stats.intervals import Interval
+from dlsched.metrics.stats.compare import told
+from dlsched.metrics.stats.statements import Estimate
 from dlsched.studies.design.measures import MEASURES, SIGNED
-from dlsched.studies.sweep.answer import Sweep, Value, against_point, frontier, knee, mean_at
-from dlsched.studies.sweep.words import axis_title, certainty, point_words, position, value_words
-from dlsched.wording.formats import amount, listed, share, short_time, show_interval
+from dlsched.studies.sweep.answer import Sweep, Value, against_point, frontier, knee, value_at
+from dlsched.studies.sweep.words import axis_title, certainty, point_words, position, value_text, value_words
+from dlsched.wording.formats import amount, listed, share, short_time
 
 HEIGHT = 380
 MOST_LINES = 6
@@ -60,11 +61,6 @@ def log_axis(figure: go.Figure, scale: Scale, values: Sequence[float]) -> None:
                             dtick=1, minor={"showgrid": False})  # fmt: skip
 
 
-def said(kpi: KPI, of: Interval | None) -> str:
-    """Return a mean with its half width, a dash for none."""
-    return "–" if of is None else show_interval(kpi.kind, of.mean, of.half_width)
-
-
 def is_numeric(sweep: Sweep, axis: int) -> bool:
     """Whether all values of an axis are numbers, more than one."""
     values = sweep.axes[axis].values
@@ -77,97 +73,98 @@ def is_numeric(sweep: Sweep, axis: int) -> bool:
 def lines(
     sweep: Sweep, metric: str, theme: Theme, axis: int = 0, other: Value | None = None, policy: str = ""
 ) -> Chart | None:
-    """Return a metric over the values of an axis of a grid, a line with its 95% band per policy.
+    """Return a metric over the values of an axis of a grid, a line with the band of its range per policy.
 
     ``other``: the value of the other axis of a grid with two; ``policy``: a line for each of those values under this
     one instead. None where nothing has a number.
     """
     kpi, along = MEASURES[metric], sweep.axes[axis]
     drawn = _lines_of(sweep, metric, axis, other, policy, theme)
-    means = [of for line in drawn for _, of in line.means]
-    if not means:
+    found = [of for line in drawn for _, of in line.points]
+    if not found:
         return None
-    scale, figure = scale_of(kpi, [of.mean for of in means]), go.Figure()
+    scale, figure = scale_of(kpi, [of.value for of in found]), go.Figure()
     parts, rows = [], []
     for line in drawn:
-        xs = [_position(sweep, axis, at) for at, _ in line.means]
-        if all(of.half_width is not None for _, of in line.means):
-            # No time and no amount is negative: an interval that reaches below is cut, on a log axis at a hundredth.
-            lows = [of.low or 0.0 if metric in SIGNED else max(of.low or 0.0, of.mean / 100) for _, of in line.means]
+        xs = [_position(sweep, axis, at) for at, _ in line.points]
+        if all(of.low is not None for _, of in line.points):
+            # A log axis has no 0: a range that reaches it is cut at a hundredth of the value.
+            lows = [of.low or 0.0 if metric in SIGNED else max(of.low or 0.0, of.value / 100) for _, of in line.points]
             add_band(figure, xs, [scale.factor * low for low in lows],
-                     [scale.factor * (of.high or 0.0) for _, of in line.means], line.look.colour)  # fmt: skip
-        hover = [[at, f"{point_words(sweep, at)}: {said(kpi, of)}{line.changes.get(at, '')}"] for at, of in line.means]
-        add_means(figure, xs, [scale.factor * of.mean for _, of in line.means], line.look, line.label, hover,
+                     [scale.factor * (of.high or 0.0) for _, of in line.points], line.look.colour)  # fmt: skip
+        hover = [
+            [at, f"{point_words(sweep, at)}: {value_text(kpi, of)}{line.changes.get(at, '')}"] for at, of in line.points
+        ]
+        add_means(figure, xs, [scale.factor * of.value for _, of in line.points], line.look, line.label, hover,
                   hover="%{customdata[1]}")  # fmt: skip
-        ends = [line.means[0], line.means[-1]] if len(line.means) > 1 else line.means
-        words = [f"{said(kpi, of)} at {point_words(sweep, at)}" for at, of in ends]
+        ends = [line.points[0], line.points[-1]] if len(line.points) > 1 else line.points
+        words = [f"{value_text(kpi, of)} at {point_words(sweep, at)}" for at, of in ends]
         parts.append(f"{line.label} {', '.join(words)}")
-        rows += [row_of(sweep, at, line.policy, metric, of) for at, of in line.means]
+        rows += [row_of(sweep, at, line.policy, metric, of) for at, of in line.points]
     less = f", best {len(drawn)} of {len(sweep.policies)} policies" if not policy else f" of {sweep.labels[policy]}"
     less = "" if not policy and len(drawn) == len(sweep.policies) else less
     framed(figure, theme, title=f"{kpi.label}{plain(less)}, {certainty(sweep)}", x=axis_title(along), y=scale.title,
            height=HEIGHT)  # fmt: skip
     figure.update_yaxes(tickprefix=scale.prefix, separatethousands=True)
     if metric not in SIGNED:
-        log_axis(figure, scale, [of.mean for of in means])
+        log_axis(figure, scale, [of.value for of in found])
     _value_ticks(figure, sweep, axis, theme)
     return Chart(figure, f"{kpi.label}: {'; '.join(parts)}.", pd.DataFrame(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line: means by point under a policy; ``changes`` what is told of a point beside its mean."""
+    """A line: values by point under a policy; ``changes`` what is told of a point beside its value."""
 
     label: str
     look: Look
     policy: str
-    means: list[tuple[int, Interval]]
+    points: list[tuple[int, Estimate]]
     changes: Mapping[int, str] = field(default_factory=dict)
 
 
 def _lines_of(sweep: Sweep, metric: str, axis: int, other: Value | None, policy: str, theme: Theme) -> list[_Line]:
     """Return the lines of :func:`lines` that have a number."""
 
-    def means(who: str, beside: Value | None) -> list[tuple[int, Interval]]:
+    def numbers(who: str, beside: Value | None) -> list[tuple[int, Estimate]]:
         points = [at for at, values in enumerate(sweep.points) if len(sweep.axes) == 1 or values[1 - axis] == beside]
-        return [(at, of) for at in points if (of := mean_at(sweep, at, who, metric)) is not None]
+        return [(at, of) for at in points if (of := value_at(sweep, at, who, metric)) is not None]
 
     if not policy:
         looks, best = policy_looks(sweep.policies, theme), _best(sweep, metric, axis, other)
-        drawn = [_Line(sweep.labels[who], looks[who], who, means(who, other)) for who in best]
+        drawn = [_Line(sweep.labels[who], looks[who], who, numbers(who, other)) for who in best]
     else:
         beside = sweep.axes[1 - axis]
         drawn = [
             _Line(value_words(beside, value), look_at(place, theme.marks[place % len(theme.marks)]), policy,
-                  means(policy, value), _changes(sweep, metric, axis, value, policy))
+                  numbers(policy, value), _changes(sweep, metric, axis, value, policy))
             for place, value in enumerate(beside.values)
         ]  # fmt: skip
-    return [line for line in drawn if line.means]
+    return [line for line in drawn if line.points]
 
 
 def _changes(sweep: Sweep, metric: str, axis: int, value: Value, policy: str) -> dict[int, str]:
-    """Return how each point differs from that with the first value of the other axis, paired by draw, in words."""
+    """Return how each point differs from that with the first value of the other axis, future by future, in words."""
     beside, kpi = sweep.axes[1 - axis], MEASURES[metric]
     if value == beside.values[0]:
         return {}
     base = {values[axis]: at for at, values in enumerate(sweep.points) if values[1 - axis] == beside.values[0]}
     at_value = [(at, base[values[axis]]) for at, values in enumerate(sweep.points) if values[1 - axis] == value]
     return {
-        at: f"; {show_interval(kpi.kind, of.mean, of.half_width, signed=True)} against "
-        f"{value_words(beside, beside.values[0])}"
+        at: f"; {told(kpi, of).text} against {value_words(beside, beside.values[0])}"
         for at, baseline in at_value
         if (of := against_point(sweep, at, policy, metric, baseline)) is not None
     }
 
 
 def _best(sweep: Sweep, metric: str, axis: int, other: Value | None) -> list[str]:
-    """Return up to :data:`MOST_LINES` policies: those with the best mean at ``other``, in their usual order."""
+    """Return up to :data:`MOST_LINES` policies: those that are best at ``other`` on average, in their usual order."""
     sign = 1.0 if MEASURES[metric].better == "lower" else -1.0
     points = [at for at, values in enumerate(sweep.points) if len(sweep.axes) == 1 or values[1 - axis] == other]
 
     def rank(policy: str) -> float:
-        means = [of.mean for at in points if (of := mean_at(sweep, at, policy, metric)) is not None]
-        return sign * float(np.mean(means)) if means else np.inf
+        known = [of.value for at in points if (of := value_at(sweep, at, policy, metric)) is not None]
+        return sign * float(np.mean(known)) if known else np.inf
 
     best = set(sorted(sweep.policies, key=rank)[:MOST_LINES])
     return [policy for policy in sweep.policies if policy in best]
@@ -190,13 +187,13 @@ def _value_ticks(figure: go.Figure, sweep: Sweep, axis: int, theme: Theme) -> No
         reference_line(figure, theme, text="now", x=place, before=place > (min(at) + max(at)) / 2)
 
 
-def row_of(sweep: Sweep, point: int, policy: str, metric: str, of: Interval | None) -> dict[str, object]:
-    """Return a mean as a row of a chart's table."""
+def row_of(sweep: Sweep, point: int, policy: str, metric: str, of: Estimate | None) -> dict[str, object]:
+    """Return a value with its range as a row of a chart's table."""
     kpi = MEASURES[metric]
     return {
-        "situation": point_words(sweep, point), "policy": sweep.labels[policy], kpi.label: said(kpi, of),
-        metric: None if of is None else of.mean, "± (95%)": None if of is None else of.half_width,
-        "draws": 0 if of is None else of.n,
+        "situation": point_words(sweep, point), "policy": sweep.labels[policy], kpi.label: value_text(kpi, of),
+        metric: None if of is None else of.value, "range from": None if of is None else of.low,
+        "range to": None if of is None else of.high,
     }  # fmt: skip
 
 
@@ -206,27 +203,27 @@ def row_of(sweep: Sweep, point: int, policy: str, metric: str, of: Interval | No
 def decision_times(sweep: Sweep, theme: Theme, axis: int = 0, other: Value | None = None) -> Chart | None:
     """Return the CPU time of decisions for which a solver answered, log, over the values of an axis.
 
-    For each policy the median as a line, the 95th percentile dashed and the longest as marks: means over draws, the
-    longest of all. ``other`` as :func:`lines`; None where no solver was asked.
+    For each policy the median as a line, the 95th percentile dashed and the longest as marks: as recorded or means over
+    futures, the longest of all. ``other`` as :func:`lines`; None where no solver was asked.
     """
     drawn = _lines_of(sweep, "solve_p50_s", axis, other, "", theme)
     if not drawn:
         return None
     figure, parts, rows = go.Figure(), [], []
     for line in drawn:
-        points = [at for at, _ in line.means]
+        points = [at for at, _ in line.points]
         cells = {at: sweep.at(at, line.policy) for at in points}
         longest_s = [max(cell.values.get("solve_longest_s") or 0.0 for cell in cells[at]) for at in points]
-        p95_s = [of.mean if (of := mean_at(sweep, at, line.policy, "solve_p95_s")) else np.nan for at in points]
+        p95_s = [of.value if (of := value_at(sweep, at, line.policy, "solve_p95_s")) else np.nan for at in points]
         solved, proven = ([sum(cell.values.get(key) or 0.0 for cell in cells[at]) for at in points]
                           for key in ("solved", "proven"))  # fmt: skip
         hover = [
-            f"{point_words(sweep, at)}: half of {amount(int(many), 'decision')} up to {short_time(of.mean)}, 95 of 100 "
-            f"up to {short_time(p95)}, longest {short_time(most)}; {int(sure):,} proven"
-            for (at, of), many, p95, most, sure in zip(line.means, solved, p95_s, longest_s, proven, strict=True)
+            f"{point_words(sweep, at)}: half of {amount(int(many), 'decision')} up to {short_time(of.value)}, 95 of "
+            f"100 up to {short_time(p95)}, longest {short_time(most)}; {int(sure):,} proven"
+            for (at, of), many, p95, most, sure in zip(line.points, solved, p95_s, longest_s, proven, strict=True)
         ]
         xs, colour = [_position(sweep, axis, at) for at in points], line.look.colour
-        add_means(figure, xs, [of.mean for _, of in line.means], line.look, f"{line.label}: median", hover)
+        add_means(figure, xs, [of.value for _, of in line.points], line.look, f"{line.label}: median", hover)
         figure.add_scatter(x=xs, y=p95_s, mode="lines", name=f"{plain(line.label)}: p95", showlegend=True,
                            line={"color": colour, "width": 1.5, "dash": "dot"}, hoverinfo="skip")  # fmt: skip
         figure.add_scatter(x=xs, y=longest_s, mode="markers", name=f"{plain(line.label)}: longest", showlegend=True,
@@ -236,8 +233,8 @@ def decision_times(sweep: Sweep, theme: Theme, axis: int = 0, other: Value | Non
         parts.append(f"{line.label} {hover[0]}; {share(share_proven)} of {int(sum(solved)):,} proven in all")
         rows += [
             {"situation": point_words(sweep, at), "policy": line.label, "decisions": int(many), "proven": int(sure),
-             "median, s": of.mean, "p95, s": p95, "longest, s": most}
-            for (at, of), many, p95, most, sure in zip(line.means, solved, p95_s, longest_s, proven, strict=True)
+             "median, s": of.value, "p95, s": p95, "longest, s": most}
+            for (at, of), many, p95, most, sure in zip(line.points, solved, p95_s, longest_s, proven, strict=True)
         ]  # fmt: skip
     every = np.array([row[name] for row in rows for name in ("median, s", "p95, s", "longest, s")], dtype=float)
     framed(figure, theme, title=f"Time of decisions, the longest {short_time(float(np.nanmax(every)))}",
@@ -274,21 +271,22 @@ def cost_against_service(
     for policy in sweep.policies:
         for beaten in (False, True):
             mine = [one for one in choices if one.policy == policy and one.dominated == beaten]
-            means = [
-                (one, mean_at(sweep, one.point, policy, cost), mean_at(sweep, one.point, policy, service))
+            found = [
+                (one, value_at(sweep, one.point, policy, cost), value_at(sweep, one.point, policy, service))
                 for one in mine
             ]
+            texts = [(value_text(paid, x), value_text(served, y)) for _, x, y in found]
             hover = [
-                [one.point, f"{point_words(sweep, one.point)}<br>{said(paid, x)}<br>{served.label} {said(served, y)}"
+                [one.point, f"{point_words(sweep, one.point)}<br>{x}<br>{served.label} {y}"
                  + ("<br>dominated: another is no worse in both" if beaten else "")]
-                for one, x, y in means
+                for one, (x, y) in zip(mine, texts, strict=True)
             ]  # fmt: skip
             rows += [
-                {"policy": sweep.labels[policy], "situation": point_words(sweep, one.point), paid.label: said(paid, x),
-                 served.label: said(served, y), "dominated": "yes" if beaten else "no", cost: one.cost,
-                 service: one.service} for one, x, y in means
+                {"policy": sweep.labels[policy], "situation": point_words(sweep, one.point), paid.label: x,
+                 served.label: y, "dominated": "yes" if beaten else "no", cost: one.cost, service: one.service}
+                for one, (x, y) in zip(mine, texts, strict=True)
             ]  # fmt: skip
-            bars = {} if beaten else _bars([x for _, x, _ in means], [y for _, _, y in means], across, up)
+            bars = {} if beaten else _bars([x for _, x, _ in found], [y for _, _, y in found], across, up)
             figure.add_scatter(
                 x=[across.factor * one.cost for one in mine], y=[up.factor * one.service for one in mine],
                 mode="markers", name=plain(sweep.labels[policy]), legendgroup=policy, opacity=FAINT if beaten else 1.0,
@@ -311,17 +309,19 @@ def cost_against_service(
     names = [f"{sweep.labels[one.policy]} at {point_words(sweep, one.point)}" for one in efficient[:6]]
     more = f" and {len(efficient) - 6} more" if len(efficient) > 6 else ""
     ringed = "" if bend is None else f" Knee: {sweep.labels[bend.policy]} at {point_words(sweep, bend.point)}."
-    alt = f"Not dominated in {paid.label} and {served.label}, by means over draws: {listed(names)}{more}.{ringed}"
+    alt = f"Not dominated in {paid.label} and {served.label}: {listed(names)}{more}.{ringed}"
     return Chart(figure, alt, pd.DataFrame(rows))
 
 
 def _bars(
-    xs: Sequence[Interval | None], ys: Sequence[Interval | None], across: Scale, up: Scale
+    xs: Sequence[Estimate | None], ys: Sequence[Estimate | None], across: Scale, up: Scale
 ) -> dict[str, dict[str, object]]:
-    """Return the 95% bars of points, where there are draws."""
+    """Return the ranges of points as bars, where there are any."""
     bars_by_axis = {}
     for name, of, scale in (("error_x", xs, across), ("error_y", ys, up)):
-        halves = [scale.factor * ((one.half_width if one else None) or 0.0) for one in of]
-        if any(halves):
-            bars_by_axis[name] = bars(halves, thickness=1, width=3)
+        below, above = zip(*(one.bars if one else (0.0, 0.0) for one in of), strict=True) if of else ((), ())
+        if any((*below, *above)):
+            bars_by_axis[name] = bars(
+                [scale.factor * end for end in above], [scale.factor * end for end in below], thickness=1, width=3
+            )
     return bars_by_axis

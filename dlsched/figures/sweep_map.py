@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from dlsched.figures.base import CLEAR, Chart, framed, plain
 from dlsched.figures.palette import BLACK, WHITE, Theme
-from dlsched.figures.sweep import WIDE, row_of, said
+from dlsched.figures.sweep import WIDE, row_of
 from dlsched.metrics.kpi import KPI
-from dlsched.metrics.stats.intervals import Interval
+from dlsched.metrics.stats.statements import Estimate
 from dlsched.studies.design.measures import MEASURES
-from dlsched.studies.sweep.answer import Sweep, mean_at
-from dlsched.studies.sweep.words import certainty, point_words, value_words
+from dlsched.studies.sweep.answer import Sweep, value_at
+from dlsched.studies.sweep.words import certainty, point_words, value_text, value_words
 from dlsched.wording.formats import amount
 
 MOST_PRINTED = 400
@@ -28,8 +28,8 @@ def value_map(sweep: Sweep, metric: str, theme: Theme, policy: str = "") -> Char
     """Return a metric printed in cells, two axes under a policy or one by policy; a dot = not run yet, ✕ = failed."""
     kpi = MEASURES[metric]
     grid, rows, row_title = _cells(sweep, policy)
-    means = [[mean_at(sweep, at, who, metric) for at, who in line] for line in grid]
-    z = np.array([[np.nan if of is None else of.mean for of in line] for line in means])
+    means = [[value_at(sweep, at, who, metric) for at, who in line] for line in grid]
+    z = np.array([[np.nan if of is None else of.value for of in line] for line in means])
     tint, is_log = _tints(z)
     along = sweep.axes[0]
     figure = go.Figure()
@@ -73,7 +73,7 @@ def _categories(label: str, unit: str) -> str:
 
 def _add_cells(
     figure: go.Figure, sweep: Sweep, grid: Sequence[Sequence[tuple[int, str]]],
-    means: Sequence[Sequence[Interval | None]], theme: Theme, kpi: KPI, tint: NDArray[np.float64],
+    means: Sequence[Sequence[Estimate | None]], theme: Theme, kpi: KPI, tint: NDArray[np.float64],
 ) -> pd.DataFrame:  # fmt: skip
     """Print values in cells, each in the ink that is legible there; a mark in each cell takes clicks."""
     xs, ys, texts, inks, told, rows = [], [], [], [], [], []
@@ -84,11 +84,11 @@ def _add_cells(
             mark = NOT_RUN if any(cell.missing for cell in cells) else FAILED
             xs.append(x)
             ys.append(y)
-            texts.append(mark if of is None else kpi.show(of.mean) if printed else "")
+            texts.append(mark if of is None else kpi.show(of.value) if printed else "")
             ground = theme.ground if of is None else blended(theme.ground, theme.marks[0], float(tint[y, x]))
             inks.append(theme.ink if of is None else ink_over(ground))
             why = "not run yet" if mark == NOT_RUN else "no number: a run failed, or it is undefined here"
-            words = why if of is None else said(kpi, of)
+            words = why if of is None else value_text(kpi, of)
             told.append([at, f"{plain(sweep.labels[who])}, {point_words(sweep, at)}: {words}"])
             rows.append(row_of(sweep, at, who, kpi.key, of))
     if theme.name == "dark":
@@ -132,16 +132,16 @@ def luminance(colour: str) -> float:
 
 
 def _map_alt(
-    sweep: Sweep, kpi: KPI, grid: Sequence[Sequence[tuple[int, str]]], means: Sequence[Sequence[Interval | None]],
+    sweep: Sweep, kpi: KPI, grid: Sequence[Sequence[tuple[int, str]]], means: Sequence[Sequence[Estimate | None]],
     policy: str,
 ) -> str:  # fmt: skip
     pairs = zip(grid, means, strict=True)
     numbers = [(place, of) for line, row in pairs for place, of in zip(line, row, strict=True) if of]
     if not numbers:
         return f"{kpi.label}: no number yet."
-    low, high = min(numbers, key=lambda one: one[1].mean), max(numbers, key=lambda one: one[1].mean)
+    low, high = min(numbers, key=lambda one: one[1].value), max(numbers, key=lambda one: one[1].value)
     ends = [
-        f"{said(kpi, of)} ({'' if policy else sweep.labels[who] + ', '}{point_words(sweep, at)})"
+        f"{value_text(kpi, of)} ({'' if policy else sweep.labels[who] + ', '}{point_words(sweep, at)})"
         for (at, who), of in (low, high)
     ]
     missing = sum(map(len, grid)) - len(numbers)

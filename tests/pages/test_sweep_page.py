@@ -17,6 +17,7 @@ from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
 from dlsched.studies import cells
+from dlsched.studies.design import Futures
 from dlsched.studies.design import run as cases_run
 from dlsched.studies.design.run import RunResult, VariantTask
 from dlsched.studies.simulation import Progress
@@ -39,11 +40,12 @@ def scenario() -> Scenario:
 
 
 @cache
-def answered(mode: str = "grid", axes: int = 2, policies: tuple[str, ...] = ("fifo", "las"), draws: int = 1) -> Any:
+def answered(mode: str = "grid", axes: int = 2, policies: tuple[str, ...] = ("fifo", "las"), futures: int = 0) -> Any:
     """Return the record of a small sweep over nodes and arrivals."""
     plain = {
         "scenario": scenario().content_hash, "mode": mode, "axes": [NODES, ARRIVALS][:axes], "policies": policies,
-        "seeds": list(range(draws)), "vary": {"run_time_spread": 0.3} if draws > 1 else {}, "metrics": METRICS,
+        "futures": Futures.first(futures, {"run_time_spread": 0.3} if futures else {}).model_dump(),
+        "metrics": METRICS,
     }  # fmt: skip
     spec = read_spec(plain)
     answer = run_sweep(spec, scenario()).answer
@@ -90,7 +92,7 @@ def test_the_first_screen_asks_how_many_nodes_with_the_count_of_runs(store: Stor
     app = opened(store, open_page)
     assert not app.exception
     assert "which policy is the safe choice?" in app.header[0].value
-    assert "20 runs, about 1 s, exact for this trace" in shown(app)
+    assert "Nodes 1 to 4; 5 policies, exact for this trace" in shown(app)
     assert app.button(key="sweep-ask").label == "Run 20 runs, about 1 s"
     assert not app.metric
     assert not app.warning
@@ -107,7 +109,7 @@ def test_a_sweep_is_computed_kept_and_opens_by_itself(store: Store, runner: Runn
     assert app.query_params["experiment"] == info.experiment_id
     assert "FIFO is best in both situations; LAS can be" in app.header[0].value.replace("\\", "")
     assert "at 1 node (exact for this trace, not a forecast)" in app.header[0].value.replace("\\", "")
-    assert [card.label for card in app.metric] == ["Safe choice", "Its worst loss", "Completed jobs"]
+    assert [card.label for card in app.metric] == ["Safe choice", "Behind the best by at most", "Completed jobs"]
     assert "sweep-ask" not in keys(app)
     assert store.get_setting(f"sweep-interrupted/{scenario().content_hash}") is None
     assert len(store.list_runs()) == 0  # numbers alone are kept
@@ -136,7 +138,7 @@ def test_each_preset_fills_the_form_and_runs(preset: str, store: Store, runner: 
         app = part(app).set_value(name).run()
         assert not app.exception, name
         assert not app.error, name
-    first = {"load": "Lines", "assumptions": "Tornado", "situations": "Regret"}[preset]
+    first = {"load": "Lines", "assumptions": "Tornado", "situations": "Behind the best"}[preset]
     assert part(app).options[0] == first
 
 
@@ -237,14 +239,12 @@ def test_when_a_batch_cannot_be_computed_one_box_says_so_and_the_page_stays_usab
 
 
 def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: Store, open_page: OpenPage) -> None:
-    app = open_page(PAGE, experiment=saved(store, answered(draws=3)))
+    app = open_page(PAGE, experiment=saved(store, answered(futures=2)))
     assert not app.exception
     assert app.session_state["scenario_hash"] == scenario().content_hash
     assert app.text_input(key=f"sweep-values-grid-arrivals-{tag()}").value == "0.5, 2"
-    assert app.number_input(key=f"sweep-draws-{tag()}").value == 3
-    assert app.button_group(key=f"sweep-vary-{tag()}").value == ["run_time_spread"]
-    assert "95% interval over 3 simulated versions of the workload" in app.header[0].value
-    assert part(app).options == ["Lines", "Map", "Regret", "Cost against service", "Table"]
+    assert "this month as recorded and 2 simulated versions of it" in app.header[0].value
+    assert part(app).options == ["Lines", "Map", "Behind the best", "Cost against service", "Table"]
     for name in part(app).options:
         app = part(app).set_value(name).run()
         assert not app.exception, name
@@ -303,7 +303,6 @@ def test_what_cannot_be_run_is_refused_with_the_reason(
     values: str, message: str, store: Store, open_page: OpenPage
 ) -> None:
     app = opened(store, open_page)
-    app = app.number_input(key=f"sweep-draws-{tag()}").set_value(10).run()
     app = typed(app, "nodes", values)
     assert not app.exception
     assert message in app.error[0].value.replace("\\", "")

@@ -1,4 +1,4 @@
-"""One or two things changed over a range, under several policies, on the same random draws."""
+"""One or two things changed over a range, under several policies, in the same futures."""
 
 from dlsched.studies.study import Study
 from dlsched.studies.sweep.answer import Sweep

@@ -1,4 +1,4 @@
-"""What a sweep answers: cells, means with intervals, paired differences, regret, and cost against service."""
+"""What a sweep answers: cells, values with ranges, paired changes, regret, and cost against service."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from dlsched.domain.errors import InputError
 from dlsched.domain.model import Answer, FrozenModel
 from dlsched.domain.names import names_hint
 from dlsched.metrics.kpi import KPI
-from dlsched.metrics.stats.intervals import Interval, mean_interval, paired_difference
+from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
+from dlsched.metrics.stats.intervals import Interval, mean_interval
 from dlsched.metrics.stats.knee import knee_of
+from dlsched.metrics.stats.statements import Change, Estimate, change_of, value_of
 from dlsched.studies.design.factors import role_of
 from dlsched.studies.design.measures import MEASURES
 from dlsched.studies.design.variants import Futures
@@ -60,8 +62,8 @@ class Cell(FrozenModel):
 class Sweep(Answer):
     """All cells: points first, then policies, then seeds. The first point is the baseline.
 
-    Cells with one seed saw the same random jobs, whatever their policy and point. ``vary``: what differs from draw to
-    draw beside what the scenario itself draws; ``exact``: nothing is random, so that one draw says all.
+    Cells with one seed saw the same future, whatever their policy and point. ``exact``: nothing is random, so that one
+    future says all; ``days``: days of the trace where its whole days are resampled, else 0.
     """
 
     scenario: str
@@ -76,6 +78,15 @@ class Sweep(Answer):
     metrics: tuple[str, ...]
     cells: tuple[Cell, ...]
     exact: bool = False
+    days: int = 0
+
+    @property
+    def basis(self) -> Basis:
+        """What may be said of the numbers."""
+        if self.exact:
+            return EXACT_BASIS
+        kind: Literal["recorded", "drawn"] = "recorded" if self.futures.vary else "drawn"
+        return Basis(kind=kind, futures=self.futures.count, days=self.days)
 
     @cached_property
     def _by_place(self) -> dict[tuple[int, str], list[Cell]]:
@@ -103,7 +114,7 @@ def shown(value: Value | None) -> str:
 
 
 def values_at(sweep: Sweep, point: int, policy: str, metric: str) -> list[float] | None:
-    """Return a metric of every draw; None where a draw has none: the others alone would be another set of draws.
+    """Return a metric of every future; None where one has none: the others alone would be other futures.
 
     Raises
     ------
@@ -117,24 +128,30 @@ def values_at(sweep: Sweep, point: int, policy: str, metric: str) -> list[float]
 
 
 def mean_at(sweep: Sweep, point: int, policy: str, metric: str) -> Interval | None:
-    """Return the mean over draws with its 95% interval; None where a draw has no number."""
+    """Return the mean over futures with its 95% interval, for the lab; None where a future has no number."""
     values = values_at(sweep, point, policy, metric)
     return None if values is None else mean_interval(values)
 
 
-def against_policy(sweep: Sweep, point: int, policy: str, metric: str, reference: str = "") -> Interval | None:
-    """Return a policy minus the reference policy at one point, paired by draw; None where either has no number."""
-    return _difference(sweep, (point, policy), (point, reference or sweep.reference), metric)
+def value_at(sweep: Sweep, point: int, policy: str, metric: str) -> Estimate | None:
+    """Return what was recorded, else the mean over futures, with its range; None where a future has no number."""
+    values = values_at(sweep, point, policy, metric)
+    return None if values is None else value_of(MEASURES[metric], values, sweep.basis)
 
 
-def against_point(sweep: Sweep, point: int, policy: str, metric: str, baseline: int = 0) -> Interval | None:
-    """Return a policy at a point minus itself at the baseline, paired by draw; None where either has no number."""
-    return _difference(sweep, (point, policy), (baseline, policy), metric)
+def against_policy(sweep: Sweep, point: int, policy: str, metric: str, reference: str = "") -> Change | None:
+    """Return how a policy differs from the reference policy at one point, by future; None where one has no number."""
+    return _change(sweep, (point, policy), (point, reference or sweep.reference), metric)
 
 
-def _difference(sweep: Sweep, ours: tuple[int, str], theirs: tuple[int, str], metric: str) -> Interval | None:
+def against_point(sweep: Sweep, point: int, policy: str, metric: str, baseline: int = 0) -> Change | None:
+    """Return how a policy at a point differs from itself at the baseline; None where either has no number."""
+    return _change(sweep, (point, policy), (baseline, policy), metric)
+
+
+def _change(sweep: Sweep, ours: tuple[int, str], theirs: tuple[int, str], metric: str) -> Change | None:
     values, base = values_at(sweep, *ours, metric), values_at(sweep, *theirs, metric)
-    return None if values is None or base is None else paired_difference(values, base)
+    return None if values is None or base is None else change_of(MEASURES[metric], values, base, sweep.basis)
 
 
 # ---- which numbers -----------------------------------------------------------------------------------
@@ -178,7 +195,7 @@ class Regret:
 
 
 def regrets(sweep: Sweep, metric: str) -> list[Regret]:
-    """Return the regret of every policy, in their order, of means over draws (Savage 1951).
+    """Return the regret of every policy, in their order, of what was recorded or of means (Savage 1951).
 
     The safest choice is by loss in the unit of the metric, not in percent: a percent of nearly nothing says little.
     Policies without a number at some point are never the safest.
@@ -189,7 +206,7 @@ def regrets(sweep: Sweep, metric: str) -> list[Regret]:
         If more or less of the metric is neither better nor worse, or the sweep has no such metric.
     """
     sign = _sign(metric)
-    means = [[_mean(sweep, point, policy, metric) for point in range(len(sweep.points))] for policy in sweep.policies]
+    means = [[_value(sweep, point, policy, metric) for point in range(len(sweep.points))] for policy in sweep.policies]
     costs = sign * np.array(means, dtype=float)  # (policies, points), less is better; NaN = no number
     best = np.where(np.isnan(costs), np.inf, costs).min(axis=0)
     losses = costs - best
@@ -219,27 +236,21 @@ def worst_point(regret: Regret) -> int:
 
 
 def best_at(sweep: Sweep, point: int, metric: str) -> str | None:
-    """Return the policy with the best mean at a point, the first of equals; None where none has a number."""
+    """Return the policy with the best value at a point, the first of equals; None where none has a number."""
     sign = _sign(metric)
-    means = {policy: of.mean for policy in sweep.policies if (of := mean_at(sweep, point, policy, metric)) is not None}
-    return min(means, key=lambda policy: sign * means[policy]) if means else None
+    known = {policy: of.value for policy in sweep.policies if (of := value_at(sweep, point, policy, metric))}
+    return min(known, key=lambda policy: sign * known[policy]) if known else None
 
 
-def loss_at(sweep: Sweep, point: int, policy: str, metric: str) -> Interval | None:
-    """Return how much worse a policy is than the best one at a point, paired by draw; None without numbers."""
+def loss_at(sweep: Sweep, point: int, policy: str, metric: str) -> Change | None:
+    """Return how a policy differs from the best one at a point, future by future; None without numbers."""
     best = best_at(sweep, point, metric)
-    if best is None:
-        return None
-    found = against_policy(sweep, point, policy, metric, reference=best)
-    if found is None:
-        return None
-    sign = _sign(metric)
-    return Interval(sign * found.mean, found.half_width, found.n, found.level)
+    return None if best is None else against_policy(sweep, point, policy, metric, reference=best)
 
 
-def _mean(sweep: Sweep, point: int, policy: str, metric: str) -> float:
-    found = mean_at(sweep, point, policy, metric)
-    return np.nan if found is None else found.mean
+def _value(sweep: Sweep, point: int, policy: str, metric: str) -> float:
+    found = value_at(sweep, point, policy, metric)
+    return np.nan if found is None else found.value
 
 
 def _none_if_nan(value: float) -> float | None:
@@ -264,7 +275,7 @@ def _sign(metric: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A policy at a point with its mean cost and service; ``dominated``: another is no worse in both, better in one."""
+    """A policy at a point with its cost and service; ``dominated``: another is no worse in both, better in one."""
 
     point: int
     policy: str
@@ -278,7 +289,7 @@ def frontier(sweep: Sweep, cost: str, service: str, among: Sequence[int] | None 
 
     ``among``: the points that are compared, all without it; see :func:`choice_points`.
 
-    Means over draws are compared as they are: choices whose intervals overlap may change places with more draws.
+    Values are compared as they are: choices whose ranges overlap may change places in another month.
 
     Raises
     ------
@@ -288,7 +299,7 @@ def frontier(sweep: Sweep, cost: str, service: str, among: Sequence[int] | None 
     signs = np.array([_sign(cost), _sign(service)])
     points = range(len(sweep.points)) if among is None else among
     places = [(point, policy) for point in points for policy in sweep.policies]
-    means = np.array([[_mean(sweep, *place, metric) for metric in (cost, service)] for place in places])
+    means = np.array([[_value(sweep, *place, metric) for metric in (cost, service)] for place in places])
     there = np.flatnonzero(~np.isnan(means).any(axis=1))
     found = means[there] * signs  # (choices, 2), less is better
     choices = []
@@ -323,12 +334,12 @@ class Swing:
     """What one thing does by itself: point and change against the baseline of its lowest and its highest value."""
 
     axis: int
-    ends: tuple[tuple[int, Interval], ...]
+    ends: tuple[tuple[int, Change], ...]
 
     @property
     def size(self) -> float:
         """The largest change, whichever way."""
-        return max(abs(change.mean) for _, change in self.ends)
+        return max(abs(change.value) for _, change in self.ends)
 
 
 def swings(sweep: Sweep, policy: str, metric: str) -> list[Swing]:
@@ -369,7 +380,7 @@ def rows_of(sweep: Sweep) -> list[dict[str, Any]]:
 
 
 def mean_rows(sweep: Sweep) -> list[dict[str, Any]]:
-    """Return the means of all points and policies as rows, each with its half width of 95% and the number of draws."""
+    """Return the means of all points and policies as rows, each with its half width of 95%, for the lab."""
     rows = []
     for point, values in enumerate(sweep.points):
         for policy in sweep.policies:
@@ -399,7 +410,7 @@ def with_violations(sweep: Sweep) -> list[Cell]:
 
 
 def unequal_points(sweep: Sweep) -> Iterator[int]:
-    """Yield the points at which policies completed different numbers of jobs: their means are of unlike jobs.
+    """Yield the points at which policies completed different numbers of jobs: their numbers are of unlike jobs.
 
     Runs that failed or are missing are told apart.
     """
@@ -409,8 +420,8 @@ def unequal_points(sweep: Sweep) -> Iterator[int]:
             yield point
 
 
-def mean_completed(sweep: Sweep, point: int, policy: str) -> float | None:
-    """Return how many jobs a policy completes at a point, mean over draws; None where a run failed or is missing."""
+def jobs_completed(sweep: Sweep, point: int, policy: str) -> float | None:
+    """Return how many jobs a policy completes at a point, as recorded or on average; None where a run has no end."""
     counts = [cell.completed for cell in sweep.at(point, policy)]
-    known = [one for one in counts if one is not None]
-    return sum(known) / len(known) if known and len(known) == len(counts) else None
+    known = [one for one in counts if one is not None][: 1 if sweep.basis.is_recorded else None]
+    return sum(known) / len(known) if known and None not in counts else None

@@ -18,6 +18,7 @@ from dlsched.studies.simulation import Progress
 from dlsched.studies.study import require_scenario
 from dlsched.studies.sweep.answer import Axis, Cell, Sweep
 from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
+from dlsched.studies.sweep.words import question_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,13 @@ def answer_of(
             for seed, result in zip(spec.futures.seeds, by_seed, strict=True)
         ),
         exact=exact,
+        days=scenario.workload.days if "days" in spec.futures.vary else 0,
     )
+
+
+def question_of(spec: SweepSpec, scenario: Scenario, *, exact: bool) -> str:
+    """Return what is asked in one line, see :func:`studies.sweep.words.question_words`."""
+    return question_words([_axis(scenario, axis) for axis in spec.axes], len(spec.policies), spec.futures, exact=exact)
 
 
 def _axis(scenario: Scenario, axis: AxisSpec) -> Axis:

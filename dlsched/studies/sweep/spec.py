@@ -90,7 +90,7 @@ class SweepSpec(FrozenModel):
         if self.reference not in self.policies:
             raise ValueError(f"the reference must be one of the policies, got {self.reference!r:.80}")
         if self.runs > MOST_RUNS:
-            raise ValueError(f"points x policies x draws must be at most {MOST_RUNS:,}, got {self.runs:,}")
+            raise ValueError(f"points x policies x futures must be at most {MOST_RUNS:,}, got {self.runs:,}")
         return self
 
     @property
@@ -172,19 +172,20 @@ def _value(text: str) -> Value:
         return text
 
 
-def refuse_too_many(values: Mapping[str, int], mode: str, policies: int, draws: int) -> None:
+def refuse_too_many(values: Mapping[str, int], mode: str, policies: int, futures: int) -> None:
     """Raise InputError where a sweep would be of more than ``MOST_RUNS`` runs, naming what to coarsen.
 
     ``values``: how many there are, by what varies.
     """
     sizes = list(values.values())
     points = prod(sizes) if mode == "grid" else 1 + sum(sizes)
-    runs = points * policies * draws
+    runs = points * policies * futures
     if runs <= MOST_RUNS:
         return
     largest = max(values, key=lambda name: values[name])
-    why = f"would be {runs:,} runs: {points:,} points x {policies:,} policies x {draws:,} draws; at most {MOST_RUNS:,}"
+    parts = f"{points:,} points x {policies:,} policies x {futures:,} futures"
+    why = f"would be {runs:,} runs: {parts}; at most {MOST_RUNS:,}"
     fewer = [f"fewer than {values[largest]} values of {largest}"]
-    if draws > 1 and MOST_RUNS // (points * policies):
-        fewer.append(f"{MOST_RUNS // (points * policies):,} draws")
+    if futures > 1 and MOST_RUNS // (points * policies):
+        fewer.append(f"{MOST_RUNS // (points * policies):,} futures")
     raise InputError("sweep", why, f"Take {' or '.join(fewer)}")

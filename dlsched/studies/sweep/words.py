@@ -5,43 +5,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlsched.domain.units import HOUR_S
-from dlsched.metrics.stats.basis import EXACT_BASIS, Basis
+from dlsched.metrics.kpi import KPI
+from dlsched.metrics.stats.compare import told
+from dlsched.metrics.stats.statements import Estimate
 from dlsched.policies.registry import spoken
+from dlsched.studies.design.factors import role_of
 from dlsched.studies.design.measures import MEASURES, is_paired
+from dlsched.studies.design.variants import Futures
 from dlsched.studies.sweep.answer import (
     Axis,
     Regret,
     Sweep,
     Value,
-    choice_points,
-    costs_of,
     failed,
-    knee,
+    jobs_completed,
     loss_at,
-    mean_at,
-    mean_completed,
     metrics_of,
     oversize_points,
     regrets,
     swings,
     unequal_points,
+    value_at,
     with_violations,
     worst_point,
 )
 from dlsched.wording import settings
 from dlsched.wording.assumptions import Premise, draw_premises, exact_premise
-from dlsched.wording.cautions import Caution, one_draw_cautions, origin_cautions, violation_cautions
+from dlsched.wording.cautions import Caution, origin_cautions, violation_cautions
+from dlsched.wording.certainty import EXACT
 from dlsched.wording.certainty import certainty as certainty_of
-from dlsched.wording.formats import MISSING, PLUS_MINUS, amount, listed, number, show_interval, show_size
+from dlsched.wording.certainty import value_words as certain_words
+from dlsched.wording.formats import MISSING, amount, listed, number, show_size
 
 AS_IT_IS = "as it is"
 MOST_PERCENT = 500.0
 """A loss of more percent than this is told in the unit of the metric: the best is next to nothing."""
-PAIRED = "All points and policies meet the same random jobs at a draw; intervals are 95% ones over draws."
+PAIRED = "All situations and policies meet the same jobs, run times and failures in a future."
 DEFAULTS = "Every policy runs with its default parameters, but for what varies here."
+ONE_FUTURE = "One simulated version of the workload: a rough preview."
+SAFE = "The choice whose worst case is best, where nobody knows which situation comes."
+MOST_NAMED = 3
+"""Of more things that vary a question names no values."""
+UNCLEAR = ("not clear", "rough", "mixed")
 REGRET = (
-    "Regret: what a policy loses to the best policy of each situation, by means over draws. ★ has the smallest worst "
-    "loss (minimax regret): the safe choice where nobody knows which situation comes."
+    "Regret is what a policy loses to the best policy of each situation. ★ has the smallest worst loss (minimax "
+    "regret): the safe choice where nobody knows which situation comes."
 )
 KNEE = (
     "Knee: both axes are scaled to 0..1, and it is the point furthest below the line from the cheapest to the best. It "
@@ -73,9 +81,12 @@ def point_words(sweep: Sweep, point: int) -> str:
 
 
 def _where(sweep: Sweep, point: int) -> str:
-    """Return a point as a condition: "at 8 nodes", "with the scenario as it is"."""
-    words = point_words(sweep, point)
-    return "with the scenario as it is" if words == AS_IT_IS else f"at {words}"
+    """Return a point as a condition: "at 8 nodes", "with 30% more jobs", "with the scenario as it is"."""
+    moved = [axis.key for axis, value in zip(sweep.axes, sweep.points[point], strict=True) if value is not None]
+    if not moved:
+        return "with the scenario as it is"
+    happens = all(role_of(key) == "condition" for key in moved)
+    return f"{'with' if happens else 'at'} {point_words(sweep, point)}"
 
 
 def _name(sweep: Sweep, policy: str) -> str:
@@ -110,8 +121,7 @@ def position(axis: Axis, value: Value) -> float:
 
 def certainty(sweep: Sweep) -> str:
     """Return how sure the numbers are, in words."""
-    count = len(sweep.futures.seeds)
-    return certainty_of(EXACT_BASIS if sweep.exact else Basis(kind="drawn", futures=count - 1), count)
+    return certainty_of(sweep.basis, len(sweep.futures.seeds))
 
 
 def sentence(sweep: Sweep) -> str:
@@ -123,12 +133,19 @@ def sentence(sweep: Sweep) -> str:
 def finding(sweep: Sweep, metric: str) -> str:
     """Return the answer in a sentence.
 
-    Of several policies which one is the safe choice and how much another can lose; of one policy what moves it.
+    Of several policies which one is the safe choice and how much another can lose; of one policy what moves it. What
+    happens is never compared with what else could happen: no condition is called better or cheaper.
     """
     text = _of_policies(sweep, metric) if len(sweep.policies) > 1 else _of_one(sweep, metric)
     safe = [one for one in regrets(sweep, metric) if one.safest] if len(sweep.policies) > 1 else []
     fewer = next((words for one in safe if (words := fewer_words(sweep, one))), "")
     return f"{MEASURES[metric].label}: {text}{fewer and f'. But {fewer}'} ({certainty(sweep)})."
+
+
+def spoken_of(sweep: Sweep, metric: str) -> str:
+    """Return the policy the sentence is about first, by key: the safe choice, else the first."""
+    safe = [one.policy for one in regrets(sweep, metric) if one.safest] if len(sweep.policies) > 1 else []
+    return [*safe, *sweep.policies][0]
 
 
 def fewer_words(sweep: Sweep, regret: Regret) -> str:
@@ -138,7 +155,7 @@ def fewer_words(sweep: Sweep, regret: Regret) -> str:
     """
     found = []
     for point in unequal_points(sweep):
-        done = {policy: mean for policy in sweep.policies if (mean := mean_completed(sweep, point, policy)) is not None}
+        done = {policy: mean for policy in sweep.policies if (mean := jobs_completed(sweep, point, policy)) is not None}
         most = max(done, key=done.__getitem__, default="")
         if regret.policy in done and done[most] > done[regret.policy]:
             found.append((done[most] - done[regret.policy], done[regret.policy], done[most], most, point))
@@ -156,20 +173,20 @@ def _of_policies(sweep: Sweep, metric: str) -> str:
         return "no policy has a number in every situation, so none can be called safe"
     others = [one for one in found if not one.safest and one.worst]
     names = listed([_name(sweep, one.policy) for one in safe])
-    where = _all_situations(sweep)
+    where, is_are = _all_situations(sweep), "is" if len(safe) == 1 else "are"
     if safe[0].worst == 0:
-        first = f"{names} {'is' if len(safe) == 1 else 'are'} best {where}"
+        first = f"{names} {is_are} best {where}"
     else:
-        first = f"{names} {'is' if len(safe) == 1 else 'are'} best or within {_loss_words(sweep, safe[0], metric)} of "
-        first += f"the best {where}"
+        first = f"{names} {is_are} best, or at most {loss_words(sweep, safe[0], metric)} behind the best, {where}"
     if not others:
         return first
     worst = max(others, key=lambda one: one.worst or 0.0)
     at = worst_point(worst)
     more = "worse" if MEASURES[metric].kind != "share" or worst.percents[at] is not None else "more"
-    return (
-        f"{first}; {_name(sweep, worst.policy)} can be {_loss_words(sweep, worst, metric)} {more}, {_where(sweep, at)}"
-    )
+    change = loss_at(sweep, at, worst.policy, metric)
+    sure = "" if change is None or sweep.exact else told(MEASURES[metric], change).verdict
+    other = f"{_name(sweep, worst.policy)} can be {loss_words(sweep, worst, metric)} {more}, {_where(sweep, at)}"
+    return f"{first}; {other}{f', {sure}' if sure else ''}"
 
 
 def _all_situations(sweep: Sweep) -> str:
@@ -179,24 +196,13 @@ def _all_situations(sweep: Sweep) -> str:
     return "in both situations" if points == 2 else f"in all {points} situations"
 
 
-def _loss_words(sweep: Sweep, regret: Regret, metric: str) -> str:
-    """Return the worst loss with its interval: 38% ± 5; in the unit of the metric where the best is next to 0."""
-    at = worst_point(regret)
-    loss = loss_at(sweep, at, regret.policy, metric)
+def loss_words(sweep: Sweep, regret: Regret, metric: str, at: int | None = None) -> str:
+    """Return a loss in percent, in the unit of the metric where the best is next to 0; the worst without ``at``."""
+    at = worst_point(regret) if at is None else at
     percent, size = regret.percents[at], regret.losses[at] or 0.0
-    if percent is None or loss is None or percent > MOST_PERCENT:
-        half = None if loss is None else loss.half_width
-        return show_size(MEASURES[metric].kind, size) + (
-            f" {PLUS_MINUS} {show_size(MEASURES[metric].kind, half)}" if half else ""
-        )
-    half = None if loss.half_width is None or not size else loss.half_width * percent / size
-    return percent_words(percent, half)
-
-
-def percent_words(percent: float, half: float | None) -> str:
-    """Return a percent with its half width: 38% ± 5."""
-    shown = number(percent) if percent < 100 else f"{percent:,.0f}"
-    return f"{shown}%" + (f" {PLUS_MINUS} {number(float(f'{half:.2g}'))}" if half else "")
+    if percent is None or percent > MOST_PERCENT:
+        return show_size(MEASURES[metric].kind, size)
+    return f"{number(percent) if percent < 100 else f'{percent:,.0f}'}%"
 
 
 def _of_one(sweep: Sweep, metric: str) -> str:
@@ -204,38 +210,45 @@ def _of_one(sweep: Sweep, metric: str) -> str:
     policy, kpi = sweep.policies[0], MEASURES[metric]
     label = _name(sweep, policy)
     if sweep.mode == "one-at-a-time":
-        moves = swings(sweep, policy, metric)
-        base = mean_at(sweep, 0, policy, metric)
-        if not moves or base is None:
-            return f"{label} has no numbers to compare"
-        most = moves[0]
-        point, change = max(most.ends, key=lambda end: abs(end[1].mean))
-        words = show_interval(kpi.kind, change.mean, change.half_width, signed=True)
-        if not change.mean:
-            return f"nothing varied here moves it under {label}"
-        if change.half_width is not None and change.half_width > 0 and not change.tells_apart():
-            return f"no change is distinguishable under {label}; the largest is {words}, {point_words(sweep, point)}"
-        return (
-            f"what moves it most under {label} is {point_words(sweep, point)}: {words} on "
-            f"{show_interval(kpi.kind, base.mean, None)}"
-        )
-    known = [(point, of) for point in range(len(sweep.points)) if (of := mean_at(sweep, point, policy, metric))]
+        return _moved_most(sweep, metric)
+    known = [(point, of) for point in range(len(sweep.points)) if (of := value_at(sweep, point, policy, metric))]
     if not known:
         return f"{label} has no number"
-    sign = 1.0 if kpi.better == "lower" else -1.0
-    best, worst = min(known, key=lambda one: sign * one[1].mean), max(known, key=lambda one: sign * one[1].mean)
-    ends = [
-        f"{show_interval(kpi.kind, of.mean, of.half_width)} at {point_words(sweep, point)}"
-        for point, of in (best, worst)
-    ]
-    return f"from {ends[0]} to {ends[1]} under {label}" if best[0] != worst[0] else f"{ends[0]} under {label}"
+    ends = [known[0], known[-1]]
+    if any(role_of(axis.key) == "option" for axis in sweep.axes):  # what is chosen may be better or worse
+        sign = 1.0 if kpi.better == "lower" else -1.0
+        ends = [min(known, key=lambda one: sign * one[1].value), max(known, key=lambda one: sign * one[1].value)]
+    words = [f"{value_text(kpi, of)} {_where(sweep, point)}" for point, of in ends]
+    return f"from {words[0]} to {words[1]} under {label}" if ends[0][0] != ends[1][0] else f"{words[0]} under {label}"
+
+
+def _moved_most(sweep: Sweep, metric: str) -> str:
+    policy, kpi = sweep.policies[0], MEASURES[metric]
+    label, base = _name(sweep, policy), value_at(sweep, 0, policy, metric)
+    moves = swings(sweep, policy, metric)
+    if not moves or base is None:
+        return f"{label} has no numbers to compare"
+    point, change = max(moves[0].ends, key=lambda end: abs(end[1].value))
+    if not change.value:
+        return f"nothing varied here moves it under {label}"
+    said = told(kpi, change)
+    size = f"{said.size} on {kpi.show(base.value)}"
+    if change.verdict in UNCLEAR:
+        return f"no change is clear under {label}; the largest is {said.size}, {point_words(sweep, point)}"
+    sure = f", {said.verdict}" if said.verdict and not sweep.exact else ""
+    return f"what moves it most under {label} is {point_words(sweep, point)}: {size}{sure}"
+
+
+def value_text(kpi: KPI, of: Estimate | None) -> str:
+    """Return a value with its range: "7 h 10 min (2 h to 35 h)"; a dash for none."""
+    return MISSING if of is None else certain_words(kpi.kind, of.value, of.low, of.high)
 
 
 # ---- cards, banners, assumptions ---------------------------------------------------------------------
 
 
 def cards_of(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
-    """Return up to four cards: safe choice, its worst loss, knee of cost against service, completed jobs."""
+    """Return up to three cards: safe choice, how far behind the best it can be, completed jobs."""
     found = []
     safe = [one for one in regrets(sweep, metric) if one.safest] if len(sweep.policies) > 1 else []
     if safe:
@@ -243,16 +256,10 @@ def cards_of(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
         value = label if len(safe) == 1 else f"{label} + {len(safe) - 1}"
         fewer = next((words for one in safe if (words := fewer_words(sweep, one))), "")
         title = "Best of jobs it completed" if fewer else "Safe choice"
-        found.append((title, value, f"{f'{fewer}. ' if fewer else ''}{MEASURES[metric].label}. {REGRET}"))
+        found.append((title, value, f"{f'{fewer}. ' if fewer else ''}{MEASURES[metric].label}. {SAFE}"))
         at = point_words(sweep, worst_point(safe[0]))
-        worst = "none" if safe[0].worst == 0 else _loss_words(sweep, safe[0], metric)
-        found.append(("Its worst loss", worst, f"To the best policy, where it loses most: {at}. {certainty(sweep)}."))
-    cost = next((key for key in costs_of(sweep) if key != metric), None)
-    bend = None if cost is None else knee(sweep, cost, metric, choice_points(sweep, 0))
-    if cost is not None and bend is not None:
-        where = f"{_name(sweep, bend.policy)} at {point_words(sweep, bend.point)}"
-        text = f"{where}: {MEASURES[metric].show(bend.service)}. {KNEE}"
-        found.append(("Knee", MEASURES[cost].show(bend.cost), text))
+        worst = "never" if safe[0].worst == 0 else loss_words(sweep, safe[0], metric)
+        found.append(("Behind the best by at most", worst, f"Where it is furthest behind: {at}. {certainty(sweep)}."))
     found.append(
         ("Completed jobs", _completed(sweep), "Least and most over all runs; rejected and unfinished are not.")
     )
@@ -272,7 +279,7 @@ def cautions_of(sweep: Sweep, *, stale: bool = False, elsewhere: bool = False) -
     if words := failed_words(sweep):
         found.append(Caution("orange", words))
     if missing := sweep.num_missing:
-        text = f"{missing:,} of {len(sweep.cells):,} runs are missing: means are of complete points only."
+        text = f"{missing:,} of {len(sweep.cells):,} runs are missing: numbers are of complete situations only."
         found.append(Caution("orange", text))
     if words := unequal_words(sweep):
         found.append(Caution("orange", words))
@@ -281,7 +288,8 @@ def cautions_of(sweep: Sweep, *, stale: bool = False, elsewhere: bool = False) -
         text = f"Jobs are too large in {points}: they were dropped or cut in width."
         found.append(Caution("orange", text, "Take larger sizes"))
     found += origin_cautions(sweep.scenario_name, stale=stale, elsewhere=elsewhere)
-    return [*found, *one_draw_cautions(len(sweep.futures.seeds), exact=sweep.exact)]
+    rough = sweep.basis.kind == "drawn" and not sweep.futures.count
+    return [*found, *([Caution("info", ONE_FUTURE, "Choose more futures in the scenario bar")] if rough else [])]
 
 
 def violations(sweep: Sweep) -> list[tuple[str, str]]:
@@ -307,22 +315,34 @@ def unequal_words(sweep: Sweep) -> str:
     if not unequal:
         return ""
     points = f"{amount(len(unequal), 'situation')}, first {point_words(sweep, unequal[0])}"
-    return f"Policies completed different numbers of jobs in {points}: means are of unlike jobs."
+    return f"Policies completed different numbers of jobs in {points}: numbers are of unlike jobs."
 
 
 def premises_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Premise]:
     """Return what the answer takes for granted beyond its scenario; ``helps``: labels and words of what varies."""
-    draws = exact_premise() if sweep.exact else Premise(amount(len(sweep.futures.seeds), "paired draw"), PAIRED)
-    own = [Premise("default parameters", DEFAULTS), draws, *draw_premises(sweep.futures.vary)]
+    same = exact_premise() if sweep.exact else Premise("the same futures for all", PAIRED)
+    own = [Premise("default parameters", DEFAULTS), same, *draw_premises(sweep.futures.vary)]
     if is_paired(sweep.metrics):
         own.append(Premise(f"gain over {_name(sweep, sweep.reference)}", MEASURES["gain"].tooltip))
     return own + [Premise(label, why) for label, why in helps]
 
 
-def question_words(sweep: Sweep) -> str:
-    """Return what was asked in one line: Nodes (6), Arrivals (3); 5 policies, 10 draws."""
-    axes = ", ".join(
-        f"{axis.label} ({len(axis.values)})" if len(axis.values) > 1 else situation_words(axis, axis.values[0])
-        for axis in sweep.axes
-    )
-    return f"{axes}; {amount(len(sweep.policies), 'policy', 'policies')}, {amount(len(sweep.futures.seeds), 'draw')}"
+def question_words(axes: Sequence[Axis], policies: int, futures: Futures, *, exact: bool) -> str:
+    """Return what is asked in one line: "Nodes 4 to 12, Demand +20%; 5 policies, recorded + 40 futures"."""
+    few = len(axes) <= MOST_NAMED
+    varied = ", ".join(_axis_words(axis) for axis in axes) if few else listed([axis.label for axis in axes])
+    return f"{varied}; {amount(policies, 'policy', 'policies')}, {EXACT if exact else futures_words(futures)}"
+
+
+def _axis_words(axis: Axis) -> str:
+    if len(axis.values) == 1:
+        return situation_words(axis, axis.values[0])
+    ends = [value_words(axis, value) for value in (axis.values[0], axis.values[-1])]
+    return f"{axis.label} {ends[0]} {'and' if len(axis.values) == 2 else 'to'} {ends[1]}"
+
+
+def futures_words(futures: Futures) -> str:
+    """Return how many futures there are: "recorded + 40 futures", "21 futures"."""
+    if futures.vary and futures.count:
+        return f"recorded + {amount(futures.count, 'future')}"
+    return amount(len(futures.seeds), "future")

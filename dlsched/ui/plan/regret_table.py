@@ -10,8 +10,7 @@ from dlsched.figures.palette import Theme
 from dlsched.figures.sweep_map import blended, ink_over
 from dlsched.studies.design.measures import MEASURES
 from dlsched.studies.sweep.answer import Regret, Sweep, best_at, loss_at, regrets, worst_point
-from dlsched.studies.sweep.words import MOST_PERCENT, percent_words, point_words
-from dlsched.wording.formats import PLUS_MINUS, show_interval
+from dlsched.studies.sweep.words import UNCLEAR, loss_words, point_words
 
 MOST_SITUATIONS = 8
 LEAST_TINT, MOST_TINT, FULL_AT_PERCENT = 0.12, 0.85, 100.0
@@ -64,33 +63,32 @@ def _row(sweep: Sweep, metric: str, found: Regret, columns: list[int], theme: Th
 
 
 def _cell(sweep: Sweep, metric: str, found: Regret, at: int, theme: Theme, *, kind: str = "", before: str = "") -> str:
-    words, percent = loss_words(sweep, metric, found, at)
+    words = cell_words(sweep, metric, found, at)
     if found.losses[at] is None:
         return f"<td class='{kind}'>–</td>"
     if not found.losses[at]:
         return f"<td class='{kind}'><strong>{before}{_in_parts(words)}</strong></td>"
-    share = LEAST_TINT + (MOST_TINT - LEAST_TINT) * min(percent / FULL_AT_PERCENT, 1.0)
+    percent = found.percents[at]
+    share = LEAST_TINT + (MOST_TINT - LEAST_TINT) * min(
+        (FULL_AT_PERCENT if percent is None else percent) / FULL_AT_PERCENT, 1.0
+    )
     ground = blended(theme.ground, theme.worse, share)
     return f"<td class='{kind}' style='background:{ground};color:{ink_over(ground)}'>{before}{_in_parts(words)}</td>"
 
 
 def _in_parts(words: str) -> str:
-    """Return a loss as HTML that breaks before its interval alone, where the columns are narrow."""
-    return escape(words).replace(" ", "&nbsp;").replace(f"&nbsp;{PLUS_MINUS}", f" {PLUS_MINUS}")
+    """Return a loss as HTML that breaks before its verdict alone, where the columns are narrow."""
+    return escape(words).replace(" ", "&nbsp;").replace(",&nbsp;", ", ")
 
 
-def loss_words(sweep: Sweep, metric: str, found: Regret, at: int) -> tuple[str, float]:
-    """Return a loss in words ("best", "+38% ± 5", "+4 h 10 min" where the best is next to 0), and in percent."""
-    size, percent = found.losses[at], found.percents[at]
-    if size is None:
-        return "–", 0.0
-    if size == 0:
-        return "best", 0.0
-    loss = loss_at(sweep, at, found.policy, metric)
-    half = None if loss is None else loss.half_width
-    if percent is None or percent > MOST_PERCENT:
-        return show_interval(MEASURES[metric].kind, size, half, signed=True), FULL_AT_PERCENT
-    return f"+{percent_words(percent, None if half is None else half * percent / size)}", percent
+def cell_words(sweep: Sweep, metric: str, found: Regret, at: int) -> str:
+    """Return a loss in words: "best", "+38%", "+4 h 10 min" where the best is next to 0, "+2%, not clear"."""
+    size = found.losses[at]
+    if not size:
+        return "–" if size is None else "best"
+    change = loss_at(sweep, at, found.policy, metric)
+    unsure = f", {change.verdict}" if change is not None and change.verdict in UNCLEAR else ""
+    return f"+{loss_words(sweep, found, metric, at)}{unsure}"
 
 
 def regret_rows(sweep: Sweep, metric: str) -> list[dict[str, object]]:
@@ -100,7 +98,7 @@ def regret_rows(sweep: Sweep, metric: str) -> list[dict[str, object]]:
             "policy": sweep.labels[one.policy],
             "situation": point_words(sweep, at),
             "best policy": sweep.labels.get(best_at(sweep, at, metric) or "", ""),
-            "loss": loss_words(sweep, metric, one, at)[0],
+            "loss": cell_words(sweep, metric, one, at),
             f"loss of {metric}": one.losses[at],
             "loss, %": one.percents[at],
             "safe choice": "★" if one.safest else "",

@@ -1,4 +1,4 @@
-"""The controls of the page Sweep: what varies, policies, draws; and the questions that are asked most."""
+"""The controls of the page Sweep: what varies and policies; and the questions that are asked most."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dlsched.studies.design.factors import Value, factors_for
 from dlsched.studies.design.measures import PAIRED, is_paired
 from dlsched.studies.sweep import SweepSpec, read_spec
 from dlsched.studies.sweep.presets import PRESETS, Preset, low_and_high, preset, range_of
+from dlsched.studies.sweep.run import question_of
 from dlsched.studies.sweep.spec import MOST_AXES, policy_of, read_values, refuse_too_many
 from dlsched.ui.fields.factor import label_of_values
 from dlsched.ui.fields.policy_and_params import offered, usual
@@ -25,16 +26,14 @@ from dlsched.ui.frame.text import dollars
 from dlsched.ui.plan import sweep_runs
 from dlsched.ui.plan.sweep_runs import Ready
 from dlsched.ui.study_page import Asked, fold
-from dlsched.wording.certainty import EXACT
 from dlsched.wording.formats import about_seconds, amount, listed
 
-MODES = {"grid": "A range, or a grid of two", "one-at-a-time": "One at a time"}
+MODES = {"grid": "One or two ranges", "one-at-a-time": "Sensitivity (one at a time)"}
 METRICS = (
     "jct_mean", "wait_mean", "wait_p95", "slowdown_mean", "late_share", "tardiness_cost", "cost_month", "total_cost",
     "vm_cost", "utility_total", "completed", "rejected", "unfinished",
 )  # fmt: skip
 """What a sweep of the page answers; runs that are kept hold all numbers, so that more cost nothing."""
-"""Draws of a new question: each is a run at every point of every policy."""
 NOTHING = ""
 PRESET = "preset"
 """Parameter of a link that names a question that is asked often."""
@@ -76,18 +75,9 @@ def fields(scenario: Scenario, _: SweepSpec | None) -> Asked[SweepSpec]:
     if ready.plan.exact and ready.spec.futures.count:  # every future would be the same
         ready = sweep_runs.prepare(ready.spec.model_copy(update={"futures": Futures()}), scenario)
     name = f"Sweep of {scenario.name[:60]}"
-    return Asked(ready.spec, count_words(ready), name, lambda _: button_words(ready))
-
-
-def count_words(ready: Ready) -> str:
-    """Return what a question takes: 1,350 runs, 420 stored, about 3 min."""
-    runs, missing = len(ready.plan.tasks), len(ready.missing)
-    parts = [amount(runs, "run")]
-    if runs > missing:
-        parts.append(f"{runs - missing:,} stored")
-    if missing:
-        parts.append(about_seconds(ready.seconds))
-    return ", ".join([*parts, *([EXACT] if ready.plan.exact else [])])
+    return Asked(
+        ready.spec, question_of(ready.spec, scenario, exact=ready.plan.exact), name, lambda _: button_words(ready)
+    )
 
 
 def button_words(ready: Ready) -> str:

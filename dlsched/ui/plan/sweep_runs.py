@@ -22,7 +22,8 @@ from dlsched.studies.design import changed
 from dlsched.studies.design.run import RunResult, VariantPlan, stored_results
 from dlsched.studies.sweep import STUDY, SweepSpec, answer_of, planned, read_spec
 from dlsched.studies.sweep.answer import Sweep
-from dlsched.studies.sweep.words import point_words, question_words
+from dlsched.studies.sweep.run import question_of
+from dlsched.studies.sweep.words import point_words
 from dlsched.ui import answers
 from dlsched.ui.answers import Answers, Begun
 from dlsched.ui.frame import run_state, session
@@ -153,7 +154,7 @@ class Sweeps(Answers[SweepSpec, Sweep]):
         answer = answer_of(spec, ready.scenario, _outcomes(ready.plan, spec, found), exact=ready.plan.exact)
         record = ExperimentRecord(
             self.kind, spec.model_dump(mode="json"), answer.to_plain(), self.study.version,
-            f"{ready.scenario.name[:60]}: {question_words(answer)}",
+            f"{ready.scenario.name[:60]}: {question_of(spec, ready.scenario, exact=ready.plan.exact)}",
         )  # fmt: skip
         self.open(session.store().save_experiment(record))
         forget_interrupted(ready.scenario)
@@ -225,7 +226,7 @@ def _outcomes(plan: VariantPlan, spec: SweepSpec, found: Mapping[str, RunResult]
 
 
 def look_at_runs(scenario: Scenario, shown_now: Shown, point: int) -> None:
-    """Run the policies of an answer in one situation, first draw, on the page Run, which opens their Result."""
+    """Run the policies of an answer in one situation, future 0, on the page Run, which opens their Result."""
     spec, answer = shown_now.spec, shown_now.answer
     seed = spec.futures.seeds[0]
     cases = [spec.variant(spec.points[point], policy) for policy in spec.policies]

@@ -14,7 +14,7 @@ from dlsched.figures.sweep_map import value_map
 from dlsched.figures.sweep_tornado import tornado
 from dlsched.studies.design.factors import factors_for
 from dlsched.studies.design.measures import MEASURES
-from dlsched.studies.sweep.answer import Sweep, choice_points, costs_of, mean_at, metrics_of, rows_of
+from dlsched.studies.sweep.answer import Sweep, choice_points, costs_of, metrics_of, rows_of, value_at
 from dlsched.studies.sweep.words import (
     KNEE,
     REGRET,
@@ -25,6 +25,8 @@ from dlsched.studies.sweep.words import (
     point_words,
     premises_of,
     situation_words,
+    spoken_of,
+    value_text,
     value_words,
 )
 from dlsched.ui.frame import charts
@@ -36,18 +38,21 @@ from dlsched.ui.plan.sweep_runs import SWEEPS, Shown
 from dlsched.ui.scenario import trust
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import overload_cautions
-from dlsched.wording.formats import amount, show_interval
+from dlsched.wording.formats import amount
 from dlsched.workload.import_report import in_seconds, offered_load
 
 AT = "sweep-at"
+BEHIND = "Behind the best"
+"""The part with the losses of every policy in every situation."""
 EACH = "each of them"
 """In place of a value of the other thing that varies: a line for each."""
 Part = Callable[[Sweep, str], None]
 HOW = (
-    "Every policy runs at every point with every draw, and each run is audited; a run that fails is counted and shown, "
-    "never left out. Numbers are means over draws with 95% t intervals; differences are paired by draw, as all points "
-    "and policies meet the same random jobs. Numbers of runs are kept in the store: a sweep that was stopped goes on "
-    "where it was, and one that overlaps another computes only what is new.\n\n"
+    "Every policy runs in every situation and every future, and each run is audited; a run that fails is counted and "
+    "shown, never left out. Of a recorded trace the recorded month comes first, then the range over months put "
+    "together from its days; of drawn jobs numbers are means with 95% intervals. Differences are paired: all "
+    "situations and policies meet the same futures. Numbers of runs are kept in the store: a sweep that was stopped "
+    "goes on where it was, and one that overlaps another computes only what is new.\n\n"
     f"{REGRET}\n\n{KNEE}"
 )
 
@@ -78,7 +83,7 @@ def show(shown: Shown, scenario: Scenario, is_current: bool) -> None:
             "Number", offered, key="sweep-metric", width=260, format_func=lambda key: MEASURES[key].label,
             help="What sentence, cards and pictures are about",
         )  # fmt: skip
-        st.badge(certainty(answer), color="gray", help="All points and policies see the same draws")
+        st.badge(certainty(answer), color="gray", help="All situations and policies meet the same futures")
     _parts(answer, metric)
     if not shown.elsewhere:
         _in_full(shown, scenario, is_current=is_current)
@@ -113,14 +118,14 @@ def _parts(answer: Sweep, metric: str) -> None:
     else:
         parts["Tornado"] = _tornado
     if len(answer.policies) > 1:
-        parts["Regret"] = _regret
+        parts[BEHIND] = _regret
     if costs_of(answer):
         parts["Cost against service"] = _cost
     if any(cell.values.get("solve_p50_s") is not None for cell in answer.cells) and is_numeric(answer, 0):
         parts["Time of decisions"] = _decisions
     parts["Table"] = _table
     if answer.mode != "grid" and len(answer.policies) > 1 and all(len(axis.values) == 1 for axis in answer.axes):
-        parts = {"Regret": parts.pop("Regret"), **parts}  # single situations are asked for this table
+        parts = {BEHIND: parts.pop(BEHIND), **parts}  # single situations are asked for this table
     kind = f"{'-'.join(parts)}".replace(" ", "").lower()
     chosen = st.segmented_control("Part", list(parts), default=next(iter(parts)), required=True,
                                   key=f"sweep-part-{kind}", label_visibility="collapsed")  # fmt: skip
@@ -145,24 +150,26 @@ def _lines(answer: Sweep, metric: str) -> None:
             other = st.selectbox(f"At {beside.label.lower()}", [*beside.values, EACH], width=220,
                                  key=f"sweep-beside-{axis}-{beside.values}",
                                  format_func=lambda one: EACH if one == EACH else value_words(beside, one))  # fmt: skip
-    policy = _policy(answer, "each") if other == EACH else ""
+    policy = _policy(answer, metric, "each") if other == EACH else ""
     chart = lines(answer, metric, charts.page_theme(), axis, other, policy)
     if chart is None:
         st.info("No point has this number yet.")
     charts.show(chart, "sweep-lines", caption=True, on_point=_clicked)
 
 
-def _policy(answer: Sweep, what: str) -> str:
+def _policy(answer: Sweep, metric: str, what: str) -> str:
+    """Ask whose numbers are shown, at first those of the policy that the sentence speaks of."""
     if len(answer.policies) == 1:
         return answer.policies[0]
-    key = f"sweep-{what}-{'-'.join(answer.policies)}"
-    return str(st.segmented_control("Policy", answer.policies, default=answer.policies[0], required=True, key=key,
+    first = spoken_of(answer, metric)
+    key = f"sweep-{what}-{'-'.join(answer.policies)}-{first}"
+    return str(st.segmented_control("Policy", answer.policies, default=first, required=True, key=key,
                                     help="Whose numbers the picture shows",
                                     format_func=answer.labels.__getitem__))  # fmt: skip
 
 
 def _map(answer: Sweep, metric: str) -> None:
-    policy = _policy(answer, "map") if len(answer.axes) == 2 else ""
+    policy = _policy(answer, metric, "map") if len(answer.axes) == 2 else ""
     charts.show(value_map(answer, metric, charts.page_theme(), policy), "sweep-map", caption=True, on_point=_clicked)
     if answer.num_missing:
         st.markdown(":gray[• not run yet]")
@@ -182,7 +189,7 @@ def _decisions(answer: Sweep, _: str) -> None:
 
 
 def _tornado(answer: Sweep, metric: str) -> None:
-    chart = tornado(answer, _policy(answer, "tornado"), metric, charts.page_theme())
+    chart = tornado(answer, _policy(answer, metric, "tornado"), metric, charts.page_theme())
     if chart is None:
         st.info("The scenario as it is has no such number under this policy.")
     charts.show(chart, "sweep-tornado", caption=True, on_point=_clicked)
@@ -214,7 +221,6 @@ def _cost(answer: Sweep, metric: str) -> None:
     if chart is None:
         st.info("No choice has both numbers yet.")
     charts.show(chart, "sweep-cost", caption=True, on_point=_clicked)
-    st.markdown(f":gray[{KNEE}]")
 
 
 def _situations(answer: Sweep) -> list[int]:
@@ -240,23 +246,22 @@ def _situation(answer: Sweep, point: int) -> str:
 
 
 def _table(answer: Sweep, metric: str) -> None:
-    frame = pd.DataFrame(_means(answer))
-    alt = f"{amount(len(frame), 'line')}: situations and policies; ± is half a 95% interval over draws"
+    frame = pd.DataFrame(_values(answer))
+    alt = f"{amount(len(frame), 'line')}: situations and policies; {certainty(answer)}"
     st.dataframe(frame, hide_index=True, key="sweep-table", placeholder="–", alt=alt)
     st.download_button("CSV of all runs", lambda: charts.csv(pd.DataFrame(rows_of(answer))), file_name="sweep.csv",
                        mime="text/csv", key="sweep-csv", type="tertiary", on_click="ignore",
-                       help="One line for each situation, policy and draw, with what failed")  # fmt: skip
+                       help="One line for each situation, policy and future, with what failed")  # fmt: skip
 
 
-def _means(answer: Sweep) -> list[dict[str, str]]:
+def _values(answer: Sweep) -> list[dict[str, str]]:
     return [
         {
             "Situation": point_words(answer, point),
             "Policy": answer.labels[policy],
             **{
-                MEASURES[key].label: "–" if of is None else show_interval(MEASURES[key].kind, of.mean, of.half_width)
+                MEASURES[key].label: value_text(MEASURES[key], value_at(answer, point, policy, key))
                 for key in answer.metrics
-                for of in [mean_at(answer, point, policy, key)]
             },
             "Failed": str(sum(bool(cell.error) for cell in answer.at(point, policy)) or ""),
         }
@@ -278,7 +283,7 @@ def _in_full(shown: Shown, scenario: Scenario, *, is_current: bool) -> None:
         policies = amount(len(answer.policies), "policy", "policies")
         if st.button(
             f"Run {policies} here in full", key="sweep-see", type="primary" if is_current else "secondary",
-            help="The first draw, as a scenario of its own; kept runs open at once",
+            help="Future 0, as a scenario of its own; kept runs open at once",
         ):  # fmt: skip
             with mistakes_shown():
                 sweep_runs.look_at_runs(scenario, shown, int(point))

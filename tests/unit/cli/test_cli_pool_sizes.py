@@ -52,7 +52,7 @@ def test_sizes_by_mishaps_are_the_means_and_gains_of_single_runs(
     scenario = modelarts_scenario(ModelArtsSpec(nodes=6, jobs=30, only_long=True, load_scale=2), 4)
     path = tmp_path / "drawn.json"
     write_scenario(scenario, str(path))
-    answer = swept([str(path), "--nodes", "2,3", "--variants", "own,mishaps", "--draws", "3"], capsys)
+    answer = swept([str(path), "--nodes", "2,3", "--variants", "own,mishaps", "--futures", "2"], capsys)
     assert answer.reference == GREEDY
     assert list(answer.policies) == [OPTIMAL, GREEDY]
     assert list(map(list, answer.points)) == [[2, "own"], [2, "mishaps"], [3, "own"], [3, "mishaps"]]
@@ -67,7 +67,7 @@ def test_sizes_by_mishaps_are_the_means_and_gains_of_single_runs(
 
 
 def test_the_table_says_what_single_runs_say(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pool-sizes", file, "--nodes", "3,6", "--policies", f"{OPTIMAL},{GREEDY}", "--draws", "1"]) == 0
+    assert main(["pool-sizes", file, "--nodes", "3,6", "--policies", f"{OPTIMAL},{GREEDY}", "--futures", "0"]) == 0
     out = capsys.readouterr().out
     assert "Gain and additional jobs: over ModelArts, greedy" in out
     lines = [line for line in out.splitlines() if line.startswith("6 ")]
@@ -79,12 +79,12 @@ def test_the_table_says_what_single_runs_say(file: str, capsys: pytest.CaptureFi
 
 def test_json_and_csv_hold_the_same_numbers(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "a.csv"
-    typed = ["--nodes", "6", "--policies", "fifo,sjf", "--variants", "baseline,estimates", "--draws", "3"]
+    typed = ["--nodes", "6", "--policies", "fifo,sjf", "--variants", "baseline,estimates", "--futures", "2"]
     answer = swept([file, *typed, "--reference", "fifo", "--csv", str(out)], capsys)
     assert answer.reference == "fifo"
     with out.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    assert [(row["mishaps"], row["policy"], row["draws"]) for row in rows] == [
+    assert [(row["mishaps"], row["policy"], row["futures"]) for row in rows] == [
         ("baseline", "fifo", "3"), ("baseline", "sjf", "3"), ("estimates", "fifo", "3"), ("estimates", "sjf", "3"),
     ]  # fmt: skip
     assert float(rows[0]["jct_mean"]) == pytest.approx(known(mean_at(answer, 0, "fifo", "jct_mean")).mean)
@@ -105,7 +105,7 @@ def test_sizes_and_policies_follow_from_the_scenario(file: str, capsys: pytest.C
         pytest.param(["--nodes", "3,x"], "invalid list of whole numbers value: '3,x'", id="no number"),
         pytest.param(["--policies", "fifa"], "there is no policy with this key", id="policy"),
         pytest.param(["--variants", "bugs"], "there is no variant 'bugs'", id="variant"),
-        pytest.param(["--draws", "0"], "must be at least 1, got 0", id="draws"),
+        pytest.param(["--futures", "-1"], "must be at least 0, got -1", id="futures"),
         pytest.param(["--csv", "/nowhere/a.csv", "--nodes", "6", "--policies", "fifo"], "cannot be written", id="csv"),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_complaint_of_the_auditor_is_told(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Run, "audit", lambda _: ["two jobs on node 3"])
-    assert main(["pool-sizes", file, "--nodes", "6", "--policies", "fifo", "--draws", "1"]) == 1
+    assert main(["pool-sizes", file, "--nodes", "6", "--policies", "fifo", "--futures", "0"]) == 1
     told = capsys.readouterr().err
     assert "violations in 1 run" in told
     assert "6 nodes, mishaps as in the scenario: two jobs on node 3" in told

@@ -28,12 +28,12 @@ def file(tmp_path: Path) -> str:
 
 
 def test_the_table_has_means_differences_regret_and_frontier(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", file, *TYPED, "--draws", "3", "--metrics", "jct_mean,vm_cost"]) == 0
+    assert main(["sweep", file, *TYPED, "--futures", "2", "--metrics", "jct_mean,vm_cost"]) == 0
     out = capsys.readouterr().out
-    assert "four jobs: 12 runs computed; 3 draws, ± is the 95% interval" in out
+    assert "four jobs: 12 runs computed; 95% interval over 3 simulated versions of the workload" in out
     assert "Time in system, mean against FIFO" in out
     assert "Regret: Time in system, mean, loss to the best policy of each point; * has the smallest worst loss" in out
-    assert "Not dominated in Machine cost and Time in system, mean, by means over draws: " in out
+    assert "Not dominated in Machine cost and Time in system, mean: " in out
     regret = out.split("Regret: ")[1].splitlines()
     assert [line.split()[0] for line in regret[2:4]] == ["FIFO", "SJF"]
     assert sum(line.endswith("*") for line in regret) >= 1
@@ -55,10 +55,11 @@ def test_what_nobody_chooses_dominates_nothing(file: str, capsys: pytest.Capture
 def test_json_and_csv_say_what_single_runs_say(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "a.csv"
     vary = ["--vary", "arrivals=0.5:2:2", "--vary", "nodes=3", "--one-at-a-time"]
-    asked = ["--policies", "sjf", "--draws", "2", "--metrics", "jct_mean", "--processes", "1"]
+    asked = ["--policies", "sjf", "--futures", "1", "--metrics", "jct_mean", "--processes", "1"]
     assert main(["sweep", file, *vary, *asked, "--json", "--csv", str(out)]) == 0
     plain = json.loads(capsys.readouterr().out)
     assert (plain.pop("computed"), plain.pop("stored")) == (8, 0)
+    assert [one["kind"] for one in plain.pop("caveats")] == ["these-days-only"]
     answer = Sweep.from_plain(plain)
     run = simulate(changed(SCENARIO, {"arrivals": 2.0}), "sjf", seed=1)
     assert answer.at(2, "sjf")[1].values == {"jct_mean": run.metrics["jct_mean"]}
@@ -74,11 +75,11 @@ def test_json_and_csv_say_what_single_runs_say(file: str, tmp_path: Path, capsys
 def test_kept_runs_are_not_computed_again(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save = ["--save", str(tmp_path / "r.duckdb")]
     assert main(["sweep", file, *TYPED, *save]) == 0
-    assert "4 runs computed; 1 draw, rough" in capsys.readouterr().out
+    assert "84 runs computed; 95% interval over 21" in capsys.readouterr().out
     assert main(["sweep", file, *TYPED, "--vary", "prices=1,2", *save]) == 0
-    assert "4 runs computed, 4 from the store" in capsys.readouterr().out  # prices x 1 is the same scenario
+    assert "84 runs computed, 84 from the store" in capsys.readouterr().out  # prices x 1 is the same scenario
     assert main(["sweep", file, *TYPED, *save]) == 0
-    assert "0 runs computed, 4 from the store" in capsys.readouterr().out
+    assert "0 runs computed, 84 from the store" in capsys.readouterr().out
 
 
 def test_the_keys_are_listed(file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ def test_lines_show_means_over_the_range_with_bands_and_the_present_value(theme:
     assert chart.figure.layout.yaxis.title.text == "Time in system, mean (min)"
     assert [trace.fill for trace in chart.figure.data].count("toself") == 2
     assert any(note.text == "now" for note in chart.figure.layout.annotations)
-    assert "FIFO 1 h 50 min ± 2 h 7 min at 4 nodes" in chart.alt
+    assert "FIFO 1 h 50 min (35 min to 5 h 49 min) at 4 nodes" in chart.alt
     assert len(chart.table) == 4
     sjf = named(chart.figure, "SJF")
     assert (fifo.line.dash, fifo.marker.symbol) != (sjf.line.dash, sjf.marker.symbol)

@@ -106,7 +106,10 @@ def of_sweep() -> dict[str, list[str]]:
              second.model_copy(update={"error": "too wide"}), *others)  # fmt: skip
     bad = found.model_copy(update={"cells": cells})
     return {
-        "question": [sweep_words.question_words(each) for each in (found, alone)],
+        "question": [
+            sweep_words.question_words(each.axes, len(each.policies), each.futures, exact=each.exact)
+            for each in (found, alone)
+        ],
         "sentence": [sweep_words.finding(each, "jct_mean") for each in (found, one, alone)],
         "cards": cards(sweep_words.cards_of(found, "jct_mean")),
         "situations": [sweep_words.point_words(alone, point) for point in range(len(alone.points))],

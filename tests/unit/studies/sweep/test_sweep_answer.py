@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlsched.domain.errors import InputError
+from dlsched.metrics.stats.statements import Estimate
 from dlsched.studies.design import Futures
 from dlsched.studies.sweep.answer import (
     Axis,
@@ -14,12 +15,14 @@ from dlsched.studies.sweep.answer import (
     Sweep,
     against_point,
     against_policy,
+    best_at,
     failed,
     frontier,
     mean_at,
     regrets,
     rows_of,
     unequal_points,
+    value_at,
     values_at,
     with_violations,
 )
@@ -67,13 +70,23 @@ def test_mean_and_paired_differences_by_hand() -> None:
     assert (mean.mean, mean.n) == (15, 2)
     assert mean.half_width == pytest.approx(12.7062 * 5, rel=1e-5)
     apart = known(against_policy(answer, 0, "b", "wait_mean"))
-    assert apart.mean == -2.5
-    assert apart.half_width == pytest.approx(12.7062 * 0.5, rel=1e-5)
-    assert known(against_policy(answer, 0, "a", "wait_mean", reference="b")).mean == 2.5
+    assert (apart.value, apart.better, apart.worse) == (-2.5, 2, 0)
+    assert known(against_policy(answer, 0, "a", "wait_mean", reference="b")).value == 2.5
     moved = known(against_point(answer, 1, "a", "wait_mean"))
-    assert moved.mean == 3
-    assert moved.half_width == pytest.approx(12.7062 * 1, rel=1e-5)
-    assert known(against_point(answer, 0, "a", "wait_mean", baseline=1)).mean == -3
+    assert (moved.value, moved.better, moved.worse) == (3, 0, 2)
+    assert known(against_point(answer, 0, "a", "wait_mean", baseline=1)).value == -3
+
+
+def test_of_a_recorded_trace_the_recorded_month_comes_first_and_decides_who_is_best() -> None:
+    futures: Numbers = {"a": [[10.0, *[30.0] * 10]], "b": [[20.0, *[15.0] * 10]]}
+    answer = sweep(futures).model_copy(update={"futures": Futures.first(10, {"days": 1}), "days": 7})
+    assert known(value_at(answer, 0, "a", "wait_mean")) == Estimate(10, 30, 30, 10)  # the range need not hold it
+    assert best_at(answer, 0, "wait_mean") == "a"
+    change = known(against_policy(answer, 0, "b", "wait_mean"))
+    assert (change.value, change.better, change.verdict) == (10, 10, "mixed")
+    drawn = answer.model_copy(update={"futures": Futures.first(10)})
+    assert best_at(drawn, 0, "wait_mean") == "b"
+    assert known(value_at(drawn, 0, "a", "wait_mean")).value == pytest.approx(310 / 11)
 
 
 def test_a_draw_without_a_number_leaves_no_mean() -> None:

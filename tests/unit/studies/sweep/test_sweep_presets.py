@@ -85,8 +85,8 @@ def test_values_that_suggest_themselves(key: str, both: tuple[float, ...], sever
 def test_too_many_runs_are_refused_with_the_count_and_what_to_coarsen() -> None:
     with pytest.raises(InputError) as refused:
         refuse_too_many({"Nodes": 20, "Arrivals": 10}, "grid", 6, 10)
-    assert "would be 12,000 runs: 200 points x 6 policies x 10 draws; at most 5,000" in str(refused.value)
-    assert refused.value.do == "Take fewer than 20 values of Nodes or 4 draws"
+    assert "would be 12,000 runs: 200 points x 6 policies x 10 futures; at most 5,000" in str(refused.value)
+    assert refused.value.do == "Take fewer than 20 values of Nodes or 4 futures"
     with pytest.raises(InputError) as refused:
         refuse_too_many({"Nodes": 100, "Arrivals": 100}, "grid", 1, 1)
     assert refused.value.do == "Take fewer than 100 values of Nodes"
