@@ -65,8 +65,8 @@ def policy_bars(comparison: Comparison, rows: Sequence[Row], colour_of: Mapping[
 def _add_end(figure: go.Figure, row: Row, cell: Cell, at: int, axis: str, theme: Theme) -> None:
     """Draw the range over a bar and write the value at its end."""
     assert cell.value is not None
-    low, high = cell.value.low, cell.value.high
-    if low is not None and high is not None and high > low:
+    low, high = cell.value.low, cell.value.high  # ends that read the same are no range
+    if range_words(row.kpi.kind, low, high):
         figure.add_scatter(
             x=[low, high], y=[at, at], mode="lines+markers", xaxis=f"x{axis}", showlegend=False, hoverinfo="skip",
             line={"color": theme.ink, "width": 1.5},

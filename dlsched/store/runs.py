@@ -141,6 +141,12 @@ def find(cursor: Any, key: str) -> str | None:
     return None if row is None else str(row[0])
 
 
+def find_all(cursor: Any, keys: Sequence[str]) -> dict[str, str]:
+    """Return the ids of the runs with these keys, by key; those that are not there or deleted are left out."""
+    query = "SELECT run_key, run_id FROM runs WHERE run_key IN (SELECT unnest(?)) AND deleted_at IS NULL"
+    return dict(cursor.execute(query, [list(keys)]).fetchall()) if keys else {}
+
+
 def number(cursor: Any, run_id: str) -> int:
     """Return the number that rows of a run carry.
 

@@ -152,6 +152,11 @@ class Store:
         with self._reading() as cursor:
             return runs.find(cursor, key)
 
+    def find_runs(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return the ids of the runs with these keys, by key; questions that were not asked yet are left out."""
+        with self._reading() as cursor:
+            return runs.find_all(cursor, keys)
+
     def save_run(self, record: RunRecord) -> str:
         """Keep a run with all its tables in one transaction and return its id; its scenario is kept too."""
         return self.save_runs([record])[0]

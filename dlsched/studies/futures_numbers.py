@@ -105,9 +105,10 @@ def known_numbers(plan: FuturesPlan, store: Store) -> FuturesNumbers:
     known: dict[str, Metrics] = {
         key: dict(result.metrics) for key, result in stored_results(store, plan.tasks).items() if result.metrics
     }
-    for key, task in plan.tasks.items():
-        if key not in known and not task.changes:
-            asked = run_key(task.scenario.content_hash, task.policy, task.params, task.seed, code_version())
-            if (run_id := store.find_run(asked)) is not None:
-                known[key] = store.metrics(run_id)
+    whole = {
+        run_key(task.scenario.content_hash, task.policy, task.params, task.seed, code_version()): key
+        for key, task in plan.tasks.items()
+        if key not in known and not task.changes
+    }
+    known |= {whole[asked]: store.metrics(run_id) for asked, run_id in store.find_runs([*whole]).items()}
     return FuturesNumbers(plan, known)

@@ -91,6 +91,8 @@ def test_a_run_comes_back_as_it_was(store):
     saved = record(audit=("node 3 is overfull",))
     run_id = store.save_run(saved)
     assert store.find_run(saved.key) == run_id == saved.key[:12]
+    assert store.find_runs([saved.key, "no such key"]) == {saved.key: run_id}
+    assert store.find_runs([]) == {}
     assert store.metrics(run_id) == {"jobs": 4, "wait_p95": 12.5, "cost_month": None, "late_share": 0.25}
     assert isinstance(store.metrics(run_id)["jobs"], int)
     info = store.run_info(run_id)
