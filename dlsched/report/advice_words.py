@@ -8,7 +8,7 @@ from dlsched.metrics.findings import HEADLINES
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.money import COSTS
 from dlsched.metrics.stats.compare import Cell, Comparison
-from dlsched.report.alternatives import NOTHING, TODAY, Alternative
+from dlsched.report.alternatives import NOTHING, SPOKEN, TODAY, Alternative
 from dlsched.report.choice import BAD, GOOD, Advice, Reason
 from dlsched.wording.certainty import count_words
 from dlsched.wording.formats import amount, capital, listed, money
@@ -34,11 +34,12 @@ def stay_words(baseline: str) -> str:
 def advice_words(advice: Advice, comparison: Comparison, options: Sequence[Alternative]) -> str:
     """Return what to do and why, in words for who decides: the sentence a memo opens with."""
     named = {one.name: one for one in options}
-    told = f"{_advised(advice, comparison, named)} ({comparison.certainty})."
+    told = f"{_advised(advice, comparison, named)}."
     best = named[advice.option]
     if advice.is_change:
         told += f" Mind that {best.caveat}." if best.caveat else ""
         told += _ties(advice, comparison, named)
+    told += f" How sure: {comparison.certainty}."
     if words := best.condition.words:
         return f"With {words}: {told[:1].lower()}{told[1:]}"
     return told
@@ -62,6 +63,35 @@ def headline(advice: Advice, comparison: Comparison, options: Sequence[Alternati
     if advice.kind == "rough":
         return f"Rough preview: confirm with {amount(ENOUGH_FUTURES, 'simulation')}"
     return f"{stay_words(advice.option)}: no option is clearly better"
+
+
+def service_finding(advice: Advice, comparison: Comparison, options: Sequence[Alternative], metric: str) -> str:
+    """Return what an option does to a metric, as a title: "With two more nodes the p95 wait falls from 20 h to 6 h".
+
+    Of the option that is advised, else of the first that is told of.
+    """
+    named = {one.name: one for one in options}
+    told = [advice.option] if advice.is_change else _told(advice)
+    found = next((one for name in told for one in advice.of(name) if one.metric == metric), None)
+    if found is None:
+        return f"{capital(metric_words(metric))} by option"
+    name, who = metric_words(metric), named[found.option].spoken
+    if found.verdict in (*GOOD, *BAD, "changed"):
+        return f"With {who} {moves(found)}"
+    if found.verdict == "same":
+        return f"With {who} {name} {_are(metric)} the same"
+    return f"With {who}, what happens to {name} is not clear"
+
+
+def count_finding(comparison: Comparison, service: str) -> str:
+    """Return how many options serve better, as a title: "2 of 3 options serve better than today"."""
+    row = comparison.row(service)
+    others = [] if row is None else [cell for cell in row.cells if cell.name != comparison.baseline]
+    better = sum(cell.verdict in GOOD for cell in others)
+    base = SPOKEN.get(comparison.baseline, comparison.baseline)
+    if not better:
+        return f"No option is sure to serve better than {base}"
+    return f"{better} of {amount(len(others), 'option')} {'serves' if better == 1 else 'serve'} better than {base}"
 
 
 def _advised(advice: Advice, comparison: Comparison, named: Mapping[str, Alternative]) -> str:

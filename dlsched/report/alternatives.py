@@ -24,7 +24,8 @@ TOLD_RUN_TIMES = "it is told true run times, which nobody knows beforehand"
 SEES_AHEAD = "it is told jobs before they are submitted: a limit, not an option"
 TODAY, NOTHING = "Today", "Do nothing"
 """The first option of kept answers: today's nodes and policy as things are, and under a condition."""
-_SPOKEN = {TODAY: "today", NOTHING: "doing nothing"}
+SPOKEN = {TODAY: "today", NOTHING: "doing nothing"}
+"""How they are called within a sentence."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Alternative:
     @property
     def spoken(self) -> str:
         """The name within a sentence: "two more nodes", "doing nothing"; names of policies stay as they are."""
-        return _SPOKEN.get(self.name) or (within_sentence(self.name) if self.changes else self.name)
+        return SPOKEN.get(self.name) or (within_sentence(self.name) if self.changes else self.name)
 
     @property
     def happens(self) -> list[str]:

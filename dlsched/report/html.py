@@ -11,25 +11,23 @@ from dlsched.metrics.winner_words import change_words, many_words, notes, quarti
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
 from dlsched.report.evidence import Frontier, Sensitivity, asked_words, ends, noun
 from dlsched.report.markup import element, listing, said, table
-from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo
+from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo, cell_lines
 from dlsched.report.rerun import file_name, seeds_words, settings
 from dlsched.report.svg import Mark, scatter
 from dlsched.studies.sizing.answer import check_at
 from dlsched.studies.sizing.words import hits_words, neighbour_words, reached_words, sure_words
 from dlsched.studies.sizing.words import sentence as sentence_of_size
-from dlsched.wording.certainty import interval_note, range_words
+from dlsched.wording.certainty import interval_note, range_note, range_words
 from dlsched.wording.formats import MISSING, count
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for this page: nothing. A name that got through as markup could still run nothing."""
-WORDS = {"better": "better", "worse": "worse"}
+WORDS = {"better": "better", "likely better": "better", "worse": "worse", "likely worse": "worse"}
 MOST_GROUPS, MOST_GROUPS_DENSE = 6, 4
 MOST_ASSUMPTIONS, MOST_ASSUMPTIONS_DENSE = 8, 3
 MOST_CAUTIONS = 2
 DENSE = 550
-"""With more letters in its texts the page is set smaller and holds fewer numbers, so that it stays one page."""
-DENSE_ROWS = {False: 5, True: 4}
-"""Rows of a dense page by whether there are many options, whose cells are high."""
+"""With more letters in its texts the page is set smaller, so that it stays one page."""
 STYLE = f"""
 @page{{size:A4;margin:11mm 12mm}}
 *{{box-sizing:border-box}}
@@ -57,6 +55,7 @@ tbody th{{font-weight:400}}
 caption{{text-align:left;caption-side:bottom;padding-top:.7mm}}
 .better{{color:{LIGHT.better};font-weight:600}}
 .worse{{color:{LIGHT.worse_text};font-weight:600}}
+.around{{color:{LIGHT.muted};font-size:8.5pt}}
 .none{{color:{LIGHT.muted}}}
 .two{{display:grid;grid-template-columns:1fr 1fr;gap:5mm}}
 svg{{width:100%;height:auto;display:block;font-family:inherit}}
@@ -86,7 +85,8 @@ def to_html(memo: Memo, *, with_appendix: bool = True) -> str:
 
 
 def _top(memo: Memo) -> str:
-    line = f"Decision memo · {said(memo.origin.words, 80)} · {memo.made_on.isoformat()}"
+    under = f" · with {said(memo.condition.words, 120)}" if memo.condition.words else ""
+    line = f"Decision memo · {said(memo.origin.words, 80)}{under} · {memo.made_on.isoformat()}"
     rough = element("div", element("span", said(ROUGH), "label")) if memo.is_rough else ""
     return f'<p class="top">{line}</p>{rough}<h1>{said(memo.question)}</h1>'
 
@@ -108,17 +108,19 @@ def _table(memo: Memo) -> str:
     names = [f"{sign} {said(option.name, 40)}" for sign, option in zip(signs, memo.options, strict=True)]
     head = [f"How sure: {said(memo.certainty)}", *names]
     head[1] += " <small>(baseline)</small>"
-    page_rows = memo.rows[: DENSE_ROWS[len(memo.options) > FEW_OPTIONS]] if _is_dense(memo) else memo.rows
-    rows = [[said(row.kpi.label), *(_cell(cell) for cell in row.cells)] for row in page_rows]
+    rows = [[said(row.kpi.label), *(_cell(row, cell, memo) for cell in row.cells)] for row in memo.rows]
     same = f"The same under all options: {said(memo.same)}." if memo.same else ""
     return table(head, rows, caption=same)
 
 
-def _cell(cell: Cell) -> str:
-    if cell.delta is None:
-        return said(cell.text)
-    kind = WORDS.get(cell.verdict, "none")
-    return f'{said(cell.text)}<br><span class="{kind}">{said(cell.delta_text)}</span>'
+def _cell(row: Row, cell: Cell, memo: Memo) -> str:
+    """Return the value, below it its range and how it differs from the baseline."""
+    value, *rest = cell_lines(row, cell, memo.comparison)
+    lines = [element("b", said(value))]
+    for text in rest:
+        kind = WORDS.get(cell.verdict, "none") if text == cell.delta_text else "around"
+        lines.append(element("span", said(text), kind))
+    return "<br>".join(lines)
 
 
 def sign_of(memo: Memo, name: str) -> str:
@@ -148,8 +150,9 @@ def _chart(memo: Memo) -> str:
     hollow = any(point.beaten for point in memo.points)
     words = "; ".join(mark.name for mark in marks)
     picture = scatter(marks, memo.cost_title, memo.service_title, f"Cost against service. {words}.")
-    bars = "bars are ranges" if any(any(mark.x_bars + mark.y_bars) for mark in marks) else "no ranges"
-    beaten = "; hollow: another option is no worse in both, by means" if hollow else ""
+    has_bars = any(any(mark.x_bars + mark.y_bars) for mark in marks)
+    bars = f"bars: {range_note(memo.comparison.basis, memo.comparison.futures)}" if has_bars else "no ranges"
+    beaten = "; hollow: beaten by another option" if hollow else ""
     better = "Up" if service.better == "higher" else "Down"
     note = f"{better} and to the left is better; {bars}{beaten}."
     return f'<h2>Cost against service</h2>{picture}<p class="small">{note}</p>'
@@ -195,13 +198,10 @@ def _assumptions(memo: Memo) -> str:
 
 def _foot(memo: Memo) -> str:
     left = memo.bounds.get(memo.best)
-    bounds = element("p", said(f"{memo.best}: {left} (proven)."), "small") if left else ""
+    bounds = element("p", said(f"{memo.best}: {left}."), "small") if left else ""
     origin = memo.origin
     code = f" · dlsched {said(memo.code_version)}" if memo.code_version else ""
-    again = f"<br>To compute it again: <code>{said(memo.commands[0])}</code>" if memo.commands else ""
-    text = (
-        f"{said(origin.words, 80)}, {count(origin.jobs)} jobs, scenario {said(origin.scenario_hash[:8])}{code}{again}"
-    )
+    text = f"{said(origin.words, 80)}, {count(origin.jobs)} jobs, scenario {said(origin.scenario_hash[:8])}{code}"
     return f'{bounds}<p class="foot">{text}</p>'
 
 
@@ -213,14 +213,14 @@ MOST_GROUPS_APPENDIX = 60
 def appendix(memo: Memo) -> str:
     """Return the appendix as HTML."""
     parts = [
-        _again(memo),
-        _differs(memo),
         _numbers(memo),
+        _differs(memo),
         "".join(_groups(found) for found in memo.winners),
         _situations(memo.sensitivity),
         _sizes(memo.sizes),
         _all_assumptions(memo),
         _definitions([row.kpi for row in memo.comparison.rows]),
+        _again(memo),
     ]
     return f'<section class="appendix"><h1>Appendix</h1>{"".join(parts)}</section>'
 
@@ -257,8 +257,9 @@ def _differs(memo: Memo) -> str:
 def _numbers(memo: Memo) -> str:
     rows = [[said(row.kpi.label), *(_exact(row, cell) for cell in row.cells)] for row in memo.comparison.rows]
     head = ["Number", *(said(option.name, 60) for option in memo.options)]
-    sure = f"Differences are from {said(memo.baseline, 60)}; {said(memo.certainty)}."
-    return f"<h2>All numbers</h2>{table(head, rows, caption=sure)}"
+    sure = f"Differences are from {said(memo.baseline, 60)}; {said(memo.comparison.interval_note)}."
+    ours = f"<p>What the numbers say: {said(memo.ours)}</p>" if memo.ours else ""
+    return f"<h2>All numbers</h2>{ours}{table(head, rows, caption=sure)}"
 
 
 def _exact(row: Row, cell: Cell) -> str:
@@ -337,7 +338,7 @@ def _all_assumptions(memo: Memo) -> str:
     chips = listing(f"<b>{said(chip.label, 200)}</b>: {said(chip.why)}" for chip in (*memo.caveats, *memo.assumptions))
     cautions = listing(said(f"{guard.text} {guard.action}.") for guard in memo.cautions)
     bounds = listing(said(f"{name}: {words}") for name, words in memo.bounds.items())
-    parts = [("Assumptions", chips), ("Read with care", cautions), ("What is left to gain at most (proven)", bounds)]
+    parts = [("Assumptions", chips), ("Read with care", cautions), ("Proven limits", bounds)]
     return "".join(f"<h2>{title}</h2>{inner}" for title, inner in parts if inner)
 
 

@@ -6,18 +6,19 @@ enter a report at all. Writers only lay it out. Text that users gave is as they 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from dlsched.domain.errors import InputError
 from dlsched.metrics.kpi import KPIS
-from dlsched.metrics.limits import LIMITS, Limited, all_limited
+from dlsched.metrics.limits import LIMITS, NOTHING_LEFT, Limited, all_limited
 from dlsched.metrics.money import COSTS, cost_key, cost_keys
 from dlsched.metrics.stats.basis import Basis
-from dlsched.metrics.stats.compare import COMPARED, Comparison, Row, check_same_workload, compare
+from dlsched.metrics.stats.compare import COMPARED, Cell, Comparison, Row, check_same_workload, compare
 from dlsched.metrics.winners import Winners
-from dlsched.report.advice_words import advice_words, headline
+from dlsched.report.advice_words import advice_words, headline, service_finding
 from dlsched.report.alternatives import NOTHING, TODAY, Alternative, Condition, Origin
 from dlsched.report.choice import Advice, Choice, Point, service_key
 from dlsched.report.claims import claims_of, contradictions
@@ -27,7 +28,8 @@ from dlsched.report.units import UNITS, Dot, titled
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.caveats import Caveat
-from dlsched.wording.formats import amount, capital, count, listed
+from dlsched.wording.certainty import range_note, range_words
+from dlsched.wording.formats import MISSING, amount, capital, count, listed, share
 
 MOST_OPTIONS = 6
 MOST_ROWS = 3
@@ -122,6 +124,10 @@ class Memo:
         """The advice in a few words."""
         return headline(self.advice, self.comparison, self.options)
 
+    def finding(self, metric: str) -> str:
+        """Return what the advised option does to a metric, as a title."""
+        return service_finding(self.advice, self.comparison, self.options, metric)
+
     @property
     def ours(self) -> str:
         """What the numbers say, where a reader typed something else in its place; else ""."""
@@ -131,10 +137,7 @@ class Memo:
     @property
     def bounds(self) -> dict[str, str]:
         """What is left to gain at most, by option."""
-        return {
-            name: "; ".join(f"{one.limit.kpi.label}: {one.words}" for one in found)
-            for name, found in self.limited.items()
-        }
+        return {name: "; ".join(map(bound_words, found)) for name, found in self.limited.items()}
 
     @property
     def care(self) -> list[str]:
@@ -227,6 +230,8 @@ def build(
     rows, same = _rows(comparison, advice, service, cost)
     keys_of_bounds = [key for limit in LIMITS for key in (limit.key, limit.bound_key)]
     limited = {one.name: all_limited({key: one.headline(key, basis) for key in keys_of_bounds}) for one in options}
+    compared = {row.kpi.key for row in comparison.rows if row.kpi.key not in COSTS or row in rows}
+    limited = {name: [one for one in found if one.limit.key in compared] for name, found in limited.items()}
     return Memo(
         question.strip() or _question(options),
         advice,
@@ -249,6 +254,26 @@ def build(
         made_on,
         sizes,
     )
+
+
+def bound_words(found: Limited) -> str:
+    """Return what a proven bound leaves: "Total cost: could be up to 9% lower (proven limit, lower bound $91.00)"."""
+    kpi, (side, end) = found.limit.kpi, ("higher", "upper") if found.limit.most else ("lower", "lower")
+    bound = f"{end} bound {kpi.show(found.bound)}"
+    if found.left < NOTHING_LEFT:
+        return f"{kpi.label}: as good as it can be (proven limit, {bound})"
+    # Rounded up: less would not be proven.
+    return f"{kpi.label}: could be up to {share(math.ceil(1000 * found.left) / 1000)} {side} (proven limit, {bound})"
+
+
+def cell_lines(row: Row, cell: Cell, comparison: Comparison) -> list[str]:
+    """Return the value of a cell, its range, and how it differs from the baseline, a line each."""
+    if cell.value is None:
+        return [MISSING]
+    around = range_words(row.kpi.kind, cell.value.low, cell.value.high)
+    note = range_note(comparison.basis, comparison.futures)
+    ranges = "" if not around else f"{around} {note}" if note.startswith("in ") else f"{note} {around}"
+    return [row.kpi.show(cell.value.value), *filter(None, (ranges, cell.delta_text))]
 
 
 def _question(options: Sequence[Alternative]) -> str:

@@ -1,10 +1,11 @@
-"""The memo as slides: recommendation, table, two native charts that can be edited, and what lies behind it."""
+"""The memo as slides, each with its finding as title: advice, table, native charts to edit, what it rests on."""
 
 # mypy: disallow-untyped-calls=False
 # python-pptx has types in parts only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from typing import Any
@@ -12,24 +13,31 @@ from typing import Any
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.dml.color import RGBColor
-from pptx.enum.chart import XL_CHART_TYPE, XL_LEGEND_POSITION, XL_MARKER_STYLE, XL_TICK_LABEL_POSITION
+from pptx.enum.chart import (
+    XL_AXIS_CROSSES,
+    XL_CHART_TYPE,
+    XL_LABEL_POSITION,
+    XL_LEGEND_POSITION,
+    XL_MARKER_STYLE,
+    XL_TICK_LABEL_POSITION,
+)
 from pptx.enum.text import PP_ALIGN
 from pptx.oxml import parse_xml
 from pptx.oxml.ns import nsdecls, qn
 from pptx.util import Inches, Pt
 
 from dlsched.figures.palette import LIGHT
-from dlsched.metrics.stats.compare import Cell
+from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.stats.compare import Cell, Row
 from dlsched.metrics.winner_words import sentence
+from dlsched.report.advice_words import count_finding
 from dlsched.report.evidence import asked_words
-from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo
-from dlsched.report.units import Bars, Dot
+from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo, cell_lines
+from dlsched.report.units import SCALE_NOTES, UNITS, Bars, Dot, Scale, cut_at, scale_of
+from dlsched.studies.sizing.words import sentence as sentence_of_size
 from dlsched.studies.sizing.words import sure_words
+from dlsched.wording.certainty import range_note
 from dlsched.wording.formats import cut
-
-# mypy: disallow-untyped-calls=False
-# python-pptx has types in parts only.
-
 
 WIDE_IN, HIGH_IN, MARGIN_IN = 13.333, 7.5, 0.5
 BODY = (MARGIN_IN, 1.3, WIDE_IN - 2 * MARGIN_IN, 5.5)
@@ -48,16 +56,15 @@ def to_pptx(memo: Memo) -> bytes:
     deck.core_properties.title = cut(memo.question, 200)
     deck.core_properties.author = "dlsched"
     fills: list[tuple[str, Callable[[Any, Memo], None]]] = [
-        (memo.question, _advice),
-        (f"The options against {memo.baseline}", _table),
+        (memo.question if memo.ours else memo.headline, _advice),
+        (count_finding(memo.comparison, memo.service), _table),
     ]
-    if _changes(memo)[1]:
-        fills.append((f"Change against {memo.baseline}", _change_chart))
     if memo.points:
-        fills.append(("Cost against service", _frontier))
+        fills.append((memo.finding(memo.service), _service_chart))
+        fills.append((memo.finding(memo.cost), _frontier))
     if memo.sizes is not None:
-        fills.append(("The sizes that were tried", _sizes))
-    fills.append(("What lies behind it", _behind))
+        fills.append((sentence_of_size(memo.sizes.sizing), _sizes))
+    fills.append((_held(memo) or "What this rests on", _behind))
     for title, fill in fills:
         slide = _slide(deck, memo, title)
         fill(slide, memo)
@@ -94,6 +101,7 @@ def _slide(deck: Any, memo: Memo, title: str) -> Any:
 def _advice(slide: Any, memo: Memo) -> None:
     size_pt = 20 if len(memo.recommendation) > LONG_ADVICE else 24
     left, top, width, _ = BODY
+    text_box(slide, (left, top - 0.35, width, 0.4), [memo.question], 14, LIGHT.muted)
     if memo.labels:
         text_box(slide, (left, top, width, 0.4), [" · ".join(memo.labels)], 14, LIGHT.worse_text)
     text_box(slide, (left, top + 0.5, width, 3.2), [memo.recommendation], size_pt)
@@ -104,38 +112,30 @@ def _advice(slide: Any, memo: Memo) -> None:
 
 def _table(slide: Any, memo: Memo) -> None:
     head = [("", LIGHT.ink), *((option.name, LIGHT.ink) for option in memo.options)]
-    rows = [[(row.kpi.label, LIGHT.ink), *(_cell(cell) for cell in row.cells)] for row in memo.rows]
-    table(slide, BODY, [head, *rows], 12 if len(memo.options) <= FEW_OPTIONS else 10)
+    rows = [[(row.kpi.label, LIGHT.ink), *(_cell(row, cell, memo) for cell in row.cells)] for row in memo.rows]
+    table(slide, BODY, [head, *rows], 16 if len(memo.options) <= FEW_OPTIONS else 12)
     if memo.same:
         left, _, width, _ = BODY
         text_box(slide, (left, 6.5, width, 0.4), [f"The same under all options: {memo.same}."], 11, LIGHT.muted)
 
 
-def _cell(cell: Cell) -> tuple[str, str]:
-    if cell.delta is None:
-        return cell.text, LIGHT.ink
-    return f"{cell.text}\n{cell.delta_text}", INKS.get(cell.verdict, LIGHT.muted)
+def _cell(row: Row, cell: Cell, memo: Memo) -> tuple[str, str]:
+    """Return the lines of a cell and their colour."""
+    return "\n".join(cell_lines(row, cell, memo.comparison)), INKS.get(cell.verdict, LIGHT.ink)
 
 
-def _changes(memo: Memo) -> tuple[list[str], dict[str, list[float | None]], dict[str, list[Bars]]]:
-    """Return the numbers of the page, and by option their change and the bars around it in % of the baseline."""
-    page_rows = [row for row in memo.rows if (base := row.of(memo.baseline).value) is not None and base.value]
-    changes: dict[str, list[float | None]] = {}
-    bars: dict[str, list[Bars]] = {}
-    for name in memo.comparison.names[1:] if page_rows else ():
-        cells = [(row.of(name).delta, row.of(memo.baseline).value.value) for row in page_rows]  # type: ignore[union-attr]
-        shares = [None if delta is None else delta.shares_of(base) for delta, base in cells]
-        changes[name] = [None if each is None else 100 * each[0] for each in shares]
-        bars[name] = [
-            (0.0, 0.0) if each is None else (100 * (each[0] - each[1]), 100 * (each[2] - each[0])) for each in shares
-        ]
-    return [row.kpi.label for row in page_rows], changes, bars
-
-
-def _change_chart(slide: Any, memo: Memo) -> None:
-    labels, changes, bars = _changes(memo)
-    sure = ", 95% intervals" if any(any(map(any, each)) for each in bars.values()) else ""
-    bar_chart(slide, BODY, labels, changes, bars, f"Change (% of {cut(memo.baseline)}){sure}")
+def _service_chart(slide: Any, memo: Memo) -> None:
+    """Draw the metric of service as bars, on a scale on which each of them can be read."""
+    values = [point.service.value for point in memo.points]
+    kpi, comparison = KPIS[memo.service], memo.comparison
+    bars = [memo.at(point)[3] for point in memo.points]
+    unit = UNITS[kpi.kind]
+    scale = scale_of(values)
+    title = memo.service_title + SCALE_NOTES[scale]
+    if any(map(any, bars)):
+        title += f"; lines: {range_note(comparison.basis, comparison.futures)}"
+    names = [point.name for point in memo.points]
+    bar_chart(slide, BODY, names, [unit.of(value) for value in values], bars, title, scale, list(map(kpi.show, values)))
 
 
 def _frontier(slide: Any, memo: Memo) -> None:
@@ -158,19 +158,20 @@ def _sizes(slide: Any, memo: Memo) -> None:
     text_box(slide, (left, top + height - 0.5, width, 0.5), [question], 12, LIGHT.muted)
 
 
+def _held(memo: Memo) -> str:
+    return memo.sensitivity.words(memo.advice) if memo.sensitivity is not None else ""
+
+
 def _behind(slide: Any, memo: Memo) -> None:
     left, top, width, _ = BODY
     who = [sentence(found) for found in memo.winners]
-    change = memo.sensitivity.words(memo.advice) if memo.sensitivity is not None else ""
     bound = memo.bounds.get(memo.best)
-    findings = [*who, *([change] if change else []), *([f"{memo.best}: {bound} (proven)."] if bound else [])]
+    findings = [*who, *([f"{memo.best}: {bound}."] if bound else [])]
     labels = [chip.label for chip in memo.assumptions]
     more = f" · and {len(labels) - MOST_ASSUMPTIONS} more" if len(labels) > MOST_ASSUMPTIONS else ""
     taken = [f"Assumptions: {' · '.join(labels[:MOST_ASSUMPTIONS])}{more}"] if labels else []
     lines = [*findings, *taken]
-    text_box(slide, (left, top, width, 3.4), lines, 16 if sum(map(len, lines)) < LONG_BEHIND else 12)
-    again = ["To compute it again:", *memo.commands[:3], f"Scenario {memo.origin.scenario_hash}"]
-    text_box(slide, (left, top + 3.7, width, 1.6), again, 11, LIGHT.muted)
+    text_box(slide, (left, top, width, 5.0), lines, 16 if sum(map(len, lines)) < LONG_BEHIND else 12)
 
 
 # ---- texts, tables, and native charts with intervals, which python-pptx itself does not draw ----------
@@ -221,29 +222,35 @@ def table(slide: Any, box: Box, rows: Sequence[Sequence[tuple[str, str]]], size_
 
 
 def bar_chart(
-    slide: Any,
-    box: Box,
-    categories: Sequence[str],
-    series: Mapping[str, Sequence[float | None]],
-    bars: Mapping[str, Sequence[Bars]],
-    axis: str,
-) -> None:
-    """Add bars by category, one colour a series, with custom error bars; ``bars`` are 0 where there is none."""
+    slide: Any, box: Box, names: Sequence[str], values: Sequence[float], bars: Sequence[Bars], axis: str, scale: Scale,
+    labels: Sequence[str],
+) -> None:  # fmt: skip
+    """Add a labelled bar for each name, with custom error bars; ``bars`` are 0 where there is none."""
     data = CategoryChartData(number_format="0.0")
-    data.categories = [cut(name) for name in categories]
-    for name, values in series.items():
-        data.add_series(cut(name), values)
+    data.categories = [cut(name) for name in names]
+    data.add_series(cut(axis), values)
     chart = slide.shapes.add_chart(XL_CHART_TYPE.BAR_CLUSTERED, *map(Inches, box), data).chart
-    _framed(chart, legend=len(series) > 1)
+    _framed(chart, legend=False)
     chart.category_axis.reverse_order = True
     chart.category_axis.tick_label_position = XL_TICK_LABEL_POSITION.LOW
     _titled(chart.value_axis, axis)
-    for place, (drawn, name) in enumerate(zip(chart.plots[0].series, series, strict=True), 1):
-        drawn.format.fill.solid()
-        drawn.format.fill.fore_color.rgb = colour(LIGHT.marks[place % len(LIGHT.marks)])
-        drawn.invert_if_negative = False
-        if any(map(any, bars[name])):
-            _error_bars(drawn._element, bars[name], before="c:cat")
+    if scale == "log":
+        chart.value_axis.crosses = XL_AXIS_CROSSES.MINIMUM
+        chart.value_axis.minimum_scale = 10.0 ** math.floor(math.log10(min(values)))
+        scaling = chart.value_axis._element.find(qn("c:scaling"))
+        scaling.insert(0, parse_xml(f'<c:logBase {nsdecls("c")} val="10"/>'))
+    if scale == "cut":
+        chart.value_axis.maximum_scale = cut_at(values)
+    (drawn,) = chart.plots[0].series
+    drawn.format.fill.solid()
+    drawn.format.fill.fore_color.rgb = colour(LIGHT.marks[1])
+    drawn.invert_if_negative = False
+    for place, label in enumerate(labels):
+        frame = drawn.points[place].data_label.text_frame
+        write(frame, [label], AXIS_PT)
+        drawn.points[place].data_label.position = XL_LABEL_POSITION.INSIDE_BASE
+    if scale != "cut" and any(map(any, bars)):
+        _error_bars(drawn._element, bars, before="c:cat")
 
 
 def scatter_chart(slide: Any, box: Box, dots: Mapping[str, Sequence[Dot]], x_title: str, y_title: str) -> None:

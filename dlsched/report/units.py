@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from dlsched.domain.units import HOUR_S
 from dlsched.wording.formats import Kind
@@ -43,3 +45,26 @@ def titled(label: str, kind: Kind) -> str:
     """Return a label with the unit its numbers are in: "Wait, p95 (h)"."""
     unit = UNITS[kind].name
     return f"{label} ({unit})" if unit else label
+
+
+Scale = Literal["linear", "log", "cut"]
+FLAT = 30.0
+"""A bar so many times as long as another leaves nothing of it to see."""
+
+
+def scale_of(values: Sequence[float]) -> Scale:
+    """Return on which scale bars can all be read: linear, logarithmic, or with the longest cut where one is 0."""
+    ordered = sorted(abs(value) for value in values)
+    if len(ordered) < 2 or ordered[-1] < FLAT * ordered[0] or not ordered[-2]:
+        return "linear"
+    if ordered[0] > 0 and min(values) > 0:
+        return "log"
+    return "cut" if ordered[-1] >= FLAT * ordered[-2] else "linear"
+
+
+def cut_at(values: Sequence[float]) -> float:
+    """Return where an axis ends whose longest bar is cut: at twice the second longest."""
+    return 2 * sorted(abs(value) for value in values)[-2]
+
+
+SCALE_NOTES: dict[Scale, str] = {"linear": "", "log": ", logarithmic scale", "cut": ", the longest bar is cut"}

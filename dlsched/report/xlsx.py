@@ -22,12 +22,13 @@ from dlsched.metrics.winners import QUANTITIES, Group
 from dlsched.report.evidence import Frontier, asked_words, noun
 from dlsched.report.memo import Memo
 from dlsched.report.rerun import seeds_words
-from dlsched.report.units import UNITS, titled
+from dlsched.report.units import SCALE_NOTES, UNITS, cut_at, scale_of, titled
 from dlsched.studies.sizing.answer import check_at
 from dlsched.studies.sizing.words import reached_words, sentence, sure_words
 from dlsched.wording.formats import cut
 
 SIZES = "Sizes"
+AGAIN = "Run again"
 SHEETS = ("Summary", "Differences", "Frontier", "Who wins", "Assumptions", "All numbers")
 LONGEST_TEXT = 32_000
 """Excel holds 32,767 letters in a cell."""
@@ -117,16 +118,21 @@ def to_xlsx(memo: Memo) -> bytes:
             sheet = _Sheet(book, SIZES, formats)
             _sizes(sheet, book, memo.sizes)
             sheet.finish()
+        last = _Sheet(book, AGAIN, formats)
+        _again(last, book, memo)
+        last.finish()
     return content.getvalue()
 
 
-def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
+def _summary(sheet: _Sheet, book: Any, memo: Memo) -> None:
     sheet.text(memo.question, "bold")
     sheet.text(memo.recommendation)
     for label in memo.labels:
         sheet.text(label, "bold")
     if memo.note:
         sheet.text(memo.note)
+    if memo.condition.words:
+        sheet.text(f"Condition, the same for all options: {memo.condition.words}")
     sheet.text(f"How sure: {memo.certainty}")
     sheet.skip()
     sheet.add(["Number", "Unit", *(option.name for option in memo.options)], style="head")
@@ -134,6 +140,7 @@ def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
         unit = UNITS[row.kpi.kind]
         values = [_in_unit(row.kpi, cell.value.value if cell.value else None) for cell in row.cells]
         sheet.add([row.kpi.label, unit.name, *values], ["", "", *[unit.number_format] * len(values)])
+        sheet.add(["", "", *(cell.delta_text for cell in row.cells)])
     sheet.skip()
     if memo.sensitivity is not None:
         sheet.add([f"What could change this: {memo.sensitivity.label}", *memo.sensitivity.names], style="head")
@@ -142,6 +149,32 @@ def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
                 [situation.words, *(cell.text + (" (best)" if cell.best else "") for cell in situation.row.cells)]
             )
         sheet.skip()
+    _service_chart(sheet, book, memo)
+
+
+def _service_chart(sheet: _Sheet, book: Any, memo: Memo) -> None:
+    """Draw the metric of service as bars, on a scale on which each of them can be read."""
+    values = [point.service.value for point in memo.points]
+    if not values:
+        return
+    unit, scale = UNITS[KPIS[memo.service].kind], scale_of(values)
+    sheet.add(["Option", memo.service_title], style="head")
+    rows = [sheet.add([point.name, unit.of(value)], ["", unit.number_format])
+            for point, value in zip(memo.points, values, strict=True)]  # fmt: skip
+    chart = book.add_chart({"type": "bar"})
+    chart.add_series({
+        "name": clean(memo.service_title), "categories": _cells(sheet, rows, "A"), "values": _cells(sheet, rows, "B"),
+        "fill": {"color": SHADES[1]}, "data_labels": {"value": True},
+    })  # fmt: skip
+    chart.set_legend({"none": True})
+    axis: dict[str, Any] = {"name": memo.service_title + SCALE_NOTES[scale]}
+    axis |= {"log_base": 10, "crossing": "min"} if scale == "log" else {}
+    axis |= {"max": unit.of(cut_at(values))} if scale == "cut" else {}
+    title = clean(memo.finding(memo.service))[:200]
+    sheet.draw(chart, (sheet.row + 1, 0), title, axis, {"reverse": True}, (640, 320), title)
+
+
+def _again(sheet: _Sheet, _book: Any, memo: Memo) -> None:
     sheet.add(["How to compute it again"], style="head")
     for option in memo.options:
         sheet.add([option.name, option.origin.words, option.origin.scenario_hash, seeds_words(option.futures.seeds),
@@ -151,28 +184,19 @@ def _summary(sheet: _Sheet, _book: Any, memo: Memo) -> None:
     sheet.add(["Made on", memo.made_on.isoformat()])
 
 
-def _differences(sheet: _Sheet, book: Any, memo: Memo) -> None:
+def _differences(sheet: _Sheet, _book: Any, memo: Memo) -> None:
     head = ["Number", "Unit", "Option", f"Baseline: {memo.baseline}", "Option's value", "Difference",
             "Range from", "Range to", "Change of the baseline (%)", "Lower by (%)", "Higher by (%)",
             "Verdict"]  # fmt: skip
     sheet.add(head, style="head")
     rest = [row for row in memo.comparison.rows if row not in memo.rows]
-    chart, first_row = book.add_chart({"type": "bar"}), sheet.row
-    for place, name in enumerate(memo.comparison.names[1:], 1):
-        rows = [_difference(sheet, row, row.of(name), memo.baseline) for row in memo.rows]
-        series = {"name": clean(name)[:200], "fill": {"color": SHADES[place % len(SHADES)]}}
-        ends = _cells(sheet, rows, "J"), _cells(sheet, rows, "K")
-        bars = {} if memo.comparison.futures == 1 else {"y_error_bars": _error_bars(*ends)}
-        chart.add_series({**series, **bars, "categories": _cells(sheet, rows, "A"), "values": _cells(sheet, rows, "I")})
-        for row in rest:
+    for name in memo.comparison.names[1:]:
+        for row in (*memo.rows, *rest):
             _difference(sheet, row, row.of(name), memo.baseline)
-    title = f"Change against {clean(memo.baseline)[:60]}"
-    sheet.draw(chart, (first_row, 13), f"{title}, first numbers of each option", {"name": "Change (% of the baseline)"},
-               {"reverse": True}, (640, 420), title)  # fmt: skip
 
 
-def _difference(sheet: _Sheet, row: Row, cell: Cell, baseline: str) -> int:
-    """Write one difference and return its row; cells stay empty where a number is not known."""
+def _difference(sheet: _Sheet, row: Row, cell: Cell, baseline: str) -> None:
+    """Write one difference; cells stay empty where a number is not known."""
     unit, base = UNITS[row.kpi.kind], row.of(baseline).value
     before = None if base is None else base.value
     delta = (None, None, None) if cell.delta is None else (cell.delta.value, cell.delta.low, cell.delta.high)
@@ -182,7 +206,7 @@ def _difference(sheet: _Sheet, row: Row, cell: Cell, baseline: str) -> int:
         per_cent = [share, None, None] if cell.delta.effect is None else [share, share - low, high - share]
     value = None if cell.value is None else cell.value.value
     numbers = [_in_unit(row.kpi, each) for each in (before, value, *delta)]
-    return sheet.add(
+    sheet.add(
         [row.kpi.label, unit.name, cell.name, *numbers, *per_cent, cell.verdict],
         ["", "", "", *[unit.number_format] * 5, *["#,##0.00"] * 3],
     )

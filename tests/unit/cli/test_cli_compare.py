@@ -117,7 +117,7 @@ def test_the_memo_is_written_in_all_kinds(random_file: str, tmp_path: Path, caps
     assert "<td>ann</td>" not in page
     assert ">ann<" not in page
     slides = pptx.Presentation(files[1]).slides
-    assert slides[0].shapes.title.text_frame.text == question
+    assert any(shape.has_text_frame and shape.text_frame.text == question for shape in slides[0].shapes)
     book = openpyxl.load_workbook(BytesIO(Path(files[2]).read_bytes()))
     assert book["Summary"]["A1"].value == question
     assert len(list(book["All numbers"].rows)) == 1 + 2 * 3
@@ -131,7 +131,7 @@ def test_the_command_of_the_memo_computes_it_again(
     assert main(["report", random_file, *typed, "--out", str(out), *ALONE]) == 0
     capsys.readouterr()
     book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
-    texts = [str(row[0].value) for row in book["Summary"].iter_rows()]
+    texts = [str(row[0].value) for row in book["Run again"].iter_rows()]
     command = next(text for text in texts if text.startswith("python -m dlsched compare "))
     monkeypatch.chdir(tmp_path)
     name = file_name("=two GPUs")
@@ -246,7 +246,7 @@ def test_the_memo_of_a_change_says_the_command_that_computes_it_again(
     typed = ["--policies", "fifo", "--set", "nodes=3", "--vary", "run_time_spread=0.5", "--futures", "1"]
     assert main(["report", exact_file, *typed, "--out", str(out), *ALONE]) == 0
     book = openpyxl.load_workbook(BytesIO(out.read_bytes()))
-    commands = [str(row[0].value) for row in book["Summary"].iter_rows() if "dlsched" in str(row[0].value)]
+    commands = [str(row[0].value) for row in book["Run again"].iter_rows() if "dlsched" in str(row[0].value)]
     assert [command.split()[3] for command in commands] == ["compare", "simulate"]
     monkeypatch.chdir(tmp_path)
     write_scenario(with_long_jobs(SimulationRules(restart_s=1.0)), file_name("=two GPUs"))
