@@ -169,8 +169,9 @@ class StudyItem(QueueItem):
         self.key = experiment_key(found.kind, spec.model_dump(mode="json"), found.version)
         self.kept_id = store.find_experiment(self.key) if store is not None and found.keep is None else None
         self.guess_s = found.estimate_s(spec)
-        if found.by_future and store is not None and self.kept_id is None:
-            self.known = store.cells_of(self.task.subject.content_hash)
+        about = self.task.subject
+        if found.by_future and store is not None and self.kept_id is None and isinstance(about, Scenario):
+            self.known = store.cells_of(about.content_hash)
 
     def send(self, pool: WorkerPool, channel: Channel, folder: Path) -> Future[Any]:
         """See :class:`QueueItem`."""
