@@ -10,7 +10,7 @@ from dlsched.studies.design import Futures, Variant
 from dlsched.studies.estimate import LEAST_S
 from dlsched.ui.fields import policy_and_params
 from dlsched.ui.frame import futures, futures_numbers, run_state, session
-from dlsched.ui.simulate import run
+from dlsched.ui.simulate import queue, run
 from dlsched.workload.studies.smd import sample_server_jobs
 from tests.support.assumptions import words_of
 from tests.support.page_text import kept
@@ -145,6 +145,8 @@ def test_the_recorded_month_is_kept_in_full_and_of_the_other_futures_numbers(ope
     assert not app.exception
     assert runner.wait(60)
     assert sorted(store.list_runs()["seed"]) == [0, 0]
+    fifo = [status for status in run_state.everything() if status.name == "FIFO"]
+    assert queue.how_far(fifo) == ("as recorded, then 3 of 3 futures", 1.0)
     numbers = futures_numbers.futures_numbers([(week, Variant(policy=key)) for key in ("fifo", "sjf")])
     assert numbers.places == (0, 1, 2, 3)
     asked = run.plan_of(week, [find("fifo"), find("sjf")], {})
@@ -165,8 +167,7 @@ def test_drawn_jobs_are_kept_in_full_for_the_first_draws(store, runner):
     assert runner.wait(60)
     assert len(store.list_runs()) == 5
     assert futures_numbers.futures_numbers([(given, Variant(policy="fifo"))]).places == tuple(range(8))
-    line = [status for status in run_state.everything() if status.name == "FIFO"]
-    assert len(line) > 5
+    assert queue.how_far(run_state.everything()) == ("5 of 5 futures with their jobs, then 3 of 3 others", 1.0)
 
 
 def test_cancelling_keeps_the_futures_that_are_done(store, runner):

@@ -113,6 +113,15 @@ class _Board:
 
 def _line(place: DeltaGenerator, name: str, group: Sequence[TaskStatus]) -> None:
     """Show one policy with its runs and the futures after them."""
+    words, share = how_far(group)
+    if all(status.state.is_over for status in group):
+        place.markdown(f"{outcome(group)} {safe(name)}{words and ': '}{words}")
+        return
+    place.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}: {safe(words, 200)}")
+
+
+def how_far(group: Sequence[TaskStatus]) -> tuple[str, float]:
+    """Return how far the work for one policy is, and its share: "as recorded, then 12 of 40 futures"."""
     runs = [status for status in group if futures_numbers.is_run(status)]
     ended = sum(status.state.is_over for status in runs)
     done, of, asked = futures_numbers.progress_of([status for status in group if status not in runs])
@@ -124,14 +133,10 @@ def _line(place: DeltaGenerator, name: str, group: Sequence[TaskStatus]) -> None
     if of:
         parts.append(f"{asked - of + int(done)} of {amount(asked, 'future' if len(runs) < 2 else 'other')}")
     words = ", then ".join(parts)
-    if all(status.state.is_over for status in group):
-        place.markdown(f"{outcome(group)} {safe(name)}{words and ': '}{words}")
-        return
     if ended < len(runs):
         now = next((status for status in runs if status.state is TaskState.RUNNING), None)
         words = f"{words}{words and ' · '}{now.text if now else 'waiting'}"
-    share = (sum(1.0 if one.state.is_over else one.share for one in runs) + done) / (len(runs) + of)
-    place.progress(min(max(share, 0.0), 1.0), text=f"{safe(name)}: {safe(words, 200)}")
+    return words, (sum(1.0 if one.state.is_over else one.share for one in runs) + done) / max(len(runs) + of, 1)
 
 
 def outcome(group: Sequence[TaskStatus]) -> str:
