@@ -9,6 +9,7 @@ from dlsched.metrics.run_facts import RunFacts
 from dlsched.metrics.tables import jobs_of, segments_of, waits_of
 from dlsched.sim.prepare import prepare
 from dlsched.ui.results.job import entries_of
+from dlsched.wording.clock import Clock
 from tests.support.server_scenarios import machines, training, with_servers
 from tests.support.sim_fakes import Fake, script, simulate
 
@@ -27,7 +28,7 @@ def test_a_gang_on_two_nodes():
     (span,) = timeline.spans
     assert (span.workers, span.servers, span.gpus, span.nodes) == (3, 2, 3, (0, 1))
     assert timeline.sentence.startswith("started at once; ran 45 s on n0, n1 with 3 workers and 2 servers; cost ")
-    entries = entries_of(timeline, rented=False)
+    entries = entries_of(timeline, Clock(), rented=False)
     assert entries[["Workers", "Servers", "GPUs"]].to_numpy().tolist() == [[3, 2, 3.0]]
 
 
@@ -42,7 +43,7 @@ def test_jobs_without_servers_are_told_as_before():
     facts = RunFacts(*run_of_rigid_job())
     timeline = timeline_of("a", jobs_of(facts), segments_of(facts), waits_of(facts), facts.log.end_s)
     assert "with" not in timeline.sentence
-    assert {"Workers", "Servers"}.isdisjoint(entries_of(timeline, rented=False).columns)
+    assert {"Workers", "Servers"}.isdisjoint(entries_of(timeline, Clock(), rented=False).columns)
 
 
 def run_of_rigid_job():

@@ -218,7 +218,7 @@ def test_the_answer_goes_through_plain_data_and_the_chip_says_the_share() -> Non
 
 def test_the_same_record_is_known_whatever_was_filled_in_since() -> None:
     assert has_same_record(HAND, HAND.with_columns(due_s=HAND.submit_s + 500))
-    assert not has_same_record(HAND, HAND.with_columns(recorded_start_s=HAND.recorded_start_s + 1))
+    assert not has_same_record(HAND, HAND.with_columns(recorded_start_s=known(HAND.recorded_start_s) + 1))
     assert not has_same_record(HAND, HAND.with_columns(recorded_start_s=None))
     assert not has_same_record(HAND, jobs_of([0, 60]))
 
