@@ -13,7 +13,7 @@ from tests.support.runs_for_store import small_scenario
 
 
 def recorded_week(days: int = 7, each_day: int = 18, **changes: Any) -> Scenario:
-    """Eighteen jobs a day on 4 GPUs, handed in over eight hours, mostly of an hour, some of half a day, all due two hours later.
+    """Eighteen jobs a day on 4 GPUs, over eight hours, mostly of an hour, some of half a day, due two hours later.
 
     Orders matter: SJF is better than FIFO on most days, not on all.
     """
