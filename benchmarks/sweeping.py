@@ -46,8 +46,10 @@ def scenario(jobs: int = JOBS) -> Scenario:
 
 def _spec(scenario: Scenario) -> SweepSpec:
     axes = [{"key": "nodes", "values": [8, 9]}, {"key": "arrivals", "values": [0.8, 0.9, 1.0, 1.1, 1.2]}]
-    seeds = list(range(RUNS // (10 * len(POLICIES))))
-    return read_spec({"scenario": scenario.content_hash, "axes": axes, "policies": POLICIES, "seeds": seeds})
+    futures = {"seeds": list(range(RUNS // (10 * len(POLICIES))))}
+    return read_spec(
+        {"scenario": scenario.content_hash, "axes": axes, "policies": POLICIES, "futures": {"seeds": seeds}}
+    )
 
 
 @dataclass(frozen=True)

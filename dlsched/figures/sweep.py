@@ -18,7 +18,15 @@ from dlsched.metrics.stats.compare import told
 from dlsched.metrics.stats.statements import Estimate
 from dlsched.studies.design.measures import MEASURES, SIGNED
 from dlsched.studies.sweep.answer import Sweep, Value, against_point, frontier, knee, value_at
-from dlsched.studies.sweep.words import axis_title, certainty, point_words, position, value_text, value_words
+from dlsched.studies.sweep.words import (
+    axis_title,
+    certainty,
+    point_words,
+    position,
+    value_text,
+    value_words,
+    where_words,
+)
 from dlsched.wording.formats import amount, listed, share, short_time
 
 HEIGHT = 380
@@ -98,7 +106,7 @@ def lines(
         add_means(figure, xs, [scale.factor * of.value for _, of in line.points], line.look, line.label, hover,
                   hover="%{customdata[1]}")  # fmt: skip
         ends = [line.points[0], line.points[-1]] if len(line.points) > 1 else line.points
-        words = [f"{value_text(kpi, of)} at {point_words(sweep, at)}" for at, of in ends]
+        words = [f"{value_text(kpi, of)} {where_words(sweep, at)}" for at, of in ends]
         parts.append(f"{line.label} {', '.join(words)}")
         rows += [row_of(sweep, at, line.policy, metric, of) for at, of in line.points]
     less = f", best {len(drawn)} of {len(sweep.policies)} policies" if not policy else f" of {sweep.labels[policy]}"
@@ -306,9 +314,9 @@ def cost_against_service(
     figure.update_xaxes(tickprefix=across.prefix, separatethousands=True)
     figure.update_yaxes(tickprefix=up.prefix, separatethousands=True)
     log_axis(figure, up, [one.service for one in choices])
-    names = [f"{sweep.labels[one.policy]} at {point_words(sweep, one.point)}" for one in efficient[:6]]
+    names = [f"{sweep.labels[one.policy]} {where_words(sweep, one.point)}" for one in efficient[:6]]
     more = f" and {len(efficient) - 6} more" if len(efficient) > 6 else ""
-    ringed = "" if bend is None else f" Knee: {sweep.labels[bend.policy]} at {point_words(sweep, bend.point)}."
+    ringed = "" if bend is None else f" Knee: {sweep.labels[bend.policy]} {where_words(sweep, bend.point)}."
     alt = f"Not dominated in {paid.label} and {served.label}: {listed(names)}{more}.{ringed}"
     return Chart(figure, alt, pd.DataFrame(rows))
 

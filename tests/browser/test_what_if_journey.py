@@ -1,4 +1,4 @@
-"""What if in a real browser: move a control, read the card with its interval, open the link elsewhere, keep it."""
+"""What if in a real browser: move a control, read the card with its range, open the link elsewhere, keep it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.browser.conftest import Server, settle
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 FIRST_MS = 240_000  # the first answer on a machine compiles
 SAID = "h2"
+BOTH = "With 5% more jobs, one more node "
 
 
 def said(tab: Any) -> str:
@@ -18,7 +19,8 @@ def said(tab: Any) -> str:
 
 
 def cards(tab: Any) -> list[str]:
-    return [text.replace("\n", " ") for text in tab.locator("[data-testid=stMetric]").all_inner_texts()]
+    found = tab.locator("[class*=st-key-whatif-card-]").all_inner_texts()
+    return [" ".join(text.split()) for text in found]
 
 
 def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere(
@@ -33,18 +35,26 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     settle(page)
     late = next(text for text in cards(page) if text.startswith("Late jobs"))
     assert late not in before
-    assert "±" in late
+    assert "95% interval" in late
     assert "pp, better" in late
-    assert "10 paired draws" in said(page)
+    assert "Today " in late
+    assert "21 simulated versions of the workload" in said(page)
 
     slider = page.locator(".st-key-whatif-demand input[type=range]")
     slider.focus()
     page.keyboard.press("ArrowRight")
-    page.get_by_text("One more node and demand +5%").first.wait_for(timeout=30_000)
+    page.get_by_text(BOTH).first.wait_for(timeout=30_000)
     settle(page)
     sentence, link = said(page), page.url
     assert "set=nodes%3A9" in link
     assert "set=demand%3A1.05" in link
+    row = " ".join(page.locator(".st-key-whatif-row").inner_text().split())
+    assert "With: 5% more jobs ✕ Option: one more node ✕" in row
+    assert all("Doing nothing " in text for text in cards(page))
+    heights = [
+        box["height"] for one in page.locator("[class*=st-key-whatif-card-]").all() if (box := one.bounding_box())
+    ]
+    assert max(heights) - min(heights) < 2
 
     elsewhere = browser.new_context(viewport={"width": 1024, "height": 800}, color_scheme="dark")
     again = elsewhere.new_page()
@@ -63,22 +73,33 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
     settle(page)
     page.locator(".st-key-whatif-kept button").first.click()
     page.locator("[class*=st-key-whatif-open] button").first.click()
-    page.locator(SAID, has_text="One more node and demand +5%").first.wait_for()
+    page.locator(SAID, has_text=BOTH).first.wait_for()
     settle(page)
     assert said(page) == sentence
 
 
-def test_what_takes_long_shows_a_rough_answer_first_and_can_be_cancelled(server: Server, page: Any) -> None:
-    page.goto(f"{server.url}/whatif?set=restart_s:30&set=nodes:10&to=srtf&draws=30")
+def test_what_takes_long_shows_the_first_future_and_can_be_cancelled(server: Server, page: Any) -> None:
+    page.goto(f"{server.url}/whatif?set=restart_s:30&set=nodes:10&to=srtf")
     apply = page.locator(".st-key-whatif-apply button").first
     apply.wait_for(timeout=FIRST_MS)
-    assert apply.inner_text().startswith("Apply to 30 draws, about ")
+    assert apply.inner_text().startswith("Confirm with 20 futures, about ")
     apply.click()
-    page.get_by_text("refining: more draws are under way").first.wait_for(timeout=60_000)
-    assert "rough, one draw does not tell them apart" in said(page)
+    page.get_by_text("20 futures under way").first.wait_for(timeout=60_000)
+    assert "rough preview" in said(page)
     page.wait_for_timeout(1000)
     page.locator(".st-key-whatif-cancel button").first.click()
     page.get_by_text("Cancelled. Nothing was kept.").first.wait_for(timeout=20_000)
     settle(page)
     assert page.locator(".st-key-whatif-apply button").first.is_visible()
-    assert "rough, one draw" in said(page)
+    assert "rough preview" in said(page)
+
+
+def test_the_cheapest_size_is_looked_for_under_the_same_conditions(server: Server, page: Any) -> None:
+    page.goto(f"{server.url}/whatif?set=demand:1.3&to=sjf")
+    page.locator(SAID, has_text="With 30% more jobs").first.wait_for(timeout=FIRST_MS)
+    settle(page)
+    page.locator(".st-key-whatif-size button").first.click()
+    page.wait_for_url("**/size**", timeout=30_000)
+    settle(page)
+    assert "30% more jobs" in page.locator("[data-testid=stMain]").inner_text()
+    assert "SJF" in page.locator("[data-testid=stMain]").inner_text()

@@ -80,7 +80,7 @@ def point_words(sweep: Sweep, point: int) -> str:
     return ", ".join(parts) or AS_IT_IS
 
 
-def _where(sweep: Sweep, point: int) -> str:
+def where_words(sweep: Sweep, point: int) -> str:
     """Return a point as a condition: "at 8 nodes", "with 30% more jobs", "with the scenario as it is"."""
     moved = [axis.key for axis, value in zip(sweep.axes, sweep.points[point], strict=True) if value is not None]
     if not moved:
@@ -163,7 +163,7 @@ def fewer_words(sweep: Sweep, regret: Regret) -> str:
         return ""
     _, ours, theirs, other, point = max(found, key=lambda one: one[0])
     most, fewer = f"{_name(sweep, other)} completes {number(theirs)}", f"{_name(sweep, regret.policy)} completes"
-    return f"{fewer} {number(ours)} jobs where {most}, {_where(sweep, point)}"
+    return f"{fewer} {number(ours)} jobs where {most}, {where_words(sweep, point)}"
 
 
 def _of_policies(sweep: Sweep, metric: str) -> str:
@@ -185,7 +185,7 @@ def _of_policies(sweep: Sweep, metric: str) -> str:
     more = "worse" if MEASURES[metric].kind != "share" or worst.percents[at] is not None else "more"
     change = loss_at(sweep, at, worst.policy, metric)
     sure = "" if change is None or sweep.exact else told(MEASURES[metric], change).verdict
-    other = f"{_name(sweep, worst.policy)} can be {loss_words(sweep, worst, metric)} {more}, {_where(sweep, at)}"
+    other = f"{_name(sweep, worst.policy)} can be {loss_words(sweep, worst, metric)} {more}, {where_words(sweep, at)}"
     return f"{first}; {other}{f', {sure}' if sure else ''}"
 
 
@@ -218,7 +218,7 @@ def _of_one(sweep: Sweep, metric: str) -> str:
     if any(role_of(axis.key) == "option" for axis in sweep.axes):  # what is chosen may be better or worse
         sign = 1.0 if kpi.better == "lower" else -1.0
         ends = [min(known, key=lambda one: sign * one[1].value), max(known, key=lambda one: sign * one[1].value)]
-    words = [f"{value_text(kpi, of)} {_where(sweep, point)}" for point, of in ends]
+    words = [f"{value_text(kpi, of)} {where_words(sweep, point)}" for point, of in ends]
     return f"from {words[0]} to {words[1]} under {label}" if ends[0][0] != ends[1][0] else f"{words[0]} under {label}"
 
 
