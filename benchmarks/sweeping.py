@@ -47,9 +47,7 @@ def scenario(jobs: int = JOBS) -> Scenario:
 def _spec(scenario: Scenario) -> SweepSpec:
     axes = [{"key": "nodes", "values": [8, 9]}, {"key": "arrivals", "values": [0.8, 0.9, 1.0, 1.1, 1.2]}]
     futures = {"seeds": list(range(RUNS // (10 * len(POLICIES))))}
-    return read_spec(
-        {"scenario": scenario.content_hash, "axes": axes, "policies": POLICIES, "futures": {"seeds": seeds}}
-    )
+    return read_spec({"scenario": scenario.content_hash, "axes": axes, "policies": POLICIES, "futures": futures})
 
 
 @dataclass(frozen=True)
