@@ -13,9 +13,10 @@ import streamlit as st
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S, HOUR_S, MINUTE_S
 from dlsched.metrics.kpi import KPIS
+from dlsched.metrics.money import cost_keys
 from dlsched.metrics.summary import Metrics
 from dlsched.policies.registry import LABELS, find
-from dlsched.ui.frame import charts, run_state, runs_of, session
+from dlsched.ui.frame import charts, loaders, run_state, runs_of, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import mistakes_shown, sentence
 from dlsched.ui.frame.scenario_bar import policy_label
@@ -25,7 +26,7 @@ from dlsched.ui.scenario import samples
 from dlsched.ui.simulate import run
 from dlsched.ui.simulate.queue import live_queue
 from dlsched.wording.caveats import caveats_of
-from dlsched.wording.formats import amount, money
+from dlsched.wording.formats import amount
 
 DEMO_POLICIES = ("fifo", "easy-backfill", "sjf")
 STARTERS = (
@@ -120,13 +121,7 @@ def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED)
         own = group[group["code_version"] == group["code_version"].iloc[0]].sort_values("seed", kind="stable")
         row = own.iloc[0]
         version = "" if pd.isna(row["version"]) else f" v{int(row['version'])}"
-        told = _headline(row)
-        cost = told["cost_month"]
-        facts = [
-            f"wait p95 {KPIS['wait_p95'].show(told['wait_p95'])}",
-            f"{money(cost)}/month" if cost is not None else "no price set",
-            age((now - own["created_at"].max()).total_seconds()),
-        ]
+        facts = [*_facts(row), age((now - own["created_at"].max()).total_seconds())]
         title = f"{policy_label(str(row['policy']))} on {row['scenario_name']}{version}"
         lines.append(Recent(str(row["run_id"]), str(row["scenario_hash"]), title, " · ".join(facts)))
         if len(lines) == most:
@@ -134,12 +129,20 @@ def recent_of(runs: pd.DataFrame, now: datetime, most: int = session.MAX_TICKED)
     return lines
 
 
-def _headline(row: pd.Series[Any]) -> Metrics:
-    """Return what pages tell of a policy: what was recorded, else means over futures; of older versions the run's."""
+def _facts(row: pd.Series[Any]) -> list[str]:
+    """Return wait and cost of a policy as other pages tell them: of the recorded month, else means over futures.
+
+    Of an older version only its run is known. Costs as in :mod:`dlsched.metrics.money`.
+    """
+    told: Metrics = {key: None if pd.isna(row[key]) else float(row[key]) for key in ("wait_p95", "cost_month")}
+    keys = cost_keys(rents=False)
     if not bool(row.get("stale", True)) and row["policy"] in LABELS:
         (own,) = runs_of.chosen_of([str(row["run_id"])])
-        return runs_of.numbers_of([own]).headline(own.label)
-    return {key: None if pd.isna(row[key]) else float(row[key]) for key in ("wait_p95", "cost_month")}
+        told = runs_of.numbers_of([own]).headline(own.label)
+        keys = cost_keys(rents=loaders.scenario_of(str(row["run_id"])).cluster.free_slots > 0)
+    cost = next((key for key in keys if told.get(key) is not None), "")
+    price = f"{KPIS[cost].label.lower()} {KPIS['total_cost'].show(told[cost])}" if cost else "no price set"
+    return [f"wait p95 {KPIS['wait_p95'].show(told['wait_p95'])}", price]
 
 
 def age(seconds: float) -> str:

@@ -183,8 +183,8 @@ def picture_rows(shown: Compared, *, rented: bool) -> list[Row]:
     metrics = dict(shown.numbers.metrics[comparison.baseline][0])
     for key in ("preemptions", "other_width_share"):  # one policy that does it is enough for all to be told alike
         metrics[key] = max((futures[0].get(key) or 0 for futures in shown.numbers.metrics.values()), default=0)
-    keys = [cost_key(comparison) or key if key == "total_cost" else key
-            for key in cards.card_keys(metrics, money_first=rented)[:PICTURES]]  # fmt: skip
+    keys = [cost_key(comparison) or key if key == "total_cost" else key for key in cards.card_keys(metrics)[:PICTURES]]
+    keys = ["total_cost", keys[1], keys[0]] if rented and metrics.get("total_cost") is not None else keys
     rows = {row.kpi.key: row for key in (*keys, *ELSE_PICTURED) if (row := comparison.row(key)) is not None}
     return list(rows.values())[:PICTURES]
 
