@@ -6,6 +6,8 @@ from argparse import Namespace
 from datetime import date
 from pathlib import Path
 
+from pandas import DataFrame
+
 from dlsched.cli.compare import Compared, complaints, computed
 from dlsched.cli.output import clear_line, print_json, printable
 from dlsched.domain.errors import InputError
@@ -15,7 +17,7 @@ from dlsched.report.evidence import winners_of
 from dlsched.report.memo import Memo, build
 from dlsched.report.write import content, kind_of
 from dlsched.studies.code_version import code_version
-from dlsched.studies.design import changed
+from dlsched.studies.design import changed, in_full
 from dlsched.studies.simulation import simulate
 from dlsched.wording.caveats import mind_line, plain_caveats
 
@@ -79,20 +81,20 @@ def memo_of(found: Compared, options: Namespace) -> Memo:
 
 
 def _who(found: Compared, *, hide_names: bool) -> tuple[tuple[Winners, ...], int]:
-    """Return who gains and loses in the first draw, run again for its jobs, and how many jobs all completed."""
-    seed = found.futures.seeds[0]
-    jobs = {}
-    for name in found.draws:
-        variant = found.variants[name]
-        changes = found.futures.changes_in(seed) | {**found.condition.changes, **variant.changes}
-        made = changed(found.scenario, changes, seed)
-        jobs[name] = simulate(made, variant.policy, variant.params, seed).jobs
-    names = list(jobs)
-    done = [set(table.loc[table["status"] == "completed", "job_id"]) for table in jobs.values()]
-    after = {name: [jobs[name]] for name in names[1:]}
+    """Return who gains and loses in the first futures, run again for their jobs, and how many all completed in one."""
+    seeds = [found.futures.seeds[place] for place in in_full(found.basis, found.futures)]
+    jobs = {name: [_jobs(found, name, seed) for seed in seeds] for name in found.draws}
+    base, *names = jobs
+    done = [set(first.loc[first["status"] == "completed", "job_id"]) for first, *_ in jobs.values()]
     exact = found.basis.kind != "drawn"
-    who = winners_of(names[0], [jobs[names[0]]], after, exact=exact, hide_names=hide_names)
+    who = winners_of(base, jobs[base], {name: jobs[name] for name in names}, exact=exact, hide_names=hide_names)
     return who, len(set.intersection(*done))
+
+
+def _jobs(found: Compared, name: str, seed: int) -> DataFrame:
+    variant = found.variants[name]
+    changes = found.futures.changes_in(seed) | {**found.condition.changes, **variant.changes}
+    return simulate(changed(found.scenario, changes, seed), variant.policy, variant.params, seed).jobs
 
 
 def _write(path: str, data: bytes) -> None:

@@ -8,10 +8,12 @@ from dlsched.metrics.findings import HEADLINES
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.money import COSTS
 from dlsched.metrics.stats.compare import Cell, Comparison
+from dlsched.metrics.stats.intervals import SAME_NUMBER
 from dlsched.report.alternatives import NOTHING, SPOKEN, TODAY, Alternative
 from dlsched.report.choice import BAD, GOOD, Advice, Reason
 from dlsched.wording.certainty import count_words
 from dlsched.wording.formats import amount, capital, listed, money
+from dlsched.wording.settings import within_sentence
 
 ENOUGH_FUTURES = 10
 MOST_TOLD = 2
@@ -41,11 +43,11 @@ def advice_words(advice: Advice, comparison: Comparison, options: Sequence[Alter
         told += _ties(advice, comparison, named)
     told += f" How sure: {comparison.certainty}."
     if words := best.condition.words:
-        return f"With {words}: {told[:1].lower()}{told[1:]}"
+        return f"With {words}: {within_sentence(told)}"
     return told
 
 
-def headline(advice: Advice, comparison: Comparison, options: Sequence[Alternative]) -> str:
+def headline(advice: Advice, options: Sequence[Alternative]) -> str:
     """Return the advice as the title of a slide: "Choose SJF: late jobs fall from 50% to 30%"."""
     named = {one.name: one for one in options}
     reasons = advice.of(advice.option)
@@ -55,11 +57,11 @@ def headline(advice: Advice, comparison: Comparison, options: Sequence[Alternati
     if advice.kind == "size":
         return f"Choose {named[advice.option].spoken}: the targets are met"
     if advice.kind == "trade-off":
-        return _no_winner(advice, comparison)
+        return _no_winner(advice)
     if advice.kind == "unranked":
-        names = _told(advice)
-        better = f"{'is' if len(names) == 1 else 'are'} better than {named[advice.option].spoken}"
-        return f"{capital(_names(names, named))} {better}"
+        beaten = "each of them is" if len(_told(advice)) > 1 else "it is"
+        names = capital(_names(_told(advice), named))
+        return f"{names} before {named[advice.option].spoken}, but {beaten} beaten by another option"
     if advice.kind == "rough":
         return f"Rough preview: confirm with {amount(ENOUGH_FUTURES, 'simulation')}"
     return f"{stay_words(advice.option)}: no option is clearly better"
@@ -95,47 +97,39 @@ def count_finding(comparison: Comparison, service: str) -> str:
 
 
 def _advised(advice: Advice, comparison: Comparison, named: Mapping[str, Alternative]) -> str:
-    base = stay_words(advice.option)
-    told = _told(advice)
-    others = [f"{spoken}: {_all(advice.of(name), comparison)}" for name in told[:MOST_TOLD]
-              for spoken in [named[name].spoken]]  # fmt: skip
-    more = f"; {len(told) - MOST_TOLD} more in the table" if len(told) > MOST_TOLD else ""
-    if advice.kind == "rough":
-        enough = f"Rough preview: confirm with {amount(ENOUGH_FUTURES, 'simulation')} before deciding"
-        base_name = named[advice.option].spoken
-        seen = "; ".join(f"{named[name].spoken}: {_seen(advice.of(name), base_name)}" for name in told[:MOST_TOLD])
-        return f"{enough}. {capital(seen)}{more}" if seen else enough
-    if advice.kind == "size":
-        reasons = advice.of(advice.option)
-        found = named[advice.option]
-        return f"Choose {found.spoken}: {found.claim} {capital(_all(reasons, comparison))}"
+    """Return the advice and its numbers, without what else to mind."""
+    option, told = named[advice.option], _told(advice)
+    reasons = advice.of(advice.option)
     if advice.kind == "choose":
-        reasons = advice.of(advice.option)
-        return f"{_choose(reasons, named[advice.option])}: {_all(reasons, comparison)}"
-    if not others:
-        return f"{base}: nothing it is compared with can be chosen" if named else base
-    if advice.kind == "unranked":
-        better = headline(advice, comparison, list(named.values()))
-        return (
-            f"{better}, but {'each' if len(told) > 1 else 'it'} is beaten by another option: which is best is not "
-            f"clear. {capital('; '.join(others))}{more}"
-        )
-    if advice.kind == "trade-off":
-        return f"{_no_winner(advice, comparison)}: {_unless(base)}. {capital('; '.join(others))}{more}"
-    return f"{base}: no option is clearly better. {capital('; '.join(others))}{more}"
+        return f"{_choose(reasons, option)}: {_all(reasons, comparison)}"
+    if advice.kind == "size":
+        unpriced = [one for one in reasons if one.metric not in COSTS]  # the claim has its price
+        return f"Choose {option.spoken}: {option.claim} {capital(_all(unpriced, comparison))}"
+    stay = stay_words(advice.option)
+    opening = headline(advice, list(named.values()))
+    opening += {
+        "rough": " before deciding",
+        "trade-off": f": {within_sentence(stay)} unless the gain is worth the loss",
+    }.get(advice.kind, "")
+    if not told:
+        return f"{stay}: nothing it is compared with can be chosen" if advice.kind == "stay" else opening
+    is_rough = advice.kind == "rough"
+    others = [
+        f"{named[name].spoken}: "
+        + (_seen(advice.of(name), option.spoken) if is_rough else _all(advice.of(name), comparison))
+        for name in told[:MOST_TOLD]
+    ]
+    more = f"; {len(told) - MOST_TOLD} more in the table" if len(told) > MOST_TOLD else ""
+    return f"{opening}. {capital('; '.join(others))}{more}"
 
 
 def _choose(reasons: Sequence[Reason], best: Alternative) -> str:
-    """Return "Choose SJF", as sure as what is better: "SJF is likely the better choice"."""
+    """Return "Choose SJF", as sure as what is better: "The better choice is likely SJF"."""
     sure = any(one.verdict == "better" for one in reasons)
-    return f"Choose {best.spoken}" if sure else f"{capital(best.spoken)} is likely the better choice"
+    return f"Choose {best.spoken}" if sure else f"The better choice is likely {best.spoken}"
 
 
-def _unless(stay: str) -> str:
-    return f"{stay[:1].lower()}{stay[1:]} unless the gain is worth the loss"
-
-
-def _no_winner(advice: Advice, comparison: Comparison) -> str:
+def _no_winner(advice: Advice) -> str:
     """Return "No option wins on both cost and wait", of what the first option makes better and worse."""
     first = advice.of(_told(advice)[0])
     gain = next(one.metric for one in first if one.verdict in GOOD)
@@ -195,9 +189,21 @@ def _clause(reason: Reason, cell: Cell) -> str:
         return f"what happens to {name} is not clear" + (f" ({seen})" if seen else "")
     if reason.verdict == "mixed":
         return f"{moves(reason)} in the recorded month, {count_words('mixed', change.better, change.worse, change.n)}"
-    is_constant = change.low == change.high and reason.metric in COSTS
-    behind = "" if is_constant or not cell.told.brackets else f" ({cell.told.brackets})"
+    behind = "" if is_plain_cost(reason.metric, cell) or not cell.told.brackets else f" ({cell.told.brackets})"
     return f"{moves(reason)}{behind}"
+
+
+def is_plain_cost(metric: str, cell: Cell) -> bool:
+    """Whether a cost differs by the same sum in every future, so that nothing has to be said of how sure that is."""
+    change = cell.delta
+    if metric not in COSTS or change is None or change.low is None or change.high is None:
+        return metric in COSTS and change is not None and change.kind == "exact"
+    return change.high - change.low <= SAME_NUMBER * abs(change.value)
+
+
+def cost_words(metric: str, usd: float) -> str:
+    """Return a difference in cost: "$87,600 more a month"."""
+    return f"{money(abs(usd))} {'more' if usd > 0 else 'less'}{PER.get(metric, '')}"
 
 
 def moves(reason: Reason) -> str:

@@ -9,6 +9,7 @@ from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.stats.compare import Cell, Row, what_differs
 from dlsched.metrics.winner_words import change_words, many_words, notes, quartiles_words, sentence
 from dlsched.metrics.winners import QUANTITIES, Group, Winners
+from dlsched.report.alternatives import SPOKEN
 from dlsched.report.evidence import Frontier, Sensitivity, asked_words, ends, noun
 from dlsched.report.markup import element, listing, said, table
 from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo, cell_lines
@@ -26,7 +27,7 @@ WORDS = {"better": "better", "likely better": "better", "worse": "worse", "likel
 MOST_GROUPS, MOST_GROUPS_DENSE = 6, 4
 MOST_ASSUMPTIONS, MOST_ASSUMPTIONS_DENSE = 8, 3
 MOST_CAUTIONS = 2
-DENSE = 550
+DENSE = 700
 """With more letters in its texts the page is set smaller, so that it stays one page."""
 STYLE = f"""
 @page{{size:A4;margin:11mm 12mm}}
@@ -107,7 +108,7 @@ def _table(memo: Memo) -> str:
     signs = [element("span", sign_of(memo, option.name), "sign") for option in memo.options]
     names = [f"{sign} {said(option.name, 40)}" for sign, option in zip(signs, memo.options, strict=True)]
     head = [f"How sure: {said(memo.certainty)}", *names]
-    head[1] += " <small>(baseline)</small>"
+    head[1] += "" if memo.baseline in SPOKEN else " <small>(do nothing)</small>"
     rows = [[said(row.kpi.label), *(_cell(row, cell, memo) for cell in row.cells)] for row in memo.rows]
     same = f"The same under all options: {said(memo.same)}." if memo.same else ""
     return table(head, rows, caption=same)
@@ -116,11 +117,11 @@ def _table(memo: Memo) -> str:
 def _cell(row: Row, cell: Cell, memo: Memo) -> str:
     """Return the value, below it its range and how it differs from the baseline."""
     value, *rest = cell_lines(row, cell, memo.comparison)
-    lines = [element("b", said(value))]
-    for text in rest:
-        kind = WORDS.get(cell.verdict, "none") if text == cell.delta_text else "around"
-        lines.append(element("span", said(text), kind))
-    return "<br>".join(lines)
+    kinds = ["around"] * len(rest)
+    if rest and cell.delta is not None:
+        kinds[-1] = WORDS.get(cell.verdict, "none")
+    lines = [element("span", said(text), kind) for text, kind in zip(rest, kinds, strict=True)]
+    return "<br>".join((element("b", said(value)), *lines))
 
 
 def sign_of(memo: Memo, name: str) -> str:

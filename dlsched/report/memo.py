@@ -17,14 +17,16 @@ from dlsched.metrics.limits import LIMITS, NOTHING_LEFT, Limited, all_limited
 from dlsched.metrics.money import COSTS, cost_key, cost_keys
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import COMPARED, Cell, Comparison, Row, check_same_workload, compare
+from dlsched.metrics.stats.intervals import SAME_NUMBER
+from dlsched.metrics.stats.statements import Estimate
 from dlsched.metrics.winners import Winners
-from dlsched.report.advice_words import advice_words, headline, service_finding
+from dlsched.report.advice_words import advice_words, cost_words, headline, is_plain_cost, service_finding
 from dlsched.report.alternatives import NOTHING, TODAY, Alternative, Condition, Origin
 from dlsched.report.choice import Advice, Choice, Point, service_key
 from dlsched.report.claims import claims_of, contradictions
 from dlsched.report.evidence import Frontier, Sensitivity
 from dlsched.report.rerun import commands
-from dlsched.report.units import UNITS, Dot, titled
+from dlsched.report.units import UNITS, Bars, Dot, Unit, titled
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
 from dlsched.wording.caveats import Caveat
@@ -34,6 +36,8 @@ from dlsched.wording.formats import MISSING, amount, capital, count, listed, sha
 MOST_OPTIONS = 6
 MOST_ROWS = 3
 """Numbers of the first page: service, cost, and what else decides; the appendix has all."""
+SAYS_NOTHING = 0.95
+"""A proven bound that leaves so much of a number to gain is not told."""
 FEW_OPTIONS = 4
 """With more options cells are narrow and high."""
 LONGEST = {"question": 200, "recommendation": 700, "note": 300}
@@ -122,7 +126,7 @@ class Memo:
     @property
     def headline(self) -> str:
         """The advice in a few words."""
-        return headline(self.advice, self.comparison, self.options)
+        return headline(self.advice, self.options)
 
     def finding(self, metric: str) -> str:
         """Return what the advised option does to a metric, as a title."""
@@ -157,9 +161,8 @@ class Memo:
     def at(self, point: Point) -> Dot:
         """Return cost and service with their ranges in the units of the axes."""
         paid, served = UNITS[KPIS[self.cost].kind], UNITS[KPIS[self.service].kind]
-        (less, more), (sooner, later) = point.cost.bars, point.service.bars
-        bars = (paid.of(less), paid.of(more)), (served.of(sooner), served.of(later))
-        return paid.of(point.cost.value), served.of(point.service.value), *bars
+        x_bars, y_bars = (_bars(of, unit) for of, unit in ((point.cost, paid), (point.service, served)))
+        return paid.of(point.cost.value), served.of(point.service.value), x_bars, y_bars
 
     @property
     def certainty(self) -> str:
@@ -231,7 +234,10 @@ def build(
     keys_of_bounds = [key for limit in LIMITS for key in (limit.key, limit.bound_key)]
     limited = {one.name: all_limited({key: one.headline(key, basis) for key in keys_of_bounds}) for one in options}
     compared = {row.kpi.key for row in comparison.rows if row.kpi.key not in COSTS or row in rows}
-    limited = {name: [one for one in found if one.limit.key in compared] for name, found in limited.items()}
+    limited = {
+        name: [one for one in found if one.limit.key in compared and one.left < SAYS_NOTHING]
+        for name, found in limited.items()
+    }
     return Memo(
         question.strip() or _question(options),
         advice,
@@ -256,6 +262,12 @@ def build(
     )
 
 
+def _bars(of: Estimate, unit: Unit) -> Bars:
+    """Return how far a range reaches, in a unit; rounding of what is the same in every future is no range."""
+    below, above = (0.0 if bar <= SAME_NUMBER * abs(of.value) else unit.of(bar) for bar in of.bars)
+    return below, above
+
+
 def bound_words(found: Limited) -> str:
     """Return what a proven bound leaves: "Total cost: could be up to 9% lower (proven limit, lower bound $91.00)"."""
     kpi, (side, end) = found.limit.kpi, ("higher", "upper") if found.limit.most else ("lower", "lower")
@@ -273,7 +285,10 @@ def cell_lines(row: Row, cell: Cell, comparison: Comparison) -> list[str]:
     around = range_words(row.kpi.kind, cell.value.low, cell.value.high)
     note = range_note(comparison.basis, comparison.futures)
     ranges = "" if not around else f"{around} {note}" if note.startswith("in ") else f"{note} {around}"
-    return [row.kpi.show(cell.value.value), *filter(None, (ranges, cell.delta_text))]
+    delta = cell.delta_text
+    if cell.delta is not None and cell.delta.value and is_plain_cost(row.kpi.key, cell):
+        delta = cost_words(row.kpi.key, cell.delta.value)
+    return [row.kpi.show(cell.value.value), *filter(None, (ranges, delta))]
 
 
 def _question(options: Sequence[Alternative]) -> str:

@@ -68,7 +68,7 @@ def test_the_memo_is_written_saved_and_opened_anywhere(
     page.get_by_role("textbox", name="Question").fill(question)
     page.keyboard.press("Tab")
     preview.get_by_role("heading", name=question).wait_for()
-    assert preview.locator(".advice").inner_text().startswith("Choose EASY backfill: it cuts late jobs")
+    assert preview.locator(".advice").inner_text().startswith("Choose EASY backfill: late jobs fall")
     assert preview.locator("circle").count() == 2
     settle(page)
 

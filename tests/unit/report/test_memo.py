@@ -90,7 +90,7 @@ def test_a_recorded_month_comes_first_and_months_from_its_days_decide():
 def test_what_is_likely_better_is_recommended_as_sure_as_it_is():
     mostly = [0.3] * 34 + [0.6] * 7
     memo = build([recorded("FIFO", 0.5), recorded("SJF", mostly)], made_on=DAY, basis=RECORDED)
-    assert memo.recommendation.startswith("SJF is likely the better choice: late jobs likely fall from 50% to 30% ")
+    assert memo.recommendation.startswith("The better choice is likely SJF: late jobs likely fall from 50% to 30% ")
     assert "likely better (33 of 40)" in memo.recommendation
     assert memo.best == "SJF"
 

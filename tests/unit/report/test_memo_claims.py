@@ -110,7 +110,7 @@ def _reads_without_contradiction(memo: Memo) -> None:
             assert cell.verdict == "better" or (cell.verdict == "same" and paid.verdict in GOOD)
             assert not {paid.verdict, done.verdict} & {*BAD}
         assert memo.best not in {point.name for point in memo.points if point.beaten}
-    if "likely the better choice" in text:
+    if "The better choice is likely" in text or "the better choice is likely" in text:
         assert service.of(memo.best).verdict == "likely better"
     for row in memo.rows:
         whole = known(memo.comparison.row(row.kpi.key))
