@@ -33,7 +33,7 @@ LOADS = (0.8, 1.0, 1.2, 1.4, 1.6)
 BESIDE = 0.2
 """How far low and high stand from what the scenario has, as a share of it."""
 WHERE_ZERO: Mapping[str, tuple[Value, ...]] = {
-    "restart_s": (60.0, 300.0),
+    "restart_s": (10.0, 30.0),
     "checkpoint_s": (600.0, HOUR_S),
     "estimate_error": (0.2, 0.5),
     "bug_share": (0.05, 0.15),
@@ -42,7 +42,10 @@ WHERE_ZERO: Mapping[str, tuple[Value, ...]] = {
     "failures": (168.0, 720.0),
     "days": (1.0,),
 }
-"""Low and high of changes whose own value is nothing: assumptions of ours, to be typed over."""
+"""Low and high of changes whose own value is nothing: assumptions of ours, to be typed over.
+
+Restarts are shorter than the quantum of LAS, 60 s: none of the usual policies refuses them.
+"""
 ASSUMPTIONS = (
     "demand", "durations", "nodes", "prices", "run_time_spread", "due_slack", "restart_s", "estimate_error",
     "weights",

@@ -13,19 +13,24 @@ from dlsched.studies.sweep.spec import MOST_RUNS, refuse_too_many
 from tests.support.runs_for_store import small_scenario
 
 
+@pytest.mark.parametrize("due_and_prices", [True, False])
 @pytest.mark.parametrize("key", [one.key for one in PRESETS])
-def test_every_preset_can_be_run(key: str) -> None:
+def test_every_preset_can_be_run_under_the_usual_policies(key: str, due_and_prices: bool) -> None:
     scenario = small_scenario(12)
+    if not due_and_prices:  # other things are varied then
+        cluster = Cluster(pools=(Pool(vm=VmType(name="two", gpus=2), count=2),))
+        scenario = scenario.replace(workload=scenario.workload.with_columns(due_s=None), cluster=cluster)
     mode, axes = preset(key, scenario)
     spec = read_spec(
         {
             "scenario": scenario.content_hash,
             "mode": mode,
             "axes": [axis.model_dump() for axis in axes],
-            "policies": ["fifo", "sjf"],
+            "policies": ["fifo", "sjf", "las"],
+            "futures": {"seeds": [0]},
         }
     )
-    assert len(planned(spec, scenario).keys) == 2 * len(spec.points)
+    assert len(planned(spec, scenario).keys) == 3 * len(spec.points)
 
 
 def test_sizes_are_around_the_present_one_and_leave_no_job_too_large() -> None:
@@ -71,7 +76,7 @@ def test_the_five_situations_and_what_stands_for_prices_where_there_are_none() -
     [
         ("arrivals", (0.8, 1.2), (0.8, 0.9, 1.0, 1.2, 1.4)),
         ("nodes", (1, 3), (1, 2, 3, 4)),
-        ("restart_s", (60, 300), (60, 300)),
+        ("restart_s", (10, 30), (10, 30)),
         ("bug_within_s", (240, 360), (240, 270, 300, 360, 420)),
         ("days", (1,), (1,)),
     ],
