@@ -1,6 +1,6 @@
 """Measure every promise and print target, measured, ok; status 1 when one is broken.
 
-Options: commands, elastic, experiment, pd-ors, renting, smd, steady, store, sweep, what-if.
+Options: commands, elastic, experiment, pd-ors, renting, size, smd, steady, store, sweep, what-if.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from benchmarks import (
     primal_dual,
     renting,
     rolling_horizon,
+    sizing,
     steady_experiment,
     steady_state,
     storing,
@@ -27,6 +28,7 @@ PARTS = {
     "elastic": rolling_horizon.lines,
     "pd-ors": primal_dual.lines,
     "renting": renting.lines,
+    "size": sizing.lines,
     "smd": admission.lines,
     "steady": steady_state.lines,
     "experiment": steady_experiment.lines,

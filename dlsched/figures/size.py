@@ -272,7 +272,7 @@ def _look(sizing: Sizing, room: Headroom, theme: Theme) -> tuple[str, Look]:
 
 def _bracket(room: Headroom) -> str:
     if room.last is None:
-        return f"misses the targets even with {jobs_words(room.first or 1.0)}"
+        return "misses the targets with the jobs of now"
     if room.first is None:
         return f"meets the targets with {jobs_words(room.last)}, the most that were tried"
     return f"meets the targets with {jobs_words(room.last)}, not with {jobs_words(room.first)}"

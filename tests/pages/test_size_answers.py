@@ -274,6 +274,24 @@ def test_a_growth_link_opens_its_part_with_its_question(store: Store, open_page:
     assert app.dataframe[-1].value["Nodes"].tolist() == ["2", "2", "5", "5", "5"]
 
 
+def test_what_to_order_is_added_to_the_memo_under_the_jobs_of_its_month(
+    store: Store, open_page: OpenPage, runner: Runner
+) -> None:
+    record = months(20.0, months=2)
+    experiment = saved(store, record)
+    app = open_page(PAGE, experiment=experiment)
+    assert "Order " in app.header[0].value
+    app = app.button(key="growth-memo").click().run()
+    assert not app.exception
+    assert runner.wait(WAIT_S)
+    assert app.title[0].value == "Report"
+    (info,) = store.list_experiments("what-if")
+    spec, last = store.get_experiment(info.experiment_id).spec, record.answer["orders"][-1]
+    assert spec["condition"] == {"demand": pytest.approx(last["load"])}
+    assert spec["changed"]["changes"] == {"nodes": last["counts"][0]}
+    assert store.get_setting(memo_options.PREFIX + scenario().content_hash) == [experiment]
+
+
 @pytest.mark.parametrize(
     ("field", "value", "complaint"),
     [

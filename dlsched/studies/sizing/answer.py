@@ -84,8 +84,10 @@ class Load(FrozenModel):
 
 
 class Headroom(FrozenModel):
-    """How much more load a size takes: the ``last`` factor that meets the targets and the ``first`` above it that does
-    not; None where none was found within the factors tried. ``loads``: those that ran all futures, ascending.
+    """How much more load a size takes: the ``last`` factor that meets the targets, the ``first`` that does not.
+
+    ``last`` is None where the size misses them with the jobs of now, ``first`` where the most tried meet them.
+    ``loads``: the jobs of now, and these two.
     """
 
     counts: Counts
@@ -163,7 +165,9 @@ def check_at(sizing: Sizing, counts: Counts) -> Check:
 
 def check_load(sizing: Sizing, load: Load) -> Check:
     """Return the verdict at a load."""
-    return judge(rule_at(sizing.rule, load), load.draws, load.error)
+    rule = rule_at(sizing.rule, load)
+    futures = 1 if rule.exact else rule.basis.futures + 1
+    return _check(rule, load.draws, load.error, futures, stopped=load.stopped)
 
 
 def _check(rule: Rule, draws: tuple[Replicate, ...], error: str, futures: int, *, stopped: bool) -> Check:

@@ -18,31 +18,34 @@ def headroom_of(trials: SizeTrials, counts: Counts) -> Headroom:
     Supposes that more load never serves better. A few futures guess where that is, all of them decide. May raise
     OutOfRuns.
     """
-    guess, _ = last_good(lambda step: trials.promises(counts, step / PER_ONE), PER_ONE, MOST)
-    last, first = last_good(lambda step: trials.meets(counts, step / PER_ONE), guess or 1, MOST)
-    shown = sorted({step for step in (PER_ONE, last, first) if step is not None})
-    for step in shown:
-        trials.complete(counts, step / PER_ONE)
+    trials.complete(counts)
+    now = trials.loaded(counts, 1.0)
+    if not trials.meets(counts):
+        return Headroom(counts=counts, last=None, first=1.0, loads=(now,))
+    guess, _ = last_good(lambda step: trials.promises(counts, step / PER_ONE), PER_ONE, PER_ONE, MOST)
+    last, first = last_good(lambda step: trials.meets(counts, step / PER_ONE), guess, PER_ONE, MOST)
+    trials.complete(counts, last / PER_ONE)
+    tried = [trials.loaded(counts, step / PER_ONE) for step in (last, first) if step is not None and step != PER_ONE]
     return Headroom(
         counts=counts,
-        last=None if last is None else last / PER_ONE,
+        last=last / PER_ONE,
         first=None if first is None else first / PER_ONE,
-        loads=tuple(trials.loaded(counts, step / PER_ONE) for step in shown),
+        loads=(now, *tried),
     )
 
 
-def last_good(good: Callable[[int], bool], start: int, most: int) -> tuple[int | None, int | None]:
-    """Return the last step from 1 to ``most`` that is good and the one after it, which is not; None = there is none.
+def last_good(good: Callable[[int], bool], start: int, least: int, most: int) -> tuple[int, int | None]:
+    """Return the last step up to ``most`` that is good and the one after it, which is not; None where ``most`` is good.
 
-    Goes from ``start`` in growing steps, then bisects.
+    Goes from ``start`` in growing steps, then bisects; ``least`` is known to be good.
     """
-    step, up = 1, good(start)
+    step, up = 1, start == least or good(start)
     known = start
     while True:
-        ahead = min(most, known + step) if up else max(1, known - step)
+        ahead = min(most, known + step) if up else max(least, known - step)
         if ahead == known:
-            return (known, None) if up else (None, known)
-        if good(ahead) != up:
+            return known, None
+        if (ahead == least or good(ahead)) != up:
             break
         known, step = ahead, 2 * step
     low, high = (known, ahead) if up else (ahead, known)

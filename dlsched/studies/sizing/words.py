@@ -41,7 +41,6 @@ from dlsched.wording.formats import (
     MISSING,
     amount,
     capital,
-    factor,
     listed,
     money,
     money_per_month,
@@ -374,8 +373,9 @@ def without_empty(rows: list[dict[str, Any]], column: str) -> list[dict[str, Any
 
 
 def notes_of(sizing: Sizing) -> list[str]:
-    """Return what else must be known of the answer: more nodes that do worse."""
-    return [reversal_words(sizing, one) for one in reversals(sizing)[:3]]
+    """Return what else must be known of the answer: more nodes that do worse, what a margin on top is worth."""
+    found = [reversal_words(sizing, one) for one in reversals(sizing)[:3]]
+    return [*found, MARGIN] if sizing.rule.recorded and sizing.answer is not None else found
 
 
 def cautions_of(sizing: Sizing, *, stale: bool = False, elsewhere: bool = False) -> list[Caution]:
@@ -465,8 +465,8 @@ def headroom_words(sizing: Sizing, room: Headroom) -> str:
     """Return how many jobs a size can handle: "28 nodes can handle 75% more jobs"."""
     size = ("Today's " if room.counts == sizing.today else "") + sizing.words(room.counts)
     if room.last is None:
-        return f"{size} cannot meet the targets even with {jobs_words(room.first or 1.0)}, the fewest that were tried."
-    jobs = "no more jobs than now" if room.last == 1 else f"{'only ' if room.last < 1 else ''}{jobs_words(room.last)}"
+        return f"{size} {'misses' if sum(room.counts) == 1 else 'miss'} the targets with the jobs of now."
+    jobs = "no more jobs than now" if room.last == 1 else jobs_words(room.last)
     most = "" if room.first is not None else ", the most that were tried"
     return f"{size} can handle {jobs}{most}."
 
@@ -477,9 +477,9 @@ def room_of(sizing: Sizing, counts: Counts) -> Headroom | None:
 
 
 def headroom_card(room: Headroom) -> str:
-    """Return how many more jobs a size can handle: "+18% jobs"; "none", or how many fewer it would take."""
+    """Return how many more jobs a size can handle: "+18% jobs", "none"."""
     if room.last is None:
-        return f"under {factor(room.first)} jobs"
+        return "none"
     percent = round(100 * (room.last - 1))
     at_least = "at least " if room.first is None and percent > 0 else ""
     return f"{at_least}{signed(percent)}% jobs" if percent else "none"
@@ -500,15 +500,15 @@ def headroom_cards(sizing: Sizing) -> list[tuple[str, str, str]]:
 
 
 def headroom_rows(sizing: Sizing) -> list[dict[str, str]]:
-    """Return every load that ran all futures as a row."""
+    """Return every load as a row: those that were stopped early without numbers."""
     rows = []
     for room in sizing.headroom:
         for load in room.loads:
             check = check_load(sizing, load)
             rows.append(
                 {"Size": sizing.words(room.counts), "Jobs": f"{load.factor:g}x"}
-                | {one.target.words: reached_words(one) for one in check.targets}
-                | {"All targets": VERDICTS[check.verdict]}
-                | ({} if check.n <= 1 else {"Met": hits_words(check)})
+                | {one.target.words: "" if load.stopped else reached_words(one) for one in check.targets}
+                | {"All targets": VERDICTS[check.verdict], "Met": hits_words(check) if check.n > 1 else ""}
+                | {"Why": check.why}
             )
-    return rows
+    return without_empty(without_empty(rows, "Why"), "Met")

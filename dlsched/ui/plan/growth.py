@@ -14,7 +14,7 @@ from dlsched.figures.growth import by_month
 from dlsched.metrics.kpi import KPIS
 from dlsched.studies.design import Variant
 from dlsched.studies.growth import GrowthSpec, check, read_spec, usual_runs
-from dlsched.studies.growth.answer import Growth, GrowthStep, month_of
+from dlsched.studies.growth.answer import Growth, GrowthStep, month_of, to_order
 from dlsched.studies.growth.words import (
     ASSUMED,
     asked_words,
@@ -31,7 +31,7 @@ from dlsched.ui.fields.targets import Goal, tag_of
 from dlsched.ui.frame import charts, parts, tables
 from dlsched.ui.frame.tables import is_empty, number_of, text_of
 from dlsched.ui.frame.text import safe
-from dlsched.ui.plan import size_state
+from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.size import keys_of, name_of
 from dlsched.ui.scenario import price_lists, trust
 from dlsched.ui.study_page import Asked
@@ -177,8 +177,8 @@ def _month(text: str, begin: str, place: int) -> int:
 # ---- the answer --------------------------------------------------------------------------------------
 
 
-def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
-    """Show an answer."""
+def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, is_current: bool) -> None:
+    """Show an answer; ``is_current``: it answers what the form asks."""
     answer = shown.answer
     parts.guard_rails(cautions_of(answer, stale=shown.stale, elsewhere=shown.elsewhere))
     own = [] if shown.elsewhere else trust.premises(scenario)
@@ -188,6 +188,9 @@ def view(shown: Shown[GrowthSpec, Growth], scenario: Scenario, _: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(safe(answer.label), color="gray", help="The policy that all months run under")
         st.badge(certainty(answer), color="gray", help="All months meet the same futures")
+        if not shown.elsewhere and to_order(answer) is not None:
+            st.space("stretch")
+            memo_options.buttons("growth", shown.experiment_id, scenario, is_current=is_current)
     names = {target.metric: KPIS[target.metric].label for target in answer.rule.targets}
     metric = parts.pick("Target", names, "growth-metric")
     charts.show(by_month(answer, metric, charts.page_theme()), "growth-months", caption=True)

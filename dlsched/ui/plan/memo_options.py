@@ -123,6 +123,12 @@ def _kept(experiment_id: str, scenario: Scenario) -> Kept | None:
         check(spec, scenario)
         differs = moved(spec, scenario)
         return Kept(subject(differs).words if differs else "", spec, experiment_id)
+    if record.kind == size_state.MONTHS.kind:
+        months = size_state.MONTHS.stored(experiment_id)
+        ordered = size_state.what_if_of_order(months.spec, months.answer, scenario)
+        if ordered is not None:
+            check(ordered, scenario)
+        return None if ordered is None else Kept(subject(moved(ordered, scenario)).words, ordered, experiment_id)
     if record.kind != size_state.SIZES.kind:
         return None
     shown = size_state.SIZES.stored(experiment_id)
@@ -222,6 +228,24 @@ def ask_about_size(experiment_id: str, scenario: Scenario) -> None:
     lacking = [one for one in with_size if what_if_state.answered(one.spec) is None]
     if lacking:
         session.runner().submit([question(one.spec, one.name, scenario) for one in lacking])
+
+
+def buttons(key: str, experiment_id: str, scenario: Scenario, *, is_current: bool, why_not: str = "") -> None:
+    """Offer to keep an answer of the page Size as an option, and to write the memo with it; ``why_not``: disabled."""
+    about = scenario.content_hash
+    kept = is_kept(about, experiment_id)
+    if kept:
+        st.button("Kept as an option ✕", key=f"{key}-unkeep", on_click=drop, args=(about, experiment_id),
+                  help="Take it off the options")  # fmt: skip
+    else:
+        st.button("Keep as option", key=f"{key}-keep", on_click=ask_about_size, disabled=bool(why_not),
+                  args=(experiment_id, scenario), type="primary" if is_current else "secondary",
+                  help=why_not or "The memo puts options side by side")  # fmt: skip
+    if st.button("Add to memo", key=f"{key}-memo", type="primary" if is_current and kept else "secondary",
+                 disabled=bool(why_not), help=why_not or "Keeps this as an option and opens the memo"):  # fmt: skip
+        ask_about_size(experiment_id, scenario)
+        want(experiment_id)
+        session.go("plan/report.py")
 
 
 def want(experiment_id: str) -> None:

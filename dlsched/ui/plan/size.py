@@ -198,23 +198,10 @@ def _table(answer: Sizing) -> None:
 
 def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_current: bool) -> None:
     """Offer what comes after an answer: keep it, write it down, change it, take it over."""
-    answer, about = shown.answer, shown.spec.scenario
-    is_kept = memo_options.is_kept(about, shown.experiment_id)
-    as_today = answer.answer == answer.today
-    why = "Today's cluster is the cheapest that does: there is nothing to choose" if as_today else ""
-    first = {"keep": is_current and not is_kept, "memo": is_current and is_kept}
-    if is_kept:
-        st.button("Kept as an option ✕", key="size-unkeep", on_click=memo_options.drop,
-                  args=(about, shown.experiment_id), help="Take it off the options")  # fmt: skip
-    else:
-        st.button("Keep as option", key="size-keep", on_click=memo_options.ask_about_size, disabled=as_today,
-                  args=(shown.experiment_id, scenario), type="primary" if first["keep"] else "secondary",
-                  help=why or "The report puts options side by side")  # fmt: skip
-    if st.button("Write memo", key="size-memo", type="primary" if first["memo"] else "secondary", disabled=as_today,
-                 help=why or "Keeps this as an option and opens the report"):  # fmt: skip
-        memo_options.ask_about_size(shown.experiment_id, scenario)
-        memo_options.want(shown.experiment_id)
-        session.go("plan/report.py")
+    answer = shown.answer
+    why = "Today's cluster is the cheapest that does: there is nothing to choose"
+    memo_options.buttons("size", shown.experiment_id, scenario, is_current=is_current,
+                         why_not=why if answer.answer == answer.today else "")  # fmt: skip
     if answer.answer != answer.today and st.button(
         "Open in What if", key="size-what-if", help="This size against today in the same futures: who wins, who loses"
     ):  # fmt: skip
@@ -234,7 +221,8 @@ def _overload(answer: Sizing, scenario: Scenario) -> list[Caution]:
     if answer.answer is None:
         return []
     try:
-        made = changed(scenario, {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)})
+        nodes = {vm.key: count for vm, count in zip(answer.types, answer.answer, strict=True)}
+        made = changed(scenario, {**answer.condition, **nodes})
     except DlschedError:
         return []
     load = offered_load(in_seconds(made), made.cluster)

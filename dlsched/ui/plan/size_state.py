@@ -16,10 +16,10 @@ from dlsched.studies import growth, sizing
 from dlsched.studies.design import Variant
 from dlsched.studies.design.factors import Value
 from dlsched.studies.growth import GrowthSpec
-from dlsched.studies.growth.answer import Growth
+from dlsched.studies.growth.answer import Growth, to_order
 from dlsched.studies.sizing import SizeSpec
 from dlsched.studies.sizing.answer import Sizing
-from dlsched.studies.sizing.conditions import read_condition, refuse_options, written
+from dlsched.studies.sizing.conditions import condition_at, read_condition, refuse_options, written
 from dlsched.studies.sizing.words import caveats_of_goal
 from dlsched.studies.what_if import WhatIfSpec, guess_s, unchanged
 from dlsched.ui import answers
@@ -150,6 +150,24 @@ def what_if_of(spec: SizeSpec, answer: Sizing, scenario: Scenario) -> WhatIfSpec
         scenario=scenario.content_hash,
         condition=spec.condition,
         baseline=baseline,
+        changed=Variant(policy=spec.policy, params=spec.params, changes=changes),
+        futures=spec.futures,
+    )
+
+
+def what_if_of_order(spec: GrowthSpec, answer: Growth, scenario: Scenario) -> WhatIfSpec | None:
+    """Return the what-if of the nodes to order against today's, with the jobs of the last month they are for.
+
+    None where nothing has to be ordered, or no size that holds was found.
+    """
+    order = to_order(answer)
+    if order is None or order.counts is None:
+        return None
+    changes = {vm.key: count for vm, count in zip(answer.types, order.counts, strict=True)}
+    return WhatIfSpec(
+        scenario=scenario.content_hash,
+        condition=condition_at(spec.condition, order.load),
+        baseline=Variant(policy=spec.policy, params=spec.params),
         changed=Variant(policy=spec.policy, params=spec.params, changes=changes),
         futures=spec.futures,
     )
