@@ -237,7 +237,7 @@ def _again(memo: Memo) -> str:
         ]
         for option in memo.options
     ]
-    head = ["Option", "Scenario", "Hash", "Seeds", "Code"]
+    head = ["Option", "Scenario", "Hash", "Futures", "Code"]
     lines = "\n".join(said(command) for command in memo.commands)
     files = ", ".join(dict.fromkeys(file_name(option.origin.name) for option in memo.options))
     how = f"<p>Save the scenario file ({said(files)}) beside you, then type:</p><pre>{lines}</pre>" if lines else ""

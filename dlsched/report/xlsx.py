@@ -228,7 +228,7 @@ def _frontier(sheet: _Sheet, book: Any, memo: Memo) -> None:
     cost, service = KPIS[memo.cost], KPIS[memo.service]
     paid, served = UNITS[cost.kind], UNITS[service.kind]
     sheet.add(["Option", memo.cost_title, "Lower by", "Higher by", memo.service_title, "Lower by", "Higher by",
-               "Another is no worse in both"], style="head")  # fmt: skip
+               "Beaten by another option"], style="head")  # fmt: skip
     chart = book.add_chart({"type": "scatter"})
     formats = ["", *[paid.number_format] * 3, *[served.number_format] * 3]
     for place, point in enumerate(memo.points):
@@ -289,18 +289,19 @@ def _sizes(sheet: _Sheet, book: Any, found: Frontier) -> None:
     for line in (f"Asked: {asked_words(sizing)}.", sentence(sizing), sure_words(sizing)):
         sheet.text(line)
     targets = [target.words for target in sizing.rule.targets]
-    sheet.add(["Size", "What", found.cost_title, "95% half width", found.service_title, "95% half width",
-               *targets, "Draws held", "Draws"], style="head")  # fmt: skip
-    formats = ["", "", *["#,##0.00"] * 2, *[service.number_format] * 2]
+    sheet.add(["Size", "What", found.cost_title, found.service_title, "Lower by", "Higher by",
+               *targets, "Futures met", "Futures"], style="head")  # fmt: skip
+    formats = ["", "", "#,##0.00", *[service.number_format] * 3]
     chart = book.add_chart({"type": "scatter"})
     for place, point in enumerate(found.points):
-        check, (x, y, (x_half, _), (y_half, _)) = check_at(sizing, point.counts), found.at(point)
-        at = sheet.add([sizing.words(point.counts), found.kind(point), x, x_half, y, y_half,
+        check, (x, y, _, y_bars) = check_at(sizing, point.counts), found.at(point)
+        at = sheet.add([sizing.words(point.counts), found.kind(point), x, y, *y_bars,
                         *map(reached_words, check.targets), check.hits, check.n], formats)  # fmt: skip
         special = found.kind(point) != "tried"
         chart.add_series({
             "name": f"='{sheet.name}'!$A${at + 1}", "categories": _cells(sheet, [at], "C"),
-            "values": _cells(sheet, [at], "E"), "y_error_bars": _error_bars(*[_cells(sheet, [at], "F")] * 2),
+            "values": _cells(sheet, [at], "D"),
+            "y_error_bars": _error_bars(_cells(sheet, [at], "E"), _cells(sheet, [at], "F")),
             "marker": {"type": "diamond" if special else "circle", "size": 10 if special else 6,
                        "fill": {"color": SHADES[place % len(SHADES)]}},
         })  # fmt: skip
@@ -323,16 +324,15 @@ def _assumptions(sheet: _Sheet, _book: Any, memo: Memo) -> None:
 
 
 def _numbers(sheet: _Sheet, _book: Any, memo: Memo) -> None:
-    """Write every metric of every draw."""
+    """Write every metric of every future."""
     keys = [key for key in KPIS if any(draw.get(key) is not None for option in memo.options for draw in option.draws)]
     kpis = [KPIS[key] for key in keys]
-    sheet.add(["Option", "Draw", "Seed", *(titled(kpi.label, kpi.kind) for kpi in kpis)], style="head")
-    formats = ["", "#,##0", "#,##0", *(UNITS[kpi.kind].number_format for kpi in kpis)]
+    sheet.add(["Option", "Future", *(titled(kpi.label, kpi.kind) for kpi in kpis)], style="head")
+    formats = ["", "#,##0", *(UNITS[kpi.kind].number_format for kpi in kpis)]
     for option in memo.options:
-        for place, draw in enumerate(option.draws):
-            seed = option.futures.seeds[place] if place < len(option.futures.seeds) else None
-            sheet.add([option.name, place + 1, seed, *(_in_unit(kpi, draw.get(kpi.key)) for kpi in kpis)], formats)
-    sheet.page.freeze_panes(1, 3)
+        for seed, draw in zip(option.futures.seeds, option.draws, strict=False):
+            sheet.add([option.name, seed, *(_in_unit(kpi, draw.get(kpi.key)) for kpi in kpis)], formats)
+    sheet.page.freeze_panes(1, 2)
 
 
 def _in_unit(kpi: KPI, value: float | None) -> float | None:

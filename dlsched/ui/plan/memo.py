@@ -1,4 +1,4 @@
-"""The page Report: which options, on which draws, a form on the left, the page as it will be printed on the right."""
+"""The page Report: which options under which condition, a form on the left, the page as it is printed on the right."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LABELS = {"html": "Download HTML", "pptx": "PPTX", "xlsx": "XLSX"}
 HELP = {
     "html": "One file that opens anywhere and prints on A4: no network, no account, no store",
     "pptx": "Slides with charts that can be edited, for a meeting",
-    "xlsx": "All numbers of all draws, for a spreadsheet",
+    "xlsx": "All numbers of all futures, for a spreadsheet",
 }
 
 

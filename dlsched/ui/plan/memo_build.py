@@ -46,9 +46,9 @@ from dlsched.wording.formats import count
 from dlsched.workload.import_report import in_seconds, offered_load
 
 Runs = tuple[tuple[str, tuple[str, ...]], ...]
-"""Label and runs, draw by draw, of each option, the baseline first."""
+"""Label and runs, future by future, of each option, the baseline first."""
 MOST_DRAWS = 10
-"""Who gains is told over at most so many draws: each needs all jobs of all runs."""
+"""Who gains is told over at most so many futures: each needs all jobs of all runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +119,11 @@ def memo_of_runs(chosen: Sequence[Series], wanted: Wanted) -> Memo:
     Raises
     ------
     InputError
-        As :func:`report.memo.build`, and where the runs have no draw in common.
+        As :func:`report.memo.build`, and where the runs have no future in common.
     """
     seeds = runs_of.shared_seeds(list(chosen))
     if not seeds:
-        raise InputError("options", "have no draw in common", "Run them with the same draws")
+        raise InputError("options", "have no future in common", "Run them in the same futures")
     options = [_run_option(series, seeds) for series in chosen]
     scenario = scenario_of(chosen)
     basis = runs_of.basis_of_series(chosen, len(seeds))
@@ -180,7 +180,7 @@ def _kept_winners(runs: Runs, exact: bool, hide_names: bool) -> tuple[Winners, .
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """What is known of an option on the draws of a memo; ``answer`` None where stored runs stand for it."""
+    """What is known of an option in the futures of a memo; ``answer`` None where stored runs stand for it."""
 
     kept: Kept
     draws: Sequence[Numbers]
@@ -189,7 +189,7 @@ class _Numbers:
 
 
 def memo_of_kept(scenario: Scenario, kept: Sequence[Kept], frame: WhatIfSpec, wanted: Wanted) -> Memo:
-    """Return the memo of kept answers, all of them computed on the draws of the frame.
+    """Return the memo of kept answers, all of them computed as the frame asks.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def _numbers(one: Kept, frame: WhatIfSpec, scenario: Scenario) -> _Numbers:
         return _Numbers(one, [loaders.metrics(run) for run in runs], audit, None)
     shown = memo_options.answer_of(one, frame)
     if shown is None:
-        raise InputError(f"option {one.name}", "was not computed on the draws of this memo", "Compute it again")
+        raise InputError(f"option {one.name}", "was not computed in the futures of this memo", "Compute it again")
     if shown.answer.errors:
         why = f"has a run that did not come to its end: {shown.answer.errors[0]}"
         raise InputError(f"option {one.name}", why, "Leave it out")

@@ -153,7 +153,7 @@ def test_all_draws_are_in_the_last_sheet():
     place = head.index("Late jobs, share (%)")
     late = [row[place].value for row in sheet.iter_rows(min_row=2)]
     assert late == pytest.approx([40.0, 50.0, 60.0, 20.0, 30.0, 40.0])
-    assert [row[2].value for row in sheet.iter_rows(min_row=2)] == [0, 1, 2, 0, 1, 2]
+    assert [row[1].value for row in sheet.iter_rows(min_row=2)] == [0, 1, 2, 0, 1, 2]
 
 
 # ---- both ----------------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def test_slides_and_workbook_hold_every_size() -> None:
     assert sum(map(len, series.values())) == len(SIZES)
     sheet: Any = openpyxl.load_workbook(BytesIO(content(memo(), "xlsx")))["Sizes"]
     rows = {row[0]: row for row in sheet.iter_rows(values_only=True)}
-    assert rows["4 nodes"][1:6] == ("answer", 4 * USD_MONTH, 0, 0.5, 0)
+    assert rows["4 nodes"][1:6] == ("answer", 4 * USD_MONTH, 0.5, 0, 0)
     assert rows["2 nodes"][6].endswith(", fails")
     assert rows["4 nodes"][7:9] == (3, 3)
     assert len(sheet._charts) == 1
