@@ -164,7 +164,7 @@ def _winners(memo: Memo) -> str:
         return ""
     winners = next((found for found in memo.winners if found.other == memo.best), memo.winners[0])
     few = memo.winners if len(memo.options) <= FEW_OPTIONS else (winners,)
-    words = listing(said(sentence(found)) for found in few)
+    words = listing(said(memo.who_gains(found)) for found in few)
     groups = _ends(winners, MOST_GROUPS_DENSE if _is_dense(memo) else MOST_GROUPS)
     return f"<h2>Who gains, who loses</h2>{words}{groups}"
 

@@ -19,6 +19,7 @@ from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.compare import COMPARED, Cell, Comparison, Row, check_same_workload, compare
 from dlsched.metrics.stats.intervals import SAME_NUMBER
 from dlsched.metrics.stats.statements import Estimate
+from dlsched.metrics.winner_words import sentence
 from dlsched.metrics.winners import Winners
 from dlsched.report.advice_words import advice_words, cost_words, headline, is_plain_cost, service_finding
 from dlsched.report.alternatives import NOTHING, TODAY, Alternative, Condition, Origin
@@ -142,6 +143,12 @@ class Memo:
     def bounds(self) -> dict[str, str]:
         """What is left to gain at most, by option."""
         return {name: "; ".join(map(bound_words, found)) for name, found in self.limited.items()}
+
+    def who_gains(self, found: Winners) -> str:
+        """Return who gains and loses under an option in a sentence, in which options are called as sentences do."""
+        spoken = {option.name: option.spoken for option in self.options}
+        names = {side: spoken.get(name, name) for side, name in (("baseline", found.baseline), ("other", found.other))}
+        return sentence(found.model_copy(update=names))
 
     @property
     def care(self) -> list[str]:

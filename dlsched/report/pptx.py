@@ -29,7 +29,6 @@ from pptx.util import Inches, Pt
 from dlsched.figures.palette import LIGHT
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.compare import Cell, Row
-from dlsched.metrics.winner_words import sentence
 from dlsched.report.advice_words import count_finding
 from dlsched.report.evidence import asked_words
 from dlsched.report.memo import FEW_OPTIONS, ROUGH, Memo, cell_lines
@@ -164,7 +163,7 @@ def _held(memo: Memo) -> str:
 
 def _behind(slide: Any, memo: Memo) -> None:
     left, top, width, _ = BODY
-    who = [sentence(found) for found in memo.winners]
+    who = [memo.who_gains(found) for found in memo.winners]
     bound = memo.bounds.get(memo.best)
     findings = [*who, *([f"{memo.best}: {bound}."] if bound else [])]
     labels = [chip.label for chip in memo.assumptions]
