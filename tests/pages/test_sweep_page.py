@@ -252,6 +252,14 @@ def test_an_answer_opens_by_its_link_with_its_scenario_and_its_question(store: S
     assert app.header[0].value.startswith("Late jobs, share")
 
 
+def test_the_tornado_is_of_the_policy_its_sentence_is_about(store: Store, open_page: OpenPage) -> None:
+    app = open_page(PAGE, experiment=saved(store, answered("one-at-a-time", policies=("las", "fifo"))))
+    assert part(app).value == "Tornado"
+    (whose,) = [one for one in app.segmented_control if str(one.key).startswith("sweep-tornado")]
+    assert whose.value == "fifo"  # not the first one
+    assert "FIFO is best in all 6 situations" in app.header[0].value
+
+
 def test_cost_is_compared_within_one_situation(store: Store, open_page: OpenPage) -> None:
     app = part(open_page(PAGE, experiment=saved(store, answered()))).set_value("Cost against service").run()
     (situation,) = [one for one in app.selectbox if str(one.key).startswith("sweep-situation")]
