@@ -60,13 +60,13 @@ def is_random(scenario: Scenario) -> bool:
 
 def exact_premise() -> Premise:
     """Return what an answer stands on where nothing is random."""
-    why = "Nothing is random where given jobs run as they are: one draw says all of them, and nothing of others."
+    why = "Nothing is random where given jobs run as they are: one run says all of them, and nothing of others."
     return Premise(EXACT, why)
 
 
 def draw_premises(vary: Mapping[str, Value], where: str = "") -> list[Premise]:
-    """Return what differs from draw to draw, each with how it is drawn; ``where``: the page that changes it."""
-    drawn = "Drawn anew for each draw, the same for all that is compared."
+    """Return what differs between futures, each with how it is drawn; ``where``: the page that changes it."""
+    drawn = "Drawn anew in each future, the same for all that is compared."
     named = zip(vary, vary_words(vary), strict=True)
     return [Premise(words, VARY_WHY.get(key, drawn), where) for key, words in named]
 
