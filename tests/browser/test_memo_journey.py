@@ -76,7 +76,7 @@ def test_from_a_target_to_files_for_the_person_who_decides(server: Server, page:
     settle(page)
     assert page.locator(PRIMARY).all_inner_texts() == ["Download HTML"]
     advice = page.get_by_role("textbox", name="Recommendation").input_value()
-    assert advice.startswith(f"Choose {nodes}: the cheapest we tried that meet both targets in the average month: $")
+    assert advice.startswith(f"Choose {nodes}: the cheapest we tried that meet both targets on average over ")
     assert "Targets: Wait, p95 at most 2 h and Late jobs, share at most 5%. Held in " in advice
 
     question = "Do we buy <b>more</b> nodes?"
