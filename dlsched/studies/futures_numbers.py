@@ -38,10 +38,11 @@ class FuturesPlan:
 
 @dataclass(frozen=True, eq=False)
 class FuturesNumbers:
-    """A plan, what is known of it by key, and the errors of what failed."""
+    """A plan, what is known of it by key, the auditor's complaints, and the errors of what failed."""
 
     plan: FuturesPlan
     known: Mapping[str, Metrics]
+    audit: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -69,6 +70,16 @@ class FuturesNumbers:
         """How many futures some choice does not have, and can."""
         missing = self.missing
         return sum(any(keys[place] in missing for keys in self.plan.keys) for place in range(self.plan.count))
+
+    def complaints(self, choice: int) -> list[str]:
+        """Return what the auditor says of a choice, over the futures that are known."""
+        return [complaint for key in self.plan.keys[choice] for complaint in self.audit.get(key, ())]
+
+    @property
+    def shared(self) -> Futures:
+        """The futures that all choices have."""
+        futures = self.plan.futures
+        return Futures(seeds=tuple(futures.seeds[place] for place in self.places), vary=futures.vary)
 
     def metrics(self, choice: int) -> list[Metrics]:
         """Return the numbers of a choice in the futures that all choices have."""
@@ -102,13 +113,14 @@ def plan_futures(choices: Sequence[tuple[Scenario, Variant]], futures: Futures) 
 
 def known_numbers(plan: FuturesPlan, store: Store) -> FuturesNumbers:
     """Return what a store knows of a plan: of single futures, else of runs that are kept with all their jobs."""
-    known: dict[str, Metrics] = {
-        key: dict(result.metrics) for key, result in stored_results(store, plan.tasks).items() if result.metrics
-    }
+    results = stored_results(store, plan.tasks)
+    known: dict[str, Metrics] = {key: dict(result.metrics) for key, result in results.items() if result.metrics}
+    audit = {key: result.audit for key, result in results.items() if result.audit}
     whole = {
         run_key(task.scenario.content_hash, task.policy, task.params, task.seed, code_version()): key
         for key, task in plan.tasks.items()
         if key not in known and not task.changes
     }
-    known |= {whole[asked]: store.metrics(run_id) for asked, run_id in store.find_runs([*whole]).items()}
-    return FuturesNumbers(plan, known)
+    for asked, run_id in store.find_runs([*whole]).items():
+        known[whole[asked]], audit[whole[asked]] = store.metrics(run_id), tuple(store.run_info(run_id).audit)
+    return FuturesNumbers(plan, known, audit)

@@ -2,7 +2,7 @@ import streamlit as st
 
 from dlsched.domain.errors import InputError, StoreError
 from dlsched.report.memo import MOST_OPTIONS
-from dlsched.ui.frame import page, parts, runs_of, session
+from dlsched.ui.frame import futures_numbers, page, parts, runs_of, session
 from dlsched.ui.plan import memo, memo_build, memo_options
 from dlsched.ui.results.compare import follow_runs
 from dlsched.wording.formats import amount
@@ -59,13 +59,18 @@ if len(chosen) < 2:
 
 try:
     plain = memo_build.memo_of_runs(chosen, memo_build.Wanted())
+    known = runs_of.numbers_of(chosen).futures
     with left:
+        if known is not None:
+            futures_numbers.offer_missing(known, "report")
         names = [run for series in chosen for run in series.run_ids]
         wanted = memo.form(names, plain, has_situations=plain.sensitivity is not None)
     written = memo_build.memo_of_runs(chosen, wanted)
     with right:
         memo.downloads(written, memo_build.scenario_of(chosen))
         memo.preview(written)
+    if known is not None:
+        futures_numbers.follow(known)
 except InputError as error:
     parts.error_box(error)
     memo.ways_out(chosen)

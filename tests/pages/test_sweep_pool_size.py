@@ -10,6 +10,8 @@ from streamlit.testing.v1 import AppTest
 from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
+from dlsched.studies.design import Futures
+from dlsched.ui.frame.futures import choose
 from tests.support.look_ahead_runs import elastic_scenario
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
@@ -31,7 +33,9 @@ def part(app: AppTest) -> Any:
 def test_a_link_to_the_old_page_asks_about_sizes_and_mishaps_and_the_answer_has_gains_and_decisions(
     store: Store, runner: Runner, open_page: OpenPage
 ) -> None:
-    app = open_page(PAGE, scenario=store.save_scenario(elastic_scenario()).scenario_hash, preset="pool-size")
+    saved = store.save_scenario(elastic_scenario()).scenario_hash
+    choose(elastic_scenario(), Futures.first(1))
+    app = open_page(PAGE, scenario=saved, preset="pool-size")
     assert not app.exception
     assert "preset" not in app.query_params
     assert app.multiselect(key=f"sweep-policies-{tag()}").value == [OPTIMAL, GREEDY]
@@ -39,7 +43,6 @@ def test_a_link_to_the_old_page_asks_about_sizes_and_mishaps_and_the_answer_has_
     assert app.text_input(key=f"sweep-values-grid-nodes-{tag()}").value == "3, 4, 6, 8, 9, 12"
     assert app.text_input(key=f"sweep-values-grid-mishaps-{tag()}").value == "own, mishaps"
     app = app.text_input(key=f"sweep-values-grid-nodes-{tag()}").set_value("3, 6").run()
-    app = app.number_input(key=f"sweep-draws-{tag()}").set_value(2).run()
     app = app.button(key="sweep-ask").click().run()
     assert runner.wait(WAIT_S)
     app = app.run()

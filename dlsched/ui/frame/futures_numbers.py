@@ -157,6 +157,11 @@ def offer_missing(numbers: FuturesNumbers, key: str) -> None:
     for policy, errors in numbers.errors.items():
         text = f"{find(policy).label} failed in {amount(len(errors), 'future')}: {errors[0]}"
         st.warning(safe(text, 400), icon="⚠️")
+    for choice, keys in enumerate(numbers.plan.keys):
+        if complaints := numbers.complaints(choice):
+            label = find(numbers.plan.tasks[keys[0]].policy).label
+            text = f"The audit found {amount(len(complaints), 'violation')} in futures of {label}: {complaints[0]}"
+            st.error(safe(text, 400), icon="⛔")
     if not numbers.missing:
         return
     if under_way(numbers):

@@ -34,7 +34,7 @@ from dlsched.studies.sizing.answer import Sizing
 from dlsched.studies.what_if import WhatIfSpec, is_exact
 from dlsched.studies.what_if.answer import WhatIf
 from dlsched.ui.frame import loaders, runs_of, session
-from dlsched.ui.frame.runs_of import Series
+from dlsched.ui.frame.runs_of import Series, SeriesNumbers
 from dlsched.ui.plan import memo_options, size_state
 from dlsched.ui.plan.memo_options import Kept
 from dlsched.ui.plan.sweep_runs import SWEEPS
@@ -121,20 +121,20 @@ def memo_of_runs(chosen: Sequence[Series], wanted: Wanted) -> Memo:
     InputError
         As :func:`report.memo.build`, and where the runs have no future in common.
     """
-    seeds = runs_of.shared_seeds(list(chosen))
-    if not seeds:
+    in_full = runs_of.shared_seeds(list(chosen))
+    if not in_full:
         raise InputError("options", "have no future in common", "Run them in the same futures")
-    options = [_run_option(series, seeds) for series in chosen]
+    numbers = runs_of.numbers_of(chosen)
+    options = [_run_option(series, place, numbers, in_full) for place, series in enumerate(chosen)]
     scenario = scenario_of(chosen)
-    basis = runs_of.basis_of_series(chosen, len(seeds))
 
     def find_cautions() -> list[Caution]:
-        jobs = {series.label: loaders.jobs(series.run_of(seeds[0])) for series in chosen}
+        jobs = {series.label: loaders.jobs(series.run_of(in_full[0])) for series in chosen}
         return memo_cautions(scenario, options, common_jobs(jobs)[0])
 
     return _memo(
-        options, scenario, wanted, basis=basis, find_cautions=find_cautions,
-        find_winners=lambda: _run_winners(chosen, seeds[:MOST_DRAWS], wanted.hide_names),
+        options, scenario, wanted, basis=numbers.basis, find_cautions=find_cautions,
+        find_winners=lambda: _run_winners(chosen, in_full[:MOST_DRAWS], wanted.hide_names),
     )  # fmt: skip
 
 
@@ -143,20 +143,25 @@ def scenario_of(chosen: Sequence[Series]) -> Scenario:
     return loaders.scenario_of(chosen[0].run_ids[0])
 
 
-def _run_option(series: Series, seeds: Sequence[int]) -> Alternative:
-    infos = [loaders.info(series.run_of(seed)) for seed in seeds]
+def _run_option(series: Series, place: int, numbers: SeriesNumbers, in_full: Sequence[int]) -> Alternative:
+    """Return runs as an option, with the numbers of all futures that the options share."""
+    infos, known_futures = [loaders.info(series.run_of(seed)) for seed in in_full], numbers.futures
+    audit = [complaint for info in infos for complaint in info.audit]
+    futures = Futures(seeds=tuple(in_full))
+    if known_futures is not None:
+        audit, futures = [*dict.fromkeys([*audit, *known_futures.complaints(place)])], known_futures.shared
     scenario = loaders.scenario_of(infos[0].run_id)
     known = session.store().scenario_info(infos[0].scenario_hash)
     name, version = (known.name, known.version) if known else (infos[0].scenario_name, 0)
     return alternative_of(
         series.label,
-        [loaders.metrics(info.run_id) for info in infos],
+        numbers.metrics[series.label],
         scenario,
         series.policy,
         infos[0].params,
-        Futures(seeds=tuple(seeds)),
+        futures,
         origin=origin_of(scenario, name, version),
-        audit=[complaint for info in infos for complaint in info.audit],
+        audit=audit,
         code_version=infos[0].code_version,
     )
 
