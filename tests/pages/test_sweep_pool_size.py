@@ -51,7 +51,7 @@ def test_a_link_to_the_old_page_asks_about_sizes_and_mishaps_and_the_answer_has_
     assert app.query_params["experiment"] == info.experiment_id
     app = app.selectbox(key="sweep-metric").set_value("gain").run()
     assert "Gain, job by job" in app.header[0].value
-    assert part(app).options == ["Lines", "Map", "Regret", "Time of decisions", "Table"]
+    assert part(app).options == ["Lines", "Map", "Behind the best", "Time of decisions", "Table"]
     for name in part(app).options:
         app = part(app).set_value(name).run()
         assert not app.exception, name
