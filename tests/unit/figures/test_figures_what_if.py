@@ -61,8 +61,7 @@ def test_both_sides_lie_over_one_another_with_today_in_grey() -> None:
     assert today.line.dash != then.line.dash  # not by colour alone
     assert min(today.x) == 1.0  # a log axis has no 0
     assert (
-        chart.alt
-        == "Wait (the first simulated version): today p95 17 min (10 jobs); the change p95 10 min (10 jobs)."
+        chart.alt == "Wait (the first simulated version): today p95 17 min (10 jobs); the change p95 10 min (10 jobs)."
     )
     assert chart.figure.layout.title.text.endswith("(the first simulated version)")
     assert known(times(answer(), "times_in_system_s", LIGHT)).alt.count("(9 jobs)") == 2
