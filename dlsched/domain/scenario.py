@@ -106,7 +106,8 @@ class Scenario:
 
     ``generator`` is the specification the workload was drawn from (None for a trace); a run with seed s draws the
     workload of ``seed + s``. ``read`` counts what a reader kept: rows, kept, repaired, dropped.
-    ``assumptions`` are the rules that filled what the data did not say.
+    ``assumptions`` are the rules that filled what the data did not say. ``copy_number`` tells a copy in a store from
+    what it was copied from; all their numbers are the same until one of them is changed.
     """
 
     workload: Workload
@@ -119,6 +120,7 @@ class Scenario:
     generator: Mapping[str, Any] | None = None
     read: Mapping[str, int] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
+    copy_number: int = 0
 
     def replace(self, **changes: Any) -> Scenario:
         """Return a copy with these fields changed."""
@@ -136,6 +138,8 @@ class Scenario:
             "seed": self.seed,
             "generator": self.generator,
         }
+        if self.copy_number:
+            parts["copy"] = self.copy_number
         return blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def demand(
         hovertemplate="%{customdata:,.0f} " + unit + " asked for at " + axis.hover + "<extra></extra>",
     )
     over = share(float((wanted > level).mean()))
-    title = f"Demand if nobody waited: beyond the cluster {over} of the time"
+    title = f"Demand exceeds capacity {over} of the time"
     framed(figure, theme, title=title, x=axis, y=f"{unit} asked for", height=HEIGHT)
     reference_line(figure, theme, y=level, text=f"{count(level)} {unit} in the cluster", limit=True)
     figure.update_yaxes(range=top_of(np.append(wanted, level), room=0.2))
@@ -101,7 +101,7 @@ def _asked(jobs: Workload, held: Floats, times: Floats) -> Floats:
 
 
 def capacity(cluster: Cluster, horizon_s: float, theme: Theme, clock: Clock = DAYS) -> Chart:
-    """Return GPUs that are there over time, stacked by GPU type, with arrivals, failures and departures."""
+    """Return the available GPUs over time, stacked by GPU type, with arrivals, failures and departures."""
     axis = TimeAxis.over(0.0, horizon_s, clock)
     times, by_kind = _there(cluster, axis.to_s)
     x = axis.at(times)
@@ -113,10 +113,10 @@ def capacity(cluster: Cluster, horizon_s: float, theme: Theme, clock: Clock = DA
     _add_changes(figure, cluster, theme, axis, float(total.max()))
     least, most = count(float(total.min())), count(float(total.max()))
     between = f"{most} GPUs throughout" if least == most else f"{least} to {most} GPUs"
-    framed(figure, theme, title=f"Capacity: {between}", x=axis, y="GPUs that are there", height=HEIGHT)
+    framed(figure, theme, title=f"Capacity: {between}", x=axis, y="Available GPUs", height=HEIGHT)
     figure.update_yaxes(range=top_of(total, room=0.15))
     table = pd.DataFrame({axis.column: x} | {f"GPUs, {kind}": gpus for kind, gpus in by_kind.items()})
-    return Chart(figure, f"There are {between} in the cluster.", table)
+    return Chart(figure, f"{between[0].upper()}{between[1:]} are available in the cluster.", table)
 
 
 def _there(cluster: Cluster, horizon_s: float) -> tuple[Floats, dict[str, Floats]]:

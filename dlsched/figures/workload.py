@@ -178,7 +178,7 @@ def who_asks(jobs: Workload, theme: Theme, most: int = 10) -> Chart | None:
     )
     largest = share(float(percent[0]) / 100)
     named_word = amount(len(shares), word, "classes" if word == "job class" else "")
-    title = f"Who asks: {named_word}, the largest with {largest}"
+    title = f"Demand by {word}: {named_word}, the largest with {largest}"
     height = int(np.clip(96 + 20 * len(values), 180, 340))
     framed(figure, theme, title=title, x="Share of the GPU time asked for (%)", y=word.capitalize(), height=height)
     named_rows(figure, labels)

@@ -60,6 +60,7 @@ def definition_of(scenario: Scenario) -> str:
             "read": dict(scenario.read),
             "meta": dict(scenario.workload.meta),
             "assumptions": [one.plain() for one in scenario.assumptions],
+            "copy": scenario.copy_number,
         },
         sort_keys=True,
     )
@@ -81,4 +82,5 @@ def scenario_of(jobs: bytes, definition: Mapping[str, Any], name: str, data_kind
         generator=definition["generator"],
         read=definition["read"],
         assumptions=tuple(map(Assumption.model_validate, definition["assumptions"])),
+        copy_number=int(definition.get("copy", 0)),  # older stores know no copies
     )

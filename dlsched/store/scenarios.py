@@ -21,6 +21,21 @@ _FIELDS = "scenario_hash, name, version, based_on, lineage, data_kind, jobs, nod
 
 
 @dataclass(frozen=True, slots=True)
+class Deletion:
+    """What went at one moment of one scenario: versions and runs, runs alone where they were deleted on their own.
+
+    ``when`` is UTC; with ``lineage`` it names the deletion. ``scenario_hash`` is the newest version's.
+    """
+
+    lineage: str
+    when: datetime
+    name: str
+    scenario_hash: str
+    versions: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioInfo:
     """One line of the list of scenarios; ``created_at`` is UTC."""
 
@@ -118,6 +133,70 @@ def rename(cursor: Any, scenario_hash: str, name: str) -> None:
     cursor.execute("UPDATE scenarios SET name = ? WHERE lineage = ?", [name.strip()[:MAX_NAME], line.lineage])
 
 
-def mark_deleted(cursor: Any, scenario_hash: str, when: datetime) -> None:
-    """Hide a scenario; its runs stay."""
-    cursor.execute("UPDATE scenarios SET deleted_at = ? WHERE scenario_hash = ?", [when, scenario_hash])
+def duplicate(cursor: Any, scenario_hash: str, now: datetime) -> ScenarioInfo:
+    """Keep a copy of a scenario as version 1 of a line of its own, with the settings of the line it comes from."""
+    line = info(cursor, scenario_hash)
+    if line is None:
+        raise StoreError(f"Scenario {scenario_hash[:8]} is not in this store.")
+    made = get(cursor, line.scenario_hash)
+    made = made.replace(name=f"{line.name[: MAX_NAME - 7]} (copy)")
+    while info(cursor, made.content_hash, deleted_too=True) is not None:
+        made = made.replace(copy_number=made.copy_number + 1)
+    copied = save(cursor, made, None, now)
+    cursor.execute(
+        """INSERT INTO settings SELECT replace(key, ?, ?), value, ? FROM settings WHERE ends_with(key, '/' || ?)""",
+        [line.lineage, copied.lineage, now, line.lineage],
+    )
+    return copied
+
+
+def delete(cursor: Any, scenario_hash: str, now: datetime) -> Deletion:
+    """Hide a scenario with all its versions and their runs; one moment for all, by which :func:`restore` finds them.
+
+    Raises
+    ------
+    StoreError
+        If there is none.
+    """
+    line = info(cursor, scenario_hash)
+    if line is None:
+        raise StoreError(f"Scenario {scenario_hash[:8]} is not in this store.")
+    cursor.execute(f"UPDATE runs SET deleted_at = ? WHERE deleted_at IS NULL AND {_OF_LINEAGE}", [now, line.lineage])
+    cursor.execute(f"DELETE FROM active_runs WHERE {_OF_LINEAGE}", [line.lineage])
+    cursor.execute("UPDATE scenarios SET deleted_at = ? WHERE lineage = ? AND deleted_at IS NULL", [now, line.lineage])
+    return next(one for one in deletions(cursor) if (one.lineage, one.when) == (line.lineage, now))
+
+
+_OF_LINEAGE = "scenario_hash IN (SELECT scenario_hash FROM scenarios WHERE lineage = ?)"
+
+
+def restore(cursor: Any, lineage: str, when: datetime) -> None:
+    """Bring back what was deleted of a scenario at one moment."""
+    cursor.execute("UPDATE scenarios SET deleted_at = NULL WHERE lineage = ? AND deleted_at = ?", [lineage, when])
+    cursor.execute(f"UPDATE runs SET deleted_at = NULL WHERE deleted_at = ? AND {_OF_LINEAGE}", [when, lineage])
+
+
+def deletions(cursor: Any) -> list[Deletion]:
+    """Return what can be brought back, the latest first."""
+    rows = cursor.execute(
+        """WITH gone AS (
+            SELECT lineage, deleted_at, 1 AS versions, 0 AS runs FROM scenarios WHERE deleted_at IS NOT NULL
+            UNION ALL
+            SELECT s.lineage, r.deleted_at, 0, 1 FROM runs r JOIN scenarios s USING (scenario_hash)
+                WHERE r.deleted_at IS NOT NULL)
+        SELECT lineage, gone.deleted_at, arg_max(name, version), arg_max(scenario_hash, version),
+            any_value(versions), any_value(runs)
+        FROM (SELECT lineage, deleted_at, sum(versions)::INT AS versions, sum(runs)::INT AS runs FROM gone
+            GROUP BY ALL) gone JOIN scenarios USING (lineage)
+        GROUP BY ALL ORDER BY gone.deleted_at DESC, lineage"""
+    ).fetchall()
+    return [Deletion(lineage, when, *rest) for lineage, when, *rest in rows]
+
+
+def purge(cursor: Any, before: datetime) -> None:
+    """Remove for good the scenarios deleted before this that no run is of, and jobs that no scenario has."""
+    cursor.execute(
+        "DELETE FROM scenarios WHERE deleted_at <= ? AND scenario_hash NOT IN (SELECT scenario_hash FROM runs)",
+        [before],
+    )
+    cursor.execute("DELETE FROM workloads WHERE workload_hash NOT IN (SELECT workload_hash FROM scenarios)")

@@ -21,7 +21,7 @@ from dlsched.store.connection import connect, store_path
 from dlsched.store.portable import ImportReport
 from dlsched.store.record import CellRecord, ExperimentInfo, ExperimentRecord, RunLabel, RunRecord
 from dlsched.store.runs import LIST_METRICS, RunInfo
-from dlsched.store.scenarios import ScenarioInfo
+from dlsched.store.scenarios import Deletion, ScenarioInfo
 from dlsched.store.schema import STEPS, migrate, version_of
 from dlsched.store.sql import insert_row, one
 from dlsched.store.windows import RowFilter
@@ -140,10 +140,35 @@ class Store:
         with self._writing() as cursor:
             scenarios.rename(cursor, scenario_hash, name)
 
-    def delete_scenario(self, scenario_hash: str) -> None:
-        """Take a scenario off the list; its runs stay, and saving it again brings it back."""
+    def duplicate_scenario(self, scenario_hash: str) -> ScenarioInfo:
+        """Keep a copy of a scenario as a line of its own, without runs, with the settings of its line."""
         with self._writing() as cursor:
-            scenarios.mark_deleted(cursor, scenario_hash, _now())
+            return scenarios.duplicate(cursor, scenario_hash, _now())
+
+    def delete_scenario(self, scenario_hash: str) -> Deletion:
+        """Take a scenario with all its versions and their runs off the lists; saving a version again brings that back.
+
+        :meth:`restore` undoes it until it is purged (a day later, at a start).
+        """
+        with self._writing() as cursor:
+            return scenarios.delete(cursor, scenario_hash, _now())
+
+    def deletions(self) -> list[Deletion]:
+        """Return what was deleted and can be brought back, the latest first."""
+        with self._reading() as cursor:
+            return scenarios.deletions(cursor)
+
+    def deletion_of(self, scenario_hash: str) -> Deletion | None:
+        """Return the deletion that took a scenario away, found by its hash or the start of it; None without one."""
+        with self._reading() as cursor:
+            line = scenarios.info(cursor, scenario_hash, deleted_too=True)
+            found = scenarios.deletions(cursor) if line else []
+        return next((one for one in found if line and one.lineage == line.lineage and one.versions), None)
+
+    def restore(self, deletion: Deletion) -> None:
+        """Bring back what was deleted at one moment of one scenario."""
+        with self._writing() as cursor:
+            scenarios.restore(cursor, deletion.lineage, deletion.when)
 
     # ---- runs ----------------------------------------------------------------------------------------
 
@@ -259,9 +284,12 @@ class Store:
             runs.mark_deleted(cursor, run_ids, None)
 
     def purge_deleted(self, older_than: timedelta = timedelta(0)) -> int:
-        """Remove for good the runs deleted longer ago than this; return how many."""
+        """Remove for good the runs and scenarios deleted longer ago than this; return how many runs."""
         with self._writing() as cursor:
-            return runs.purge(cursor, "deleted_at <= ?", [_now() - older_than])
+            before = _now() - older_than
+            purged = runs.purge(cursor, "deleted_at <= ?", [before])
+            scenarios.purge(cursor, before)
+            return purged
 
     def mark_running(self, labels: Sequence[RunLabel]) -> None:
         """Note runs as under way; saving them, or :meth:`clear_running`, takes the note away."""
@@ -340,12 +368,6 @@ class Store:
         """Remove what nothing refers to and give space back; return the file's size before and after, bytes."""
         before = self.path.stat().st_size
         self.purge_deleted()
-        with self._writing() as cursor:
-            cursor.execute(
-                """DELETE FROM scenarios WHERE deleted_at IS NOT NULL
-                    AND scenario_hash NOT IN (SELECT scenario_hash FROM runs)"""
-            )
-            cursor.execute("DELETE FROM workloads WHERE workload_hash NOT IN (SELECT workload_hash FROM scenarios)")
         with self._write_lock, self._reading() as cursor:
             cursor.execute("CHECKPOINT")
         return before, self.path.stat().st_size

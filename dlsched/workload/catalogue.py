@@ -23,7 +23,7 @@ class BundledPrices:
 
 
 EXAMPLES = BundledPrices(
-    "Examples of today",
+    "Current example prices",
     "Example machine types with example prices, close to list prices of their date. Not a quote: put in your own.",
     "vm_examples.csv",
 )

@@ -11,13 +11,19 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     prices, options = catalogue.paid(kept, current.options)
     st.space("stretch")
     actions = st.container(horizontal=True, width="content")
+whose = st.segmented_control("Part", ("Rent", "Own"), default="Rent", required=True, key="machines",
+                             bind="query-params", label_visibility="collapsed")  # fmt: skip
 left, right = st.columns([3, 2], gap="medium")
-with left:
-    shown = catalogue.table(prices, current)
 picture = right.container()
-with parts.mistakes_shown():
-    shown = catalogue.with_own_hardware(shown)
-catalogue.importing(disabled=shown.mistake is not None)
+with left:
+    if whose == "Rent":
+        shown = catalogue.table(prices, current)
+    else:
+        shown = catalogue.untouched(prices)
+        with parts.mistakes_shown():
+            shown = catalogue.with_own_hardware(shown)
+if whose == "Rent":
+    catalogue.importing(disabled=shown.mistake is not None)
 if shown.prices != kept:
     catalogue.keep(shown.prices)
 with head:

@@ -1,6 +1,5 @@
 import streamlit as st
 
-from dlsched.domain.errors import InputError
 from dlsched.ui.frame import page, session, tables
 from dlsched.ui.scenario import cluster, fill, price_lists
 
@@ -9,19 +8,16 @@ head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     kind = cluster.kind_of_machines(current)
     actions = st.container(horizontal=True, width="content")
-edited, mistake = None, None
-try:
-    edited = cluster.free(current) if kind == cluster.FREE else cluster.fixed(current)
-except InputError as found:
-    mistake = found
+said = cluster.free(current) if kind == cluster.FREE else cluster.fixed(current)
 
-shown = current.replace(cluster=edited) if edited else current
-unsaved = edited != current.cluster
+shown = current.replace(cluster=said.cluster) if said.cluster is not None else current
+unsaved = said.cluster != current.cluster
 with head:
-    cluster.headline(shown, unsaved=unsaved, mistake=mistake)
+    cluster.headline(shown, said, unsaved=unsaved)
 if actions.button(
-    "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster", disabled=not unsaved or not edited,
-    help="Makes a new version of the scenario; “Undo last edit” in the scenario's menu goes back",
+    "Save cluster", type="primary" if unsaved else "secondary", key="save-cluster",
+    disabled=not unsaved or not said.can_be_saved,
+    help="Makes a new version of the scenario; “Undo last edit” in the scenario menu goes back",
 ):  # fmt: skip
     notes = cluster.notes_of(current.assumptions, current.cluster, shown.cluster, price_lists.all_lists())
     info = session.keep(shown.replace(assumptions=notes), based_on=current.content_hash)
@@ -31,4 +27,4 @@ if actions.button(
     st.rerun()
 if actions.button("Next: choose policies", type="secondary" if unsaved else "primary", key="to-run", disabled=unsaved):
     session.go("simulate/run.py")
-fill.boxes(current, disabled=unsaved)
+fill.boxes(current, fill.OF_CLUSTER, disabled=unsaved)

@@ -3,10 +3,12 @@ import streamlit as st
 from dlsched.ui.frame import page, session
 from dlsched.ui.frame.parts import mistakes_shown
 from dlsched.ui.frame.text import safe
-from dlsched.ui.scenario import calibration, drawn, fill, jobs, samples, trace_file
+from dlsched.ui.scenario import calibration, drawn, fill, jobs, new_scenario, samples, trace_file
 from dlsched.wording.formats import amount
+from dlsched.workload.fill import missing
 
 SOURCES = ("Current", "Upload", "Sample", "Generate")
+PARTS = ("Profile", "Trust", "Missing data")
 
 current = page.begin("Workload")
 if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
@@ -18,16 +20,20 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )  # fmt: skip
     st.space("stretch")
     action = st.container(width="content")
+new = None if source == "Current" else new_scenario.begun(current)
+base = new or current
+if new is not None:
+    new_scenario.banner(new)
 shown = current if source == "Current" else None
 based_on = None
 with mistakes_shown():
     if source == "Upload":
-        shown = trace_file.upload(current)
+        shown = trace_file.upload(base)
     elif source == "Sample":
-        shown = samples.sample(current)
+        shown = samples.sample(base)
     elif source == "Generate":
-        shown = drawn.generate(current)
-        is_next = (current.generator or {}).get("kind") == (shown.generator or {}).get("kind")
+        shown = drawn.generate(base)
+        is_next = new is None and (current.generator or {}).get("kind") == (shown.generator or {}).get("kind")
         based_on = current.content_hash if current.data_kind == "generated" and is_next else None
 
 if source == "Current":
@@ -37,20 +43,29 @@ elif shown is None:
     action.button("Use these jobs", disabled=True, key="use-none", help="There are no jobs to use yet")
 elif action.button(
     f"Use these {amount(len(shown.workload), 'job')}", type="primary", key="use-jobs",
-    help=f"Becomes a scenario of its own and opens the page Cluster; “{safe(current.name)}” stays as it is",
+    help=f"Becomes a scenario of its own; “{safe(current.name)}” stays as it is",
 ):  # fmt: skip
-    session.keep(shown, based_on)
+    session.keep(new_scenario.named(shown) if new else shown, based_on)
     st.session_state["jobs-used"] = True
-    session.go("scenario/cluster.py")
+    session.go("simulate/run.py" if new else "scenario/cluster.py")
+part = "Profile"
+if source == "Current":
+    part = st.segmented_control("Part", PARTS, default="Profile", required=True, key="part", bind="query-params",
+                                label_visibility="collapsed")  # fmt: skip
 places = {}
-if shown is not None:
+if shown is not None and part == "Profile":
+    if source != "Current":
+        jobs.on_which_cluster(shown, base, is_new=new is not None)
     jobs.profile(shown)
-    if source == "Current":
-        places = calibration.part(current)
     jobs.jobs_table(shown)
+elif part == "Trust":
+    jobs.import_counts(current)
+    places = calibration.part(current)
+elif part == "Missing data":
+    fill.boxes(current)
+    if not missing(current):
+        st.markdown("Nothing is missing that a policy could need and a rule could fill.")
 if source == "Upload":
     trace_file.choices()
-elif source == "Current":
-    fill.boxes(current)
 if places:
     calibration.WORK.follow(places)

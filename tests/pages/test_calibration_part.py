@@ -40,7 +40,7 @@ def answered() -> ExperimentRecord:
 
 
 def opened(store: Store, open_page: OpenPage, scenario: Scenario) -> AppTest:
-    return open_page(PAGE, scenario=store.save_scenario(scenario).scenario_hash)
+    return open_page(PAGE, scenario=store.save_scenario(scenario).scenario_hash, part="Trust")
 
 
 def keys(app: AppTest) -> set[str | None]:

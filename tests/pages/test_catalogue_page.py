@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dlsched.domain.cluster import Cluster, Pool, VmType
+from dlsched.domain.cluster import Cluster, VmType
 from dlsched.domain.scenario import SpeedSpec
 from dlsched.domain.timetable import TimeTable
 from dlsched.domain.workload import Workload
@@ -158,7 +158,7 @@ def test_discount_spot_and_billing_reach_the_scenario(page, store):
 def test_skypilot_file_is_reported_and_added(page):
     app = drop(page, SKYPILOT, "vms.csv")
     assert not app.exception
-    assert "**Price doctor** · read as a SkyPilot catalogue" in shown(app)
+    assert "**Price list check** · recognised as a SkyPilot catalogue" in shown(app)
     assert "Kept **1** of 3 rows" in shown(app)
     app = app.selectbox(key=f"price-region-{hash(SKYPILOT)}").set_value("r1").run()
     app = app.text_input(key=f"price-provider-{hash(SKYPILOT)}").set_value("AWS").run()
@@ -182,7 +182,8 @@ def test_own_csv_replaces_the_list_and_mixed_currencies_change_nothing(page):
 
 
 def test_own_hardware_is_compared(page):
-    submit = next(button for button in page.button if button.label == "Compare with renting")
+    app = page.segmented_control(key="machines").set_value("Own").run()
+    submit = next(button for button in app.button if button.label == "Compare with renting")
     app = submit.click().run()
     assert not app.exception
     assert "Owning 8 x H100 costs $1.27/GPU-h at full use, $1.98/GPU-h at 60% use." in shown(app)
@@ -222,9 +223,24 @@ def test_a_hostile_name_stays_text(page):
     assert price_lists.own().offers[0].name == "[x](http://evil) $5 :red[a]"
 
 
-def test_an_untouched_catalogue_is_the_list_the_scenario_rents_from():
-    paper = to_vm_types(price_list(PAPER))
-    assert price_lists.first_list(Cluster(slots=2, catalogue=paper[:6])) == price_list(PAPER)
-    other = paper[0].model_copy(update={"usd_per_h": 9.0})
-    assert price_lists.first_list(Cluster(slots=2, catalogue=(other,))) == price_list(EXAMPLES)
-    assert price_lists.first_list(Cluster(pools=(Pool(vm=paper[0], count=1),))) == price_list(EXAMPLES)
+def test_an_untouched_catalogue_has_current_example_prices_also_where_a_scenario_rents_from_another_list(
+    store, open_page
+):
+    rented = Cluster(slots=2, catalogue=to_vm_types(price_list(PAPER))[:6])
+    saved = store.save_scenario(small_scenario().replace(cluster=rented))
+    app = open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8])
+    assert not app.exception
+    assert price_lists.own() == price_list(EXAMPLES)
+    assert "13 of 14 types" in shown(app)
+
+
+def test_rent_or_buy_has_a_tab_of_its_own_and_what_is_typed_on_the_other_stays(open_page, store):
+    saved = store.save_scenario(small_scenario())
+    app = edit(open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8]), 0, usd_per_h=0)
+    app = app.segmented_control(key="machines").set_value("Own").run()
+    assert not app.exception
+    assert "row 1, column $/h" in shown(app).replace("**", "")  # the mistake is not forgotten
+    assert app.button(key="use-prices").disabled
+    app = app.segmented_control(key="machines").set_value("Rent").run()
+    app = edit(app, 0, usd_per_h=0.6)
+    assert "row 1, column" not in shown(app).replace("**", "")

@@ -174,3 +174,84 @@ def test_old_addresses_lead_to_pages_that_are_there():
     paths = {url for entries in navigation.PAGES.values() for *_, url in entries}
     assert {url for url, _ in navigation.OLD_ADDRESSES.values()} <= paths
     assert not paths & navigation.OLD_ADDRESSES.keys()
+
+
+# ---- the scenario menu -------------------------------------------------------------------------------
+
+
+def looked_at(app) -> str:
+    return str(app.session_state["scenario_hash"])
+
+
+def test_a_deleted_scenario_gives_way_to_the_last_used_one_and_undo_brings_it_back(store, open_page, runner):
+    first, second = small_scenario(), small_scenario(5, name="five jobs")
+    ids = [store.save_run(record(one)) for one in (first, second)]
+    open_page("simulate/runs.py", scenario=second.content_hash)
+    app = open_page("simulate/runs.py", scenario=first.content_hash, runs=ids[0], base=ids[0])
+    store.set_setting(session.USED, [first.content_hash, second.content_hash])
+    app = app.button(key="bar-delete").click().run()
+    assert not app.exception
+    assert looked_at(app) == second.content_hash
+    assert second.content_hash[:8] in app.query_params["scenario"]
+    assert "Deleted “four jobs” (1 version, 1 run)" in shown(app)
+    assert list(store.list_scenarios()["name"]) == ["five jobs"]
+    assert app.session_state["ticked_runs"] == []
+    app = app.switch_page("pages/scenario/cluster.py").run()
+    app = app.button(key="undo-delete-scenario").click().run()
+    assert looked_at(app) == first.content_hash
+    assert set(store.list_runs()["run_id"]) == set(ids)
+    assert "Deleted" not in shown(app)
+
+
+def test_the_last_scenario_gives_way_to_the_demo(store, open_page, runner):
+    saved = store.save_scenario(small_scenario())
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash)
+    app = app.button(key="bar-delete").click().run()
+    assert looked_at(app) == session.demo().content_hash
+    app = app.button(key="bar-delete").click().run()
+    assert not app.exception
+    assert list(store.list_scenarios()["name"]) == ["Demo"]
+
+
+def test_a_link_to_a_deleted_scenario_says_so_and_restores_it(store, open_page):
+    saved = store.save_scenario(small_scenario())
+    store.delete_scenario(saved.scenario_hash)
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
+    assert not app.exception
+    assert "“four jobs” was deleted" in app.error[0].value.replace("\\", "")
+    app = app.button(key="restore-linked").click().run()
+    assert not app.error
+    assert looked_at(app) == saved.scenario_hash
+
+
+def test_another_tab_that_looks_at_a_deleted_scenario_goes_on_with_the_last_used(store, open_page):
+    other = store.save_scenario(small_scenario(5))
+    saved = store.save_scenario(small_scenario())
+    session.store().set_setting(session.USED, [saved.scenario_hash, other.scenario_hash])
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash)
+    store.delete_scenario(saved.scenario_hash)
+    app = app.run()
+    assert not app.exception
+    app = app.button(key="leave-deleted").click().run()
+    assert looked_at(app) == other.scenario_hash
+    assert other.scenario_hash[:8] in app.query_params["scenario"]
+
+
+def test_deleted_scenarios_are_listed_in_the_menu_with_a_way_back(store, open_page):
+    gone = store.save_scenario(small_scenario())
+    here = store.save_scenario(small_scenario(5))
+    store.delete_scenario(gone.scenario_hash)
+    app = open_page("scenario/cluster.py", scenario=here.scenario_hash)
+    app = app.button(key="bar-restore-0").click().run()
+    assert looked_at(app) == gone.scenario_hash
+    assert len(store.list_scenarios()) == 2
+
+
+def test_a_duplicate_is_opened_and_changes_on_its_own(store, open_page):
+    saved = store.save_scenario(small_scenario())
+    app = open_page("scenario/cluster.py", scenario=saved.scenario_hash)
+    app = app.button(key="bar-duplicate").click().run()
+    assert not app.exception
+    info = store.scenario_info(looked_at(app))
+    assert (info.name, info.version) == ("four jobs (copy)", 1)
+    assert info.lineage != saved.lineage

@@ -9,7 +9,8 @@ import streamlit as st
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.ui.frame import run_state, scenario_bar, session
+from dlsched.store.scenarios import Deletion
+from dlsched.ui.frame import run_state, scenario_bar, scenario_menu, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import error_box
 
@@ -46,10 +47,11 @@ def begin(title: str, *, url: Sequence[str] = ("scenario",), bar: bool = True, a
     try:
         session.follow_url()
         current = session.scenario()
+        name = session.scenario_info().name
     except StoreError as error:
         _lost(title, error)
     session.write_url(*url)
-    name_tab(title, session.scenario_info().name)
+    name_tab(title, name)
     if bar:
         scenario_bar.show(current, assumed=assumed)
     st.title(title, anchor=False)
@@ -88,6 +90,9 @@ def _lost(title: str, error: StoreError) -> None:
     st.title(title, anchor=False)
     error_box(error)
     with st.container(horizontal=True):
+        if isinstance(error, session.ScenarioDeleted):
+            _deleted(error.deletion)
+            st.stop()
         if st.button("Go on with the demo", type="primary"):
             st.query_params.clear()
             session.keep(session.demo())
@@ -96,3 +101,15 @@ def _lost(title: str, error: StoreError) -> None:
             session.keep(session.demo())
             st.switch_page(SCRIPTS["Runs"])
     st.stop()
+
+
+def _deleted(deletion: Deletion) -> None:
+    """Offer to restore what a link names, or to go on with what was used last."""
+    if st.button("Restore it", type="primary", key="restore-linked"):
+        scenario_menu.bring_back(deletion)
+    if st.button("Go on with another scenario", key="leave-deleted"):
+        st.query_params.clear()
+        session.look_at(session.start_scenario().scenario_hash)
+        session.look_at_run("")
+        session.tick([])
+        st.rerun()

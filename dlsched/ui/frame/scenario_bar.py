@@ -10,10 +10,9 @@ import streamlit as st
 
 from dlsched.domain.scenario import Scenario
 from dlsched.policies.registry import LABELS
-from dlsched.report.rerun import file_name
 from dlsched.runner.background import TaskStatus
 from dlsched.store.scenarios import ScenarioInfo
-from dlsched.ui.frame import futures, run_state, session
+from dlsched.ui.frame import futures, run_state, scenario_menu, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import chips
 from dlsched.ui.frame.text import dollars, safe
@@ -22,7 +21,6 @@ from dlsched.wording.formats import amount, money, share
 
 DATA_CHIP = {"example": ("example data", "orange"), "generated": ("generated", "orange")}
 EDITED = "edited since last run"
-LONGEST_NAME = 24
 AROUND_PX, CHAR_PX, BOX_PX = 310, 7.2, 24
 """Rough widths: sidebar and margins around the bar, one letter, the box and gap around a chip's text."""
 MOST_OFFERED = 12
@@ -33,13 +31,13 @@ def show(current: Scenario, *, assumed: bool = True) -> None:
     info = session.scenario_info()
     edited = was_edited(info)
     busy = any(not status.state.is_over for status in session.runner().status())
-    texts = [safe(info.name, LONGEST_NAME), "v10", *facts(current)]
+    texts = [safe(info.name, scenario_menu.LONGEST_NAME), "v10", *facts(current)]
     texts += [label for kind, (label, _) in DATA_CHIP.items() if kind == current.data_kind]
     texts += ["10 assumptions"] * assumed + [EDITED] * edited + ["10 running 50%"] * busy
     texts += ["Selected runs: 5"] * bool(session.ticked_runs())
     st.html(_fold_style(*fold_px(texts, facts(current))))
     with st.container(key="scenario-bar", border=True, horizontal=True, vertical_alignment="center", gap="xsmall"):
-        _name_menu(info)
+        scenario_menu.menu(info)
         _facts(current)
         if current.data_kind in DATA_CHIP:
             label, colour = DATA_CHIP[current.data_kind]
@@ -53,6 +51,7 @@ def show(current: Scenario, *, assumed: bool = True) -> None:
         st.space("stretch")
         _ticked()
         _share()
+    scenario_menu.undo_line()
 
 
 def fold_px(texts: Sequence[str], facts: Sequence[str]) -> tuple[int, int]:
@@ -85,54 +84,10 @@ def was_edited(info: ScenarioInfo) -> bool:
     return len(session.runs_of(info.based_on)) > 0
 
 
-def _name_menu(info: ScenarioInfo) -> None:
-    label = f"**{safe(info.name, LONGEST_NAME)}** · v{info.version}"
-    with st.popover(label, key="scenario-menu", help="Switch, rename or undo the last edit"):
-        _switch(info)
-        renamed = st.text_input("Name", info.name, key=f"bar-name-{info.scenario_hash}", max_chars=80)
-        if st.button("Rename", key="bar-rename") and renamed.strip() and renamed != info.name:
-            session.store().rename_scenario(info.scenario_hash, renamed)
-            st.rerun()
-        parent = session.store().scenario_info(info.based_on) if info.based_on else None
-        if parent and st.button(f"Undo last edit (back to v{parent.version})", key="bar-undo"):
-            session.look_at(parent.scenario_hash)
-            session.look_at_run("")
-            st.rerun()
-        _download(info.name)
-
-
-def _switch(info: ScenarioInfo) -> None:
-    listed = session.store().list_scenarios()
-    labels = {
-        str(row["scenario_hash"]): f"{row['name']} · v{row['version']} · {amount(int(row['jobs']), 'job')}, "
-        f"{amount(int(row['runs']), 'run')}"
-        for row in listed.to_dict("records")
-    }
-    keys = list(labels)
-    chosen = st.selectbox(
-        "Scenario", keys, index=keys.index(info.scenario_hash), format_func=labels.__getitem__,
-        key=f"bar-switch-{info.scenario_hash}", help="Each edit made a version of its own; all of them are here",
-    )  # fmt: skip
-    if chosen and chosen != info.scenario_hash:
-        session.look_at(chosen)
-        session.look_at_run("")
-        session.tick([])
-        st.rerun()
-
-
-def _download(name: str) -> None:
-    from dlsched.workload.scenario_file import scenario_bytes
-
-    st.download_button(
-        "Download scenario file", lambda: scenario_bytes(session.scenario()), file_name=file_name(name),
-        mime="application/json", key="bar-download", on_click="ignore",
-    )  # fmt: skip
-
-
 def facts(current: Scenario) -> list[str]:
     """Return jobs, size, load and price of a scenario in a few words each."""
     cluster = current.cluster
-    size = amount(cluster.slots, "free slot") if cluster.free_slots else amount(cluster.num_gpus, "GPU")
+    size = f"up to {amount(cluster.slots, 'machine')}" if cluster.free_slots else amount(cluster.num_gpus, "GPU")
     return [amount(len(current.workload), "job"), size, _load(current), _price(current)]
 
 

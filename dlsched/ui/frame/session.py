@@ -12,13 +12,15 @@ from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import Runner
 from dlsched.store import Store
-from dlsched.store.scenarios import ScenarioInfo
+from dlsched.store.scenarios import Deletion, ScenarioInfo
 from dlsched.studies.code_version import code_version
 from dlsched.ui.frame.navigation import FOLDER
 
 SCENARIO, RUN, TICKED = "scenario_hash", "run_id", "ticked_runs"
 HASH_DIGITS = 8
 MAX_TICKED = 12
+USED, MOST_USED = "used_scenarios", 30
+"""Setting of the store: the scenarios that were looked at, the last one first."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -53,17 +55,33 @@ def runner() -> Runner:
     return _start_runner(store())
 
 
+class ScenarioDeleted(StoreError):
+    """What is looked at was deleted; ``deletion`` brings it back."""
+
+    def __init__(self, deletion: Deletion) -> None:
+        super().__init__(f"“{deletion.name}” was deleted. You can restore it for one day.")
+        self.deletion = deletion
+
+
+def _known(scenario_hash: str) -> ScenarioInfo:
+    """Return the line of a scenario; ScenarioDeleted or StoreError when it is not there."""
+    info = store().scenario_info(scenario_hash)
+    if info is not None:
+        return info
+    deletion = store().deletion_of(scenario_hash)
+    if deletion is not None:
+        raise ScenarioDeleted(deletion)
+    raise StoreError(
+        f"Scenario {scenario_hash[:HASH_DIGITS]} is not in this store. "
+        "Ask its owner for the export file (Runs > Import)."
+    )
+
+
 def follow_url() -> None:
     """Take over what the URL names (scenario, run, ticked runs) where the store knows it."""
     params = st.query_params
     if named := params.get("scenario"):
-        info = store().scenario_info(named)
-        if info is None:
-            raise StoreError(
-                f"Scenario {named[:HASH_DIGITS]} is not in this store. "
-                "Ask its owner for the export file (Runs > Import)."
-            )
-        st.session_state[SCENARIO] = info.scenario_hash
+        st.session_state[SCENARIO] = _known(named).scenario_hash
     if run_id := params.get("run"):
         st.session_state[RUN] = run_id
         _follow_run(run_id)
@@ -124,11 +142,8 @@ def load_scenario(scenario_hash: str) -> Scenario:
 
 
 def scenario_info() -> ScenarioInfo:
-    """Return name and version of the scenario that is looked at."""
-    info = store().scenario_info(scenario().content_hash)
-    if info is None:
-        raise StoreError("The scenario is no longer in the store.")
-    return info
+    """Return name and version of the scenario that is looked at; StoreError when it is gone."""
+    return _known(scenario().content_hash)
 
 
 def lineage_of(scenario: Scenario) -> str:
@@ -138,10 +153,9 @@ def lineage_of(scenario: Scenario) -> str:
 
 
 def start_scenario() -> ScenarioInfo:
-    """Return the scenario a new session begins with: the last one used, else the demo."""
-    last = store().get_setting("last_scenario")
-    known = store().scenario_info(last) if last else None
-    return known or keep(demo())
+    """Return the scenario a new session begins with: the last one used that is still there, else the demo."""
+    known = (store().scenario_info(used) for used in store().get_setting(USED, []))
+    return next((info for info in known if info is not None), None) or keep(demo())
 
 
 @st.cache_resource(show_spinner=False)
@@ -164,7 +178,8 @@ def look_at(scenario_hash: str) -> None:
     """Make a stored scenario the one that is looked at, in this tab and at the next visit."""
     st.session_state[SCENARIO] = scenario_hash
     _drop_params("scenario")
-    store().set_setting("last_scenario", scenario_hash)
+    used = [one for one in store().get_setting(USED, []) if one != scenario_hash]
+    store().set_setting(USED, [scenario_hash, *used][:MOST_USED])
 
 
 def run_id() -> str | None:

@@ -103,10 +103,7 @@ def table(prices: PriceList, scenario: Scenario) -> TableState:
         live=lambda rows, edited: live_rows(rows, edited, prices, today),
         alt="Machine types: name, GPU, price, provider, source and date",
     )  # fmt: skip
-    try:
-        shown = TableState(prices.model_copy(update={"offers": offers_of(now)}), None)
-    except InputError as mistake:
-        shown = TableState(prices, mistake)
+    shown = _state_of(now, prices)
     with st.container(horizontal=True, gap="small"):
         if st.button("Add a type", key="price-add", help="A row to fill in"):
             tables.replace(TABLE, new_row(now, today))
@@ -124,13 +121,25 @@ def table(prices: PriceList, scenario: Scenario) -> TableState:
     return shown
 
 
+def untouched(prices: PriceList) -> TableState:
+    """Return the list with what the table holds while it is not shown."""
+    return _state_of(tables.held(TABLE, offers_frame(prices)), prices)
+
+
+def _state_of(rows: pd.DataFrame, prices: PriceList) -> TableState:
+    try:
+        return TableState(prices.model_copy(update={"offers": offers_of(rows)}), None)
+    except InputError as mistake:
+        return TableState(prices, mistake)
+
+
 def _begin_with(scenario: Scenario, *, disabled: bool) -> None:
     of_scenario = price_lists.of_cluster(scenario.cluster)
     lists = [(bundled.label, bundled.note, price_list(bundled)) for bundled in PRICE_LISTS]
     if of_scenario.offers:
         lists.append(("The scenario's types", "Names, sizes and prices only.", of_scenario))
     hint = "Another list in place of this one"
-    with st.popover("Begin with", help=hint, disabled=disabled, key=_key("begin")):
+    with st.popover("Load a price list", help=hint, disabled=disabled, key=_key("begin")):
         for place, (label, note, prices) in enumerate(lists):
             if st.button(f"{label}: {amount(len(prices.offers), 'type')}", key=f"begin-with-{place}"):
                 replace(prices)
@@ -196,14 +205,16 @@ def with_own_hardware(shown: TableState) -> TableState:
     InputError
         When a value of the form is out of range.
     """
-    with st.expander("Own hardware: what buying costs per GPU-hour", key="own-hardware"):
-        owned = _owned_form(shown.prices.owned)
-        prices = shown.prices.model_copy(update={"owned": owned})
-        if owned is not None:
+    st.markdown("**What buying costs per GPU-hour**")
+    said = st.container()
+    owned = _owned_form(shown.prices.owned)
+    prices = shown.prices.model_copy(update={"owned": owned})
+    if owned is not None:
+        with said:
             st.markdown(f"**{safe(owned_sentence(prices), 500)}**")
-            if st.button("Take it out of the chart", key="owned-away", type="tertiary"):
-                replace(prices.model_copy(update={"owned": None}))
-                st.rerun()
+        if st.button("Take it out of the chart", key="owned-away", type="tertiary"):
+            replace(prices.model_copy(update={"owned": None}))
+            st.rerun()
     return TableState(prices, shown.mistake)
 
 
@@ -357,7 +368,7 @@ def importing(*, disabled: bool) -> None:
                 read = _read(file.tag, _region(file, read), file)
             _take(_stamped(file, read) if read.format == SKYPILOT else read.offers, disabled=disabled)
             with right:
-                import_report(read.report, read.format, "Price doctor")
+                import_report(read.report, read.format, "Price list check")
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading")

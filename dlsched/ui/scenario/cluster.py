@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,38 @@ from dlsched.ui.frame.text import safe
 from dlsched.ui.scenario import price_lists
 from dlsched.wording.cautions import cautions
 from dlsched.wording.clock import clock_of
-from dlsched.wording.formats import amount, count, money, share
+from dlsched.wording.formats import amount, count, listed, money, share
 from dlsched.wording.resources import scarcest_card
 from dlsched.workload.catalogue import vm_examples
 from dlsched.workload.import_report import in_seconds, offered_load
 from dlsched.workload.prices.price_list import PriceList, chosen, price_notes, to_vm_types
 
-FIXED, FREE = "Fixed nodes", "Free machine types"
+FIXED, FREE = "Owned nodes", "Rent on demand"
+MOST_NODES = 100_000
 MEANING = {
-    FIXED: "The nodes below, each for as long as it is there.",
+    FIXED: "These nodes are always on, unless scheduled otherwise below.",
     FREE: "Up to so many machines at once; the policy chooses which types to rent, and when.",
 }
 
 
-def headline(scenario: Scenario, *, unsaved: bool, mistake: InputError | None) -> None:
+@dataclass(frozen=True)
+class Tables:
+    """What the tables say: the cluster of the rows that are finished and right, and what is wrong with the others.
+
+    ``cluster`` None: no node is left. ``unfinished`` rows lack a value; ``mistake`` is the first of the wrong ones.
+    """
+
+    cluster: Cluster | None
+    unfinished: tuple[InputError, ...] = ()
+    mistake: InputError | None = None
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether nothing is wrong; a row that is only begun is left out."""
+        return self.cluster is not None and self.mistake is None
+
+
+def headline(scenario: Scenario, shown: Tables, *, unsaved: bool) -> None:
     """Show banners, sentence, one line on where the tables stand, and the cards; of unsaved tables too."""
     cluster, jobs = scenario.cluster, scenario.workload
     fits = can_ever_fit(jobs, cluster, scenario.options.placement)
@@ -53,14 +72,17 @@ def headline(scenario: Scenario, *, unsaved: bool, mistake: InputError | None) -
     guard_rails([caution for caution in warnings if caution.level != "info"])
     price_lists.times_warning(scenario, cluster.vm_types)
     sentence(cluster_sentence(cluster, float(jobs.gpus[widest]), fits=bool(fits[widest])), ())
-    st.markdown(_standing(scenario, unsaved, mistake))
+    st.markdown(_standing(scenario, shown, unsaved))
     cards(_cards(cluster, load, scarcest_card(scenario)))
 
 
-def _standing(scenario: Scenario, unsaved: bool, mistake: InputError | None) -> str:
+def _standing(scenario: Scenario, shown: Tables, unsaved: bool) -> str:
     """Return where the tables stand: always one line, so that no table moves under the hand that fills it."""
-    if mistake is not None:
+    if (mistake := shown.mistake) is not None:
         return f":red[⛔ **{safe(mistake.what, 120)}**: {safe(mistake.why, 200)}. {safe(mistake.do, 120)}.]"
+    if shown.unfinished:
+        cells = "; ".join(f"**{safe(one.what, 120)}** {safe(one.why, 80)}" for one in shown.unfinished[:3])
+        return f":violet[✎ Not finished, so left out: {cells}.]"
     if unsaved:
         return ":violet[Not saved yet: runs still use the cluster as it was.]"
     default = next((one for one in scenario.assumptions if one.is_about_default_cluster), None)
@@ -75,64 +97,75 @@ def _cards(cluster: Cluster, load: float, scarce: tuple[str, str, str] | None) -
         most = cluster.slots * max(vm.gpus for vm in cluster.catalogue)
         least = money(min(priced)) if priced else "no price set"
         return [
-            ("Free slots", count(cluster.slots), "Machines that may be rented at once."),
+            ("Machines, up to", count(cluster.slots), "Machines that may be rented at once."),
             ("Machine types", count(len(cluster.catalogue)), "Types the policy may rent."),
-            ("Most GPUs", count(most), "All slots with the largest type."),
+            ("Most GPUs", count(most), "All of them of the largest type."),
             ("Cheapest GPU-hour", least, "Price of one GPU for an hour, of the cheapest type to choose from."),
         ]  # fmt: skip
     hourly = cluster.usd_per_h
     why = (
-        "Some pool has no price: costs are unknown, not 0."
+        "Some node type has no price: costs are unknown, not 0."
         if hourly is None
         else "All nodes together, while they are up."
     )
-    why_load = "GPU time asked for over GPU time there is while jobs arrive. Above 100% the queue only grows."
+    why_load = "GPU time asked for over GPU time available while jobs arrive. Above 100% the queue only grows."
     return [
-        ("Nodes", count(cluster.num_nodes), "Nodes of all pools."),
+        ("Nodes", count(cluster.num_nodes), "Nodes of all types."),
         ("GPUs", count(cluster.num_gpus), "GPUs of all nodes."),
         ("Price", "no price set" if hourly is None else f"{money(hourly)}/h", why),
         scarce or ("Load", share(load), why_load),
     ]  # fmt: skip
 
 
-def fixed(current: Scenario) -> Cluster:
-    """Show the tables of pools and events with the capacity they give; return the cluster as it stands there.
-
-    Raises
-    ------
-    InputError
-        When the tables do not make a cluster; what is shown stays, so that it can be corrected.
-    """
+def fixed(current: Scenario) -> Tables:
+    """Show the number of nodes, the tables of types and events and the capacity they give; return what they say."""
     before = current.cluster
     pools_key, events_key = keys(current)
     start = pools_frame(before)
     if before.free_slots:
         start = with_pool(start, before.catalogue[0], before.slots)
+    nodes_at = st.container()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Pools of equal nodes**")
+        st.markdown("**Node types**", width="content")
         _add_type(pools_key, start)
     # A type added from the catalogue may state its disk too.
     disk = shows_disk(current) or bool(tables.held(pools_key, start)["disk_gib"].notna().any())
     pools = tables.editor(
-        start, pools_key, pool_columns(disk=disk), alt="Pools: machine type, number of nodes, size and price"
+        start, pools_key, pool_columns(disk=disk), alt="Node types: machine type, number of nodes, size and price"
     )
+    with nodes_at:
+        _nodes(pools_key, pools)
     picture = st.container()
     st.markdown("**Capacity over time** (optional): nodes that arrive, leave, are maintained, or fail")
     events = tables.editor(
         events_frame(before), events_key, EVENT_COLUMNS, alt="Events: what happens to which nodes on which day"
     )
-    cluster = before
-    try:
-        cluster = cluster_of(pools, events, before)
-    finally:  # tables with a mistake keep the picture of the saved cluster
-        if not cluster.free_slots:
-            with picture:
-                _capacity(current.replace(cluster=cluster))
-    return cluster
+    said = read_tables(pools, events, before)
+    if said.cluster is not None and said.cluster.absences:
+        with picture:
+            _capacity(current.replace(cluster=said.cluster))
+    return said
+
+
+def _nodes(key: str, pools: pd.DataFrame) -> None:
+    """Show the number of nodes of a cluster with one type as a field of its own, which changes the table below."""
+    rows = tables.filled_rows(pools)
+    if len(rows) != 1:
+        return
+    field, nodes = f"nodes-{key}", number_of(rows[0][1]["nodes"])
+    if nodes is not None and 1 <= nodes <= MOST_NODES and st.session_state.get(field) != int(nodes):
+        st.session_state[field] = int(nodes)
+
+    def change() -> None:
+        now = pools.astype(object)
+        now.loc[now.index[rows[0][0] - 1], "nodes"] = st.session_state[field]
+        tables.replace(key, now)
+
+    st.number_input("Nodes", 1, MOST_NODES, key=field, on_change=change, width=180, help="Nodes of the one type below")
 
 
 def _capacity(scenario: Scenario) -> None:
-    """Show the GPUs that are there until the last job could have run and the last change has come."""
+    """Show the available GPUs until the last job could have run and the last change has come."""
     jobs, cluster = in_seconds(scenario), scenario.cluster
     last_s = max([0.0, *(a.start_s if a.end_s is None else a.end_s for a in cluster.absences)])
     horizon_s = max(float((jobs.submit_s + jobs.work).max()), 1.1 * last_s, 1.0)
@@ -140,7 +173,7 @@ def _capacity(scenario: Scenario) -> None:
 
 
 def kind_of_machines(current: Scenario) -> str:
-    """Show the switch between fixed nodes and free machine types, with what it means."""
+    """Show the switch between owned nodes and machines rented on demand, with what it means."""
     kind = st.segmented_control(
         "Machines", [FIXED, FREE], required=True, default=FREE if current.cluster.free_slots else FIXED,
         key=f"machines-{tables.widget_key(keys(current)[0])}", persist_state="session",
@@ -180,19 +213,14 @@ def _to_catalogue(key: str) -> None:
         st.page_link(SCRIPTS["Catalogue"], label="Edit in Catalogue", query_params=session.url_params())
 
 
-def free(current: Scenario) -> Cluster:
-    """Show the number of slots and the types for them; return the cluster as it stands there.
-
-    Raises
-    ------
-    InputError
-        When no type is chosen.
-    """
+def free(current: Scenario) -> Tables:
+    """Show how many machines may be rented and which types; return what that says."""
     cluster, key = current.cluster, tables.widget_key(keys(current)[0])
     lists = price_lists.types_to_rent(cluster)
     left, middle, right = st.columns([1, 2, 4], vertical_alignment="bottom")
     slots = left.number_input(
-        "Free slots", 1, 100_000, cluster.slots or cluster.num_nodes, key=f"slots-{key}", persist_state="session",
+        "Up to … rented machines", 1, MOST_NODES, cluster.slots or cluster.num_nodes, key=f"slots-{key}",
+        persist_state="session",
         help="How many machines may be rented at once",
     )  # fmt: skip
     label = middle.selectbox(
@@ -206,14 +234,17 @@ def free(current: Scenario) -> Cluster:
         help="Those that the policy may rent", format_func=lambda name: _priced(offers[name]),
     )  # fmt: skip
     _to_catalogue("edit-catalogue")
+    if not names:
+        none = InputError("machine types", "none is chosen, so nothing can be rented", "Choose at least one")
+        return Tables(None, mistake=none)
     try:
         made = Cluster(
             slots=int(slots), catalogue=tuple(offers[name] for name in names),
             absences=cluster.absences if cluster.free_slots else (),
         )  # fmt: skip
     except ValidationError as error:
-        raise from_validation("free slots", error) from error
-    return cluster if made == cluster else made
+        return Tables(None, mistake=from_validation("rented machines", error))
+    return Tables(cluster if made == cluster else made)
 
 
 # ---- tables and back ---------------------------------------------------------------------------------
@@ -221,8 +252,8 @@ def free(current: Scenario) -> Cluster:
 EVENTS = ("arrives", "leaves", "maintenance", "fails")
 _number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
 POOL_COLUMNS: Mapping[str, Any] = {
-    "vm": _text("VM type", max_chars=80, help="Name of the machine type; the same name is the same type"),
-    "nodes": _number("Nodes", min_value=0, max_value=100_000, step=1, default=1, help="How many of them"),
+    "vm": _text("Machine type", max_chars=80, help="Name of the machine type; the same name is the same type"),
+    "nodes": _number("Nodes", min_value=0, max_value=MOST_NODES, step=1, default=1, help="How many of them"),
     "gpu type": _text("GPU", max_chars=80, help="GPU type; jobs that demand a type look at this"),
     "gpus": _number("GPUs each", min_value=0, max_value=1024, step=1, default=8, help="GPUs of one node"),
     "cpus": _number("CPUs each", min_value=0.0, help="CPU cores of one node; empty = not a limit"),
@@ -234,10 +265,10 @@ POOL_COLUMNS: Mapping[str, Any] = {
 EVENT_COLUMNS: Mapping[str, Any] = {
     "what": st.column_config.SelectboxColumn(
         "What", options=list(EVENTS),
-        help="arrives: there from that day on. leaves: gone from that day on. "
+        help="arrives: available from that day on. leaves: gone from that day on. "
         "maintenance: away, known before. fails: away, a surprise.",
     ),
-    "first node": _number("First node", min_value=0, step=1, help="Nodes count through the pools from 0"),
+    "first node": _number("First node", min_value=0, step=1, help="Nodes count through the types from 0"),
     "nodes": _number("Nodes", min_value=1, step=1, default=1, help="That node and the next ones"),
     "from day": _number("Day", min_value=0.0, help="Days from the first job: day 26, 08:43 is 26.363"),
     "to day": _number("Until day", min_value=0.0, help="For maintenance and failures; empty = for good"),
@@ -293,30 +324,57 @@ def events_frame(cluster: Cluster) -> pd.DataFrame:
     )
 
 
-def cluster_of(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Cluster:
-    """Return the cluster of the two tables.
+def read_tables(pools: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Tables:
+    """Return the cluster of the rows that are finished and right, and what is wrong with the others.
 
     What the tables do not show (speed of a type, owned or rented) stays as it was in ``before``.
-
-    Raises
-    ------
-    InputError
-        Naming the row, the column and the rule.
     """
-    rows = tuple(_pool(f"pool row {row}", record, before) for row, record in tables.filled_rows(pools))
+    rows: list[Pool] = []
+    unfinished: list[InputError] = []
+    wrong: list[InputError] = []
+    for row, record in tables.filled_rows(pools):
+        where = f"node type row {row}"
+        if (lacking := _lacking(record, ("vm", "nodes", "gpus"), where, POOL_COLUMNS)) is not None:
+            unfinished.append(lacking)
+            continue
+        try:
+            rows.append(_pool(where, record, before))
+        except InputError as mistake:
+            wrong.append(mistake)
     if not sum(pool.count for pool in rows):
-        raise InputError("cluster", "a cluster needs at least one node", "Give a pool at least one node")
+        none = InputError("cluster", "a cluster needs at least one node", "Give a node type at least one node")
+        return Tables(None, mistake=next(iter([*wrong, *unfinished]), none))
     try:
-        cluster = Cluster(pools=rows)
+        cluster = Cluster(pools=tuple(rows))
     except ValidationError as error:
-        raise InputError("cluster", from_validation("", error).why, "Give one of them another name") from error
-    absences = tuple(_absences(events, cluster.num_nodes))
-    edited = cluster.model_copy(update={"absences": absences})
-    return before if _canonical(edited) == _canonical(before) else edited
+        clash = InputError("cluster", from_validation("", error).why, "Give one of them another name")
+        return Tables(None, tuple(unfinished), clash)
+    absences: list[Absence] = []
+    for row, record in tables.filled_rows(events.drop(columns=["nodes", "billed"])):  # these two begin filled
+        where = f"event row {row}"
+        if (lacking := _lacking(record, ("what", "first node", "from day"), where, EVENT_COLUMNS)) is not None:
+            unfinished.append(lacking)
+            continue
+        try:
+            absences += _absences(events.astype(object).iloc[row - 1].to_dict(), where, cluster.num_nodes)
+        except InputError as mistake:
+            wrong.append(mistake)
+    edited = cluster.model_copy(update={"absences": tuple(absences)})
+    same = _canonical(edited) == _canonical(before)
+    return Tables(before if same else edited, tuple(unfinished), wrong[0] if wrong else None)
+
+
+def _lacking(record: dict[Any, Any], names: Sequence[str], where: str, columns: tables.Columns) -> InputError | None:
+    """Return which cells of a row are empty that must not be; None for a finished row."""
+    empty = [str(columns[name]["label"]) for name in names if is_empty(record[name])]
+    if not empty:
+        return None
+    verb = "is empty" if len(empty) == 1 else "are empty"
+    noun = "column" if len(empty) == 1 else "columns"
+    return InputError(f"{where}, {noun} {listed(empty)}", verb, "Fill it in, or delete the row")
 
 
 def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
-    tables.need_filled(record, ("vm", "nodes", "gpus"), where, POOL_COLUMNS)
     name, partition, gpu_type = text_of(record["vm"]), text_of(record["partition"]), text_of(record["gpu type"])
     alike = next((vm for vm in (*before.vm_types, *vm_examples()) if vm.name == name), None)
     twin = next((p for p in before.pools if (p.vm.name, p.partition) == (name, partition)), None)
@@ -334,18 +392,15 @@ def _pool(where: str, record: dict[Any, Any], before: Cluster) -> Pool:
         raise tables.mistake_in(error, where, POOL_COLUMNS, _COLUMN_OF) from error
 
 
-def _absences(events: pd.DataFrame, num_nodes: int) -> Iterable[Absence]:
-    for row, record in enumerate(events.to_dict("records"), 1):
-        if all(is_empty(record[name]) for name in ("what", "first node", "from day", "to day")):
-            continue
-        where = f"event row {row}"
-        tables.need_filled(record, ("what", "first node", "from day"), where, EVENT_COLUMNS)
-        first, nodes = int(record["first node"]), 1 if is_empty(record["nodes"]) else int(record["nodes"])
-        _check_nodes(where, first, nodes, num_nodes)
-        start_s, end_s = _span(where, str(record["what"]), float(record["from day"]), number_of(record["to day"]))
-        billed = not is_empty(record["billed"]) and bool(record["billed"])
-        for node in range(first, first + nodes):
-            yield Absence(node=node, start_s=start_s, end_s=end_s, cause=record["what"], billed=billed)
+def _absences(record: dict[Any, Any], where: str, num_nodes: int) -> list[Absence]:
+    first, nodes = int(record["first node"]), 1 if is_empty(record["nodes"]) else int(record["nodes"])
+    _check_nodes(where, first, nodes, num_nodes)
+    start_s, end_s = _span(where, str(record["what"]), float(record["from day"]), number_of(record["to day"]))
+    billed = not is_empty(record["billed"]) and bool(record["billed"])
+    return [
+        Absence(node=node, start_s=start_s, end_s=end_s, cause=record["what"], billed=billed)
+        for node in range(first, first + nodes)
+    ]
 
 
 def _check_nodes(where: str, first: int, nodes: int, num_nodes: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import streamlit as st
 
@@ -20,24 +20,28 @@ def _by(rule: FillRule) -> Callable[[Scenario], Scenario]:
 
 
 OFFERS: dict[Need, tuple[str, str, Callable[[Scenario], Scenario]]] = {
-    Need.DUE: ("Make due times", "submission + 1 to 3 times the fastest run time, drawn evenly", _by(DueRule())),
-    Need.WEIGHT: ("Make lateness weights", "$1 per GPU for each hour late", _by(WeightRule())),
+    Need.DUE: ("Add example due dates", "submission + 1 to 3 times the fastest run time, drawn evenly", _by(DueRule())),
+    Need.WEIGHT: ("Add example costs of lateness", "$1 per GPU for each hour late", _by(WeightRule())),
     Need.PRICE: (
         "Set example prices",
         f"${EXAMPLE_USD_PER_GPU_H:.2f} per GPU-hour, an example and not a quote",
         fill_prices,
     ),
-    Need.PRIORITY: ("Make priorities", "smaller jobs first", _by(PriorityRule())),
-    Need.USER: ("Make users", "8 made-up users, drawn evenly", _by(UserRule())),
+    Need.PRIORITY: ("Add example priorities", "smaller jobs first", _by(PriorityRule())),
+    Need.USER: ("Add example users", "8 made-up users, drawn evenly", _by(UserRule())),
 }
 
 
-def boxes(scenario: Scenario, *, disabled: bool = False) -> None:
-    """Offer a stated rule for each thing that is missing; a click makes a new version with an assumption chip."""
-    lacking = missing(scenario)
+OF_CLUSTER = (Need.PRICE,)
+"""What belongs to the cluster; the rest to the jobs."""
+
+
+def boxes(scenario: Scenario, needs: Collection[Need] = tuple(OFFERS), *, disabled: bool = False) -> None:
+    """Offer a stated rule for each of these things that is missing; a click makes a new version with an assumption."""
+    lacking = [need for need in missing(scenario) if need in needs]
     if not lacking:
         return
-    st.subheader("Not in the data", anchor=False)
+    st.subheader("Missing data", anchor=False)
     st.markdown(
         ":gray[Only some policies need these. Each click makes a new version and adds its rule to the assumptions.]"
         + (" :orange[Save the cluster first.]" if disabled else "")
@@ -46,7 +50,7 @@ def boxes(scenario: Scenario, *, disabled: bool = False) -> None:
         if need not in lacking:
             continue
         with st.container(horizontal=True, vertical_alignment="center"):
-            pressed = st.button(label, key=f"fill-{need.name}", width=190, disabled=disabled)
+            pressed = st.button(label, key=f"fill-{need.name}", width=240, disabled=disabled)
             st.markdown(dollars(rule))
         if pressed:
             with mistakes_shown():

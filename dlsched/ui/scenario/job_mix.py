@@ -12,6 +12,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dlsched.domain.assumptions import with_other_jobs
+from dlsched.domain.cluster import Cluster
 from dlsched.domain.errors import InputError, validated
 from dlsched.domain.scenario import Scenario, SpeedSpec
 from dlsched.domain.units import MINUTE_S
@@ -19,7 +20,7 @@ from dlsched.domain.workload import Workload
 from dlsched.ui.frame import tables
 from dlsched.workload.generators.arrivals import gaps_of, hourly_rates_of
 from dlsched.workload.generators.drawing import plain
-from dlsched.workload.studies.job_mix import JobClass, JobMixSpec, scale_to_load
+from dlsched.workload.studies.job_mix import JobClass, JobMixSpec, at_load
 from dlsched.workload.studies.registry import draw
 
 LABEL = "Job mix"
@@ -71,7 +72,7 @@ CLASSES = pd.DataFrame(
 
 
 def generate(current: Scenario) -> Scenario:
-    """Show the form of a job mix and return the jobs it draws, on the current cluster.
+    """Show the form of a job mix and return the jobs it draws, on the cluster of ``current``.
 
     Raises
     ------
@@ -86,8 +87,9 @@ def generate(current: Scenario) -> Scenario:
     rate: float
     if has_gpus:
         rate = second.number_input(
-            "Load, mean (%)", 1, 1000, 85, key="gen-load", persist_state="session",
-            help="GPU time asked for over GPU time of the current cluster, in the mean of many draws: one draw differs",
+            "Load (%)", 1, 1000, 85, key="gen-load", persist_state="session",
+            help="GPU time that these jobs ask for over GPU time of the cluster while they arrive; arrivals are scaled "
+            "to it. Jobs of another seed ask for somewhat more or less.",
         )  # fmt: skip
     else:
         rate = second.number_input("Jobs per hour", 0.01, 1e6, 5.0, key="gen-rate", persist_state="session",
@@ -102,12 +104,12 @@ def generate(current: Scenario) -> Scenario:
     )  # fmt: skip
     table = tables.editor(CLASSES, "gen-classes", COLUMNS, alt="Classes of jobs: share, GPUs, run time, due time")
     spec = spec_of(table, int(jobs), PATTERNS[pattern], float(late), current)
-    if has_gpus:
-        spec = scale_to_load(spec, current.cluster, rate / 100)
-    else:
-        spec = scaled_to_rate(spec, rate)
-    plain_spec = plain(spec)
     with st.spinner("Drawing"):
+        if has_gpus:
+            spec = _at_load(json.dumps(plain(spec)), current.cluster.model_dump_json(), rate / 100, int(seed))
+        else:
+            spec = scaled_to_rate(spec, rate)
+        plain_spec = plain(spec)
         drawn = _drawn(json.dumps(plain_spec), int(seed))
     # Tables and step times belong to the jobs they were made for.
     speed = SpeedSpec() if current.speed.kind in ("table", "parameter-server") else current.speed
@@ -115,6 +117,12 @@ def generate(current: Scenario) -> Scenario:
         workload=drawn, generator=plain_spec, seed=int(seed), data_kind="generated", name="Job mix", read={},
         assumptions=with_other_jobs(current.assumptions), speed=speed,
     )  # fmt: skip
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _at_load(spec: str, cluster: str, load: float, seed: int) -> JobMixSpec:
+    mix = validated(JobMixSpec, json.loads(spec), "job mix")
+    return at_load(mix, Cluster.model_validate_json(cluster), load, seed)
 
 
 @st.cache_resource(max_entries=3, show_spinner=False)

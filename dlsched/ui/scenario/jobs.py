@@ -17,6 +17,7 @@ from dlsched.metrics.findings import workload_sentence
 from dlsched.ui.frame import charts
 from dlsched.ui.frame.parts import cards, guard_rails, sentence
 from dlsched.ui.frame.text import safe
+from dlsched.ui.scenario import new_scenario
 from dlsched.wording.cautions import cautions
 from dlsched.wording.clock import clock_of
 from dlsched.wording.formats import amount, count, duration, number, share
@@ -29,13 +30,13 @@ from dlsched.wording.resources import (
     scarcest_card,
     servers_words,
 )
-from dlsched.workload.import_report import Finding, Report, arrival_window_s, fit_of, in_seconds
+from dlsched.workload.import_report import Finding, Report, arrival_window_s, fit_of, in_seconds, offered_load
 
 MAX_ROWS = 1000
 KINDS = (
     ("dropped", "Dropped"),
     ("repaired", "Repaired"),
-    ("flagged", "Kept, but look"),
+    ("flagged", "Warnings"),
     ("not modelled", "Not modelled"),
 )
 LABELS = {
@@ -63,15 +64,18 @@ def on_cluster(
     """Ask which cluster new jobs go on and return them on it.
 
     ``made`` is on the default cluster for its jobs; ``hint`` is the cluster that the trace describes: the choice to
-    begin with when the reader gave a list of nodes, not when it is what a log happened to mention.
+    begin with when the reader gave a list of nodes, not when it is what a log happened to mention. The cluster of a
+    scenario that is being made goes before both.
     """
+    is_new = new_scenario.begun(current) is not None
     offers = {"default": ("the default for these jobs", made.cluster)}
     if hint is not None:
         offers["trace"] = ("the one the trace describes", hint)
-    offers["current"] = (f"keep that of “{current.name}”", current.cluster)
+    offers["current"] = ("the new one" if is_new else f"keep that of “{current.name}”", current.cluster)
+    first = "current" if is_new else "trace" if prefer_hint else "default"
     chosen = st.selectbox(
-        "On which cluster", list(offers), key=f"on-{source}-{prefer_hint}", index=int(prefer_hint),
-        format_func=lambda key: f"{offers[key][0]}: {size_of(offers[key][1])}",
+        "On which cluster", list(offers), key=f"on-{source}-{first}", index=list(offers).index(first),
+        format_func=lambda key: f"{offers[key][0]}: {_size_and_load(made, offers[key][1])}",
         help="The default is the smallest number of 8-GPU nodes that fits the widest job at load 0.7. "
         "Whatever you choose can be changed on the page Cluster.",
     )  # fmt: skip
@@ -82,10 +86,33 @@ def on_cluster(
     return made.replace(cluster=offers[chosen][1], assumptions=(*own, *notes))
 
 
+def on_which_cluster(shown: Scenario, base: Scenario, *, is_new: bool) -> None:
+    """Say which cluster jobs that are not used yet go on and what load that makes, with the way to another one.
+
+    ``base`` is what they were put on: the current scenario, or with ``is_new`` the one that is being made.
+    """
+    if shown.cluster != base.cluster:
+        whose = "a cluster of their own"
+    else:
+        whose = "the new cluster" if is_new else f"the cluster of “{safe(base.name)}”"
+    with st.container(horizontal=True, vertical_alignment="center", key="on-which-cluster"):
+        words = _size_and_load(shown, shown.cluster)
+        st.markdown(f"These jobs go on **{whose}**: {words}.", width="content")
+        if not is_new and st.button("Another cluster…", key="another-cluster", type="tertiary",
+                                    help="Its size is asked for, then come the jobs for it"):  # fmt: skip
+            new_scenario.dialog()
+
+
+def _size_and_load(scenario: Scenario, cluster: Cluster) -> str:
+    """Return "8 nodes, 64 GPUs, load 85%"; without the load where the cluster has no fixed GPUs."""
+    load = offered_load(in_seconds(scenario), cluster)
+    return size_of(cluster) + ("" if np.isnan(load) else f", load {share(load)}")
+
+
 def size_of(cluster: Cluster) -> str:
     """Return the size of a cluster in words."""
     if cluster.free_slots:
-        return amount(cluster.slots, "free slot")
+        return f"up to {amount(cluster.slots, 'rented machine')}"
     return f"{amount(cluster.num_nodes, 'node')}, {amount(cluster.num_gpus, 'GPU')}"
 
 
@@ -109,7 +136,7 @@ def profile(scenario: Scenario) -> None:
         ("Jobs", count(len(jobs)), "Jobs that will be simulated."),
         scarcest_card(scenario) or _load_card(load, cluster),
         ("Run time, median", duration(median), "Half of the jobs run shorter, at the width they ask for."),
-        ("Widest job", f"{number(widest)} {'GPU' if widest == 1 else 'GPUs'}", "GPUs of the largest job."),
+        ("Largest job", f"{number(widest)} {'GPU' if widest == 1 else 'GPUs'}", "GPUs of the largest job."),
     ])  # fmt: skip
     if jobs.has_servers:
         st.markdown(servers_words(scenario))
@@ -144,10 +171,10 @@ def _charts(scenario: Scenario) -> None:
         charts.show(demand(jobs, float(gpus), theme, clock=clock), "demand", caption=True)
 
 
-def import_report(report: Report, format_label: str, name: str = "Trace doctor") -> None:
+def import_report(report: Report, format_label: str, name: str = "Import check") -> None:
     """Show what the reader read, kept, repaired and dropped, with examples."""
     with st.container(border=True, gap="small"):
-        st.markdown(f"**{name}** · read as {format_label}")
+        st.markdown(f"**{name}** · recognised as {format_label}")
         st.markdown(
             f"Kept **{count(report.kept)}** of {amount(report.rows, 'row')}; "
             f"repaired {count(report.repaired)}, dropped {count(report.dropped)}."
@@ -156,6 +183,24 @@ def import_report(report: Report, format_label: str, name: str = "Trace doctor")
             _findings(title, list(report.of_kind(kind)))  # type: ignore[arg-type]
         if report.notes:
             st.markdown(f":gray[{safe(' · '.join(report.notes), 600)}]")
+
+
+def import_counts(scenario: Scenario) -> None:
+    """Show what was kept of the rows that the scenario's jobs were read from, and what kind of jobs they are."""
+    read = scenario.read
+    with st.container(border=True, gap="small"):
+        st.markdown("**Import check**")
+        if scenario.generator is not None:
+            st.markdown("These jobs are drawn from a mix: nothing was read, so nothing was dropped or repaired.")
+        elif not read.get("rows"):
+            st.markdown("What was dropped or repaired when these jobs were read is not known.")
+        else:
+            st.markdown(
+                f"Kept **{count(read['kept'])}** of {amount(read['rows'], 'row')}; "
+                f"repaired {count(read.get('repaired', 0))}, dropped {count(read.get('dropped', 0))}."
+            )
+        if not scenario.workload.has_recorded_starts:
+            st.markdown("They have no recorded starts, so a replay cannot be compared with what happened.")
 
 
 def _findings(title: str, findings: list[Finding]) -> None:

@@ -27,18 +27,8 @@ def today() -> date:
 
 
 def own() -> PriceList:
-    """Return the list edited on the page Catalogue; before anything was changed, the one the scenario rents from."""
-    return saved() or first_list(session.scenario().cluster)
-
-
-def first_list(cluster: Cluster) -> PriceList:
-    """Return the bundled list that all machine types of free slots are in, else the examples."""
-    if cluster.free_slots:
-        for bundled in PRICE_LISTS:
-            prices = price_list(bundled)
-            if set(cluster.catalogue) <= set(to_vm_types(prices)):
-                return prices
-    return price_list(EXAMPLES)
+    """Return the list edited on the page Catalogue; before anything was changed, the current example prices."""
+    return saved() or price_list(EXAMPLES)
 
 
 def saved() -> PriceList | None:

@@ -18,7 +18,7 @@ SURE = 0.8
 POSSIBLE = 0.5
 CLEAR_LEAD = 0.2
 LABELS = {
-    "native": "native table", "philly": "Philly job log", "openb": "Alibaba openb pod list",
+    "native": "dlsched CSV", "philly": "Philly job log", "openb": "Alibaba openb pod list",
     "openb-nodes": "Alibaba openb node list", "helios": "Helios cluster log",
     "helios-capacity": "Helios GPU capacity table", "swf": "Standard Workload Format",
     "sacct": "Slurm sacct export", "csv": "generic CSV",

@@ -56,7 +56,7 @@ NO_UNIT = {
     "GPUs held",
     "GPUs asked for",
 }
-NO_UNIT |= {"Network", "GPUs that are there", "GPUs per job", "Part of the total", "Jobs per hour", "Slot", "Run"}
+NO_UNIT |= {"Network", "Available GPUs", "GPUs per job", "Part of the total", "Jobs per hour", "Slot", "Run"}
 NO_UNIT |= {"Machine type"}
 
 
@@ -515,7 +515,7 @@ def test_networks_ask_where_nobody_else_is_named():
     columns = {"job_id": ["a", "b", "c"], "submit_s": [0.0] * 3, "work": [60.0, 60.0, 120.0]}
     chart = workload.who_asks(Workload.from_columns(columns | {"model": ["vgg", "vgg", "alexnet"]}), LIGHT)
     assert chart is not None
-    assert chart.figure.layout.title.text == "Who asks: 2 models, the largest with 50%"
+    assert chart.figure.layout.title.text == "Demand by model: 2 models, the largest with 50%"
     assert workload.who_asks(Workload.from_columns(columns | {"model": ["vgg"] * 3}), LIGHT) is None
 
 

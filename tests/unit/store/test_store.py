@@ -79,6 +79,93 @@ def test_saving_again_keeps_name_and_brings_a_deleted_one_back(store):
     assert len(store.list_scenarios()) == 1
 
 
+def family(store):
+    """Save two versions of a scenario with a run each, and another scenario with one; return the first three's ids."""
+    first = small_scenario()
+    second = first.replace(seed=1)
+    store.save_scenario(first)
+    store.save_scenario(second, based_on=first.content_hash)
+    runs_of = [store.save_run(record(one)) for one in (first, second)]
+    store.save_run(record(small_scenario(6)))
+    return first, second, runs_of
+
+
+def test_a_deleted_scenario_takes_versions_and_runs_with_it_and_brings_them_back(store):
+    first, second, _ = family(store)
+    before = (store.list_scenarios(), store.list_runs())
+    deletion = store.delete_scenario(second.content_hash)
+    assert (deletion.name, deletion.versions, deletion.runs) == ("four jobs", 2, 2)
+    assert deletion.scenario_hash == second.content_hash
+    assert store.scenario_info(first.content_hash) is None
+    assert set(store.list_scenarios()["jobs"]) == {6}
+    assert set(store.list_runs()["jobs"]) == {6}
+    assert store.deletions() == [deletion]
+    store.restore(deletion)
+    pd.testing.assert_frame_equal(store.list_scenarios(), before[0])
+    pd.testing.assert_frame_equal(store.list_runs(), before[1])
+    assert store.deletions() == []
+
+
+def test_what_was_deleted_earlier_stays_deleted_when_a_scenario_comes_back(store):
+    first, _, (gone, kept) = family(store)
+    store.delete_runs([gone])
+    deletion = store.delete_scenario(first.content_hash)
+    assert deletion.runs == 1
+    assert [(one.versions, one.runs) for one in store.deletions()] == [(2, 1), (0, 1)]
+    store.restore(deletion)
+    assert kept in set(store.list_runs()["run_id"])
+    assert gone not in set(store.list_runs()["run_id"])
+    store.restore(store.deletions()[0])
+    assert gone in set(store.list_runs()["run_id"])
+
+
+def test_a_scenario_saved_again_comes_back_without_its_runs_which_can_still_be_restored(store):
+    first, second, ids = family(store)
+    store.delete_scenario(first.content_hash)
+    store.save_scenario(first)
+    assert store.scenario_info(second.content_hash) is None
+    assert not set(ids) & set(store.list_runs()["run_id"])
+    (deletion,) = store.deletions()
+    assert (deletion.versions, deletion.runs) == (1, 2)
+    store.restore(deletion)
+    assert set(ids) <= set(store.list_runs()["run_id"])
+
+
+def test_deleted_scenarios_are_purged_with_their_runs_and_jobs_and_others_stay(store):
+    first, _, _ = family(store)
+    store.delete_scenario(first.content_hash)
+    store.purge_deleted(timedelta(days=1))
+    assert len(store.deletions()) == 1
+    assert store.purge_deleted() == 2
+    assert store.deletions() == []
+    with pytest.raises(StoreError):
+        store.get_scenario(first.content_hash)
+    assert len(store.get_scenario(small_scenario(6).content_hash).workload) == 6
+
+
+def test_deleting_what_is_not_there_says_so(store):
+    with pytest.raises(StoreError, match="is not in this store"):
+        store.delete_scenario("0" * 32)
+
+
+def test_a_copy_is_a_line_of_its_own_with_the_settings_and_without_the_runs(store):
+    first, second, _ = family(store)
+    store.set_setting(f"futures/{first.content_hash}", {"count": 7})
+    one, two = store.duplicate_scenario(second.content_hash), store.duplicate_scenario(second.content_hash)
+    assert len({one.lineage, two.lineage, first.content_hash}) == 3
+    assert (one.name, one.version, one.based_on) == ("four jobs (copy)", 1, None)
+    assert store.get_setting(f"futures/{one.lineage}") == {"count": 7}
+    runs_by = store.list_scenarios().set_index("scenario_hash")["runs"]
+    assert (runs_by[one.scenario_hash], runs_by[second.content_hash]) == (0, 1)
+    copied = store.get_scenario(one.scenario_hash)
+    assert copied.content_hash == one.scenario_hash
+    assert copied.workload.content_hash == second.workload.content_hash
+    assert copied.replace(copy_number=0).content_hash == second.content_hash
+    assert store.save_scenario(copied.replace(seed=5), one.scenario_hash).lineage == one.lineage
+    store.delete_scenario(one.scenario_hash)
+    assert store.scenario_info(second.content_hash) is not None
+
+
 def test_unknown_scenario_says_so(store):
     with pytest.raises(StoreError, match="Scenario 91c0 is not in this store"):
         store.get_scenario("91c0")

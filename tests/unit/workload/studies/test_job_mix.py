@@ -8,7 +8,7 @@ import pytest
 from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.workload.import_report import offered_load
-from dlsched.workload.studies.job_mix import JobMixSpec, expected_load, scale_to_load
+from dlsched.workload.studies.job_mix import JobMixSpec, at_load, expected_load, scale_to_load
 from dlsched.workload.studies.registry import canonical, draw
 
 SMALL = {
@@ -178,6 +178,22 @@ def test_scaled_mix_has_the_load_in_the_mean(kind):
 def test_load_out_of_reach_is_refused(spec, cluster, load, message):
     with pytest.raises(InputError, match=message):
         scale_to_load(JobMixSpec.model_validate(spec), cluster, load)
+
+
+@pytest.mark.parametrize("kind", ["poisson", "batches", "bursts", "daily"])
+@pytest.mark.parametrize("nodes", [1, 30, 400])
+def test_jobs_of_a_seed_have_the_load_they_were_asked_for_on_any_cluster(kind, nodes):
+    cluster = Cluster(pools=(Pool(vm=VmType(name="node", gpus=8), count=nodes),))
+    spec = at_load(JobMixSpec.model_validate(mix(kind=kind, jobs=1200)), cluster, 0.85, 7)
+    assert offered_load(draw(spec.model_dump(), 7), cluster) == pytest.approx(0.85, rel=0.02)
+    assert spec.model_copy(update={"arrivals": None}) == JobMixSpec.model_validate(mix(jobs=1200)).model_copy(
+        update={"arrivals": None}
+    )
+
+
+def test_jobs_that_come_at_once_keep_the_mean_load():
+    alone = JobMixSpec.model_validate(mix(jobs=1))
+    assert at_load(alone, NODES, 0.85, 1) == scale_to_load(alone, NODES, 0.85)
 
 
 # ---- bad specifications ----------------------------------------------------------------------------
