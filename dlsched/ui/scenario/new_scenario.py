@@ -26,14 +26,15 @@ WAYS = (("Generate", "Generate jobs"), ("Upload", "Upload a log"), ("Sample", "T
 @st.dialog("New scenario", width="medium")
 def dialog() -> None:
     """Ask for the cluster, then open the page Workload at one of the ways to jobs."""
-    before = {name: st.query_params.get(name, usual) for name, usual in {**USUAL, USD: ""}.items()}
+    asked = st.query_params.to_dict()
+    before = {**USUAL, USD: "", **(asked if cluster_of(asked) else {})}
     st.markdown("**1. The cluster.** You can change it later.")
     nodes_at, gpus_at, kind_at, usd_at = st.columns(4)
-    nodes = nodes_at.number_input("Nodes", 1, 100_000, _whole(before[NODES], 8), key="new-nodes")
-    gpus = gpus_at.number_input("GPUs per node", 1, 1024, _whole(before[GPUS], 8), key="new-gpus")
+    nodes = nodes_at.number_input("Nodes", 1, 100_000, int(before[NODES]), key="new-nodes")
+    gpus = gpus_at.number_input("GPUs per node", 1, 1024, int(before[GPUS]), key="new-gpus")
     kinds = list(dict.fromkeys([vm.gpu_type for vm in vm_examples() if vm.gpus] + [before[KIND]]))
     kind = kind_at.selectbox("GPU", kinds, kinds.index(before[KIND]), key="new-gpu", accept_new_options=True,
-                             help="Jobs that ask for a type look at this; type another one if it is not here")  # fmt: skip
+                             help="Jobs that ask for a type look at this; another one can be typed in")  # fmt: skip
     usd = usd_at.number_input(
         dollars("$ per GPU-hour"), 0.0, 1e6, float(before[USD]) if before[USD] else _example_usd(str(kind), int(gpus)),
         format="%.2f", placeholder="not known", key=f"new-usd-{kind}-{gpus}",
@@ -47,12 +48,8 @@ def dialog() -> None:
         for source, label in WAYS:
             kind_of = "primary" if source == "Generate" else "secondary"
             if st.button(label, key=f"new-{source.lower()}", type=kind_of):  # type: ignore[arg-type]
-                asked = {NODES: str(nodes), GPUS: str(gpus), KIND: str(kind), USD: "" if usd is None else f"{usd:g}"}
-                session.go("scenario/workload.py", source=source, name=name.strip() or None, **asked)
-
-
-def _whole(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and 1 <= int(text) <= 1024 * 100 else otherwise
+                cluster = {NODES: str(nodes), GPUS: str(gpus), KIND: str(kind), USD: "" if usd is None else f"{usd:g}"}
+                session.go("scenario/workload.py", source=source, name=name.strip() or None, **cluster)
 
 
 def _example_usd(kind: str, gpus: int) -> float | None:

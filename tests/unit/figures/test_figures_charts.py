@@ -320,7 +320,7 @@ def test_demand_counts_jobs_that_would_run_at_once():
 
 def test_capacity_counts_nodes_that_are_there():
     chart = cluster.capacity(a_cluster(), 1e4, LIGHT)
-    assert chart.alt == "There are 48 to 64 GPUs in the cluster."
+    assert chart.alt == "48 to 64 GPUs are available in the cluster."
     assert chart.table["GPUs, A100"].tolist() == [24, 16, 24, 32, 32]
 
 
