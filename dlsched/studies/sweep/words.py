@@ -330,7 +330,7 @@ def premises_of(sweep: Sweep, helps: Sequence[tuple[str, str]] = ()) -> list[Pre
 def question_words(axes: Sequence[Axis], policies: int, futures: Futures, *, exact: bool) -> str:
     """Return what is asked in one line: "Nodes 4 to 12, Demand +20%; 5 policies, recorded + 40 futures"."""
     few = len(axes) <= MOST_NAMED
-    varied = ", ".join(_axis_words(axis) for axis in axes) if few else listed([axis.label for axis in axes])
+    varied = ", ".join(_axis_words(axis) for axis in axes) if few else " · ".join(axis.label for axis in axes)
     return f"{varied}; {amount(policies, 'policy', 'policies')}, {EXACT if exact else futures_words(futures)}"
 
 
