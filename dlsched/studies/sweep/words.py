@@ -184,7 +184,8 @@ def _of_policies(sweep: Sweep, metric: str) -> str:
     at = worst_point(worst)
     more = "worse" if MEASURES[metric].kind != "share" or worst.percents[at] is not None else "more"
     change = loss_at(sweep, at, worst.policy, metric)
-    sure = "" if change is None or sweep.exact else told(MEASURES[metric], change).verdict
+    sure = "" if change is None else told(MEASURES[metric], change).verdict
+    sure = "" if sure in ("worse", "changed") else sure  # it says so already
     other = f"{_name(sweep, worst.policy)} can be {loss_words(sweep, worst, metric)} {more}, {where_words(sweep, at)}"
     return f"{first}; {other}{f', {sure}' if sure else ''}"
 
@@ -258,7 +259,7 @@ def cards_of(sweep: Sweep, metric: str) -> list[tuple[str, str, str]]:
         title = "Best of jobs it completed" if fewer else "Safe choice"
         found.append((title, value, f"{f'{fewer}. ' if fewer else ''}{MEASURES[metric].label}. {SAFE}"))
         at = point_words(sweep, worst_point(safe[0]))
-        worst = "never" if safe[0].worst == 0 else loss_words(sweep, safe[0], metric)
+        worst = "nothing" if safe[0].worst == 0 else loss_words(sweep, safe[0], metric)
         found.append(("Behind the best by at most", worst, f"Where it is furthest behind: {at}. {certainty(sweep)}."))
     found.append(
         ("Completed jobs", _completed(sweep), "Least and most over all runs; rejected and unfinished are not.")
