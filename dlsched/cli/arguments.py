@@ -69,7 +69,7 @@ whole_numbers.__name__ = "list of whole numbers"
 STUDIES = {
     "steady": "time in system by load and policy, with intervals",
     "pool-sizes": "policies over the size of the pool, on the same jobs",
-    "sweep": "policies over one or two things that vary, on the same draws",
+    "sweep": "policies over one or two things that vary, in the same futures",
     "size": "the cheapest cluster that meets targets, and how much more load it takes",
     "growth": "months ahead with more jobs: when a target breaks, when to order",
     "calibrate": "replay a recorded trace and compare with its own starts",
@@ -96,7 +96,7 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
         parser_of = commands.add_parser(name, help=text)
         if name == command:
             import_module(f"dlsched.cli.{name.replace('-', '_')}").add_arguments(parser_of)
-    _compare(commands.add_parser("compare", help="policies and changes against a baseline on the same draws"))
+    _compare(commands.add_parser("compare", help="policies and changes against a baseline in the same futures"))
     _report(commands.add_parser("report", help="a decision memo about policies: HTML, PPTX, XLSX"))
     return parser
 
@@ -108,7 +108,7 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="K=V", help="a parameter of the policy; may be repeated"
     )
     _cluster(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of what is random (0)")
     parser.add_argument("--save", action="store_true", help="keep the run in the store")
     _store(parser)
     add_json(parser)
@@ -160,7 +160,7 @@ def _scenario(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a field of the generator; may be repeated"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of what is random (0)")
     add_whole_nodes(parser)
     parser.add_argument("--write", required=True, metavar="OUT", help="scenario file to write: .json or .toml")
 

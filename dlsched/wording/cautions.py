@@ -132,11 +132,6 @@ def origin_cautions(scenario_name: str, *, stale: bool, elsewhere: bool) -> list
     return found
 
 
-def one_draw_cautions(draws: int, *, exact: bool) -> list[Caution]:
-    """Return the banner of an answer by a single draw of something random."""
-    return [Caution("info", "1 draw: rough, without intervals.", "Run 10 draws")] if draws == 1 and not exact else []
-
-
 # ---- of a scenario and a run -------------------------------------------------------------------------
 
 

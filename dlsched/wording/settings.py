@@ -117,11 +117,6 @@ def vary_words(vary: Mapping[str, Value]) -> list[str]:
     return [setting_words(key, key.replace("_", " "), "", value) for key, value in vary.items()]
 
 
-def of_these_days(vary: Mapping[str, Value]) -> str:
-    """Return what draws are of where they are days of the trace, as what follows them; else ""."""
-    return " put together from its days" if "days" in vary else ""
-
-
 def vary_help() -> str:
     """Return how each thing that can vary is drawn, as paragraphs of Markdown."""
     return "  \n".join(f"**{label[:1].upper()}{label[1:]}**: {VARY_WHY[key]}" for key, label in VARY_LABELS.items())

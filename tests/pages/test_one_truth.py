@@ -14,7 +14,7 @@ from dlsched.cli.main import main
 from dlsched.domain.scenario import Scenario
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.basis import Basis
-from dlsched.metrics.stats.statements import Change, Estimate, change_of, value_of
+from dlsched.metrics.stats.statements import Change, Estimate, change_of, could_reach, value_of
 from dlsched.runner.carried import CarriedCells
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
@@ -311,3 +311,12 @@ def test_the_page_size(truth: Truth, cells: CarriedCells, store: Store, open_pag
     for situation in ("FIFO", "node"):
         assert shown(truth, situation, "wait_p95") in told
         assert spread(truth, situation, "wait_p95") in told
+
+
+def test_the_page_result_says_what_another_month_could_reach(
+    truth: Truth, stored: dict[str, str], open_page: OpenPage
+) -> None:
+    app = open_page("results/result.py", run=stored["fifo"])
+    card = next(metric for metric in app.metric if metric.label == "Wait, p95")
+    reached = could_reach(KPIS["wait_p95"], [run["wait_p95"] for run in truth.runs["FIFO"]], truth.basis)
+    assert f"could reach {KPIS['wait_p95'].show(known(reached))}" in card.help

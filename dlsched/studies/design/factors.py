@@ -456,7 +456,7 @@ FACTORS: tuple[Factor, ...] = (
     _factor("weights", "Weights of being late", "What an hour late costs each job, times this.", _weights, low=0.0),
     Factor(
         "failures", "Failures, one a node every", "h", "number", 0.1, 1e6,
-        "Mean time between failures of each node, hours, on top of the scenario's own; drawn for each draw. "
+        "Mean time between failures of each node, hours, on top of the scenario's own; drawn for each future. "
         f"Exponential, and a node is back after {REPAIR_S / HOUR_S:g} h: assumptions of ours.",
         _failures, per_draw=True, turn="failures",
     ),
@@ -469,14 +469,14 @@ FACTORS: tuple[Factor, ...] = (
     ),
     Factor(
         "days", "Days resampled", "", "whole", 1, 1,
-        "1: each draw is as many days, each a whole day of the trace drawn with replacement. What lasts longer than a "
-        "day, such as a busy week, is broken up; ± is of the mean over such draws, not of other days.",
+        "1: each future is as many days, each a whole day of the trace, drawn with replacement. What lasts longer than "
+        "a day, such as a busy week, is broken up. Days unlike any of the trace are not among them.",
         _days, of_jobs=True, per_draw=True, turn="days",
     ),
     Factor(
         "run_time_spread", "Run times, spread", "", "number", 0, 5,
         "The work of every job times a random factor with mean 1 and this coefficient of variation (0.3: most within "
-        "0.6x and 1.5x), drawn for each job and draw. Log-normal: an assumption of ours.",
+        "0.6x and 1.5x), drawn for each job and future. Log-normal: an assumption of ours.",
         _run_time_spread, of_jobs=True, per_draw=True,
     ),
     Factor(

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dlsched.metrics.kpi import KPI, KPIS
 from dlsched.metrics.savings import gain_words
+from dlsched.metrics.stats.statements import could_reach
 from dlsched.ui.frame.runs_of import SeriesNumbers
 from dlsched.ui.frame.text import dollars
 from dlsched.wording.certainty import range_note, range_words
@@ -75,7 +76,7 @@ def show(numbers: SeriesNumbers, label: str, *, money_first: bool = False) -> No
     metrics, estimates = numbers.headline(label), numbers.estimates(label)
     keys = card_keys(metrics, money_first=money_first)
     for column, key in zip(st.columns(len(keys)), keys, strict=True):
-        found, help_text = estimates.get(key), dollars(card_help(key, metrics))
+        found, help_text = estimates.get(key), dollars(card_help(key, metrics) + _could_reach(numbers, label, key))
         around = "" if found is None else range_words(KPIS[key].kind, found.low, found.high)
         note = range_note(numbers.basis, numbers.count)
         delta: dict[str, Any] = {}
@@ -84,6 +85,17 @@ def show(numbers: SeriesNumbers, label: str, *, money_first: bool = False) -> No
         column.metric(
             KPIS[key].label, dollars(card_text(key, metrics)), help=help_text, border=True, height="stretch", **delta
         )
+
+
+def _could_reach(numbers: SeriesNumbers, label: str, key: str) -> str:
+    """Return how bad a number could get in another month; "" where nothing may be said of one."""
+    futures = [future.get(key) for future in numbers.metrics[label]]
+    if any(value is None for value in futures):
+        return ""
+    reached = could_reach(KPIS[key], [float(value or 0) for value in futures], numbers.basis)
+    if reached is None:
+        return ""
+    return f" In another month like these it could reach {KPIS[key].show(reached)}: about 1 in 20 is worse."
 
 
 def on_card(kpi: KPI) -> KPI:

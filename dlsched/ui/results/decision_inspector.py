@@ -135,7 +135,7 @@ class Inspector(Generic[Answer]):
         """
         run_id, runs = run.info.run_id, run.runs
         labels = {
-            one: f"{find(policy).label}{f', draw {seed}' if seed else ''} ({one[:4]})"
+            one: f"{find(policy).label}{f', future {seed}' if seed else ''} ({one[:4]})"
             for one, policy, seed in zip(runs["run_id"], runs["policy"], runs["seed"], strict=True)
         }
         if len(labels) < 2:

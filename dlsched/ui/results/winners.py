@@ -23,7 +23,7 @@ from dlsched.wording.formats import MISSING, amount, show
 
 COLOURS = {"better": "blue", "worse": "orange"}
 HOW = {
-    "Users, groups, job classes": "By the names in the jobs. Groups with fewer than 5 jobs a draw are folded into one: "
+    "Users, groups, job classes": "By the names in the jobs. Groups of fewer than 5 jobs a future are folded into one: "
     "a mean over them says little.",
     "Size classes": "By GPUs asked for: 1, 2–4, 5–8, 9–16, more. Where more than 80% of the jobs are in one of these: "
     "quarters of the jobs.",
