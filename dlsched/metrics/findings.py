@@ -56,16 +56,16 @@ def workload_sentence(
 
 
 def cluster_sentence(cluster: Cluster, widest_gpus: float | None = None, *, fits: bool = True) -> str:
-    """Return "8 nodes, 64 A100, $134/h ($98,000 a month). Widest job (64 GPUs) fits."."""
+    """Return "8 nodes, 64 A100, $134/h ($98,000 a month). Largest job (64 GPUs) fits."."""
     if cluster.free_slots:
         kinds = amount(len(cluster.catalogue), "machine type")
-        text = f"{amount(cluster.slots, 'free slot')}, the policy chooses from {kinds}."
+        text = f"Up to {amount(cluster.slots, 'rented machine')}, the policy chooses from {kinds}."
     else:
         text = f"{amount(cluster.num_nodes, 'node')}, {_gpus_by_type(cluster)}, {_price(cluster)}."
     if widest_gpus is None:
         return text
     size = f"{number(widest_gpus)} {'GPU' if widest_gpus == 1 else 'GPUs'}"
-    return f"{text} Widest job ({size}) {'fits' if fits else 'does not fit'}."
+    return f"{text} Largest job ({size}) {'fits' if fits else 'does not fit'}."
 
 
 def _gpus_by_type(cluster: Cluster) -> str:

@@ -85,7 +85,6 @@ def what_use_does(cluster: Cluster, types: int) -> str:
     """Return what putting so many types into a scenario does to its cluster."""
     named = amount(types, "machine type")
     if cluster.free_slots:
-        return f"The scenario has {amount(cluster.num_nodes, 'free slot')}; policies will rent from {named}."
-    nodes = amount(cluster.num_nodes, "fixed node")
-    slots = "a free slot" if cluster.num_nodes == 1 else f"{cluster.num_nodes:,} free slots"
-    return f"The scenario has {nodes}. Using {named} makes of them {slots}, for which the policy picks types."
+        return f"The scenario rents up to {amount(cluster.num_nodes, 'machine')}; policies will rent from {named}."
+    nodes, machines = amount(cluster.num_nodes, "node"), amount(cluster.num_nodes, "rented machine")
+    return f"The scenario owns {nodes}. Using {named} replaces them by up to {machines}, chosen by the policy."

@@ -67,7 +67,7 @@ def test_it_begins_with_dated_examples_that_are_called_old(page):
     assert not page.exception
     assert "13 of 14 types, $0.75 to $4.40 per GPU-hour. List prices of 2026-03-01: example price" in shown(page)
     assert "oldest price 100 days old" in shown(page)
-    assert "fixed nodes. Using 13 machine types makes of them" in shown(page)
+    assert "Using 13 machine types replaces them by up to 2 rented machines" in shown(page)
 
 
 def test_use_makes_a_version_with_the_prices_frozen(page, store):

@@ -218,7 +218,7 @@ def test_a_link_to_a_deleted_scenario_says_so_and_restores_it(store, open_page):
     store.delete_scenario(saved.scenario_hash)
     app = open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
-    assert "“four jobs” was deleted" in app.error[0].value.replace("\\", "")
+    assert "“four jobs” was deleted" in app.warning[0].value.replace("\\", "")
     app = app.button(key="restore-linked").click().run()
     assert not app.error
     assert looked_at(app) == saved.scenario_hash

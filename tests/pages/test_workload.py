@@ -411,7 +411,7 @@ def test_long_names_and_one_job_fit_the_pages(drop):
     assert not app.exception
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
-    assert "Widest job (1 GPU) fits" in shown(app)
+    assert "Largest job (1 GPU) fits" in shown(app)
 
 
 # ---- a new scenario ------------------------------------------------------------------------------

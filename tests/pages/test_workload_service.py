@@ -45,7 +45,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     assert not app.exception
     assert app.title[0].value == "Workload"
     app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
-    assert "10 free slots: each holds one of 8 machine types at $0.56 to $4.96" in shown(app).replace("*", "")
+    assert "Up to 10 rented machines: each is one of 8 machine types at $0.56 to $4.96" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
     assert app.title[0].value == "Cluster"
@@ -136,7 +136,7 @@ def test_a_zip_of_an_instance_is_a_whole_scenario(open_page, store):
     app = open_page("scenario/workload.py", source="Upload")
     app = app.file_uploader(key="upload").upload("week 1.zip", archive(TABLES), "application/zip").run()
     assert not app.exception
-    assert "3 free slots, 1 machine type" in shown(app)
+    assert "up to 3 rented machines, 1 machine type" in shown(app)
     assert "Kept **2** of 2 rows" in shown(app)
     app = app.button(key="use-jobs").click().run()
     made = kept(store)

@@ -9,10 +9,10 @@ import streamlit as st
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import Scenario
-from dlsched.store.scenarios import Deletion
 from dlsched.ui.frame import run_state, scenario_bar, scenario_menu, session
 from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.frame.parts import error_box
+from dlsched.ui.frame.text import safe
 
 STYLE = """<style>
 [data-testid=stMainBlockContainer]{max-width:1360px;padding:4.2rem 2rem 3rem}
@@ -88,11 +88,10 @@ def _keep_widgets() -> None:
 
 def _lost(title: str, error: StoreError) -> None:
     st.title(title, anchor=False)
+    if isinstance(error, session.ScenarioDeleted):
+        _deleted(error)
     error_box(error)
     with st.container(horizontal=True):
-        if isinstance(error, session.ScenarioDeleted):
-            _deleted(error.deletion)
-            st.stop()
         if st.button("Go on with the demo", type="primary"):
             st.query_params.clear()
             session.keep(session.demo())
@@ -103,13 +102,13 @@ def _lost(title: str, error: StoreError) -> None:
     st.stop()
 
 
-def _deleted(deletion: Deletion) -> None:
+def _deleted(error: session.ScenarioDeleted) -> None:
     """Offer to restore what a link names, or to go on with what was used last."""
-    if st.button("Restore it", type="primary", key="restore-linked"):
-        scenario_menu.bring_back(deletion)
-    if st.button("Go on with another scenario", key="leave-deleted"):
-        st.query_params.clear()
-        session.look_at(session.start_scenario().scenario_hash)
-        session.look_at_run("")
-        session.tick([])
-        st.rerun()
+    st.warning(safe(error, 200))
+    with st.container(horizontal=True):
+        if st.button("Restore it", type="primary", key="restore-linked"):
+            scenario_menu.bring_back(error.deletion)
+        if st.button("Go on with another scenario", key="leave-deleted"):
+            st.query_params.clear()
+            scenario_menu.open_scenario(session.start_scenario().scenario_hash)
+    st.stop()

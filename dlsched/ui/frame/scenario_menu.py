@@ -12,20 +12,21 @@ from dlsched.ui.scenario import new_scenario
 from dlsched.wording.formats import amount
 
 LONGEST_NAME = 24
-DELETED = "deletion"
+DELETED, CLOSED = "deletion", "scenario-menu-closed"
 MOST_DELETED = 10
 
 
 def menu(info: ScenarioInfo) -> None:
     """Show the menu of the scenario that is looked at."""
     label = f"**{safe(info.name, LONGEST_NAME)}** · v{info.version}"
-    with st.popover(label, key="scenario-menu", help="Scenario menu"):
+    closed = st.session_state.get(CLOSED, 0)
+    with st.container(key="scenario-menu", width="content"), \
+            st.popover(label, key=f"scenario-menu-{closed}", help="Scenario menu"):  # fmt: skip
         _switch(info)
         with st.container(horizontal=True, gap="small"):
-            if st.button("New…", key="bar-new", help="A cluster first, then jobs for it"):
-                new_scenario.dialog()
+            is_new = st.button("New…", key="bar-new", on_click=_close, help="A cluster first, then jobs for it")
             if st.button("Duplicate", key="bar-duplicate", help="A copy to change; this one stays as it is"):
-                _open(session.store().duplicate_scenario(info.scenario_hash).scenario_hash)
+                open_scenario(session.store().duplicate_scenario(info.scenario_hash).scenario_hash)
             if st.button(
                 "Delete", key="bar-delete", help="With all its versions and runs. You can restore it for one day."
             ):
@@ -36,16 +37,24 @@ def menu(info: ScenarioInfo) -> None:
             st.rerun()
         parent = session.store().scenario_info(info.based_on) if info.based_on else None
         if parent and st.button(f"Undo last edit (back to v{parent.version})", key="bar-undo"):
-            _open(parent.scenario_hash)
+            open_scenario(parent.scenario_hash)
         _download(info.name)
         _deleted()
+    if is_new:
+        new_scenario.dialog()
 
 
-def _open(scenario_hash: str) -> None:
+def _close() -> None:
+    """Close the menu, which would lie over what was chosen in it: under another key it begins closed."""
+    st.session_state[CLOSED] = st.session_state.get(CLOSED, 0) + 1
+
+
+def open_scenario(scenario_hash: str) -> None:
     """Look at another scenario; runs that were looked at belong to the one before."""
     session.look_at(scenario_hash)
     session.look_at_run("")
     session.tick([])
+    _close()
     st.rerun()
 
 
@@ -62,7 +71,7 @@ def _switch(info: ScenarioInfo) -> None:
         key=f"bar-switch-{info.scenario_hash}", help="Each edit made a version of its own; all of them are here",
     )  # fmt: skip
     if chosen and chosen != info.scenario_hash:
-        _open(chosen)
+        open_scenario(chosen)
 
 
 def _download(name: str) -> None:
@@ -83,14 +92,14 @@ def _delete(info: ScenarioInfo) -> None:
     under_way = [status.id for status in runner.status() if not status.state.is_over]
     runner.cancel([task for task in under_way if session.lineage_of(runner.task(task).scenario) == info.lineage])
     st.session_state[DELETED] = session.store().delete_scenario(info.scenario_hash)
-    _open(session.start_scenario().scenario_hash)
+    open_scenario(session.start_scenario().scenario_hash)
 
 
 def bring_back(deletion: Deletion) -> None:
     """Restore what was deleted and look at it."""
     session.store().restore(deletion)
     st.session_state.pop(DELETED, None)
-    _open(deletion.scenario_hash)
+    open_scenario(deletion.scenario_hash)
 
 
 def undo_line() -> None:

@@ -50,7 +50,7 @@ def _about_service(made: Scenario) -> str:
     machines = made.cluster.catalogue
     prices = [vm.usd_per_h for vm in machines if vm.usd_per_h is not None]
     return (
-        f"**{made.cluster.slots} free slots**: each holds one of {len(machines)} machine types at "
+        f"**Up to {made.cluster.slots} rented machines**: each is one of {len(machines)} machine types at "
         + dollars(f"${min(prices):.2f} to ${max(prices):.2f} per hour")
         + ", which the policy chooses, changes and gives back. How long a job runs depends on GPU type and GPUs; "
         "being late costs money too. Try the renting policies on it."

@@ -105,7 +105,9 @@ def _instance(file: File, report_at: DeltaGenerator) -> Scenario | None:
         import_report(read.report, "an instance of GPU as a service")
     cluster = read.scenario.cluster
     types = amount(len(cluster.catalogue), "machine type")
-    st.markdown(f"A whole scenario: {amount(cluster.slots, 'free slot')}, {types} and their run times come with it.")
+    st.markdown(
+        f"A whole scenario: up to {amount(cluster.slots, 'rented machine')}, {types} and their run times come with it."
+    )
     return read.scenario.replace(name=scenario_name(file.name))
 
 

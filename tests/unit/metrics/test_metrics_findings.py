@@ -37,19 +37,24 @@ def test_workload_sentence():
 @pytest.mark.parametrize(
     ("cluster", "widest", "fits", "text"),
     [
-        (scenario().cluster, 64, True, "8 nodes, 64 A100, $134/h ($97,800 a month). Widest job (64 GPUs) fits."),
+        (scenario().cluster, 64, True, "8 nodes, 64 A100, $134/h ($97,800 a month). Largest job (64 GPUs) fits."),
         (
             Cluster(pools=(Pool(vm=VmType(name="x", gpus=1), count=1),)),
             2,
             False,
-            "1 node, 1 GPU, no price set. Widest job (2 GPUs) does not fit.",
+            "1 node, 1 GPU, no price set. Largest job (2 GPUs) does not fit.",
         ),
-        (Cluster(slots=5, catalogue=(A100,)), None, True, "5 free slots, the policy chooses from 1 machine type."),
+        (
+            Cluster(slots=5, catalogue=(A100,)),
+            None,
+            True,
+            "Up to 5 rented machines, the policy chooses from 1 machine type.",
+        ),
         (
             Cluster(pools=(Pool(vm=VmType(name="c", gpus=0, usd_per_h=1), count=2),)),
             0,
             True,
-            "2 nodes, no GPUs, $2.00/h ($1,460 a month). Widest job (0 GPUs) fits.",
+            "2 nodes, no GPUs, $2.00/h ($1,460 a month). Largest job (0 GPUs) fits.",
         ),
     ],
 )

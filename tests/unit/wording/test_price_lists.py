@@ -59,9 +59,9 @@ def test_owning_is_held_against_the_cheapest_rent_of_the_type():
 
 def test_using_the_types_says_what_becomes_of_fixed_nodes():
     fixed = Cluster(pools=(Pool(vm=VmType(name="n"), count=8),))
-    assert "makes of them 8 free slots" in what_use_does(fixed, 13)
+    assert "replaces them by up to 8 rented machines" in what_use_does(fixed, 13)
     slots = Cluster(slots=1, catalogue=(VmType(name="n"),))
-    assert what_use_does(slots, 1) == "The scenario has 1 free slot; policies will rent from 1 machine type."
+    assert what_use_does(slots, 1) == "The scenario rents up to 1 machine; policies will rent from 1 machine type."
 
 
 def test_chips_name_the_list_and_its_age():
