@@ -215,6 +215,7 @@ def test_gpu_types_without_run_times_are_named_on_both_pages(store, open_page):
     assert "No run times for **K80**" in shown(app)
     app = open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8])
     assert "No run times for **T4, L4, V100, H100**" in shown(app)
+    assert "policies will rent from 3 machine types" in shown(app)  # the A100 ones
 
 
 def test_a_hostile_name_stays_text(page):

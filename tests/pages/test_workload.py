@@ -483,8 +483,13 @@ def test_the_new_cluster_of_an_address_can_be_given_up(open_page):
     assert "New scenario" not in shown(app)
 
 
-@pytest.mark.parametrize("bad", [{"nodes": "0"}, {"nodes": "x"}, {"gpus": "-1"}, {"usd": "nan"}, {"usd": "-3"},
-                                 {"gpu": "[a](http://b)"}])  # fmt: skip
+IMPOSSIBLE: tuple[dict[str, str], ...] = (
+    {"nodes": "0"}, {"nodes": "x"}, {"nodes": "8.5"}, {"gpus": "-1"}, {"gpus": "0"}, {"usd": "nan"}, {"usd": "-3"},
+    {"gpu": "[a](http://b)"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", IMPOSSIBLE)
 def test_an_address_with_an_impossible_cluster_is_no_new_scenario(open_page, bad):
     app = open_page("scenario/workload.py", source="Generate", **{**NEW, **bad})
     assert not app.exception

@@ -91,7 +91,9 @@ def headline(scenario: Scenario, shown: TableState) -> None:
         if (wrong := shown.mistake) is not None:
             st.markdown(f":red[⛔ **{safe(wrong.what, 120)}**: {safe(wrong.why, 200)}. {safe(wrong.do, 120)}.]")
         else:
-            st.markdown(f":gray[{dollars(what_use_does(scenario.cluster, len(shown.prices.used)))}]")
+            lacking = set(price_lists.types_without_times(scenario, shown.prices.used))
+            rentable = sum(offer.gpu_type not in lacking for offer in shown.prices.used)  # no policy rents the others
+            st.markdown(f":gray[{dollars(what_use_does(scenario.cluster, rentable))}]")
 
 
 def table(prices: PriceList, scenario: Scenario) -> TableState:

@@ -18,7 +18,7 @@ from dlsched.workload.prices.price_list import price_notes
 
 NAME, NODES, GPUS, KIND, USD = "name", "nodes", "gpus", "gpu", "usd"
 """Parameters of the address: name, nodes, GPUs of a node, type of GPU, $ per GPU-hour."""
-USUAL = {NAME: "", NODES: "8", GPUS: "8", KIND: "A100"}
+USUAL_CLUSTER = {NODES: "8", GPUS: "8", KIND: "A100", USD: "2.1"}
 WAYS = (("Generate", "Generate jobs"), ("Upload", "Upload a log"), ("Sample", "Take a sample"))
 """Source of jobs on the page Workload -> its button."""
 
@@ -27,21 +27,25 @@ WAYS = (("Generate", "Generate jobs"), ("Upload", "Upload a log"), ("Sample", "T
 def dialog() -> None:
     """Ask for the cluster, then open the page Workload at one of the ways to jobs."""
     asked = st.query_params.to_dict()
-    before = {**USUAL, USD: "", **(asked if cluster_of(asked) else {})}
+    before = (cluster_of(asked) or cluster_of(USUAL_CLUSTER) or Cluster()).pools[0]
+    was, was_usd = (before.vm.gpu_type, before.vm.gpus), before.vm.usd_per_h
     st.markdown("**1. The cluster.** You can change it later.")
     nodes_at, gpus_at, kind_at, usd_at = st.columns(4)
-    nodes = nodes_at.number_input("Nodes", 1, 100_000, int(before[NODES]), key="new-nodes")
-    gpus = gpus_at.number_input("GPUs per node", 1, 1024, int(before[GPUS]), key="new-gpus")
-    kinds = list(dict.fromkeys([vm.gpu_type for vm in vm_examples() if vm.gpus] + [before[KIND]]))
-    kind = kind_at.selectbox("GPU", kinds, kinds.index(before[KIND]), key="new-gpu", accept_new_options=True,
+    nodes = nodes_at.number_input("Nodes", 1, 100_000, before.count, key="new-nodes")
+    gpus = gpus_at.number_input("GPUs per node", 1, 1024, before.vm.gpus, key="new-gpus")
+    kinds = list(dict.fromkeys([vm.gpu_type for vm in vm_examples() if vm.gpus] + [before.vm.gpu_type]))
+    kind = kind_at.selectbox("GPU", kinds, kinds.index(before.vm.gpu_type), key="new-gpu", accept_new_options=True,
                              help="Jobs that ask for a type look at this; another one can be typed in")  # fmt: skip
+    start_usd = _example_usd(str(kind), int(gpus))
+    if (kind, gpus) == was:
+        start_usd = None if was_usd is None else was_usd / before.vm.gpus
     usd = usd_at.number_input(
-        dollars("$ per GPU-hour"), 0.0, 1e6, float(before[USD]) if before[USD] else _example_usd(str(kind), int(gpus)),
+        dollars("$ per GPU-hour"), 0.0, 1e6, start_usd,
         format="%.2f", placeholder="not known", key=f"new-usd-{kind}-{gpus}",
         help="An example price of the type until you put in yours; empty = costs stay unknown",
     )  # fmt: skip
     name = st.text_input(
-        "Name (optional)", before[NAME], max_chars=80, key="new-name", placeholder="named after its jobs"
+        "Name (optional)", asked.get(NAME, "")[:80], max_chars=80, key="new-name", placeholder="named after its jobs"
     )
     st.markdown("**2. Its jobs.**")
     with st.container(horizontal=True):
@@ -63,9 +67,11 @@ def cluster_of(params: Mapping[str, str]) -> Cluster | None:
     """Return the cluster that an address names; None where it names none, or one that cannot be."""
     if NODES not in params:
         return None
-    kind, gpus, usd = params.get(KIND, USUAL[KIND]), params.get(GPUS, USUAL[GPUS]), params.get(USD)
+    kind, gpus, usd = params.get(KIND, USUAL_CLUSTER[KIND]), params.get(GPUS, USUAL_CLUSTER[GPUS]), params.get(USD)
     try:
         vm = VmType.model_validate({"name": f"{gpus} x {kind}"[:80], "gpu_type": kind, "gpus": gpus})
+        if not vm.gpus:
+            return None
         alike = next((one for one in vm_examples() if (one.gpu_type, one.gpus) == (vm.gpu_type, vm.gpus)), vm)
         price = None if not usd else round(float(usd) * vm.gpus, 6)
         priced: dict[str, Any] = {**alike.model_dump(), "usd_per_h": price}

@@ -71,11 +71,16 @@ def all_lists() -> list[PriceList]:
     return [own(), *(price_list(bundled) for bundled in PRICE_LISTS)]
 
 
-def times_warning(scenario: Scenario, vm_types: Sequence[VmType | Offer]) -> None:
-    """Say which GPU types jobs cannot run on because the scenario has no run times for them, with the way to some."""
+def types_without_times(scenario: Scenario, vm_types: Sequence[VmType | Offer]) -> Sequence[str]:
+    """Return the GPU types that jobs cannot run on because the scenario has no run times for them."""
     jobs = scenario.workload
     used = set() if jobs.profile is None else {str(profile) for profile in jobs.profile}
-    lacking = without_times(vm_types, scenario.speed.times, used)
+    return without_times(vm_types, scenario.speed.times, used)
+
+
+def times_warning(scenario: Scenario, vm_types: Sequence[VmType | Offer]) -> None:
+    """Say which GPU types jobs cannot run on because the scenario has no run times for them, with the way to some."""
+    lacking = types_without_times(scenario, vm_types)
     if not lacking:
         return
     named = ", ".join(safe(name) for name in lacking[:8]) + (" and others" if len(lacking) > 8 else "")
