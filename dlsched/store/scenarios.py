@@ -193,6 +193,16 @@ def deletions(cursor: Any) -> list[Deletion]:
     return [Deletion(lineage, when, *rest) for lineage, when, *rest in rows]
 
 
+def deletion_of(cursor: Any, scenario_hash: str) -> Deletion | None:
+    """Return the deletion that took a scenario away; None where it is here, or was never."""
+    line = info(cursor, scenario_hash, deleted_too=True)
+    if line is None:
+        return None
+    row = one(cursor, "SELECT deleted_at FROM scenarios WHERE scenario_hash = ?", [line.scenario_hash])
+    moment = (line.lineage, row and row[0])
+    return next((found for found in deletions(cursor) if (found.lineage, found.when) == moment), None)
+
+
 def purge(cursor: Any, before: datetime) -> None:
     """Remove for good the scenarios deleted before this that no run is of, and jobs that no scenario has."""
     cursor.execute(

@@ -161,9 +161,7 @@ class Store:
     def deletion_of(self, scenario_hash: str) -> Deletion | None:
         """Return the deletion that took a scenario away, found by its hash or the start of it; None without one."""
         with self._reading() as cursor:
-            line = scenarios.info(cursor, scenario_hash, deleted_too=True)
-            found = scenarios.deletions(cursor) if line else []
-        return next((one for one in found if line and one.lineage == line.lineage and one.versions), None)
+            return scenarios.deletion_of(cursor, scenario_hash)
 
     def restore(self, deletion: Deletion) -> None:
         """Bring back what was deleted at one moment of one scenario."""

@@ -1,5 +1,7 @@
 """What all pages share: the scenario bar, links that lead nowhere, a store that is in use."""
 
+from dataclasses import replace
+
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -7,7 +9,7 @@ from streamlit.util import calc_hash
 
 from dlsched.domain.errors import StoreError
 from dlsched.domain.scenario import SimulationRules
-from dlsched.runner.background import TaskState, TaskStatus
+from dlsched.runner.background import RunTask, TaskState, TaskStatus
 from dlsched.ui.frame import navigation, run_state, scenario_bar, session
 from dlsched.ui.simulate import queue
 from tests.pages.conftest import ROOT
@@ -201,6 +203,22 @@ def test_a_deleted_scenario_gives_way_to_the_last_used_one_and_undo_brings_it_ba
     assert looked_at(app) == first.content_hash
     assert set(store.list_runs()["run_id"]) == set(ids)
     assert "Deleted" not in shown(app)
+
+
+def test_runs_under_way_of_a_deleted_scenario_are_stopped_and_others_go_on(store, open_page, runner, monkeypatch):
+    mine, other = small_scenario(), small_scenario(5)
+    for scenario in (mine, other):
+        store.save_scenario(scenario)
+    tasks = {"a": mine, "b": other}
+    under_way = [replace(status(), id=task) for task in tasks]
+    monkeypatch.setattr(runner, "status", lambda ids=None: under_way if ids is None else [])
+    monkeypatch.setattr(runner, "task", lambda task: RunTask(tasks[task], "fifo", {}, 0, "FIFO"))
+    cancelled: list[str] = []
+    monkeypatch.setattr(runner, "cancel", cancelled.extend)
+    app = open_page("scenario/cluster.py", scenario=mine.content_hash)
+    app = app.button(key="bar-delete").click().run()
+    assert not app.exception
+    assert cancelled == ["a"]
 
 
 def test_the_last_scenario_gives_way_to_the_demo(store, open_page, runner):

@@ -131,6 +131,20 @@ def test_a_scenario_saved_again_comes_back_without_its_runs_which_can_still_be_r
     assert set(ids) <= set(store.list_runs()["run_id"])
 
 
+def test_two_deletions_of_a_scenario_are_brought_back_one_by_one(store):
+    first, second, _ = family(store)
+    earlier = store.delete_scenario(first.content_hash)
+    store.save_scenario(first)
+    later = store.delete_scenario(first.content_hash)
+    assert store.deletion_of(first.content_hash[:8]).when == later.when
+    assert store.deletion_of(second.content_hash[:8]).when == earlier.when
+    store.restore(earlier)
+    assert store.scenario_info(second.content_hash) is not None
+    assert store.scenario_info(first.content_hash) is None
+    assert store.deletion_of(second.content_hash) is None
+    assert store.deletion_of("0" * 32) is None
+
+
 def test_deleted_scenarios_are_purged_with_their_runs_and_jobs_and_others_stay(store):
     first, _, _ = family(store)
     store.delete_scenario(first.content_hash)
