@@ -76,6 +76,8 @@ def estimate_s(spec: SizeSpec, scenario: Scenario | None = None) -> float:
 def _settled(trials: SizeTrials) -> Counts | None:
     """Return the cheapest size that meets the targets, once the sizes just below it ran all futures; None without one.
 
+    Of a single type the size two below only has to fail, which takes few futures.
+
     The search leaves out sizes that should not meet the targets, as smaller ones or larger ones do not; where those
     tried do all the same, they have their chance.
     """
@@ -83,10 +85,11 @@ def _settled(trials: SizeTrials) -> Counts | None:
         best = next(iter(trials.all_meeting()), None)
         if best is None:
             return None
-        lower = [size for size in below(trials.sizes.types, best) if not trials.is_complete(size)]
-        if not lower:
+        lower = below(trials.sizes.types, best)
+        shown = lower if len(best) > 1 else lower[:1]
+        if all(trials.is_complete(size) for size in shown) and not any(trials.meets(size) for size in lower):
             return _cheaper_in_runs(trials, best)
-        for size in lower:
+        for size in shown:
             trials.complete(size)
 
 

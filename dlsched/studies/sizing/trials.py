@@ -23,7 +23,7 @@ from dlsched.studies.sizing.spec import SizeSpec
 
 Place = tuple[Counts, float]
 """A size at a load: nodes by type, and how many times as many jobs there are."""
-GUESSED = 4
+GUESSED = 2
 """Futures from which a search guesses whether all of them would meet the targets."""
 RESERVED = 5
 """So many times the futures of a size are kept back while sizes are guessed at."""

@@ -123,7 +123,7 @@ def test_a_smaller_size_that_was_tried_and_does_is_the_answer_though_larger_ones
     today = RANDOM.replace(cluster=Cluster(pools=(Pool(vm=VmType(name="two", gpus=2, usd_per_h=6.0), count=8),)))
     answer = run_size(spec.model_copy(update={"scenario": today.content_hash}), today)
     assert answer.answer == answer.today == (8,)
-    assert answer.neighbours == ((7,), (6,))
+    assert answer.neighbours == ((7,),)
     assert [check_at(answer, (nodes,)).verdict for nodes in (6, 7)] == ["fails", "fails"]
     assert [(one.smaller, one.larger) for one in reversals(answer)] == [((8,), (9,))]
 
@@ -142,7 +142,7 @@ def test_a_size_that_surely_misses_is_left_after_few_futures(monkeypatch: pytest
     answer = run_size(spec, today)
     assert answer.answer == (20,)
     by_nodes = {nodes: sum(one == nodes for one, _ in runs.asked) for nodes, _ in runs.asked}
-    assert {nodes for nodes, count in by_nodes.items() if count == 41} >= {18, 19, 20, 21, 30}
+    assert {nodes for nodes, count in by_nodes.items() if count == 41} >= {19, 20, 21, 30}
     assert len(runs.asked) == len(set(runs.asked)) == answer.runs
     left = [size for size in answer.sizes if size.stopped]
     assert left
