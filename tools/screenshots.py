@@ -88,7 +88,7 @@ def main() -> None:
         shoot(tab, "workload")
         tab.goto(f"{address}/whatif")
         tab.get_by_role("button", name="+1 node").click()
-        tab.get_by_text("10 paired draws").first.wait_for(timeout=60_000)
+        tab.get_by_text("21 simulated versions").first.wait_for(timeout=60_000)
         shoot(tab, "what-if")
         tab.goto(f"{address}/size")
         tab.get_by_role("button", name="Find the cheapest size").click()

@@ -9,11 +9,11 @@ from dlsched.domain.assumptions import stated
 from dlsched.domain.cluster import Absence, Cluster, Pool, VmType
 from dlsched.domain.errors import InputError
 from dlsched.ui.scenario.cluster import (
-    cluster_of,
     events_frame,
     notes_of,
     pool_columns,
     pools_frame,
+    read_tables,
     shows_disk,
     with_pool,
 )
@@ -25,6 +25,17 @@ from tests.support.server_scenarios import training, with_servers
 NODE = VmType(name="node", gpus=8)
 CLUSTER = Cluster(pools=(Pool(vm=NODE, count=4),))
 LISTS = [price_list(EXAMPLES)]
+
+
+def cluster_of(pools_table: pd.DataFrame, events: pd.DataFrame, before: Cluster) -> Cluster:
+    """Return the cluster of tables whose rows are all finished and right; InputError naming the first that is not."""
+    found = read_tables(pools_table, events, before)
+    for mistake in (found.mistake, *found.unfinished):
+        if mistake is not None:
+            raise mistake
+    assert found.cluster is not None
+    return found.cluster
+
 
 pools = st.builds(
     Pool,
