@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dlsched.cli.main import main
@@ -15,6 +16,8 @@ from dlsched.domain.scenario import Scenario
 from dlsched.metrics.kpi import KPIS
 from dlsched.metrics.stats.basis import Basis
 from dlsched.metrics.stats.statements import Change, Estimate, change_of, could_reach, value_of
+from dlsched.report.memo import Memo
+from dlsched.report.write import content
 from dlsched.runner.carried import CarriedCells
 from dlsched.store import Store
 from dlsched.store.record import ExperimentRecord
@@ -29,6 +32,7 @@ from dlsched.studies.sweep.spec import AxisSpec, SweepSpec
 from dlsched.studies.what_if import run_what_if, unchanged
 from dlsched.studies.what_if.answer import CHANGED, TODAY, comparison_of
 from dlsched.ui.frame import futures as chosen_futures
+from dlsched.ui.plan import memo as memo_page
 from dlsched.workload.scenario_file import write_scenario
 from tests.support.known import known
 from tests.support.recorded_week import recorded_week
@@ -149,8 +153,8 @@ def test_size(truth: Truth, cells: CarriedCells, condition: dict[str, Any], name
         assert waits == [run["wait_p95"] for run in truth.runs[name]]
 
 
-def test_growth(truth: Truth, cells: CarriedCells) -> None:
-    spec = GrowthSpec(
+def growth_spec(truth: Truth) -> GrowthSpec:
+    return GrowthSpec(
         scenario=truth.scenario.content_hash,
         policy="fifo",
         targets=(read_target("wait_p95<=100h"),),
@@ -158,22 +162,28 @@ def test_growth(truth: Truth, cells: CarriedCells) -> None:
         months=1,
         futures=truth.futures,
     )
-    found = growth.STUDY.run(spec, truth.scenario, store=cells)
+
+
+def test_growth(truth: Truth, cells: CarriedCells) -> None:
+    found = growth.STUDY.run(growth_spec(truth), truth.scenario, store=cells)
     for month, name in enumerate(("FIFO", "more jobs")):
         waits = [draw.values["wait_p95"] for draw in found.months[month].draws]
         assert waits == [run["wait_p95"] for run in truth.runs[name]]
 
 
-def test_sweep(truth: Truth, cells: CarriedCells) -> None:
+def sweep_spec(truth: Truth) -> SweepSpec:
     today = truth.scenario.cluster.num_nodes
-    spec = SweepSpec(
+    return SweepSpec(
         scenario=truth.scenario.content_hash,
         axes=(AxisSpec(key="nodes", values=(today, today + 1)),),
         policies=("fifo", "sjf"),
         futures=truth.futures,
     )
+
+
+def test_sweep(truth: Truth, cells: CarriedCells) -> None:
     before = len(cells.made)
-    found = sweep.run_sweep(spec, truth.scenario, store=cells)
+    found = sweep.run_sweep(sweep_spec(truth), truth.scenario, store=cells)
     assert len(cells.made) == before + len(truth.futures.seeds)  # SJF with a node more
     for name, place in (("FIFO", (0, "fifo")), ("SJF", (0, "sjf")), ("node", (1, "fifo"))):
         for metric in METRICS:
@@ -320,3 +330,53 @@ def test_the_page_result_says_what_another_month_could_reach(
     card = next(metric for metric in app.metric if metric.label == "Wait, p95")
     reached = could_reach(KPIS["wait_p95"], [run["wait_p95"] for run in truth.runs["FIFO"]], truth.basis)
     assert f"could reach {KPIS['wait_p95'].show(known(reached))}" in card.help
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_page_growth(truth: Truth, cells: CarriedCells, store: Store, open_page: OpenPage) -> None:
+    found = growth.STUDY.run(growth_spec(truth), truth.scenario, store=cells)
+    spec = growth_spec(truth).model_dump(mode="json")
+    name = store.save_experiment(ExperimentRecord("growth", spec, found.to_plain(), growth.STUDY.version, "by hand"))
+    app = open_page("plan/size.py", experiment=name, part="Growth")
+    assert not app.exception
+    assert_told(truth, told_in_tables(app), ("FIFO", "more jobs"))
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_page_sweep(truth: Truth, cells: CarriedCells, store: Store, open_page: OpenPage) -> None:
+    found = sweep.run_sweep(sweep_spec(truth), truth.scenario, store=cells).answer
+    spec = sweep_spec(truth).model_dump(mode="json")
+    name = store.save_experiment(ExperimentRecord("sweep", spec, found.to_plain(), sweep.STUDY.version, "by hand"))
+    app = open_page("plan/sweep.py", experiment=name)
+    app = app.selectbox(key="sweep-metric").set_value("wait_p95").run()
+    part = next(one for one in app.segmented_control if str(one.key).startswith("sweep-part"))
+    app = part.set_value("Table").run()
+    assert not app.exception
+    assert_told(truth, told_in_tables(app), ("FIFO", "SJF", "node"))
+
+
+def test_the_memo(truth: Truth, stored: dict[str, str], open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    previews: list[str] = []
+    memos: list[Memo] = []
+    monkeypatch.setattr(st, "iframe", lambda html, **_: previews.append(html))
+    monkeypatch.setattr(memo_page, "downloads", lambda memo, _: memos.append(memo))
+    app = open_page("plan/report.py", runs=",".join(stored.values()), base=stored["fifo"])
+    assert not app.exception
+    assert not app.error
+    whole = content(memos[-1], "html").decode()
+    for name in ("FIFO", "SJF"):
+        for metric, text in (("late_share", previews[-1]), ("wait_p95", whole)):
+            assert shown(truth, name, metric) in text
+            assert spread(truth, name, metric) in text
+
+
+def told_in_tables(app: AppTest) -> str:
+    """Return all cells of a page's tables."""
+    frames = [one.value for one in (*app.dataframe, *app.table)]
+    return " ".join(str(cell) for frame in frames for cell in frame.to_numpy().ravel())
+
+
+def assert_told(truth: Truth, told: str, names: Sequence[str]) -> None:
+    for name in names:
+        assert shown(truth, name, "wait_p95") in told
+        assert spread(truth, name, "wait_p95") in told
