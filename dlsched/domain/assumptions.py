@@ -65,7 +65,7 @@ class Assumption(FrozenModel):
 
     @property
     def is_example_price(self) -> bool:
-        """Whether it says that prices are examples, typed by nobody and quoted by nobody."""
+        """Whether it says that prices are examples, which nobody typed or quoted."""
         return self.kind == "example-price" or (self.kind == "list-prices" and EXAMPLE_PRICE in self.text)
 
     @property

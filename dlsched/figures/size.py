@@ -115,7 +115,8 @@ def _numbers(low: float, high: float, prefix: str) -> dict[float, str]:
 def cost_and_service(sizing: Sizing, metric: str, theme: Theme) -> Chart | None:
     """Return the sizes that ran all futures: x cost a month (GPUs or nodes without prices), y a target's metric.
 
-    Verdicts by shape and colour, today a hollow square, the answer a star. None where no size has both numbers.
+    Shape and colour tell the verdict; today's size is a hollow square, the answer a star. None where no size has both
+    numbers.
     """
     points = frontier(sizing, metric)
     if not points:

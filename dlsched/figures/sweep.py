@@ -211,8 +211,8 @@ def row_of(sweep: Sweep, point: int, policy: str, metric: str, of: Estimate | No
 def decision_times(sweep: Sweep, theme: Theme, axis: int = 0, other: Value | None = None) -> Chart | None:
     """Return the CPU time of decisions for which a solver answered, log, over the values of an axis.
 
-    For each policy the median as a line, the 95th percentile dashed and the longest as marks: as recorded or means over
-    futures, the longest of all. ``other`` as :func:`lines`; None where no solver was asked.
+    For each policy the median as a line and the 95th percentile dashed, as recorded or means over futures; marks are
+    the longest in any future. ``other`` as :func:`lines`; None where no solver was asked.
     """
     drawn = _lines_of(sweep, "solve_p50_s", axis, other, "", theme)
     if not drawn:

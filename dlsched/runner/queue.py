@@ -21,8 +21,7 @@ from dlsched.runner.progress import Channel
 from dlsched.store.record import CellRecord, ExperimentRecord, RunLabel, RunRecord, experiment_key, run_key
 from dlsched.studies import registry
 from dlsched.studies.code_version import code_version
-from dlsched.studies.design import RunResult, VariantTask
-from dlsched.studies.design.run import cell_of
+from dlsched.studies.design import VariantTask
 from dlsched.studies.estimate import estimate_run
 from dlsched.studies.simulation import resolve_policy
 
@@ -148,7 +147,8 @@ class RunItem(QueueItem):
     def save(self, store: Store, record: RunRecord) -> str:
         """See :class:`QueueItem`."""
         task = VariantTask(self.task.scenario, {}, record.policy, record.params, record.seed)
-        store.save_cells([cell for cell in [cell_of(task, RunResult(dict(record.metrics), record.audit))] if cell])
+        about = task.scenario.content_hash
+        store.save_cells([CellRecord(task.key, about, task.policy, task.seed, record.metrics, record.audit)])
         return store.save_run(record)
 
 

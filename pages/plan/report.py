@@ -58,14 +58,14 @@ if len(chosen) < 2:
     st.stop()
 
 try:
-    plain = memo_build.memo_of_runs(chosen, memo_build.Wanted())
-    known = runs_of.numbers_of(chosen).futures
+    numbers = runs_of.numbers_of(chosen)
+    plain, known = memo_build.memo_of_runs(chosen, numbers, memo_build.Wanted()), numbers.futures
     with left:
         if known is not None:
             futures_numbers.offer_missing(known, "report")
         names = [run for series in chosen for run in series.run_ids]
         wanted = memo.form(names, plain, has_situations=plain.sensitivity is not None)
-    written = memo_build.memo_of_runs(chosen, wanted)
+    written = memo_build.memo_of_runs(chosen, numbers, wanted)
     with right:
         memo.downloads(written, memo_build.scenario_of(chosen))
         memo.preview(written)

@@ -96,18 +96,19 @@ def _explained(scenario: Scenario, futures: Futures) -> str:
     if scenario.generator is not None:
         return "Every future is a new draw of the jobs from their mix."
     if not futures.vary:
-        own = random_words(scenario)
+        own = _drawn_words(scenario)
         drawn = f"Each future draws anew {own}." if own else "Nothing differs between futures: one run says all."
         return f"The jobs are as recorded. {drawn}"
     return f"Future 0 is what was recorded. The others are made from it: {listed(vary_words(futures.vary))}."
 
 
-def random_words(scenario: Scenario) -> str:
-    """Return what the scenario itself draws anew in every future; "" for nothing."""
+def _drawn_words(scenario: Scenario) -> str:
+    """Return what the rules of the simulation draw anew in every future; "" for nothing."""
     options = scenario.options
-    parts = ["the jobs, from their mix"] if scenario.generator is not None else []
-    for part, words_of in ((options.estimate_error, "believed run times (± {})"),
-                           (options.bug_share, "which {} of the jobs crash early"),
-                           (options.cancel_share, "which {} of the jobs are cancelled")):  # fmt: skip
-        parts += [words_of.format(share(part))] if part else []
+    drawn = {
+        "believed run times (± {})": options.estimate_error,
+        "which {} of the jobs crash early": options.bug_share,
+        "which {} of the jobs are cancelled": options.cancel_share,
+    }
+    parts = [words_of.format(share(part)) for words_of, part in drawn.items() if part]
     return listed(parts) if parts else ""

@@ -31,7 +31,7 @@ flex-wrap:wrap}
 DARK_STYLE = "<style>:is([data-testid=stBaseButton-primary],[data-tag],[data-tag] *){color:#0e1117}</style>"
 """White on the blue of the dark theme has too little contrast: ink on buttons and on what is chosen of a list."""
 IMAGES = Path(__file__).parent / "images"
-KEPT_WIDGETS = ("policy-", "param-", "draws-", "memo-")
+KEPT_WIDGETS = ("policy-", "param-", "memo-")
 """Keys of widgets that hold what a user has set up on a page; it is still there when he comes back."""
 
 

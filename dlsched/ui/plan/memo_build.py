@@ -113,8 +113,8 @@ def stored_sensitivity(scenario: Scenario, memo: Memo) -> Sensitivity | None:
 # ---- from runs ---------------------------------------------------------------------------------------
 
 
-def memo_of_runs(chosen: Sequence[Series], wanted: Wanted) -> Memo:
-    """Return the memo of runs, the first of which is the baseline.
+def memo_of_runs(chosen: Sequence[Series], numbers: SeriesNumbers, wanted: Wanted) -> Memo:
+    """Return the memo of runs, the first of which is the baseline, with their numbers in all futures.
 
     Raises
     ------
@@ -124,7 +124,6 @@ def memo_of_runs(chosen: Sequence[Series], wanted: Wanted) -> Memo:
     in_full = runs_of.shared_seeds(list(chosen))
     if not in_full:
         raise InputError("options", "have no future in common", "Run them in the same futures")
-    numbers = runs_of.numbers_of(chosen)
     options = [_run_option(series, place, numbers, in_full) for place, series in enumerate(chosen)]
     scenario = scenario_of(chosen)
 

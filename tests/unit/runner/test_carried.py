@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from dlsched.domain.scenario import Scenario
 from dlsched.runner.background import Runner, RunTask, StudyTask, TaskState
-from dlsched.runner.executor import WorkerPool
 from dlsched.store import Store
 from dlsched.studies import simulation
 from dlsched.studies.design import Futures
@@ -20,6 +18,7 @@ from dlsched.studies.sizing.spec import SizeSpec, TypeRange
 from dlsched.studies.sizing.targets import read_target
 from dlsched.studies.what_if import unchanged
 from tests.support.recorded_week import recorded_week
+from tests.support.thread_runner import runner_in_a_thread
 
 FUTURES = Futures.first(10, {"days": 1})
 
@@ -32,11 +31,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def runner(store: Store) -> Iterator[Runner]:
-    threads = ThreadPoolExecutor(1)
-    made = Runner(store, make_pool=lambda: WorkerPool(threads, 1, remote=False))
-    yield made
-    made.close()
-    threads.shutdown()
+    with runner_in_a_thread(store) as made:
+        yield made
 
 
 def stored(runner: Runner, task: RunTask | StudyTask) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from dlsched.domain.errors import InputError
 from dlsched.domain.scenario import Scenario, SimulationRules
 from dlsched.runner.background import Runner, StudyTask, TaskState
-from dlsched.runner.executor import WorkerPool
 from dlsched.sim.simulate import Cancelled
 from dlsched.store import Store
 from dlsched.studies import cells as study_cells
@@ -27,6 +25,7 @@ from dlsched.studies.sweep import SweepSpec, answer_of, planned, read_spec, run_
 from dlsched.studies.sweep.answer import failed
 from tests.support.known import known as there
 from tests.support.runs_for_store import small_scenario
+from tests.support.thread_runner import runner_in_a_thread
 
 WAIT_S = 60
 
@@ -50,10 +49,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def runner(store: Store) -> Iterator[Runner]:
-    threads = ThreadPoolExecutor(1)
-    made = Runner(store, lambda: WorkerPool(threads, 1, remote=False))
-    yield made
-    made.close()
+    with runner_in_a_thread(store) as made:
+        yield made
 
 
 def asked_in_parts(plan: VariantPlan, size: int) -> list[StudyTask]:
