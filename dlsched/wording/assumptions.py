@@ -88,8 +88,8 @@ def _rule(one: Assumption, *, drawn: bool) -> Premise:
         return Premise(one.words, why, "Training time")
     if one.kind == "speed-curve":
         why = "How much faster a job is with more GPUs follows from this; your data do not say."
-        return Premise(one.words, why, "Workload" if drawn else "Throughput")
-    return Premise(one.words, FILLED_IN, "Cluster" if one.is_about_prices else "Workload")
+        return Premise(one.words, why, "Jobs" if drawn else "Throughput")
+    return Premise(one.words, FILLED_IN, "Cluster" if one.is_about_prices else "Jobs")
 
 
 def _estimates(scenario: Scenario) -> list[Premise]:
@@ -126,7 +126,7 @@ def _stale(scenario: Scenario, today: date | None) -> list[Premise]:
     days = [one.since for one in scenario.assumptions if one.is_about_prices and one.since is not None]
     age = stale_days(min(days), today) if days and today else 0
     why = f"The oldest price is of {min(days)}: check it against the list of today." if age else ""
-    return [Premise(f"prices {age:,} days old", why, "Catalogue")] if age else []
+    return [Premise(f"prices {age:,} days old", why, "Prices")] if age else []
 
 
 def _machines(scenario: Scenario) -> list[Premise]:
@@ -160,7 +160,7 @@ def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Premise]:
         updates = UPDATES_WORDS[scenario.speed.updates]
         why = "How long a training step takes follows from workers and parameter servers and the times of its parts; "
         how = {"async": "each worker makes steps on its own.", "sync": "all workers make one step together."}
-        where = "Run" if scenario.generator is None else "Workload"
+        where = "Run" if scenario.generator is None else "Jobs"
         chips.append(Premise(f"parameter servers, {updates}", why + how[scenario.speed.updates], where))
     if options.restart_s > 0:
         rule = {

@@ -111,7 +111,7 @@ _NOT_CALIBRATED = Caveat(
     "not calibrated",
     "This trace has recorded starts, but no policy was replayed against them: nobody knows how near the simulation "
     "comes to your cluster.",
-    "Workload",
+    "Jobs",
     kind="calibration",
 )
 
@@ -150,10 +150,10 @@ def _origin(scenario: Scenario) -> list[Caveat]:
     found = []
     if scenario.data_kind == "example":
         why = "These jobs come with the tool; they are not yours."
-        found.append(Caveat("example data, not yours", why, "Workload", kind="example-data"))
+        found.append(Caveat("example data, not yours", why, "Jobs", kind="example-data"))
     if scenario.data_kind == "generated":
         why = f"The jobs are drawn from a stated mix with seed {scenario.seed}, not recorded."
-        found.append(Caveat("generated data, not recorded", why, "Workload", kind="generated"))
+        found.append(Caveat("generated data, not recorded", why, "Jobs", kind="generated"))
     if default := next((one for one in scenario.assumptions if one.is_about_default_cluster), None):
         why = f"{default.words}. Describe your own."
         found.append(Caveat("made-up cluster, not yours", why, "Cluster", kind="made-up-cluster"))
@@ -172,7 +172,7 @@ def _made_up(scenario: Scenario, policies: Sequence[PolicySpec], metrics: Collec
         matters = bool(told) or about.need in needs or not policies
         if matters and filled in rules:
             why = f"{FILLED_IN} {capital(listed([one.words for one in rules[filled]]))}."
-            where = "Cluster" if about.need is Need.PRICE else "Workload"
+            where = "Cluster" if about.need is Need.PRICE else "Jobs"
             found.append(Caveat(about.text, why, where, kind=about.kind))
     return found
 
@@ -185,7 +185,7 @@ def _days(scenario: Scenario, *, resampled: bool) -> list[Caveat]:
     days = amount(jobs.days, "day")
     if jobs.days < FEWEST_DAYS:
         why = f"{days} of jobs: what they show may be chance. Give a longer trace to speak of other months."
-        return [Caveat(f"{days}: too few to speak of other months", why, "Workload", kind="these-days-only")]
+        return [Caveat(f"{days}: too few to speak of other months", why, "Jobs", kind="these-days-only")]
     if resampled:
         text = f"put together from these {days} only"
         why = "Simulated months mix whole days of this trace. Days unlike any of these are not among them."
@@ -194,4 +194,4 @@ def _days(scenario: Scenario, *, resampled: bool) -> list[Caveat]:
             f"of these {days} only",
             "The numbers are of the recorded jobs as they came: no forecast of other months.",
         )
-    return [Caveat(text, why, "Workload", kind="these-days-only", is_mild=True)]
+    return [Caveat(text, why, "Jobs", kind="these-days-only", is_mild=True)]

@@ -7,7 +7,7 @@ from dlsched.ui.frame import page, parts
 from dlsched.ui.frame.text import safe
 from dlsched.ui.lab.reproductions import WORK, checked, detail, figure_in_url, look_at, overview
 
-page.begin("Reproductions", url=(), bar=False)
+page.begin("Paper checks", url=(), bar=False)
 statuses = WORK.under_way()
 places = {}
 outcomes = checked()

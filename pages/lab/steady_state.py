@@ -5,5 +5,5 @@ from dlsched.ui.lab.steady_state import STEADY, fields, fill, next_step, show
 from dlsched.ui.study_page import Form, study_page
 
 follow_link(STEADY)
-current = page.begin("Steady state", assumed=False)
+current = page.begin("Load test", assumed=False)
 study_page(STEADY, current, Form(fill, fields), show, how=HOW, next_step=next_step)

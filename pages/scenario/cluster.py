@@ -26,5 +26,5 @@ if actions.button(
     st.toast(f"Saved as version {info.version}.")
     st.rerun()
 if actions.button("Next: choose policies", type="secondary" if unsaved else "primary", key="to-run", disabled=unsaved):
-    session.go("simulate/run.py")
+    session.go("Run")
 fill.boxes(current, fill.OF_CLUSTER, disabled=unsaved)

@@ -20,7 +20,7 @@ if gone := st.session_state.get("undo-delete"):
 runs = session.store().list_runs(code_version=code_version())
 if runs.empty:
     parts.empty("No run yet. Choose policies for the demo scenario and run them: a few seconds.", "Go to Run",
-                lambda: session.go("simulate/run.py"), "runs-empty")  # fmt: skip
+                lambda: session.go("Run"), "runs-empty")  # fmt: skip
     runs_page.import_box()
     st.stop()
 

@@ -157,7 +157,8 @@ def test_a_link_opens_on_a_server_that_nobody_has_visited(tmp_path: Path, browse
 
 
 @pytest.mark.parametrize(
-    "path", ["", "workload", "cluster", "run", "runs", "result", "compare", "whatif", "sweep", "throughput", "glossary"]
+    "path",
+    ["", "jobs", "cluster", "run", "runs", "run-details", "compare", "what-if", "sweep", "throughput", "glossary"],
 )
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_opens_without_sideways_scroll(server: Server, browser: Any, path: str, scheme: str) -> None:

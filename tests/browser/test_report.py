@@ -60,7 +60,7 @@ def saved(page: Any, key: str, folder: Path) -> Path:
 def test_the_memo_is_written_saved_and_opened_anywhere(
     server: Server, page: Any, runs: list[str], tmp_path: Path
 ) -> None:
-    page.goto(f"{server.url}/report?runs={','.join(runs)}&base={runs[0]}")
+    page.goto(f"{server.url}/memo?runs={','.join(runs)}&base={runs[0]}")
     settle(page)
     question = "Backfill <img src=x onerror=alert(1)> or not?"
     preview = page.frame_locator("iframe[srcdoc]").first

@@ -26,7 +26,7 @@ def cards(tab: Any) -> list[str]:
 def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere(
     server: Server, page: Any, browser: Any
 ) -> None:
-    page.goto(f"{server.url}/whatif")
+    page.goto(f"{server.url}/what-if")
     page.get_by_text("As it is, FIFO").first.wait_for(timeout=FIRST_MS)
     settle(page)
     before = cards(page)
@@ -79,7 +79,7 @@ def test_a_moved_control_changes_the_cards_and_the_link_opens_the_same_elsewhere
 
 
 def test_what_takes_long_shows_the_first_future_and_can_be_cancelled(server: Server, page: Any) -> None:
-    page.goto(f"{server.url}/whatif?set=restart_s:30&set=nodes:10&to=srtf")
+    page.goto(f"{server.url}/what-if?set=restart_s:30&set=nodes:10&to=srtf")
     apply = page.locator(".st-key-whatif-apply button").first
     apply.wait_for(timeout=FIRST_MS)
     assert apply.inner_text().startswith("Confirm with 20 futures, about ")
@@ -95,7 +95,7 @@ def test_what_takes_long_shows_the_first_future_and_can_be_cancelled(server: Ser
 
 
 def test_the_cheapest_size_is_looked_for_under_the_same_conditions(server: Server, page: Any) -> None:
-    page.goto(f"{server.url}/whatif?set=demand:1.3&to=sjf")
+    page.goto(f"{server.url}/what-if?set=demand:1.3&to=sjf")
     page.locator(SAID, has_text="With 30% more jobs").first.wait_for(timeout=FIRST_MS)
     settle(page)
     page.locator(".st-key-whatif-size button").first.click()

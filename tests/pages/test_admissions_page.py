@@ -144,6 +144,6 @@ def test_an_odd_interval_in_the_link_becomes_the_nearest_or_the_one_with_most_jo
 
 def test_other_runs_offer_no_admissions(store: Store, open_page: OpenPage) -> None:
     other = store.save_run(simulate(batches(jobs=5), "fifo").record())
-    keys = [button.key for button in open_page("results/result.py", run=other).button]
+    keys = [button.key for button in open_page("results/run_details.py", run=other).button]
     assert "result-admit" not in keys
     assert "result-next" in keys

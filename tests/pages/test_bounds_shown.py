@@ -14,7 +14,7 @@ from dlsched.ui.results.overview import badges
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
-RESULT, COMPARE = "results/result.py", "results/compare.py"
+RESULT, COMPARE = "results/run_details.py", "results/compare.py"
 Open = Callable[..., AppTest]
 
 

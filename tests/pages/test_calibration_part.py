@@ -25,7 +25,7 @@ from tests.support.page_text import shown
 from tests.support.recorded_jobs import recorded_scenario
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "scenario/workload.py"
+PAGE = "scenario/jobs.py"
 WAIT_S = 60
 OpenPage = Callable[..., AppTest]
 POLICIES = ["sjf", "fifo"]

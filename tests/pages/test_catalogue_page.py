@@ -32,7 +32,7 @@ def _day(monkeypatch):
 def page(open_page, store):
     """The page on a small scenario with fixed nodes."""
     saved = store.save_scenario(small_scenario())
-    return open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8])
+    return open_page("scenario/prices.py", scenario=saved.scenario_hash[:8])
 
 
 def edit(app, row: int, **cells: Any):
@@ -90,8 +90,8 @@ def test_an_edit_is_kept_dated_and_there_after_leaving(page):
     assert (first.usd_per_h, first.spot_usd_per_h, first.source, first.as_of) == (
         0.5, None, "typed in", date(2026, 6, 9),
     )  # fmt: skip
-    app = app.switch_page("pages/scenario/workload.py").run()
-    app = app.switch_page("pages/scenario/catalogue.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
+    app = app.switch_page("pages/scenario/prices.py").run()
     assert not app.exception
     assert "$0.50 to $4.40" in shown(app)
 
@@ -110,7 +110,7 @@ def test_a_mistake_is_named_and_nothing_is_lost(page, cells, message):
     assert message in shown(app).replace("**", "")
     assert app.button(key="use-prices").disabled
     assert price_lists.saved() is None  # the good list stays
-    app = app.switch_page("pages/scenario/workload.py").run().switch_page("pages/scenario/catalogue.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run().switch_page("pages/scenario/prices.py").run()
     assert message in shown(app).replace("**", "")  # and so does the row that is being corrected
 
 
@@ -213,7 +213,7 @@ def test_gpu_types_without_run_times_are_named_on_both_pages(store, open_page):
     app = open_page("scenario/cluster.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
     assert "No run times for **K80**" in shown(app)
-    app = open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/prices.py", scenario=saved.scenario_hash[:8])
     assert "No run times for **T4, L4, V100, H100**" in shown(app)
     assert "policies will rent from 3 machine types" in shown(app)  # the A100 ones
 
@@ -229,7 +229,7 @@ def test_an_untouched_catalogue_has_current_example_prices_also_where_a_scenario
 ):
     rented = Cluster(slots=2, catalogue=to_vm_types(price_list(PAPER))[:6])
     saved = store.save_scenario(small_scenario().replace(cluster=rented))
-    app = open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/prices.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
     assert price_lists.own() == price_list(EXAMPLES)
     assert "13 of 14 types" in shown(app)
@@ -237,7 +237,7 @@ def test_an_untouched_catalogue_has_current_example_prices_also_where_a_scenario
 
 def test_rent_or_buy_has_a_tab_of_its_own_and_what_is_typed_on_the_other_stays(open_page, store):
     saved = store.save_scenario(small_scenario())
-    app = edit(open_page("scenario/catalogue.py", scenario=saved.scenario_hash[:8]), 0, usd_per_h=0)
+    app = edit(open_page("scenario/prices.py", scenario=saved.scenario_hash[:8]), 0, usd_per_h=0)
     app = app.segmented_control(key="machines").set_value("Own").run()
     assert not app.exception
     assert "row 1, column $/h" in shown(app).replace("**", "")  # the mistake is not forgotten

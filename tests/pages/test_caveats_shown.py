@@ -116,8 +116,8 @@ def calibrated(store: Store) -> None:
 
 
 PAGES = {
-    "result": ("results/result.py", ["run"], {}),
-    "job": ("results/result.py", ["run"], {"tab": "Job", "job": "3"}),
+    "result": ("results/run_details.py", ["run"], {}),
+    "job": ("results/run_details.py", ["run"], {"tab": "Job", "job": "3"}),
     "compare": ("results/compare.py", ["runs"], {}),
     "what-if": ("plan/what_if.py", ["what-if"], {}),
     "sweep": ("plan/sweep.py", ["sweep"], {}),
@@ -165,7 +165,7 @@ def test_the_memo_has_them_below_its_recommendation_in_every_file(
     pages: list[str] = []
     monkeypatch.setattr(st, "iframe", lambda html, **_: pages.append(html))
     monkeypatch.setattr(memo_page, "downloads", lambda memo, _: seen.append(memo))
-    app = open_page("plan/report.py", scenario=kept["scenario"], runs=kept["runs"])
+    app = open_page("plan/memo.py", scenario=kept["scenario"], runs=kept["runs"])
     assert not app.exception
     told = [one.label for one in seen[-1].caveats]
     assert {TOLD, *MADE_UP, "replay explains 100% of recorded waits"} < set(told)

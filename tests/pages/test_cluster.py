@@ -208,7 +208,7 @@ def test_example_type_is_added_to_the_rows_and_its_price_called_an_example(page,
 
 def test_unsaved_rows_are_still_there_when_the_page_was_left(page):
     app = edit(page, "pools", 0, nodes=21)
-    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.switch_page("pages/scenario/cluster.py").run()
     assert not app.exception
     assert card(app, "Nodes") == "21"

@@ -7,7 +7,7 @@ import pytest
 from dlsched.studies.simulation import simulate
 from dlsched.workload.studies.hell_knee import StreamSpec, stream_scenario
 
-RESULT, COMPARE = "results/result.py", "results/compare.py"
+RESULT, COMPARE = "results/run_details.py", "results/compare.py"
 SEEDS = range(6)
 
 

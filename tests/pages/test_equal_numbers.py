@@ -25,7 +25,7 @@ from tests.support.recorded_week import recorded_week
 
 ASKED = ("wait_p95", "wait_mean", "late_share", "cost_month")
 POLICIES = ("fifo", "sjf")
-RESULT, COMPARE = "results/result.py", "results/compare.py"
+RESULT, COMPARE = "results/run_details.py", "results/compare.py"
 
 
 def generated() -> Scenario:

@@ -154,28 +154,34 @@ def test_link_names_what_is_shown(monkeypatch):
     )
 
 
-@pytest.mark.parametrize(("url_path", "title"), [("", "Plan a GPU cluster before you pay for it"), ("sweep", "Sweep")])
+@pytest.mark.parametrize(
+    ("title", "heading"), [("Home", "Plan a GPU cluster before you pay for it"), ("What if", "What if")]
+)
 def test_a_link_to_an_old_address_opens_the_page_of_today_with_its_query(
-    url_path, title, store, monkeypatch: pytest.MonkeyPatch
+    title, heading, store, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setitem(navigation.OLD_ADDRESSES, "old", (url_path, {"added": "by us"}))
+    there = navigation.Moved(title, {"added": "by us"}, {"tab": ("part", {"Gantt": "Timeline"})})
+    monkeypatch.setitem(navigation.OLD_ADDRESSES, "old", there)
     saved = store.save_scenario(small_scenario(name="of the link"))
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.query_params["scenario"] = saved.scenario_hash[:8]
     app.query_params["set"] = ["nodes:3", "arrivals:2"]
+    app.query_params["tab"] = "Gantt"
     app._page_hash = calc_hash("old")  # AppTest opens pages by their file, and an old address has none
     app = app.run()
     assert not app.exception
-    assert [one.value for one in app.title] == [title]
+    assert [one.value for one in app.title] == [heading]
     assert app.session_state["scenario_hash"] == saved.scenario_hash
     assert app.query_params["added"] == "by us"
     assert app.query_params["set"] == ["nodes:3", "arrivals:2"]
+    assert app.query_params["part"] == ["Timeline"]
+    assert "tab" not in app.query_params
 
 
 def test_old_addresses_lead_to_pages_that_are_there():
-    paths = {url for entries in navigation.PAGES.values() for *_, url in entries}
-    assert {url for url, _ in navigation.OLD_ADDRESSES.values()} <= paths
-    assert not paths & navigation.OLD_ADDRESSES.keys()
+    entries = [*navigation.LAB, *(entry for section in navigation.PAGES.values() for entry in section)]
+    assert {moved.title for moved in navigation.OLD_ADDRESSES.values()} <= navigation.SCRIPTS.keys()
+    assert not {url for *_, url in entries} & navigation.OLD_ADDRESSES.keys()
 
 
 # ---- the scenario menu -------------------------------------------------------------------------------

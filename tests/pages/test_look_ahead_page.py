@@ -234,8 +234,8 @@ def test_a_greedy_run_offers_its_decisions_and_other_runs_nothing(
     saved: dict[str, str], store: Store, open_page: OpenPage
 ) -> None:
     other = store.save_run(simulate(elastic_scenario(), "fifo").record())
-    assert open_page("results/result.py", run=saved[GREEDY]).button(key="result-look").label == "See its decisions"
-    keys = [button.key for button in open_page("results/result.py", run=other).button]
+    assert open_page("results/run_details.py", run=saved[GREEDY]).button(key="result-look").label == "See its decisions"
+    keys = [button.key for button in open_page("results/run_details.py", run=other).button]
     assert "result-look" not in keys
     assert "result-next" in keys
 

@@ -276,7 +276,7 @@ def spread(truth: Truth, name: str, metric: str) -> str:
 
 def test_the_page_result(truth: Truth, stored: dict[str, str], open_page: OpenPage) -> None:
     for policy, name in (("fifo", "FIFO"), ("sjf", "SJF")):
-        app = open_page("results/result.py", run=stored[policy])
+        app = open_page("results/run_details.py", run=stored[policy])
         assert not app.exception
         card = next(metric for metric in app.metric if metric.label == "Wait, p95")
         assert card.value == shown(truth, name, "wait_p95")
@@ -326,7 +326,7 @@ def test_the_page_size(truth: Truth, cells: CarriedCells, store: Store, open_pag
 def test_the_page_result_says_what_another_month_could_reach(
     truth: Truth, stored: dict[str, str], open_page: OpenPage
 ) -> None:
-    app = open_page("results/result.py", run=stored["fifo"])
+    app = open_page("results/run_details.py", run=stored["fifo"])
     card = next(metric for metric in app.metric if metric.label == "Wait, p95")
     reached = could_reach(KPIS["wait_p95"], [run["wait_p95"] for run in truth.runs["FIFO"]], truth.basis)
     assert f"could reach {KPIS['wait_p95'].show(known(reached))}" in card.help
@@ -360,7 +360,7 @@ def test_the_memo(truth: Truth, stored: dict[str, str], open_page: OpenPage, mon
     memos: list[Memo] = []
     monkeypatch.setattr(st, "iframe", lambda html, **_: previews.append(html))
     monkeypatch.setattr(memo_page, "downloads", lambda memo, _: memos.append(memo))
-    app = open_page("plan/report.py", runs=",".join(stored.values()), base=stored["fifo"])
+    app = open_page("plan/memo.py", runs=",".join(stored.values()), base=stored["fifo"])
     assert not app.exception
     assert not app.error
     whole = content(memos[-1], "html").decode()

@@ -71,7 +71,7 @@ def test_from_a_job_to_its_story_and_back(saved: str, runner: Runner, open_page:
 
 def test_other_runs_do_not_offer_prices(store: Store, open_page: OpenPage) -> None:
     other = store.save_run(simulate(four_jobs(), "pd-ors-fifo").record())
-    keys = [button.key for button in open_page("results/result.py", run=other, tab="Job", job="1").button]
+    keys = [button.key for button in open_page("results/run_details.py", run=other, tab="Job", job="1").button]
     assert "result-price" not in keys
     assert "job-price" not in keys
     assert "result-next" in keys

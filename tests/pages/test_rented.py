@@ -14,7 +14,7 @@ from dlsched.ui.results.cost import futures_words, idle_words
 from dlsched.wording.formats import money
 from dlsched.workload.studies.gpu_as_a_service import PROTOTYPE, gpuaas_scenario
 
-RESULT, COMPARE = "results/result.py", "results/compare.py"
+RESULT, COMPARE = "results/run_details.py", "results/compare.py"
 SEEDS = (0, 1, 2)
 
 

@@ -23,7 +23,7 @@ from dlsched.ui.plan import memo as memo_page
 from dlsched.ui.plan import memo_options
 from tests.support.page_text import shown
 
-PAGE = "plan/report.py"
+PAGE = "plan/memo.py"
 OpenPage = Callable[..., AppTest]
 SPREAD = {"run_time_spread": 0.3}
 TEN = Futures(seeds=(0, 1, 2), vary=SPREAD)

@@ -21,7 +21,7 @@ from dlsched.ui.plan import memo as memo_page
 from tests.support.page_text import shown
 from tests.support.runs_for_store import small_scenario
 
-PAGE = "plan/report.py"
+PAGE = "plan/memo.py"
 ENGINE = {"restart_s": 1.0}  # restarts are beyond the compiled kernel, which would take long to compile here
 
 
@@ -175,7 +175,7 @@ def test_result_and_compare_lead_here(store, scenario, open_page, pages):
     app = app.button(key="compare-memo").click().run()
     assert not app.exception
     assert pages["memo"][-1].comparison.names == ("SJF", "FIFO")
-    app = open_page("results/result.py", run=other, runs=base, base=base)
+    app = open_page("results/run_details.py", run=other, runs=base, base=base)
     app = app.button(key="result-memo").click().run()
     assert not app.exception
     assert pages["memo"][-1].comparison.names == ("FIFO", "SJF")

@@ -404,7 +404,7 @@ def test_another_scenario_begins_with_a_question_of_its_own(store: Store, open_p
     assert "set" not in app.query_params
 
 
-@pytest.mark.parametrize("page", ["results/result.py", "results/compare.py"])
+@pytest.mark.parametrize("page", ["results/run_details.py", "results/compare.py"])
 @pytest.mark.usefixtures("runner")
 def test_result_and_compare_lead_here_with_their_run_as_the_baseline(
     store: Store, open_page: OpenPage, page: str

@@ -44,7 +44,7 @@ def parquet() -> bytes:
 @pytest.fixture
 def drop(open_page):
     def dropped(content: bytes, name: str = "trace.csv"):
-        app = open_page("scenario/workload.py", source="Upload")
+        app = open_page("scenario/jobs.py", source="Upload")
         return app.file_uploader(key="upload").upload(name, content, "application/octet-stream").run()
 
     return dropped
@@ -248,7 +248,7 @@ def test_philly_log_as_json(drop):
 
 @pytest.mark.parametrize("sample", range(len(SAMPLES)), ids=[one.label for one in SAMPLES])
 def test_samples_are_examples_with_an_import_report(open_page, store, sample):
-    app = open_page("scenario/workload.py", source="Sample")
+    app = open_page("scenario/jobs.py", source="Sample")
     app = app.radio(key="sample").set_value(SAMPLES[sample].label).run()
     assert not app.exception
     assert "Import check" in shown(app)
@@ -262,7 +262,7 @@ def test_samples_are_examples_with_an_import_report(open_page, store, sample):
 def test_file_is_still_there_when_the_page_was_left(drop):
     app = drop(table(), "mine.csv")
     app = app.switch_page("pages/scenario/cluster.py").run()
-    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="source").set_value("Upload").run()
     assert "**mine.csv** is still here" in shown(app)
     assert app.button(key="use-jobs").label == "Use these 20 jobs"
@@ -281,7 +281,7 @@ def test_file_that_was_taken_away_is_gone(drop):
 def test_fill_makes_a_new_version_with_its_rule_among_the_assumptions(drop, store):
     app = drop(table(), "mine.csv")
     app.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="source").set_value("Current").run()
     app = app.segmented_control(key="part").set_value("Missing data").run()
     rules = {"DUE": "due = submit + 1–3 x fastest time", "WEIGHT": "an hour late costs $1.00", "PRICE": "$2.50"}
@@ -307,7 +307,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_every_arrival_pattern_is_previewed_and_kept(open_page, store, pattern):
-    app = open_page("scenario/workload.py", source="Generate")
+    app = open_page("scenario/jobs.py", source="Generate")
     app = app.selectbox(key="gen-pattern").set_value(pattern).run()
     assert not app.exception
     assert not app.error
@@ -340,7 +340,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
 @pytest.mark.parametrize("case", MISTAKES)
 def test_mistake_in_a_class_names_row_and_column(open_page, case):
     cells, where, why = MISTAKES[case]
-    app = edited(open_page("scenario/workload.py", source="Generate"), 0, **cells)
+    app = edited(open_page("scenario/jobs.py", source="Generate"), 0, **cells)
     assert not app.exception
     assert len(app.error) == 1
     text = app.error[0].value.replace("\\", "")
@@ -350,7 +350,7 @@ def test_mistake_in_a_class_names_row_and_column(open_page, case):
 
 
 def test_mix_without_classes_or_with_all_shares_zero_is_refused(open_page):
-    app = open_page("scenario/workload.py", source="Generate")
+    app = open_page("scenario/jobs.py", source="Generate")
     app.session_state["gen-classes-0"] = {"edited_rows": {}, "added_rows": [], "deleted_rows": [0, 1, 2]}
     assert "has no class of jobs" in app.run().error[0].value
     zero = {row: {"share": 0.0} for row in range(3)}
@@ -359,7 +359,7 @@ def test_mix_without_classes_or_with_all_shares_zero_is_refused(open_page):
 
 
 def test_class_with_share_zero_is_left_out_and_empirical_times_come_from_the_jobs(open_page):
-    app = edited(open_page("scenario/workload.py", source="Generate"), 2, share=0.0)
+    app = edited(open_page("scenario/jobs.py", source="Generate"), 2, share=0.0)
     assert not app.error
     assert "32" not in next(card for card in app.metric if card.label == "Largest job").value
     app = edited(app, 0, **{"run time": "as current jobs"})
@@ -368,10 +368,10 @@ def test_class_with_share_zero_is_left_out_and_empirical_times_come_from_the_job
 
 
 def test_form_is_as_it_was_when_the_page_was_left(open_page):
-    app = edited(open_page("scenario/workload.py", source="Generate"), 0, share=11.0)
+    app = edited(open_page("scenario/jobs.py", source="Generate"), 0, share=11.0)
     app = app.number_input(key="gen-jobs").set_value(300).run()
     app = app.switch_page("pages/scenario/cluster.py").run()
-    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     assert not app.exception
     assert app.button(key="use-jobs").label == "Use these 300 jobs"
@@ -384,7 +384,7 @@ def test_form_is_as_it_was_when_the_page_was_left(open_page):
 def test_cluster_of_free_slots_has_no_load_and_the_mix_takes_a_rate(open_page, store):
     cluster = Cluster(slots=4, catalogue=vm_examples()[:2])
     saved = store.save_scenario(session.demo().replace(cluster=cluster, name="slots"))
-    app = open_page("scenario/workload.py", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/jobs.py", scenario=saved.scenario_hash[:8])
     assert not app.exception
     assert next(card for card in app.metric if card.label == "Load").value == "–"
     app = app.segmented_control(key="source").set_value("Generate").run()
@@ -425,7 +425,7 @@ def card(app, label: str) -> str:
 
 @pytest.mark.parametrize("nodes", ["5", "300"])
 def test_generated_jobs_meet_their_load_on_the_new_cluster_and_it_runs(open_page, store, nodes):
-    app = open_page("scenario/workload.py", source="Generate", **{**NEW, "nodes": nodes, "name": "Mine"})
+    app = open_page("scenario/jobs.py", source="Generate", **{**NEW, "nodes": nodes, "name": "Mine"})
     assert not app.exception
     assert f"New scenario on {nodes} nodes with 8 A100 each" in shown(app).replace("*", "")
     assert "These jobs go on the new cluster" in shown(app).replace("*", "")
@@ -443,7 +443,7 @@ def test_generated_jobs_meet_their_load_on_the_new_cluster_and_it_runs(open_page
 
 
 def test_a_sample_goes_on_the_new_cluster_unless_another_one_is_chosen(open_page, store):
-    app = open_page("scenario/workload.py", source="Sample", **NEW)
+    app = open_page("scenario/jobs.py", source="Sample", **NEW)
     choice = next(box for box in app.selectbox if box.label == "On which cluster")
     assert choice.value == "current"
     assert "the new one: 5 nodes, 40 GPUs, load" in choice.options[list(choice.options).index(choice.options[-1])]
@@ -452,7 +452,7 @@ def test_a_sample_goes_on_the_new_cluster_unless_another_one_is_chosen(open_page
 
 
 def test_new_jobs_on_an_existing_cluster_say_which_and_what_load_that_makes(open_page):
-    app = open_page("scenario/workload.py", source="Generate")
+    app = open_page("scenario/jobs.py", source="Generate")
     assert "These jobs go on the cluster of “Demo”: 8 nodes, 64 GPUs, load 85" in shown(app).replace("*", "")
 
 
@@ -477,7 +477,7 @@ def test_new_asks_for_the_cluster_and_then_opens_the_way_to_jobs(open_page, monk
 
 
 def test_the_new_cluster_of_an_address_can_be_given_up(open_page):
-    app = open_page("scenario/workload.py", source="Generate", **{**NEW, "nodes": "12"})
+    app = open_page("scenario/jobs.py", source="Generate", **{**NEW, "nodes": "12"})
     assert "New scenario on 12 nodes with 8 A100 each" in shown(app).replace("*", "")
     app = app.button(key="new-cancel").click().run()
     assert "New scenario" not in shown(app)
@@ -491,7 +491,7 @@ IMPOSSIBLE: tuple[dict[str, str], ...] = (
 
 @pytest.mark.parametrize("bad", IMPOSSIBLE)
 def test_an_address_with_an_impossible_cluster_is_no_new_scenario(open_page, bad):
-    app = open_page("scenario/workload.py", source="Generate", **{**NEW, **bad})
+    app = open_page("scenario/jobs.py", source="Generate", **{**NEW, **bad})
     assert not app.exception
     assert ("New scenario on" in shown(app).replace("*", "")) == ("gpu" in bad)
 
@@ -499,7 +499,7 @@ def test_an_address_with_an_impossible_cluster_is_no_new_scenario(open_page, bad
 def test_trust_says_what_was_kept_and_that_there_is_nothing_to_replay(drop):
     app = drop(table("bad,abc,1,50,u"), "mine.csv")
     app.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="part").set_value("Trust").run()
     assert not app.exception
     assert "Kept **20** of 21 rows; repaired 0, dropped 1." in shown(app)

@@ -20,7 +20,7 @@ KIND = "Elastic training (ModelArts study)"
 
 @pytest.fixture
 def form(open_page):
-    app = open_page("scenario/workload.py", source="Generate")
+    app = open_page("scenario/jobs.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value(KIND).run()
 
 
@@ -29,7 +29,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = app.button(key="start-elastic").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == samples.ELASTIC.label
     assert "110 nodes of 8 GPUs" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()

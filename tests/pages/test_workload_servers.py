@@ -25,7 +25,7 @@ from tests.support.server_scenarios import machines, training, with_servers
 
 @pytest.fixture
 def form(open_page):
-    app = open_page("scenario/workload.py", source="Generate")
+    app = open_page("scenario/jobs.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value(SERVERS.label).run()
 
 
@@ -34,7 +34,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = app.button(key="start-servers").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == samples.SERVERS.label
     words = shown(app).replace("*", "")
     assert "50 jobs with parameter servers come at once; 3 units of capacity" in words
@@ -121,7 +121,7 @@ def test_gangs_in_words(workers, servers, words):
 
 def test_a_job_mix_does_not_take_over_step_times(form, store):
     app = form.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     app = app.segmented_control(key="gen-kind").set_value("Job mix").run()
     app = app.button(key="use-jobs").click().run()

@@ -27,7 +27,7 @@ TABLES = (
 
 @pytest.fixture
 def form(open_page):
-    app = open_page("scenario/workload.py", source="Generate")
+    app = open_page("scenario/jobs.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value("GPU as a service").run()
 
 
@@ -44,7 +44,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = app.button(key="start-service").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert "Up to 10 rented machines: each is one of 8 machine types at $0.56 to $4.96" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()
     assert not app.exception
@@ -114,7 +114,7 @@ def test_a_falling_range_is_one_message(form):
 
 def test_a_job_mix_after_it_runs_without_its_time_table(form, store):
     app = form.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     app = app.segmented_control(key="gen-kind").set_value("Job mix").run()
     assert not app.exception
@@ -133,7 +133,7 @@ def archive(tables) -> bytes:
 
 
 def test_a_zip_of_an_instance_is_a_whole_scenario(open_page, store):
-    app = open_page("scenario/workload.py", source="Upload")
+    app = open_page("scenario/jobs.py", source="Upload")
     app = app.file_uploader(key="upload").upload("week 1.zip", archive(TABLES), "application/zip").run()
     assert not app.exception
     assert "up to 3 rented machines, 1 machine type" in shown(app)
@@ -144,7 +144,7 @@ def test_a_zip_of_an_instance_is_a_whole_scenario(open_page, store):
 
 
 def test_a_bad_instance_gets_one_message(open_page, store):
-    app = open_page("scenario/workload.py", source="Upload")
+    app = open_page("scenario/jobs.py", source="Upload")
     bad = archive((TABLES[0].replace("900", "-1"), *TABLES[1:]))
     app = app.file_uploader(key="upload").upload("week.zip", bad, "application/zip").run()
     assert not app.exception

@@ -18,7 +18,7 @@ from tests.support.runs_for_store import small_scenario
 @pytest.fixture
 def form(open_page, store):
     store.save_scenario(small_scenario())
-    app = open_page("scenario/workload.py", source="Generate")
+    app = open_page("scenario/jobs.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value(SLOTTED.label).run()
 
 
@@ -26,7 +26,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = open_page("home/home.py").button(key="start-slotted").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == samples.SLOTTED.label
     assert "some are worth nothing once their hour has passed" in shown(app)
     app = app.button(key="use-jobs").click().run()
@@ -60,7 +60,7 @@ def test_the_form_makes_a_whole_scenario(form, store):
 
 def test_jobs_arrive_as_those_of_the_scenario_in_hand(open_page, store):
     saved = store.save_scenario(small_scenario())
-    app = open_page("scenario/workload.py", source="Generate", scenario=saved.scenario_hash[:8])
+    app = open_page("scenario/jobs.py", source="Generate", scenario=saved.scenario_hash[:8])
     app = app.segmented_control(key="gen-kind").set_value(SLOTTED.label).run()
     app = app.segmented_control(key="slotted-arrivals").set_value("current").run()
     assert not app.exception

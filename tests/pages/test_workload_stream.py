@@ -13,7 +13,7 @@ KIND = "Training jobs on a cluster (HELL/KNEE study)"
 
 @pytest.fixture
 def form(open_page):
-    app = open_page("scenario/workload.py", source="Generate")
+    app = open_page("scenario/jobs.py", source="Generate")
     return app.segmented_control(key="gen-kind").set_value(KIND).run()
 
 
@@ -22,7 +22,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = app.button(key="start-stream").click().run()
     assert not app.exception
     assert app.title[0].value == "Workload"
-    app = app.switch_page("pages/scenario/workload.py").run()  # the test's next click would go to Start
+    app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == samples.STREAM.label
     assert "100 nodes of one GPU train four networks" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()
@@ -68,7 +68,7 @@ def test_the_form_makes_a_whole_scenario(form, store):
 def test_a_job_mix_after_it_runs_without_its_speed_curves(form, store):
     app = form.number_input(key="stream-jobs").set_value(20).run()
     app = app.button(key="use-jobs").click().run()
-    app = app.switch_page("pages/scenario/workload.py").run()
+    app = app.switch_page("pages/scenario/jobs.py").run()
     app = app.segmented_control(key="source").set_value("Generate").run()
     app = app.segmented_control(key="gen-kind").set_value("Job mix").run()
     assert not app.exception

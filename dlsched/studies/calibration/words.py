@@ -46,22 +46,22 @@ ASSUMPTIONS = (
     Premise(
         "the rule of the recording is unknown",
         "The nearest policy is only the nearest of those replayed; quotas, holds and priorities are not in the trace.",
-        "Workload",
+        "Jobs",
     ),
     Premise(
         "the cluster is empty at first",
         "Jobs that ran when the recording began are not in the trace: early waits come out too short.",
-        "Workload",
+        "Jobs",
     ),
     Premise(
         "jobs run as long as they ran",
         "Jobs that failed or were cancelled there take their recorded time here; those without a start there may run.",
-        "Workload",
+        "Jobs",
     ),
     Premise(
         "days are independent",
         "The interval of the bias takes the jobs of a day together; a queue that lasts for days makes it too narrow.",
-        "Workload",
+        "Jobs",
     ),
 )
 
@@ -144,7 +144,7 @@ def trust_caveat(answer: Calibration, *, stale: bool = False, of: str = "") -> C
     return Caveat(
         short if explained is None else replay_explains(explained, "recorded waits"),
         why + (" By older code." if stale else ""),
-        "Workload",
+        "Jobs",
         kind="calibration",
         is_bad=explained is not None and explained <= 0,
         is_mild=explained is not None and explained >= MOSTLY,

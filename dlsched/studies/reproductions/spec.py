@@ -40,7 +40,7 @@ def compute_figure(
 STUDY = Study(
     kind="reproduction",
     label="Reproduction",
-    page="Reproductions",
+    page="Paper checks",
     spec=ReproductionSpec,
     answer=Outcome,
     check=check,

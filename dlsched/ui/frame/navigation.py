@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -10,69 +12,108 @@ from streamlit.navigation.page import StreamlitPage
 PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
     "": (("home/home.py", "Home", "home", ""),),
     "Scenario": (
-        ("scenario/workload.py", "Workload", "table_rows", "workload"),
+        ("scenario/jobs.py", "Jobs", "table_rows", "jobs"),
         ("scenario/cluster.py", "Cluster", "dns", "cluster"),
-        ("scenario/catalogue.py", "Catalogue", "sell", "catalogue"),
+        ("scenario/prices.py", "Prices", "sell", "prices"),
     ),
     "Simulate": (("simulate/run.py", "Run", "play_arrow", "run"), ("simulate/runs.py", "Runs", "history", "runs")),
     "Results": (
-        ("results/result.py", "Result", "monitoring", "result"),
         ("results/compare.py", "Compare", "compare_arrows", "compare"),
+        ("results/run_details.py", "Run details", "monitoring", "run-details"),
         ("results/look_ahead.py", "Look-ahead", "visibility", "look-ahead"),
         ("results/admissions.py", "Admissions", "door_open", "admissions"),
-        ("results/dual_prices.py", "Prices and admissions", "payments", "prices"),
+        ("results/dual_prices.py", "Prices and admissions", "payments", "dual-prices"),
     ),
     "Plan": (
-        ("plan/what_if.py", "What if", "alt_route", "whatif"),
+        ("plan/what_if.py", "What if", "alt_route", "what-if"),
         ("plan/sweep.py", "Sweep", "stacked_line_chart", "sweep"),
         ("plan/size.py", "Size", "straighten", "size"),
-        ("plan/report.py", "Report", "description", "report"),
-    ),
-    "Lab": (
-        ("lab/throughput.py", "Throughput", "speed", "throughput"),
-        ("lab/training_time.py", "Training time", "timer", "training-time"),
-        ("lab/parameter_servers.py", "Parameter servers", "calculate", "parameter-servers"),
-        ("lab/steady_state.py", "Steady state", "anchor", "steady-state"),
-        ("lab/reproductions.py", "Reproductions", "fact_check", "reproductions"),
+        ("plan/memo.py", "Memo", "description", "memo"),
     ),
     "Help": (("help/glossary.py", "Glossary", "menu_book", "glossary"),),
 }
 """Section -> (script below FOLDER, title, Material symbol, url path)."""
+LAB = (
+    ("lab/throughput.py", "Throughput", "speed", "throughput"),
+    ("lab/training_time.py", "Training time", "timer", "training-time"),
+    ("lab/parameter_servers.py", "Parameter servers", "calculate", "parameter-servers"),
+    ("lab/steady_state.py", "Load test", "anchor", "load-test"),
+    ("lab/reproductions.py", "Paper checks", "fact_check", "paper-checks"),
+)
+"""Pages of the lab, as in PAGES: folded at the foot of the sidebar, as a planner does not need them."""
 FOLDER = "pages"
 
-
-SCRIPTS = {title: f"{FOLDER}/{script}" for entries in PAGES.values() for script, title, _, _ in entries}
+_ENTRIES = [entry for entries in (*PAGES.values(), LAB) for entry in entries]
+SCRIPTS = {title: f"{FOLDER}/{script}" for script, title, _, _ in _ENTRIES}
 """Title of a page -> its script."""
 
-OLD_ADDRESSES: dict[str, tuple[str, Mapping[str, str]]] = {
-    "start": ("", {}),
-    "pool-size": ("sweep", {"preset": "pool-size"}),
+
+@dataclass(frozen=True)
+class Moved:
+    """Where an address of an earlier version leads.
+
+    ``title``: the page of today; ``added``: what its link says besides; ``renamed``: parameter of the old link ->
+    parameter of today and what its values are called now, where they have other names.
+    """
+
+    title: str
+    added: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+
+    def query(self, asked: Mapping[str, list[str]]) -> dict[str, Any]:
+        """Return the parameters of today's link for those of an old one."""
+        found: dict[str, Any] = {}
+        for name, values in asked.items():
+            today, names = self.renamed.get(name, (name, {}))
+            found[today] = [names.get(value, value) for value in values]
+        return found | self.added
+
+
+OLD_ADDRESSES: dict[str, Moved] = {
+    "start": Moved("Home"),
+    "workload": Moved("Jobs"),
+    "catalogue": Moved("Prices"),
+    "result": Moved("Run details"),
+    "whatif": Moved("What if"),
+    "pool-size": Moved("Sweep", {"preset": "pool-size"}),
+    "report": Moved("Memo"),
+    "steady-state": Moved("Load test"),
+    "reproductions": Moved("Paper checks"),
 }
-"""Addresses of earlier versions -> (url path of today, what is added to the query of the link)."""
+"""Addresses (url paths) of earlier versions; each still opens what it named."""
 
 
 def navigation(*, hidden: bool = False) -> StreamlitPage:
     """Build the sidebar and return the page to run."""
     sections = {
-        section: [
-            st.Page(f"{FOLDER}/{script}", title=title, icon=f":material/{icon}:", url_path=url or None, default=not url)
-            for script, title, icon, url in entries
-        ]
-        for section, entries in PAGES.items()
+        section: [_page(*entry, visibility="visible") for entry in entries] for section, entries in PAGES.items()
     }
+    sections[""] += [_page(*entry, visibility="hidden") for entry in LAB]
     sections[""] += [
-        st.Page(_redirect(*there), title="Moved", url_path=old, visibility="hidden")
+        st.Page(_redirect(there), title="Moved", url_path=old, visibility="hidden")
         for old, there in OLD_ADDRESSES.items()
     ]
-    return st.navigation(sections, position="hidden" if hidden else "sidebar", expanded=True)
+    page = st.navigation(sections, position="hidden" if hidden else "sidebar", expanded=True)
+    if not hidden:
+        is_open = page.title in {title for _, title, _, _ in LAB}
+        with st.sidebar.expander("Lab", expanded=is_open, key=f"lab-{is_open}"):
+            for script, title, icon, _ in LAB:
+                st.page_link(f"{FOLDER}/{script}", label=title, icon=f":material/{icon}:")
+    return page
 
 
-def _redirect(url_path: str, added: Mapping[str, str]) -> Callable[[], None]:
+def _page(script: str, title: str, icon: str, url: str, *, visibility: Any) -> StreamlitPage:
+    return st.Page(
+        f"{FOLDER}/{script}", title=title, icon=f":material/{icon}:", url_path=url or None, default=not url,
+        visibility=visibility,
+    )  # fmt: skip
+
+
+def _redirect(there: Moved) -> Callable[[], None]:
     """Return the page of an old address: it opens the page of today with the query of the link."""
-    script = next(script for entries in PAGES.values() for script, _, _, url in entries if url == url_path)
 
     def go() -> None:
         asked = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page(f"{FOLDER}/{script}", query_params={**asked, **added})
+        st.switch_page(SCRIPTS[there.title], query_params=there.query(asked))
 
     return go

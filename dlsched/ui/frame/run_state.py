@@ -76,4 +76,4 @@ def look_at_batch() -> str:
     session.look_at(session.store().run_info(runs[0]).scenario_hash)
     session.look_at_run(runs[0])
     session.tick(runs)
-    return "results/compare.py" if len(runs) > 1 else "results/result.py"
+    return "Compare" if len(runs) > 1 else "Run details"

@@ -135,7 +135,7 @@ def _edited(info: ScenarioInfo) -> None:
             f"v{info.version} has no run yet. Results you have seen belong to v{parent.version if parent else 1}."
         )
         if st.button(f"Run v{info.version}", key="bar-run-again"):
-            session.go("simulate/run.py")
+            session.go("Run")
 
 
 def _running() -> None:
@@ -208,7 +208,7 @@ def _share() -> None:
             "that needs neither. Who computes on: export the runs on the page Runs, or the scenario from the menu on "
             "its name."
         )
-        st.page_link(SCRIPTS["Report"], label="Write the memo", query_params=session.url_params(run=None))
+        st.page_link(SCRIPTS["Memo"], label="Write the memo", query_params=session.url_params(run=None))
 
 
 def link(address: str) -> str:

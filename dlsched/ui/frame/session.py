@@ -14,7 +14,7 @@ from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.store.scenarios import Deletion, ScenarioInfo
 from dlsched.studies.code_version import code_version
-from dlsched.ui.frame.navigation import FOLDER
+from dlsched.ui.frame.navigation import SCRIPTS
 
 SCENARIO, RUN, TICKED = "scenario_hash", "run_id", "ticked_runs"
 HASH_DIGITS = 8
@@ -73,7 +73,7 @@ def _known(scenario_hash: str) -> ScenarioInfo:
         raise ScenarioDeleted(deletion)
     raise StoreError(
         f"Scenario {scenario_hash[:HASH_DIGITS]} is not in this store. "
-        "Ask its owner for the export file (Runs > Import)."
+        "Ask its owner for the export file (Run > History)."
     )
 
 
@@ -122,8 +122,8 @@ def write_url(*names: str) -> None:
 
 
 def go(page: str, **more: str | None) -> None:
-    """Open another page of the app with what is looked at now; ``page`` is its script, as "run/result.py"."""
-    st.switch_page(f"{FOLDER}/{page}", query_params=url_params(**more))
+    """Open another page of the app, by its title, with what is looked at now."""
+    st.switch_page(SCRIPTS[page], query_params=url_params(**more))
 
 
 def scenario() -> Scenario:

@@ -35,7 +35,7 @@ STARTERS = (
     ("las", "when run times are unknown and short jobs should not wait."),
 )
 MOST_SHOWN = 5
-DECIDE = ("What if", "Sweep", "Size", "Report")
+DECIDE = ("What if", "Sweep", "Size", "Memo")
 
 
 def demo_card(*, primary: bool) -> None:
@@ -62,11 +62,11 @@ def other_ways() -> None:
     """Offer the other ways in."""
     with st.container(horizontal=True):
         if st.button("Bring a trace", key="start-upload", help="Philly, Helios, openb, SWF, sacct, CSV, Parquet"):
-            session.go("scenario/workload.py", source="Upload")
+            session.go("Jobs", source="Upload")
         if st.button("Build a job mix", key="start-generate", help="Arrivals, classes, sizes, due times"):
-            session.go("scenario/workload.py", source="Generate")
+            session.go("Jobs", source="Generate")
         if st.button("Look at a sample", key="start-sample", help="Small bundled traces"):
-            session.go("scenario/workload.py", source="Sample")
+            session.go("Jobs", source="Sample")
         for sample in samples.OF_STUDIES:
             if st.button(sample.start, key=f"start-{sample.key}", help=f"A sample: {sample.hint}"):
                 sample.open()
@@ -83,7 +83,7 @@ def open_file() -> None:
         with mistakes_shown():
             session.keep(read_scenario(file.getvalue()))
             session.look_at_run("")
-            session.go("scenario/workload.py")
+            session.go("Jobs")
 
 
 def starter_policies() -> None:
@@ -174,7 +174,7 @@ def recent(runs: pd.DataFrame, *, primary: bool) -> None:
         for line in lines[:MOST_SHOWN]:
             run = {"scenario": line.scenario_hash[: session.HASH_DIGITS], "run": line.run_id}
             st.page_link(
-                SCRIPTS["Result"],
+                SCRIPTS["Run details"],
                 label=f":primary[**{safe(line.title, 60)}**]",
                 query_params=run,
                 help="Open its result",
@@ -185,7 +185,7 @@ def recent(runs: pd.DataFrame, *, primary: bool) -> None:
     if len(alike) > 1 and st.button(f"Compare the {len(alike)}", key="start-compare", type=kind):  # type: ignore[arg-type]
         session.tick([line.run_id for line in alike])
         session.look_at(alike[0].scenario_hash)
-        session.go("results/compare.py")
+        session.go("Compare")
 
 
 def steps(current: Scenario) -> None:

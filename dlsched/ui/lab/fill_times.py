@@ -86,7 +86,7 @@ def _pressed(action: DeltaGenerator, current: Scenario, *, ready: bool) -> bool:
             if ready else "No machine of this scenario has times for every network that its jobs train",
         )  # fmt: skip
         if filled and st.button("Next: run policies", type="primary", key="times-to-run"):
-            session.go("simulate/run.py")
+            session.go("Run")
     return pressed
 
 

@@ -102,7 +102,7 @@ def _of_scenario(current: Scenario, place: DeltaGenerator) -> DescribedInput:
     layers, overlap = _layers_by_job(current).get(str(jobs.job_id[row])), ""
     if layers is not None and current.generator is not None:
         overlap = str(current.generator.get("overlap", ""))
-        chips.append(Premise(f"generated, seed {current.seed}", "Drawn from the ranges of the SMD study.", "Workload"))
+        chips.append(Premise(f"generated, seed {current.seed}", "Drawn from the ranges of the SMD study.", "Jobs"))
     return DescribedInput(jobs, row, current.options, split, layers, overlap, tuple(chips))
 
 
@@ -171,12 +171,12 @@ def next_step(current: Scenario, action: DeltaGenerator) -> None:
     """Show what comes after this page: run policies where the scenario has such jobs, else generate some."""
     if current.workload.has_servers:
         if action.button("Next: run policies", type="primary", key="ps-run"):
-            session.go("simulate/run.py")
+            session.go("Run")
     elif action.button(
         "Generate such jobs", key="ps-generate", type="primary" if not _asks_for_sample() else "secondary",
         help="Opens Workload, where a whole batch of jobs with parameter servers can be drawn",
     ):  # fmt: skip
-        session.go("scenario/workload.py")
+        session.go("Jobs")
 
 
 def _asks_for_sample() -> bool:

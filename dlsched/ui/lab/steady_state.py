@@ -202,4 +202,4 @@ def next_step(shown: Shown) -> None:
     if pressed:
         with mistakes_shown():
             session.keep(stream_scenario(answer.spec.stream_at(load, NEXT_JOBS), answer.spec.seed))
-            session.go("simulate/run.py")
+            session.go("Run")

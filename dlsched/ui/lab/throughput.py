@@ -171,7 +171,7 @@ def next_steps(timings: TimingsInput, current: Scenario, action: DeltaGenerator)
             disabled=bool(reason), help=safe(reason, 300) or _use_help(current),
         )  # fmt: skip
         if used and st.button("Next: run policies", type="primary", key="curve-to-run"):
-            session.go("simulate/run.py")
+            session.go("Run")
     if pressed:
         with mistakes_shown():
             changed = give_curve(current, {source.name[:LONGEST_NAME]: rates.tolist()}, curve_words(curves, source))
@@ -235,7 +235,7 @@ def _simulate(curves: SpeedCurves, source: Source) -> None:
             st.markdown("The stream takes the measured curve; more nodes than were measured bring nothing.")
         if st.button("Open Steady state", key="to-steady"):
             stream_network.hand_over(stream_of(curves, source, mini_batches))
-            session.go("lab/steady_state.py")
+            session.go("Load test")
 
 
 def stream_of(curves: SpeedCurves, source: Source, mini_batches: float) -> StreamSpec:

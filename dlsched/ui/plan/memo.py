@@ -80,7 +80,7 @@ def ways_out(chosen: Sequence[Series]) -> None:
         ):
             take(clean)
         if st.button("Choose other runs", key="report-choose"):
-            session.go("simulate/runs.py")
+            session.go("Runs")
 
 
 def digest(parts: Sequence[str]) -> str:

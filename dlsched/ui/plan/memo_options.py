@@ -245,7 +245,7 @@ def buttons(key: str, experiment_id: str, scenario: Scenario, *, is_current: boo
                  disabled=bool(why_not), help=why_not or "Keeps this as an option and opens the memo"):  # fmt: skip
         ask_about_size(experiment_id, scenario)
         want(experiment_id)
-        session.go("plan/report.py")
+        session.go("Memo")
 
 
 def want(experiment_id: str) -> None:

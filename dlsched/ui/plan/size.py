@@ -213,7 +213,7 @@ def _next_steps(shown: Shown[SizeSpec, Sizing], scenario: Scenario, *, is_curren
     ):  # fmt: skip
         with mistakes_shown():
             _save_as_scenario(answer, scenario)
-            session.go("simulate/run.py")
+            session.go("Run")
 
 
 def _overload(answer: Sizing, scenario: Scenario) -> list[Caution]:

@@ -82,7 +82,7 @@ def open_for(
     link = {targets.CONDITION: ",".join(written(condition, ":")), "policy": policy}
     if policy and params:
         link["with"] = json.dumps(dict(params))
-    session.go("plan/size.py", **link)
+    session.go("Size", **link)
 
 
 def take_wanted(scenario: Scenario) -> None:

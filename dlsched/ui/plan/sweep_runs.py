@@ -236,4 +236,4 @@ def look_at_runs(scenario: Scenario, shown_now: Shown, point: int) -> None:
     session.keep(made)
     session.look_at_run("")
     run_state.start([RunTask(made, case.policy, dict(case.params), seed, find(case.policy).label) for case in cases])
-    session.go("simulate/run.py")
+    session.go("Run")

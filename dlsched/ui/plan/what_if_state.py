@@ -115,7 +115,7 @@ def open_about(run_id: str, changes: Mapping[str, float] | None = None) -> None:
     scenario = session.scenario()
     spec = unchanged(scenario, case.policy, case.params, futures_of(scenario))
     open_spec(spec.with_changes(scenario, changes or {}))
-    session.go("plan/what_if.py")
+    session.go("What if")
 
 
 def now() -> WhatIfSpec:

@@ -158,7 +158,7 @@ def _next_steps(shown: Shown) -> None:
                  type="primary" if is_kept else "secondary"):  # fmt: skip
         memo_options.keep(shown.spec.scenario, shown.experiment_id)
         memo_options.want(shown.experiment_id)
-        session.go("plan/report.py")
+        session.go("Memo")
 
 
 def keep_button(shown: Shown) -> None:

@@ -36,7 +36,6 @@ PRECISE = ("worth", "worth per 1%", "its room is worth", "time (h)", "worth, fir
 
 ADMISSIONS = DecisionInspector[Admission](
     title="Admissions",
-    script="results/admissions.py",
     answers=Answers(STUDY, prefix="admit"),
     labels=dict.fromkeys(AdmissionsSpec.policies, "See who got in"),
     why="Every interval: who got in, what was free, and who would get in under another rule",
@@ -95,7 +94,7 @@ def _other_unit(scenario: Scenario) -> None:
     if unit and st.button(f"Count worth in {unit} and run again", key="admit-unit"):
         session.keep(in_unit(scenario, unit), scenario.content_hash)
         session.look_at_run("")
-        session.go("simulate/run.py")
+        session.go("Run")
 
 
 def _jobs(one: Admission, run: OpenedRun) -> None:
@@ -129,7 +128,7 @@ def _job_links(one: Admission, run: OpenedRun) -> None:
         and not is_drawn_anew
         and st.button("Its workers and servers", key="admit-servers", help="How long with every number of both")
     ):
-        session.go("lab/parameter_servers.py", job=str(ids.index(job)))
+        session.go("Parameter servers", job=str(ids.index(job)))
 
 
 def _besides(one: Admission) -> None:

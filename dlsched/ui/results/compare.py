@@ -68,7 +68,7 @@ def _chosen_runs(current: Scenario) -> list[Series]:
             session.write_url("runs", "base")
     if len(ticked) < 2:
         why = "A comparison needs two runs or more. Run several policies on this scenario, or tick runs on Runs."
-        parts.empty(why, "Go to Run", lambda: session.go("simulate/run.py"), "compare-empty")
+        parts.empty(why, "Go to Run", lambda: session.go("Run"), "compare-empty")
         st.stop()
     try:
         chosen = runs_of.chosen_of(ticked)
@@ -76,14 +76,14 @@ def _chosen_runs(current: Scenario) -> list[Series]:
         parts.error_box(error)
         with st.container(horizontal=True):
             if st.button("Import an export file", key="compare-import"):
-                session.go("simulate/runs.py")
+                session.go("Runs")
             if st.button("Compare the runs of this scenario instead", type="primary", key="compare-instead"):
                 session.tick([])
                 st.rerun()
         st.stop()
     if len(chosen) < 2:
         why = "These runs are of one policy. Run another policy on this scenario to compare them."
-        parts.empty(why, "Go to Run", lambda: session.go("simulate/run.py"), "compare-one")
+        parts.empty(why, "Go to Run", lambda: session.go("Run"), "compare-one")
         st.stop()
     return chosen
 
@@ -98,7 +98,7 @@ def _require_common_jobs(chosen: Sequence[Series], scenarios: Mapping[str, Scena
         check_same_workload([(name, jobs.content_hash, len(jobs)) for name, jobs in workloads.items()], common)
     if not common or not st.toggle(f"Compare the {amount(common, 'common job')}", key="only-common"):
         if st.button("Choose other runs", type="primary", key="compare-choose"):
-            session.go("simulate/runs.py")
+            session.go("Runs")
         st.stop()
 
 
@@ -171,10 +171,10 @@ def _ways_on(base: Series, best: Series, scenario: Scenario) -> None:
                  help="Change nodes, demand and more under the baseline's policy"):  # fmt: skip
         what_if_state.open_about(base.run_ids[0], more)
     if st.button("Write memo", key="compare-memo", help="One page for the person who decides: HTML, PPTX, XLSX"):
-        session.go("plan/report.py")
+        session.go("Memo")
     if st.button(f"Why? Open {best.label}", type="primary", key="compare-next", help="The result of this run"):
         session.look_at_run(best.run_ids[0])
-        session.go("results/result.py", run=best.run_ids[0])
+        session.go("Run details", run=best.run_ids[0])
 
 
 def picture_rows(shown: Compared, *, rented: bool) -> list[Row]:

@@ -65,7 +65,6 @@ class Inspector(Generic[Answer]):
     """
 
     title: str
-    script: str
     answers: Answers[Any, Answer]
     labels: Mapping[str, str]
     why: str
@@ -80,7 +79,7 @@ class Inspector(Generic[Answer]):
             self.labels[info.policy], key=f"result-{self.answers.key}", help=self.why
         ):
             session.look_at_run(info.run_id)
-            session.go(self.script)
+            session.go(self.title)
 
     def open_run(self) -> OpenedRun:
         """Begin the page and return the run that is looked at, the newest where none is named.
@@ -153,14 +152,14 @@ class Inspector(Generic[Answer]):
         st.space("stretch")
         if st.button("Open the Gantt of this run", type="primary", key=f"{self.answers.key}-gantt"):
             session.look_at_run(run_id)
-            session.go("results/result.py", tab="Gantt")
+            session.go("Run details", tab="Gantt")
 
     def story_button(self, run_id: str, job: str) -> None:
         """Show the way to the story of a job, in Result."""
         if st.button("Read its story", key=f"{self.answers.key}-story", help=STORY_HELP):
             session.look_at_run(run_id)
             st.session_state["open_job"] = job
-            session.go("results/result.py")
+            session.go("Run details")
 
     def how(self, text: str) -> None:
         """Show how the page comes to its numbers."""

@@ -40,7 +40,6 @@ DEMO_POLICIES = ("pd-ors-drf", "pd-ors-fifo", "oasis", "pd-ors")
 HINDSIGHT = Answers(HINDSIGHT_STUDY)
 DUAL_PRICES = Inspector(
     title="Prices and admissions",
-    script="results/dual_prices.py",
     answers=Answers(STUDY, prefix="price"),
     labels=dict.fromkeys(DualPricesSpec.policies, "See who was worth the price"),
     why="Every job: its worth, its price, why it got in or not",

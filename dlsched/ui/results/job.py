@@ -94,7 +94,7 @@ def _story(run_id: str, job: pd.Series, scenario: Scenario) -> None:
         "Why admitted or not", key="job-price", help="What it was worth, what its machines cost, and the alternative"
     ):
         session.look_at_run(run_id)
-        session.go("results/dual_prices.py")
+        session.go("Prices and admissions")
     with st.expander(f"What happened to it, entry by entry ({count(len(timeline.spans))})"):
         entries = entries_of(timeline, clock, rented=rented).head(MAX_ROWS)
         st.dataframe(entries, hide_index=True, key="spans", placeholder="–",

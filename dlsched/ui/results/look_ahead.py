@@ -32,7 +32,6 @@ OPTIMAL, GREEDY = LookAheadSpec.policies
 
 LOOK_AHEAD = DecisionInspector[LookAhead](
     title="Look-ahead",
-    script="results/look_ahead.py",
     answers=Answers(STUDY, prefix="look"),
     labels={OPTIMAL: "See what it planned", GREEDY: "See its decisions"},
     why="Every decision, with what the other allocator would have done",

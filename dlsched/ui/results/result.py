@@ -56,7 +56,7 @@ class _Opened:
 
 def result_page() -> None:
     """Show the page."""
-    page.begin("Result", url=("scenario", "run"), assumed=False)
+    page.begin("Run details", url=("scenario", "run"), assumed=False)
     run = _open_run()
     _follow_requests(run.info.run_id)
     _switch(run)
@@ -87,7 +87,7 @@ def _open_run() -> _Opened:
     if run_id is None:
         parts.empty(
             "No run of this scenario yet. Choose policies and run them; the result opens here.",
-            "Go to Run", lambda: session.go("simulate/run.py"), "result-empty",
+            "Go to Run", lambda: session.go("Run"), "result-empty",
         )  # fmt: skip
         st.stop()
     try:
@@ -97,7 +97,7 @@ def _open_run() -> _Opened:
         with st.container(horizontal=True):
             if st.button("Import an export file", key="result-import"):
                 session.look_at_run("")
-                session.go("simulate/runs.py")
+                session.go("Runs")
             if st.button("Show the newest run of this scenario", type="primary", key="result-newest"):
                 session.look_at_run("")
                 st.query_params.clear()
@@ -165,15 +165,15 @@ def _header(run: _Opened) -> str:
             what_if_state.open_about(run_id)
         if st.button("Add to report", key="result-memo", help="An option of the memo for the person who decides"):
             session.tick([*ticked, run_id])
-            session.go("plan/report.py")
+            session.go("Memo")
         others = [series.run_ids[0] for series in run.everything if series != own]
         if not others:
             if st.button("Run another policy to compare", type="primary", key="result-next"):
-                session.go("simulate/run.py")
+                session.go("Run")
         elif st.button(f"Compare with the {len(others)} others" if len(others) > 1 else "Compare with the other run",
                        type="primary", key="result-next"):  # fmt: skip
             session.tick(ticked if run_id in ticked and len(ticked) > 1 else [run_id, *others])
-            session.go("results/compare.py")
+            session.go("Compare")
     return str(tab)
 
 

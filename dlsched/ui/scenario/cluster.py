@@ -210,7 +210,7 @@ def _priced(vm: VmType) -> str:
 
 def _to_catalogue(key: str) -> None:
     with st.container(key=key):
-        st.page_link(SCRIPTS["Catalogue"], label="Edit in Catalogue", query_params=session.url_params())
+        st.page_link(SCRIPTS["Prices"], label="Edit in Catalogue", query_params=session.url_params())
 
 
 def free(current: Scenario) -> Tables:

@@ -90,7 +90,7 @@ def generate(current: Scenario) -> Scenario:
 def open_form(form: DrawForm[Any]) -> None:
     """Open the page Workload at the form of a kind."""
     st.session_state[KIND_KEY] = form.label
-    session.go("scenario/workload.py", source="Generate")
+    session.go("Jobs", source="Generate")
 
 
 def _drawn(spec: FrozenModel, seed: int) -> Scenario:

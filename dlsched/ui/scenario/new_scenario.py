@@ -53,7 +53,7 @@ def dialog() -> None:
             kind_of = "primary" if source == "Generate" else "secondary"
             if st.button(label, key=f"new-{source.lower()}", type=kind_of):  # type: ignore[arg-type]
                 cluster = {NODES: str(nodes), GPUS: str(gpus), KIND: str(kind), USD: "" if usd is None else f"{usd:g}"}
-                session.go("scenario/workload.py", source=source, name=name.strip() or None, **cluster)
+                session.go("Jobs", source=source, name=name.strip() or None, **cluster)
 
 
 def _example_usd(kind: str, gpus: int) -> float | None:

@@ -43,7 +43,7 @@ class StudySample:
     def open(self) -> None:
         """Open the page Workload at this sample."""
         st.session_state[KEY] = self.label
-        session.go("scenario/workload.py", source="Sample")
+        session.go("Jobs", source="Sample")
 
 
 def _about_service(made: Scenario) -> str:

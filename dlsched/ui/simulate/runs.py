@@ -67,11 +67,11 @@ def actions(rows: pd.DataFrame, chosen: list[str]) -> None:
         if st.button(label, type="primary", disabled=len(chosen) < 2, key="runs-compare", help=hint):
             session.tick(chosen)
             session.look_at(str(rows["scenario_hash"].iloc[0]))
-            session.go("results/compare.py")
+            session.go("Compare")
         if st.button("Open", disabled=len(chosen) != 1, key="runs-open", help="Tick one row"):
             session.look_at(str(rows["scenario_hash"].iloc[0]))
             session.look_at_run(chosen[0])
-            session.go("results/result.py")
+            session.go("Run details")
         st.download_button(
             "Export ticked", lambda: session.store().export_runs(chosen), "dlsched-runs.zip", "application/zip",
             disabled=not chosen, key="runs-export", on_click="ignore", help="One file that another store can import",
@@ -82,7 +82,7 @@ def actions(rows: pd.DataFrame, chosen: list[str]) -> None:
         if st.button(label, disabled=again.empty, key="runs-again", help=hint):
             with mistakes_shown():
                 run_state.start([_task_of(row) for _, row in again.iterrows()])
-                session.go("simulate/run.py")
+                session.go("Run")
         if st.button(f"Delete {len(chosen)}…" if chosen else "Delete…", disabled=not chosen, key="runs-delete"):
             delete_dialog(rows[rows["state"] == "stored"])
 

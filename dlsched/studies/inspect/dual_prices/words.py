@@ -122,7 +122,7 @@ OURS = (
 
 def premises_of(assumptions: tuple[Assumption, ...]) -> list[Premise]:
     """Return what the page takes for granted; ``assumptions`` of the scenario, of which bandwidths matter here."""
-    ours = [Premise("bandwidths are ours", one.words, "Workload") for one in assumptions if one.kind == "bandwidth"]
+    ours = [Premise("bandwidths are ours", one.words, "Jobs") for one in assumptions if one.kind == "bandwidth"]
     return [*ours, *OURS]
 
 

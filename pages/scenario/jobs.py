@@ -10,7 +10,7 @@ from dlsched.workload.fill import missing
 SOURCES = ("Current", "Upload", "Sample", "Generate")
 PARTS = ("Profile", "Trust", "Missing data")
 
-current = page.begin("Workload")
+current = page.begin("Jobs")
 if st.session_state.pop("jobs-used", False) and "source" not in st.query_params:
     st.session_state["source"] = "Current"  # the jobs taken over last time are the scenario's now
 with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -38,7 +38,7 @@ with mistakes_shown():
 
 if source == "Current":
     if action.button("Next: the cluster", type="primary", key="to-cluster"):
-        session.go("scenario/cluster.py")
+        session.go("Cluster")
 elif shown is None:
     action.button("Use these jobs", disabled=True, key="use-none", help="There are no jobs to use yet")
 elif action.button(
@@ -47,7 +47,7 @@ elif action.button(
 ):  # fmt: skip
     session.keep(new_scenario.named(shown) if new else shown, based_on)
     st.session_state["jobs-used"] = True
-    session.go("simulate/run.py" if new else "scenario/cluster.py")
+    session.go("Run" if new else "Cluster")
 part = "Profile"
 if source == "Current":
     part = st.segmented_control("Part", PARTS, default="Profile", required=True, key="part", bind="query-params",

@@ -4,7 +4,7 @@ from dlsched.ui.frame import page, parts, session
 from dlsched.ui.scenario import catalogue, cluster
 from dlsched.wording.formats import amount
 
-current = page.begin("Catalogue")
+current = page.begin("Prices")
 kept = catalogue.begin()
 head = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -45,4 +45,4 @@ if actions.button(
     st.rerun()
 settled = shown.mistake is None and not unsaved
 if actions.button("Next: choose policies", type="primary" if settled else "secondary", key="to-run"):
-    session.go("simulate/run.py")
+    session.go("Run")

@@ -9,7 +9,7 @@ from dlsched.wording.formats import amount
 
 if not memo_options.is_wanted():
     follow_runs()
-current = page.begin("Report", url=("scenario", "runs", "base"))
+current = page.begin("Memo", url=("scenario", "runs", "base"))
 everything = runs_of.series_of(session.runs_of(current.content_hash))
 first_runs = [series.run_ids[0] for series in everything]
 ticked = session.ticked_runs()
@@ -35,7 +35,7 @@ ticked = ticked or first_runs[:MOST_OPTIONS]
 if not ticked:
     parts.empty(
         "No run of this scenario yet. A memo is written from finished runs, or from answers kept on What if and Size.",
-        "Go to Run", lambda: session.go("simulate/run.py"), "report-empty",
+        "Go to Run", lambda: session.go("Run"), "report-empty",
     )  # fmt: skip
     st.stop()
 try:
@@ -53,7 +53,7 @@ if len(chosen) < 2:
     with left:
         parts.empty(
             f"A memo needs two options or more; here is only {chosen[0].label}.", way_on,
-            lambda: memo.take([*ticked, *others]) if others else session.go("simulate/run.py"), "report-one",
+            lambda: memo.take([*ticked, *others]) if others else session.go("Run"), "report-one",
         )  # fmt: skip
     st.stop()
 
