@@ -16,10 +16,12 @@ from dlsched.runner.background import Runner
 from dlsched.runner.executor import WorkerPool
 from dlsched.store import Store
 from dlsched.ui.frame import session
-from dlsched.ui.frame.navigation import FOLDER
+from dlsched.ui.frame.navigation import ADDRESSES, FOLDER, SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
+BY_FILE = {script for title, script in SCRIPTS.items() if ADDRESSES[title] == Path(script).stem}
+"""Pages whose address is the name of their file."""
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def open_page(store: Store) -> Callable[..., AppTest]:
 
     def open_at(script: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_S)
-        if "_" in script:  # AppTest knows the address of a page by its file until a first run has told it
+        if f"{FOLDER}/{script}" not in BY_FILE:  # AppTest takes a page's file for its address until a first run
             app.run()
         for name, value in params.items():
             app.query_params[name] = value

@@ -81,7 +81,7 @@ def test_the_story_of_a_job_and_its_workers_and_servers_are_a_click_away(
     job.select(chosen).run()
     story = app.button(key="admit-story").click().run()
     assert not story.exception
-    assert story.title[0].value == "Result"
+    assert story.title[0].value == "Run details"
     assert story.header[0].value.replace("\\", "").startswith(f"Job {chosen}:")
     back = story.button(key="result-admit").click().run()
     assert back.title[0].value == "Admissions"

@@ -76,7 +76,7 @@ def test_one_button_replays_the_usual_policies_and_the_answer_stays(
     assert len(store.list_experiments("calibration")) == 1
     chip = trust.known_trust(scenario)
     assert chip is not None
-    assert (chip.label, chip.where) == ("replay explains 100% of recorded waits", "Workload")
+    assert (chip.label, chip.where) == ("replay explains 100% of recorded waits", "Jobs")
     assert trust.known_trust(session.demo()) is None
 
 

@@ -219,7 +219,7 @@ def test_from_a_decision_to_the_story_of_a_job_and_back(
     job.set_value("job 2").run()
     app = app.button(key="look-story").click().run()
     assert not app.exception
-    assert app.title[0].value == "Result"
+    assert app.title[0].value == "Run details"
     assert app.query_params["run"] == saved[OPTIMAL]
     assert app.query_params["job"] == "2"
     assert app.header[0].value.replace("\\", "").startswith("Job job 2:")

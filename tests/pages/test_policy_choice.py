@@ -77,7 +77,7 @@ def test_what_admission_needs_has_a_way_out(open_page, store):
     assert kept(store).options.placement == "pool"
     app = app.button(key="fill-who gets in-SERVERS").click().run()
     assert not app.exception
-    assert app.title[0].value == "Workload"
+    assert app.title[0].value == "Jobs"
     assert app.segmented_control(key="gen-kind").value == drawn.SERVERS.label
 
 

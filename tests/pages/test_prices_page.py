@@ -59,7 +59,7 @@ def test_from_a_job_to_its_story_and_back(saved: str, runner: Runner, open_page:
     app = open_page(PAGE, run=saved, job="1")
     app = app.button(key="price-story").click().run()
     assert not app.exception
-    assert app.title[0].value == "Result"
+    assert app.title[0].value == "Run details"
     assert app.header[0].value.replace("\\", "").startswith("Job b:")
     assert app.button(key="result-price").label == "See who was worth the price"
     app = app.button(key="job-price").click().run()

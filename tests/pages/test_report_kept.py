@@ -278,7 +278,7 @@ def test_what_if_leads_here_with_its_option_ticked(store: Store, open_page: Open
     app = app.button(key="whatif-try-nodes").click().run()
     app = app.button(key="whatif-report").click().run()
     assert not app.exception
-    assert app.title[0].value == "Report"
+    assert app.title[0].value == "Memo"
     assert names(memos[-1]) == ["Today", "One more node"]
     assert "exact for this trace" in memos[-1].certainty
     app = app.switch_page(f"pages/{PAGE}").run()

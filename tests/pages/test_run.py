@@ -131,7 +131,7 @@ def test_one_policy_opens_its_result(page, runner):
     for key in ("fifo-skip", "las", "easy-backfill", "sjf"):
         page.checkbox(key=f"policy-{key}-False").set_value(False)
     app = page.run().button(key="run-now").click().run()
-    assert app.title[0].value == "Result"
+    assert app.title[0].value == "Run details"
 
 
 def test_the_recorded_month_is_kept_in_full_and_of_the_other_futures_numbers(open_page, store, runner):

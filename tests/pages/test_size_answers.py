@@ -284,7 +284,7 @@ def test_what_to_order_is_added_to_the_memo_under_the_jobs_of_its_month(
     app = app.button(key="growth-memo").click().run()
     assert not app.exception
     assert runner.wait(WAIT_S)
-    assert app.title[0].value == "Report"
+    assert app.title[0].value == "Memo"
     (info,) = store.list_experiments("what-if")
     spec, last = store.get_experiment(info.experiment_id).spec, record.answer["orders"][-1]
     assert spec["condition"] == {"demand": pytest.approx(last["load"])}

@@ -33,7 +33,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = open_page("home/home.py")
     app = app.button(key="start-servers").click().run()
     assert not app.exception
-    assert app.title[0].value == "Workload"
+    assert app.title[0].value == "Jobs"
     app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == samples.SERVERS.label
     words = shown(app).replace("*", "")

@@ -43,7 +43,7 @@ def test_the_sample_is_two_clicks_away(open_page, store):
     app = open_page("home/home.py")
     app = app.button(key="start-service").click().run()
     assert not app.exception
-    assert app.title[0].value == "Workload"
+    assert app.title[0].value == "Jobs"
     app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert "Up to 10 rented machines: each is one of 8 machine types at $0.56 to $4.96" in shown(app).replace("*", "")
     app = app.button(key="use-jobs").click().run()

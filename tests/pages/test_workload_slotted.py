@@ -25,7 +25,7 @@ def form(open_page, store):
 def test_the_sample_is_two_clicks_away(open_page, store):
     app = open_page("home/home.py").button(key="start-slotted").click().run()
     assert not app.exception
-    assert app.title[0].value == "Workload"
+    assert app.title[0].value == "Jobs"
     app = app.switch_page("pages/scenario/jobs.py").run()  # the test's next click would go to Start
     assert app.radio(key="sample").value == samples.SLOTTED.label
     assert "some are worth nothing once their hour has passed" in shown(app)

@@ -46,6 +46,8 @@ FOLDER = "pages"
 _ENTRIES = [entry for entries in (*PAGES.values(), LAB) for entry in entries]
 SCRIPTS = {title: f"{FOLDER}/{script}" for script, title, _, _ in _ENTRIES}
 """Title of a page -> its script."""
+ADDRESSES = {title: url for _, title, _, url in _ENTRIES}
+"""Title of a page -> its url path."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Moved:
         for name, values in asked.items():
             today, names = self.renamed.get(name, (name, {}))
             found[today] = [names.get(value, value) for value in values]
-        return found | self.added
+        return {**found, **self.added}
 
 
 OLD_ADDRESSES: dict[str, Moved] = {

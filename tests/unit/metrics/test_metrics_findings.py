@@ -299,7 +299,7 @@ def test_a_speed_curve_is_changed_where_it_was_made():
     assert (chip.label, chip.where) == ("speed curve: AlexNet, one server", "Throughput")
     drawn = given.replace(generator={"kind": "training-stream"})
     (chip,) = [chip for chip in assumptions(drawn) if chip.label.startswith("speed curve")]
-    assert chip.where == "Workload"
+    assert chip.where == "Jobs"
 
 
 def test_free_restarts_are_an_assumption_where_jobs_are_stopped():

@@ -173,5 +173,5 @@ def test_a_memo_that_was_changed_afterwards_is_refused() -> None:
         dataclasses.replace(memo, comparison=full_memo(worse).comparison)
     with pytest.raises(InputError, match="choose SJF"):
         dataclasses.replace(memo, points=tuple(dataclasses.replace(one, beaten=True) for one in memo.points))
-    caveat = Caveat("example data, not yours", "They are not yours.", "Workload", kind="example-data")
+    caveat = Caveat("example data, not yours", "They are not yours.", "Jobs", kind="example-data")
     assert dataclasses.replace(memo, caveats=(caveat,)).labels == ("example data, not yours",)

@@ -24,8 +24,8 @@ from tests.support.runs_for_store import small_scenario
 from tests.support.wording import check_wording
 
 FIFO, SJF, EASY, EDF = (find(key) for key in ("fifo", "sjf", "easy-backfill", "edf"))
-GOOD = Caveat("replay explains 82% of recorded waits", "why.", "Workload", kind="calibration", is_mild=True)
-NONE = Caveat("replay explains none of the recorded waits", "why.", "Workload", kind="calibration", is_bad=True)
+GOOD = Caveat("replay explains 82% of recorded waits", "why.", "Jobs", kind="calibration", is_mild=True)
+NONE = Caveat("replay explains none of the recorded waits", "why.", "Jobs", kind="calibration", is_bad=True)
 
 
 def trace(days: int = 10, **more: Any) -> Scenario:
@@ -172,7 +172,7 @@ def test_every_text_is_short_and_says_why(policies: Any, resampled: bool, trust:
     for one in caveats_of(everything(), policies, trust=trust, resampled=resampled):
         assert len(one.label) <= LONGEST
         assert one.why.endswith(".")
-        assert one.where in ("Workload", "Cluster", "Run")
+        assert one.where in ("Jobs", "Cluster", "Run")
 
 
 def test_the_wording() -> None:
