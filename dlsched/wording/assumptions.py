@@ -29,7 +29,7 @@ FILLED_IN = "Missing in your data; filled in by this rule."
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """One assumption: short label, why it is there, and the page where it can be changed."""
+    """One assumption: short label, why it is there, and the page, or page and part, where it can be changed."""
 
     label: str
     why: str
@@ -85,10 +85,10 @@ def _rule(one: Assumption, *, drawn: bool) -> Premise:
     """Return a rule that filled what the data did not say; ``drawn`` jobs brought their speed with them."""
     if one.kind == "predicted-times":
         why = "By a regression on profiling rows; the share is its mean error on rows it had not seen."
-        return Premise(one.words, why, "Training time")
+        return Premise(one.words, why, "Speed-up, Training time")
     if one.kind == "speed-curve":
         why = "How much faster a job is with more GPUs follows from this; your data do not say."
-        return Premise(one.words, why, "Jobs" if drawn else "Throughput")
+        return Premise(one.words, why, "Jobs" if drawn else "Speed-up, Throughput")
     return Premise(one.words, FILLED_IN, "Cluster" if one.is_about_prices else "Jobs")
 
 
@@ -155,7 +155,7 @@ def _running(scenario: Scenario, *, stops_jobs: bool) -> list[Premise]:
         chips.append(Premise(label, "Each doubling of the workers keeps this share of the ideal gain.", "Run"))
     if scenario.speed.kind == "table":
         why = "How long a job takes is looked up by its profile, GPU type and number of GPUs of one node."
-        chips.append(Premise("run times by table", why, "Training time"))
+        chips.append(Premise("run times by table", why, "Speed-up, Training time"))
     if scenario.speed.kind == "parameter-server":
         updates = UPDATES_WORDS[scenario.speed.updates]
         why = "How long a training step takes follows from workers and parameter servers and the times of its parts; "

@@ -11,7 +11,6 @@ from dlsched.runner.background import Runner
 from dlsched.store import Store
 from dlsched.studies.inspect.admissions.words import FIXED, cards_of, sentence_of
 from dlsched.studies.simulation import simulate
-from dlsched.ui.frame.navigation import SCRIPTS
 from dlsched.ui.results import admissions
 from tests.support.admission_runs import POLICIES, at, batch_run, batches, window
 from tests.support.page_text import kept, shown
@@ -86,13 +85,13 @@ def test_the_story_of_a_job_and_its_workers_and_servers_are_a_click_away(
     back = story.button(key="result-admit").click().run()
     assert back.title[0].value == "Admissions"
     assert back.query_params["run"] == saved["smd"]
-    if "Parameter servers" in SCRIPTS:
-        number = back.number_input(key=f"admit-number-{saved['smd']}").value
-        job = back.selectbox(key=f"admit-job-{saved['smd']}-{number}")
-        place = batches().workload.job_id.tolist().index(str(job.value))
-        servers = back.button(key="admit-servers").click().run()
-        assert servers.title[0].value == "Parameter servers"
-        assert servers.query_params["job"] == str(place)
+    number = back.number_input(key=f"admit-number-{saved['smd']}").value
+    job = back.selectbox(key=f"admit-job-{saved['smd']}-{number}")
+    place = batches().workload.job_id.tolist().index(str(job.value))
+    servers = back.button(key="admit-servers").click().run()
+    assert servers.title[0].value == "Speed-up"
+    assert servers.segmented_control(key="part").value == "Parameter servers"
+    assert servers.query_params["job"] == str(place)
 
 
 def test_in_seconds_every_job_is_worth_0_and_hours_are_a_click_away(

@@ -1,4 +1,4 @@
-"""The Throughput page: four times, networks of the study, measurements; what goes to the jobs; faults are told."""
+"""The part Throughput of Speed-up: four timings, example networks, measurements; what jobs get; faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dlsched.workload.studies.hell_knee import TABLE_III
 from tests.support.assumptions import words_of
 from tests.support.page_text import shown
 
-PAGE = "lab/throughput.py"
+PAGE = "lab/speed_up.py"
 UPLOAD = {"source": "Upload"}
 PAPER = StepTimes(worker_s=0.029, uplink_s=0.072, server_s=0.018, downlink_s=0.072)
 
@@ -104,7 +104,7 @@ def test_all_four_times_zero_get_one_message_and_no_chart(open_page):
 
 
 def test_networks_of_the_study_and_other_nodes(open_page):
-    app = open_page(PAGE, source="Network of the study")
+    app = open_page(PAGE, source="Example network")
     assert not app.exception
     assert card(app, "Limit of the speed-up") == "4.9x"  # AlexNet: 9.68 s over 1.992 s
     assert "Table III, 1 Gbit/s, 1.229 TFLOP/s, batches of 1,024" in shown(app)
@@ -192,7 +192,7 @@ def test_a_bad_file_gets_one_message_and_nothing_is_plotted(drop, store, case):
     assert not app.metric
     assert app.button(key="use-none").disabled
     assert len(store.list_scenarios()) == 1
-    app = app.segmented_control(key="source").set_value("Four times").run()
+    app = app.segmented_control(key="source").set_value("Enter timings").run()
     assert not app.error
     assert card(app, "Knee") == "8 nodes"
 
@@ -225,7 +225,7 @@ def test_names_are_shown_letter_by_letter(drop):
 
 def test_the_curve_goes_to_the_jobs_as_a_new_version(open_page, store):
     before = keep()
-    app = open_page(PAGE, scenario=before.content_hash, source="Network of the study")
+    app = open_page(PAGE, scenario=before.content_hash, source="Example network")
     app = app.button(key="use-curve").click().run()
     assert not app.exception
     assert not app.error
@@ -275,7 +275,7 @@ def test_a_cluster_without_gpus_is_told(open_page, store):
 
 
 def test_the_network_goes_to_the_steady_state_page(open_page):
-    app = open_page(PAGE, source="Network of the study", links="exact")
+    app = open_page(PAGE, source="Example network", links="exact")
     app = app.button(key="to-steady").click().run()
     assert not app.exception
     spec = app.session_state[stream_network.KEY]

@@ -1,4 +1,4 @@
-"""The Training time page: opens on generated rows, reads files, predicts one job, fills a scenario; errors are told."""
+"""The part Training time of Speed-up: generated rows, files, one job, a scenario that gets the times; errors."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from dlsched.domain.cluster import Cluster, Pool, VmType
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Workload
 from dlsched.ui.frame import session
+from dlsched.ui.lab.apply_times import DRAWN
+from dlsched.ui.lab.training_time import ACCURACY, APPLY, PREDICT, VIEW
 from dlsched.workload.catalogue import vm_examples
 from tests.support.assumptions import words_of
 from tests.support.page_text import shown
 
 HEAD = "network,gpu_type,gpus,batch_size,iterations,seconds\n"
-PAGE = "lab/training_time.py"
+PAGE = "lab/speed_up.py"
+PART = {"part": "Training time"}
 
 
 def rows(network: str = "net", speeds: tuple[tuple[str, float], ...] = (("A100", 1.0), ("V100", 2.0))) -> str:
@@ -33,11 +36,15 @@ def box(app, label: str):
 @pytest.fixture
 def drop(open_page):
     def dropped(content: str | bytes, name: str = "runs.csv"):
-        app = open_page(PAGE, rows="Upload")
+        app = open_page(PAGE, **PART, rows="Upload")
         raw = content.encode() if isinstance(content, str) else content
         return app.file_uploader(key="profile").upload(name, raw, "text/csv").run()
 
     return dropped
+
+
+def view(app, name: str):
+    return app.segmented_control(key=VIEW).set_value(name).run()
 
 
 def keep(**jobs) -> Scenario:
@@ -49,7 +56,7 @@ def keep(**jobs) -> Scenario:
 
 
 def test_opens_on_generated_rows_and_says_so(open_page):
-    app = open_page(PAGE)
+    app = open_page(PAGE, **PART)
     assert not app.exception
     assert "Times of 6 networks are predicted to 5.4% on average (cross-validated, 720 rows)" in shown(app)
     assert [metric.label for metric in app.metric] == [
@@ -58,11 +65,11 @@ def test_opens_on_generated_rows_and_says_so(open_page):
     assert "generated rows" in shown(app)
     assert "time = a constant + iterations × batch size / (GFLOPS × GPUs)" in shown(app)
     primary = [button.label for button in app.button if button.proto.type == "primary"]
-    assert primary == ["Fill the catalogue times"]
+    assert primary == ["Apply to my jobs"]
 
 
 def test_upload_is_empty_at_first_and_says_what_is_needed(open_page):
-    app = open_page(PAGE, rows="Upload")
+    app = open_page(PAGE, **PART, rows="Upload")
     assert not app.exception
     assert "Needed are the time and the number of GPUs" in shown(app)
     assert app.button(key="fill-none").disabled
@@ -117,13 +124,13 @@ def test_files_that_name_nothing_ask_for_network_and_gpu_type(drop):
     )
     app = drop(text, "placements.csv")
     assert "placements: times are predicted" in shown(app)
-    assert "measured on GPU only" in shown(app)
+    app = view(app, APPLY)
     assert app.button(key="fill-times").disabled
     next(text for text in app.text_input if text.label == "GPU type").set_value("A100")
     app = next(text for text in app.text_input if text.label == "Name of the network").set_value("bert").run()
     assert not app.exception
-    assert "bert: times are predicted" in shown(app)
     assert not app.button(key="fill-times").disabled
+    assert "bert: times are predicted" in view(app, ACCURACY).header[0].value
 
 
 def test_a_gpu_type_can_be_left_out(drop):
@@ -138,7 +145,8 @@ def test_a_gpu_type_can_be_left_out(drop):
 
 
 def test_one_job_is_predicted_by_gpu_type_and_gpus(drop):
-    app = drop(HEAD + rows())
+    app = view(drop(HEAD + rows()), PREDICT)
+    assert app.header[0].value.startswith("net takes ")
     times = next(frame.value for frame in app.dataframe if "8 GPUs" in frame.value)
     assert times["GPU type"].tolist() == ["A100"]
     assert times["1 GPU"].tolist() == ["8 min 20 s"]  # 1,000 iterations of batch 32: half a second each
@@ -147,7 +155,7 @@ def test_one_job_is_predicted_by_gpu_type_and_gpus(drop):
     times = next(frame.value for frame in app.dataframe if "8 GPUs" in frame.value).set_index("GPU type")
     assert times.loc["A100", "1 GPU"] == "17 min"
     assert times.loc["T4", "1 GPU"].endswith("*")
-    assert "* extrapolated: a GPU type or a size that was not measured" in shown(app)
+    assert "* extrapolated: this GPU type or size was not measured" in shown(app)
 
 
 def test_filling_makes_a_new_version_that_runs_by_table(drop, store):
@@ -156,7 +164,7 @@ def test_filling_makes_a_new_version_that_runs_by_table(drop, store):
     session_scenario = app.query_params.get("scenario")
     assert session_scenario
     box(app, "Scenario").set_value(before.content_hash)
-    app = app.run()
+    app = view(app.run(), APPLY)
     assert box(app, "net: 3 jobs").value == "net"
     app = app.button(key="fill-times").click().run()
     assert not app.exception
@@ -169,24 +177,26 @@ def test_filling_makes_a_new_version_that_runs_by_table(drop, store):
     assert store.scenario_info(filled.content_hash).based_on == before.content_hash
     assert any(note.startswith("times predicted, ± ") for note in words_of(filled))
     assert app.button(key="times-to-run").label == "Next: run policies"
-    assert app.button(key="fill-times").label == "Fill again"
+    assert app.button(key="fill-times").label == "Apply again"
 
 
 def test_demo_filled_from_generated_rows_says_so(open_page, store):
-    app = open_page(PAGE)
-    assert box(app, "The jobs name no model").value == "drawn evenly from all"
-    assert "66 jobs that ask for more than 8 GPUs are cut to one machine" in shown(app)
+    app = open_page(PAGE, **PART)
+    app = app.button(key="times-apply").click().run()
+    assert app.segmented_control(key=VIEW).value == APPLY
+    assert box(app, "The jobs name no model").value == DRAWN
+    assert "66 jobs that ask for more than 8 GPUs would be limited to one machine" in shown(app)
     app = app.button(key="fill-times").click().run()
     assert not app.exception
     filled = store.get_scenario(store.list_scenarios().iloc[0]["scenario_hash"])
     assert any(note.startswith("times predicted from generated rows, ± ") for note in words_of(filled))
     assert filled.data_kind == "example"
-    assert app.title[0].value == "Training time"
+    assert app.title[0].value == "Speed-up"
 
 
 def test_jobs_with_shares_of_a_gpu_are_refused_with_the_reason(open_page, store):
     shared = keep(gpus_per_worker=[0.5, 1, 1])
-    app = open_page(PAGE, scenario=shared.content_hash)
+    app = open_page(PAGE, **PART, times=APPLY, scenario=shared.content_hash)
     app = app.button(key="fill-times").click().run()
     assert not app.exception
     assert "one job asks for no GPU or a part of one" in app.error[0].value.replace("\\", "")
@@ -197,19 +207,20 @@ def test_free_slots_show_the_types_of_the_catalogue(open_page):
     scenario = keep()
     slots = scenario.replace(cluster=Cluster(slots=4, catalogue=vm_examples()))
     session.store().save_scenario(slots)
-    app = open_page(PAGE, scenario=slots.content_hash)
+    app = open_page(PAGE, **PART, times=APPLY, scenario=slots.content_hash)
     assert not app.exception
+    assert "are extrapolated" in shown(app)
+    assert {"A100", "V100"} <= set(box(app, "Current run times").options)
+    app = view(app, PREDICT)
     times = next(frame.value for frame in app.dataframe if "8 GPUs" in frame.value)
     assert {"A100", "V100", "T4"} <= set(times["GPU type"])
-    assert "are extrapolated" in shown(app)
-    assert {"A100", "V100"} <= set(box(app, "Run times of the jobs").options)
 
 
 def test_a_cluster_without_gpus_is_told(open_page):
     cpu = VmType(name="cpu", gpu_type="none", gpus=0, cpus=8)
     scenario = keep().replace(cluster=Cluster(pools=(Pool(vm=cpu, count=2),)))
     session.store().save_scenario(scenario)
-    app = open_page(PAGE, scenario=scenario.content_hash)
+    app = open_page(PAGE, **PART, times=APPLY, scenario=scenario.content_hash)
     assert not app.exception
     assert app.button(key="fill-times").disabled
-    assert "No machine here has GPUs" in shown(app)
+    assert "none of these machines has a predicted time" in view(app, PREDICT).header[0].value

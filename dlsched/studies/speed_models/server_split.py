@@ -21,6 +21,7 @@ from dlsched.policies.smd.problem import NO_LIMIT_COUNT, Choice, Mode, Split
 from dlsched.policies.smd.rules import equal, optimus
 from dlsched.policies.smd.split import exact
 from dlsched.speed.parameter_server import StepTerms
+from dlsched.speed.pipeline import OVERLAPS, Layers, pipeline
 from dlsched.wording.formats import amount, duration, listed, number, share
 
 RESOURCE_NAMES = ("GPUs", "CPUs", "memory", "disk")
@@ -187,7 +188,7 @@ def split_of(jobs: Workload, updates: Mode, row: int, cluster: Cluster | None = 
 
 
 def split_sentence(split: ServerSplit) -> str:
-    """Return "6 workers and 3 servers finish in 8 h 12 min; equal numbers take 11 h; one more server buys nothing."."""
+    """Return "6 workers and 3 servers finish in 8 h; equal numbers take 11 h; one more server does not help."."""
     best = split.best
     begin = f"{amount(best.workers, 'worker')} and {amount(best.servers, 'server')} finish in {duration(best.time)}"
     return f"{begin}; {_equal_words(split)}; {one_more(split)}."
@@ -210,18 +211,18 @@ def one_more(split: ServerSplit) -> str:
     saves = {kind: time_s < best.time * (1 - LITTLE) for kind, time_s in times_s.items()}
     helps = [kind for kind in ways if saves[kind] and duration(times_s[kind]) != duration(best.time)]
     if not helps:
-        return "one more of either buys nothing"
+        return "one more of either does not help"
     reasons = {kind: _forbids(split, *ways[kind]) for kind in helps}
     if len(helps) == 2 and len(set(reasons.values())) == 1:
         saved_s = best.time - min(times_s.values())
         return f"one more of either would save up to {duration(saved_s)}, but {reasons['worker']}"
     words = [f"one more {kind} would take {duration(times_s[kind])}, but {reasons[kind]}" for kind in helps]
-    return "; ".join([*words, *(f"one more {kind} buys nothing" for kind in times_s if kind not in helps)])
+    return "; ".join([*words, *(f"one more {kind} does not help" for kind in times_s if kind not in helps)])
 
 
 def _forbids(split: ServerSplit, workers: int, servers: int) -> str:
     over = split.problem.exceeded(workers, servers)
-    return f"the limit on {listed(over)} forbids it" if over else "more were not looked at"
+    return f"the limit on {listed(over)} forbids it" if over else "more were not tried"
 
 
 def enough_servers(split: ServerSplit) -> str:
@@ -320,7 +321,7 @@ def unlimited_words(problem: Split) -> str:
     if not assumed:
         return ""
     kinds = "workers and servers" if len(assumed) == 2 else "workers" if "workers" in assumed[0] else "servers"
-    return f"Nothing limits the {kinds} of this job: up to {NO_LIMIT_COUNT:,} were looked at. Set a limit."
+    return f"Nothing limits the {kinds} of this job: up to {NO_LIMIT_COUNT:,} were tried. Set a limit."
 
 
 def numbers_of(choice: Choice) -> str:
@@ -368,6 +369,16 @@ def worth_words(jobs: Workload, options: SimulationRules, row: int, split: Serve
     at_once = number(float(jobs.utility_1[row]))  # type: ignore[index]
     others = f"{worths['ESW']} with equal numbers, {worths['Optimus']} with Optimus"
     return f"Worth {worths['SMD']} of {at_once} when it starts at once; {others}."
+
+
+def layers_sentence(layers: Layers) -> str:
+    """Return how long an iteration on one worker takes in each of the ways to send its layers."""
+    plain_s, *overlapped_s = (pipeline(layers, overlap).iteration_s for overlap in OVERLAPS)
+    ways = [
+        f"{duration(time_s)} {words}" + (f" ({share(1 - time_s / plain_s)} less)" if time_s < plain_s else "")
+        for time_s, words in zip(overlapped_s, ("wait-free", "by priority"), strict=True)
+    ]
+    return f"On one worker an iteration takes {duration(plain_s)} with one step after the other, {listed(ways)}."
 
 
 OPTIMUS = (

@@ -10,8 +10,9 @@ from dlsched.speed.regression import Fits, NetworkFit
 from dlsched.speed.terms import FEATURES, words
 from dlsched.wording.assumptions import Premise
 from dlsched.wording.cautions import Caution
-from dlsched.wording.formats import amount, count, share
+from dlsched.wording.formats import amount, count, duration, share
 from dlsched.workload.profiles.demo_profile import NOISE, SEED
+from dlsched.workload.profiles.predicted_times import Prediction
 
 LONGEST_NAME = 32
 BAND = 0.2
@@ -34,6 +35,22 @@ def training_sentence(fits: Fits) -> str:
         f"Times of {amount(len(fits.models), 'network')} are predicted to {share(fits.mape)} on average ({sure}); "
         f"worst is {_short(worst.network)} with {share(worst.mape)}; {far}."
     )
+
+
+def prediction_sentence(prediction: Prediction, error: float) -> str:
+    """Return the shortest of the predicted times of one job, how long one GPU takes, and the network's mean error."""
+    times = [
+        (seconds, gpus, gpu_type)
+        for gpu_type, row in prediction.rows.items()
+        for gpus, seconds in enumerate(row, start=1)
+    ]
+    if not times:
+        return f"{_short(prediction.network)}: none of these machines has a predicted time."
+    seconds, gpus, gpu_type = min(times)
+    one_s = min(row[0] for row in prediction.rows.values())
+    sure = f"mean error of the network {share(error)}"
+    begin = f"{_short(prediction.network)} takes {duration(seconds)} on {gpus:,} × {gpu_type}"
+    return f"{begin} ({sure})." if gpus == 1 else f"{begin}, {duration(one_s)} on one GPU ({sure})."
 
 
 def _short(name: str) -> str:

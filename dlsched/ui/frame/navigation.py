@@ -34,9 +34,7 @@ PAGES: dict[str, tuple[tuple[str, str, str, str], ...]] = {
 }
 """Section -> (script below FOLDER, title, Material symbol, url path)."""
 LAB = (
-    ("lab/throughput.py", "Throughput", "speed", "throughput"),
-    ("lab/training_time.py", "Training time", "timer", "training-time"),
-    ("lab/parameter_servers.py", "Parameter servers", "calculate", "parameter-servers"),
+    ("lab/speed_up.py", "Speed-up", "speed", "speed-up"),
     ("lab/steady_state.py", "Load test", "anchor", "load-test"),
     ("lab/reproductions.py", "Paper checks", "fact_check", "paper-checks"),
 )
@@ -79,6 +77,21 @@ OLD_ADDRESSES: dict[str, Moved] = {
     "whatif": Moved("What if"),
     "pool-size": Moved("Sweep", {"preset": "pool-size"}),
     "report": Moved("Memo"),
+    "throughput": Moved(
+        "Speed-up",
+        {"part": "Throughput"},
+        {
+            "source": (
+                "source",
+                {
+                    "Four times": "Enter timings",
+                    "Network of the study": "Example network",
+                },
+            )
+        },
+    ),
+    "training-time": Moved("Speed-up", {"part": "Training time"}),
+    "parameter-servers": Moved("Speed-up", {"part": "Parameter servers"}),
     "steady-state": Moved("Load test"),
     "reproductions": Moved("Paper checks"),
 }

@@ -50,8 +50,10 @@ def chips(entries: Sequence[Premise], key: str) -> None:
     with st.popover(f":orange[{len(entries)} {word}]", key=f"chips-{key}", help="Assumptions behind this answer"):
         for chip in entries:
             st.markdown(f"**{safe(chip.label, 120)}**  \n{safe(chip.why, 600)}")
-            if chip.where in SCRIPTS:
-                st.page_link(SCRIPTS[chip.where], label=f"Change on {chip.where}", query_params=session.url_params())
+            title, _, part = chip.where.partition(", ")
+            if title in SCRIPTS:
+                st.page_link(SCRIPTS[title], label=f"Change on {chip.where}",
+                             query_params=session.url_params(part=part or None))  # fmt: skip
 
 
 def guard_rails(entries: Sequence[Caution]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import streamlit as st
 
 from dlsched.report.rerun import file_name
@@ -64,6 +66,10 @@ def _switch(info: ScenarioInfo) -> None:
         str(row["scenario_hash"]): f"{row['name']} · v{row['version']} · {amount(int(row['jobs']), 'job')}, "
         f"{amount(int(row['runs']), 'run')}"
         for row in listed.to_dict("records")
+    }
+    names = Counter(labels.values())  # the browser tells a choice by its label: two that are alike would be one
+    labels = {
+        key: label if names[label] == 1 else f"{label} ({key[: session.HASH_DIGITS]})" for key, label in labels.items()
     }
     keys = list(labels)
     chosen = st.selectbox(

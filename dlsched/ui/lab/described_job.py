@@ -41,11 +41,11 @@ def form(place: DeltaGenerator) -> tuple[DescribedJob, SimulationRules, Premise]
         A number that no job can have; names it with rule and value.
     """
     with place.container(horizontal=True):
-        with st.popover(":material/layers: Layers", help="Times of the layers of the network"):
+        with st.popover(":material/layers: Layer times"):
             layers, where = _layers()
-        with st.popover("Needs and limits", help="What a worker and a server hold, and what the job may hold in all"):
+        with st.popover("Needs and limits"):
             holds = _holds()
-        others = st.popover("Overheads and worth", help="Seconds that each worker and server adds; the job's utility")
+        others = st.popover("Overheads and worth")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         speed = _speed()
     with others:
@@ -126,15 +126,15 @@ def _holds() -> dict[str, Any]:
     for label, key, (of_worker, of_server, most) in NEEDS:
         left, middle, right = st.columns(3)
         with left:
-            worker.append(_number(f"Worker: {label}", f"{key}_worker", of_worker, "What one worker holds"))
+            worker.append(_number(f"Worker: {label}", f"{key}_worker", of_worker, "Allocated to one worker"))
         with middle:
             if key == "gpus":
                 server.append(0.0)
-                st.markdown(":gray[A server holds no GPU.]")
+                st.markdown(":gray[A server uses no GPU.]")
             else:
-                server.append(_number(f"Server: {label}", f"{key}_server", of_server, "What one server holds"))
+                server.append(_number(f"Server: {label}", f"{key}_server", of_server, "Allocated to one server"))
         with right:
-            hint = "What the job may hold in all, workers and servers together; 0 = no limit"
+            hint = "Most that all workers and servers of the job may use together; 0 = no limit"
             limit.append(_number(f"Limit: {label}", f"{key}_limit", most, hint) or None)
     return {"worker": tuple(worker), "server": tuple(server), "limit": tuple(limit)}
 

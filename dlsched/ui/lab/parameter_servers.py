@@ -1,4 +1,4 @@
-"""The page Parameter servers: a job of the scenario or one that is described, and what it says of it."""
+"""The part Parameter servers of Speed-up: a job of the scenario or one that is described, and what it says of it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dlsched.speed.pipeline import Layers
 from dlsched.studies.speed_models.server_split import (
     OPTIMUS,
     ServerSplit,
+    layers_sentence,
     parts_words,
     split_cards,
     split_of,
@@ -38,6 +39,9 @@ from dlsched.workload.studies.smd import ServerJobsSpec, layers_of, sample_serve
 
 
 SCENARIO, DESCRIBED = "Job of the scenario", "Describe a job"
+SPLIT, LAYERS = "Workers and servers", "Layers"
+VIEW = "servers_view"
+"""Key of the control, and parameter of the URL, that says which view is open."""
 MOST_OFFERED = 2000
 
 
@@ -54,8 +58,11 @@ class DescribedInput:
     chips: tuple[Premise, ...]
 
 
-def chosen(current: Scenario) -> tuple[DescribedInput | None, DeltaGenerator]:
-    """Show the controls; return what they ask, None where that has no answer (it says why), and a place for buttons."""
+def chosen(current: Scenario) -> tuple[DescribedInput | None, str, DeltaGenerator]:
+    """Show the controls.
+
+    Returns what they ask (None where that has no answer: it says why), which view is open, and a place for buttons.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         begin = SCENARIO if current.workload.has_servers else DESCRIBED
         source = st.segmented_control(
@@ -63,16 +70,19 @@ def chosen(current: Scenario) -> tuple[DescribedInput | None, DeltaGenerator]:
             help="A job with parameter servers of the scenario in the bar above, or one that you describe",
         )  # fmt: skip
         place = st.container(width="content")
+        view = st.segmented_control(
+            "View", (SPLIT, LAYERS), default=SPLIT, required=True, key=VIEW, bind="query-params"
+        )
         st.space("stretch")
         action = st.container(width="content")
     if source == SCENARIO and not current.workload.has_servers:
         _no_servers()
-        return None, action
+        return None, str(view), action
     try:
-        return (_of_scenario(current, place) if source == SCENARIO else _described(place)), action
+        return (_of_scenario(current, place) if source == SCENARIO else _described(place)), str(view), action
     except DlschedError as error:
         error_box(error)
-        return None, action
+        return None, str(view), action
 
 
 def _no_servers() -> None:
@@ -168,13 +178,13 @@ MOST_BESIDE = 12
 
 
 def next_step(current: Scenario, action: DeltaGenerator) -> None:
-    """Show what comes after this page: run policies where the scenario has such jobs, else generate some."""
+    """Show what comes after this part: run policies where the scenario has such jobs, else generate some."""
     if current.workload.has_servers:
         if action.button("Next: run policies", type="primary", key="ps-run"):
             session.go("Run")
     elif action.button(
         "Generate such jobs", key="ps-generate", type="primary" if not _asks_for_sample() else "secondary",
-        help="Opens Workload, where a whole batch of jobs with parameter servers can be drawn",
+        help="Opens Jobs, where you can generate a whole batch of jobs with parameter servers",
     ):  # fmt: skip
         session.go("Jobs")
 
@@ -184,7 +194,7 @@ def _asks_for_sample() -> bool:
 
 
 def show(described: DescribedInput) -> None:
-    """Show banners, sentence, cards, the table of times, assumptions, then workers alone and the layers."""
+    """Show banners, sentence, cards, the table of times, assumptions, and workers alone."""
     split, theme = described.split, charts.page_theme()
     guard_rails(_cautions(described))
     sentence(split_sentence(split), ())
@@ -202,7 +212,6 @@ def show(described: DescribedInput) -> None:
     with right:
         st.markdown(parts_words(split))
         st.markdown(OPTIMUS)
-    _layers(described)
 
 
 def _cautions(described: DescribedInput) -> list[Caution]:
@@ -212,21 +221,22 @@ def _cautions(described: DescribedInput) -> list[Caution]:
     return [Caution("orange", text) for text in texts if text]
 
 
-def _layers(described: DescribedInput) -> None:
-    st.subheader("Layers of one iteration", anchor=False)
+def show_layers(described: DescribedInput) -> None:
+    """Show how the layers of one iteration overlap, in each of the ways to send them."""
     if described.layers is None:
         st.markdown(
             "The layers of this job are not known, only the times of its steps. Describe a job to see how its layers "
             "overlap."
         )
         return
+    sentence(layers_sentence(described.layers), ())
     uses = next((word for key, word in WORDS.items() if key == described.overlap), described.overlap)
     if len(described.layers) > MOST_NAMED:
         bars = f"of more than {MOST_NAMED} layers bars that touch are drawn joined, hovering names the layer"
     else:
         bars = "numbers in bars are layers, 1 is nearest to the input"
     st.markdown(
-        f":gray[{amount(len(described.layers), 'layer')}, on one worker; {bars}. The job above uses: {uses}. "
+        f":gray[{amount(len(described.layers), 'layer')}, on one worker; {bars}. This job uses: {uses}. "
         "The dashed line is the end of the iteration.]"
     )
     with mistakes_shown():

@@ -1,4 +1,4 @@
-"""Where the curve on the Throughput page comes from: four times, a network of the study, or measurements in a file."""
+"""Where the curve of the part Throughput comes from: four timings, an example network, or measurements in a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dlsched.workload.profiles.demo_throughput import demo_csv
 from dlsched.workload.profiles.throughput_file import TEMPLATES, MeasurementRead, read_measurements
 from dlsched.workload.studies.hell_knee import BATCH, K520_TFLOPS, TABLE_III, on_nodes
 
-TIMES, NETWORK, UPLOAD = "Four times", "Network of the study", "Upload"
+TIMES, NETWORK, UPLOAD = "Enter timings", "Example network", "Upload"
 SOURCES = (TIMES, NETWORK, UPLOAD)
 MOST_NODES = 200
 MOST_SERVERS = 64

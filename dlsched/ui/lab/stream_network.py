@@ -1,4 +1,4 @@
-"""The training job that the Throughput page hands to the Steady state page, kept in the session."""
+"""The training job that the page Speed-up hands to the Load test, kept in the session."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dlsched.workload.studies.hell_knee import StreamSpec
 
 KEY = "stream_network"
 """Session key of a StreamSpec with one network: its times, steps and epochs, ``network_model``, ``servers``,
-``shared_server``. Nodes, jobs and load are its defaults; the Steady state page asks for them."""
+``shared_server``. Nodes, jobs and load are its defaults; the Load test asks for them."""
 
 
 _NEW = "stream_network_new"
 
 
 def hand_over(spec: StreamSpec) -> None:
-    """Make this the reader's own network on the Steady state page, chosen there when it opens."""
+    """Make this the reader's own network in the Load test, chosen there when it opens."""
     st.session_state[KEY] = spec
     st.session_state[_NEW] = True
 

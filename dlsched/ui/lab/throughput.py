@@ -1,4 +1,4 @@
-"""The Throughput page: its controls, what it says of a speed curve, and what comes after it."""
+"""The part Throughput of the page Speed-up: its controls, what it says of a speed curve, and what comes after it."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def chosen() -> tuple[TimingsInput | None, DeltaGenerator]:
     """Show the controls; return what they say, None while there is no curve, and a place for the next steps."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = st.segmented_control(
-            "How fast a step is", SOURCES, default=TIMES, required=True, key="source", bind="query-params",
-            help="Four times of a mini-batch, a network of the HELL/KNEE study, or measurements of yours",
+            "Time of a training step", SOURCES, default=TIMES, required=True, key="source", bind="query-params",
+            help="Four timings of one mini-batch, a network of the HELL/KNEE paper, or your own measurements",
         )  # fmt: skip
         st.space("stretch")
         action = st.container(width="content")
@@ -148,7 +148,7 @@ def show(timings: TimingsInput) -> None:
 
 
 USE = "Use this curve for my jobs"
-SIMULATE = "Simulate a stream of such jobs"
+SIMULATE = "Test a cluster under such jobs"
 STEPS = 100_000
 EPOCHS = 100
 
@@ -218,8 +218,8 @@ def why_not(rates: Floats, scenario: Scenario) -> str:
 
 
 def _simulate(curves: SpeedCurves, source: Source) -> None:
-    """Ask how long a job is, where nothing says so, and open the Steady state page with it."""
-    with st.popover(SIMULATE, help="How long such jobs stay in a cluster, by load and policy"):
+    """Ask how long a job is, where nothing says so, and open the Load test with it."""
+    with st.popover(SIMULATE, help="Turnaround time of such jobs by load and policy"):
         mini_batches = float(STEPS)
         if source.study is None:
             mini_batches = float(
@@ -232,8 +232,8 @@ def _simulate(curves: SpeedCurves, source: Source) -> None:
         else:
             st.markdown(f"{safe(source.name)}, {source.study.epochs:g} epochs as in Table III.")
         if curves.chosen == MEASURED:
-            st.markdown("The stream takes the measured curve; more nodes than were measured bring nothing.")
-        if st.button("Open Steady state", key="to-steady"):
+            st.markdown("The jobs use the measured curve; nodes beyond the measured range bring no speed-up.")
+        if st.button("Open Load test", key="to-steady"):
             stream_network.hand_over(stream_of(curves, source, mini_batches))
             session.go("Load test")
 

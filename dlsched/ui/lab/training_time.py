@@ -1,4 +1,4 @@
-"""The Training time page: profiling rows and the models fitted to them, what it says of these, and one prediction."""
+"""The part Training time of Speed-up: profiling rows, models fitted to them, their accuracy, one prediction."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from dlsched.studies.speed_models.training import (
     formula,
     generated_why,
     left_out,
+    prediction_sentence,
     training_assumptions,
     training_cards,
     training_cautions,
@@ -47,6 +48,9 @@ from dlsched.workload.profiles.profiling import ProfileRead, read_profiling, tem
 
 
 GENERATED, UPLOAD = "Generated example", "Upload"
+ACCURACY, PREDICT, APPLY = "Accuracy", "Predict a job", "Apply to my jobs"
+VIEW = "times"
+"""Key of the control, and parameter of the URL, that says which view is open."""
 DROP = "profile"
 NAMED = {
     "network": ("Name of the network", "The file names no network, so all its rows are of this one"),
@@ -70,18 +74,23 @@ class Models:
         return [model.network for model in self.fits.models]
 
 
-def chosen() -> tuple[Models | None, DeltaGenerator]:
-    """Show where the rows come from; return the models, None until there are some, and a place for the next step."""
+def chosen() -> tuple[Models | None, str, DeltaGenerator]:
+    """Show where the rows come from and the views.
+
+    Returns the models (None until there are some), which view is open, and a place for the next step.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = st.segmented_control(
             "Profiling rows", (GENERATED, UPLOAD), default=GENERATED, required=True, key="rows", bind="query-params",
             help="Measured training times: by network, GPU type, number of GPUs and batch size",
         )  # fmt: skip
+        view = st.segmented_control(
+            "View", (ACCURACY, PREDICT, APPLY), default=ACCURACY, required=True, key=VIEW, bind="query-params"
+        )
         st.space("stretch")
         action = st.container(width="content")
-    if source == GENERATED:
-        return Models(_demo_fits(), generated=True, tag="generated"), action
-    return _uploaded(), action
+    models = Models(_demo_fits(), generated=True, tag="generated") if source == GENERATED else _uploaded()
+    return models, str(view), action
 
 
 @st.cache_resource(show_spinner=False)
@@ -184,10 +193,10 @@ def show(models: Models) -> None:
 
 def terms(models: Models) -> None:
     """Show which terms were chosen, in words, and what could not be used."""
-    with st.expander("Chosen terms, in words", key=f"terms-{models.tag}"):
+    with st.expander("Formula of each network", key=f"terms-{models.tag}"):
         st.markdown(
-            "Each network's time is a sum of these terms, each times a fitted number, in the order in which they were "
-            "chosen. Iterations only multiply: half of them take half of what grows with them."
+            "The time of each network is a sum of these terms, each multiplied by a fitted number, in the order in "
+            "which they were chosen. Iterations only multiply: half of them take half of what grows with them."
         )
         for model in models.fits.models[:MOST_LISTED]:
             unused = f" Not used: {left_out(model)}." if left_out(model) else ""
@@ -218,7 +227,6 @@ MACHINES = ("scenario", "measured", "examples")
 
 def prediction(models: Models, cluster: Cluster) -> None:
     """Show the form and the times it asks for."""
-    st.subheader("Predict one job", anchor=False)
     columns = st.columns([2, 1, 1, 1, 2], vertical_alignment="bottom")
     network = columns[0].selectbox(
         "Network", models.networks, key=f"predict-network-{models.tag}", help="A network that has profiling rows"
@@ -238,7 +246,9 @@ def prediction(models: Models, cluster: Cluster) -> None:
         "On", MACHINES, key="predict-on", format_func=lambda key: machines[key][0],
         help="GPU types, each up to the GPUs of its largest machine",
     )  # fmt: skip
-    times_table(predict_on(fit, machines[chosen][1], **given), f"predict-{models.tag}", share(fit.mape))
+    predicted = predict_on(fit, machines[chosen][1], **given)
+    sentence(prediction_sentence(predicted, fit.mape), ())
+    times_table(predicted, f"predict-{models.tag}")
 
 
 def _number(column: DeltaGenerator, fit: NetworkFit, feature: int, key: str) -> float | None:
@@ -259,7 +269,7 @@ def _number(column: DeltaGenerator, fit: NetworkFit, feature: int, key: str) -> 
     return float(given)
 
 
-def times_table(prediction: Prediction, key: str, error: str) -> None:
+def times_table(prediction: Prediction, key: str) -> None:
     """Show predicted times, GPU types down and GPUs across, with what lies outside or cannot be told."""
     if prediction.rows:
         counts = _counts(max(len(row) for row in prediction.rows.values()))
@@ -273,11 +283,10 @@ def times_table(prediction: Prediction, key: str, error: str) -> None:
             alt=f"Predicted training time of {prediction.network[:40]} by GPU type and number of GPUs",
         )  # fmt: skip
     outside = any(any(row) for row in prediction.outside.values())
-    sentences = [f"Mean error of this network {error}."] if prediction.rows else []
-    if outside:
-        sentences.append("* extrapolated: a GPU type or a size that was not measured, expect more than the mean error.")
-    sentences += [f"No times: {safe(text, 300)}." for text in lacking_words([prediction])]
-    st.markdown(f":gray[{' '.join(sentences)}]" if sentences else "No machine here has GPUs.")
+    notes = ["* extrapolated: this GPU type or size was not measured; expect more than the mean error."] * outside
+    notes += [f"No times: {safe(text, 300)}." for text in lacking_words([prediction])]
+    if notes:
+        st.markdown(f":gray[{' '.join(notes)}]")
 
 
 def _counts(most: int) -> Sequence[int]:

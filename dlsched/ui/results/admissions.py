@@ -128,7 +128,7 @@ def _job_links(one: Admission, run: OpenedRun) -> None:
         and not is_drawn_anew
         and st.button("Its workers and servers", key="admit-servers", help="How long with every number of both")
     ):
-        session.go("Parameter servers", job=str(ids.index(job)))
+        session.go("Speed-up", part="Parameter servers", job=str(ids.index(job)))
 
 
 def _besides(one: Admission) -> None:

@@ -18,7 +18,7 @@ from dlsched.workload.prices.price_list import Offer, PriceList, to_vm_types, wi
 
 SAVED = "price-list"
 """Where the store keeps the list that is edited on the page Catalogue: one for all scenarios and sessions."""
-OWN, SCENARIO, TIMES = "Your catalogue", "This scenario", "Training time"
+OWN, SCENARIO = "Your catalogue", "This scenario"
 
 
 def today() -> date:
@@ -85,5 +85,5 @@ def times_warning(scenario: Scenario, vm_types: Sequence[VmType | Offer]) -> Non
         return
     named = ", ".join(safe(name) for name in lacking[:8]) + (" and others" if len(lacking) > 8 else "")
     st.warning(f"No run times for **{named}**: jobs cannot run there, so policies never rent it.", icon="⚠️")
-    if TIMES in SCRIPTS:
-        st.page_link(SCRIPTS[TIMES], label="Predict them on Training time", query_params=session.url_params())
+    st.page_link(SCRIPTS["Speed-up"], label="Predict them on Speed-up, Training time",
+                 query_params=session.url_params(part="Training time"))  # fmt: skip

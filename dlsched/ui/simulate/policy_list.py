@@ -44,7 +44,7 @@ def choose(scenario: Scenario) -> list[PolicySpec]:
             if group == "elastic" and matching and scenario.speed.kind == "rigid":
                 st.markdown(
                     ":orange[Every job has one fixed width here: these policies can only choose the order. Choose a "
-                    "scaling law under the rules below, or a curve on Throughput.]"
+                    "scaling law under the rules below, or a curve on Speed-up.]"
                 )
             family, told_here = "", told
             for spec in specs:

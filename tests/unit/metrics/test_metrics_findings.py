@@ -296,7 +296,7 @@ def test_every_rule_that_is_not_neutral_has_a_chip():
 def test_a_speed_curve_is_changed_where_it_was_made():
     given = scenario(assumptions=read("speed curve: AlexNet, one server"))
     (chip,) = [chip for chip in assumptions(given) if chip.label.startswith("speed curve")]
-    assert (chip.label, chip.where) == ("speed curve: AlexNet, one server", "Throughput")
+    assert (chip.label, chip.where) == ("speed curve: AlexNet, one server", "Speed-up, Throughput")
     drawn = given.replace(generator={"kind": "training-stream"})
     (chip,) = [chip for chip in assumptions(drawn) if chip.label.startswith("speed curve")]
     assert chip.where == "Jobs"

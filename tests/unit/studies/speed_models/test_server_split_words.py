@@ -45,7 +45,7 @@ def test_sentence_says_what_limits_and_what_buys_nothing():
     found = ServerSplit(problem((0, 0, 0, 0, 36 * HOUR)))
     assert split_sentence(found) == (
         "6 workers and 1 server finish in 6 h; equal numbers take as long; one more worker would take 5 h 9 min, but "
-        "the limit on GPUs forbids it; one more server buys nothing."
+        "the limit on GPUs forbids it; one more server does not help."
     )
 
 
@@ -53,7 +53,7 @@ def test_sentence_where_the_best_lies_within_the_limit():
     # w + 36 / w hours: 6 workers; servers cost 1 h each: one; ESW takes all 40 GPUs: 40 + 40 + 0.9 = 80.9 h
     found = ServerSplit(problem((HOUR, HOUR, 0, 0, 36 * HOUR), (40, 200)))
     assert split_sentence(found) == (
-        "6 workers and 1 server finish in 13 h; equal numbers take 3 d 9 h; one more of either buys nothing."
+        "6 workers and 1 server finish in 13 h; equal numbers take 3 d 9 h; one more of either does not help."
     )
     assert ServerSplit(problem((HOUR, HOUR, 0, 0, 36 * HOUR), (1, 200), most_servers=1)).best.workers == 1
 
@@ -70,7 +70,7 @@ def test_equal_numbers_may_be_best_and_both_kinds_may_be_forbidden():
 def test_a_difference_that_is_not_seen_in_the_time_buys_nothing():
     # 59 min 0 s with one worker, 58.6 min with two: both are written 59 min
     almost = problem((0, 0, 58.2 * 60, 0, 0.8 * 60), (1, 9))
-    assert one_more(ServerSplit(almost)) == "one more of either buys nothing"
+    assert one_more(ServerSplit(almost)) == "one more of either does not help"
 
 
 @given(whole_problems())
@@ -206,7 +206,7 @@ def test_one_worthless_job_among_others_is_called_one():
 def test_no_limit_is_told():
     free = problem((1, 1, 0, 0, 1), (math.inf, math.inf))
     assert unlimited_words(free) == (
-        "Nothing limits the workers and servers of this job: up to 1,000 were looked at. Set a limit."
+        "Nothing limits the workers and servers of this job: up to 1,000 were tried. Set a limit."
     )
     half = Split("sync", (1, 1, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0), (4, np.inf, np.inf, np.inf), resources=NAMES)
     assert unlimited_words(half).startswith("Nothing limits the servers of")

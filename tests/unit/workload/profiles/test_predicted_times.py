@@ -125,7 +125,7 @@ def test_filling_again_keeps_times_on_the_chosen_type_and_replaces_the_note():
     assert twice.workload.work == pytest.approx([100 * 40 / 10, 200 * 22 / 6, 300 * 16 / 4])  # what they took on T4
     assert words_of(twice) == ("times predicted, ± 9%",)
     chip = next(chip for chip in assumptions(twice) if chip.label == "times predicted, ± 9%")
-    assert chip.where == "Training time"
+    assert chip.where == "Speed-up, Training time"
 
 
 def test_workers_become_gpus_and_wide_jobs_are_cut_to_a_machine():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlsched.ui.lab.fill_times import nearest
+from dlsched.ui.lab.apply_times import nearest
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from dlsched.ui.lab.fill_times import nearest
         ("bert", None), ("", None),
     ],
 )  # fmt: skip
-def test_models_find_the_network_with_thenearest_name(model, network):
+def test_models_find_the_network_with_the_nearest_name(model, network):
     networks = ["AlexNet", "ResNet50-T", "VGG19-PyTorch"]
     place = nearest(model, networks)
     assert (None if place is None else networks[place]) == network

@@ -1,4 +1,4 @@
-"""Fill the catalogue times on the Training time page: which job trains what, and a new version of the scenario."""
+"""Apply predicted run times to the jobs of a scenario: which job trains what, and a new version of the scenario."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from dlsched.domain.scenario import Scenario
 from dlsched.domain.workload import Texts
 from dlsched.ui.frame import session
-from dlsched.ui.frame.parts import guard_rails, mistakes_shown
+from dlsched.ui.frame.parts import guard_rails, mistakes_shown, sentence
 from dlsched.ui.frame.text import safe
-from dlsched.ui.lab.training_time import Models, times_csv
+from dlsched.ui.lab.training_time import APPLY, VIEW, Models, times_csv
 from dlsched.wording.cautions import Caution
 from dlsched.wording.formats import amount, count, share
 from dlsched.workload.profiles.predicted_times import (
@@ -29,21 +29,30 @@ from dlsched.workload.profiles.predicted_times import (
 
 MOST_MODELS = 6
 """Models with a choice each; the jobs of all others train one network."""
-DRAWN = "drawn evenly from all"
-LABEL = "Fill the catalogue times"
+DRAWN = "a random network for each job"
+LABEL = "Apply predicted run times"
 
 
 def nothing_yet(action: DeltaGenerator) -> None:
     """Show the next step before there are rows to take it with."""
-    action.button(LABEL, disabled=True, key="fill-none", help="There are no predictions to fill them with yet")
+    action.button(LABEL, disabled=True, key="fill-none", help="There are no predictions yet")
+
+
+def offer(action: DeltaGenerator) -> None:
+    """Offer the view in which times are applied, as the next step of the others."""
+
+    def open_view() -> None:
+        st.session_state[VIEW] = APPLY
+
+    action.button(APPLY, type="primary", key="times-apply", on_click=open_view)
 
 
 def section(models: Models, current: Scenario, action: DeltaGenerator) -> None:
-    """Show how the jobs map to networks and what would be filled; the button that does it goes to ``action``."""
-    st.subheader(LABEL, anchor=False)
+    """Show how the jobs map to networks and what they would get; the button that does it goes to ``action``."""
+    answer = st.container()
     st.markdown(
-        ":gray[Makes a new version of the scenario, in which each job runs as fast as predicted for its network, GPU "
-        "type and number of GPUs. Policies that choose machines and widths need it. The version before stays.]"
+        ":gray[Makes a new version of the scenario in which each job runs as fast as predicted for its network, GPU "
+        "type and number of GPUs. Policies that choose machines and GPUs per job need this. The old version is kept.]"
     )
     network_of = _networks(models, current)
     left, right = st.columns(2)
@@ -59,7 +68,8 @@ def section(models: Models, current: Scenario, action: DeltaGenerator) -> None:
     ]
     with right:
         measured_on = _measured_on(current, predictions)
-    _preview(models, predictions, current)
+    with answer:
+        _preview(models, predictions, current)
     errors = {p.network: models.fits.of(p.network).mape for p in predictions}
     st.download_button(
         "CSV of the times", lambda: times_csv(predictions, errors, generated=models.generated), "training-times.csv",
@@ -74,15 +84,15 @@ def section(models: Models, current: Scenario, action: DeltaGenerator) -> None:
 
 
 def _pressed(action: DeltaGenerator, current: Scenario, *, ready: bool) -> bool:
-    """Show the next step: fill the times, or run policies once they are filled; return whether to fill now."""
+    """Show the next step: apply the times, or run policies once they are applied; return whether to apply now."""
     filled = any(one.kind == "predicted-times" for one in current.assumptions)
     with action.container(horizontal=True, vertical_alignment="center"):
         if filled:
-            st.badge("times are filled", color="green")
+            st.badge("predicted run times applied", color="green")
         pressed = st.button(
-            "Fill again" if filled else LABEL, key="fill-times", type="secondary" if filled else "primary",
+            "Apply again" if filled else LABEL, key="fill-times", type="secondary" if filled else "primary",
             disabled=not ready,
-            help="Makes a new version of the scenario; undo it in the menu on its name"
+            help="Makes a new version of the scenario; you can undo it in the scenario menu"
             if ready else "No machine of this scenario has times for every network that its jobs train",
         )  # fmt: skip
         if filled and st.button("Next: run policies", type="primary", key="times-to-run"):
@@ -111,7 +121,7 @@ def _networks(models: Models, current: Scenario) -> Texts:
     listed = [str(model) for model in jobs_of.index if model][:MOST_MODELS]
     chosen: dict[str, str] = {}
     if listed:
-        st.markdown(f"What the models of {amount(len(jobs), 'job')} are:")
+        st.markdown(f"Network of each model that the {amount(len(jobs), 'job')} name:")
         for column, model in zip(st.columns(3) * 2, listed, strict=False):
             chosen[model] = column.selectbox(
                 safe(f"{model}: {count(int(jobs_of[model]))} jobs", 60), networks, index=nearest(model, networks),
@@ -121,11 +131,11 @@ def _networks(models: Models, current: Scenario) -> Texts:
     rest = int(jobs_of.sum()) - sum(int(jobs_of[model]) for model in listed)
     if not rest:
         return map_models(jobs, chosen)
-    what = "All other jobs train" if listed else "The jobs name no model. They train"
+    what = "All other jobs train" if listed else "The jobs name no model. All of them train"
     offers = [*networks, DRAWN] if len(networks) > 1 else networks
     other = st.selectbox(
         f"{what} ({count(rest)})", offers, index=len(offers) - 1, key=f"map-rest-{models.tag}", width=320,
-        help="One network for all of them, or one of all networks for each job, drawn by seed and job",
+        help="One network for all of them, or a random one for each job (by seed and job)",
     )  # fmt: skip
     if other != DRAWN:
         return map_models(jobs, {**chosen, "": other})
@@ -151,7 +161,7 @@ def _measured_on(current: Scenario, predictions: list[Prediction]) -> str:
     if not types:
         return ""
     return st.selectbox(
-        "Run times of the jobs are those on", types, key=f"measured-on-{'-'.join(types)}",
+        "Current run times are for", types, key=f"measured-on-{'-'.join(types)}",
         help="How long each job runs now counts as its time with the GPUs it asks for on this type; all other times "
         "follow in proportion from the prediction.",
     )  # fmt: skip
@@ -160,14 +170,16 @@ def _measured_on(current: Scenario, predictions: list[Prediction]) -> str:
 def _preview(models: Models, predictions: list[Prediction], current: Scenario) -> None:
     widths = widths_of(current.cluster)
     num_times, outside = _num_times(predictions)
-    sentences = [
-        f"{amount(len(predictions), 'network')} on {amount(len(widths), 'GPU type')}: {amount(num_times, 'time')}, "
-        f"mean error {share(_error(models, predictions))}."
-    ]
     if outside:
         times = f"{count(outside)} of {amount(num_times, 'time')} are extrapolated"
         text = f"{times}: a GPU type or a size that was not measured."
         guard_rails([Caution("orange", text, "Measure a few runs there, or choose machines that were measured.")])
+    sentence(
+        f"{amount(len(current.workload), 'job')} would get {amount(num_times, 'predicted time')}: "
+        f"{amount(len(predictions), 'network')} on {amount(len(widths), 'GPU type')}, mean error "
+        f"{share(_error(models, predictions))}.", (),
+    )  # fmt: skip
+    sentences = []
     if lacking := lacking_words(predictions):
         more = f"; and {len(lacking) - 4} more" if len(lacking) > 4 else ""
         sentences.append(f"No times: {'; '.join(safe(text, 200) for text in lacking[:4])}{more}.")
@@ -175,13 +187,15 @@ def _preview(models: Models, predictions: list[Prediction], current: Scenario) -
     cut = int((current.workload.gpus > widest).sum())
     if cut and widest:
         sentences.append(
-            f"{amount(cut, 'job')} that ask for more than {widest} GPUs are cut to one machine, for as much longer."
+            f"{amount(cut, 'job')} that {'asks' if cut == 1 else 'ask'} for more than {widest:,} GPUs would be limited "
+            "to one machine and run longer in proportion."
         )
     if any(vm.speed != 1 for vm in current.cluster.vm_types):
-        sentences.append("Relative speeds of the machines are set to 1, as the times tell them apart.")
+        sentences.append("Relative speeds of the machines are set to 1: the predicted times already include them.")
     if current.generator is not None:
-        sentences.append("The jobs stay as they are drawn now: further draws would repeat them.")
-    st.markdown(" ".join(sentences))
+        sentences.append("The jobs stay as generated now: every future has the same ones.")
+    if sentences:
+        st.markdown(" ".join(sentences))
 
 
 def _error(models: Models, predictions: list[Prediction]) -> float:
