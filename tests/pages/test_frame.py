@@ -154,6 +154,17 @@ def test_link_names_what_is_shown(monkeypatch):
     )
 
 
+def opened_at(address: str, **asked: str | list[str]) -> AppTest:
+    """Open an old address: AppTest opens pages by their file, and an old address has none."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in asked.items():
+        app.query_params[name] = value
+    app._page_hash = calc_hash(address)
+    app = app.run()
+    assert not app.exception
+    return app
+
+
 @pytest.mark.parametrize(
     ("title", "heading"), [("Home", "Plan a GPU cluster before you pay for it"), ("Cluster", "Cluster")]
 )
@@ -163,19 +174,33 @@ def test_a_link_to_an_old_address_opens_the_page_of_today_with_its_query(
     there = navigation.Moved(title, {"added": "by us"}, {"tab": ("part", {"Gantt": "Timeline"})})
     monkeypatch.setitem(navigation.OLD_ADDRESSES, "old", there)
     saved = store.save_scenario(small_scenario(name="of the link"))
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params["scenario"] = saved.scenario_hash[:8]
-    app.query_params["set"] = ["nodes:3", "arrivals:2"]
-    app.query_params["tab"] = "Gantt"
-    app._page_hash = calc_hash("old")  # AppTest opens pages by their file, and an old address has none
-    app = app.run()
-    assert not app.exception
+    app = opened_at("old", scenario=saved.scenario_hash[:8], set=["nodes:3", "arrivals:2"], tab="Gantt")
     assert [one.value for one in app.title] == [heading]
     assert app.session_state["scenario_hash"] == saved.scenario_hash
     assert app.query_params["added"] == "by us"
     assert app.query_params["set"] == ["nodes:3", "arrivals:2"]
     assert app.query_params["part"] in ("Timeline", ["Timeline"])
     assert "tab" not in app.query_params
+
+
+LAB_LINKS: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
+    "throughput": (
+        {"source": "Network of the study", "net": "VGG19"}, "Throughput", {"source": "Example network", "net": "VGG19"},
+    ),
+    "training-time": ({"rows": "Upload"}, "Training time", {"rows": "Upload"}),
+    "parameter-servers": ({"ps_overlap": "priority"}, "Parameter servers", {"ps_overlap": "priority"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("address", LAB_LINKS)
+def test_a_link_to_a_page_that_is_a_part_of_speed_up_opens_it_with_what_it_asked(address, store):
+    asked, part, today = LAB_LINKS[address]
+    app = opened_at(address, **asked)
+    assert [one.value for one in app.title] == ["Speed-up"]
+    assert app.segmented_control(key="part").value == part
+    control = {"net": app.selectbox, "ps_overlap": app.selectbox}
+    for name, value in today.items():
+        assert control.get(name, app.segmented_control)(key=name).value == value
 
 
 def test_old_addresses_lead_to_pages_that_are_there():
