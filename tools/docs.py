@@ -192,7 +192,7 @@ def policies_page() -> str:
 
 
 def _policy(spec: PolicySpec) -> list[str]:
-    facts = [f"**{spec.label}**", f"Knows: {spec.knows}"]
+    facts = [f"**{spec.label}**", f"Information needed: {spec.knows}"]
     facts += [f"Needs: {_needs(spec)}"] if spec.needs else []
     facts += [f"Paper: {spec.paper}"] if spec.paper else []
     facts += ["Draws random numbers of its own"] if spec.draws else []

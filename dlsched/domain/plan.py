@@ -55,14 +55,14 @@ class WaitReason(IntEnum):
 REASON_TEXT: Mapping[WaitReason, str] = {
     WaitReason.NOT_RECORDED: "reason not recorded by this policy",
     WaitReason.NO_ROOM: "not enough GPUs free",
-    WaitReason.SPLIT: "enough GPUs free, but split over nodes",
+    WaitReason.SPLIT: "GPUs free, but not on one node",
     WaitReason.BEHIND: "behind an earlier job in the queue",
     WaitReason.RESERVED: "the free GPUs are reserved for another job",
     WaitReason.HELD_BACK: "held back by the policy",
-    WaitReason.PREEMPTED: "stopped for a job with a stronger claim",
-    WaitReason.NO_NODE: "no node of the right kind is up",
-    WaitReason.NOT_ADMITTED: "not admitted in this interval: the room went to others",
-    WaitReason.BOOKED: "admitted, and booked for a later slot",
+    WaitReason.PREEMPTED: "stopped for a job that takes precedence",
+    WaitReason.NO_NODE: "no node of the right type is available",
+    WaitReason.NOT_ADMITTED: "not admitted in this interval: other jobs took the capacity",
+    WaitReason.BOOKED: "admitted and booked for a later slot",
 }
 
 

@@ -92,18 +92,18 @@ class Need(StrEnum):
     """What a policy must be given; greyed-out choices and error texts come from this."""
 
     DUE = "due dates"
-    WEIGHT = "tardiness weights"
+    WEIGHT = "costs of lateness"
     PRICE = "prices"
     PRIORITY = "priorities"
     USER = "users or groups"
     SPEED = "a speed-up model"
-    FREE_SLOTS = "free VM slots"
-    FIXED_NODES = "fixed nodes"
+    FREE_SLOTS = "rented machines"
+    FIXED_NODES = "owned nodes"
     SERVERS = "parameter-server demands"
     UTILITY = "utility functions"
-    OWN_STEPS = "asynchronous steps that take as long at any number of workers"
-    POOL = "nodes taken together: placement rule pool"
-    ONE_NODE = "jobs of whole GPUs that one machine holds"
+    OWN_STEPS = "asynchronous steps that take equally long at any number of workers"
+    POOL = "the placement rule pool (all nodes treated as one)"
+    ONE_NODE = "jobs with whole GPUs that fit one machine"
     SHORT_RESTARTS = "restarts shorter than a slot"
 
 
@@ -130,7 +130,7 @@ class PolicySpec:
     build: Callable[..., Policy]
     params: type[FrozenModel] = NoParams
     needs: frozenset[Need] = frozenset()
-    knows: str = "nothing about run times"
+    knows: str = "no run-time estimates"
     paper: str = ""
     group: Literal["everyday", "elastic", "pay less", "who gets in"] = "everyday"
     clairvoyant: bool = False
@@ -157,4 +157,4 @@ class PolicySpec:
         for name in values:
             if name not in known:
                 what = f"policy {self.key}, {name:.80}"
-                raise InputError(what, "there is no such parameter", names_hint(name, known))
+                raise InputError(what, "no such parameter", names_hint(name, known))

@@ -35,7 +35,7 @@ def find(key: str) -> PolicySpec:
     if key in by_key:
         return by_key[key]
     hint = names_hint(key.lower().replace("_", "-"), by_key, most=3)
-    raise InputError(f"policy {key!r}", "there is no policy with this key", hint)
+    raise InputError(f"policy {key!r}", "no policy has this key", hint)
 
 
 def spoken(label: str) -> str:

@@ -43,7 +43,7 @@ def test_nodes_in_no_chunk_are_told_above_the_result(store, open_page):
     done = simulate(stream_scenario(StreamSpec(nodes=12, jobs=8)), "jsq-chunk", {"chunk": 5})
     app = open_page(RESULT, run=store.save_run(done.record()))
     assert not app.exception
-    assert any("Chunks of 5 leave 2 of 12 GPUs in no chunk" in part.value for part in app.warning)
+    assert any("Chunks of 5 leave 2 of 12 GPUs unused" in part.value for part in app.warning)
 
 
 def test_a_comparison_speaks_of_the_time_in_system(saved, open_page):

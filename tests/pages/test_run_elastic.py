@@ -20,7 +20,7 @@ def test_the_seven_can_be_ticked_and_lack_nothing(page):
     boxes = [page.checkbox(key=f"policy-{spec.key}-False") for spec in ELASTIC]
     assert [box.label for box in boxes] == [spec.label for spec in ELASTIC]
     assert not any(box.disabled or box.value for box in boxes)
-    assert not any("Needs" in part.value for part in page.markdown if "Knows work left and speed-up" in part.value)
+    assert not any("Needs" in part.value for part in page.markdown if "Knows remaining work and speed-up" in part.value)
 
 
 def test_their_parameters_become_a_form(page):

@@ -97,7 +97,7 @@ def test_the_first_screen_asks_how_many_nodes_with_the_count_of_runs(store: Stor
     assert not app.metric
     assert not app.warning
     assert "Market" in shown(app)
-    assert "needs tardiness weights" in shown(app)
+    assert "needs costs of lateness" in shown(app)
 
 
 def test_a_sweep_is_computed_kept_and_opens_by_itself(store: Store, runner: Runner, open_page: OpenPage) -> None:

@@ -17,8 +17,8 @@ class ListParams(FrozenModel):
         None,
         min_length=1,
         max_length=80,
-        description="VM type put on free slots; empty = the cheapest per GPU that holds the widest job so far. "
-        "No effect on fixed nodes.",
+        description="Machine type to rent; empty = the cheapest per GPU that fits the largest job so far. No effect "
+        "on owned nodes.",
     )
 
 
@@ -29,7 +29,7 @@ class LasParams(ListParams):
         60.0,
         ge=1,
         le=86_400,
-        description="While a job waits, who runs is decided again at every multiple of this time.",
+        description="While any job waits, the choice of running jobs is reviewed at every multiple of this time.",
         json_schema_extra={"unit": "s"},
     )
 
@@ -45,7 +45,8 @@ class DlasParams(ListParams):
         (28_800.0,),
         min_length=1,
         max_length=16,
-        description="GPU-seconds held at which a job moves down a queue, rising; one number makes two queues.",
+        description="GPU-seconds used at which a job moves to the next lower queue, in rising order; one number makes "
+        "two queues.",
         json_schema_extra={"unit": "GPU-s"},
     )
 
@@ -61,5 +62,5 @@ class DlasParams(ListParams):
     @classmethod
     def _rising(cls, given: tuple[float, ...]) -> tuple[float, ...]:
         if any(low >= high for low, high in pairwise((0.0, *given))):
-            raise ValueError("thresholds must be above 0 and rise")
+            raise ValueError("thresholds must be above 0 and in rising order")
         return given

@@ -14,7 +14,7 @@ from dlsched.policies.baselines.params import DlasParams, LasParams, ListParams
 from dlsched.policies.baselines.policy import ListPolicy
 
 FAMILY = "everyday"
-RUN_TIMES = "run times"
+RUN_TIMES = "run-time estimates"
 
 
 def _fifo(params: ListParams) -> ListPolicy:
@@ -81,7 +81,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "fifo",
         "FIFO",
         FAMILY,
-        "First come, first served; the first job that does not fit holds up all behind it.",
+        "First come, first served; the first job that does not fit blocks all jobs behind it.",
         _fifo,
         ListParams,
     ),
@@ -89,7 +89,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "fifo-skip",
         "FIFO with skip",
         FAMILY,
-        "First come, first served, but goes past those that do not fit; wide jobs may wait long.",
+        "First come, first served, but skips jobs that do not fit; large jobs may wait long.",
         _fifo_skip,
         ListParams,
     ),
@@ -97,7 +97,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "sjf",
         "SJF",
         FAMILY,
-        "Shortest job first: starts the job with the shortest believed run time that fits; never stops a job.",
+        "Shortest job first: starts the job with the shortest estimated run time that fits; never stops a job.",
         _sjf,
         ListParams,
         knows=RUN_TIMES,
@@ -107,7 +107,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "srtf",
         "SRTF",
         FAMILY,
-        "Shortest remaining time first: runs the jobs believed to end soonest and stops the others at every event.",
+        "Shortest remaining time first: at every event, runs the jobs expected to end soonest and stops the others.",
         _srtf,
         ListParams,
         knows=RUN_TIMES,
@@ -117,7 +117,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "las",
         "LAS",
         FAMILY,
-        "Least attained service: runs the jobs that have held the fewest GPU-seconds, decided anew every quantum.",
+        "Least attained service: runs the jobs that have used the fewest GPU-seconds so far; reviewed every quantum.",
         _las,
         LasParams,
         paper="Gu et al., Tiresias, NSDI 2019",
@@ -126,7 +126,8 @@ BASELINES: tuple[PolicySpec, ...] = (
         "dlas",
         "LAS in queues",
         FAMILY,
-        "Queues by thresholds of GPU-seconds held, first come first served inside; a job moves down as it holds more.",
+        "LAS with a few queues: a job moves to a lower queue as it uses more GPU-seconds; first come, first served "
+        "within a queue.",
         _dlas,
         DlasParams,
         paper="Gu et al., Tiresias, NSDI 2019",
@@ -135,7 +136,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "edf",
         "EDF",
         FAMILY,
-        "Earliest due date first: jobs without one last; the first that does not fit holds up all behind it.",
+        "Earliest due date first, jobs without one last; the first job that does not fit blocks all jobs behind it.",
         _edf,
         ListParams,
         frozenset({Need.DUE}),
@@ -144,7 +145,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "priority",
         "Priority",
         FAMILY,
-        "Starts jobs by priority, highest number first; the first that does not fit holds up all behind it.",
+        "Starts jobs by priority, highest number first; the first job that does not fit blocks all jobs behind it.",
         _priority,
         ListParams,
         frozenset({Need.PRIORITY}),
@@ -153,7 +154,7 @@ BASELINES: tuple[PolicySpec, ...] = (
         "easy-backfill",
         "EASY backfill",
         FAMILY,
-        "Promises the first waiting job its start; later jobs go ahead only where they do not delay that.",
+        "Reserves a start for the first waiting job; later jobs go ahead only if they do not delay it.",
         _easy,
         ListParams,
         knows=RUN_TIMES,
@@ -164,7 +165,8 @@ BASELINES: tuple[PolicySpec, ...] = (
         "drf",
         "DRF",
         FAMILY,
-        "Dominant resource fairness: serves the user (else group) with the lowest share of the scarcest resource next.",
+        "Dominant resource fairness: next serves the user (or group) with the lowest share of the resource it uses "
+        "most.",
         _drf,
         ListParams,
         paper="Ghodsi et al., Dominant resource fairness, NSDI 2011",

@@ -52,8 +52,8 @@ class CurveBook:
         too_wide = np.flatnonzero((low > MOST_WIDTHS) & (high >= low))
         if too_wide.size:
             what = f"row {int(rows[too_wide[0]]) + 1}"
-            why = f"needs {int(low[too_wide[0]]):,} workers; policies of this family handle {MOST_WIDTHS:,} at most"
-            raise InputError(what, why, "Use an everyday policy, or count several workers as one")
+            why = f"needs {int(low[too_wide[0]]):,} workers; policies of this family handle at most {MOST_WIDTHS:,}"
+            raise InputError(what, why, "Use a standard policy, or count several workers as one")
         needed = int(rows.max(initial=-1)) + 1
         if needed > len(self._of):
             self._of = np.concatenate([self._of, np.zeros(needed, dtype=np.int64)])

@@ -16,7 +16,7 @@ class ElasticParams(FrozenModel):
         None,
         min_length=1,
         max_length=80,
-        description="VM type put on free slots; empty = the cheapest per GPU. No effect on fixed nodes.",
+        description="Machine type to rent; empty = the cheapest per GPU. No effect on owned nodes.",
     )
 
 
@@ -27,8 +27,8 @@ class OrderedParams(ElasticParams):
         0.0,
         ge=0,
         le=10,
-        description="Early termination: a job counts as (1 / (1 - progress)) ** gamma longer than it is, so that new "
-        "jobs come first and show early results; 0 = plain shortest first. The study uses 1 to 1.05.",
+        description="Early results: a job counts as (1 / (1 - progress)) ** gamma times as long as it is, so that new "
+        "jobs go first and show results early; 0 = plain shortest first. The study uses 1 to 1.05.",
     )
 
 
@@ -36,7 +36,7 @@ class FillParams(OrderedParams):
     """Parameters of policies that hand out what is left."""
 
     filling: bool = Field(
-        True, description="Give nodes that are left to the job they make the one with the least time left, Eq. (5)."
+        True, description="Give leftover nodes to the job that would then have the least time left, Eq. (5)."
     )
 
 
@@ -44,7 +44,7 @@ class MoldableParams(OrderedParams):
     """Parameters of policies that never change a width."""
 
     blocking: bool = Field(
-        False, description="A job that waits for its width holds up all behind it, instead of letting them go ahead."
+        False, description="A job waiting for its GPU count blocks all jobs behind it instead of letting them go ahead."
     )
 
 
@@ -55,7 +55,7 @@ class KneeParams(FillParams):
         0.01,
         gt=0,
         lt=1,
-        description="A node must shorten the run time by this share to be worth it; larger = fewer nodes a job.",
+        description="An extra node must shorten the run time by at least this share; larger = fewer nodes per job.",
     )
 
 
@@ -65,15 +65,13 @@ class MoldableKneeParams(MoldableParams):
     The study gives no numbers for the two ends.
     """
 
-    alpha_low: float = Field(
-        0.01, gt=0, lt=1, description="alpha of an empty cluster; assumed, the study has no number."
-    )
-    alpha_high: float = Field(0.1, gt=0, lt=1, description="alpha at load 1; assumed, the study has no number.")
+    alpha_low: float = Field(0.01, gt=0, lt=1, description="alpha at load 0; assumed, as the study gives no number.")
+    alpha_high: float = Field(0.1, gt=0, lt=1, description="alpha at load 1; assumed, as the study gives no number.")
     load: float = Field(
         0.5,
         ge=0,
         le=1,
-        description="Load the cluster is expected to have, work asked over work possible on one node each.",
+        description="Expected load: work submitted divided by the work the cluster can do with one node per job.",
     )
 
     @model_validator(mode="after")
@@ -95,6 +93,6 @@ class JsqParams(ElasticParams):
         10,
         ge=1,
         le=100_000,
-        description="Nodes of a chunk; what is left over when the cluster is cut stays idle. At least what the widest "
-        "job needs.",
+        description="Nodes per chunk; nodes left over when the cluster is divided stay idle. At least what the "
+        "largest job needs.",
     )

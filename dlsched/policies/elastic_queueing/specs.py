@@ -23,7 +23,7 @@ from dlsched.speed import build_speed
 
 FAMILY = "elastic"
 PAPER = "Lin et al., A model-based approach to streamlining distributed training for asynchronous SGD, MASCOTS 2018"
-KNOWS = "work left and speed-up"
+KNOWS = "remaining work and speed-up"
 SPOKEN = {
     "hell-malleable": "malleable HELL",
     "knee-malleable": "malleable KNEE",
@@ -74,11 +74,11 @@ def _beside_chunks(params: JsqParams, scenario: Scenario) -> str:
         return _only_orders(params, scenario)
     gpus = cluster.num_gpus
     chunk = min(params.chunk, gpus)
-    parts = [f"Chunks of {chunk:,} leave {gpus % chunk:,} of {gpus:,} GPUs in no chunk."] if gpus % chunk else []
+    parts = [f"Chunks of {chunk:,} leave {gpus % chunk:,} of {gpus:,} GPUs unused."] if gpus % chunk else []
     smallest = build_speed(scenario.speed, jobs, cluster.vm_types).limits()[0] * jobs.gpus_per_worker
     widest = float(smallest.max(initial=0.0))
     if widest > chunk:
-        parts.append(f"While a job is there that needs {widest:g} GPUs or more, chunks are as large as that.")
+        parts.append(f"While a job that needs {widest:g} GPUs or more is in the system, chunks grow to that size.")
     return " ".join([*parts, _only_orders(params, scenario)]).strip()
 
 
@@ -111,54 +111,55 @@ ELASTIC: tuple[PolicySpec, ...] = (
     _spec(
         "hell-malleable",
         "HELL, malleable",
-        "Each job at its width with the best product of speed and economy, best such jobs first; widths change at "
-        "every submission and completion, and nodes that are left shorten the shortest job.",
+        "Gives each job the GPU count with the best product of speed and efficiency, best jobs first; GPU counts "
+        "change at every submission and completion, and leftover nodes go to the shortest job.",
         _hell_malleable,
         FillParams,
     ),
     _spec(
         "knee-malleable",
         "KNEE, malleable",
-        "Each job at the width beyond which a node brings less than alpha, shortest remaining time first; widths "
-        "change at every submission and completion.",
+        "Gives each job GPUs until one more node would save less than alpha, shortest remaining time first; GPU "
+        "counts change at every submission and completion.",
         _knee_malleable,
         KneeParams,
     ),
     _spec(
         "hell-moldable",
         "HELL, moldable",
-        "A job starts at its HELL width of the whole cluster, waits until so many nodes are free and keeps that width; "
-        "it may be stopped for a better one.",
+        "A job waits for the GPU count that HELL would give it on an empty cluster and keeps it; it may be stopped "
+        "for a better job.",
         _hell_moldable,
         MoldableParams,
     ),
     _spec(
         "knee-moldable",
         "KNEE, moldable",
-        "A job starts at its knee, which is smaller where the expected load is higher, and keeps that width; it may be "
-        "stopped for a shorter one.",
+        "A job waits for the GPU count at its knee, which is smaller at a higher expected load, and keeps it; it may "
+        "be stopped for a shorter job.",
         _knee_moldable,
         MoldableKneeParams,
     ),
     _spec(
         "srpt-all-nodes",
         "SRPT, all nodes",
-        "The job that can end first gets every node that makes it faster; wasteful where speed-up flattens.",
+        "The job that can finish first gets every node that makes it faster; wasteful where the speed-up curve "
+        "flattens.",
         _srpt,
         OrderedParams,
     ),
     _spec(
         "waterfill",
         "Waterfill",
-        "One node for every job in order of submission; nodes that are left shorten the shortest job.",
+        "One node for each job in order of submission; leftover nodes go to the shortest job.",
         _waterfill,
         ElasticParams,
     ),
     _spec(
         "jsq-chunk",
         "JSQ-Chunk",
-        "Cuts the cluster into equal chunks; a job joins the shortest queue and runs on its chunk, first come first "
-        "served.",
+        "Divides the cluster into equal chunks; a job joins the shortest queue and runs on that chunk, first come, "
+        "first served.",
         _jsq,
         JsqParams,
         _beside_chunks,

@@ -48,7 +48,7 @@ def solve_exact(instance: Instance, gap: float = 0.0, node_limit: int = NODE_LIM
     most = int(instance.vm_gpus.max(initial=0))
     if most > MAX_NODE_GPUS:
         raise InputError(
-            "method exact", f"takes machine types of at most {MAX_NODE_GPUS} GPUs, got {most}", "Choose a search"
+            "method exact", f"accepts machine types with at most {MAX_NODE_GPUS} GPUs, got {most}", "Choose a search"
         )
     if not can_open_enough(instance):
         return Solved(None, "infeasible", np.inf, np.inf)

@@ -191,7 +191,7 @@ def violations(instance: Instance, schedule: Schedule) -> list[str]:
     for node in range(instance.num_nodes):
         vm, used = int(schedule.vm[node]), int(schedule.used[node])
         if vm >= 0 and used > instance.vm_gpus[vm]:
-            violations.append(f"node {node} has {instance.vm_gpus[vm]} GPUs, {used} are given out")
+            violations.append(f"node {node} has {instance.vm_gpus[vm]} GPUs, {used} are in use")
         if instance.node_vm[node] >= 0 and vm != instance.node_vm[node]:
             violations.append(f"node {node} is machine type {instance.node_vm[node]}, the schedule makes it {vm}")
         if instance.node_vm[node] < 0 and vm >= 0 and used == 0:

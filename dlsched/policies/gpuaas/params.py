@@ -24,8 +24,8 @@ class PeriodParams(FrozenModel):
         3600.0,
         ge=1,
         le=604_800,
-        description="Decide again this long after the last decision if nothing happened; none = at submissions and "
-        "completions only. It is also H of the local problem (one hour where it is none).",
+        description="Decide again this long after the last decision if nothing has happened; none = only at "
+        "submissions and completions. This is also H of the local problem (one hour if none).",
         json_schema_extra={"unit": "s"},
     )
 
@@ -40,13 +40,13 @@ class LocalParams(PeriodParams):
     """Parameters of the local problem (P1)."""
 
     postpone_factor: float = Field(
-        100.0, ge=1, le=1e6, description="How much worse a job left in the queue counts than a late one."
+        100.0, ge=1, le=1e6, description="How many times as much a job left in the queue counts as a late one."
     )
     idle_penalty_usd: float = Field(
         1.0,
         ge=0,
         le=1e6,
-        description="What the local problem charges for an idle GPU.",
+        description="Penalty of the local problem for an idle GPU.",
         json_schema_extra={"unit": "$"},
     )
 
@@ -61,14 +61,14 @@ class RandomizedParams(SearchParams):
     """Parameters of randomised greedy."""
 
     guide: Literal["objective", "proxy"] = Field(
-        "objective", description="What tells good schedules from bad: (P1a), or the proxy of Eq. (1)."
+        "objective", description="How schedules are ranked: by objective (P1a) or by the proxy of Eq. (1)."
     )
 
 
 class RelinkingParams(SearchParams):
     """Parameters of path relinking."""
 
-    elite: int = Field(10, ge=2, le=100, description="Good schedules kept to walk between.")
+    elite: int = Field(10, ge=2, le=100, description="Number of good schedules kept; the search walks between them.")
 
 
 class MarketParams(PeriodParams):
@@ -76,15 +76,14 @@ class MarketParams(PeriodParams):
 
     mixing: bool = Field(
         True,
-        description="Let a job run on a faster configuration first and on a cheaper one later, if that is cheaper; "
-        "not where a change costs a restart.",
+        description="Let a job run on a faster configuration first and a cheaper one later, if that is cheaper "
+        "overall; off where a change costs a restart.",
     )
     wait_h: float = Field(
         10.0,
         gt=0,
         le=1000,
-        description="Longest time a job that is not run now is thought to wait, when running and waiting are weighed; "
-        "less where the backlog is short.",
+        description="Longest wait assumed for a job that is not started now; shorter when the backlog is short.",
         json_schema_extra={"unit": "h"},
     )
     later_price: float = Field(
@@ -96,18 +95,18 @@ class ExactParams(LocalParams):
     """Parameters of the exact local problem."""
 
     open_nodes: Literal["at most", "exactly"] = Field(
-        "at most", description="Open at most N nodes, or exactly min(N, jobs) as the paper prints it."
+        "at most", description="Open at most N nodes, or exactly min(N, jobs) as printed in the paper."
     )
     gap: float = Field(0.0, ge=0, le=1, description="Relative gap at which the solver may stop; 0 = proven optimal.")
-    node_limit: int = Field(20_000, ge=1, le=10_000_000, description="Most nodes of the solver's search tree.")
+    node_limit: int = Field(20_000, ge=1, le=10_000_000, description="Limit on nodes in the solver's search tree.")
 
 
 class HierarchicalParams(ExactParams):
     """Parameters of the Hierarchical method."""
 
     gap: float = Field(0.05, ge=0, le=1, description="Relative gap at which each controller's solver may stop.")
-    node_limit: int = Field(2_000, ge=1, le=10_000_000, description="Most nodes of each controller's search tree.")
-    controller_nodes: int = Field(5, ge=1, le=100, description="Nodes of one local controller.")
+    node_limit: int = Field(2_000, ge=1, le=10_000_000, description="Limit on nodes in each controller's search tree.")
+    controller_nodes: int = Field(5, ge=1, le=100, description="Nodes per local controller.")
 
 
 class DpParams(LocalParams):
@@ -117,11 +116,11 @@ class DpParams(LocalParams):
         900.0,
         ge=1,
         le=604_800,
-        description="Time between two decisions (Delta t); decisions at submissions and completions come on top.",
+        description="Time between two decisions (Delta t), in addition to decisions at submissions and completions.",
         json_schema_extra={"unit": "s"},
     )
     postpone_factor: float = Field(
-        1.0, ge=0, le=1e6, description="How much worse a job left in the queue counts than a late one."
+        1.0, ge=0, le=1e6, description="How many times as much a job left in the queue counts as a late one."
     )
     postponed_usd: float = Field(
         1e6,

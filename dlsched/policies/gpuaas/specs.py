@@ -29,7 +29,7 @@ from dlsched.policies.gpuaas.state_adapter import StateAdapter
 
 FAMILY = "GPU as a service"
 PAPER = "Filippini et al., path relinking for GPU as a service, IEEE TSC 2023"
-KNOWS = "run times, due dates, weights, prices"
+KNOWS = "run-time estimates, due dates, costs of lateness and prices"
 NEEDS = frozenset({Need.DUE, Need.WEIGHT, Need.PRICE, Need.ONE_NODE})
 
 
@@ -118,7 +118,7 @@ def _market(params: MarketParams) -> Core:
             later_price=params.later_price,
         )
         plan = market(instance, settings)
-        note = f"a GPU costs ${plan.price * HOUR_S:.2f}/h more while GPUs are short" if plan.price > 0 else ""
+        note = f"while GPUs are scarce, a GPU costs ${plan.price * HOUR_S:.2f}/h more" if plan.price > 0 else ""
         return Choice(plan.schedule, wake_in_s=plan.wake_in, note=note)
 
     return core
@@ -133,26 +133,27 @@ def _spec(key: str, label: str, summary: str, params: Any, make: Callable[[Any],
 
 
 DYNAMIC: tuple[tuple[Variant, str, str], ...] = (
-    ("wct", "WCT", "lateness within the step against worst-case lateness of waiting"),
-    ("fastwct", "FastWCT", "the fastest configuration against worst-case lateness of waiting"),
-    ("fastb", "FastB", "the fastest configuration; waiting costs a large constant"),
-    ("adjwct", "AdjWCT", "lateness of the whole run decides the configuration"),
+    ("wct", "WCT", "weighs lateness within the step against the worst-case lateness of waiting"),
+    ("fastwct", "FastWCT", "weighs the fastest configuration against the worst-case lateness of waiting"),
+    ("fastb", "FastB", "uses the fastest configuration; waiting costs a large constant"),
+    ("adjwct", "AdjWCT", "chooses the configuration by the lateness of the whole run"),
 )
 
 GPUAAS = (
     _spec(
         "gpuaas-market",
         "Market",
-        "Each job takes what is cheapest at the price that clears the GPUs; it may change speed midway.",
+        "Sets a price at which GPU demand meets supply; each job takes its cheapest configuration at that price and "
+        "may switch midway.",
         MarketParams,
         _market,
         compiled=True,
-        paper="ours; the study does not have it",
+        paper="our own method, not in the study",
     ),
     _spec(
         "gpuaas-greedy",
         "Greedy",
-        "Most pressed job first, each on its cheapest configuration that meets the due date.",
+        "The most urgent job first, each on the cheapest configuration that meets its due date.",
         LocalParams,
         _greedy,
         compiled=True,
@@ -160,7 +161,7 @@ GPUAAS = (
     _spec(
         "gpuaas-randomized-greedy",
         "Random greedy",
-        "The best of many greedy schedules drawn with dice.",
+        "The best of many randomised greedy schedules.",
         RandomizedParams,
         _randomized,
         compiled=True,
@@ -169,7 +170,7 @@ GPUAAS = (
     _spec(
         "gpuaas-path-relinking",
         "Path relinking",
-        "Walks between good random schedules and keeps the best on the way.",
+        "Searches between good randomised schedules and keeps the best one found.",
         RelinkingParams,
         _relinking,
         compiled=True,
@@ -178,21 +179,21 @@ GPUAAS = (
     _spec(
         "gpuaas-fifo",
         "FIFO renting",
-        "One job a node, in order of submission; never changed once it runs.",
+        "One job per node, in order of submission; never changed once running.",
         PeriodParams,
         _listed(lists.by_submission),
     ),
     _spec(
         "gpuaas-edf",
         "EDF renting",
-        "One job a node, earliest due date first; never changed once it runs.",
+        "One job per node, earliest due date first; never changed once running.",
         PeriodParams,
         _listed(lists.by_due_date),
     ),
     _spec(
         "gpuaas-priority",
         "Priority renting",
-        "One job a node, highest lateness weight first; never changed once it runs.",
+        "One job per node, highest cost of lateness first; never changed once running.",
         PeriodParams,
         _listed(lists.by_weight),
     ),
@@ -200,7 +201,7 @@ GPUAAS = (
         _spec(
             f"gpuaas-dp-{variant}",
             f"DP ({name})",
-            f"One job a node, decided anew every 15 min: {words}.",
+            f"One job per node, reviewed every 15 min: {words}.",
             DpParams,
             _dynamic(variant),
         )
@@ -209,14 +210,14 @@ GPUAAS = (
     _spec(
         "gpuaas-hierarchical",
         "Hierarchical",
-        "Five nodes to a controller, which solves the local problem for its own jobs. Slow: for small clusters.",
+        "Each controller solves the local problem for its own five nodes and jobs. Slow: for small clusters only.",
         HierarchicalParams,
         _hierarchical,
     ),
     _spec(
         "gpuaas-exact",
         "Exact (small)",
-        "Solves the local problem of every decision exactly. For small clusters: a decision can take minutes.",
+        "Solves the local problem of every decision exactly. A decision can take minutes: for small clusters only.",
         ExactParams,
         _exact,
     ),

@@ -25,7 +25,7 @@ def instance_of(jobs: Workload, capacity: Floats, slots: int, slot_s: float) -> 
     """
     for name in NEEDED:
         if getattr(jobs, name) is None:
-            raise InputError(f"column {name}", "is missing; booking by the slot needs it", "Add the column")
+            raise InputError(f"column {name}", "is missing; booking by slot needs it", "Add the column")
     arrival = np.floor(jobs.submit_s / slot_s + AT_BORDER).astype(int).tolist()
     return Instance(
         slots, capacity, tuple(_job(jobs, row, slot, slot_s) for row, slot in enumerate(arrival)), RESOURCES

@@ -154,7 +154,9 @@ def _pd_ors(task: ReservationTask) -> Answer:
 
 def _offline(task: ReservationTask) -> Answer:
     best = offline.solve(task.instance)
-    return Answer(best.schedules, _why(task.instance, "the others are worth more without it"), best.status, best.bound)
+    return Answer(
+        best.schedules, _why(task.instance, "the other jobs are worth more without it"), best.status, best.bound
+    )
 
 
 def _rival(
@@ -170,7 +172,7 @@ def _rival(
 SOLVERS: dict[str, Callable[[ReservationTask], Answer]] = {
     "pd-ors": _pd_ors,
     "offline": _offline,
-    "oasis": _rival(oasis.solve, "turned away on arrival"),
+    "oasis": _rival(oasis.solve, "rejected on arrival"),
     "fifo": _rival(fifo.solve, "does not complete by the last slot"),
     "drf": _rival(drf.solve, "does not complete by the last slot"),
     "dorm": _rival(dorm.solve, "does not complete by the last slot"),
@@ -196,7 +198,9 @@ def _job(number: int, given: JobInput, resources: int) -> Job:
     internal, external = given.internal_mb_per_slot, given.external_mb_per_slot
     if internal < external:
         why = f"must be at least external_mb_per_slot, {external:g}, got {internal:g}"
-        raise InputError(f"instance, {where}.internal_mb_per_slot", why, "Inside a machine data moves no slower")
+        raise InputError(
+            f"instance, {where}.internal_mb_per_slot", why, "Within a machine, data must not move more slowly"
+        )
     transfer = 2 * given.model_mb * given.ratio / given.batch
     near, far = (given.time_per_sample + transfer / speed for speed in (internal, external))
     if near <= 0:
@@ -227,14 +231,18 @@ def _check_size(fields: ReservationInput) -> None:
     cells = fields.slots * len(fields.capacity) * max(fields.slots, fields.chunks)
     if cells > MOST_CELLS:
         why = f"slots x machines x chunks must be at most {MOST_CELLS:,}, got {cells:,}"
-        raise InputError("instance, slots", why, "Make slots longer, so that there are fewer")
+        raise InputError("instance, slots", why, "Make the slots longer, so that there are fewer of them")
 
 
 def _check_bounds(fields: ReservationInput, resources: int) -> None:
     given = fields.price_upper is not None, fields.price_lower is not None
     if fields.bounds == "given" and not all(given):
-        raise InputError("instance, bounds", "given needs price_upper and price_lower", "Give both, or say all or seen")
+        raise InputError(
+            "instance, bounds", "given needs price_upper and price_lower", "Give both, or set bounds to all or seen"
+        )
     if fields.bounds != "given" and any(given):
-        raise InputError("instance, price_upper and price_lower", "count only where bounds is given", "Leave them out")
+        raise InputError(
+            "instance, price_upper and price_lower", "have an effect only if bounds = given", "Leave them out"
+        )
     if fields.price_upper is not None:
         _check_length("price_upper", fields.price_upper, resources, "as many as each machine's capacity")

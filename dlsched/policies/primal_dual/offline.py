@@ -73,14 +73,14 @@ def solve(instance: Instance, node_limit: int = NODE_LIMIT) -> Best:
 def _check_size(instance: Instance) -> None:
     if instance.slots > MOST_SLOTS:
         why = f"takes at most {MOST_SLOTS} slots, got {instance.slots}"
-        raise InputError("method offline", why, "Take fewer slots or an online method")
+        raise InputError("method offline", why, "Use fewer slots or an online method")
     jobs, machines, slots = len(instance.jobs), len(instance.capacity), instance.slots
     if jobs * machines * slots > MOST_CELLS:
         why = (
             f"takes at most {MOST_CELLS} jobs x machines x slots, "
             f"got {jobs} x {machines} x {slots} = {jobs * machines * slots:,}"
         )
-        raise InputError("method offline", why, "Take a smaller case or an online method")
+        raise InputError("method offline", why, "Use a smaller case or an online method")
 
 
 def _best_worth(instance: Instance, job: Job) -> float:

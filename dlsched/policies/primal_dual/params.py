@@ -19,15 +19,18 @@ class PriceParams(FrozenModel):
         40,
         ge=1,
         le=2_000,
-        description="A job that cannot be done within so many slots from now is turned away. The study has 20 to 80.",
+        description="A job that cannot finish within this many slots from now is rejected. The study uses 20 to 80.",
     )
-    chunks: int = Field(CHUNKS, ge=1, le=200, description="Parts that the work of a job is cut into at least.")
+    chunks: int = Field(
+        CHUNKS, ge=1, le=200, description="Least number of parts into which the work of a job is divided."
+    )
     least_worth: float = Field(
         LEAST_WORTH,
         gt=0,
         le=1,
-        description="Part of what a job would be worth done in its first slot that its utility at the horizon counts "
-        "at least in the lowest price (ours: one urgent job would otherwise make every price near 0).",
+        description="Lower limit on a job's utility at the horizon when the lowest price is set, as a share of its "
+        "utility if done in its first slot (our addition: otherwise one urgent job would push every price "
+        "near 0).",
     )
 
 
@@ -36,15 +39,17 @@ class PdOrsParams(PriceParams):
 
     slot_method: Literal["greedy", "rounded", "exact"] = Field(
         "greedy",
-        description="How machines of a slot are chosen: the cheapest one after the other, a rounded linear program as "
-        "in the study, or a program solved to the optimum (slow).",
+        description="How the machines of a slot are chosen: one after the other, cheapest first (greedy), by a "
+        "rounded linear program as in the study (rounded), or by a program solved to the optimum (exact, "
+        "slow).",
     )
     gain: float = Field(
         1.0,
         gt=0,
         le=2,
-        description="Of the rounded program: factor before rounding (G), below 1 favours capacity, above 1 work. The "
-        "study's theorems give 0.28 and 1.5 where a machine holds 15 and 40 workers are asked for (delta 0.1).",
+        description="For rounded: factor before rounding (G); below 1 favours staying within capacity, above 1 "
+        "favours work done. The study's theorems give 0.28 and 1.5 where a machine holds 15 workers and 40 "
+        "are requested (delta 0.1).",
     )
 
 
@@ -56,7 +61,10 @@ class DormParams(FrozenModel):
     """Dorm."""
 
     fairness: float = Field(
-        FAIRNESS, ge=0, le=1, description="How far shares may be from those of DRF, as a part of the most possible."
+        FAIRNESS,
+        ge=0,
+        le=1,
+        description="How far shares may deviate from those of DRF, as a share of the largest possible deviation.",
     )
     adjustment: float = Field(
         ADJUSTMENT, ge=0, le=1, description="Share of the running jobs whose number of workers may change in a slot."

@@ -116,7 +116,7 @@ def violations(instance: Instance, schedules: Sequence[Schedule | None]) -> list
     for slot, machine, resource in np.argwhere(over).tolist():
         violations.append(
             f"slot {slot}, machine {machine}: {used[slot, machine, resource]:.10g} {instance.resources[resource]} are "
-            f"held, it has {instance.capacity[machine, resource]:.10g}"
+            f"allocated, it has {instance.capacity[machine, resource]:.10g}"
         )
     return violations
 

@@ -18,7 +18,7 @@ PRICED = SLOTTED | {Need.UTILITY, Need.SHORT_RESTARTS}
 
 def _on_dice(params: Any, scenario: Scenario) -> str:
     """Return what a reader of a result with dice should know; "" for the others."""
-    return "" if params.slot_method != "rounded" else "Rounding throws dice: another seed gives another result."
+    return "" if params.slot_method != "rounded" else "The rounding is random: another seed gives another result."
 
 
 PRIMAL_DUAL: tuple[PolicySpec, ...] = (
@@ -26,12 +26,12 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         "pd-ors",
         "PD-ORS",
         FAMILY,
-        "Decides when a job arrives whether it is worth its price, and books machines slot by slot, workers and "
-        "servers together where that pays.",
+        "Decides on arrival whether a job is worth its price and books machines slot by slot, with workers and "
+        "servers on the same machine where that pays off.",
         pd_ors,
         PdOrsParams,
         PRICED,
-        knows="times of a training step, samples, utility functions",
+        knows="training-step times, samples and utility functions",
         paper=PAPER,
         group="who gets in",
         uses_run_times=True,
@@ -41,11 +41,11 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         "oasis",
         "OASiS",
         FAMILY,
-        "Prices and bookings as PD-ORS, but half of the machines hold workers and the other half servers.",
+        "As PD-ORS, but half of the machines run workers and the other half servers.",
         oasis_policy,
         OasisParams,
         PRICED,
-        knows="times of a training step, samples, utility functions",
+        knows="training-step times, samples and utility functions",
         paper="Bao et al., Online job scheduling in distributed machine learning clusters, 2018",
         group="who gets in",
         uses_run_times=True,
@@ -54,11 +54,12 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         "dorm",
         "Dorm",
         FAMILY,
-        "Every slot, gives out workers so that most of the machines is in use, within limits on fairness and changes.",
+        "In every slot, assigns workers to use as much of the machines as possible, within limits on fairness and "
+        "changes.",
         dorm_policy,
         DormParams,
         SLOTTED,
-        knows="times of a training step, samples",
+        knows="training-step times and samples",
         paper="Sun et al., Towards distributed machine learning in shared clusters (Dorm), 2017",
         group="who gets in",
         uses_run_times=True,
@@ -67,7 +68,8 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         "pd-ors-fifo",
         "FIFO by slots",
         FAMILY,
-        "In order of arrival, each job with the workers it asks for; nobody starts before the one ahead.",
+        "First come, first served by slot, each job with the workers it requests; no job starts before the one ahead "
+        "of it.",
         fifo_policy,
         needs=SLOTTED,
         group="who gets in",
@@ -76,10 +78,10 @@ PRIMAL_DUAL: tuple[PolicySpec, ...] = (
         "pd-ors-drf",
         "DRF by slots",
         FAMILY,
-        "Every slot, one worker at a time to the job with the least dominant share.",
+        "In every slot, gives one worker at a time to the job with the lowest dominant share.",
         drf_policy,
         needs=SLOTTED,
-        knows="times of a training step, samples",
+        knows="training-step times and samples",
         group="who gets in",
         uses_run_times=True,
     ),

@@ -41,4 +41,4 @@ def enumerate_plans(problem: Problem) -> tuple[Ints, float]:
 
 
 def _too_many(plans: float) -> InputError:
-    return InputError("method enumerate", f"goes through at most {MOST_PLANS:,} plans, got {plans:.3g}", "Choose auto")
+    return InputError("method enumerate", f"checks at most {MOST_PLANS:,} plans, got {plans:.3g}", "Choose auto")

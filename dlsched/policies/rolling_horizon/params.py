@@ -16,7 +16,7 @@ class AllocatorParams(FrozenModel):
         300.0,
         ge=1,
         le=604_800,
-        description="Widths change at multiples of this time only; between them jobs start in order of submission. "
+        description="GPU counts change only at multiples of this time; in between, jobs start in order of submission. "
         "The study decides every 5 minutes.",
         json_schema_extra={"unit": "s"},
     )
@@ -24,14 +24,14 @@ class AllocatorParams(FrozenModel):
         None,
         ge=1,
         le=1_000_000,
-        description="Most workers (nodes, in the study) of a job; empty = what the job allows. A job whose smallest "
-        "width is above gets that width. The study has examples with 16.",
+        description="Most workers (in the study, nodes) per job; empty = as many as the job allows. A job that needs "
+        "more gets its minimum. The study has examples with 16.",
     )
     vm_type: str | None = Field(
         None,
         min_length=1,
         max_length=80,
-        description="VM type put on free slots; empty = the cheapest per GPU. No effect on fixed nodes.",
+        description="Machine type to rent; empty = the cheapest per GPU. No effect on owned nodes.",
     )
 
 
@@ -42,19 +42,20 @@ class OptimalParams(AllocatorParams):
         5,
         ge=1,
         le=24,
-        description="Steps planned ahead, each as long as the time between decisions; the first is carried out.",
+        description="Steps planned ahead, each as long as the time between decisions; only the first is carried out.",
     )
     method: Literal["auto", "x-model", "columns", "printed"] = Field(
         "auto",
-        description="How a decision is solved: a variable for each job, step and width (x-model), whole plans of jobs "
-        "(columns), the form printed in the study (slow), or by the number of jobs (auto). All reach the same value.",
+        description="How a decision is solved: one variable per job, step and GPU count (x-model), whole plans of "
+        "jobs (columns), the form printed in the study (printed, slow), or chosen by the number of jobs "
+        "(auto). All reach the same value.",
     )
     min_eta_s: float = Field(
         0.0,
         ge=0,
         le=604_800,
-        description="A running job that would end sooner than this at its width keeps it; 0 = every job may be scaled. "
-        "The study scales jobs of 5 minutes and more.",
+        description="A running job that would finish sooner than this keeps its GPU count; 0 = every job may be "
+        "resized. The study resizes jobs of 5 minutes and more.",
         json_schema_extra={"unit": "s"},
     )
 
@@ -64,6 +65,6 @@ class GreedyParams(AllocatorParams):
 
     halving: Literal["once", "repeated"] = Field(
         "once",
-        description="Where jobs wait and no node is idle: halve one job at each decision, or go on until nobody waits "
-        "or nobody can be halved. The study does not say which.",
+        description="When jobs wait and no node is idle: halve one job per decision (once), or continue until no job "
+        "waits or none can be halved (repeated). The study does not say which.",
     )

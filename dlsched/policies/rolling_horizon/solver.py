@@ -83,7 +83,7 @@ def _found(problem: Problem, method: Method) -> tuple[Ints, float, str]:
     if problem.num_jobs == 0:
         return np.zeros((0, problem.steps), dtype=np.int64), 0.0, "direct"
     if method == "columns" and not can_price(problem):
-        raise InputError("method columns", "has too many jobs x widths x steps to price", "Choose x-model")
+        raise InputError("method columns", "has too many combinations of jobs, widths and steps", "Choose x-model")
     answer: Ints | None
     if method == "columns":
         answer, bound = solve_columns(problem)

@@ -18,11 +18,11 @@ MODELARTS: tuple[PolicySpec, ...] = (
         "modelarts-optimal",
         "ModelArts, optimal",
         FAMILY,
-        "Every few minutes plans the widths of all jobs some steps ahead for the most progress, and carries out the "
-        "first step; between, jobs start in order of submission.",
+        "Every few minutes, plans the GPU counts of all jobs several steps ahead for the most progress and carries "
+        "out the first step; in between, jobs start in order of submission.",
         optimal_policy,
         OptimalParams,
-        knows="run times and speed-up",
+        knows="run-time estimates and speed-up",
         paper=PAPER,
         group="elastic",
         uses_run_times=True,
@@ -33,11 +33,11 @@ MODELARTS: tuple[PolicySpec, ...] = (
         "modelarts-greedy",
         "ModelArts, greedy",
         FAMILY,
-        "Keeps every node busy: the head of the queue gets all it can, else the youngest job grows; while jobs wait, "
-        "every few minutes the oldest job is halved.",
+        "Keeps every node busy: the first job in the queue gets all it can use, otherwise the youngest job grows; "
+        "while jobs wait, the oldest job is halved every few minutes.",
         greedy_policy,
         GreedyParams,
-        knows="how long jobs have run, and which widths speed them up",
+        knows="time run so far and the GPU counts at which each job runs faster",
         paper=PAPER,
         group="elastic",
         remark=_only_starts,

@@ -15,6 +15,6 @@ def where_widths_are_fixed(could_only: str) -> Remark:
 
     def remark(params: Any, scenario: Scenario) -> str:
         rigid = scenario.speed.kind == "rigid"
-        return f"Every job has one fixed width here: the policy could only {could_only}." if rigid else ""
+        return f"Every job has a fixed GPU count here: the policy could only {could_only}." if rigid else ""
 
     return remark

@@ -101,7 +101,7 @@ def vm_named(name: str, catalogue: tuple[VmType, ...]) -> VmType:
         if vm.name == name:
             return vm
     hint = names_hint(name, [vm.name for vm in catalogue])
-    raise InputError("parameter vm_type", f"{name!r} is not in the cluster's catalogue", hint)
+    raise InputError("parameter vm_type", f"{name!r} is not among the cluster's machine types", hint)
 
 
 def cheapest_vm(kind: JobKind, seen: list[JobKind], catalogue: tuple[VmType, ...], slots: int) -> VmType | None:

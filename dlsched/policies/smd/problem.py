@@ -115,7 +115,7 @@ class Split:
             ("servers", self.most_servers, self.server_demand),
         )
         return tuple(
-            f"Nothing limits the {name}: {NO_LIMIT_COUNT:,} taken as the most."
+            f"Nothing limits the {name}: {NO_LIMIT_COUNT:,} is used as the limit."
             for name, most, demand in kinds
             if most is None and not any(demand[resource] > 0 for resource in finite)
         )
@@ -185,7 +185,7 @@ class Split:
                     do = "Write an infinite limit where there is none" if name == "limit" else ""
                     raise InputError(what, f"{rule}, got {value:g}", do)
         if not any(self.theta):
-            raise InputError("theta", "must have a positive entry, got zeros only", "A job takes some time")
+            raise InputError("theta", "must have a positive entry, got zeros only", "Every job must take some time")
         for name in ("most_workers", "most_servers"):
             most = getattr(self, name)
             if most is not None and not 1 <= most <= MOST_COUNT:
@@ -196,7 +196,7 @@ class Split:
             resource = [self._name(place) for place in range(len(self.limit))].index(over[0])
             asked = self.worker_demand[resource] + self.server_demand[resource]
             why = f"one worker and one server need {asked:g} together, the limit is {self.limit[resource]:g}"
-            raise InputError(over[0], why, "Raise the limit of the job or ask less")
+            raise InputError(over[0], why, "Raise the limit of the job or request less")
 
 
 def _most_beside(rows: Floats, others: Floats) -> Ints:

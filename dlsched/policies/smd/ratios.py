@@ -82,7 +82,7 @@ def approximate(problem: Split, epsilon: float = 0.1, terms: Terms = "merged", l
     slower. Raises InputError when epsilon is not within 0 and 1 or the grid has more than MOST_GRID_POINTS points.
     """
     if not 0 < epsilon < 1:
-        raise InputError("epsilon", f"must be within 0 and 1, both left out, got {epsilon:g}")
+        raise InputError("epsilon", f"must be above 0 and below 1, got {epsilon:g}")
     lines, corners = polygon(problem)
     numerator, denominator = _parts(problem, terms)
     at_corners = (corners @ numerator.T) / (corners @ denominator.T)

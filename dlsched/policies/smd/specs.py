@@ -17,7 +17,7 @@ FAMILY = "SMD"
 PAPER = "Yu et al., A sum-of-ratios multi-dimensional-knapsack decomposition for DNN resource scheduling, 2021"
 NEEDS = frozenset({Need.SERVERS, Need.UTILITY, Need.POOL})
 NOTHING = 1e-9
-KNOWS = "times of a training step, steps, utility functions"
+KNOWS = "training-step times, steps and utility functions"
 
 
 def _worthless(params: Any, scenario: Scenario) -> str:
@@ -31,7 +31,7 @@ def _worthless(params: Any, scenario: Scenario) -> str:
         worth = utility_at(jobs, scenario.options, rows, jobs.submit_s + jobs.work / rate)
     if jobs.utility_1 is None or np.isnan(worth).all() or np.nanmax(worth / jobs.utility_1) > NOTHING:
         return ""
-    return "Every job is worth next to nothing when it completes: take a longer unit of time for the utility."
+    return "Every job is worth almost nothing when it completes: choose a longer time unit for the utility."
 
 
 def _beside_smd(params: RivalParams, scenario: Scenario) -> str:
@@ -40,8 +40,8 @@ def _beside_smd(params: RivalParams, scenario: Scenario) -> str:
     if remark or params.admission != "first-come":
         return remark
     return (
-        "Nearly all of its distance to SMD is who gets in: with the same admission rule Optimus is within 0.5% of SMD "
-        "in total utility (60 batches of 50 jobs as in the study: 0.1% at most)."
+        "Nearly all of its gap to SMD comes from admission control: with the same admission rule, Optimus is within "
+        "0.5% of SMD in total utility (at most 0.1% in 60 batches of 50 jobs as in the study)."
     )
 
 
@@ -50,7 +50,8 @@ SMD: tuple[PolicySpec, ...] = (
         "smd",
         "SMD",
         FAMILY,
-        "Once an interval, finds the fastest workers and servers of each job and admits the jobs worth most together.",
+        "At each interval, finds the fastest mix of workers and servers for each job and admits the set of jobs worth "
+        "most together.",
         smd,
         SmdParams,
         NEEDS,
@@ -65,8 +66,7 @@ SMD: tuple[PolicySpec, ...] = (
         "esw",
         "ESW",
         FAMILY,
-        "Once an interval, gives each job as many servers as workers, as many as its limit holds; admits in order of "
-        "submission.",
+        "At each interval, gives each job as many servers as workers, up to its limit; admits in order of submission.",
         esw,
         RivalParams,
         NEEDS,
@@ -80,7 +80,7 @@ SMD: tuple[PolicySpec, ...] = (
         "optimus",
         "Optimus",
         FAMILY,
-        "Once an interval, adds a worker or a server to each job as long as it saves time; admits in order of "
+        "At each interval, adds workers or servers to each job as long as that saves time; admits in order of "
         "submission.",
         optimus_policy,
         RivalParams,

@@ -122,7 +122,7 @@ def test_parameters_are_read_by_the_policy(capsys, scenario_file):
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--policy", "fifoo"], "policy 'fifoo': there is no policy with this key"),
+        (["--policy", "fifoo"], "policy 'fifoo': no policy has this key"),
         (["--policy", "priority"], "needs priorities"),
         (["--policy", "las", "--param", "quantum_s=abc"], "policy las, quantum_s"),
         (["--policy", "las", "--param", "quantum_s"], "is not of the form K=V"),
@@ -134,9 +134,9 @@ def test_parameters_are_read_by_the_policy(capsys, scenario_file):
         (["--policy", "fifo", "--gpus-per-node", "1000000000"], "gpus: Input should be less than or equal to 1024"),
         (
             ["--policy", "las", "--param", "quantum=5"],
-            "policy las, quantum: there is no such parameter. Try 'quantum_s'",
+            "policy las, quantum: no such parameter. Try 'quantum_s'",
         ),
-        (["--policy", "fifo", "--param", "x=5"], "policy fifo, x: there is no such parameter. Known: vm_type"),
+        (["--policy", "fifo", "--param", "x=5"], "policy fifo, x: no such parameter. Known: vm_type"),
         (["--policy", "fifo", "--nodes", "many"], "invalid whole number value: 'many'"),
         (["--policy", "fifo", "--price", "nan"], "--price: invalid price value: .nan."),
         (["--policy", "fifo", "--placement", "tightest"], "--placement: invalid choice"),

@@ -77,7 +77,7 @@ def test_a_default_cluster_is_said_not_to_be_that_of_the_recording(capsys: pytes
     ("typed", "message"),
     [
         (["data/samples/campus.csv"], "none of 2,000 jobs has a recorded start"),
-        ([SACCT, "--policies", "fifoo"], "there is no policy with this key"),
+        ([SACCT, "--policies", "fifoo"], "no policy has this key"),
         ([SACCT, "--policies", "fifo,fifo"], "policies must differ"),
         (["RECORDED", "--policies", "fifo", "--by", "user"], "the jobs have no such names"),
         (["nowhere.csv"], "there is no such file"),

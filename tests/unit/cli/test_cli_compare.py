@@ -297,7 +297,7 @@ def test_all_choices_meet_the_condition(
         (["compare", "--policies", "fifo,sjff"], "policy 'sjff'"),
         (["compare", "--policies", "fifo,sjf", "--baseline", "x"], "policy 'x'"),
         (["compare", "--policies", "fifo,sjf", "--param", "n=1"], "--param n: must begin with one of fifo, sjf"),
-        (["compare", "--policies", "fifo,sjf", "--param", "fifo.n=1"], "policy fifo, n: there is no such parameter"),
+        (["compare", "--policies", "fifo,sjf", "--param", "fifo.n=1"], "policy fifo, n: no such parameter"),
         (["compare", "--policies", "fifo", "--set", "nodes"], "--set nodes: is not of the form KEY=VALUE"),
         (["compare", "--policies", "fifo", "--set", "nodes=many"], "change nodes: must be a number, got 'many'"),
         (["compare", "--policies", "fifo", "--set", "nodes=0"], "change nodes: must be at least 1"),

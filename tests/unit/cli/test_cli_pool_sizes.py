@@ -103,7 +103,7 @@ def test_sizes_and_policies_follow_from_the_scenario(file: str, capsys: pytest.C
     [
         pytest.param(["--nodes", "6,6"], "values of nodes must differ", id="twice"),
         pytest.param(["--nodes", "3,x"], "invalid list of whole numbers value: '3,x'", id="no number"),
-        pytest.param(["--policies", "fifa"], "there is no policy with this key", id="policy"),
+        pytest.param(["--policies", "fifa"], "no policy has this key", id="policy"),
         pytest.param(["--variants", "bugs"], "there is no variant 'bugs'", id="variant"),
         pytest.param(["--futures", "-1"], "must be at least 0, got -1", id="futures"),
         pytest.param(["--csv", "/nowhere/a.csv", "--nodes", "6", "--policies", "fifo"], "cannot be written", id="csv"),

@@ -95,7 +95,7 @@ def test_why_a_job_is_turned_away(capsys, monkeypatch):
     reasons = [answer["reasons"] for answer in answers]
     assert reasons[0] == [None, "no room left in time"]
     assert reasons[1] == ["not worth its price"]
-    assert reasons[2] == ["the others are worth more without it", None]
+    assert reasons[2] == ["the other jobs are worth more without it", None]
 
 
 def test_jobs_are_decided_in_order_of_arrival_then_as_given():
@@ -129,7 +129,7 @@ def test_bounds_of_jobs_seen_and_of_none(capsys, monkeypatch):
         ({"slots": 9999}, "slots x machines x chunks must be at most 10,000,000, got 199,960,002"),
         ({"method": "best"}, "instance, method: Input should be 'offline', 'pd-ors', 'oasis', 'fifo', 'drf' or 'dorm'"),
         ({"bounds": "given"}, "instance, bounds: given needs price_upper and price_lower"),
-        ({"price_lower": 1}, "count only where bounds is given"),
+        ({"price_lower": 1}, "have an effect only if bounds = given"),
         ({"bounds": "given", "price_lower": 1, "price_upper": [1]}, "instance, price_upper: must have 2 entries"),
         ({"method": "offline", "slots": 30}, "slots"),
     ],

@@ -70,7 +70,7 @@ def test_epsilon_terms_and_seed_are_taken(capsys, monkeypatch):
 def test_no_limit(capsys, monkeypatch, none):
     answer = solved(capsys, monkeypatch, ASYNC | {"limit": [none]})
     assert answer["workers"] == 1_000
-    assert answer["assumed"][0] == "Nothing limits the workers: 1,000 taken as the most."
+    assert answer["assumed"][0] == "Nothing limits the workers: 1,000 is used as the limit."
     bounded = solved(capsys, monkeypatch, ASYNC | {"limit": [none], "most_workers": 9, "most_servers": 3})
     assert (bounded["workers"], bounded["servers"], bounded["assumed"]) == (9, 3, [])
 

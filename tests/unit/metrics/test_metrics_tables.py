@@ -219,7 +219,7 @@ def test_story_of_a_job_that_was_stopped_and_late(facts):
     timeline = story_of(facts, "b")
     assert [(s.kind, s.reason) for s in timeline.spans] == [
         ("ran", ""),
-        ("paused", "stopped for a job with a stronger claim"),
+        ("paused", "stopped for a job that takes precedence"),
         ("ran", ""),
     ]
     assert (timeline.paused_s, timeline.restarts, timeline.late_s) == (50, 1, 70)

@@ -49,7 +49,7 @@ def test_a_metric_that_does_not_follow_from_the_log_is_found():
 @pytest.mark.parametrize(
     ("policy", "params", "message"),
     [
-        ("fifoo", None, "policy 'fifoo': there is no policy with this key. Try 'fifo'"),
+        ("fifoo", None, "policy 'fifoo': no policy has this key. Try 'fifo'"),
         ("fifo", {"speed": 3}, "policy fifo, speed"),
         ("priority", None, "policy priority: needs priorities; the scenario has none"),
     ],

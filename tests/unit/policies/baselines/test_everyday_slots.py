@@ -45,7 +45,7 @@ def test_a_job_wider_than_every_type_takes_several_vms():
 
 def test_the_type_can_be_given():
     assert leases("srtf", jobs((0, 10, 2)), vm_type="large") == [(0, LARGE, 0, 10)]
-    with pytest.raises(InputError, match=r"'larg' is not in the cluster's catalogue\. Try 'large'"):
+    with pytest.raises(InputError, match=r"'larg' is not among the cluster's machine types\. Try 'large'"):
         leases("srtf", jobs((0, 10, 2)), vm_type="larg")
 
 

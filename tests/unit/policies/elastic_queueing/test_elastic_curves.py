@@ -59,7 +59,7 @@ def test_the_weight_of_hell_counts_from_the_smallest_legal_width():
 
 def test_curves_are_tables_and_not_endless():
     book = CurveBook(fastest_widths, by_time)
-    with pytest.raises(InputError, match="row 1: needs 70,000 workers; policies of this family handle 65,536 at most"):
+    with pytest.raises(InputError, match="row 1: needs 70,000 workers; policies of this family handle at most 65,536"):
         book.add(np.array([0]), rate, np.array([70_000]), np.array([70_000]))
     book.add(np.array([0]), rate, np.array([70_000]), np.array([0]))  # can never fit: no curve
     assert book.smallest(np.array([0])).tolist() == [0]

@@ -281,7 +281,7 @@ def test_vms_are_opened_for_the_width_and_closed_behind_it():
     assert widths(log, A) == [(0, 4, 8)]
     assert leases(log) == [(0, 1, 0, 4), (1, 1, 0, 4)]  # the middle type is the cheapest per GPU
     assert leases(run("hell-malleable", given, vm_type="large")) == [(0, 2, 0, 4)]
-    with pytest.raises(InputError, match=r"'larg' is not in the cluster's catalogue\. Try 'large'"):
+    with pytest.raises(InputError, match=r"'larg' is not among the cluster's machine types\. Try 'large'"):
         run("hell-malleable", given, vm_type="larg")
 
 
@@ -319,7 +319,7 @@ def remark(key: str, given: Scenario, **params: Any) -> str:
 
 def test_nodes_in_no_chunk_are_named():
     given = scenario(jobs((0, 10, 1)), one_gpu_nodes(10))
-    assert remark("jsq-chunk", given, chunk=4) == "Chunks of 4 leave 2 of 10 GPUs in no chunk."
+    assert remark("jsq-chunk", given, chunk=4) == "Chunks of 4 leave 2 of 10 GPUs unused."
     assert remark("jsq-chunk", given, chunk=5) == ""
     assert remark("jsq-chunk", given, chunk=50) == ""  # one chunk, the cluster
 
@@ -327,10 +327,10 @@ def test_nodes_in_no_chunk_are_named():
 def test_chunks_smaller_than_a_job_and_fixed_widths_are_named():
     rigid = scenario(jobs((0, 10, 6)), one_gpu_nodes(10), SpeedSpec())
     told = remark("jsq-chunk", rigid, chunk=5)
-    assert "While a job is there that needs 6 GPUs or more, chunks are as large as that." in told
+    assert "While a job that needs 6 GPUs or more is in the system, chunks grow to that size." in told
     assert told.endswith("the policy could only choose the order.")
     assert (
-        remark("hell-malleable", rigid) == "Every job has one fixed width here: the policy could only choose the order."
+        remark("hell-malleable", rigid) == "Every job has a fixed GPU count here: the policy could only choose the order."
     )
     assert remark("hell-malleable", rigid.replace(speed=LINEAR)) == ""
     assert find("fifo").remark_on(None, rigid) == ""

@@ -189,11 +189,11 @@ def test_infeasible_says_which_job_or_which_limit(method, change, reason):
 def test_methods_that_cannot_do_it_say_so():
     with pytest.raises(InputError, match="method 'magic': is not known; known: auto, x-model"):
         solve(of([1.0], 4, [1]), "magic")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="goes through at most 2,000,000 plans"):
+    with pytest.raises(InputError, match="checks at most 2,000,000 plans"):
         solve(of(np.ones(12), 40, [1, 2, 4, 8]), "enumerate")
-    with pytest.raises(InputError, match="goes through at most 2,000,000 plans"):
+    with pytest.raises(InputError, match="checks at most 2,000,000 plans"):
         solve(of(np.ones(4), 40, [1, 2, 4, 8]), "enumerate")
-    with pytest.raises(InputError, match="too many jobs x widths x steps"):
+    with pytest.raises(InputError, match="too many combinations of jobs, widths and steps"):
         solve(of(np.ones(30), 40, [1, 2, 4, 8], steps=60), "columns")
 
 

@@ -254,7 +254,7 @@ def test_random_rounding_follows_the_seed():
 def test_a_unit_of_time_in_which_nothing_is_worth_anything_is_told():
     spec = find("smd")
     seconds, hours = (on_a_pool(jobs((0, 1000)), utility_unit_s=unit_s) for unit_s in (1.0, 3600.0))
-    assert "longer unit of time" in spec.remark_on({}, seconds)
+    assert "longer time unit" in spec.remark_on({}, seconds)
     assert spec.remark_on({}, hours) == ""
 
 

@@ -101,8 +101,8 @@ def test_what_nothing_limits_is_said():
     free = Split("async", [1, 1, 1, 1], [1, 0], [0, 0], [math.inf, 5])
     assert (free.workers_most, free.servers_most) == (1_000, 1_000)
     assert free.assumed == (
-        "Nothing limits the workers: 1,000 taken as the most.",
-        "Nothing limits the servers: 1,000 taken as the most.",
+        "Nothing limits the workers: 1,000 is used as the limit.",
+        "Nothing limits the servers: 1,000 is used as the limit.",
     )
     given_most = Split("async", [1, 1, 1, 1], [1, 0], [0, 1], [math.inf, 5], most_workers=7)
     assert (given_most.workers_most, given_most.servers_most) == (7, 5)
@@ -145,7 +145,8 @@ NAN = math.nan
         ({"limit": [9, 0]}, "resource 2: one worker and one server need 3 together, the limit is 0. Raise"),
         (
             {"limit": [9, 2.9], "resources": ["GPU", "CPU"]},
-            "CPU: one worker and one server need 3 together, the limit is 2.9. Raise the limit of the job or ask less",
+            "CPU: one worker and one server need 3 together, the limit is 2.9. Raise the limit of the job or request "
+            "less",
         ),
         ({"limit": [1e9, 1e9]}, f"limit: allows more than {MOST_COUNT:,} workers. Give most_workers"),
         ({"limit": [1e9, 1e9], "most_workers": 5}, f"limit: allows more than {MOST_COUNT:,} servers"),

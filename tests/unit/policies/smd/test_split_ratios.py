@@ -175,7 +175,7 @@ def test_points_that_are_left_out_would_not_have_been_better(monkeypatch):
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, -0.1, math.nan])
 def test_epsilon_is_within_0_and_1(epsilon):
-    with pytest.raises(InputError, match="epsilon: must be within 0 and 1, both left out"):
+    with pytest.raises(InputError, match="epsilon: must be above 0 and below 1"):
         approximate(Split("async", [1, 2, 6, 8], [1], [1], [6]), epsilon)
 
 

@@ -106,7 +106,7 @@ def test_parameters_reach_the_policy_and_complete_the_question() -> None:
     [
         ({"policies": []}, "policies"),
         ({"policies": ["fifo", "fifo"]}, "policies must differ, 'fifo' is there twice"),
-        ({"policies": ["fifoo"]}, "there is no policy with this key"),
+        ({"policies": ["fifoo"]}, "no policy has this key"),
         ({"policies": ["fifo"], "params": {"sjf": {}}}, "not asked for, got 'sjf'"),
         ({"policies": ["las"], "params": {"las": {"quantum_s": -1}}}, "quantum_s"),
         ({"policies": ["fifo"], "seed": -1}, "seed"),

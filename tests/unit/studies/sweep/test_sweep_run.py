@@ -203,7 +203,7 @@ def test_one_and_two_processes_give_the_same_numbers(tmp_path: Path) -> None:
         ({"axes": [{"key": "nodez", "values": [1]}]}, r"change 'nodez': there is none"),
         ({"axes": [{"key": "nodes", "values": [1, -1]}]}, r"change nodes: must be at least 1"),
         ({"axes": [{"key": "las.quantum_s", "values": [9]}]}, r"parameter las\.quantum_s: is of a policy that is not"),
-        ({"axes": [{"key": "fifo.quantum_s", "values": [9]}]}, r"policy fifo, quantum_s: there is no such parameter"),
+        ({"axes": [{"key": "fifo.quantum_s", "values": [9]}]}, r"policy fifo, quantum_s: no such parameter"),
         ({"policies": ["fifo", "priority"]}, r"policy priority: needs priorities"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
